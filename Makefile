@@ -1,0 +1,42 @@
+# Every target first makes .venv with what it needs; when it is there already that costs nothing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+export SEPARATRIX_DATA
+export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba
+
+.PHONY: demo test test-long lint bench docs clean
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp for each extra: installed again only when pyproject.toml is newer.
+$(VENV)/.has-%: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@touch $@
+
+demo: $(VENV)/.has-report
+	$(BIN)/separatrix demo --out demo-output
+
+test: $(VENV)/.has-test lint
+	$(BIN)/python -m pytest -m 'not long'
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck $(BIN)/python -m pytest -q -m 'not long' tests/solvers tests/kernels
+
+test-long: $(VENV)/.has-test
+	$(BIN)/python -m pytest -m long
+
+lint: $(VENV)/.has-lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.has-test
+	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.has-docs
+	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
+
+clean:
+	rm -rf $(VENV) docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

@@ -1,0 +1,132 @@
+"""Array types with their shape letters, checks at the border, and the Gram protocol.
+
+Shape letters, the same everywhere: n samples, m other samples, d features, k classes, p binary
+problems. Matrices are capitals, as in the papers. Checks here run once, where values come in;
+inside, code trusts its types.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from separatrix.errors import ParameterError
+
+Matrix = npt.NDArray[np.floating[Any]]
+Vector = npt.NDArray[np.floating[Any]]
+Codes = npt.NDArray[np.intp]  # class codes 0..k-1, or row numbers
+Signs = npt.NDArray[np.int8]  # +1, -1, or 0 where a sample takes no part
+Flags = npt.NDArray[np.bool_]
+
+
+class Gram(Protocol):
+    """The (n, n) kernel matrix of a training set, held, cached or computed when asked.
+
+    `segments` cuts the columns into the pieces rows are stored in (one for each class, or one for
+    all), `batch` is how many rows may be asked for at a time, and `held` is the whole matrix where
+    there is one.
+    """
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, n)."""
+        ...
+
+    @property
+    def segments(self) -> tuple[slice, ...]:
+        """Column ranges that rows are stored by."""
+        ...
+
+    @property
+    def batch(self) -> int:
+        """Rows that may be asked for at a time."""
+        ...
+
+    @property
+    def held(self) -> Matrix | None:
+        """The whole matrix, where there is one."""
+        ...
+
+    def diagonal(self) -> Vector:
+        """All k(x, x), (n,)."""
+        ...
+
+    def tile(self, rows: Codes, columns: Codes) -> Matrix:
+        """Kernel values of these rows with these columns, (rows, columns); never stored."""
+        ...
+
+    def rows(self, index: Codes) -> Matrix:
+        """Whole rows, (index, n)."""
+        ...
+
+    def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
+        """Where rows lie over one segment: their storage, and the place of each row in it.
+
+        The storage is only good until the next `fetch`.
+        """
+        ...
+
+    def matmul(self, V: Matrix) -> Matrix:
+        """K @ V, (n, columns of V), in float64."""
+        ...
+
+
+def require_real(
+    owner: str,
+    name: str,
+    value: object,
+    *,
+    above: float | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    below: float | None = None,
+) -> None:
+    """Refuse whatever is not a finite real number in range."""
+    bounds = [
+        f"{word} {bound:g}"
+        for word, bound in (
+            ("above", above),
+            ("at least", least),
+            ("at most", most),
+            ("below", below),
+        )
+        if bound is not None
+    ]
+    must_be = " and ".join(bounds) or "a finite number"
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
+        raise ParameterError(owner, name, must_be, value)
+    number = float(value)
+    if (
+        not math.isfinite(number)
+        or (above is not None and number <= above)
+        or (least is not None and number < least)
+        or (most is not None and number > most)
+        or (below is not None and number >= below)
+    ):
+        raise ParameterError(owner, name, must_be, value)
+
+
+def require_integer(owner: str, name: str, value: object, *, least: int) -> None:
+    """Refuse whatever is not an integer of at least `least`."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or int(value) < least:
+        raise ParameterError(owner, name, f"an integer of at least {least}", value)
+
+
+def require_choice(owner: str, name: str, value: object, choices: Collection[object]) -> None:
+    """Refuse whatever is not one of the choices."""
+    if not any(
+        value is choice or (type(value) is type(choice) and value == choice) for choice in choices
+    ):
+        listed = ", ".join(repr(choice) for choice in choices)
+        raise ParameterError(owner, name, f"one of {listed}", value)
+
+
+def require_flag(owner: str, name: str, value: object) -> None:
+    """Refuse whatever is not True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise ParameterError(owner, name, "True or False", value)

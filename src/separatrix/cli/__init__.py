@@ -1,0 +1,74 @@
+"""Commands of ten lines: parse, call one function, print. Nothing heavy is imported for `--help`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from separatrix import __version__
+from separatrix.errors import SeparatrixError
+
+
+class Command(click.Command):
+    """A command that shows the library's errors as one line, without a traceback."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run it."""
+        try:
+            return super().invoke(ctx)
+        except SeparatrixError as error:
+            raise click.ClickException(str(error)) from error
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, package_name="separatrix")
+def main() -> None:
+    """Exact classical classification, fast because one Gram matrix serves many problems."""
+
+
+@main.command(cls=Command)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("demo-output"),
+    show_default=True,
+    help="Folder for the pictures",
+)
+@click.option(
+    "--repeats", type=click.IntRange(2), default=20, show_default=True, help="Random splits"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON")
+def demo(out: Path, repeats: int, as_json: bool) -> None:
+    """Compare the classifiers on the built-in handwritten digits and draw what they get wrong."""
+    from separatrix.report.demo import run_demo
+
+    comparison, pictures = run_demo(out, repeats=repeats)
+    if as_json:
+        click.echo(
+            json.dumps({"rows": comparison.rows(), "pictures": [str(path) for path in pictures]})
+        )
+        return
+    click.echo(comparison)
+    for path in pictures:
+        click.echo(f"wrote {path}", err=True)
+
+
+@main.command(cls=Command)
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON")
+def models(as_json: bool) -> None:
+    """List the classifiers: solver, paper, and when not to use them."""
+    from separatrix.models.registry import REGISTRY
+
+    rows = [
+        {"name": e.name, "solver": e.solver, "paper": e.paper, "not_for": e.not_for}
+        for e in REGISTRY
+    ]
+    if as_json:
+        click.echo(json.dumps(rows))
+        return
+    for row in rows:
+        click.echo(f"{row['name']}\n  solver   {row['solver']}\n  paper    {row['paper']}")
+        click.echo(f"  not for  {row['not_for']}")

@@ -1,0 +1,62 @@
+"""The one loop over blocks, and the memory budget it works within.
+
+Nobody else computes where a block ends, and nobody else asks how much memory there is.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+MEBIBYTE = 2**20
+LARGEST_DEFAULT = 4096 * MEBIBYTE
+CGROUP_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
+
+
+def row_blocks(n: int, size: int) -> Iterator[slice]:
+    """Yield slices that cover range(n) in order, each at most `size` long.
+
+    >>> list(row_blocks(5, 2))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    for start in range(0, n, size):
+        yield slice(start, min(start + size, n))
+
+
+def rows_that_fit(row_bytes: int, budget: int, *, most: int | None = None) -> int:
+    """How many rows of `row_bytes` a budget in bytes holds: at least 1, at most `most`.
+
+    >>> rows_that_fit(100, 1000), rows_that_fit(100, 1000, most=4), rows_that_fit(100, 10)
+    (10, 4, 1)
+    """
+    fitting = max(1, budget // max(1, row_bytes))
+    return fitting if most is None else min(fitting, max(1, most))
+
+
+def default_budget() -> int:
+    """Bytes of memory that work may take when nobody says: 4 GiB, or a quarter of the machine's."""
+    return min(LARGEST_DEFAULT, _memory_of_this_machine() // 4)
+
+
+def _memory_of_this_machine() -> int:
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    for name in CGROUP_LIMITS:
+        try:
+            limits.append(int(Path(name).read_text()))
+        except (OSError, ValueError):  # no such limit here, or the word "max"
+            continue
+    return min(limits)
+
+
+def in_words(size: float) -> str:
+    """Bytes as a person reads them.
+
+    >>> in_words(5_000), in_words(3.2e9)
+    ('4.9 KiB', '3.0 GiB')
+    """
+    for unit in ("bytes", "KiB", "MiB"):
+        if size < 1024:
+            return f"{size:.4g} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} GiB"

@@ -1,0 +1,30 @@
+"""One progress bar, on stderr, for anything that takes longer than a look."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def bar(label: str, total: int, *, show: bool | None = None) -> Iterator[Callable[[], None]]:
+    """Yield a function that says one more of `total` steps is done.
+
+    With show=None the bar is drawn where a person looks: when stderr is a terminal.
+    """
+    if show is False or (show is None and not sys.stderr.isatty()):
+        yield lambda: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(label, total=total)
+        yield lambda: progress.advance(task)

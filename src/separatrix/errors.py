@@ -1,0 +1,51 @@
+"""Every error of separatrix, one tree.
+
+    SeparatrixError
+    ├── ParameterError      (ValueError)   a hyper-parameter the algorithm cannot run with
+    ├── DataError           (ValueError)   samples, labels or weights that cannot be used
+    ├── MissingDataError    (LookupError)  a data set that is not on this machine
+    ├── MemoryBudgetError   (MemoryError)  work that does not fit the memory it was given
+    └── MissingPackageError (ImportError)  an optional package that is not installed
+
+A fit that misses its tolerance is no error: it warns with scikit-learn's `ConvergenceWarning`.
+Each sentence says what was found, what was expected and, where that is known, what to do.
+"""
+
+from __future__ import annotations
+
+
+class SeparatrixError(Exception):
+    """Whatever separatrix refuses to do, with a sentence for a person."""
+
+
+class ParameterError(SeparatrixError, ValueError):
+    """A hyper-parameter has a value the algorithm cannot run with.
+
+    >>> raise ParameterError("Gaussian", "gamma", "above 0", -1)
+    Traceback (most recent call last):
+    ...
+    separatrix.errors.ParameterError: `gamma` of Gaussian must be above 0; got -1
+    """
+
+    def __init__(self, owner: str, name: str, must_be: str, got: object) -> None:
+        super().__init__(f"`{name}` of {owner} must be {must_be}; got {got!r}")
+        self._arguments = (owner, name, must_be, got)
+
+    def __reduce__(self) -> tuple[type[ParameterError], tuple[str, str, str, object]]:
+        return type(self), self._arguments
+
+
+class DataError(SeparatrixError, ValueError):
+    """Samples, labels or weights cannot be used as they are."""
+
+
+class MissingDataError(SeparatrixError, LookupError):
+    """A data set is not on this machine."""
+
+
+class MemoryBudgetError(SeparatrixError, MemoryError):
+    """The work does not fit the memory it was given."""
+
+
+class MissingPackageError(SeparatrixError, ImportError):
+    """An optional package is not installed."""

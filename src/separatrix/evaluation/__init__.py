@@ -1,0 +1,1 @@
+"""Repeated splits, cross-validation and comparison: what composes models into an answer."""

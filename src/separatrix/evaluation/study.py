@@ -1,0 +1,205 @@
+"""Repeated splits, with and without cross-validation inside, over one set of inner products.
+
+The classical protocol: on many random splits, the error of every kernel on both parts; or folds
+inside each training part choose a kernel, which is then trained on all of it and tested on the part
+set aside; and from either, confusions and the hardest samples.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_X_y
+
+from separatrix.arrays import Codes
+from separatrix.compute.progress import bar
+from separatrix.compute.watch import Watch
+from separatrix.data.splits import Split, fold_splits, random_splits
+from separatrix.errors import ParameterError
+from separatrix.evaluation.result import Evaluation
+from separatrix.kernels.gram import SharedProducts
+from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.names import resolve_kernel
+from separatrix.models.kernel_perceptrons import KernelPerceptron, RowsClassified
+from separatrix.models.shared_fits import classify_many
+
+
+def evaluate(
+    model: Any,
+    X: Any,  # shape: (n, d)
+    y: Any,  # shape: (n,)
+    *,
+    kernels: Sequence[Any] | None = None,
+    repeats: int = 20,
+    test_size: float = 0.2,
+    folds: int | None = None,
+    random_state: int = 0,
+    progress: bool | None = None,
+) -> Evaluation:
+    """Train and test a classifier on many random splits; kernels share their inner products.
+
+    Parameters
+    ----------
+    model
+        Any classifier. A `KernelPerceptron` is trained under each of `kernels` on one Gram matrix;
+        for any other, kernels must be None and it is simply fitted on each split.
+    kernels
+        Kernel objects or names to compare. None: the model's own.
+    repeats, test_size
+        Number of random splits, and the share of rows each of them tests on.
+    folds
+        Inside every training part this many folds choose among the kernels, and only the chosen one
+        is trained on all of the part and tested. None: every kernel is trained and tested.
+    random_state
+        Seed of the order of rows, of the splits and of the folds.
+    progress
+        Whether to draw a bar on stderr. None: where stderr is a terminal.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from separatrix import KernelPerceptron
+    >>> from separatrix.kernels import Gaussian
+    >>> X, y = load_iris(return_X_y=True)
+    >>> found = evaluate(KernelPerceptron(max_iter=20), X, y,
+    ...                  kernels=[Gaussian(0.1), Gaussian(1.0)], repeats=5)
+    >>> found.test_error.shape
+    (2, 5)
+    """
+    X, y = check_X_y(X, y, accept_sparse="csr", dtype=None)
+    classes, codes = np.unique(y, return_inverse=True)
+    splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
+    order = np.random.default_rng(random_state).permutation(len(y))
+    names = [model]
+    begun = time.perf_counter()
+    if isinstance(model, KernelPerceptron):
+        names = _kernels(model, kernels, X)
+        study = _Study(model, X[order], codes[order], names, splits, len(classes), progress)
+        study.run(folds, random_state)
+    elif kernels is None and folds is None:
+        study = _Study(model, X[order], codes[order], names, splits, len(classes), progress)
+        study.run_one_by_one()
+    else:
+        raise ParameterError(
+            "evaluate",
+            "kernels and folds",
+            "None for a model without shared kernels",
+            (kernels, folds),
+        )
+    return Evaluation(
+        name=type(model).__name__,
+        kernels=[" ".join(repr(name).split()) for name in names],
+        classes=classes,
+        y=y,
+        train_error=study.errors[0],
+        test_error=study.errors[1],
+        n_iter=study.errors[2],
+        splits=[Split(order[split.train], order[split.test]) for split in splits],
+        predicted=study.predicted,
+        fold_error=study.fold_error,
+        seconds=time.perf_counter() - begun,
+    )
+
+
+def _kernels(model: KernelPerceptron, kernels: Sequence[Any] | None, X: Any) -> list[Kernel]:
+    named = {"gamma": model.gamma, "degree": model.degree, "coef0": model.coef0}
+    return [
+        resolve_kernel("evaluate", kernel, X, **({} if isinstance(kernel, Kernel) else named))
+        for kernel in (kernels or [model.kernel])
+    ]
+
+
+class _Study:
+    """The cells of an evaluation, filled in as runs end; a cell not run holds NaN."""
+
+    def __init__(
+        self,
+        model: Any,
+        X: Any,
+        y: Codes,
+        kernels: list[Any],
+        splits: list[Split],
+        n_classes: int,
+        progress: bool | None,
+    ) -> None:
+        self.model, self.X, self.y, self.kernels = model, X, y, kernels
+        self.splits, self.n_classes, self.progress = splits, n_classes, progress
+        self.errors = np.full((3, len(kernels), len(splits)), np.nan)  # train, test, epochs
+        self.predicted: dict[tuple[int, int], Codes] = {}
+        self.fold_error: Any = None
+
+    def run(self, folds: int | None, seed: int) -> None:
+        """All kernels on all splits, or the folds of all and then the chosen kernel of each."""
+        self.model._check_parameters()
+        shared = SharedProducts(self.X, memory=self.model._budget, threads=self.model._threads)
+        everywhere = {c: list(range(len(self.splits))) for c in range(len(self.kernels))}
+        total = len(self.kernels) * len(self.splits) * (folds or 1) + (
+            len(self.splits) if folds else 0
+        )
+        with bar("evaluate", total, show=self.progress) as advance:
+            watch = Watch(None, lambda _number: bool(advance()))
+            if folds:
+                self._cross_validate(shared, folds, seed, watch)
+                chosen = self.fold_error.argmin(axis=0)
+                everywhere = {
+                    int(c): np.flatnonzero(chosen == c).tolist() for c in np.unique(chosen)
+                }
+            for candidate, numbers in everywhere.items():
+                self._train_and_test(shared, candidate, numbers, watch)
+
+    def _cross_validate(self, shared: SharedProducts, folds: int, seed: int, watch: Watch) -> None:
+        inner = [
+            fold
+            for number, split in enumerate(self.splits)
+            for fold in fold_splits(split.train, folds=folds, seed=seed + number)
+        ]
+
+        def held_out_error(run: int, result: RowsClassified) -> float:
+            rows = inner[run].test
+            return float(np.mean(result.codes[rows] != self.y[rows]))
+
+        errors = self._classify(shared, self.kernels, inner, held_out_error, watch)
+        shape = (len(self.kernels), len(self.splits), folds)
+        self.fold_error = np.array(list(errors)).reshape(shape).mean(axis=2)
+
+    def _train_and_test(
+        self, shared: SharedProducts, candidate: int, numbers: list[int], watch: Watch
+    ) -> None:
+        def record(run: int, result: RowsClassified) -> None:
+            self._record(candidate, numbers[run], result.codes, result.n_iter)
+
+        runs = [self.splits[number] for number in numbers]
+        list(self._classify(shared, [self.kernels[candidate]], runs, record, watch))
+
+    def _classify(
+        self, shared: Any, kernels: Any, runs: list[Split], keep: Any, watch: Watch
+    ) -> Any:
+        return classify_many(
+            self.model,
+            shared,
+            self.y,
+            kernels,
+            [run.train for run in runs],
+            keep,
+            n_classes=self.n_classes,
+            watch=watch,
+        )
+
+    def _record(self, candidate: int, number: int, codes: Codes, n_iter: float) -> None:
+        train, test = self.splits[number]
+        wrong = codes != self.y
+        self.errors[:, candidate, number] = wrong[train].mean(), wrong[test].mean(), n_iter
+        self.predicted[candidate, number] = codes[test]
+
+    def run_one_by_one(self) -> None:
+        """Any classifier, fitted on each split."""
+        with bar(type(self.model).__name__, len(self.splits), show=self.progress) as advance:
+            for number, split in enumerate(self.splits):
+                fitted = clone(self.model).fit(self.X[split.train], self.y[split.train])
+                codes = np.asarray(fitted.predict(self.X), dtype=np.intp)
+                self._record(0, number, codes, float(np.max(getattr(fitted, "n_iter_", 1))))
+                advance()

@@ -1,0 +1,227 @@
+"""Kernels made of kernels: sums, products, multiples, and the normalised form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Matrix, Vector, require_real
+from separatrix.errors import ParameterError
+from separatrix.kernels.kernel import Kernel
+
+
+def _require_kernel(owner: str, name: str, value: object) -> None:
+    if not isinstance(value, Kernel):
+        raise ParameterError(owner, name, "a kernel object", value)
+
+
+@dataclass(frozen=True)
+class _Pair(Kernel):
+    left: Kernel
+    right: Kernel
+
+    def __post_init__(self) -> None:
+        _require_kernel(type(self).__name__, "left", self.left)
+        _require_kernel(type(self).__name__, "right", self.right)
+
+    @property
+    def from_products(self) -> bool:
+        """Where both are."""
+        return self.left.from_products and self.right.from_products
+
+    @property
+    def translation_invariant(self) -> bool:
+        """Where both are."""
+        return self.left.translation_invariant and self.right.translation_invariant
+
+
+@dataclass(frozen=True)
+class Sum(_Pair):
+    """k(x, z) = left(x, z) + right(x, z): the feature spaces side by side.
+
+    >>> from separatrix.kernels import Linear
+    >>> (Linear() + Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
+    array([[12.]])
+    """
+
+    def block(self, X: Any, Z: Any) -> Matrix:
+        """Sum of the blocks."""
+        return self.left.block(X, Z) + self.right.block(X, Z)
+
+    def diagonal(self, X: Any) -> Vector:
+        """Sum of the diagonals."""
+        return self.left.diagonal(X) + self.right.diagonal(X)
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """Sum of both applied."""
+        other = P.copy()
+        self.left.apply(P, sx, sz)
+        self.right.apply(other, sx, sz)
+        P += other
+
+    def self_values(self, s: Vector) -> Vector:
+        """Sum of both."""
+        return self.left.self_values(s) + self.right.self_values(s)
+
+    def scale(self, s: float) -> float:
+        """Sum of both."""
+        return self.left.scale(s) + self.right.scale(s)
+
+    def error(self, s: float, eps: float) -> float:
+        """Sum of both."""
+        return self.left.error(s, eps) + self.right.error(s, eps)
+
+
+@dataclass(frozen=True)
+class Product(_Pair):
+    """k(x, z) = left(x, z) * right(x, z): all products of one feature of each.
+
+    >>> from separatrix.kernels import Linear
+    >>> (Linear() * Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
+    array([[36.]])
+    """
+
+    def block(self, X: Any, Z: Any) -> Matrix:
+        """Product of the blocks."""
+        return self.left.block(X, Z) * self.right.block(X, Z)
+
+    def diagonal(self, X: Any) -> Vector:
+        """Product of the diagonals."""
+        return self.left.diagonal(X) * self.right.diagonal(X)
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """Product of both applied."""
+        other = P.copy()
+        self.left.apply(P, sx, sz)
+        self.right.apply(other, sx, sz)
+        P *= other
+
+    def self_values(self, s: Vector) -> Vector:
+        """Product of both."""
+        return self.left.self_values(s) * self.right.self_values(s)
+
+    def scale(self, s: float) -> float:
+        """Product of both."""
+        return self.left.scale(s) * self.right.scale(s)
+
+    def error(self, s: float, eps: float) -> float:
+        """By the product rule."""
+        left, right = self.left, self.right
+        return left.error(s, eps) * right.scale(s) + right.error(s, eps) * left.scale(s)
+
+
+@dataclass(frozen=True)
+class Scaled(Kernel):
+    """k(x, z) = factor * kernel(x, z).
+
+    >>> from separatrix.kernels import Linear
+    >>> (2.0 * Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
+    array([[12.]])
+    """
+
+    kernel: Kernel
+    factor: float
+
+    def __post_init__(self) -> None:
+        _require_kernel("Scaled", "kernel", self.kernel)
+        require_real("Scaled", "factor", self.factor, above=0)
+
+    @property
+    def from_products(self) -> bool:
+        """Where the kernel inside is."""
+        return self.kernel.from_products
+
+    @property
+    def translation_invariant(self) -> bool:
+        """Where the kernel inside is."""
+        return self.kernel.translation_invariant
+
+    def block(self, X: Any, Z: Any) -> Matrix:
+        """Multiple of the block."""
+        return self.kernel.block(X, Z) * self.factor
+
+    def diagonal(self, X: Any) -> Vector:
+        """Multiple of the diagonal."""
+        return self.kernel.diagonal(X) * self.factor
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """The kernel inside, then the factor."""
+        self.kernel.apply(P, sx, sz)
+        P *= self.factor
+
+    def self_values(self, s: Vector) -> Vector:
+        """Multiple of the kernel's."""
+        return self.kernel.self_values(s) * self.factor
+
+    def scale(self, s: float) -> float:
+        """Multiple of the kernel's."""
+        return self.kernel.scale(s) * self.factor
+
+    def error(self, s: float, eps: float) -> float:
+        """Multiple of the kernel's."""
+        return self.kernel.error(s, eps) * self.factor
+
+
+@dataclass(frozen=True)
+class Normalized(Kernel):
+    """k(x, z) / sqrt(k(x, x) k(z, z)): the cosine in feature space; 0 where k(x, x) is 0.
+
+    >>> from separatrix.kernels import Polynomial
+    >>> Normalized(Polynomial(2)).block(np.array([[3.0, 0.0]]), np.array([[1.0, 1.0]])).round(3)
+    array([[0.5]])
+    """
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        _require_kernel("Normalized", "kernel", self.kernel)
+
+    @property
+    def from_products(self) -> bool:
+        """Where the kernel inside is."""
+        return self.kernel.from_products
+
+    @property
+    def translation_invariant(self) -> bool:
+        """Where the kernel inside is."""
+        return self.kernel.translation_invariant
+
+    def block(self, X: Any, Z: Any) -> Matrix:
+        """The block over the roots of both diagonals."""
+        K = self.kernel.block(X, Z)
+        return (
+            K
+            * _inverse_root(self.kernel.diagonal(X))[:, None]
+            * _inverse_root(self.kernel.diagonal(Z))
+        )
+
+    def diagonal(self, X: Any) -> Vector:
+        """1, or 0 where k(x, x) is 0."""
+        return (self.kernel.diagonal(X) > 0).astype(np.float64)
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """The kernel inside, then the roots of both diagonals."""
+        self.kernel.apply(P, sx, sz)
+        P *= _inverse_root(self.kernel.self_values(sx)).astype(P.dtype)[:, None]
+        P *= _inverse_root(self.kernel.self_values(sz)).astype(P.dtype)
+
+    def self_values(self, s: Vector) -> Vector:
+        """1, or 0 where k(x, x) is 0."""
+        return (self.kernel.self_values(s) > 0).astype(np.float64)
+
+    def scale(self, s: float) -> float:
+        """That of the kernel inside: its values pass through the same precision."""
+        return self.kernel.scale(s)
+
+    def error(self, s: float, eps: float) -> float:
+        """That of the kernel inside, relative to the same scale."""
+        return self.kernel.error(s, eps)
+
+
+def _inverse_root(diagonal: Vector) -> Vector:
+    positive = diagonal > 0
+    root = np.zeros(len(diagonal))
+    root[positive] = 1.0 / np.sqrt(diagonal[positive])
+    return root

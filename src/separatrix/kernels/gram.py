@@ -1,0 +1,387 @@
+"""The kernel matrix as an operator: held, cached by column segment, or computed when asked.
+
+All three give the same values to the precision of their products, which shows in the repr. Inner
+products are computed once and shared by all kernels over the same data (`SharedProducts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from separatrix.arrays import Codes, Gram, Matrix, Vector
+from separatrix.compute.blocks import default_budget, in_words, row_blocks, rows_that_fit
+from separatrix.compute.threads import in_threads, thread_count
+from separatrix.errors import MemoryBudgetError
+from separatrix.kernels.kernel import Kernel, Precomputed
+from separatrix.kernels.vectors import TOLERANCE, Vectors, prepare
+
+ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
+ROWS_AN_EPILOGUE = 64
+
+
+class VectorSource:
+    """Computes tiles of the kernel matrix of prepared vectors: products, then the epilogue."""
+
+    def __init__(self, kernel: Kernel, vectors: Vectors, threads: int) -> None:
+        self.kernel, self.vectors, self.threads = kernel, vectors, threads
+        self.n, self.dtype = len(vectors), vectors.dtype
+
+    def tile(
+        self, rows: Codes | slice, columns: Codes | slice, out: Matrix | None = None
+    ) -> Matrix:
+        """Kernel values of rows with columns."""
+        return self.between(self.vectors.take(rows), self.vectors.take(columns), out)
+
+    def between(self, X: Vectors, Z: Vectors, out: Matrix | None = None) -> Matrix:
+        """Kernel values of two prepared sets."""
+        P = X.products(Z, out)
+        self.apply(P, X.squares, Z.squares)
+        return P
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """The kernel's epilogue over all of P, on all cores."""
+
+        def strip(rows: slice) -> None:
+            self.kernel.apply(P[rows], sx[rows], sz)
+
+        threads = self.threads if P.size > 100_000 else 1
+        in_threads(strip, row_blocks(len(P), ROWS_AN_EPILOGUE), threads=threads)
+
+    def diagonal(self) -> Vector:
+        """All k(x, x)."""
+        return np.asarray(self.kernel.self_values(self.vectors.squares.astype(np.float64)))
+
+
+class ObjectSource:
+    """Computes tiles of the kernel matrix of any samples by the kernel's own `block`."""
+
+    def __init__(self, kernel: Kernel, X: Any) -> None:
+        self.kernel, self.X, self.n = kernel, X, X.shape[0]
+        self.dtype = np.dtype(np.float64)
+
+    def tile(
+        self, rows: Codes | slice, columns: Codes | slice, out: Matrix | None = None
+    ) -> Matrix:
+        """Kernel values of rows with columns."""
+        K = self.kernel.block(self.X[rows], self.X[columns])
+        if out is None:
+            return K
+        out[...] = K
+        return out
+
+    def diagonal(self) -> Vector:
+        """All k(x, x)."""
+        return self.kernel.diagonal(self.X)
+
+
+Source = VectorSource | ObjectSource
+
+
+class _SourcedGram:
+    """What the three forms share: shape, segments, products with a matrix, the repr."""
+
+    def __init__(
+        self, n: int, dtype: np.dtype[Any], segments: tuple[slice, ...] | None, batch: int
+    ) -> None:
+        self.shape = (n, n)
+        self.dtype = dtype
+        self.segments = segments or (slice(0, n),)
+        self.batch = batch
+        self.held: Matrix | None = None
+
+    def rows(self, index: Codes) -> Matrix:
+        """Whole rows, (index, n)."""
+        out = np.empty((len(index), self.shape[1]), self.dtype)
+        for part in row_blocks(len(index), self.batch):
+            for number, segment in enumerate(self.segments):
+                storage, where = self.fetch(index[part], number)
+                out[part, segment] = storage[where]
+        return out
+
+    def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
+        """Where rows lie over one segment."""
+        raise NotImplementedError
+
+    def matmul(self, V: Matrix) -> Matrix:
+        """K @ V in float64."""
+        n = self.shape[0]
+        out = np.empty((n, V.shape[1]))
+        for rows in row_blocks(n, self.batch):
+            out[rows] = self.rows(np.arange(rows.start, rows.stop)) @ V.astype(
+                np.float64, copy=False
+            )
+        return out
+
+    def __repr__(self) -> str:
+        n, m = self.shape
+        return f"{type(self).__name__}({n} x {m}, {self.dtype}{self._more()})"
+
+    def _more(self) -> str:
+        return ""
+
+
+class HeldGram(_SourcedGram):
+    """The whole matrix in memory.
+
+    >>> HeldGram(np.eye(3))
+    HeldGram(3 x 3, float64, 72 bytes)
+    """
+
+    def __init__(
+        self,
+        K: Matrix,
+        *,
+        diagonal: Vector | None = None,
+        segments: tuple[slice, ...] | None = None,
+    ) -> None:
+        super().__init__(len(K), K.dtype, segments, min(len(K), ROWS_AT_ONCE))
+        self.held: Matrix = K
+        self._diagonal = diagonal
+
+    def diagonal(self) -> Vector:
+        """All k(x, x)."""
+        return np.diagonal(self.held).copy() if self._diagonal is None else self._diagonal
+
+    def tile(self, rows: Codes, columns: Codes) -> Matrix:
+        """Values of rows with columns."""
+        return self.held[np.ix_(rows, columns)]
+
+    def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
+        """The matrix itself."""
+        return self.held[:, self.segments[segment]], index
+
+    def _more(self) -> str:
+        return f", {in_words(self.held.nbytes)}"
+
+
+class LazyGram(_SourcedGram):
+    """Computed when asked for and never stored."""
+
+    def __init__(
+        self, source: Source, *, batch: int, segments: tuple[slice, ...] | None = None
+    ) -> None:
+        super().__init__(source.n, source.dtype, segments, batch)
+        self.source = source
+
+    def diagonal(self) -> Vector:
+        """All k(x, x)."""
+        return self.source.diagonal()
+
+    def tile(self, rows: Codes, columns: Codes) -> Matrix:
+        """Values of rows with columns."""
+        return self.source.tile(rows, columns)
+
+    def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
+        """Computed now."""
+        return self.source.tile(index, self.segments[segment]), np.arange(len(index))
+
+
+class CachedGram(LazyGram):
+    """Rows kept by column segment within a budget; the least recently used give way."""
+
+    def __init__(
+        self, source: Source, *, budget: int, batch: int, segments: tuple[slice, ...] | None = None
+    ) -> None:
+        super().__init__(source, batch=batch, segments=segments)
+        n = source.n
+        self.capacity = rows_that_fit(n * source.dtype.itemsize, budget, most=n)
+        self.batch = min(batch, self.capacity)
+        widths = [segment.stop - segment.start for segment in self.segments]
+        self._storage = [np.empty((self.capacity, width), source.dtype) for width in widths]
+        self._slots = np.full((len(widths), n), -1)  # row -> where it lies, or -1
+        self._rows = np.full((len(widths), self.capacity), -1)  # place -> the row in it, or -1
+        self._last_use = np.zeros((len(widths), self.capacity), dtype=np.int64)
+        self._clock = 0
+
+    def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
+        """From the cache; what is missing is computed by one product and kept."""
+        self._clock += 1
+        slots, storage = self._slots[segment], self._storage[segment]
+        missing = np.unique(index[slots[index] < 0])
+        self._last_use[segment, slots[index[slots[index] >= 0]]] = self._clock
+        if len(missing):
+            places = self._places_for(missing, segment)
+            if places[-1] - places[0] == len(places) - 1:  # side by side: written in place
+                self.source.tile(
+                    missing, self.segments[segment], out=storage[places[0] : places[-1] + 1]
+                )
+            else:
+                storage[places] = self.source.tile(missing, self.segments[segment])
+            slots[missing] = places
+            self._rows[segment, places] = missing
+            self._last_use[segment, places] = self._clock
+        return storage, slots[index]
+
+    def _places_for(self, missing: Codes, segment: int) -> Codes:
+        """The places used longest ago; unused ones, at time 0, come first."""
+        places = np.sort(np.argsort(self._last_use[segment], kind="stable")[: len(missing)])
+        given_up = self._rows[segment, places]
+        self._slots[segment, given_up[given_up >= 0]] = -1
+        return places
+
+    def _more(self) -> str:
+        return f", {self.capacity} rows in {in_words(sum(part.nbytes for part in self._storage))}"
+
+
+def make_source(
+    kernel: Kernel, X: Any, *, tolerance: float, budget: int, threads: int | None = None
+) -> Source:
+    """How tiles of the kernel matrix of X are computed."""
+    if kernel.from_products:
+        vectors = prepare(kernel, X, tolerance=tolerance, budget=budget)
+        return VectorSource(kernel, vectors, threads or thread_count())
+    return ObjectSource(kernel, X)
+
+
+def make_gram(
+    kernel: Kernel,
+    X: Any,  # shape: (n, d), or (n, n) where the kernel is Precomputed
+    *,
+    memory: int | None = None,
+    segments: tuple[slice, ...] | None = None,
+    tolerance: float = TOLERANCE,
+    threads: int | None = None,
+) -> Gram:
+    """The kernel matrix of X in the form that fits the memory, in bytes: held, cached or lazy.
+
+    >>> from separatrix.kernels import Gaussian
+    >>> X = np.arange(6.0).reshape(3, 2)
+    >>> make_gram(Gaussian(0.1), X)
+    HeldGram(3 x 3, float64, 72 bytes)
+    """
+    if isinstance(kernel, Precomputed):
+        return HeldGram(X, segments=segments)
+    budget = default_budget() if memory is None else memory
+    source = make_source(kernel, X, tolerance=tolerance, budget=budget, threads=threads)
+    row = source.n * source.dtype.itemsize
+    if row * source.n <= budget:
+        return HeldGram(_whole(source), diagonal=source.diagonal(), segments=segments)
+    if row > budget:
+        raise MemoryBudgetError(
+            f"one row of the kernel matrix of {source.n} samples takes {in_words(row)}, more than "
+            f"the budget of {in_words(budget)}; give a larger budget or train on fewer samples"
+        )
+    batch = rows_that_fit(2 * row, budget, most=ROWS_AT_ONCE)
+    if rows_that_fit(row, budget) < 2 * min(64, source.n):
+        return LazyGram(source, batch=batch, segments=segments)
+    return CachedGram(source, budget=budget, batch=batch, segments=segments)
+
+
+class SharedProducts:
+    """One data set under many kernels: the products are computed once, each kernel is an epilogue.
+
+    >>> from separatrix.kernels import Gaussian, Polynomial
+    >>> shared = SharedProducts(np.arange(6.0).reshape(3, 2))
+    >>> for gram in shared.grams([Polynomial(2), Polynomial(3)]):
+    ...     print(gram.held[0, 1])
+    9.0
+    27.0
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        *,
+        memory: int | None = None,
+        tolerance: float = TOLERANCE,
+        threads: int | None = None,
+    ) -> None:
+        self.X, self.tolerance = X, tolerance
+        self.budget = default_budget() if memory is None else memory
+        self.threads = threads or thread_count()
+        self._products: dict[tuple[bool, np.dtype[Any]], Matrix] = {}
+        self._room: dict[np.dtype[Any], Matrix] = {}
+
+    def grams(self, kernels: Iterable[Kernel]) -> Iterator[Gram]:
+        """The Gram of each kernel in turn; each is good until the next is asked for."""
+        for kernel in kernels:
+            yield self._gram(kernel)
+
+    def _gram(self, kernel: Kernel) -> Gram:
+        if isinstance(kernel, Precomputed):
+            return HeldGram(self.X)
+        source = make_source(
+            kernel, self.X, tolerance=self.tolerance, budget=self.budget, threads=self.threads
+        )
+        whole = source.n * source.n * source.dtype.itemsize
+        if not isinstance(source, VectorSource) or 2 * whole > self.budget:
+            return make_gram(
+                kernel, self.X, memory=self.budget, tolerance=self.tolerance, threads=self.threads
+            )
+        P = self._shared(source)
+        K = self._room.setdefault(source.dtype, np.empty_like(P))
+        squares = source.vectors.squares
+
+        def strip(rows: slice) -> None:
+            K[rows] = P[rows]
+            kernel.apply(K[rows], squares[rows], squares)
+
+        in_threads(strip, row_blocks(source.n, ROWS_AN_EPILOGUE), threads=self.threads)
+        return HeldGram(K, diagonal=source.diagonal())
+
+    def _shared(self, source: VectorSource) -> Matrix:
+        way = (source.vectors.centre is not None, source.dtype)
+        if way not in self._products:
+            self._products.clear()
+            self._products[way] = _symmetric_products(source.vectors, self.threads)
+        return self._products[way]
+
+
+def kernel_blocks(
+    kernel: Kernel,
+    X: Any,
+    Z: Any,
+    *,
+    memory: int | None = None,
+    tolerance: float = TOLERANCE,
+    threads: int | None = None,
+) -> Iterator[tuple[slice, Matrix]]:
+    """Kernel values of X with Z a block of rows at a time: what prediction reads."""
+    budget = default_budget() if memory is None else memory
+    n, m = X.shape[0], Z.shape[0]
+    size = rows_that_fit(8 * max(1, m), min(budget, 2**28), most=ROWS_AT_ONCE)
+    if not kernel.from_products or not m:
+        for rows in row_blocks(n, size):
+            yield rows, kernel.block(X[rows], Z) if m else np.zeros((rows.stop - rows.start, 0))
+        return
+    second = prepare(kernel, Z, X, tolerance=tolerance, budget=budget)
+    source = VectorSource(kernel, second, threads or thread_count())
+    for rows in row_blocks(n, size):
+        yield rows, source.between(second.like(X[rows]), second)
+
+
+def _whole(source: Source) -> Matrix:
+    if isinstance(source, VectorSource):
+        K = _symmetric_products(source.vectors, source.threads)
+        source.apply(K, source.vectors.squares, source.vectors.squares)
+        return K
+    K = np.empty((source.n, source.n), source.dtype)
+    for rows in row_blocks(source.n, ROWS_AT_ONCE):
+        source.tile(rows, slice(0, source.n), out=K[rows])
+    return K
+
+
+def _symmetric_products(vectors: Vectors, threads: int) -> Matrix:
+    """All products of the vectors with themselves: the upper half by BLAS, the lower mirrored."""
+    n = len(vectors)
+    P = np.empty((n, n), vectors.dtype)
+    for rows in row_blocks(n, ROWS_AT_ONCE):
+        rest = slice(rows.start, n)
+        vectors.take(rows).products(vectors.take(rest), out=P[rows, rest])
+    in_threads(lambda rows: _mirror(P, rows.start, rows.stop), row_blocks(n, 256), threads=threads)
+    return P
+
+
+@njit(cache=True, nogil=True)
+def _mirror(P: Matrix, start: int, stop: int) -> None:
+    """Rows start..stop of the lower half from the upper, by small squares that stay in cache."""
+    side = 32
+    for top in range(start, stop, side):
+        for left in range(0, top + side, side):
+            for i in range(top, min(top + side, stop)):
+                for j in range(left, min(left + side, i)):
+                    P[i, j] = P[j, i]

@@ -1,0 +1,157 @@
+"""Samples made ready for inner products: centred where that is allowed, in the precision it takes.
+
+float32 products are twice as fast and half the memory, and must never be silently wrong. So before
+anything is built, the kernel bounds its own error from the largest norm, after centring for kernels
+that only see differences; above a tenth of the tolerance the products are float64. They are float64
+for small matrices too, where it costs nothing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.blocks import row_blocks
+from separatrix.errors import DataError
+from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.vector import squared_norms
+
+TOLERANCE = 1e-3
+LARGEST_FLOAT32, SMALLEST_FLOAT32 = 1e37, 1e-30  # a scale beyond these leaves float32's range
+DENSE_BELOW = 32  # a stored value of a sparse product costs as much as this many dense ones
+SMALL = 2**22  # values of a kernel matrix up to which float64 costs next to nothing
+MOSTLY_USED = 0.95  # dropping empty columns pays below this share of columns in use
+
+
+class PrecisionWarning(UserWarning):
+    """Inner products cannot give kernel values to the wanted tolerance, even in float64."""
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """Prepared samples, and how to prepare others the same way."""
+
+    X: Any  # shape: (n, used); dense or CSR
+    squares: Vector  # shape: (n,); squared norms over all features
+    centre: Vector | None  # shape: (d,); what was taken off every sample
+    used: Codes | None  # features that are not 0 throughout; None for all
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the products."""
+        kind: np.dtype[Any] = self.X.dtype
+        return kind
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def take(self, rows: Codes | slice) -> Vectors:
+        """Some of the samples."""
+        return replace(self, X=self.X[rows], squares=self.squares[rows])
+
+    def like(self, Z: Any) -> Vectors:
+        """Other samples, prepared as these were."""
+        Z = _ready(Z, self.dtype, self.centre)
+        squares = squared_norms(Z).astype(self.dtype)
+        if self.used is not None:
+            Z = Z[:, self.used]
+        if issparse(Z) and not issparse(self.X):
+            Z = Z.toarray()
+        return Vectors(Z, squares, self.centre, self.used)
+
+    def products(self, other: Vectors, out: Matrix | None = None) -> Matrix:
+        """x . z for all pairs, (n, m)."""
+        if not issparse(self.X):
+            dense = other.X.toarray() if issparse(other.X) else other.X
+            return np.matmul(self.X, dense.T, out=out)
+        # sparse times dense is scipy's fast path; the smaller set is spread out
+        if len(self) <= len(other):
+            P = np.ascontiguousarray((other.X @ self.X.toarray().T).T)
+        else:
+            P = np.asarray(self.X @ other.X.toarray().T)
+        if out is None:
+            return P
+        out[...] = P
+        return out
+
+
+def prepare(
+    kernel: Kernel, X: Any, *others: Any, tolerance: float = TOLERANCE, budget: int
+) -> Vectors:
+    """X made ready for the products of a kernel with itself and with others."""
+    if not X.shape[0]:
+        raise DataError("a kernel matrix needs at least one sample; got 0")
+    if issparse(X):
+        X = X.tocsr()
+        stored = X.nnz / X.shape[0]
+        if X.shape[1] <= DENSE_BELOW * stored and 8 * X.shape[0] * X.shape[1] <= budget // 2:
+            X = X.toarray()
+    centre: Vector | None = None
+    if kernel.translation_invariant and not issparse(X):
+        centre = np.asarray(np.mean(X, axis=0, dtype=np.float64))
+    values = X.shape[0] * max(part.shape[0] for part in (X, *others))
+    largest = max(float(_squares(part, centre).max(initial=0.0)) for part in (X, *others))
+    dtype = _precision(kernel, largest, tolerance, can_be_float32=values > SMALL)
+    X = _ready(X, dtype, centre)
+    squares = squared_norms(X).astype(dtype)
+    used = None
+    if not issparse(X):
+        in_use = np.flatnonzero(X.any(axis=0))
+        if len(in_use) < MOSTLY_USED * X.shape[1]:
+            used, X = in_use, np.ascontiguousarray(X[:, in_use])
+    return Vectors(X, squares, centre, used)
+
+
+def _ready(X: Any, dtype: np.dtype[Any], centre: Vector | None) -> Any:
+    if issparse(X):
+        if centre is None:
+            return X.tocsr().astype(dtype)
+        X = X.toarray()
+    if centre is None:
+        return np.ascontiguousarray(X, dtype=dtype)
+    centred = np.empty(X.shape, dtype)
+    np.subtract(X, centre, out=centred, casting="same_kind")  # the difference itself is float64
+    return centred
+
+
+def _squares(X: Any, centre: Vector | None) -> Vector:
+    """|x - centre|^2 of every row, without a centred copy of them all."""
+    if centre is None:
+        return squared_norms(X)
+    blocks = (X[rows] for rows in row_blocks(X.shape[0], 1024))
+    return np.concatenate(
+        [squared_norms((part.toarray() if issparse(part) else part) - centre) for part in blocks]
+        or [np.zeros(0)]
+    )
+
+
+def _precision(
+    kernel: Kernel, s: float, tolerance: float, *, can_be_float32: bool
+) -> np.dtype[Any]:
+    scale = kernel.scale(s)
+    wanted = tolerance / 10
+
+    def off(dtype: type[np.floating[Any]]) -> float:
+        return kernel.error(s, float(np.finfo(dtype).eps)) / scale if scale else 0.0
+
+    in_range = scale == 0 or SMALLEST_FLOAT32 < min(scale, s) <= max(scale, s) < LARGEST_FLOAT32
+    if can_be_float32 and in_range and off(np.float32) <= wanted:
+        return np.dtype(np.float32)
+    if not np.isfinite(scale):
+        raise DataError(
+            f"{kernel!r} overflows: samples of squared norm {s:.3g} give values beyond float64. "
+            "Scale the features (for example to [0, 1]) or lower the degree"
+        )
+    if off(np.float64) > wanted:
+        warnings.warn(
+            f"{kernel!r} of samples with squared norm {s:.3g} may be off by {off(np.float64):.1g}, "
+            f"more than the {wanted:.1g} wanted; scale the features to a common size",
+            PrecisionWarning,
+            stacklevel=3,
+        )
+    return np.dtype(np.float64)

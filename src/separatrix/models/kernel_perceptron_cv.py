@@ -1,0 +1,169 @@
+"""Choice of the kernel by cross-validation, all folds and kernels over shared inner products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.callback import CallbackSupportMixin
+from sklearn.model_selection import check_cv
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.arrays import Matrix
+from separatrix.errors import ParameterError
+from separatrix.kernels.gram import SharedProducts
+from separatrix.kernels.kernel import Kernel, Precomputed
+from separatrix.kernels.names import resolve_kernel, width
+from separatrix.kernels.vector import Gaussian
+from separatrix.models.kernel_perceptrons import KernelPerceptron, RowsClassified
+from separatrix.models.prepare import check_samples, prepare
+from separatrix.models.progress import watched, with_callbacks
+from separatrix.models.shared_fits import classify_many
+
+DEFAULT_FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
+
+
+class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Kernel perceptron whose kernel is chosen by cross-validation.
+
+    All folds of all kernels share the inner products of the samples, and scores on the samples held
+    out come with the training. The best kernel, the first among equals, is then trained on all.
+
+    Parameters
+    ----------
+    kernels
+        Kernel objects or names to choose from. None: nine Gaussians around gamma="scale".
+    cv
+        Number of stratified folds, or a splitter of scikit-learn.
+    estimator
+        A `KernelPerceptron` with all other parameters; its own kernel is not used. None: the default.
+    verbose
+        Above 0, a progress bar on stderr.
+
+    Attributes
+    ----------
+    best_kernel_, best_score_, best_index_
+        The kernel chosen, its mean accuracy over the folds, and its place in `kernels`.
+    cv_results_
+        Kernels, accuracy of each fold, mean, standard deviation and rank, in scikit-learn's form.
+    estimator_
+        The `KernelPerceptron` trained on all samples with the best kernel.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from separatrix.kernels import Polynomial
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = KernelPerceptronCV([Polynomial(degree) for degree in (1, 2, 3)], cv=3).fit(X, y)
+    >>> search.best_kernel_.degree > 1
+    True
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Any] | None = None,
+        *,
+        cv: Any = 5,
+        estimator: KernelPerceptron | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernels = kernels
+        self.cv = cv
+        self.estimator = estimator
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose the kernel on samples X, (n, d), with labels y, (n,), and train on all of them."""
+        model = self._model()
+        model._check_parameters()
+        train = prepare(self, X, y)
+        kernels = self._kernels(model, train.X)
+        folds = list(check_cv(self.cv, train.y, classifier=True).split(train.X, train.y))
+        steps = len(kernels) * len(folds)
+
+        def accuracy(fold: int, result: RowsClassified) -> float:
+            held_out = folds[fold][1]
+            return float(np.mean(result.codes[held_out] == train.y[held_out]))
+
+        with watched(self, train.X, train.y, steps=steps, task="fold") as watch:
+            scores = list(
+                classify_many(
+                    model,
+                    SharedProducts(train.X, memory=model._budget, threads=model._threads),
+                    train.y,
+                    kernels,
+                    [rows for rows, _ in folds],
+                    accuracy,
+                    n_classes=len(train.classes),
+                    watch=watch,
+                )
+            )
+        self.cv_results_ = _results(kernels, np.array(scores))
+        self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_kernel_ = kernels[self.best_index_]
+        self.estimator_ = clone(model).set_params(kernel=self.best_kernel_, verbose=0)
+        self.estimator_.fit(train.X, train.classes[train.y])
+        self.classes_, self.n_iter_ = self.estimator_.classes_, self.estimator_.n_iter_
+        return self
+
+    def decision_function(self, X: Any) -> Matrix:
+        """That of the best kernel's perceptron."""
+        check_is_fitted(self)
+        values: Matrix = self.estimator_.decision_function(check_samples(self, X, reset=False))
+        return values
+
+    def predict(self, X: Any) -> Any:
+        """Most confident class of each sample, (n,)."""
+        check_is_fitted(self)
+        return self.estimator_.predict(check_samples(self, X, reset=False))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _model(self) -> KernelPerceptron:
+        if self.estimator is None:
+            return KernelPerceptron()
+        if not isinstance(self.estimator, KernelPerceptron):
+            raise ParameterError(
+                "KernelPerceptronCV", "estimator", "a KernelPerceptron or None", self.estimator
+            )
+        copy: KernelPerceptron = clone(self.estimator)
+        return copy
+
+    def _kernels(self, model: KernelPerceptron, X: Any) -> list[Kernel]:
+        name = "KernelPerceptronCV"
+        if self.kernels is None:
+            return [Gaussian(factor * width(name, "scale", X)) for factor in DEFAULT_FACTORS]
+        if isinstance(self.kernels, str | Kernel) or not len(self.kernels):
+            raise ParameterError(name, "kernels", "a list of at least one kernel", self.kernels)
+        resolved = []
+        for kernel in self.kernels:
+            named = (
+                {}
+                if isinstance(kernel, Kernel)
+                else {"gamma": model.gamma, "degree": model.degree, "coef0": model.coef0}
+            )
+            resolved.append(resolve_kernel(name, kernel, X, **named))
+            if isinstance(resolved[-1], Precomputed):
+                raise ParameterError(name, "kernels", "kernels on samples", kernel)
+        return resolved
+
+
+def _results(kernels: Sequence[Kernel], scores: Matrix) -> dict[str, Any]:
+    """scikit-learn's table of a search from accuracies, (kernels, folds)."""
+    mean = scores.mean(axis=1)
+    return {
+        "params": [{"kernel": kernel} for kernel in kernels],
+        "param_kernel": list(kernels),
+        **{f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])},
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": np.array([1 + int((mean > value).sum()) for value in mean]),
+    }

@@ -1,0 +1,462 @@
+"""The kernel perceptron as an estimator.
+
+The arithmetic is in `solvers/kernel_perceptron.py` and, with a budget, in `solvers/projectron.py`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.sparse import vstack as sparse_vstack
+from sklearn.base import ClassifierMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.arrays import (
+    Codes,
+    Gram,
+    Matrix,
+    require_choice,
+    require_flag,
+    require_integer,
+    require_real,
+)
+from separatrix.compute.watch import Watch
+from separatrix.errors import DataError, ParameterError
+from separatrix.kernels.kernel import Precomputed
+from separatrix.kernels.names import resolve_kernel
+from separatrix.models.kernel_machine import KernelMachine, scores_of_rows
+from separatrix.models.multiclass import TIES, decision_values, winners
+from separatrix.models.prepare import Training, check_samples, generator, prepare
+from separatrix.models.progress import watched, with_callbacks
+from separatrix.solvers.kernel_perceptron import KernelPerceptronFit, solve_kernel_perceptron
+from separatrix.solvers.online_to_batch import Mistakes, at_steps, averaged, last, votes
+from separatrix.solvers.problems import coding, problems_of
+from separatrix.solvers.projectron import ProjectronFit, solve_projectron
+
+PREDICTORS = ("last", "average", "vote", "random")
+
+
+class RowsClassified(NamedTuple):
+    """Every row of a Gram matrix as classified by a model trained on some of them."""
+
+    values: Matrix  # shape: (n, k), or (n,) for two classes
+    codes: Codes  # shape: (n,)
+    n_iter: int
+    mistakes: int  # in the last pass
+
+
+class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
+    """Perceptron in the feature space of a kernel.
+
+    Each training sample carries the corrections made on it; a score is the sum of kernel values with
+    them. Exact, and an epoch costs its mistakes times n. It gives good boundaries within a few
+    passes and can learn from a stream; where one more per cent of accuracy matters, use `SVC`.
+
+    Parameters
+    ----------
+    kernel
+        Any kernel of `separatrix.kernels`, one of scikit-learn's names ("linear", "poly", "rbf",
+        "sigmoid", "precomputed"), "laplacian", or a function of two sample sets.
+    gamma, degree, coef0
+        Parameters of a kernel given by name, as in scikit-learn; with a kernel object they must be
+        left alone.
+    multi_class
+        "argmax": on a mistake the own class gains the sample and the guessed one loses it. "ovr":
+        one boundary for each class, each corrected on its own mistakes. "ovo": one boundary for
+        each pair of classes, trained on those two; most votes win.
+    predictor
+        "last" hypothesis, the "average" of all, the "vote" of all, or a "random" one for each sample.
+    ties
+        Equal votes go to the "lowest" class index or to the larger summed "margin".
+    max_iter
+        Passes over the samples, at most. At least 1.
+    min_gain, min_iter
+        From pass min_iter on, stop when the share of samples classified right as they are met rises
+        by less than min_gain.
+    shuffle
+        Draw a new order for every pass; otherwise rows are met as given.
+    eta0
+        Learning rate. Above 0. It scales all scores and changes no prediction.
+    budget
+        Support vectors at most (a projectron): further mistakes are projected onto those there are.
+        Needs predictor "last" or "average".
+    cache_size
+        Memory for kernel values in MB; by default 4096, or a quarter of the machine's if less.
+    n_jobs
+        Threads, -1 or None for all cores.
+    time_limit
+        Seconds after which to stop with what was learned so far.
+    verbose
+        Above 0, a progress bar on stderr.
+    random_state
+        Seed for the order of samples and for predictor="random".
+
+    Attributes
+    ----------
+    classes_, kernel_
+        Labels, (k,), and the kernel object in use.
+    support_, support_vectors_
+        Training rows with at least one mistake, (s,), and those samples.
+    alpha_
+        Their coefficients in each of p boundaries, (s, p). With "vote" and "random", of the last.
+    mistakes_, learning_curve_
+        Samples mistaken in each pass, and the share classified right as they were met, (n_iter_,).
+    n_iter_, stop_
+        Passes made, and why it stopped: "clean pass", "min_gain", "max_iter" or "stopped".
+    gram_
+        In words: the form and precision of the kernel matrix that was used.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from separatrix.kernels import Polynomial
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = KernelPerceptron(Polynomial(3)).fit(X[:1000], y[:1000])
+    >>> model.score(X[1000:], y[1000:]) > 0.95
+    True
+
+    References
+    ----------
+    Freund and Schapire, Large Margin Classification Using the Perceptron Algorithm, Machine Learning
+    37 (1999). Orabona, Keshet and Caputo, Bounded Kernel-Based Online Learning, JMLR 10 (2009).
+    """
+
+    _projectron: ProjectronFit | None
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        multi_class: str = "argmax",
+        predictor: str = "last",
+        ties: str = "lowest",
+        max_iter: int = 100,
+        min_gain: float | None = None,
+        min_iter: int = 1,
+        shuffle: bool = True,
+        eta0: float = 1.0,
+        budget: int | None = None,
+        cache_size: float | None = None,
+        n_jobs: int | None = None,
+        time_limit: float | None = None,
+        verbose: int = 0,
+        random_state: Any = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.multi_class = multi_class
+        self.predictor = predictor
+        self.ties = ties
+        self.max_iter = max_iter
+        self.min_gain = min_gain
+        self.min_iter = min_iter
+        self.shuffle = shuffle
+        self.eta0 = eta0
+        self.budget = budget
+        self.cache_size = cache_size
+        self.n_jobs = n_jobs
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.random_state = random_state
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
+        self._check_parameters()
+        train = prepare(self, X, y, sample_weight)
+        self._begin(train)
+        gram = self._gram(self.kernel_, train.X)
+        self.gram_ = repr(gram)
+        with watched(self, train.X, train.y, steps=self.max_iter) as watch:
+            found = self._solve(
+                gram, train, np.flatnonzero(train.weights), generator(self.random_state), watch
+            )
+        self._warn_if_unfinished(found)
+        return self._keep(train, found)
+
+    @available_if(lambda self: not self._precomputed)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from one pass over more samples X, (n, d); the first call must name all classes."""
+        self._check_parameters()
+        first = not hasattr(self, "support_")
+        if first and classes is None:
+            raise DataError("classes must be passed on the first call to partial_fit")
+        train = prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            classes=classes if first else self.classes_,
+            reset=first,
+        )
+        if first:
+            self._begin(train)
+            self.support_, self.support_vectors_ = np.empty(0, dtype=np.intp), train.X[:0]
+            self.mistakes_, self.learning_curve_ = np.empty(0, dtype=np.intp), np.empty(0)
+            self._log, self._projectron = Mistakes.joined([]), None
+            self._rows_seen = self._n_steps = 0
+        self._go_on(train)
+        return self
+
+    def decision_function(self, X: Any) -> Matrix:
+        """Confidence in each class, (n, k), or in the second of two, (n,); votes for pairs."""
+        S = self.boundary_scores(X)
+        return decision_values(S, len(self.classes_), self._scheme, self.ties)
+
+    def boundary_scores(self, X: Any) -> Matrix:
+        """Score of each sample at each of the p boundaries, positive on the first class's side."""
+        check_is_fitted(self)
+        X = check_samples(self, X, reset=False)
+        S = np.zeros((X.shape[0], self.alpha_.shape[1]))
+        rng = generator(self.random_state)
+        for rows, K in self._kernel_with_support(X, self.support_, self.support_vectors_):
+            S[rows] = self._scores(K, self.alpha_, self._log, self._n_steps, rng)
+        return S
+
+    def predict(self, X: Any) -> Any:
+        """Most confident class of each sample, (n,)."""
+        check_is_fitted(self)
+        return self.classes_[winners(self.decision_function(X))]
+
+    def classify_rows(
+        self,
+        gram: Gram,
+        y: Codes,  # shape: (n,)
+        rows: Codes,
+        *,
+        n_classes: int,
+        watch: Watch | None = None,
+        threads: int = 1,
+    ) -> RowsClassified:
+        """Train on some rows of a Gram matrix and classify all of them, in one go.
+
+        Scores of all rows are kept while training anyway, so this is how cross-validation and
+        repeated splits share one kernel matrix.
+        """
+        train = Training(None, y, np.arange(n_classes), np.ones(len(y)), np.ones(len(y)))
+        rng = generator(self.random_state)
+        found = self._solve(gram, train, rows, rng, watch, keep_scores=True, threads=threads)
+        S = self._scores_on(gram, found, coding(n_classes, self._scheme).shape[1], rng)
+        values = decision_values(S, n_classes, self._scheme, self.ties)
+        return RowsClassified(
+            values, winners(values), found.n_iter, int(found.mistakes_by_epoch[-1])
+        )
+
+    @property
+    def _scheme(self) -> str:
+        return "ovo" if self.multi_class == "ovo" else "ovr"
+
+    def _rule(self, n_classes: int) -> str:
+        return "argmax" if self.multi_class == "argmax" and n_classes > 2 else "signs"
+
+    def _begin(self, train: Training) -> None:
+        self.classes_ = train.classes
+        self.kernel_ = resolve_kernel(
+            type(self).__name__,
+            self.kernel,
+            train.X,
+            gamma=self.gamma,
+            degree=self.degree,
+            coef0=self.coef0,
+        )
+
+    def _solve(
+        self,
+        gram: Gram,
+        train: Training,
+        rows: Codes,
+        rng: np.random.Generator,
+        watch: Watch | None,
+        *,
+        max_iter: int | None = None,
+        start: Any = None,
+        keep_scores: bool = False,
+        threads: int | None = None,
+    ) -> KernelPerceptronFit | ProjectronFit:
+        k = len(train.classes)
+        common = {
+            "rule": self._rule(k),
+            "rates": train.rates(self.eta0, self._scheme)[:, rows],
+            "max_iter": max_iter or self.max_iter,
+            "shuffle": self.shuffle,
+            "rng": rng,
+            "watch": watch,
+            "start": start,
+        }
+        problems = problems_of(train.y, rows, coding(k, self._scheme))
+        if self.budget is not None:
+            return solve_projectron(gram, problems, budget=self.budget, **common)
+        return solve_kernel_perceptron(
+            gram,
+            problems,
+            min_iter=self.min_iter,
+            min_gain=self.min_gain,
+            keep_scores=keep_scores,
+            threads=threads or self._threads,
+            **common,
+        )
+
+    def _keep(self, train: Training, found: KernelPerceptronFit | ProjectronFit) -> Self:
+        self._n_steps = found.n_steps
+        self._projectron = None
+        self._log = Mistakes.joined([])
+        p = coding(len(self.classes_), self._scheme).shape[1]
+        if isinstance(found, ProjectronFit):
+            self.support_, self._projectron = found.support, found
+            self.alpha_ = found.average() if self.predictor == "average" else found.coef
+        else:
+            self.support_, places = np.unique(found.mistakes.rows, return_inverse=True)
+            self._log = found.mistakes._replace(rows=places)
+            self.alpha_ = self._coefficients(self._log, len(self.support_), p)
+        self.support_vectors_ = (
+            np.empty((0, 0)) if isinstance(self.kernel_, Precomputed) else train.X[self.support_]
+        )
+        n = np.count_nonzero(train.weights)
+        self._rows_seen = len(train.y)
+        self.mistakes_ = found.mistakes_by_epoch
+        self.learning_curve_ = 1.0 - found.mistakes_by_epoch / n
+        self.n_iter_, self.stop_ = found.n_iter, found.stop
+        return self
+
+    def _coefficients(self, log: Mistakes, n: int, p: int) -> Matrix:
+        if self.predictor == "average":
+            return averaged(log, n, p, self._n_steps)
+        return last(log, n, p)
+
+    def _scores(
+        self, K: Matrix, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
+    ) -> Matrix:  # K (m, s) -> (m, p)
+        """Scores from kernel values with the support, by the chosen predictor."""
+        if self.predictor in ("last", "average"):
+            return K @ alpha
+        p = alpha.shape[1]
+        if self.predictor == "vote":
+            by_argmax = self.multi_class == "argmax" and p > 1
+            return votes(K, log, p, n_steps, by_argmax=by_argmax)
+        return at_steps(K, log, p, rng.integers(max(1, n_steps), size=len(K)))
+
+    def _scores_on(
+        self,
+        gram: Gram,
+        found: KernelPerceptronFit | ProjectronFit,
+        p: int,
+        rng: np.random.Generator,
+    ) -> Matrix:
+        """Scores of all rows of the Gram that was trained on, (n, p)."""
+        if isinstance(found, ProjectronFit):
+            coef = found.average() if self.predictor == "average" else found.coef
+            return scores_of_rows(gram, found.support, coef)
+        if self.predictor == "last" and found.scores is not None:
+            return found.scores.T
+        support, places = np.unique(found.mistakes.rows, return_inverse=True)
+        log = found.mistakes._replace(rows=places)
+        if self.predictor == "average":
+            return scores_of_rows(gram, support, averaged(log, len(support), p, found.n_steps))
+        alpha = np.zeros((len(support), p))
+        return self._scores(gram.rows(support).T, alpha, log, found.n_steps, rng)
+
+    def _go_on(self, train: Training) -> None:
+        """One pass over new samples, starting from what the support says about them."""
+        earlier, seen = (self.mistakes_, self.learning_curve_), self._rows_seen
+        together = _stacked(self.support_vectors_, train.X)
+        numbers = np.concatenate([self.support_, seen + np.arange(len(train.y))])
+        further = self._one_pass_of_projectron if self.budget is not None else self._one_pass
+        self._keep(train._replace(X=together), further(train, together))
+        self.support_ = numbers[self.support_]
+        self._rows_seen += seen
+        self.mistakes_ = np.concatenate([earlier[0], self.mistakes_])
+        self.learning_curve_ = np.concatenate([earlier[1], self.learning_curve_])
+        self.n_iter_ = len(self.mistakes_)
+
+    def _one_pass(self, train: Training, together: Any) -> KernelPerceptronFit:
+        """Over new samples alone; the support gives them their scores to start with."""
+        s, p = len(self.support_), coding(len(self.classes_), self._scheme).shape[1]
+        start = np.zeros((p, len(train.y)))
+        coef = last(self._log, s, p)
+        for part, K in self._kernel_with_support(train.X, self.support_, self.support_vectors_):
+            start[:, part] = (K @ coef).T
+        found = self._solve(
+            self._gram(self.kernel_, train.X),
+            train,
+            np.flatnonzero(train.weights),
+            generator(self.random_state),
+            None,
+            max_iter=1,
+            start=start,
+        )
+        assert isinstance(found, KernelPerceptronFit)
+        new = found.mistakes
+        new = new._replace(rows=new.rows + s, steps=new.steps + self._n_steps)
+        return found._replace(
+            mistakes=Mistakes.joined([self._log, new]), n_steps=found.n_steps + self._n_steps
+        )
+
+    def _one_pass_of_projectron(self, train: Training, together: Any) -> ProjectronFit:
+        """Over the support and new samples together: the projections need the support's kernel values."""
+        s = len(self.support_)
+        both = train._replace(
+            y=np.concatenate([np.zeros(s, dtype=np.intp), train.y]),
+            weights=np.concatenate([np.zeros(s), train.weights]),
+            class_weights=np.concatenate([np.ones(s), train.class_weights]),
+        )
+        start = self._projectron._replace(support=np.arange(s)) if self._projectron else None
+        found = self._solve(
+            self._gram(self.kernel_, together),
+            both,
+            s + np.flatnonzero(train.weights),
+            generator(self.random_state),
+            None,
+            max_iter=1,
+            start=start,
+        )
+        assert isinstance(found, ProjectronFit)
+        return found
+
+    def _warn_if_unfinished(self, found: KernelPerceptronFit | ProjectronFit) -> None:
+        if found.stop in ("max_iter", "stopped") and found.mistakes_by_epoch[-1]:
+            reached = "time_limit" if found.stop == "stopped" else "max_iter"
+            warnings.warn(
+                f"{type(self).__name__} still made {found.mistakes_by_epoch[-1]} mistakes in pass "
+                f"{found.n_iter} ({reached} reached, a clean pass wanted): raise {reached}, set "
+                "min_gain to stop earlier, or use predictor='average'",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        require_choice(name, "multi_class", self.multi_class, ("argmax", "ovr", "ovo"))
+        require_choice(name, "predictor", self.predictor, PREDICTORS)
+        require_choice(name, "ties", self.ties, TIES)
+        require_integer(name, "max_iter", self.max_iter, least=1)
+        require_integer(name, "min_iter", self.min_iter, least=1)
+        if self.min_gain is not None:
+            require_real(name, "min_gain", self.min_gain, least=0)
+        require_flag(name, "shuffle", self.shuffle)
+        require_real(name, "eta0", self.eta0, above=0)
+        if self.budget is not None:
+            require_integer(name, "budget", self.budget, least=1)
+            if self.predictor not in ("last", "average"):
+                raise ParameterError(
+                    name, "predictor", "'last' or 'average' when a budget is set", self.predictor
+                )
+        if self.time_limit is not None:
+            require_real(name, "time_limit", self.time_limit, above=0)
+        self._check_resources()
+
+
+def _stacked(first: Any, second: Any) -> Any:
+    if issparse(first) or issparse(second):
+        return sparse_vstack([first, second]).tocsr()
+    return np.vstack([first, second])

@@ -1,0 +1,54 @@
+"""From scores of binary problems to one class: votes, ties and argmax, in one place.
+
+Scores have one column for each problem of `solvers.problems.coding`. With two classes there is one,
+and the second class wins where it is above 0. Equal votes or scores go to the lowest class index,
+or, for votes, to the larger summed margin.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from separatrix.arrays import Codes, Matrix
+from separatrix.solvers.problems import coding
+
+TIES = ("lowest", "margin")
+
+
+def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest") -> Matrix:
+    """One value for each class, (n, k), or for two classes the score itself, (n,).
+
+    For pairs the value is the number of votes, plus, with ties="margin", the summed margins squeezed
+    into (-1/3, 1/3) so that they only ever decide between equal votes. The class of the highest
+    value, the first among equals, is the prediction.
+
+    >>> S = np.array([[1.0, -0.5, 3.0]])  # 0 beats 1, 2 beats 0, 1 beats 2: one vote each
+    >>> decision_values(S, 3, "ovo")
+    array([[1., 1., 1.]])
+    >>> int(decision_values(S, 3, "ovo", ties="margin").argmax())
+    1
+    """
+    if n_classes == 2:
+        return S[:, 0]
+    if scheme != "ovo":
+        return S
+    sides = coding(n_classes, "ovo").T.astype(np.float64)  # (p, k)
+    for_first = (S > 0).astype(np.float64)
+    votes: Matrix = for_first @ (sides > 0) + (1.0 - for_first) @ (sides < 0)
+    if ties == "margin":
+        summed = S @ sides
+        votes = votes + summed / (3.0 * (np.abs(summed) + 1.0))
+    return votes
+
+
+def winners(values: Matrix) -> Codes:
+    """Class codes that `decision_values` stand for.
+
+    >>> winners(np.array([-1.0, 0.0, 0.5])).tolist()
+    [0, 0, 1]
+    >>> winners(np.array([[2.0, 2.0, 1.0]])).tolist()
+    [0]
+    """
+    if values.ndim == 1:
+        return (values > 0).astype(np.intp)
+    return np.asarray(values.argmax(axis=1))

@@ -1,0 +1,167 @@
+"""What comes into `fit` and `predict`, checked once: samples, labels, weights, seeds.
+
+scikit-learn's checks do most of it; what they say over several lines is said here in one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils import get_tags
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.errors import DataError, ParameterError
+
+
+class Training(NamedTuple):
+    """A checked training set."""
+
+    X: Any  # shape: (n, d); dense or CSR
+    y: Codes  # shape: (n,); class codes
+    classes: Any  # shape: (k,)
+    weights: Vector  # shape: (n,); sample weights
+    class_weights: Vector  # shape: (n,); weight of each sample's class
+
+    def rates(self, eta0: float, scheme: str = "ovr") -> Matrix:
+        """Sizes of the corrections of an online learner, (2, n): where added, where taken off.
+
+        As in scikit-learn: against the rest a class weight counts for its own class only.
+        """
+        added = eta0 * self.weights * self.class_weights
+        against_rest = scheme == "ovr" and len(self.classes) > 2
+        return np.stack([added, eta0 * self.weights if against_rest else added])
+
+
+def prepare(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    class_weight: Any = None,
+    dtype: Any = "numeric",
+    classes: Any = None,
+    reset: bool = True,
+) -> Training:
+    """The training set of a classifier; `classes` are given when not all need be in y."""
+    X, y = check_samples(estimator, X, y=y, dtype=dtype, reset=reset)
+    y = _labels(y)
+    found, codes = np.unique(y, return_inverse=True)
+    given = classes is not None
+    if not given:
+        classes = found
+    else:
+        classes = np.unique(classes)
+        unknown = np.setdiff1d(found, classes)
+        if len(unknown):
+            raise DataError(
+                f"y holds labels {unknown.tolist()} that are not in classes {classes.tolist()}"
+            )
+        codes = np.searchsorted(classes, y)
+    if len(classes) < 2:
+        raise DataError(
+            f"{_name(estimator)} needs samples of at least 2 classes; "
+            f"got one class, {classes.tolist()[0]!r}"
+        )
+    weights = check_weights(sample_weight, X.shape[0])
+    by_class = np.ones(X.shape[0])
+    if class_weight is not None:
+        by_class = _class_weights(estimator, class_weight, y, classes)
+    if not weights.any():
+        raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
+    if not given and len(np.unique(codes[weights > 0])) < 2:
+        raise DataError(
+            f"{_name(estimator)} needs samples of at least 2 classes; all but one class have weight 0"
+        )
+    return Training(X, codes.astype(np.intp), classes, weights, by_class)
+
+
+def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any) -> Any:
+    """Samples (and labels) through scikit-learn's checks, with one-line errors."""
+    if "y" in more and more["y"] is None:
+        raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
+    _one_kind_of_label(more.get("y"))
+    try:
+        sparse = "csr" if get_tags(estimator).input_tags.sparse else False
+        return validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
+    except ValueError as error:
+        if "\n" not in str(error):
+            raise
+        raise DataError(_in_one_line(str(error))) from error
+
+
+def _in_one_line(message: str) -> str:
+    lines = message.split("\n")
+    if "NaN" in lines[0] or "infinity" in lines[0]:
+        return f"{lines[0]} Drop or impute such values"
+    return " ".join(lines) if len(message) < 400 else f"{lines[0]} ... {lines[-1]}"
+
+
+def check_weights(sample_weight: Any, n: int) -> Vector:
+    """One finite weight of at least 0 for each sample, (n,)."""
+    if sample_weight is None:
+        return np.ones(n)
+    try:
+        weights = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"`sample_weight` must hold numbers; got {sample_weight!r:.60}") from None
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise DataError(f"`sample_weight` must have shape ({n},); got {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        bad = weights[~(np.isfinite(weights) & (weights >= 0))][0]
+        raise DataError(f"`sample_weight` must be finite and at least 0; got {bad}")
+    return weights
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """A NumPy generator from a seed, a `RandomState`, a `Generator` or None."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    if random_state is None or (isinstance(random_state, int | np.integer) and random_state >= 0):
+        return np.random.default_rng(random_state)
+    raise ParameterError(
+        "the estimator", "random_state", "a seed of at least 0, a generator or None", random_state
+    )
+
+
+def _labels(y: Any) -> Any:
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        y = np.array(y.tolist())
+    check_classification_targets(y)
+    return y
+
+
+def _one_kind_of_label(y: Any) -> None:
+    if isinstance(y, list | tuple) or getattr(y, "dtype", None) == np.dtype(object):
+        kinds = {isinstance(label, str) for label in np.asarray(y, dtype=object).ravel()}
+        if len(kinds) > 1:
+            raise DataError("labels in y must be all strings or all numbers; got both")
+
+
+def _class_weights(estimator: Any, class_weight: Any, y: Any, classes: Any) -> Vector:
+    if class_weight != "balanced" and not isinstance(class_weight, dict):
+        raise ParameterError(
+            type(estimator).__name__, "class_weight", "a dict, 'balanced' or None", class_weight
+        )
+    if isinstance(class_weight, dict):
+        for label, weight in class_weight.items():
+            if not np.isfinite(weight) or weight < 0:
+                raise ParameterError(
+                    _name(estimator), "class_weight", "finite and at least 0", {label: weight}
+                )
+        # labels without an entry weigh 1; entries without a label do nothing
+        class_weight = {label: class_weight.get(label, 1.0) for label in classes.tolist()}
+    return np.asarray(compute_sample_weight(class_weight, y), dtype=np.float64)
+
+
+def _name(estimator: Any) -> str:
+    return type(estimator).__name__

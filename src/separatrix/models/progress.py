@@ -1,0 +1,32 @@
+"""A fit that can be watched: scikit-learn's callbacks, a bar for `verbose`, a time limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sklearn.callback import with_callbacks
+
+from separatrix.compute.progress import bar
+from separatrix.compute.watch import Watch
+
+__all__ = ["watched", "with_callbacks"]
+
+
+@contextmanager
+def watched(estimator: Any, X: Any, y: Any, *, steps: int, task: str = "epoch") -> Iterator[Watch]:
+    """A watch for one fit of at most `steps` steps that tells callbacks and the bar of each."""
+    context = estimator._init_callback_context(max_subtasks=steps)
+    context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+    name = type(estimator).__name__
+    with bar(f"{name}: {task}", steps, show=bool(estimator.verbose)) as advance:
+
+        def on_step(_number: int) -> bool:
+            advance()
+            step = context.subcontext(task_name=task)
+            step.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+            return bool(step.call_on_fit_task_end(estimator=estimator, X=X, y=y))
+
+        yield Watch(getattr(estimator, "time_limit", None), on_step)
+    context.call_on_fit_task_end(estimator=estimator, X=X, y=y)

@@ -1,0 +1,62 @@
+"""Many trainings over one set of inner products: every kernel, split and fold of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from separatrix.arrays import Codes, Gram
+from separatrix.compute.threads import in_threads
+from separatrix.compute.watch import Watch
+from separatrix.kernels.gram import SharedProducts
+from separatrix.kernels.kernel import Kernel
+from separatrix.models.kernel_perceptrons import RowsClassified
+
+Kept = TypeVar("Kept")
+
+
+class TrainsOnGram(Protocol):
+    """An estimator that can train on some rows of a Gram matrix and classify all of them."""
+
+    def classify_rows(
+        self,
+        gram: Gram,
+        y: Codes,
+        rows: Codes,
+        *,
+        n_classes: int,
+        watch: Watch | None = None,
+        threads: int = 1,
+    ) -> RowsClassified:
+        """As in `KernelPerceptron`."""
+        ...
+
+
+def classify_many(
+    model: TrainsOnGram,
+    shared: SharedProducts,
+    y: Codes,  # shape: (n,)
+    kernels: Sequence[Kernel],
+    runs: Sequence[Codes],
+    keep: Callable[[int, RowsClassified], Kept],
+    *,
+    n_classes: int,
+    watch: Watch,
+) -> Iterator[list[Kept]]:
+    """For each kernel in turn, what `keep` makes of every run; all cores are busy with runs.
+
+    `runs` are the rows that each run trains on. A run is a step of the watch.
+    """
+    threads = shared.threads
+    for gram in shared.grams(kernels):
+        # a cache of rows serves one run at a time, and then every core works for that run
+        at_once, inside = (threads, 1) if gram.held is not None else (1, threads)
+
+        def one(run: tuple[int, Codes], gram: Gram = gram, inside: int = inside) -> Kept:
+            result = model.classify_rows(
+                gram, y, run[1], n_classes=n_classes, watch=watch.silent(), threads=inside
+            )
+            watch.step()
+            return keep(run[0], result)
+
+        yield in_threads(one, enumerate(runs), threads=at_once, watch=watch)
