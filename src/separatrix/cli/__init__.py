@@ -19,7 +19,7 @@ class Command(click.Command):
         """Run it."""
         try:
             return super().invoke(ctx)
-        except SeparatrixError as error:
+        except (SeparatrixError, OSError) as error:
             raise click.ClickException(str(error)) from error
 
 

@@ -23,7 +23,7 @@ def random_splits(n: int, *, repeats: int, test_size: float, seed: int) -> list[
     Rows stay in the order given: shuffle the data first where that order means something.
 
     >>> [split.test.tolist() for split in random_splits(5, repeats=2, test_size=0.4, seed=0)]
-    [[2, 4], [1, 2]]
+    [[2, 4], [1, 4]]
     """
     require_integer("random_splits", "repeats", repeats, least=1)
     require_real("random_splits", "test_size", test_size, above=0, below=1)
@@ -45,7 +45,7 @@ def fold_splits(rows: Codes, *, folds: int, seed: int) -> list[Split]:
     """Each row held out once: `folds` parts of nearly equal size, drawn at random.
 
     >>> [split.test.tolist() for split in fold_splits(np.array([3, 5, 8, 9]), folds=2, seed=0)]
-    [[8, 9], [3, 5]]
+    [[3, 5], [8, 9]]
     """
     require_integer("fold_splits", "folds", folds, least=2)
     if folds > len(rows):

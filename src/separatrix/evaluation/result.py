@@ -27,6 +27,7 @@ class Evaluation:
     n_iter: Matrix  # shape: (c, repeats)
     splits: list[Split]  # rows of X and y, in the order they were met
     predicted: dict[tuple[int, int], Codes]  # class codes of the test rows, by candidate and split
+    lead: dict[tuple[int, int], Vector]  # how far ahead of their own class the best other was
     fold_error: Matrix | None  # shape: (c, repeats); mean over the folds inside each training part
     seconds: float
 
@@ -64,16 +65,20 @@ class Evaluation:
     def hardest(self, count: int = 5) -> list[tuple[int, float, Any]]:
         """Rows mistaken most often when tested: (row, share of the predictions wrong, usual guess).
 
-        All trainings count; equal shares go to the row tested more often, then to the first.
+        All trainings count. Equal shares go to the row whose own class was further behind, in
+        spreads of the scores where the model has scores, and then to the first.
         """
         codes = np.searchsorted(self.classes, self.y)
         tally = np.zeros((len(codes), len(self.classes)), dtype=np.intp)
-        for (_, number), guess in self.predicted.items():
-            np.add.at(tally, (self.splits[number].test, guess), 1)
-        tested = tally.sum(axis=1)
+        behind = np.zeros(len(codes))
+        for cell, guess in self.predicted.items():
+            test = self.splits[cell[1]].test
+            tally[test, guess] += 1
+            behind[test] += self.lead.get(cell, 0.0)
+        tested = np.maximum(1, tally.sum(axis=1))
         tally[np.arange(len(codes)), codes] = 0
-        share = tally.sum(axis=1) / np.maximum(1, tested)
-        order = np.lexsort((np.arange(len(codes)), -tested, -share))[:count]
+        share = tally.sum(axis=1) / tested
+        order = np.lexsort((np.arange(len(codes)), -behind / tested, -share))[:count]
         return [(int(row), float(share[row]), self.classes[tally[row].argmax()]) for row in order]
 
     def rows(self) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_X_y
 
-from separatrix.arrays import Codes
+from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.compute.progress import bar
 from separatrix.compute.watch import Watch
 from separatrix.data.splits import Split, fold_splits, random_splits
@@ -100,6 +100,7 @@ def evaluate(
         n_iter=study.errors[2],
         splits=[Split(order[split.train], order[split.test]) for split in splits],
         predicted=study.predicted,
+        lead=study.lead,
         fold_error=study.fold_error,
         seconds=time.perf_counter() - begun,
     )
@@ -130,6 +131,7 @@ class _Study:
         self.splits, self.n_classes, self.progress = splits, n_classes, progress
         self.errors = np.full((3, len(kernels), len(splits)), np.nan)  # train, test, epochs
         self.predicted: dict[tuple[int, int], Codes] = {}
+        self.lead: dict[tuple[int, int], Vector] = {}
         self.fold_error: Any = None
 
     def run(self, folds: int | None, seed: int) -> None:
@@ -170,7 +172,7 @@ class _Study:
         self, shared: SharedProducts, candidate: int, numbers: list[int], watch: Watch
     ) -> None:
         def record(run: int, result: RowsClassified) -> None:
-            self._record(candidate, numbers[run], result.codes, result.n_iter)
+            self._record(candidate, numbers[run], result.codes, result.n_iter, result.values)
 
         runs = [self.splits[number] for number in numbers]
         list(self._classify(shared, [self.kernels[candidate]], runs, record, watch))
@@ -189,11 +191,15 @@ class _Study:
             watch=watch,
         )
 
-    def _record(self, candidate: int, number: int, codes: Codes, n_iter: float) -> None:
+    def _record(
+        self, candidate: int, number: int, codes: Codes, n_iter: float, values: Any = None
+    ) -> None:
         train, test = self.splits[number]
         wrong = codes != self.y
         self.errors[:, candidate, number] = wrong[train].mean(), wrong[test].mean(), n_iter
         self.predicted[candidate, number] = codes[test]
+        if values is not None:
+            self.lead[candidate, number] = _lead_of_others(values[test], self.y[test])
 
     def run_one_by_one(self) -> None:
         """Any classifier, fitted on each split."""
@@ -203,3 +209,14 @@ class _Study:
                 codes = np.asarray(fitted.predict(self.X), dtype=np.intp)
                 self._record(0, number, codes, float(np.max(getattr(fitted, "n_iter_", 1))))
                 advance()
+
+
+def _lead_of_others(values: Matrix, y: Codes) -> Vector:
+    """How far the best other class is ahead of a row's own, over the spread of all values, (m,)."""
+    if values.ndim == 1:
+        lead = np.where(y == 1, -values, values)
+    else:
+        others = values.copy()
+        others[np.arange(len(y)), y] = -np.inf
+        lead = others.max(axis=1) - values[np.arange(len(y)), y]
+    return np.asarray(lead / (values.std() or 1.0))

@@ -348,7 +348,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         )
 
     def _record(self, seen: Pass, X: Any, n: int) -> None:
-        if not np.isfinite(self._state.W).all():
+        if not (np.isfinite(self._state.W).all() and np.isfinite(seen.losses).all()):
             raise DataError(
                 "weights overflowed; scale the features, for example with StandardScaler"
             )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from separatrix.arrays import Codes, Gram, Matrix, Signs
+from separatrix.arrays import Codes, Gram, Matrix, Signs, Vector
 from separatrix.compute.blocks import row_blocks
 from separatrix.compute.watch import Watch
 from separatrix.solvers.problems import Problems
@@ -122,6 +122,14 @@ def solve_projectron(
     )
 
 
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+def _dot(u: Vector, v: Vector, size: int) -> float:
+    total = 0.0
+    for a in range(size):
+        total += u[a] * v[a]
+    return total
+
+
 @njit(cache=True, nogil=True)
 def _meet(
     tile: Matrix,  # shape: (B, B)
@@ -139,9 +147,10 @@ def _meet(
     """Meet the block's rows in order; returns the mistakes made and the size of the support."""
     p, budget = coef.shape
     first, mistakes = s, 0
-    deltas = np.zeros(p)
+    deltas, scores, shares = np.zeros(p), np.zeros(p), np.zeros(budget)
     for i in range(len(tile)):
-        scores = coef[:, :s] @ known[i, :s]
+        for c in range(p):
+            scores[c] = _dot(coef[c], known[i], s)
         deltas[:] = 0.0
         if len(owners):
             guess = np.argmax(scores)
@@ -155,8 +164,9 @@ def _meet(
         if not np.any(deltas != 0.0):
             continue
         mistakes += 1
-        shares = inverse[:s, :s] @ known[i, :s]
-        outside = tile[i, i] - np.dot(shares, known[i, :s])
+        for a in range(s):
+            shares[a] = _dot(inverse[a], known[i], s)
+        outside = tile[i, i] - _dot(shares, known[i], s)
         if outside > INDEPENDENT * tile[i, i] and s < budget:
             for a in range(s):
                 for b in range(s):
@@ -172,6 +182,7 @@ def _meet(
         else:
             for c in range(p):
                 if deltas[c] != 0.0:
-                    coef[c, :s] += deltas[c] * shares
-                    lag[c, :s] += deltas[c] * (met + i) * shares
+                    for a in range(s):
+                        coef[c, a] += deltas[c] * shares[a]
+                        lag[c, a] += deltas[c] * (met + i) * shares[a]
     return mistakes, s

@@ -52,7 +52,7 @@ def solve_primal(X: Matrix, y: Signs, *, eta: float = 1.0, max_iter: int = 1000)
     of Automata 12 (1962).
 
     >>> solve_primal(np.array([[1.0], [2.0]]), np.array([-1, 1], dtype=np.int8)).mistakes.tolist()
-    [0, 1, 1, 0, 0, 1, 0, 0, 1, 0, 0]
+    [0, 1, 0, 1, 0, 1, 0, 1, 0]
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
     R2 = float(np.einsum("ij,ij->i", X, X).max(initial=0.0))

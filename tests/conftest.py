@@ -1,0 +1,40 @@
+"""What tests share: real data where it is at hand, small made-up problems, plain reference loops."""
+
+import os
+
+import numpy as np
+import pytest
+
+from separatrix.data.catalogue import VARIABLE, load
+
+
+def pytest_configure(config):
+    os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+def _real(name):
+    if not os.environ.get(VARIABLE):
+        pytest.skip(f"{VARIABLE} is not set: no {name} here")
+    return load(name)  # where the variable is set, a missing file is a failure
+
+
+@pytest.fixture(scope="session")
+def usps():
+    return _real("usps")
+
+
+@pytest.fixture(scope="session")
+def mnist():
+    return _real("mnist")
+
+
+@pytest.fixture(scope="session")
+def a4a():
+    return _real("a4a")
+
+
+@pytest.fixture
+def whole_numbers():
+    """Samples whose inner products are exact in any precision, with three overlapping classes."""
+    rng = np.random.default_rng(0)
+    return rng.integers(-3, 4, size=(60, 4)).astype(float), rng.integers(0, 3, size=60)

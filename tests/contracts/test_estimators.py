@@ -1,0 +1,350 @@
+"""What every estimator of the registry promises."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.callback import ProgressBar
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import estimator_checks_generator
+
+from separatrix import KernelPerceptron, KernelPerceptronCV, Perceptron
+from separatrix.errors import DataError, ParameterError
+from separatrix.kernels import Gaussian, Polynomial
+from separatrix.models.registry import REGISTRY
+
+X, Y = load_iris(return_X_y=True)
+VARIANTS = [
+    ("Perceptron", Perceptron(multi_class="ovr")),
+    ("KernelPerceptron", KernelPerceptron(multi_class="ovo", ties="margin")),
+    ("KernelPerceptron", KernelPerceptron("precomputed")),
+    ("KernelPerceptron", KernelPerceptron("poly", multi_class="ovr", predictor="vote")),
+    ("KernelPerceptron", KernelPerceptron(budget=30, predictor="average")),
+]
+FAILURES = {entry.name: entry.expected_failures for entry in REGISTRY}
+
+
+def checks():
+    estimators = [(entry.name, entry.load()()) for entry in REGISTRY] + VARIANTS
+    for name, estimator in estimators:
+        for made, check in estimator_checks_generator(estimator):
+            yield pytest.param(
+                made, check, FAILURES[name], id=f"{estimator!r}-{check.func.__name__}"
+            )
+
+
+@pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
+@pytest.mark.parametrize(("estimator", "check", "expected"), list(checks()))
+def test_scikit_learns_checks_pass(estimator, check, expected):
+    if check.func.__name__ in expected:
+        pytest.xfail(expected[check.func.__name__])
+    check(estimator)
+
+
+@pytest.fixture(params=REGISTRY, ids=lambda entry: entry.name)
+def estimator(request):
+    made = request.param.load()()
+    return made.set_params(cv=2) if "cv" in made.get_params() else made
+
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def test_frames_and_their_column_names_are_taken(estimator):
+    names = ["sepal length", "sepal width", "petal length", "petal width"]
+    plain = clone(estimator).fit(X, Y)
+    for frame in (pd.DataFrame(X, columns=names), pl.DataFrame(X, schema=names)):
+        fitted = clone(estimator).fit(frame, Y)
+        assert fitted.feature_names_in_.tolist() == names
+        np.testing.assert_array_equal(fitted.predict(frame), plain.predict(X))
+
+
+def test_string_labels_come_back_as_they_are(estimator):
+    words = np.array(["setosa", "versicolor", "virginica"])[Y]
+    fitted = clone(estimator).fit(X, words)
+    assert fitted.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    np.testing.assert_array_equal(
+        fitted.predict(X), fitted.classes_[clone(estimator).fit(X, Y).predict(X)]
+    )
+
+
+def test_sparse_and_dense_samples_give_the_same_model(estimator):
+    whole = np.round(X * 10)
+    dense, sparse = clone(estimator).fit(whole, Y), clone(estimator).fit(csr_array(whole), Y)
+    np.testing.assert_array_equal(dense.predict(whole), sparse.predict(csr_array(whole)))
+
+
+def test_the_same_seed_gives_the_same_model(estimator):
+    first, second = clone(estimator).fit(X, Y), clone(estimator).fit(X, Y)
+    np.testing.assert_array_equal(first.decision_function(X), second.decision_function(X))
+
+
+def test_it_works_in_a_pipeline_and_prints_as_html(estimator):
+    pipeline = make_pipeline(StandardScaler(), clone(estimator)).fit(X, Y)
+    assert pipeline.score(X, Y) > 0.8
+    assert type(estimator).__name__ in estimator._repr_html_()
+
+
+def test_a_progress_callback_sees_the_fit(estimator, capsys):
+    clone(estimator).set_callbacks(ProgressBar()).fit(X, Y)
+    assert type(estimator).__name__ in capsys.readouterr().out
+
+
+def test_verbose_draws_a_bar_on_stderr_only(estimator, capfd):
+    clone(estimator).set_params(verbose=1).fit(X, Y)
+    printed = capfd.readouterr()
+    assert type(estimator).__name__ in printed.err
+    assert printed.out == ""
+
+
+class StopAtOnce:
+    def setup(self, estimator, context): ...
+    def teardown(self, estimator, context): ...
+    def on_fit_task_begin(self, estimator, context): ...
+    def on_fit_task_end(self, estimator, context):
+        return True
+
+
+@pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron()])
+def test_a_callback_can_stop_the_fit(model):
+    fitted = clone(model).set_callbacks(StopAtOnce()).fit(X, Y)
+    assert fitted.n_iter_ == 1
+    assert fitted.stop_ == "stopped"
+    fitted.predict(X)
+
+
+@pytest.mark.parametrize("model", [Perceptron(tol=None), KernelPerceptron("linear")])
+def test_a_time_limit_leaves_a_usable_model(model):
+    rng = np.random.default_rng(0)
+    noise, labels = rng.normal(size=(3000, 5)), rng.integers(0, 3, size=3000)
+    clone(model).set_params(max_iter=2).fit(noise, labels)  # compiled before the clock runs
+    began = time.monotonic()
+    fitted = clone(model).set_params(max_iter=10**6, time_limit=0.5).fit(noise, labels)
+    assert 0.4 < time.monotonic() - began < 3.0
+    assert fitted.stop_ == "stopped"
+    assert fitted.predict(noise).shape == (3000,)
+
+
+BAD_INPUT = [
+    (lambda m: m.fit([[1.0, np.nan], [0.0, 1.0]], [0, 1]), "NaN"),
+    (lambda m: m.fit([[1.0, np.inf], [0.0, 1.0]], [0, 1]), "infinity"),
+    (lambda m: m.fit(np.empty((0, 2)), []), r"0 sample\(s\)"),
+    (lambda m: m.fit(np.empty((3, 0)), [0, 1, 0]), r"0 feature\(s\)"),
+    (lambda m: m.fit(X, np.zeros(150)), "at least 2 classes; got one class, 0.0"),
+    (lambda m: m.fit(X, Y[:10]), "inconsistent numbers of samples"),
+    (lambda m: m.fit(X, np.linspace(0, 1, 150)), "Unknown label type"),
+    (lambda m: m.fit(X, ["a", 1] * 75), "all strings or all numbers; got both"),
+    (lambda m: m.fit([["a", "b"], ["c", "d"]], [0, 1]), "convert|numeric"),
+    (lambda m: m.fit(X, None), "requires y to be passed"),
+    (lambda m: m.fit(X, Y).predict(X[:, :3]), "X has 3 features, but .* is expecting 4 features"),
+    (lambda m: m.fit(X, Y).predict(X[0]), "Reshape your data"),
+]
+
+
+@pytest.mark.parametrize(("use", "sentence"), BAD_INPUT)
+def test_bad_input_is_one_line_that_says_what_came(estimator, use, sentence):
+    with pytest.raises(ValueError, match=sentence) as raised:
+        use(clone(estimator))
+    assert "\n" not in str(raised.value)
+
+
+def test_predicting_before_fitting_is_an_error(estimator):
+    with pytest.raises(NotFittedError):
+        clone(estimator).predict(X)
+
+
+@pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron()])
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        (-np.ones(150), "`sample_weight` must be finite and at least 0; got -1.0"),
+        (np.full(150, np.nan), "`sample_weight` must be finite and at least 0; got nan"),
+        (np.ones(3), r"`sample_weight` must have shape \(150,\); got \(3,\)"),
+        (np.zeros(150), "must have a weight above zero"),
+        (["heavy"] * 150, "`sample_weight` must hold numbers"),
+        ((Y == 0).astype(float), "all but one class have weight 0"),
+    ],
+)
+def test_bad_weights_are_refused(model, weights, sentence):
+    with pytest.raises(DataError, match=sentence):
+        clone(model).fit(X, Y, sample_weight=weights)
+
+
+@pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron("linear")])
+def test_a_weight_of_zero_is_a_row_that_is_not_there(model):
+    weights = np.ones(150)
+    weights[::7] = 0.0
+    model = clone(model).set_params(shuffle=False, max_iter=5)
+    weighted, without = clone(model).fit(X, Y, sample_weight=weights), clone(model)
+    without.fit(X[weights > 0], Y[weights > 0])
+    np.testing.assert_allclose(
+        weighted.decision_function(X), without.decision_function(X), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "value", "must_be"),
+    [
+        (Perceptron, "max_iter", 0, "an integer of at least 1"),
+        (Perceptron, "penalty", "l2", "one of None"),
+        (Perceptron, "tol", -1.0, "at least 0"),
+        (Perceptron, "eta0", 0.0, "above 0"),
+        (Perceptron, "shuffle", "yes", "True or False"),
+        (Perceptron, "multi_class", "ovo", "one of 'argmax', 'ovr'"),
+        (Perceptron, "predictor", "best", "one of 'last', 'average', 'vote', 'random'"),
+        (Perceptron, "bias", None, "one of 'constant', 'radius'"),
+        (Perceptron, "validation_fraction", 1.0, "above 0 and below 1"),
+        (Perceptron, "class_weight", "heavy", "a dict, 'balanced' or None"),
+        (Perceptron, "class_weight", {0: -1.0}, "finite and at least 0"),
+        (Perceptron, "random_state", "seed", "a seed of at least 0"),
+        (Perceptron, "time_limit", 0, "above 0"),
+        (KernelPerceptron, "gamma", 0.0, "above 0"),
+        (KernelPerceptron, "gamma", -1, "above 0"),
+        (KernelPerceptron, "kernel", "gauss", "a kernel object, a callable or one of linear"),
+        (KernelPerceptron, "multi_class", "all", "one of 'argmax', 'ovr', 'ovo'"),
+        (KernelPerceptron, "budget", 0, "an integer of at least 1"),
+        (KernelPerceptron, "min_gain", -0.1, "at least 0"),
+        (KernelPerceptron, "cache_size", 0, "above 0"),
+        (KernelPerceptron, "n_jobs", 0, "an integer other than 0, or None"),
+        (KernelPerceptron, "ties", "first", "one of 'lowest', 'margin'"),
+        (KernelPerceptronCV, "kernels", [], "a list of at least one kernel"),
+        (KernelPerceptronCV, "kernels", "rbf", "a list of at least one kernel"),
+        (KernelPerceptronCV, "kernels", ["precomputed"], "kernels on samples"),
+        (KernelPerceptronCV, "estimator", Perceptron(), "a KernelPerceptron or None"),
+    ],
+)
+def test_bad_parameters_are_named_with_what_they_must_be(model, name, value, must_be):
+    with pytest.raises(ParameterError, match=f"^`{name}` of .* must be {must_be}") as raised:
+        model(**{name: value}).fit(X, Y)
+    assert "got" in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_degree_of_zero_is_refused():
+    with pytest.raises(
+        ParameterError, match=r"`degree` .* must be an integer of at least 1; got 0"
+    ):
+        KernelPerceptron("poly", degree=0).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("K", "sentence"),
+    [
+        (np.ones((150, 20)), r"must be a square kernel matrix \(n, n\); got shape \(150, 20\)"),
+        (np.tri(150), "must be symmetric"),
+    ],
+)
+def test_what_is_no_gram_matrix_is_refused(K, sentence):
+    with pytest.raises(DataError, match=sentence):
+        KernelPerceptron("precomputed").fit(K, Y)
+
+
+def test_kernel_parameters_can_be_searched_by_name():
+    search = GridSearchCV(
+        KernelPerceptron(Gaussian(1.0)), {"kernel__gamma": [0.01, 0.5]}, cv=2, n_jobs=2
+    )
+    search.fit(X, Y)
+    assert search.best_params_["kernel__gamma"] in (0.01, 0.5)
+    assert search.best_estimator_.kernel_ == Gaussian(search.best_params_["kernel__gamma"])
+    with pytest.raises(ParameterError, match="set on a kernel object, not on a name"):
+        KernelPerceptron("rbf").set_params(kernel__gamma=1.0)
+
+
+FORKING = """
+import os, sys, warnings
+import numpy as np
+from separatrix import KernelPerceptron
+from separatrix.kernels import Polynomial
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(2500, 20)), rng.integers(0, 3, size=2500)
+warnings.simplefilter("ignore")
+model = KernelPerceptron(Polynomial(2), max_iter=2).fit(X, y)
+expected = model.predict(X)
+child = os.fork()
+if child == 0:
+    same = (model.predict(X) == expected).all()
+    again = KernelPerceptron(Polynomial(2), max_iter=2).fit(X, y)
+    os._exit(0 if same and (again.predict(X) == expected).all() else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_forked_child_can_predict_and_fit():
+    assert subprocess.run([sys.executable, "-c", FORKING], timeout=120).returncode == 0
+
+
+def test_two_threads_can_fit_at_once():
+    digits, labels = load_digits(return_X_y=True)
+    expected = KernelPerceptron(Polynomial(3)).fit(digits, labels).predict(digits)
+    answers = [None, None]
+
+    def work(number):
+        answers[number] = KernelPerceptron(Polynomial(3)).fit(digits, labels).predict(digits)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for answer in answers:
+        np.testing.assert_array_equal(answer, expected)
+
+
+ENDLESS = """
+import sys, warnings
+import numpy as np
+import separatrix
+from separatrix.kernels import Linear
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(6000, 20)), rng.integers(0, 4, size=6000)
+warnings.simplefilter("ignore")
+task = sys.argv[1]
+model = {
+    "Perceptron": separatrix.Perceptron(max_iter=10**7, tol=None),
+    "held": separatrix.KernelPerceptron(Linear(), max_iter=10**7),
+    "cached": separatrix.KernelPerceptron(Linear(), max_iter=10**7, cache_size=40),
+    "budget": separatrix.KernelPerceptron(Linear(), max_iter=10**7, budget=100),
+    "CV": separatrix.KernelPerceptronCV(
+        [Linear()] * 5, estimator=separatrix.KernelPerceptron(max_iter=10**7)
+    ),
+}[task]
+small = separatrix.KernelPerceptronCV([Linear()], cv=2) if task == "CV" else model
+if task == "CV":
+    small.fit(X[:100], y[:100] % 2)
+else:
+    small.set_params(max_iter=2).fit(X, y)
+    small.set_params(max_iter=10**7)
+print("fitting", flush=True)
+model.fit(X, y)
+"""
+
+
+@pytest.mark.parametrize("task", ["Perceptron", "held", "cached", "budget", "CV"])
+def test_ctrl_c_ends_a_fit_within_half_a_second(task):
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDLESS, task], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"fitting\n"
+        time.sleep(1.0)
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        _, error = process.communicate(timeout=30)
+        took = time.monotonic() - began
+    assert b"KeyboardInterrupt" in error
+    assert (
+        took < 1.5
+    )  # 0.5 s for the fit, the rest for the interpreter to go down on a busy machine

@@ -1,0 +1,82 @@
+"""What every compiled function promises."""
+
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+
+from numba.core.dispatcher import Dispatcher
+
+import separatrix
+
+
+def compiled():
+    found = {}
+    for info in pkgutil.walk_packages(separatrix.__path__, "separatrix."):
+        if info.name.endswith("__main__"):
+            continue
+        for name, value in vars(importlib.import_module(info.name)).items():
+            if isinstance(value, Dispatcher) and value.__module__ == info.name:
+                found[f"{info.name}.{name}"] = value
+    return found
+
+
+def test_every_compiled_function_lets_go_of_the_interpreter_and_is_single_threaded():
+    assert len(compiled()) > 10
+    for name, dispatcher in compiled().items():
+        assert dispatcher.targetoptions.get("nogil"), name
+        assert not dispatcher.targetoptions.get("parallel"), name
+
+
+def test_fast_mathematics_never_assumes_away_nan_and_infinity():
+    for name, dispatcher in compiled().items():
+        flags = dispatcher.targetoptions.get("fastmath", False)
+        assert flags is not True, name
+        assert not {"nnan", "ninf", "fast"} & set(flags or ()), name
+
+
+USE_ALL = """
+import json, warnings
+import numpy as np
+import scipy.sparse
+import separatrix.kernels.vectors as vectors
+from separatrix import KernelPerceptron, Perceptron
+from separatrix.kernels import Polynomial
+from separatrix.solvers.rosenblatt import solve_dual, solve_primal
+from tests.contracts.test_numba import compiled
+warnings.simplefilter("ignore")
+vectors.SMALL = 0
+rng = np.random.default_rng(0)
+X, y = rng.normal(size=(400, 3)), rng.integers(0, 3, size=400)
+for multi_class in ("argmax", "ovr", "ovo"):
+    for predictor in ("last", "vote", "random"):
+        for kernel in ("rbf", Polynomial(3)):
+            model = KernelPerceptron(kernel, multi_class=multi_class, predictor=predictor, max_iter=2)
+            model.fit(X, y).predict(X)
+            model.set_params(cache_size=0.3).fit(X, y)
+KernelPerceptron(budget=5, max_iter=2).fit(X, y)
+for samples in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
+    for multi_class in ("argmax", "ovr"):
+        Perceptron(multi_class=multi_class, max_iter=2).fit(samples, y)
+signs = np.where(y > 0, 1, -1).astype(np.int8)
+solve_primal(X, signs, max_iter=2), solve_dual(X @ X.T, signs, max_iter=2)
+counts = {}
+for name, dispatcher in compiled().items():
+    counts[name] = [
+        sum(dispatcher.stats.cache_hits.values()), sum(dispatcher.stats.cache_misses.values())
+    ]
+print(json.dumps(counts))
+"""
+
+
+def test_what_was_compiled_once_is_read_from_the_cache_in_the_next_process(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    first, second = (
+        json.loads(subprocess.check_output([sys.executable, "-c", USE_ALL], timeout=600))
+        for _ in range(2)
+    )
+    assert not {name: misses for name, (_, misses) in second.items() if misses}
+    assert sum(hits for hits, _ in second.values()) > 10
+    never = {name for name, (_, misses) in first.items() if misses == 0}
+    assert not never, "compiled functions that nothing here runs"

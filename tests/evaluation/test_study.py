@@ -1,0 +1,177 @@
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.tree import DecisionTreeClassifier
+
+from separatrix import KernelPerceptron, Perceptron, compare, evaluate
+from separatrix.data.splits import fold_splits
+from separatrix.errors import ParameterError
+from separatrix.kernels import Gaussian, Polynomial
+
+X, Y = load_digits(return_X_y=True)
+X, Y = X[:600], Y[:600]
+KERNELS = [Polynomial(1), Polynomial(2), Gaussian(0.001)]
+MODEL = KernelPerceptron(max_iter=3, shuffle=False)
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.mark.parametrize("predictor", ["last", "average"])
+def test_errors_are_those_of_fitting_every_split_by_itself(predictor):
+    model = clone(MODEL).set_params(predictor=predictor)
+    found = evaluate(model, X, Y, kernels=KERNELS, repeats=3)
+    for c, kernel in enumerate(KERNELS):
+        for number, (train, test) in enumerate(found.splits):
+            alone = clone(model).set_params(kernel=kernel).fit(X[train], Y[train])
+            assert found.test_error[c, number] == pytest.approx(1 - alone.score(X[test], Y[test]))
+            assert found.train_error[c, number] == pytest.approx(
+                1 - alone.score(X[train], Y[train])
+            )
+            np.testing.assert_array_equal(found.predicted[c, number], alone.predict(X[test]))
+
+
+def test_folds_choose_as_if_every_fold_were_fitted_by_itself():
+    found = evaluate(MODEL, X, Y, kernels=KERNELS, repeats=2, folds=3, random_state=5)
+    order = np.random.default_rng(5).permutation(600)
+    place = np.argsort(order)
+    for number, split in enumerate(found.splits):
+        folds = fold_splits(place[split.train], folds=3, seed=5 + number)
+        for c, kernel in enumerate(KERNELS):
+            errors = []
+            for train, test in folds:
+                alone = clone(MODEL).set_params(kernel=kernel).fit(X[order[train]], Y[order[train]])
+                errors.append(1 - alone.score(X[order[test]], Y[order[test]]))
+            assert found.fold_error[c, number] == pytest.approx(np.mean(errors))
+        chosen = int(found.fold_error[:, number].argmin())
+        assert found.chosen[number] == chosen
+        assert set(np.flatnonzero(~np.isnan(found.test_error[:, number]))) == {chosen}
+
+
+def test_threads_change_nothing():
+    one, two = (
+        evaluate(clone(MODEL).set_params(n_jobs=jobs), X, Y, kernels=KERNELS, repeats=4)
+        for jobs in (1, 2)
+    )
+    np.testing.assert_array_equal(one.test_error, two.test_error)
+
+
+def test_memory_changes_nothing():
+    samples = np.tile(X, (2, 1))
+    labels = np.tile(Y, 2)
+    held, cached = (
+        evaluate(
+            clone(MODEL).set_params(cache_size=size), samples, labels, kernels=KERNELS, repeats=2
+        )
+        for size in (None, 2.5)
+    )
+    np.testing.assert_array_equal(held.test_error, cached.test_error)
+
+
+def test_any_classifier_can_be_evaluated():
+    found = evaluate(DecisionTreeClassifier(random_state=0), X, Y, repeats=3)
+    for number, (train, test) in enumerate(found.splits):
+        alone = DecisionTreeClassifier(random_state=0).fit(X[train], Y[train])
+        assert found.test_error[0, number] == pytest.approx(1 - alone.score(X[test], Y[test]))
+    with pytest.raises(ParameterError, match="None for a model without shared kernels"):
+        evaluate(Perceptron(), X, Y, kernels=KERNELS)
+
+
+def test_splits_have_the_size_asked_for_and_do_not_overlap():
+    found = evaluate(MODEL, X, Y, kernels=[Polynomial(2)], repeats=4, test_size=0.25)
+    for train, test in found.splits:
+        assert len(test) == 150
+        assert sorted([*train, *test]) == list(range(600))
+
+
+def test_confusion_counts_shares_of_each_class():
+    found = evaluate(MODEL, X, Y, kernels=[Polynomial(2)], repeats=2)
+    mean, sd = found.confusion()
+    by_hand = []
+    for number, (_, test) in enumerate(found.splits):
+        guess = found.predicted[0, number]
+        table = np.zeros((10, 10))
+        for a in range(10):
+            for b in range(10):
+                if a != b:
+                    table[a, b] = np.mean(guess[Y[test] == a] == b)
+        by_hand.append(table)
+    np.testing.assert_allclose(mean, np.mean(by_hand, axis=0))
+    np.testing.assert_allclose(sd, np.std(by_hand, axis=0))
+
+
+def test_the_hardest_rows_are_those_most_often_wrong():
+    found = evaluate(MODEL, X, Y, kernels=KERNELS, repeats=6)
+    wrong, tested = np.zeros(600), np.zeros(600)
+    for (_, number), guess in found.predicted.items():
+        test = found.splits[number].test
+        tested[test] += 1
+        wrong[test] += guess != Y[test]
+    hardest = found.hardest(5)
+    shares = wrong / np.maximum(1, tested)
+    assert [share for _, share, _ in hardest] == sorted(shares, reverse=True)[:5]
+    for row, share, guess in hardest:
+        assert shares[row] == share
+        assert guess != Y[row]
+
+
+def test_the_table_can_be_read_and_taken_apart():
+    found = evaluate(MODEL, X, Y, kernels=KERNELS, repeats=2, folds=2)
+    text = str(found)
+    assert "2 random splits, 480 rows to train and 120 to test" in text
+    assert "as chosen by the folds" in text
+    rows = found.rows()
+    assert [row["kernel"] for row in rows] == [repr(kernel) for kernel in KERNELS]
+    assert sum(row["splits"] for row in rows) == 2
+
+
+def test_models_are_compared_on_the_same_splits():
+    iris = load_iris(return_X_y=True)
+    models = {
+        "a": Perceptron(predictor="average"),
+        "b": KernelPerceptron(min_gain=0.001),
+        "c": Perceptron(),
+    }
+    found = compare(models, *iris, repeats=4)
+    first, *others = found.evaluations.values()
+    for other in others:
+        for one, two in zip(first.splits, other.splits, strict=True):
+            np.testing.assert_array_equal(one.test, two.test)
+    rows = found.rows()
+    assert rows[0]["model"] == found.best
+    assert rows[0]["behind"] == 0
+    assert [row["test_error"] for row in rows] == sorted(row["test_error"] for row in rows)
+    assert found.best in str(found)
+    with pytest.raises(ParameterError, match="at least one classifier"):
+        compare({}, *iris)
+
+
+PUBLISHED = [
+    ("ovr", [8.8, 3.0, 2.7, 2.65, 2.7, 2.7, 2.8], [0.8, *[0.25] * 6]),
+    ("ovo", [5.9, 3.5, 3.1, 3.1, 3.25, 3.3, 3.4], [0.35] * 7),
+]
+
+
+@pytest.mark.parametrize(("rule", "errors", "within"), PUBLISHED)
+def test_usps_digits_reach_the_published_errors_of_every_degree(rule, errors, within, usps):
+    model = KernelPerceptron(multi_class=rule, max_iter=20, shuffle=False)
+    found = evaluate(model, usps.X, usps.y, kernels=[Polynomial(d) for d in range(1, 8)])
+    measured = 100 * found.test_error.mean(axis=1)
+    assert (np.abs(measured - errors) <= within).all(), measured.round(2)
+
+
+def test_usps_digits_reach_the_published_error_of_the_gaussian_and_their_hardest_images(usps):
+    model = KernelPerceptron(multi_class="ovr", max_iter=20, shuffle=False)
+    found = evaluate(model, usps.X, usps.y, kernels=[Gaussian(0.01)])
+    assert 100 * found.test_error.mean() == pytest.approx(2.6, abs=0.2)
+    hardest = found.hardest(2)
+    assert {row for row, _, _ in hardest} == {5296, 8261}  # labelled 4, visibly a 1
+    assert all(share == 1.0 and guess == 1 for _, share, guess in hardest)
+
+
+def test_usps_folds_choose_a_degree_and_an_error_in_the_published_range(usps):
+    model = KernelPerceptron(max_iter=20, shuffle=False)
+    kernels = [Polynomial(d) for d in range(1, 8)]
+    found = evaluate(model, usps.X, usps.y, kernels=kernels, repeats=8, folds=5)
+    assert 3.0 <= (1 + found.chosen).mean() <= 6.5
+    assert 2.6 <= 100 * found.chosen_test_error.mean() <= 3.6

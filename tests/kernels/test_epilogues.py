@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from separatrix.kernels.epilogues import exp_of_distances, power
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("degree", range(1, 17))
+def test_powers_are_exact_on_small_whole_numbers(degree, dtype):
+    P = np.tile(np.array([[-2.0, -1.0, 0.0, 1.0, 2.0]], dtype=dtype), (3, 400))
+    expected = (2.0 * P + 0.0) ** degree if degree < 6 else P**degree
+    power(P, 2.0 if degree < 6 else 1.0, 0.0, degree)
+    np.testing.assert_array_equal(P, expected)
+
+
+@pytest.mark.parametrize("width", [1, 7, 1023, 1024, 1025, 3000])
+def test_the_float32_exponential_is_good_to_its_precision(width):
+    distances = np.linspace(0.0, 80.0, width)
+    P = np.zeros((2, width), np.float32)
+    exp_of_distances(P, np.zeros(2), distances, 1.0)
+    exact = np.exp(-distances.astype(np.float32).astype(np.float64))
+    np.testing.assert_allclose(P[1], exact, rtol=6e-6)
+
+
+def test_the_float64_exponential_is_numpys():
+    rng = np.random.default_rng(0)
+    P, sx, sz = rng.normal(size=(4, 5)), rng.uniform(3, 4, 4), rng.uniform(3, 4, 5)
+    expected = np.exp(-0.3 * np.maximum(sx[:, None] + sz - 2 * P, 0.0))
+    exp_of_distances(P, sx, sz, 0.3)
+    np.testing.assert_allclose(P, expected, rtol=1e-14)
+
+
+def test_far_samples_have_similarity_zero_to_float32():
+    P = np.zeros((1, 3), np.float32)
+    exp_of_distances(P, np.zeros(1), np.array([1e2, 1e6, 1e30]), 1.0)
+    assert (P >= 0).all()
+    assert P.max() < 1e-37
+
+
+def test_distances_that_round_below_zero_are_zero():
+    P = np.full((1, 1), 1.0000001, np.float32)
+    exp_of_distances(P, np.ones(1), np.ones(1), 5.0)
+    assert P[0, 0] == 1.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_not_a_number_stays_not_a_number_in_powers(dtype):
+    P = np.full((1, 3), np.nan, dtype)
+    power(P, 1.0, 0.0, 3)
+    assert np.isnan(P).all()

@@ -1,0 +1,67 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from separatrix.errors import ParameterError
+from separatrix.kernels import (
+    FromCallable,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Polynomial,
+    Precomputed,
+    Sigmoid,
+)
+from separatrix.kernels.names import resolve_kernel
+
+X = np.random.default_rng(0).normal(size=(10, 4)) * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("linear", Linear()),
+        ("rbf", Gaussian(0.5)),
+        ("poly", Polynomial(4, 0.5, 2.0)),
+        ("sigmoid", Sigmoid(0.5, 2.0)),
+        ("laplacian", Laplacian(0.5)),
+        ("precomputed", Precomputed()),
+    ],
+)
+def test_names_are_kernels(name, kernel):
+    assert resolve_kernel("SVC", name, X, gamma=0.5, degree=4, coef0=2.0) == kernel
+
+
+def test_scale_and_auto_are_those_of_scikit_learn():
+    assert resolve_kernel("SVC", "rbf", X, gamma="scale").gamma == pytest.approx(1 / (4 * X.var()))
+    assert resolve_kernel("SVC", "rbf", csr_array(X)).gamma == pytest.approx(1 / (4 * X.var()))
+    assert resolve_kernel("SVC", "rbf", X, gamma="auto").gamma == 0.25
+    assert resolve_kernel("SVC", "rbf", np.ones((3, 2))).gamma == 1.0
+
+
+def test_a_callable_is_a_kernel():
+    function = np.inner
+    assert resolve_kernel("SVC", function, X) == FromCallable(function)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            {"kernel": "gauss"},
+            "`kernel` of SVC must be a kernel object, a callable or one of linear",
+        ),
+        ({"kernel": None}, "`kernel` of SVC must be"),
+        ({"kernel": "rbf", "gamma": 0}, "`gamma` of SVC must be above 0; got 0"),
+        ({"kernel": "rbf", "gamma": "wide"}, "`gamma` of SVC must be 'scale', 'auto' or a number"),
+        (
+            {"kernel": "poly", "degree": 0},
+            "`degree` of Polynomial must be an integer of at least 1",
+        ),
+        ({"kernel": Linear(), "gamma": 0.5}, "`gamma` of SVC must be left at its default 'scale'"),
+        ({"kernel": Polynomial(2), "degree": 4}, "`degree` of SVC must be left at its default 3"),
+    ],
+)
+def test_what_means_no_kernel_is_refused(arguments, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        resolve_kernel("SVC", X=X, **arguments)

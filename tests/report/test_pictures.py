@@ -1,0 +1,58 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits, load_iris
+
+from separatrix import KernelPerceptron, Perceptron, evaluate
+from separatrix.errors import DataError, MissingPackageError
+from separatrix.kernels import Polynomial
+from separatrix.report import plot_confusion, plot_features, plot_hardest, plot_learning_curve
+
+X, Y = load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return evaluate(KernelPerceptron(Polynomial(2), max_iter=5), X, Y, repeats=3)
+
+
+def test_the_confusion_picture_shows_the_mean_of_every_mistake(found):
+    figure = plot_confusion(found)
+    mean, _ = found.confusion()
+    np.testing.assert_allclose(figure.axes[0].images[0].get_array(), 100 * mean)
+    shown = [text.get_text() for text in figure.axes[0].texts]
+    assert len(shown) == np.count_nonzero(mean)
+
+
+def test_the_hardest_images_are_drawn_with_their_labels(found):
+    figure = plot_hardest(found, X, (8, 8), count=3)
+    assert len(figure.axes) == 3
+    for axes, (row, _, guess) in zip(figure.axes, found.hardest(3), strict=True):
+        np.testing.assert_array_equal(axes.images[0].get_array(), X[row].reshape(8, 8))
+        assert f"row {row}: labelled {Y[row]}" in axes.get_title()
+        assert f"taken for {guess}" in axes.get_title()
+    with pytest.raises(DataError, match="have 81 pixels; got 64"):
+        plot_hardest(found, X, (9, 9))
+
+
+def test_features_are_drawn_for_each_class():
+    iris, labels = load_iris(return_X_y=True)
+    model = Perceptron().fit(iris, labels)
+    figure = plot_features(model, names=["a", "b", "c", "d"])
+    heights = [[bar.get_height() for bar in axes.patches] for axes in figure.axes]
+    np.testing.assert_allclose(heights, np.abs(model.coef_))
+    digits = Perceptron(max_iter=50).fit(X, Y)
+    assert len(plot_features(digits, shape=(8, 8)).axes) == 10
+
+
+def test_the_learning_curve_is_the_mistakes(found):
+    model = KernelPerceptron(Polynomial(2), max_iter=50).fit(X, Y)
+    line = plot_learning_curve(model).axes[0].lines[0]
+    np.testing.assert_array_equal(line.get_ydata(), model.mistakes_)
+
+
+def test_without_matplotlib_the_error_says_what_to_install(found, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingPackageError, match=r"pip install 'separatrix\[report\]'"):
+        plot_confusion(found)
