@@ -60,11 +60,19 @@ def test_an_error_in_one_thread_tells_the_others_to_stop():
 
 def test_a_watch_stops_after_its_time_and_passes_it_on():
     watch = Watch(time_limit=0.05)
-    inner = watch.silent()
+    inner = watch.inner()
     assert not inner.over()
     time.sleep(0.06)
     assert inner.over()
     assert watch.over()
+
+
+def test_the_time_of_an_inner_watch_is_its_own():
+    watch = Watch()
+    inner = watch.inner(time_limit=0.01)
+    time.sleep(0.02)
+    assert inner.over()
+    assert not watch.over()
 
 
 def test_a_listener_can_stop_a_watch():

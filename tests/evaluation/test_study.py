@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris
+from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
 from separatrix import KernelPerceptron, Perceptron, compare, evaluate
@@ -75,6 +76,51 @@ def test_any_classifier_can_be_evaluated():
         assert found.test_error[0, number] == pytest.approx(1 - alone.score(X[test], Y[test]))
     with pytest.raises(ParameterError, match="None for a model without shared kernels"):
         evaluate(Perceptron(), X, Y, kernels=KERNELS)
+
+
+def test_a_kernel_matrix_is_evaluated_as_its_samples_are():
+    K = Polynomial(2).block(X, X)
+    from_samples = evaluate(MODEL, X, Y, kernels=[Polynomial(2)], repeats=3)
+    from_matrix = evaluate(clone(MODEL).set_params(kernel="precomputed"), K, Y, repeats=3)
+    np.testing.assert_array_equal(from_matrix.test_error, from_samples.test_error)
+    peers = [
+        evaluate(SVC(kernel=k), A, Y, repeats=2)
+        for k, A in (("linear", X), ("precomputed", X @ X.T))
+    ]
+    np.testing.assert_array_equal(peers[0].test_error, peers[1].test_error)
+
+
+def test_models_see_the_labels_as_they_are():
+    words = np.array(list("abcdefghij"))[Y]
+    weighted = Perceptron(class_weight={"a": 1000.0}, max_iter=5)
+    numbers = Perceptron(class_weight={0: 1000.0}, max_iter=5)
+    a, b = evaluate(weighted, X, words, repeats=2), evaluate(numbers, X, Y, repeats=2)
+    np.testing.assert_array_equal(a.test_error, b.test_error)
+    assert (a.test_error != evaluate(Perceptron(max_iter=5), X, Y, repeats=2).test_error).any()
+
+
+def test_a_time_limit_holds_for_every_run_by_itself():
+    model = clone(MODEL).set_params(time_limit=1e-9, max_iter=50)
+    assert (evaluate(model, X, Y, kernels=[Polynomial(1)], repeats=3).n_iter == 1).all()
+
+
+def test_a_generator_gives_the_same_results_in_any_order_of_threads():
+    def errors():
+        model = KernelPerceptron(random_state=np.random.default_rng(0), max_iter=3)
+        return evaluate(model, X, Y, kernels=KERNELS, repeats=6).test_error
+
+    np.testing.assert_array_equal(errors(), errors())
+
+
+def test_empty_lists_and_too_few_folds_are_refused():
+    with pytest.raises(
+        ParameterError, match="`kernels` of evaluate must be a list of at least one"
+    ):
+        evaluate(MODEL, X, Y, kernels=[])
+    with pytest.raises(
+        ParameterError, match="`folds` of evaluate must be an integer of at least 2"
+    ):
+        evaluate(MODEL, X, Y, folds=0)
 
 
 def test_splits_have_the_size_asked_for_and_do_not_overlap():

@@ -7,7 +7,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from tests.reference_loops import kernel_perceptron
 
 from separatrix import KernelPerceptron, KernelPerceptronCV
-from separatrix.errors import DataError
+from separatrix.errors import DataError, ParameterError
 from separatrix.kernels import Gaussian, Linear, Polynomial
 
 X, Y = load_iris(return_X_y=True)
@@ -128,6 +128,28 @@ def test_a_stream_must_name_its_classes_and_cannot_be_a_matrix():
     with pytest.raises(DataError, match="classes must be passed on the first call"):
         KernelPerceptron().partial_fit(X, Y)
     assert not hasattr(KernelPerceptron("precomputed"), "partial_fit")
+
+
+def test_a_stream_goes_on_only_with_the_budget_and_classes_it_began_with():
+    model = KernelPerceptron(Gaussian(0.5), max_iter=20).fit(X, Y)
+    with pytest.raises(
+        ParameterError, match="`budget` of KernelPerceptron must be None, as it was"
+    ):
+        model.set_params(budget=5).partial_fit(X, Y)
+    with pytest.raises(DataError, match="is not the same as on the first call"):
+        model.set_params(budget=None).partial_fit(X, Y, classes=[0, 1])
+
+
+def test_min_gain_stops_with_a_budget_too():
+    model = KernelPerceptron(Gaussian(0.5), budget=5, min_gain=0.5, max_iter=50).fit(X, Y)
+    assert model.stop_ == "min_gain"
+    assert model.n_iter_ == 2
+
+
+def test_warnings_point_at_the_line_that_fits():
+    with pytest.warns(ConvergenceWarning) as caught:
+        KernelPerceptron("linear", max_iter=2).fit(X, Y)
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize("budget", [1, 20, 100])

@@ -6,7 +6,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron as Peer
 
 from separatrix import Perceptron
-from separatrix.errors import DataError
+from separatrix.errors import DataError, ParameterError
 
 X, Y = load_iris(return_X_y=True)
 ORDER = np.random.default_rng(0).permutation(150)
@@ -168,6 +168,36 @@ def test_given_weights_are_where_it_starts():
     np.testing.assert_allclose(second.coef_, both.coef_, atol=1e-9)
     with pytest.raises(DataError, match=r"`coef_init` must have shape \(3, 4\); got \(2,\)"):
         Perceptron().fit(X, Y, coef_init=[1.0, 2.0])
+
+
+def test_given_weights_take_the_place_of_kept_ones():
+    warm = Perceptron(shuffle=False, tol=None, max_iter=2, warm_start=True).fit(X, Y)
+    fresh = Perceptron(shuffle=False, tol=None, max_iter=2)
+    start = {"coef_init": np.ones((3, 4)), "intercept_init": np.zeros(3)}
+    np.testing.assert_array_equal(warm.fit(X, Y, **start).coef_, fresh.fit(X, Y, **start).coef_)
+
+
+def test_votes_need_all_mistakes_from_the_start():
+    with pytest.raises(ParameterError, match="'last' or 'average' with coef_init; got 'vote'"):
+        Perceptron(predictor="vote").fit(X, Y, coef_init=np.ones((3, 4)))
+    model = Perceptron(warm_start=True).fit(X, Y).set_params(predictor="average")
+    with pytest.raises(ParameterError, match="must be 'last', as it was when this fit began"):
+        model.fit(X, Y)
+    with pytest.raises(ParameterError, match="must be 'last', as it was when this fit began"):
+        model.partial_fit(X, Y)
+
+
+def test_a_tie_won_by_the_lower_class_leaves_no_margin_and_no_bound():
+    corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    model = Perceptron(fit_intercept=False, tol=None).fit(corners, [0, 1, 2])
+    assert model.stop_ == "clean pass"
+    assert model.mistake_bound_ == float("inf")
+
+
+def test_warnings_point_at_the_line_that_fits():
+    with pytest.warns(ConvergenceWarning) as caught:
+        Perceptron(max_iter=2).fit(X, Y)
+    assert caught[0].filename == __file__
 
 
 def test_early_stopping_sets_samples_aside_and_stops():

@@ -135,7 +135,8 @@ def test_on_real_digits_blocks_make_the_mistakes_of_the_held_matrix(usps):
     )
     np.testing.assert_array_equal(lazy.mistakes.rows, held.mistakes.rows)
     np.testing.assert_array_equal(lazy.mistakes.columns, held.mistakes.columns)
-    np.testing.assert_allclose(lazy.scores, held.scores, rtol=1e-9)
+    largest = np.abs(held.scores).max()  # the lazy one computes in float32, the held one in float64
+    np.testing.assert_allclose(lazy.scores, held.scores, atol=1e-5 * largest)
 
 
 def test_a_clean_pass_stops():

@@ -31,12 +31,13 @@ class Watch:
         self._stopped = threading.Event()
         self._lock = threading.Lock()
         self._steps = 0
+        self._outer: Watch | None = None
 
     def over(self) -> bool:
         """Whether the loop should stop where it is."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._stopped.set()
-        return self._stopped.is_set()
+        return self._stopped.is_set() or (self._outer is not None and self._outer.over())
 
     def step(self) -> None:
         """Say that one more step is done; whoever listens may ask to stop."""
@@ -49,8 +50,8 @@ class Watch:
         """Tell every loop that shares this watch to stop."""
         self._stopped.set()
 
-    def silent(self) -> Watch:
-        """The same clock and the same order to stop, for a loop whose steps nobody counts."""
-        inner = Watch()
-        inner._deadline, inner._stopped = self._deadline, self._stopped
-        return inner
+    def inner(self, time_limit: float | None = None) -> Watch:
+        """A watch for one of many loops: stops when this one does, or when its own time is over."""
+        watch = Watch(time_limit)
+        watch._outer = self
+        return watch

@@ -92,9 +92,12 @@ def _mnist() -> Dataset:
 def _adult(name: str) -> Dataset:
     from sklearn.datasets import load_svmlight_file
 
-    X, y = load_svmlight_file(_file(f"{name}.gz"), n_features=123)
-    X_test, y_test = load_svmlight_file(_file(f"{name}.t.gz"), n_features=123)
-    return Dataset(name, X, y.astype(np.intp), X_test, y_test.astype(np.intp))
+    parts = []
+    for file in (f"{name}.gz", f"{name}.t.gz"):
+        X, y = load_svmlight_file(_file(file), n_features=123)
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        parts += [X, y.astype(np.intp)]
+    return Dataset(name, *parts)
 
 
 _READERS: dict[str, Callable[[], Dataset]] = {

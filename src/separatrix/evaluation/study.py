@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import check_X_y
+from sklearn.utils import check_X_y, get_tags
 
-from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.arrays import Codes, Matrix, Vector, require_integer
 from separatrix.compute.progress import bar
 from separatrix.compute.watch import Watch
 from separatrix.data.splits import Split, fold_splits, random_splits
@@ -71,6 +71,12 @@ def evaluate(
     (2, 5)
     """
     X, y = check_X_y(X, y, accept_sparse="csr", dtype=None)
+    if folds is not None:
+        require_integer("evaluate", "folds", folds, least=2)
+    if kernels is not None and not len(kernels):
+        raise ParameterError(
+            "evaluate", "kernels", "a list of at least one kernel, or None", kernels
+        )
     classes, codes = np.unique(y, return_inverse=True)
     splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
     order = np.random.default_rng(random_state).permutation(len(y))
@@ -78,18 +84,19 @@ def evaluate(
     begun = time.perf_counter()
     if isinstance(model, KernelPerceptron):
         names = _kernels(model, kernels, X)
-        study = _Study(model, X[order], codes[order], names, splits, len(classes), progress)
-        study.run(folds, random_state)
-    elif kernels is None and folds is None:
-        study = _Study(model, X[order], codes[order], names, splits, len(classes), progress)
-        study.run_one_by_one()
-    else:
+    elif kernels is not None or folds is not None:
         raise ParameterError(
             "evaluate",
             "kernels and folds",
             "None for a model without shared kernels",
             (kernels, folds),
         )
+    ordered = _rows_of(model, X, order, order)
+    study = _Study(model, ordered, codes[order], names, splits, classes, progress)
+    if isinstance(model, KernelPerceptron):
+        study.run(folds, random_state)
+    else:
+        study.run_one_by_one()
     return Evaluation(
         name=type(model).__name__,
         kernels=[" ".join(repr(name).split()) for name in names],
@@ -114,6 +121,11 @@ def _kernels(model: KernelPerceptron, kernels: Sequence[Any] | None, X: Any) -> 
     ]
 
 
+def _rows_of(model: Any, X: Any, rows: Codes, columns: Codes) -> Any:
+    """Some samples; of a kernel matrix, their values with others."""
+    return X[rows][:, columns] if get_tags(model).input_tags.pairwise else X[rows]
+
+
 class _Study:
     """The cells of an evaluation, filled in as runs end; a cell not run holds NaN."""
 
@@ -124,11 +136,11 @@ class _Study:
         y: Codes,
         kernels: list[Any],
         splits: list[Split],
-        n_classes: int,
+        classes: Any,
         progress: bool | None,
     ) -> None:
         self.model, self.X, self.y, self.kernels = model, X, y, kernels
-        self.splits, self.n_classes, self.progress = splits, n_classes, progress
+        self.splits, self.classes, self.progress = splits, classes, progress
         self.errors = np.full((3, len(kernels), len(splits)), np.nan)  # train, test, epochs
         self.predicted: dict[tuple[int, int], Codes] = {}
         self.lead: dict[tuple[int, int], Vector] = {}
@@ -187,7 +199,7 @@ class _Study:
             kernels,
             [run.train for run in runs],
             keep,
-            n_classes=self.n_classes,
+            n_classes=len(self.classes),
             watch=watch,
         )
 
@@ -205,8 +217,12 @@ class _Study:
         """Any classifier, fitted on each split."""
         with bar(type(self.model).__name__, len(self.splits), show=self.progress) as advance:
             for number, split in enumerate(self.splits):
-                fitted = clone(self.model).fit(self.X[split.train], self.y[split.train])
-                codes = np.asarray(fitted.predict(self.X), dtype=np.intp)
+                train, everything = split.train, np.arange(len(self.y))
+                fitted = clone(self.model).fit(
+                    _rows_of(self.model, self.X, train, train), self.classes[self.y[train]]
+                )
+                guess = fitted.predict(_rows_of(self.model, self.X, everything, train))
+                codes = np.searchsorted(self.classes, guess)
                 self._record(0, number, codes, float(np.max(getattr(fitted, "n_iter_", 1))))
                 advance()
 

@@ -13,5 +13,6 @@ def quadratic_map(X: Matrix) -> Matrix:  # (n, d) -> (n, d (d + 1) / 2)
     >>> quadratic_map(np.array([[1.0, 2.0]])).round(4)
     array([[1.    , 4.    , 2.8284]])
     """
+    X = np.asarray(X)
     first, second = np.triu_indices(X.shape[1], k=1)
     return np.hstack([X**2, np.sqrt(2.0) * X[:, first] * X[:, second]])

@@ -253,4 +253,4 @@ class Laplacian(Kernel):
 
     def diagonal(self, X: Any) -> Vector:
         """1."""
-        return np.ones(X.shape[0])
+        return np.ones(_as_samples(X).shape[0])

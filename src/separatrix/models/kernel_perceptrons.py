@@ -27,12 +27,18 @@ from separatrix.arrays import (
     require_real,
 )
 from separatrix.compute.watch import Watch
-from separatrix.errors import DataError, ParameterError
+from separatrix.errors import ParameterError
 from separatrix.kernels.kernel import Precomputed
 from separatrix.kernels.names import resolve_kernel
 from separatrix.models.kernel_machine import KernelMachine, scores_of_rows
 from separatrix.models.multiclass import TIES, decision_values, winners
-from separatrix.models.prepare import Training, check_samples, generator, prepare
+from separatrix.models.prepare import (
+    Training,
+    check_samples,
+    classes_of_stream,
+    generator,
+    prepare,
+)
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.solvers.kernel_perceptron import KernelPerceptronFit, solve_kernel_perceptron
 from separatrix.solvers.online_to_batch import Mistakes, at_steps, averaged, last, votes
@@ -180,7 +186,11 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.gram_ = repr(gram)
         with watched(self, train.X, train.y, steps=self.max_iter) as watch:
             found = self._solve(
-                gram, train, np.flatnonzero(train.weights), generator(self.random_state), watch
+                gram,
+                train,
+                np.flatnonzero(train.weights),
+                generator(self),
+                watch,
             )
         self._warn_if_unfinished(found)
         return self._keep(train, found)
@@ -190,14 +200,19 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """Learn from one pass over more samples X, (n, d); the first call must name all classes."""
         self._check_parameters()
         first = not hasattr(self, "support_")
-        if first and classes is None:
-            raise DataError("classes must be passed on the first call to partial_fit")
+        if not first and self._begun_with != self.budget:
+            raise ParameterError(
+                type(self).__name__,
+                "budget",
+                f"{self._begun_with}, as it was when this fit began, to go on from it",
+                self.budget,
+            )
         train = prepare(
             self,
             X,
             y,
             sample_weight,
-            classes=classes if first else self.classes_,
+            classes=classes_of_stream(self, classes),
             reset=first,
         )
         if first:
@@ -219,7 +234,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
         S = np.zeros((X.shape[0], self.alpha_.shape[1]))
-        rng = generator(self.random_state)
+        rng = generator(self)
         for rows, K in self._kernel_with_support(X, self.support_, self.support_vectors_):
             S[rows] = self._scores(K, self.alpha_, self._log, self._n_steps, rng)
         return S
@@ -245,7 +260,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         repeated splits share one kernel matrix.
         """
         train = Training(None, y, np.arange(n_classes), np.ones(len(y)), np.ones(len(y)))
-        rng = generator(self.random_state)
+        rng = generator(self)
         found = self._solve(gram, train, rows, rng, watch, keep_scores=True, threads=threads)
         S = self._scores_on(gram, found, coding(n_classes, self._scheme).shape[1], rng)
         values = decision_values(S, n_classes, self._scheme, self.ties)
@@ -261,7 +276,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         return "argmax" if self.multi_class == "argmax" and n_classes > 2 else "signs"
 
     def _begin(self, train: Training) -> None:
-        self.classes_ = train.classes
+        self.classes_, self._begun_with = train.classes, self.budget
         self.kernel_ = resolve_kernel(
             type(self).__name__,
             self.kernel,
@@ -289,6 +304,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             "rule": self._rule(k),
             "rates": train.rates(self.eta0, self._scheme)[:, rows],
             "max_iter": max_iter or self.max_iter,
+            "min_iter": self.min_iter,
+            "min_gain": self.min_gain,
             "shuffle": self.shuffle,
             "rng": rng,
             "watch": watch,
@@ -300,8 +317,6 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         return solve_kernel_perceptron(
             gram,
             problems,
-            min_iter=self.min_iter,
-            min_gain=self.min_gain,
             keep_scores=keep_scores,
             threads=threads or self._threads,
             **common,
@@ -390,7 +405,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             self._gram(self.kernel_, train.X),
             train,
             np.flatnonzero(train.weights),
-            generator(self.random_state),
+            generator(self),
             None,
             max_iter=1,
             start=start,
@@ -415,7 +430,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             self._gram(self.kernel_, together),
             both,
             s + np.flatnonzero(train.weights),
-            generator(self.random_state),
+            generator(self),
             None,
             max_iter=1,
             start=start,
@@ -431,7 +446,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
                 f"{found.n_iter} ({reached} reached, a clean pass wanted): raise {reached}, set "
                 "min_gain to stop earlier, or use predictor='average'",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,  # past `fit` and the wrapper that ends callbacks
             )
 
     def _check_parameters(self) -> None:

@@ -27,7 +27,13 @@ from separatrix.arrays import (
 from separatrix.errors import DataError, ParameterError
 from separatrix.kernels.vector import inner_products, squared_norms
 from separatrix.models.multiclass import decision_values, winners
-from separatrix.models.prepare import Training, check_samples, generator, prepare
+from separatrix.models.prepare import (
+    Training,
+    check_samples,
+    classes_of_stream,
+    generator,
+    prepare,
+)
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.solvers.online_to_batch import Mistakes, at_steps, votes
 from separatrix.solvers.perceptron import Pass, Rows, State, pass_over
@@ -182,6 +188,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Learn from samples X, (n, d), and their labels y, (n,)."""
         self._check_parameters()
         going_on = self.warm_start and hasattr(self, "_state")
+        self._check_begun_as(going_on)
         train = prepare(
             self,
             X,
@@ -193,8 +200,9 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             reset=not going_on,
         )
         if not going_on:
-            self._begin(train, coef_init, intercept_init)
-        rng = generator(self.random_state)
+            self._begin(train)
+        self._start_from(coef_init, intercept_init)
+        rng = generator(self)
         with watched(self, train.X, train.y, steps=self.max_iter) as watch:
             stop = self._passes(train, rng, watch)
 
@@ -204,7 +212,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 f"({'time_limit' if stop == 'stopped' else 'max_iter'} reached); the classes may not "
                 "be separable: raise it, use predictor='average', or use SVC",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,  # past the wrapper that ends callbacks
             )
         cold = not going_on and coef_init is None and intercept_init is None
         self.mistake_bound_ = self._bound(train) if cold and stop == "clean pass" else float("inf")
@@ -215,20 +223,10 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Learn from one more pass over X, (n, d); the first call must name all classes."""
         first = not hasattr(self, "_state")
         self._check_parameters()
+        self._check_begun_as(not first)
         if self.class_weight == "balanced":
             raise ParameterError(
                 "Perceptron", "class_weight", "a dict or None for partial_fit", self.class_weight
-            )
-        if first and classes is None:
-            raise DataError("classes must be passed on the first call to partial_fit")
-        if (
-            not first
-            and classes is not None
-            and not np.array_equal(np.unique(classes), self.classes_)
-        ):
-            raise DataError(
-                f"`classes={np.asarray(classes).tolist()}` is not the same as on the first call to "
-                f"partial_fit: {self.classes_.tolist()}"
             )
         train = prepare(
             self,
@@ -237,13 +235,13 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             sample_weight,
             class_weight=self.class_weight,
             dtype=[np.float64, np.float32],
-            classes=classes if first else self.classes_,
+            classes=classes_of_stream(self, classes),
             reset=first,
         )
         if first:
-            self._begin(train, None, None)
+            self._begin(train)
         kept = np.flatnonzero(train.weights)
-        order = generator(self.random_state).permutation(kept) if self.shuffle else kept
+        order = generator(self).permutation(kept) if self.shuffle else kept
         self._record(self._one_pass(train, order, self._all_active(), None), train.X, len(order))
         self.mistake_bound_, self.stop_ = float("inf"), "max_iter"
         return self._keep()
@@ -283,24 +281,31 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def _keeps_log(self) -> bool:
         return self.predictor in ("vote", "random")
 
-    def _begin(self, train: Training, coef_init: Any, intercept_init: Any) -> None:
+    def _begin(self, train: Training) -> None:
         self.classes_ = train.classes
         p = 1 if len(train.classes) == 2 else len(train.classes)
-        d = train.X.shape[1]
-        self._state = State.zero(p, d)
-        for name, init, room in (
-            ("coef_init", coef_init, self._state.W),
-            ("intercept_init", intercept_init, self._state.b),
-        ):
-            if init is not None:
-                values = np.asarray(init, dtype=np.float64)
-                if values.size != room.size:
-                    raise DataError(f"`{name}` must have shape {room.shape}; got {values.shape}")
-                room[...] = values.reshape(room.shape)
+        self._state = State.zero(p, train.X.shape[1])
+        self._begun_as = self.predictor
         self._radius = float(np.sqrt(squared_norms(train.X).max())) or 1.0
         self._past: list[tuple[Any, Mistakes]] = []  # samples and the corrections made on them
         self.n_iter_, self.t_ = 0, 1
         self.mistakes_, self.loss_curve_ = np.empty(0, dtype=np.intp), np.empty(0)
+
+    def _start_from(self, coef_init: Any, intercept_init: Any) -> None:
+        for name, init, room in (
+            ("coef_init", coef_init, self._state.W),
+            ("intercept_init", intercept_init, self._state.b),
+        ):
+            if init is None:
+                continue
+            if self._keeps_log:
+                raise ParameterError(
+                    "Perceptron", "predictor", f"'last' or 'average' with {name}", self.predictor
+                )
+            values = np.asarray(init, dtype=np.float64)
+            if values.size != room.size:
+                raise DataError(f"`{name}` must have shape {room.shape}; got {values.shape}")
+            room[...] = values.reshape(room.shape)
 
     def _passes(self, train: Training, rng: np.random.Generator, watch: Any) -> str:
         """Pass over the samples until a stopping rule holds; returns its name."""
@@ -406,7 +411,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         p, met = len(self._state.b), self.t_ - 1
         if self.predictor == "vote":
             return votes(K, mistakes, p, met, by_argmax=self._rule == "argmax")
-        return at_steps(K, mistakes, p, generator(self.random_state).integers(met, size=len(K)))
+        return at_steps(K, mistakes, p, generator(self).integers(met, size=len(K)))
 
     def _bound(self, train: Training) -> Any:
         """Novikoff: (R / margin)^2 over samples with their constant feature, by boundary."""
@@ -423,7 +428,10 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self._rule == "argmax":
             own = S[np.arange(len(rows)), train.y[rows]]
             S[np.arange(len(rows)), train.y[rows]] = -np.inf
-            return float(spread * 2.0 * radius * square.sum() / (own - S.max(axis=1)).min() ** 2)
+            margin = float((own - S.max(axis=1)).min())  # 0 where a tie was won by the lower class
+            return (
+                spread * 2.0 * radius * float(square.sum()) / margin**2 if margin else float("inf")
+            )
         margins = (coding(len(self.classes_), "ovr")[train.y[rows]] * S).min(axis=0)
         return spread * radius * square / margins**2
 
@@ -433,6 +441,15 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             W, b = self._state.average(self.t_ - 1)
         self.coef_, self.intercept_ = W.copy(), b.copy()
         return self
+
+    def _check_begun_as(self, going_on: bool) -> None:
+        if going_on and self._begun_as != self.predictor:
+            raise ParameterError(
+                "Perceptron",
+                "predictor",
+                f"{self._begun_as!r}, as it was when this fit began, to go on from it",
+                self.predictor,
+            )
 
     def _check_parameters(self) -> None:
         require_choice("Perceptron", "penalty", self.penalty, (None,))

@@ -80,6 +80,19 @@ def prepare(
     return Training(X, codes.astype(np.intp), classes, weights, by_class)
 
 
+def classes_of_stream(estimator: Any, classes: Any) -> Any:
+    """The classes a `partial_fit` works with: named on the first call, the same ever after."""
+    known = getattr(estimator, "classes_", None)
+    if known is None and classes is None:
+        raise DataError("classes must be passed on the first call to partial_fit")
+    if known is not None and classes is not None and not np.array_equal(np.unique(classes), known):
+        raise DataError(
+            f"`classes={np.asarray(classes).tolist()}` is not the same as on the first call to "
+            f"partial_fit: {known.tolist()}"
+        )
+    return classes if known is None else known
+
+
 def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any) -> Any:
     """Samples (and labels) through scikit-learn's checks, with one-line errors."""
     if "y" in more and more["y"] is None:
@@ -119,8 +132,9 @@ def check_weights(sample_weight: Any, n: int) -> Vector:
     return weights
 
 
-def generator(random_state: Any) -> np.random.Generator:
-    """A NumPy generator from a seed, a `RandomState`, a `Generator` or None."""
+def generator(estimator: Any) -> np.random.Generator:
+    """A NumPy generator from an estimator's random_state: seed, `RandomState`, `Generator` or None."""
+    random_state = estimator.random_state
     if isinstance(random_state, np.random.Generator):
         return random_state
     if isinstance(random_state, np.random.RandomState):
@@ -128,7 +142,7 @@ def generator(random_state: Any) -> np.random.Generator:
     if random_state is None or (isinstance(random_state, int | np.integer) and random_state >= 0):
         return np.random.default_rng(random_state)
     raise ParameterError(
-        "the estimator", "random_state", "a seed of at least 0, a generator or None", random_state
+        _name(estimator), "random_state", "a seed of at least 0, a generator or None", random_state
     )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from sklearn.base import clone
 
 from separatrix.arrays import Codes, Gram
 from separatrix.compute.threads import in_threads
@@ -11,12 +14,16 @@ from separatrix.compute.watch import Watch
 from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel
 from separatrix.models.kernel_perceptrons import RowsClassified
+from separatrix.models.prepare import generator
 
 Kept = TypeVar("Kept")
 
 
 class TrainsOnGram(Protocol):
     """An estimator that can train on some rows of a Gram matrix and classify all of them."""
+
+    time_limit: float | None
+    random_state: Any
 
     def classify_rows(
         self,
@@ -30,6 +37,14 @@ class TrainsOnGram(Protocol):
     ) -> RowsClassified:
         """As in `KernelPerceptron`."""
         ...
+
+
+def seeded(model: Any) -> Any:
+    """The model, or a copy with a number for a seed: threads cannot share a generator in any order."""
+    if isinstance(model.random_state, int | np.integer):
+        return model
+    seed = int(generator(model).integers(2**31))
+    return clone(model).set_params(random_state=seed)
 
 
 def classify_many(
@@ -48,13 +63,19 @@ def classify_many(
     `runs` are the rows that each run trains on. A run is a step of the watch.
     """
     threads = shared.threads
+    model = seeded(model)
     for gram in shared.grams(kernels):
         # a cache of rows serves one run at a time, and then every core works for that run
         at_once, inside = (threads, 1) if gram.held is not None else (1, threads)
 
         def one(run: tuple[int, Codes], gram: Gram = gram, inside: int = inside) -> Kept:
             result = model.classify_rows(
-                gram, y, run[1], n_classes=n_classes, watch=watch.silent(), threads=inside
+                gram,
+                y,
+                run[1],
+                n_classes=n_classes,
+                watch=watch.inner(model.time_limit),
+                threads=inside,
             )
             watch.step()
             return keep(run[0], result)

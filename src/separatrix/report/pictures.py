@@ -93,7 +93,7 @@ def plot_features(model: Any, *, names: Any = None, shape: tuple[int, int] | Non
 
 
 def plot_learning_curve(model: Any) -> Figure:
-    """Share of samples mistaken in every pass of a perceptron."""
+    """Number of samples mistaken in every pass of a perceptron."""
     figure = _figure(4.5, 3)
     axes = figure.add_subplot()
     axes.plot(np.arange(1, len(model.mistakes_) + 1), model.mistakes_, marker="o", color=INK)

@@ -28,6 +28,7 @@ from separatrix.compute.threads import in_threads
 from separatrix.compute.watch import CHUNK, Watch
 from separatrix.solvers.online_to_batch import Mistakes
 from separatrix.solvers.problems import Problems
+from separatrix.solvers.stopping import reason_to_stop
 
 BLOCKS = (512, 2048)  # fewest and most examples of a block when the Gram is not held
 WAITING = 512  # mistaken rows that wait for one product
@@ -104,8 +105,8 @@ def solve_kernel_perceptron(
     n_rows = len(problems.rows)
     log: list[Mistakes] = []
     by_epoch: list[int] = []
-    met, stop = 0, "max_iter"
-    for epoch in range(max_iter):
+    met, stop = 0, None
+    for _ in range(max_iter):
         order = rng.permutation(n_rows) if shuffle else np.arange(n_rows)
         wrong = 0
         for position, (at, columns, deltas) in scores.epoch(order):
@@ -116,17 +117,15 @@ def solve_kernel_perceptron(
         by_epoch.append(wrong)
         met += position
         watch.step()
-        if position == n_rows and wrong == 0:
-            stop = "clean pass"
-        elif (
-            min_gain is not None
-            and epoch + 1 >= max(2, min_iter)
-            and ((by_epoch[-2] - wrong) / n_rows < min_gain)
-        ):
-            stop = "min_gain"
-        elif watch.over():
-            stop = "stopped"
-        if stop != "max_iter":
+        stop = reason_to_stop(
+            by_epoch,
+            n_rows,
+            whole=position == n_rows,
+            min_iter=min_iter,
+            min_gain=min_gain,
+            watch=watch,
+        )
+        if stop:
             break
 
     return KernelPerceptronFit(
@@ -135,7 +134,7 @@ def solve_kernel_perceptron(
         n_steps=met,
         mistakes_by_epoch=np.array(by_epoch, dtype=np.intp),
         scores=scores.final() if keep_scores else None,
-        stop=stop,
+        stop=stop or "max_iter",
     )
 
 

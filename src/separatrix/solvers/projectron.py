@@ -18,6 +18,7 @@ from separatrix.arrays import Codes, Gram, Matrix, Signs, Vector
 from separatrix.compute.blocks import row_blocks
 from separatrix.compute.watch import Watch
 from separatrix.solvers.problems import Problems
+from separatrix.solvers.stopping import reason_to_stop
 
 BLOCK = 128
 INDEPENDENT = 1e-3  # share of |phi(x)|^2 that must lie outside the span for a row to be added
@@ -32,7 +33,7 @@ class ProjectronFit(NamedTuple):
     n_iter: int
     n_steps: int  # examples met, those before the start included
     mistakes_by_epoch: Codes  # shape: (n_iter,)
-    stop: str  # "clean pass", "max_iter" or "stopped"
+    stop: str  # "clean pass", "min_gain", "max_iter" or "stopped"
 
     def average(self) -> Matrix:
         """Coefficients of the mean of all hypotheses, (s, p)."""
@@ -47,6 +48,8 @@ def solve_projectron(
     rates: Matrix,  # shape: (2, r)
     budget: int,
     max_iter: int,
+    min_iter: int = 1,
+    min_gain: float | None = None,
     shuffle: bool = False,
     rng: np.random.Generator,
     start: ProjectronFit | None = None,
@@ -68,7 +71,7 @@ def solve_projectron(
     support: list[int] = []
     coef, lag = np.zeros((p, budget)), np.zeros((p, budget))
     inverse = np.zeros((budget, budget))
-    met, stop = 0, "max_iter"
+    met, stop = 0, None
     if start is not None:
         support, met, s = start.support.tolist(), start.n_steps, len(start.support)
         coef[:, :s], lag[:, :s] = start.coef.T, start.lag.T
@@ -76,7 +79,7 @@ def solve_projectron(
     by_epoch: list[int] = []
     for _ in range(max_iter):
         order = rng.permutation(n_rows) if shuffle else np.arange(n_rows)
-        wrong = 0
+        wrong, whole = 0, False
         for block in row_blocks(n_rows, BLOCK):
             examples = order[block]
             rows = problems.rows[examples]
@@ -99,15 +102,15 @@ def solve_projectron(
             support.extend(int(rows[at]) for at in added[: size - len(support)])
             wrong += mistakes
             met += len(rows)
+            whole = block.stop == n_rows
             if watch.over():
                 break
         by_epoch.append(wrong)
         watch.step()
-        if watch.over():
-            stop = "stopped"
-        elif wrong == 0:
-            stop = "clean pass"
-        if stop != "max_iter":
+        stop = reason_to_stop(
+            by_epoch, n_rows, whole=whole, min_iter=min_iter, min_gain=min_gain, watch=watch
+        )
+        if stop:
             break
 
     s = len(support)
@@ -118,7 +121,7 @@ def solve_projectron(
         n_iter=len(by_epoch),
         n_steps=met,
         mistakes_by_epoch=np.array(by_epoch, dtype=np.intp),
-        stop=stop,
+        stop=stop or "max_iter",
     )
 
 

@@ -1,0 +1,48 @@
+"""How things are timed and written down: seconds, the best of several, ratios in one run."""
+
+import os
+import platform
+import resource
+import time
+from dataclasses import dataclass
+from importlib.metadata import version
+
+
+@dataclass(frozen=True)
+class Row:
+    what: str
+    ours: str
+    peer: str
+    ratio: str
+    reach: str
+
+
+def seconds(function, *, repeat=1):
+    """Best wall time of several calls, and what the last one returned."""
+    best, value = float("inf"), None
+    for _ in range(repeat):
+        began = time.perf_counter()
+        value = function()
+        best = min(best, time.perf_counter() - began)
+    return best, value
+
+
+def peak_memory():
+    """Largest resident size of this process so far, in GiB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def table(rows):
+    head = ["what", "separatrix", "peer", "ratio", "to reach"]
+    lines = [head, ["---"] * 5] + [
+        [row.what, row.ours, row.peer, row.ratio, row.reach] for row in rows
+    ]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def machine():
+    packages = ", ".join(
+        f"{name} {version(name)}" for name in ("numpy", "scipy", "scikit-learn", "numba")
+    )
+    cores = len(os.sched_getaffinity(0))
+    return f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, {packages}"

@@ -1,0 +1,36 @@
+"""When a learner that passes over its examples stops: one rule for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from separatrix.compute.watch import Watch
+
+
+def reason_to_stop(
+    wrong: Sequence[int],
+    n_rows: int,
+    *,
+    whole: bool,
+    min_iter: int,
+    min_gain: float | None,
+    watch: Watch,
+) -> str | None:
+    """The name of the rule that ends the passes, or None to go on.
+
+    `wrong` counts the examples mistaken in each pass so far, the last of them `whole` or cut short.
+    From pass min_iter on, a share classified right that rises by less than min_gain ends it too.
+
+    >>> reason_to_stop([9, 0], 10, whole=True, min_iter=1, min_gain=None, watch=Watch())
+    'clean pass'
+    >>> reason_to_stop([9, 8], 10, whole=True, min_iter=1, min_gain=0.2, watch=Watch())
+    'min_gain'
+    """
+    if whole and wrong[-1] == 0:
+        return "clean pass"
+    if watch.over():
+        return "stopped"
+    late_enough = len(wrong) >= max(2, min_iter)
+    if min_gain is not None and late_enough and (wrong[-2] - wrong[-1]) / n_rows < min_gain:
+        return "min_gain"
+    return None
