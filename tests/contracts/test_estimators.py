@@ -161,6 +161,14 @@ def test_bad_input_is_one_line_that_says_what_came(estimator, use, sentence):
     assert "\n" not in str(raised.value)
 
 
+def test_a_sparse_matrix_with_indices_out_of_range_is_refused(estimator):
+    broken = csr_array(X)
+    broken.indices = broken.indices.copy()
+    broken.indices[3] = 4000
+    with pytest.raises(ValueError, match="index"):
+        clone(estimator).fit(broken, Y)
+
+
 def test_predicting_before_fitting_is_an_error(estimator):
     with pytest.raises(NotFittedError):
         clone(estimator).predict(X)

@@ -10,7 +10,8 @@ from separatrix.kernels import Gaussian, Linear, Polynomial
 from separatrix.kernels.gram import CachedGram, HeldGram, LazyGram, make_source
 from separatrix.solvers.kernel_perceptron import solve_kernel_perceptron
 from separatrix.solvers.online_to_batch import last
-from separatrix.solvers.perceptron import Rows, State, pass_over
+from separatrix.solvers.orders import shuffled
+from separatrix.solvers.perceptron import State, pass_over, rows_of
 from separatrix.solvers.problems import coding, problems_of
 
 SCHEMES = {"argmax": ("argmax", "ovr"), "ovr": ("signs", "ovr"), "ovo": ("signs", "ovo")}
@@ -77,7 +78,7 @@ def test_every_mistake_is_that_of_the_plain_loop(
 
     found = solve(gram, y, rows, rule, n_classes=n_classes, shuffle=True, rates=rates, threads=2)
     rng = np.random.default_rng(3)
-    orders = [rng.permutation(45) for _ in range(6)]
+    orders = [shuffled(np.arange(45), rng) for _ in range(6)]
     mistakes, coef = kernel_perceptron(K, y, rows, n_classes, rule, 6, orders, rates)
 
     assert as_events(found, 45) == mistakes
@@ -113,7 +114,7 @@ def test_a_linear_kernel_gives_the_linear_perceptron(whole_numbers):
     for _ in range(4):
         pass_over(
             state,
-            Rows.of(X),
+            rows_of(X),
             sides[y],
             np.arange(60),
             rule="argmax",

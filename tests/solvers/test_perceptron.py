@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from separatrix.solvers.perceptron import Rows, State, pass_over
+from separatrix.solvers.perceptron import State, pass_over, rows_of
 from separatrix.solvers.problems import coding
 
 
@@ -13,7 +13,7 @@ def run(X, y, rule, *, passes=3, average=False, order=None, bias_step=1.0, n_cla
     for _ in range(passes):
         found = pass_over(
             state,
-            Rows.of(X),
+            rows_of(X),
             sides[y],
             np.arange(X.shape[0]) if order is None else order,
             rule=rule,
@@ -47,7 +47,7 @@ def test_the_average_is_the_mean_of_all_hypotheses(rule, whole_numbers):
         for i in range(60):
             pass_over(
                 step,
-                Rows.of(X),
+                rows_of(X),
                 coding(3, "ovr")[y],
                 np.array([i]),
                 rule=rule,
@@ -73,7 +73,7 @@ def test_all_negative_activations_still_have_a_largest():
     state = State(np.array([[-1.0], [-2.0], [-3.0]]), np.zeros(3), np.zeros((3, 1)), np.zeros(3))
     found = pass_over(
         state,
-        Rows.of(np.array([[1.0]])),
+        rows_of(np.array([[1.0]])),
         coding(3, "ovr")[np.array([0])],
         np.array([0]),
         rule="argmax",
@@ -89,7 +89,7 @@ def test_a_boundary_that_is_not_active_is_left_alone(whole_numbers):
     state = State.zero(3, 4)
     pass_over(
         state,
-        Rows.of(X),
+        rows_of(X),
         coding(3, "ovr")[y],
         np.arange(60),
         rule="signs",
@@ -108,12 +108,31 @@ def test_the_loss_is_how_far_scores_are_on_the_wrong_side(whole_numbers):
     sides = coding(3, "ovr")[y]
     found = pass_over(
         state,
-        Rows.of(X),
+        rows_of(X),
         sides,
         np.arange(60),
         rule="signs",
-        rates=np.zeros((2, 60)),  # nothing learned: all examples see the same weights
+        rates=np.full((2, 60), 1e-300),  # next to nothing learned: all see the same weights
         bias_step=1.0,
         active=np.ones(3, dtype=bool),
     )
     np.testing.assert_allclose(found.losses, np.maximum(0, -sides * (X @ W.T)).sum(axis=0))
+
+
+@pytest.mark.parametrize("d", [255, 256, 257, 65_535, 65_536, 65_537])
+@pytest.mark.parametrize("ones", [True, False])
+def test_the_last_feature_is_reached_however_wide_the_samples(d, ones):
+    X = np.zeros((4, d))
+    X[0, 0] = X[1, d - 1] = X[2, d // 2] = X[3, d - 1] = 1.0 if ones else 2.5
+    y = np.array([0, 1, 0, 1])
+    dense, sparse = (run(samples, y, "signs", n_classes=2)[0] for samples in (X, csr_array(X)))
+    np.testing.assert_array_equal(dense.W, sparse.W)
+    assert dense.W[0, d - 1] != 0
+    assert rows_of(csr_array(X)).indices.max() == d - 1
+
+
+def test_a_sparse_matrix_without_any_stored_value_is_all_zeros():
+    empty = csr_array((5, 3))
+    state, seen, _ = run(empty, np.array([0, 1, 2, 0, 1]), "argmax")
+    assert not state.W.any()
+    assert seen[0].wrong > 0

@@ -20,7 +20,7 @@ from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.vectors import TOLERANCE, Vectors, prepare
 
 ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
-ROWS_AN_EPILOGUE = 64
+STRIP_BYTES = 2**20  # of one epilogue call: stays in a core's second-level cache
 
 
 class VectorSource:
@@ -49,7 +49,7 @@ class VectorSource:
             self.kernel.apply(P[rows], sx[rows], sz)
 
         threads = self.threads if P.size > 100_000 else 1
-        in_threads(strip, row_blocks(len(P), ROWS_AN_EPILOGUE), threads=threads)
+        in_threads(strip, _strips(P), threads=threads)
 
     def diagonal(self) -> Vector:
         """All k(x, x)."""
@@ -320,7 +320,7 @@ class SharedProducts:
             K[rows] = P[rows]
             kernel.apply(K[rows], squares[rows], squares)
 
-        in_threads(strip, row_blocks(source.n, ROWS_AN_EPILOGUE), threads=self.threads)
+        in_threads(strip, _strips(P), threads=self.threads)
         return HeldGram(K, diagonal=source.diagonal())
 
     def _shared(self, source: VectorSource) -> Matrix:
@@ -352,6 +352,10 @@ def kernel_blocks(
     source = VectorSource(kernel, second, threads or thread_count())
     for rows in row_blocks(n, size):
         yield rows, source.between(second.like(X[rows]), second)
+
+
+def _strips(P: Matrix) -> Iterator[slice]:
+    return row_blocks(len(P), rows_that_fit(P.shape[1] * P.itemsize, STRIP_BYTES))
 
 
 def _whole(source: Source) -> Matrix:

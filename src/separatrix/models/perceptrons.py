@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import (
     Codes,
     Matrix,
+    Signs,
     Vector,
     require_choice,
     require_flag,
@@ -36,10 +37,19 @@ from separatrix.models.prepare import (
 )
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.solvers.online_to_batch import Mistakes, at_steps, votes
-from separatrix.solvers.perceptron import Pass, Rows, State, pass_over
+from separatrix.solvers.orders import shuffled
+from separatrix.solvers.perceptron import Pass, State, pass_over, rows_of
 from separatrix.solvers.problems import coding
 
 PREDICTORS = ("last", "average", "vote", "random")
+
+
+class Examples(NamedTuple):
+    """A training set as passes read it."""
+
+    rows: tuple[Any, ...]
+    sides: Signs  # shape: (n, p)
+    rates: Matrix  # shape: (2, n)
 
 
 class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -241,8 +251,9 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if first:
             self._begin(train)
         kept = np.flatnonzero(train.weights)
-        order = generator(self).permutation(kept) if self.shuffle else kept
-        self._record(self._one_pass(train, order, self._all_active(), None), train.X, len(order))
+        order = shuffled(kept, generator(self)) if self.shuffle else kept
+        seen = self._one_pass(self._examples(train), order, self._all_active(), None)
+        self._record(seen, train.X, len(order))
         self.mistake_bound_, self.stop_ = float("inf"), "max_iter"
         return self._keep()
 
@@ -286,7 +297,8 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         p = 1 if len(train.classes) == 2 else len(train.classes)
         self._state = State.zero(p, train.X.shape[1])
         self._begun_as = self.predictor
-        self._radius = float(np.sqrt(squared_norms(train.X).max())) or 1.0
+        if self.bias == "radius":
+            self._radius = float(np.sqrt(squared_norms(train.X).max())) or 1.0
         self._past: list[tuple[Any, Mistakes]] = []  # samples and the corrections made on them
         self.n_iter_, self.t_ = 0, 1
         self.mistakes_, self.loss_curve_ = np.empty(0, dtype=np.intp), np.empty(0)
@@ -309,14 +321,15 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _passes(self, train: Training, rng: np.random.Generator, watch: Any) -> str:
         """Pass over the samples until a stopping rule holds; returns its name."""
+        examples = self._examples(train)
         kept, held_out = self._set_aside(train, rng)
         order, active = kept, self._all_active()
         best = np.full(len(active), np.inf)
         stale = np.zeros(len(active), dtype=np.intp)
         before = self.n_iter_
         for _ in range(self.max_iter):
-            order = rng.permutation(kept) if self.shuffle else kept
-            seen = self._one_pass(train, order, active, watch)
+            order = shuffled(kept, rng) if self.shuffle else kept
+            seen = self._one_pass(examples, order, active, watch)
             self._record(seen, train.X, len(order))
             watch.step()
             if watch.over():
@@ -337,20 +350,24 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                     return "min_gain"
         return "max_iter"
 
-    def _one_pass(self, train: Training, order: Codes, active: Any, watch: Any) -> Pass:
+    def _one_pass(self, examples: Examples, order: Codes, active: Any, watch: Any) -> Pass:
         return pass_over(
             self._state,
-            Rows.of(train.X),
-            coding(len(self.classes_), "ovr")[train.y],
+            *examples[:2],
             order,
             rule=self._rule,
-            rates=train.rates(self.eta0),
+            rates=examples.rates,
             bias_step=self._constant**2,
             active=active,
             met=self.t_ - 1,
             average=self.predictor == "average",
+            keep_mistakes=self._keeps_log,
             watch=watch,
         )
+
+    def _examples(self, train: Training) -> Examples:
+        sides = coding(len(self.classes_), "ovr")[train.y]
+        return Examples(rows_of(train.X), sides, train.rates(self.eta0))
 
     def _record(self, seen: Pass, X: Any, n: int) -> None:
         if not (np.isfinite(self._state.W).all() and np.isfinite(seen.losses).all()):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
@@ -100,7 +101,11 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
     _one_kind_of_label(more.get("y"))
     try:
         sparse = "csr" if get_tags(estimator).input_tags.sparse else False
-        return validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
+        checked = validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
+        samples = checked[0] if isinstance(checked, tuple) else checked
+        if issparse(samples):  # compiled loops trust the indices
+            samples.check_format(full_check=True)
+        return checked
     except ValueError as error:
         if "\n" not in str(error):
             raise

@@ -24,6 +24,8 @@ def watched(estimator: Any, X: Any, y: Any, *, steps: int, task: str = "epoch") 
 
         def on_step(_number: int) -> bool:
             advance()
+            if not getattr(estimator, "_skl_callbacks", None):
+                return False
             step = context.subcontext(task_name=task)
             step.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
             return bool(step.call_on_fit_task_end(estimator=estimator, X=X, y=y))

@@ -27,6 +27,7 @@ from separatrix.compute.blocks import row_blocks
 from separatrix.compute.threads import in_threads
 from separatrix.compute.watch import CHUNK, Watch
 from separatrix.solvers.online_to_batch import Mistakes
+from separatrix.solvers.orders import shuffled
 from separatrix.solvers.problems import Problems
 from separatrix.solvers.stopping import reason_to_stop
 
@@ -105,9 +106,10 @@ def solve_kernel_perceptron(
     n_rows = len(problems.rows)
     log: list[Mistakes] = []
     by_epoch: list[int] = []
+    in_order = np.arange(n_rows)
     met, stop = 0, None
     for _ in range(max_iter):
-        order = rng.permutation(n_rows) if shuffle else np.arange(n_rows)
+        order = shuffled(in_order, rng) if shuffle else in_order
         wrong = 0
         for position, (at, columns, deltas) in scores.epoch(order):
             log.append(Mistakes(problems.rows[order[at]], columns, deltas, met + at))

@@ -30,6 +30,8 @@ class Mistakes(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[Mistakes]) -> Mistakes:
         """One list from its parts."""
+        if len(parts) == 1:
+            return parts[0]
         if not parts:
             nothing = np.empty(0, dtype=np.intp)
             return cls(nothing, nothing, np.empty(0), nothing)

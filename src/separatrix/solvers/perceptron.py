@@ -1,7 +1,5 @@
 """The linear perceptron, one weight vector for each class or boundary, dense and sparse rows alike.
 
-A row is a slice of `data`: all features in order where `indices` is empty, or the stored ones.
-
 Symbols: W weights (p, d), b biases (p,), U the part of the sum of all past W that the last lacks.
 """
 
@@ -10,7 +8,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 from scipy.sparse import issparse
 
 from separatrix.arrays import Codes, Flags, Matrix, Signs, Vector
@@ -26,26 +25,28 @@ FAST = {
 }  # sums may be reordered; NaN and inf stay what they are
 
 
-class Rows(NamedTuple):
-    """Samples as compiled loops read them."""
+class SparseRows(NamedTuple):
+    """CSR samples in no more bytes than it takes, since rows are met at random."""
 
-    data: Vector
-    indices: Codes  # empty: data holds all d features of each row
+    data: Any  # stored values, or the number 1.0 where they all are
+    indices: Codes
     indptr: Codes  # shape: (n + 1,)
 
     @classmethod
-    def of(cls, X: Any) -> Rows:
-        """A view of a dense or CSR matrix."""
-        if issparse(X):
-            return cls(X.data, X.indices, X.indptr)
-        n, d = X.shape
-        return cls(
-            np.ascontiguousarray(X).reshape(-1),
-            np.empty(0, dtype=np.int32),
-            np.arange(0, (n + 1) * d, d, dtype=np.int64)[: n + 1]
-            if d
-            else np.zeros(n + 1, dtype=np.int64),
+    def of(cls, X: Any) -> SparseRows:
+        """The rows of a CSR matrix."""
+        narrow = next(
+            kind
+            for kind in (np.uint8, np.uint16, np.uint32)
+            if X.shape[1] - 1 <= np.iinfo(kind).max
         )
+        data = 1.0 if (X.data == 1.0).all() else X.data
+        return cls(data, X.indices.astype(narrow), X.indptr.astype(np.int64))
+
+
+def rows_of(X: Any) -> tuple[Any, ...]:
+    """Samples as compiled passes read them, dense or CSR."""
+    return SparseRows.of(X) if issparse(X) else (np.ascontiguousarray(X),)
 
 
 class State(NamedTuple):
@@ -78,7 +79,7 @@ class Pass(NamedTuple):
 
 def pass_over(
     state: State,
-    rows: Rows,
+    rows: tuple[Any, ...],
     sides: Signs,  # shape: (n, p)
     order: Codes,
     *,
@@ -88,6 +89,7 @@ def pass_over(
     active: Flags,
     met: int = 0,
     average: bool = False,
+    keep_mistakes: bool = True,
     watch: Watch | None = None,
 ) -> Pass:
     """Meet the examples in order once, correcting at every mistake.
@@ -98,13 +100,15 @@ def pass_over(
 
     Given
         state      changed in place
+        rows       the samples, from `rows_of`
         rule       "signs" or "argmax", as in `solve_kernel_perceptron`
         rates      size of the correction on each row, where it is added and where it is taken off:
-                   learning rate times weight
+                   learning rate times weight, above 0
         bias_step  what the constant feature is worth: 1, or R^2, or 0 for no bias
         active     boundaries that still learn, (p,)
         met        examples met before this pass
         average    whether U and u are kept
+        keep_mistakes  whether they are listed or only counted
         watch      asked between chunks whether to go on
 
     Returns the loss, every mistake and how far it got.
@@ -113,39 +117,27 @@ def pass_over(
     Ultraconservative Online Algorithms for Multiclass Problems, JMLR 3 (2003).
     """
     watch = watch or Watch()
+    sparse = isinstance(rows, SparseRows)
+    values = len(rows[1]) // max(1, len(rows[2]) - 1) if sparse else rows[0].shape[1]
+    one_pass = _sparse_pass if sparse else _dense_pass
     by_argmax = rule == "argmax"
-    owners = sides.argmax(axis=1) if by_argmax else np.empty(0, dtype=np.intp)
+    owners = np.nonzero(sides > 0)[1] if by_argmax else np.empty(0, dtype=np.intp)
     p = len(state.b)
     losses = np.zeros(p)
     log: list[Mistakes] = []
     wrong = seen = 0
-    size = rows_that_fit(max(1, p * max(1, len(rows.data) // max(1, len(rows.indptr) - 1))), CHUNK)
-    for block in row_blocks(len(order), size):
+    for block in row_blocks(len(order), rows_that_fit(p * values, CHUNK)):
         part = order[block]
-        room = len(part) * (2 if by_argmax else p)
+        room = len(part) * (2 if by_argmax else p) if keep_mistakes else 0
         found = (np.empty(room, dtype=np.intp), np.empty(room, dtype=np.intp), np.empty(room))
-        if by_argmax:
-            count, errors = _argmax_pass(
-                *state, *rows, owners, part, rates, bias_step, met + seen, average, losses, *found
-            )
-        else:
-            count, errors = _signs_pass(
-                *state,
-                *rows,
-                sides,
-                part,
-                rates,
-                bias_step,
-                met + seen,
-                average,
-                active,
-                losses,
-                *found,
-            )
-        at = found[0][:count].copy()
-        log.append(
-            Mistakes(part[at], found[1][:count].copy(), found[2][:count].copy(), met + seen + at)
-        )
+        count, errors = one_pass(
+            *state, *rows, sides, owners, part, rates, bias_step, met + seen, average, active,
+            losses, *found,
+        )  # fmt: skip
+        if keep_mistakes:
+            at = found[0][:count].copy()
+            steps = met + seen + at
+            log.append(Mistakes(part[at], found[1][:count].copy(), found[2][:count].copy(), steps))
         wrong += errors
         seen += len(part)
         if watch.over():
@@ -153,40 +145,74 @@ def pass_over(
     return Pass(losses, Mistakes.joined(log), wrong, seen)
 
 
+@njit(cache=True, nogil=True)
+def _corrections(
+    i: int,
+    scores: Vector,
+    sides: Signs,
+    owners: Codes,
+    rates: Matrix,
+    active: Flags,
+    losses: Vector,
+    deltas: Vector,
+) -> int:
+    """What example i adds to each boundary, given its scores; returns how many are not 0."""
+    count = 0
+    if len(owners):
+        guess, own = np.argmax(scores), owners[i]
+        if guess != own:
+            losses[0] += scores[guess] - scores[own]
+            deltas[:] = 0.0
+            deltas[own], deltas[guess] = rates[0, i], -rates[1, i]
+            count = 2
+        return count
+    for c in range(len(scores)):
+        deltas[c] = 0.0
+        if active[c] and sides[i, c] * scores[c] <= 0 and sides[i, c] != 0:
+            losses[c] -= sides[i, c] * scores[c]
+            deltas[c] = rates[0, i] if sides[i, c] > 0 else -rates[1, i]
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _write_down(
+    position: int,
+    deltas: Vector,
+    count: int,
+    log_positions: Codes,
+    log_columns: Codes,
+    log_deltas: Vector,
+) -> None:
+    for c in range(len(deltas)):
+        if deltas[c] != 0.0:
+            log_positions[count], log_columns[count], log_deltas[count] = position, c, deltas[c]
+            count += 1
+
+
 @njit(cache=True, nogil=True, fastmath=FAST)
-def _dot(w: Vector, data: Vector, indices: Codes, start: int, stop: int) -> float:
+def _dot(w: Vector, row: Vector) -> float:
     total = 0.0
-    if len(indices) == 0:
-        row = data[start:stop]
-        for j in range(len(row)):
-            total += w[j] * row[j]
-    else:
-        for j in range(start, stop):
-            total += w[indices[j]] * data[j]
+    for j in range(len(row)):
+        total += w[j] * row[j]
     return total
 
 
 @njit(cache=True, nogil=True)
-def _add(w: Vector, data: Vector, indices: Codes, start: int, stop: int, delta: float) -> None:
-    if len(indices) == 0:
-        row = data[start:stop]
-        for j in range(len(row)):
-            w[j] += delta * row[j]
-    else:
-        for j in range(start, stop):
-            w[indices[j]] += delta * data[j]
+def _add(w: Vector, row: Vector, delta: float) -> None:
+    for j in range(len(row)):
+        w[j] += delta * row[j]
 
 
 @njit(cache=True, nogil=True)
-def _signs_pass(
+def _dense_pass(
     W: Matrix,
     b: Vector,
     U: Matrix,
     u: Vector,
-    data: Vector,
-    indices: Codes,
-    indptr: Codes,
+    X: Matrix,
     sides: Signs,
+    owners: Codes,
     order: Codes,
     rates: Matrix,
     bias_step: float,
@@ -199,72 +225,121 @@ def _signs_pass(
     log_deltas: Vector,
 ) -> tuple[int, int]:
     count = wrong = 0
+    scores, deltas = np.zeros(len(b)), np.zeros(len(b))
     for position in range(len(order)):
         i = order[position]
-        start, stop = indptr[i], indptr[i + 1]
-        before = count
         for c in range(len(b)):
-            side = sides[i, c]
-            if side == 0 or not active[c]:
-                continue
-            score = _dot(W[c], data, indices, start, stop) + b[c]
-            if side * score <= 0:
-                losses[c] -= side * score
-                delta = rates[0, i] if side > 0 else -rates[1, i]
-                _add(W[c], data, indices, start, stop, delta)
-                b[c] += delta * bias_step
+            scores[c] = _dot(W[c], X[i]) + b[c]
+        found = _corrections(i, scores, sides, owners, rates, active, losses, deltas)
+        if found == 0:
+            continue
+        for c in range(len(b)):
+            if deltas[c] != 0.0:
+                _add(W[c], X[i], deltas[c])
+                b[c] += deltas[c] * bias_step
                 if average:
-                    _add(U[c], data, indices, start, stop, delta * (met + position))
-                    u[c] += delta * bias_step * (met + position)
-                log_positions[count] = position
-                log_columns[count] = c
-                log_deltas[count] = delta
-                count += 1
-        if count > before:
-            wrong += 1
+                    _add(U[c], X[i], deltas[c] * (met + position))
+                    u[c] += deltas[c] * bias_step * (met + position)
+        if len(log_columns):
+            _write_down(position, deltas, count, log_positions, log_columns, log_deltas)
+        count += found
+        wrong += 1
     return count, wrong
 
 
+def _value(data: Any, j: int) -> float:
+    """Stored value number j."""
+    return float(data[j]) if np.ndim(data) else float(data)
+
+
+@overload(_value, strict=False)  # not strict: annotations would have to be the same too
+def _compiled_value(data: Any, j: Any) -> Any:  # noqa: ARG001
+    """Chosen when compiling: without stored values nothing is read and nothing multiplied."""
+    if isinstance(data, types.Array):
+        return lambda data, j: data[j]
+    return lambda data, j: data  # noqa: ARG005
+
+
 @njit(cache=True, nogil=True)
-def _argmax_pass(
+def _sparse_pass(
     W: Matrix,
     b: Vector,
     U: Matrix,
     u: Vector,
-    data: Vector,
+    data: Any,
     indices: Codes,
     indptr: Codes,
+    sides: Signs,
     owners: Codes,
     order: Codes,
     rates: Matrix,
     bias_step: float,
     met: int,
     average: bool,
+    active: Flags,
     losses: Vector,
     log_positions: Codes,
     log_columns: Codes,
     log_deltas: Vector,
 ) -> tuple[int, int]:
+    """As `_dense_pass`, with the loops written out: a call costs more than a short row.
+
+    Sums go in order: reordered ones become gather instructions, which are slow.
+    """
     count = wrong = 0
-    scores = np.empty(len(b))
+    by_argmax = len(owners) > 0
+    scores, deltas = np.zeros(len(b)), np.zeros(len(b))
     for position in range(len(order)):
         i = order[position]
         start, stop = indptr[i], indptr[i + 1]
+        before = count
         for c in range(len(b)):
-            scores[c] = _dot(W[c], data, indices, start, stop) + b[c]
-        guess, own = int(np.argmax(scores)), owners[i]
-        if guess == own:
-            continue
-        wrong += 1
-        losses[0] += scores[guess] - scores[own]
-        for c, delta in ((own, rates[0, i]), (guess, -rates[1, i])):
-            _add(W[c], data, indices, start, stop, delta)
-            b[c] += delta * bias_step
-            if average:
-                _add(U[c], data, indices, start, stop, delta * (met + position))
-                u[c] += delta * bias_step * (met + position)
-            log_positions[count] = position
-            log_columns[count] = c
-            log_deltas[count] = delta
-            count += 1
+            score = b[c]
+            for j in range(start, stop):
+                score += W[c, indices[j]] * _value(data, j)
+            if by_argmax:
+                scores[c] = score
+            elif sides[i, c] * score <= 0 and active[c]:
+                losses[c] -= sides[i, c] * score
+                delta = rates[0, i] if sides[i, c] > 0 else -rates[1, i]
+                for j in range(start, stop):
+                    W[c, indices[j]] += delta * _value(data, j)
+                b[c] += delta * bias_step
+                if average:
+                    _add_sparse(
+                        U, u, c, data, indices, start, stop, delta * (met + position), bias_step
+                    )
+                if len(log_columns):
+                    log_positions[count], log_columns[count], log_deltas[count] = position, c, delta
+                count += 1
+        if by_argmax:
+            found = _corrections(i, scores, sides, owners, rates, active, losses, deltas)
+            if found:
+                for c in (owners[i], int(np.argmin(deltas))):
+                    _add_sparse(W, b, c, data, indices, start, stop, deltas[c], bias_step)
+                    if average:
+                        later = deltas[c] * (met + position)
+                        _add_sparse(U, u, c, data, indices, start, stop, later, bias_step)
+                if len(log_columns):
+                    _write_down(position, deltas, count, log_positions, log_columns, log_deltas)
+            count += found
+        if count > before:
+            wrong += 1
     return count, wrong
+
+
+@njit(cache=True, nogil=True)
+def _add_sparse(
+    W: Matrix,
+    b: Vector,
+    c: int,
+    data: Any,
+    indices: Codes,
+    start: int,
+    stop: int,
+    delta: float,
+    bias_step: float,
+) -> None:
+    for j in range(start, stop):
+        W[c, indices[j]] += delta * _value(data, j)
+    b[c] += delta * bias_step

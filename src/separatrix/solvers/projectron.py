@@ -17,6 +17,7 @@ from numba import njit
 from separatrix.arrays import Codes, Gram, Matrix, Signs, Vector
 from separatrix.compute.blocks import row_blocks
 from separatrix.compute.watch import Watch
+from separatrix.solvers.orders import shuffled
 from separatrix.solvers.problems import Problems
 from separatrix.solvers.stopping import reason_to_stop
 
@@ -77,8 +78,9 @@ def solve_projectron(
         coef[:, :s], lag[:, :s] = start.coef.T, start.lag.T
         inverse[:s, :s] = np.linalg.inv(gram.tile(start.support, start.support).astype(np.float64))
     by_epoch: list[int] = []
+    in_order = np.arange(n_rows)
     for _ in range(max_iter):
-        order = rng.permutation(n_rows) if shuffle else np.arange(n_rows)
+        order = shuffled(in_order, rng) if shuffle else in_order
         wrong, whole = 0, False
         for block in row_blocks(n_rows, BLOCK):
             examples = order[block]
