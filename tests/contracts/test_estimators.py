@@ -165,7 +165,7 @@ def test_a_sparse_matrix_with_indices_out_of_range_is_refused(estimator):
     broken = csr_array(X)
     broken.indices = broken.indices.copy()
     broken.indices[3] = 4000
-    with pytest.raises(ValueError, match="index"):
+    with pytest.raises(ValueError, match="indices must be < 4"):
         clone(estimator).fit(broken, Y)
 
 

@@ -17,10 +17,10 @@ def shuffled(rows: Codes, rng: np.random.Generator) -> Codes:
     faster than `rng.permutation`, which would take as long as a pass over short rows.
 
     >>> shuffled(np.arange(5), np.random.default_rng(0)).tolist()
-    [3, 1, 0, 4, 2]
+    [4, 0, 3, 2, 1]
     """
     order = rows.copy()
-    _shuffle(order, np.uint64(rng.integers(1, 2**63)))
+    _shuffle(order, rng.integers(1, 2**64, dtype=np.uint64))
     return order
 
 
