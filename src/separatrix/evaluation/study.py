@@ -25,6 +25,7 @@ from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.names import resolve_kernel
 from separatrix.models.kernel_perceptrons import KernelPerceptron, RowsClassified
+from separatrix.models.multiclass import winners
 from separatrix.models.shared_fits import classify_many
 
 
@@ -174,7 +175,7 @@ class _Study:
 
         def held_out_error(run: int, result: RowsClassified) -> float:
             rows = inner[run].test
-            return float(np.mean(result.codes[rows] != self.y[rows]))
+            return float(np.mean(result.codes(rows) != self.y[rows]))
 
         errors = self._classify(shared, self.kernels, inner, held_out_error, watch)
         shape = (len(self.kernels), len(self.splits), folds)
@@ -184,7 +185,12 @@ class _Study:
         self, shared: SharedProducts, candidate: int, numbers: list[int], watch: Watch
     ) -> None:
         def record(run: int, result: RowsClassified) -> None:
-            self._record(candidate, numbers[run], result.codes, result.n_iter, result.values)
+            train, test = self.splits[numbers[run]]
+            values = result.values(test)
+            self._record(
+                candidate, numbers[run], result.codes(train), winners(values), result.n_iter
+            )
+            self.lead[candidate, numbers[run]] = _lead_of_others(values, self.y[test])
 
         runs = [self.splits[number] for number in numbers]
         list(self._classify(shared, [self.kernels[candidate]], runs, record, watch))
@@ -204,14 +210,15 @@ class _Study:
         )
 
     def _record(
-        self, candidate: int, number: int, codes: Codes, n_iter: float, values: Any = None
+        self, candidate: int, number: int, on_train: Codes, on_test: Codes, n_iter: float
     ) -> None:
         train, test = self.splits[number]
-        wrong = codes != self.y
-        self.errors[:, candidate, number] = wrong[train].mean(), wrong[test].mean(), n_iter
-        self.predicted[candidate, number] = codes[test]
-        if values is not None:
-            self.lead[candidate, number] = _lead_of_others(values[test], self.y[test])
+        self.errors[:, candidate, number] = (
+            np.mean(on_train != self.y[train]),
+            np.mean(on_test != self.y[test]),
+            n_iter,
+        )
+        self.predicted[candidate, number] = on_test
 
     def run_one_by_one(self) -> None:
         """Any classifier, fitted on each split."""
@@ -223,7 +230,8 @@ class _Study:
                 )
                 guess = fitted.predict(_rows_of(self.model, self.X, everything, train))
                 codes = np.searchsorted(self.classes, guess)
-                self._record(0, number, codes, float(np.max(getattr(fitted, "n_iter_", 1))))
+                n_iter = float(np.max(getattr(fitted, "n_iter_", 1)))
+                self._record(0, number, codes[train], codes[split.test], n_iter)
                 advance()
 
 

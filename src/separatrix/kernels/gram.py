@@ -20,6 +20,7 @@ from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.vectors import TOLERANCE, Vectors, prepare
 
 ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
+WORTH_THREADS = 2**20  # values of an epilogue that take longer than starting threads
 STRIP_BYTES = 2**20  # of one epilogue call: stays in a core's second-level cache
 
 
@@ -29,12 +30,17 @@ class VectorSource:
     def __init__(self, kernel: Kernel, vectors: Vectors, threads: int) -> None:
         self.kernel, self.vectors, self.threads = kernel, vectors, threads
         self.n, self.dtype = len(vectors), vectors.dtype
+        self._last: tuple[Any, Vectors] = (None, vectors)  # columns of the last tile
 
     def tile(
         self, rows: Codes | slice, columns: Codes | slice, out: Matrix | None = None
     ) -> Matrix:
-        """Kernel values of rows with columns."""
-        return self.between(self.vectors.take(rows), self.vectors.take(columns), out)
+        """Kernel values of rows with columns. A block of columns is often asked for twice in a row."""
+        if isinstance(columns, slice):
+            return self.between(self.vectors.take(rows), self.vectors.take(columns), out)
+        if not np.array_equal(self._last[0], columns):
+            self._last = (columns.copy(), self.vectors.take(columns))
+        return self.between(self.vectors.take(rows), self._last[1], out)
 
     def between(self, X: Vectors, Z: Vectors, out: Matrix | None = None) -> Matrix:
         """Kernel values of two prepared sets."""
@@ -48,7 +54,7 @@ class VectorSource:
         def strip(rows: slice) -> None:
             self.kernel.apply(P[rows], sx[rows], sz)
 
-        threads = self.threads if P.size > 100_000 else 1
+        threads = self.threads if P.size > WORTH_THREADS else 1
         in_threads(strip, _strips(P), threads=threads)
 
     def diagonal(self) -> Vector:

@@ -95,10 +95,15 @@ def prepare(
     if kernel.translation_invariant and not issparse(X):
         centre = np.asarray(np.mean(X, axis=0, dtype=np.float64))
     values = X.shape[0] * max(part.shape[0] for part in (X, *others))
-    largest = max(float(_squares(part, centre).max(initial=0.0)) for part in (X, *others))
-    dtype = _precision(kernel, largest, tolerance, can_be_float32=values > SMALL)
-    X = _ready(X, dtype, centre)
-    squares = squared_norms(X).astype(dtype)
+    ready = _ready(X, np.dtype(np.float32), centre) if values > SMALL else None
+    squares = _squares(X, centre) if ready is None else squared_norms(ready)
+    largest = max([float(_squares(part, centre).max(initial=0.0)) for part in others], default=0.0)
+    largest = max(largest, float(squares.max()))
+    dtype = _precision(kernel, largest, tolerance, can_be_float32=ready is not None)
+    if dtype != np.float32 or ready is None:
+        ready = _ready(X, dtype, centre)
+        squares = squared_norms(ready)
+    X, squares = ready, squares.astype(dtype)
     used = None
     if not issparse(X):
         in_use = np.flatnonzero(X.any(axis=0))

@@ -87,7 +87,7 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
         def accuracy(fold: int, result: RowsClassified) -> float:
             held_out = folds[fold][1]
-            return float(np.mean(result.codes[held_out] == train.y[held_out]))
+            return float(np.mean(result.codes(held_out) == train.y[held_out]))
 
         with watched(self, train.X, train.y, steps=steps, task="fold") as watch:
             scores = list(

@@ -49,12 +49,21 @@ PREDICTORS = ("last", "average", "vote", "random")
 
 
 class RowsClassified(NamedTuple):
-    """Every row of a Gram matrix as classified by a model trained on some of them."""
+    """Every row of a Gram matrix as seen by a model trained on some of them."""
 
-    values: Matrix  # shape: (n, k), or (n,) for two classes
-    codes: Codes  # shape: (n,)
+    scores: Matrix  # shape: (n, p)
+    n_classes: int
+    scheme: str
+    ties: str
     n_iter: int
-    mistakes: int  # in the last pass
+
+    def values(self, rows: Codes) -> Matrix:
+        """Confidence in each class for some rows, (rows, k), or in the second of two, (rows,)."""
+        return decision_values(self.scores[rows], self.n_classes, self.scheme, self.ties)
+
+    def codes(self, rows: Codes) -> Codes:
+        """The most confident class of some rows, (rows,)."""
+        return winners(self.values(rows))
 
 
 class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
@@ -263,10 +272,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         rng = generator(self)
         found = self._solve(gram, train, rows, rng, watch, keep_scores=True, threads=threads)
         S = self._scores_on(gram, found, coding(n_classes, self._scheme).shape[1], rng)
-        values = decision_values(S, n_classes, self._scheme, self.ties)
-        return RowsClassified(
-            values, winners(values), found.n_iter, int(found.mistakes_by_epoch[-1])
-        )
+        return RowsClassified(S, n_classes, self._scheme, self.ties, found.n_iter)
 
     @property
     def _scheme(self) -> str:

@@ -33,6 +33,9 @@ from separatrix.solvers.stopping import reason_to_stop
 
 BLOCKS = (512, 2048)  # fewest and most examples of a block when the Gram is not held
 WAITING = 512  # mistaken rows that wait for one product
+ROWS_A_PRODUCT_COSTS = (
+    100  # a product of few rows with all n takes as long as this many in a wide one
+)
 STRIP = 4096  # columns of S that stay in a core's cache while mistakes are added to them
 
 Events = tuple[Codes, Codes, Vector]  # positions in the order, problems, and what was added
@@ -151,8 +154,8 @@ class _Scan:
         self.by_argmax = rule == "argmax"
         self._compiled: Callable[..., tuple[int, int]] = _scan_signs
         self._sides: Signs | Codes = self.targets
-        if self.by_argmax:  # one-vs-rest targets: +1 at the own class alone
-            self._compiled, self._sides = _scan_argmax, np.nonzero(self.targets > 0)[1]
+        if self.by_argmax:
+            self._compiled, self._sides = _scan_argmax, problems.classes
 
     def log(self, width: int) -> tuple[Codes, Codes, Vector]:
         """Room for the events of one chunk, when a correction touches `width` scores."""
@@ -207,9 +210,11 @@ class _TiledScores:
 
     def __init__(self, gram: Gram, S: Matrix, scan: _Scan, threads: int) -> None:
         self.gram, self.S, self.scan, self.threads = gram, S, scan, threads
-        self.block = min(BLOCKS[0], gram.batch)
+        self.most = min(BLOCKS[1], int(np.sqrt(gram.batch * gram.shape[0])))  # a tile fits a batch
+        self.block = min(BLOCKS[0], self.most)
         self.places = np.full(scan.rows.shape, -1)  # example -> its column of the block
         self.slots = np.full(scan.rows.shape, -1)  # example -> its row of the tile, once known
+        self.carried = 0  # kernel values computed for rows while they waited
         self.waiting = _Waiting(len(S), min(WAITING, gram.batch))
 
     def epoch(self, order: Codes) -> Iterator[tuple[int, Events]]:
@@ -222,11 +227,14 @@ class _TiledScores:
                 wrong += len(events[0])
                 yield start + position, (events[0] + start, *events[1:])
             start += len(examples)
-            if self.waiting.full:
+            self.carried += len(self.waiting) * len(examples)
+            if self.waiting.full or self.carried > ROWS_A_PRODUCT_COSTS * self.S.shape[1]:
                 self._catch_up()
+            elif self.waiting.known:  # their kernel rows are stored: no product is needed
+                self._add_all(*self.waiting.take_known())
             # rare mistakes leave room for longer blocks, which cost fewer matrix products
             longer = 2 * self.block if wrong < self.block // 32 else self.block // 2
-            self.block = min(max(longer, BLOCKS[0]), BLOCKS[1], self.gram.batch)
+            self.block = min(max(longer, BLOCKS[0]), self.most)
 
     def final(self) -> Matrix:
         self._catch_up()
@@ -234,33 +242,38 @@ class _TiledScores:
 
     def _meet(self, examples: Codes, rows: Codes) -> Iterator[tuple[int, Events]]:
         S = self.S[:, rows]
-        if len(self.waiting):
-            S += self.waiting.deltas @ self.gram.tile(self.waiting.rows, rows)
         self.places[examples] = np.arange(len(rows))
         self.slots[examples] = -1
+        # one product brings the rows that wait and those that look mistaken already
+        wanted = self.scan.wrong(S, examples)
+        late = len(self.waiting)
+        tile = self.gram.tile(np.concatenate([self.waiting.rows, rows[wanted]]), rows)
+        S += self.waiting.deltas @ tile[:late]
+        self.slots[examples[wanted]] = late + np.arange(len(wanted))
         log = self.scan.log(len(rows))
-        tile = np.empty((0, len(rows)), np.float32)
         position = 0
         while position < len(rows):
-            wanted = position + self.scan.wrong(S[:, position:], examples[position:])
-            wanted = wanted[self.slots[examples[wanted]] < 0]
-            if len(wanted):
-                self.slots[examples[wanted]] = len(tile) + np.arange(len(wanted))
-                fresh = self.gram.tile(rows[wanted], rows)
-                tile = np.concatenate([tile, fresh]) if len(tile) else fresh
             position, events = self.scan.advance(
                 tile, self.slots, S, self.places, examples, position, log
             )
             self.waiting.add(rows, events)
             yield position, events
+            if position < len(rows):
+                wanted = position + self.scan.wrong(S[:, position:], examples[position:])
+                wanted = wanted[self.slots[examples[wanted]] < 0]
+                self.slots[examples[wanted]] = len(tile) + np.arange(len(wanted))
+                tile = np.concatenate([tile, self.gram.tile(rows[wanted], rows)])
 
     def _catch_up(self) -> None:
-        """Add the rows that wait to the scores of all n, strip by strip on all cores."""
-        rows, deltas = self.waiting.rows, self.waiting.deltas.T.copy()
-        self.waiting.clear()
+        """Add all rows that wait to the scores of all n."""
+        self.carried = 0
+        self._add_all(*self.waiting.take())
+
+    def _add_all(self, rows: Codes, deltas: Matrix) -> None:  # deltas (p, rows)
+        """Add multiples of kernel rows to the scores of all n, strip by strip on all cores."""
         for batch in row_blocks(len(rows), self.gram.batch):
-            which, columns = np.nonzero(deltas[batch])
-            values = deltas[batch][which, columns]
+            columns, which = np.nonzero(deltas[:, batch])
+            values = deltas[:, batch][columns, which]
             for number, segment in enumerate(self.gram.segments):
                 storage, where = self.gram.fetch(rows[batch], number)
                 S = np.ascontiguousarray(self.S[:, segment])
@@ -281,6 +294,7 @@ class _Waiting:
         self._size = size
         self._deltas = np.zeros((p, 2 * size))
         self._where: dict[int, int] = {}
+        self._taken: set[int] = set()  # rows that were taken before: a cache will have them
 
     def __len__(self) -> int:
         return len(self._where)
@@ -290,8 +304,12 @@ class _Waiting:
         return len(self) >= self._size
 
     @property
+    def known(self) -> bool:
+        return not self._taken.isdisjoint(self._where)
+
+    @property
     def rows(self) -> Codes:
-        return np.fromiter(self._where, dtype=np.intp)
+        return np.fromiter(self._where, dtype=np.intp, count=len(self))
 
     @property
     def deltas(self) -> Matrix:  # shape: (p, rows)
@@ -304,9 +322,22 @@ class _Waiting:
                 self._deltas = np.hstack([self._deltas, np.zeros_like(self._deltas)])
             self._deltas[column, where] += delta
 
-    def clear(self) -> None:
-        self._deltas[:] = 0.0
+    def take(self) -> tuple[Codes, Matrix]:
+        """All rows with what they add; none waits any more."""
+        rows, deltas = self.rows, self.deltas.copy()
+        self._taken.update(self._where)
         self._where.clear()
+        self._deltas[:] = 0.0
+        return rows, deltas
+
+    def take_known(self) -> tuple[Codes, Matrix]:
+        """The rows that were taken before; the others go on waiting."""
+        rows, deltas = self.rows, self.deltas.copy()
+        known = np.array([int(row) in self._taken for row in rows], dtype=bool)
+        self._where = {int(row): number for number, row in enumerate(rows[~known])}
+        self._deltas[:] = 0.0
+        self._deltas[:, : len(self)] = deltas[:, ~known]
+        return rows[known], deltas[:, known]
 
 
 @njit(cache=True, nogil=True)

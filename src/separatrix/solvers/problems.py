@@ -19,6 +19,7 @@ class Problems(NamedTuple):
 
     rows: Codes  # shape: (r,); rows of the Gram that train, in the order they are met
     targets: Signs  # shape: (r, p); +1, -1, or 0 where a row takes no part in a problem
+    classes: Codes  # shape: (r,); what each row is, for rules that see all classes at once
 
 
 def pairs(n_classes: int) -> Codes:
@@ -57,4 +58,5 @@ def coding(n_classes: int, scheme: str) -> Signs:
 
 def problems_of(y: Codes, rows: Codes, sides: Signs) -> Problems:
     """The problems of a coding on some rows of a Gram whose rows have class codes y."""
-    return Problems(rows, sides[y[rows]])
+    classes = y[rows]
+    return Problems(rows, sides[classes], classes)

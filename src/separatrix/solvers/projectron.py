@@ -68,7 +68,7 @@ def solve_projectron(
     """
     watch = watch or Watch()
     n_rows, p = problems.targets.shape
-    owners = problems.targets.argmax(axis=1) if rule == "argmax" else np.empty(0, dtype=np.intp)
+    owners = problems.classes if rule == "argmax" else np.empty(0, dtype=np.intp)
     support: list[int] = []
     coef, lag = np.zeros((p, budget)), np.zeros((p, budget))
     inverse = np.zeros((budget, budget))
