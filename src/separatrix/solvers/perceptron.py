@@ -248,8 +248,8 @@ def _dense_pass(
 
 
 def _value(data: Any, j: int) -> float:
-    """Stored value number j."""
-    return float(data[j]) if np.ndim(data) else float(data)
+    """Stored value number j; 1 where all are."""
+    return float(data[j]) if np.ndim(data) else 1.0
 
 
 @overload(_value, strict=False)  # not strict: annotations would have to be the same too
@@ -257,7 +257,7 @@ def _compiled_value(data: Any, j: Any) -> Any:  # noqa: ARG001
     """Chosen when compiling: without stored values nothing is read and nothing multiplied."""
     if isinstance(data, types.Array):
         return lambda data, j: data[j]
-    return lambda data, j: data  # noqa: ARG005
+    return lambda data, j: 1.0  # noqa: ARG005
 
 
 @njit(cache=True, nogil=True)
