@@ -52,6 +52,11 @@ class Gram(Protocol):
         """The whole matrix, where there is one."""
         ...
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether a row that was asked for is likely to be at hand when asked for again."""
+        ...
+
     def diagonal(self) -> Vector:
         """All k(x, x), (n,)."""
         ...

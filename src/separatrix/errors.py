@@ -7,7 +7,8 @@
     ├── MemoryBudgetError   (MemoryError)  work that does not fit the memory it was given
     └── MissingPackageError (ImportError)  an optional package that is not installed
 
-A fit that misses its tolerance is no error: it warns with scikit-learn's `ConvergenceWarning`.
+Warnings: `PrecisionWarning` where even float64 cannot give kernel values to the wanted tolerance, and
+scikit-learn's `ConvergenceWarning` where a fit misses its tolerance.
 Each sentence says what was found, what was expected and, where that is known, what to do.
 """
 
@@ -49,3 +50,7 @@ class MemoryBudgetError(SeparatrixError, MemoryError):
 
 class MissingPackageError(SeparatrixError, ImportError):
     """An optional package is not installed."""
+
+
+class PrecisionWarning(UserWarning):
+    """Inner products cannot give kernel values to the wanted tolerance, even in float64."""

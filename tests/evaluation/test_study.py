@@ -221,3 +221,28 @@ def test_usps_folds_choose_a_degree_and_an_error_in_the_published_range(usps):
     found = evaluate(model, usps.X, usps.y, kernels=kernels, repeats=8, folds=5)
     assert 3.0 <= (1 + found.chosen).mean() <= 6.5
     assert 2.6 <= 100 * found.chosen_test_error.mean() <= 3.6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"kernels": ["precomputed"]}, "`kernels` of evaluate must be a kernel on samples"),
+        ({"kernels": "rbf"}, "`kernels` of evaluate must be a list"),
+        ({"kernels": Gaussian(1.0)}, "`kernels` of evaluate must be a list"),
+        ({"random_state": -1}, "`random_state` of evaluate must be an integer of at least 0"),
+        ({"y": np.linspace(0, 1, 600)}, "Unknown label type"),
+        ({"y": np.zeros(600)}, "at least 2 classes; got one"),
+        ({"model": None}, "`model` of evaluate must be a classifier"),
+        ({"model": KernelPerceptron("precomputed")}, "must be a square kernel matrix"),
+        ({"model": KernelPerceptron("precomputed"), "X": np.tri(600)}, "must be symmetric"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_said(arguments, sentence):
+    call = {"model": MODEL, "X": X, "y": Y, "repeats": 2, **arguments}
+    with pytest.raises(ValueError, match=sentence):
+        evaluate(call.pop("model"), call.pop("X"), call.pop("y"), **call)
+
+
+def test_a_list_of_models_is_refused():
+    with pytest.raises(ParameterError, match="a dict with at least one classifier"):
+        compare([Perceptron()], X, Y)

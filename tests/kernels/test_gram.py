@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, random_array
 from scipy.spatial.distance import cdist
 
-from separatrix.errors import DataError, MemoryBudgetError
+from separatrix.errors import DataError, MemoryBudgetError, PrecisionWarning
 from separatrix.kernels import (
     Gaussian,
     Laplacian,
@@ -24,7 +24,6 @@ from separatrix.kernels.gram import (
     make_gram,
     make_source,
 )
-from separatrix.kernels.vectors import PrecisionWarning
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 6))
@@ -228,3 +227,41 @@ def test_a_given_matrix_is_held_as_it_is():
 def test_no_samples_at_all_is_an_error():
     with pytest.raises(DataError, match="at least one sample"):
         make_gram(Linear(), X[:0])
+
+
+@pytest.mark.usefixtures("float32")
+def test_rows_of_very_different_norm_are_not_lost_in_float32():
+    mixed = np.random.default_rng(0).normal(size=(60, 6))
+    mixed[::2] *= 1e-9
+    kernel = Normalized(Polynomial(5))
+    np.testing.assert_allclose(make_gram(kernel, mixed).held, kernel.block(mixed, mixed), atol=1e-4)
+
+
+@pytest.mark.usefixtures("float32")
+def test_a_large_term_does_not_drown_a_small_one():
+    far = np.random.default_rng(0).normal(size=(60, 6)) + 100.0
+    gram = make_gram(Gaussian(1.0) + Linear(), far)
+    np.testing.assert_allclose(
+        gram.held - far @ far.T, np.exp(-cdist(far, far, "sqeuclidean")), atol=1e-4
+    )
+
+
+def test_a_matrix_that_is_none_is_not_held():
+    with pytest.raises(DataError, match="must be a square kernel matrix"):
+        make_gram(Precomputed(), X)
+    with pytest.raises(DataError, match="must be a square kernel matrix"):
+        next(SharedProducts(X).grams([Precomputed()]))
+
+
+def test_kernels_that_take_turns_share_both_ways_of_preparing(monkeypatch):
+    import separatrix.kernels.gram as module
+
+    calls = []
+    products = module._symmetric_products
+    monkeypatch.setattr(
+        module, "_symmetric_products", lambda *args: calls.append(1) or products(*args)
+    )
+    kernels = [Gaussian(0.1), Polynomial(2), Gaussian(0.2), Polynomial(3)]
+    for kernel, gram in zip(kernels, SharedProducts(X).grams(kernels), strict=True):
+        np.testing.assert_allclose(gram.held, kernel.block(X, X), rtol=1e-9, atol=1e-9)
+    assert len(calls) == 2

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.metrics.pairwise import (
     laplacian_kernel,
@@ -187,3 +188,24 @@ def test_precomputed_values_pass_through():
     K = Gaussian(1.0).block(X, X)
     assert Precomputed().block(K, None) is K
     np.testing.assert_array_equal(Precomputed().diagonal(K), np.diagonal(K))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_distances_far_from_the_origin_are_those_near_it(dtype):
+    shift = 1000.0 if dtype is np.float32 else 1e8
+    far, other = (X + shift).astype(dtype), (Z + shift).astype(dtype)
+    exact = np.exp(-cdist(far.astype(float), other.astype(float), "sqeuclidean"))
+    np.testing.assert_allclose(Gaussian(1.0).block(far, other), exact, atol=1e-5)
+
+
+def test_half_precision_samples_are_widened():
+    half = X.astype(np.float16)
+    np.testing.assert_allclose(
+        Polynomial(3).block(half, half), (half.astype(float) @ half.astype(float).T) ** 3
+    )
+
+
+@pytest.mark.parametrize("make", [lambda: 2.0 * Precomputed(), lambda: Precomputed() + Linear()])
+def test_a_given_matrix_cannot_be_a_part(make):
+    with pytest.raises(ParameterError, match="combine the matrices instead"):
+        make()

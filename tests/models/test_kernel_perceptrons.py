@@ -230,3 +230,40 @@ def test_raw_mnist_reaches_the_published_error(mnist):
     ).fit(mnist.X, mnist.y)
     error = 100 * (1 - model.score(mnist.X_test, mnist.y_test))
     assert error == pytest.approx(1.54, abs=0.1)
+
+
+def test_a_stream_that_failed_at_once_can_begin_again():
+    model = KernelPerceptron(lambda A, B: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        model.partial_fit(X, Y, classes=[0, 1, 2])
+    model.set_params(kernel="rbf").partial_fit(X, Y, classes=[0, 1, 2])
+    fresh = KernelPerceptron("rbf").partial_fit(X, Y, classes=[0, 1, 2])
+    np.testing.assert_array_equal(model.alpha_, fresh.alpha_)
+
+
+def test_a_stream_keeps_its_rule():
+    model = KernelPerceptron(multi_class="ovr").partial_fit(X, Y, classes=[0, 1, 2])
+    with pytest.raises(ParameterError, match=r"`multi_class` .* must be 'ovr', as it was"):
+        model.set_params(multi_class="ovo").partial_fit(X, Y)
+
+
+def test_whole_numbers_reach_a_callable_kernel_as_floats():
+    bytes_ = np.round(10 * X).astype(np.uint8)
+    one, two = (
+        KernelPerceptron(lambda A, B: A @ B.T, max_iter=3)
+        .fit(samples, Y)
+        .decision_function(samples)
+        for samples in (bytes_, bytes_.astype(float))
+    )
+    np.testing.assert_array_equal(one, two)
+
+
+def test_a_budget_beyond_all_samples_takes_no_more_memory():
+    model = KernelPerceptron(Gaussian(0.5), budget=10**9, max_iter=3).fit(X, Y)
+    assert len(model.support_) <= 150
+
+
+def test_half_precision_matrices_and_numpy_counts_are_taken():
+    K = Gaussian(0.5).block(X, X).astype(np.float16)
+    model = KernelPerceptron("precomputed", predictor="vote", n_jobs=np.int64(2)).fit(K, Y)
+    assert model.score(K, Y) > 0.9

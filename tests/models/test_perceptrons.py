@@ -275,3 +275,55 @@ def test_scikit_learns_own_test_module_passes(monkeypatch):
     theirs.test_perceptron_correctness()
     theirs.test_undefined_methods()
     # test_perceptron_l1_ratio needs penalties, which are refused here: docs/differences.md
+
+
+@pytest.mark.parametrize("samples", [X, csr_array(X)], ids=["dense", "sparse"])
+@pytest.mark.parametrize("multi_class", ["argmax", "ovr"])
+def test_a_class_of_weight_zero_adds_nothing_and_breaks_nothing(samples, multi_class):
+    model = Perceptron(
+        predictor="vote", class_weight={0: 0.0}, multi_class=multi_class, max_iter=5, tol=None
+    )
+    values = model.fit(samples, Y).decision_function(samples)
+    assert np.isfinite(values).all()
+    last = Perceptron(class_weight={0: 0.0}, multi_class=multi_class, max_iter=5, tol=None).fit(
+        samples, Y
+    )
+    np.testing.assert_array_equal(model.coef_, last.coef_)
+
+
+def test_a_pass_is_clean_only_when_every_boundary_learned_in_it():
+    rng = np.random.default_rng(298)
+    labels = np.arange(40) % 3
+    samples = rng.normal(size=(40, 2)) + np.array([[0, 0], [0, 0], [6, 0]])[labels]
+    model = Perceptron(multi_class="ovr", random_state=298, n_iter_no_change=2, tol=0.01)
+    model.fit(samples, labels)
+    assert model.score(samples, labels) < 1.0
+    assert model.stop_ == "tol"
+    assert model.mistake_bound_ == float("inf")
+
+
+def test_what_overflowed_is_not_gone_on_from():
+    model = Perceptron(warm_start=True, tol=None, max_iter=5)
+    with pytest.raises(DataError, match="overflowed"):
+        model.fit(X * 1e300, Y)
+    np.testing.assert_array_equal(
+        model.fit(X, Y).coef_, Perceptron(tol=None, max_iter=5).fit(X, Y).coef_
+    )
+
+
+@pytest.mark.parametrize("change", [{"multi_class": "ovr"}, {"bias": "radius"}])
+def test_a_stream_goes_on_only_as_it_began(change):
+    model = Perceptron().partial_fit(X, Y, classes=[0, 1, 2]).set_params(**change)
+    with pytest.raises(ParameterError, match="as it was when this fit began, to go on from it"):
+        model.partial_fit(X, Y)
+
+
+def test_weights_of_the_wrong_shape_are_not_reshaped():
+    with pytest.raises(DataError, match=r"`coef_init` must have shape \(3, 4\); got \(4, 3\)"):
+        Perceptron().fit(X, Y, coef_init=np.ones((4, 3)))
+
+
+def test_a_clean_pass_is_clean_even_when_time_is_over():
+    signs = np.where(Y == 0, -1, 1)
+    model = Perceptron(tol=None, warm_start=True).fit(X, signs)
+    assert model.set_params(time_limit=1e-9).fit(X, signs).stop_ == "clean pass"

@@ -87,7 +87,7 @@ def compare(
     >>> sorted(row["model"] for row in compare(models, X, y, repeats=5).rows())
     ['kernel', 'linear']
     """
-    if not models:
+    if not isinstance(models, Mapping) or not models:
         raise ParameterError("compare", "models", "a dict with at least one classifier", models)
     return Comparison(
         {

@@ -14,19 +14,20 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_X_y, get_tags
+from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.arrays import Codes, Matrix, Vector, require_integer
 from separatrix.compute.progress import bar
 from separatrix.compute.watch import Watch
 from separatrix.data.splits import Split, fold_splits, random_splits
-from separatrix.errors import ParameterError
+from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.result import Evaluation
+from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram import SharedProducts
-from separatrix.kernels.kernel import Kernel
-from separatrix.kernels.names import resolve_kernel
+from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.models.kernel_perceptrons import KernelPerceptron, RowsClassified
 from separatrix.models.multiclass import winners
-from separatrix.models.shared_fits import classify_many
+from separatrix.models.shared_fits import classify_many, resolve_kernels
 
 
 def evaluate(
@@ -71,14 +72,20 @@ def evaluate(
     >>> found.test_error.shape
     (2, 5)
     """
-    X, y = check_X_y(X, y, accept_sparse="csr", dtype=None)
+    if not hasattr(model, "fit") or not hasattr(model, "predict"):
+        raise ParameterError("evaluate", "model", "a classifier with fit and predict", model)
+    X, y = check_X_y(X, y, accept_sparse="csr", dtype="numeric")
+    check_classification_targets(y)
+    require_integer("evaluate", "random_state", random_state, least=0)
     if folds is not None:
         require_integer("evaluate", "folds", folds, least=2)
-    if kernels is not None and not len(kernels):
-        raise ParameterError(
-            "evaluate", "kernels", "a list of at least one kernel, or None", kernels
-        )
+    if get_tags(model).input_tags.pairwise:
+        symmetric_matrix(X, name="X (kernel='precomputed')")
     classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise DataError(
+            f"evaluate needs samples of at least 2 classes; got one, {classes.tolist()[0]!r}"
+        )
     splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
     order = np.random.default_rng(random_state).permutation(len(y))
     names = [model]
@@ -115,11 +122,13 @@ def evaluate(
 
 
 def _kernels(model: KernelPerceptron, kernels: Sequence[Any] | None, X: Any) -> list[Kernel]:
-    named = {"gamma": model.gamma, "degree": model.degree, "coef0": model.coef0}
-    return [
-        resolve_kernel("evaluate", kernel, X, **({} if isinstance(kernel, Kernel) else named))
-        for kernel in (kernels or [model.kernel])
-    ]
+    resolved = resolve_kernels("evaluate", [model.kernel] if kernels is None else kernels, model, X)
+    given = get_tags(model).input_tags.pairwise
+    for kernel in resolved:
+        if isinstance(kernel, Precomputed) != given:
+            what = "'precomputed', as the model's own" if given else "a kernel on samples"
+            raise ParameterError("evaluate", "kernels", what, kernel)
+    return resolved
 
 
 def _rows_of(model: Any, X: Any, rows: Codes, columns: Codes) -> Any:

@@ -9,12 +9,16 @@ import numpy as np
 
 from separatrix.arrays import Matrix, Vector, require_real
 from separatrix.errors import ParameterError
-from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.kernel import Kernel, Precomputed
 
 
 def _require_kernel(owner: str, name: str, value: object) -> None:
     if not isinstance(value, Kernel):
         raise ParameterError(owner, name, "a kernel object", value)
+    if isinstance(value, Precomputed):
+        raise ParameterError(
+            owner, name, "a kernel on samples; combine the matrices instead", value
+        )
 
 
 @dataclass(frozen=True)
@@ -70,8 +74,12 @@ class Sum(_Pair):
         return self.left.scale(s) + self.right.scale(s)
 
     def error(self, s: float, eps: float) -> float:
-        """Sum of both."""
-        return self.left.error(s, eps) + self.right.error(s, eps)
+        """Sum of both, and the rounding of the sum."""
+        return self.left.error(s, eps) + self.right.error(s, eps) + eps * self.scale(s)
+
+    def resolution(self, s: float) -> float:
+        """The smaller of both: a large term must not drown a small one."""
+        return min(self.left.resolution(s), self.right.resolution(s))
 
 
 @dataclass(frozen=True)
@@ -111,22 +119,17 @@ class Product(_Pair):
         left, right = self.left, self.right
         return left.error(s, eps) * right.scale(s) + right.error(s, eps) * left.scale(s)
 
+    def resolution(self, s: float) -> float:
+        """Product of both."""
+        return self.left.resolution(s) * self.right.resolution(s)
+
 
 @dataclass(frozen=True)
-class Scaled(Kernel):
-    """k(x, z) = factor * kernel(x, z).
-
-    >>> from separatrix.kernels import Linear
-    >>> (2.0 * Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
-    array([[12.]])
-    """
-
+class _Around(Kernel):
     kernel: Kernel
-    factor: float
 
     def __post_init__(self) -> None:
-        _require_kernel("Scaled", "kernel", self.kernel)
-        require_real("Scaled", "factor", self.factor, above=0)
+        _require_kernel(type(self).__name__, "kernel", self.kernel)
 
     @property
     def from_products(self) -> bool:
@@ -137,6 +140,22 @@ class Scaled(Kernel):
     def translation_invariant(self) -> bool:
         """Where the kernel inside is."""
         return self.kernel.translation_invariant
+
+
+@dataclass(frozen=True)
+class Scaled(_Around):
+    """k(x, z) = factor * kernel(x, z).
+
+    >>> from separatrix.kernels import Linear
+    >>> (2.0 * Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
+    array([[12.]])
+    """
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_real("Scaled", "factor", self.factor, above=0)
 
     def block(self, X: Any, Z: Any) -> Matrix:
         """Multiple of the block."""
@@ -163,30 +182,19 @@ class Scaled(Kernel):
         """Multiple of the kernel's."""
         return self.kernel.error(s, eps) * self.factor
 
+    def resolution(self, s: float) -> float:
+        """Multiple of the kernel's."""
+        return self.kernel.resolution(s) * self.factor
+
 
 @dataclass(frozen=True)
-class Normalized(Kernel):
+class Normalized(_Around):
     """k(x, z) / sqrt(k(x, x) k(z, z)): the cosine in feature space; 0 where k(x, x) is 0.
 
     >>> from separatrix.kernels import Polynomial
     >>> Normalized(Polynomial(2)).block(np.array([[3.0, 0.0]]), np.array([[1.0, 1.0]])).round(3)
     array([[0.5]])
     """
-
-    kernel: Kernel
-
-    def __post_init__(self) -> None:
-        _require_kernel("Normalized", "kernel", self.kernel)
-
-    @property
-    def from_products(self) -> bool:
-        """Where the kernel inside is."""
-        return self.kernel.from_products
-
-    @property
-    def translation_invariant(self) -> bool:
-        """Where the kernel inside is."""
-        return self.kernel.translation_invariant
 
     def block(self, X: Any, Z: Any) -> Matrix:
         """The block over the roots of both diagonals."""

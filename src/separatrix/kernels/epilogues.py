@@ -10,9 +10,9 @@ import numpy as np
 from numba import njit
 
 from separatrix.arrays import Matrix, Vector
+from separatrix.compute.compiled import FAST_SUMS
 
 STRIP = 1024  # values that stay in the first-level cache between steps
-FAST = {"contract", "reassoc", "nsz", "arcp"}  # no nnan, no ninf: NaN and inf stay what they are
 
 
 def power(P: Matrix, gamma: float, coef0: float, degree: int) -> None:
@@ -33,7 +33,7 @@ def exp_of_distances(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
     np.exp(P, out=P)
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
 def _power(P: Matrix, gamma: float, coef0: float, degree: int) -> None:
     n, m = P.shape
     base = np.empty(STRIP, P.dtype)
@@ -59,7 +59,7 @@ def _power(P: Matrix, gamma: float, coef0: float, degree: int) -> None:
                 bit //= 2
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
 def _exp_of_distances(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
     """exp(x) = 2^whole * 2^part: the whole through the exponent bits, the part by a polynomial."""
     n, m = P.shape

@@ -16,6 +16,7 @@ from separatrix.arrays import Codes, Gram, Matrix, Vector
 from separatrix.compute.blocks import default_budget, in_words, row_blocks, rows_that_fit
 from separatrix.compute.threads import in_threads, thread_count
 from separatrix.errors import MemoryBudgetError
+from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.vectors import TOLERANCE, Vectors, prepare
 
@@ -89,6 +90,8 @@ Source = VectorSource | ObjectSource
 
 class _SourcedGram:
     """What the three forms share: shape, segments, products with a matrix, the repr."""
+
+    keeps_rows = True
 
     def __init__(
         self, n: int, dtype: np.dtype[Any], segments: tuple[slice, ...] | None, batch: int
@@ -167,6 +170,8 @@ class HeldGram(_SourcedGram):
 class LazyGram(_SourcedGram):
     """Computed when asked for and never stored."""
 
+    keeps_rows = False
+
     def __init__(
         self, source: Source, *, batch: int, segments: tuple[slice, ...] | None = None
     ) -> None:
@@ -188,6 +193,8 @@ class LazyGram(_SourcedGram):
 
 class CachedGram(LazyGram):
     """Rows kept by column segment within a budget; the least recently used give way."""
+
+    keeps_rows = True
 
     def __init__(
         self, source: Source, *, budget: int, batch: int, segments: tuple[slice, ...] | None = None
@@ -260,16 +267,20 @@ def make_gram(
     HeldGram(3 x 3, float64, 72 bytes)
     """
     if isinstance(kernel, Precomputed):
-        return HeldGram(X, segments=segments)
+        return HeldGram(symmetric_matrix(X, name="X (kernel='precomputed')"), segments=segments)
     budget = default_budget() if memory is None else memory
     source = make_source(kernel, X, tolerance=tolerance, budget=budget, threads=threads)
+    return _gram_of(source, budget, segments)
+
+
+def _gram_of(source: Source, budget: int, segments: tuple[slice, ...] | None) -> Gram:
     row = source.n * source.dtype.itemsize
     if row * source.n <= budget:
         return HeldGram(_whole(source), diagonal=source.diagonal(), segments=segments)
     if row > budget:
         raise MemoryBudgetError(
             f"one row of the kernel matrix of {source.n} samples takes {in_words(row)}, more than "
-            f"the budget of {in_words(budget)}; give a larger budget or train on fewer samples"
+            f"the {in_words(budget)} there are; give more memory (`cache_size`) or train on fewer samples"
         )
     batch = rows_that_fit(2 * row, budget, most=ROWS_AT_ONCE)
     if rows_that_fit(row, budget) < 2 * min(64, source.n):
@@ -309,17 +320,17 @@ class SharedProducts:
 
     def _gram(self, kernel: Kernel) -> Gram:
         if isinstance(kernel, Precomputed):
-            return HeldGram(self.X)
+            return make_gram(kernel, self.X)
         source = make_source(
             kernel, self.X, tolerance=self.tolerance, budget=self.budget, threads=self.threads
         )
         whole = source.n * source.n * source.dtype.itemsize
         if not isinstance(source, VectorSource) or 2 * whole > self.budget:
-            return make_gram(
-                kernel, self.X, memory=self.budget, tolerance=self.tolerance, threads=self.threads
-            )
-        P = self._shared(source)
-        K = self._room.setdefault(source.dtype, np.empty_like(P))
+            return _gram_of(source, self.budget, None)
+        P = self._shared(source, whole)
+        if source.dtype not in self._room:
+            self._room = {source.dtype: np.empty_like(P)}
+        K = self._room[source.dtype]
         squares = source.vectors.squares
 
         def strip(rows: slice) -> None:
@@ -329,10 +340,11 @@ class SharedProducts:
         in_threads(strip, _strips(P), threads=self.threads)
         return HeldGram(K, diagonal=source.diagonal())
 
-    def _shared(self, source: VectorSource) -> Matrix:
+    def _shared(self, source: VectorSource, size: int) -> Matrix:
         way = (source.vectors.centre is not None, source.dtype)
         if way not in self._products:
-            self._products.clear()
+            if (len(self._products) + 2) * size > self.budget:
+                self._products.clear()
             self._products[way] = _symmetric_products(source.vectors, self.threads)
         return self._products[way]
 

@@ -58,6 +58,10 @@ class Kernel(ABC):
         """How large |k| can be for samples of squared norm up to s."""
         raise DataError(f"{self!r} is not a function of inner products")
 
+    def resolution(self, s: float) -> float:
+        """The size of values that errors are measured against: that of the smallest term."""
+        return self.scale(s)
+
     def error(self, s: float, eps: float) -> float:
         """How far values can be off when inner products are off by eps * s; s bounds |x|^2."""
         raise DataError(f"{self!r} is not a function of inner products")
@@ -145,7 +149,8 @@ class FromCallable(Kernel):
             raise ParameterError("FromCallable", "function", "callable", self.function)
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """What the function returns, checked to be a finite (n, m) matrix."""
+        """What the function returns, checked to be a finite (n, m) matrix; whole numbers come as floats."""
+        X, Z = (part.astype(np.float64) if part.dtype.kind in "iub" else part for part in (X, Z))
         values = np.asarray(self.function(X, Z), dtype=np.float64)
         if values.shape != (X.shape[0], Z.shape[0]):
             raise DataError(

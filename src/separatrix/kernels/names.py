@@ -8,11 +8,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.arrays import require_real
-from separatrix.errors import ParameterError
+from separatrix.errors import DataError, ParameterError
 from separatrix.kernels.kernel import FromCallable, Kernel, Precomputed
 from separatrix.kernels.vector import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
+MEANT = f"a kernel object, a callable or one of {', '.join(NAMES)}"
 DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 0.0}
 
 
@@ -26,7 +27,7 @@ def resolve_kernel(
     """
     if isinstance(kernel, Kernel):
         for name, value in (("gamma", gamma), ("degree", degree), ("coef0", coef0)):
-            if value != DEFAULTS[name]:
+            if not (isinstance(value, str | int | float) and value == DEFAULTS[name]):
                 raise ParameterError(
                     owner,
                     name,
@@ -35,6 +36,10 @@ def resolve_kernel(
                     value,
                 )
         return kernel
+    if callable(kernel):
+        return FromCallable(kernel)
+    if not isinstance(kernel, str):
+        raise ParameterError(owner, "kernel", MEANT, kernel)
     if kernel == "linear":
         return Linear()
     if kernel == "precomputed":
@@ -47,11 +52,7 @@ def resolve_kernel(
         return Polynomial(degree, width(owner, gamma, X), coef0)
     if kernel == "sigmoid":
         return Sigmoid(width(owner, gamma, X), coef0)
-    if callable(kernel):
-        return FromCallable(kernel)
-    raise ParameterError(
-        owner, "kernel", f"a kernel object, a callable or one of {', '.join(NAMES)}", kernel
-    )
+    raise ParameterError(owner, "kernel", MEANT, kernel)
 
 
 def width(owner: str, gamma: Any, X: Any) -> float:
@@ -60,7 +61,12 @@ def width(owner: str, gamma: Any, X: Any) -> float:
         if gamma == "auto":
             return 1.0 / float(X.shape[1])
         if gamma == "scale":
-            variance = _variance(X)
+            with np.errstate(over="ignore", invalid="ignore"):
+                variance = _variance(X)
+            if not np.isfinite(variance):
+                raise DataError(
+                    "the variance of X overflows, so gamma='scale' has no value; scale the features"
+                )
             return 1.0 / float(X.shape[1] * variance) if variance > 0 else 1.0
         raise ParameterError(owner, "gamma", "'scale', 'auto' or a number above 0", gamma)
     require_real(owner, "gamma", gamma, above=0)

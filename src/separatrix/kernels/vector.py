@@ -36,12 +36,12 @@ def inner_products(X: Any, Z: Any) -> Matrix:
 
 
 def _as_samples(X: Any) -> Any:
-    if issparse(X):
-        return X if X.dtype.kind == "f" else X.astype(np.float64)
-    X = np.asarray(X)
-    if X.ndim != 2:
-        raise DataError(f"samples must be a matrix (n, d); got shape {X.shape}")
-    return X if X.dtype.kind == "f" else X.astype(np.float64)
+    X = X if issparse(X) else np.asarray(X)
+    if X.ndim != 2 or X.dtype.kind not in "fiub":
+        raise DataError(
+            f"samples must be a matrix (n, d) of numbers; got {X.dtype} of shape {X.shape}"
+        )
+    return X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
 
 
 class VectorKernel(Kernel):
@@ -53,10 +53,13 @@ class VectorKernel(Kernel):
         return True
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """Products, then `apply`."""
+        """Products, of centred samples where only differences count, then `apply`."""
         X, Z = _as_samples(X), _as_samples(Z)
         if X.shape[1] != Z.shape[1]:
             raise DataError(f"X has {X.shape[1]} features, but Z has {Z.shape[1]}")
+        if self.translation_invariant and Z.shape[0] and not (issparse(X) or issparse(Z)):
+            centre = Z.mean(axis=0, dtype=np.float64)
+            X, Z = (X - centre).astype(X.dtype), (Z - centre).astype(Z.dtype)
         P = inner_products(X, Z)
         self.apply(P, squared_norms(X), squared_norms(Z))
         return P
@@ -164,7 +167,7 @@ class Gaussian(VectorKernel):
     def from_sigma(cls, sigma: float) -> Self:
         """exp(-|x - z|^2 / (2 sigma^2)): sigma is a standard deviation."""
         require_real("Gaussian", "sigma", sigma, above=0)
-        return cls(gamma=0.5 / sigma**2)
+        return cls(gamma=0.5 / sigma**2 if sigma**2 else float("inf"))
 
     @classmethod
     def from_variance(cls, variance: float) -> Self:

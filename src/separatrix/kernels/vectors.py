@@ -17,7 +17,7 @@ from scipy.sparse import issparse
 
 from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.compute.blocks import row_blocks
-from separatrix.errors import DataError
+from separatrix.errors import DataError, PrecisionWarning
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.vector import squared_norms
 
@@ -26,10 +26,6 @@ LARGEST_FLOAT32, SMALLEST_FLOAT32 = 1e37, 1e-30  # a scale beyond these leaves f
 DENSE_BELOW = 32  # a stored value of a sparse product costs as much as this many dense ones
 SMALL = 2**22  # values of a kernel matrix up to which float64 costs next to nothing
 MOSTLY_USED = 0.95  # dropping empty columns pays below this share of columns in use
-
-
-class PrecisionWarning(UserWarning):
-    """Inner products cannot give kernel values to the wanted tolerance, even in float64."""
 
 
 @dataclass(frozen=True)
@@ -97,9 +93,8 @@ def prepare(
     values = X.shape[0] * max(part.shape[0] for part in (X, *others))
     ready = _ready(X, np.dtype(np.float32), centre) if values > SMALL else None
     squares = _squares(X, centre) if ready is None else squared_norms(ready)
-    largest = max([float(_squares(part, centre).max(initial=0.0)) for part in others], default=0.0)
-    largest = max(largest, float(squares.max()))
-    dtype = _precision(kernel, largest, tolerance, can_be_float32=ready is not None)
+    all_squares = np.concatenate([squares, *(_squares(part, centre) for part in others)])
+    dtype = _precision(kernel, all_squares, tolerance, can_be_float32=ready is not None)
     if dtype != np.float32 or ready is None:
         ready = _ready(X, dtype, centre)
         squares = squared_norms(ready)
@@ -136,16 +131,19 @@ def _squares(X: Any, centre: Vector | None) -> Vector:
 
 
 def _precision(
-    kernel: Kernel, s: float, tolerance: float, *, can_be_float32: bool
+    kernel: Kernel, squares: Vector, tolerance: float, *, can_be_float32: bool
 ) -> np.dtype[Any]:
-    scale = kernel.scale(s)
+    """float32 where neither its range nor its error bound stands against it."""
+    s = float(squares.max(initial=0.0))
+    least = float(squares.min(initial=s, where=squares > 0))
+    scale, resolution = kernel.scale(s), kernel.resolution(s)
     wanted = tolerance / 10
 
     def off(dtype: type[np.floating[Any]]) -> float:
-        return kernel.error(s, float(np.finfo(dtype).eps)) / scale if scale else 0.0
+        return kernel.error(s, float(np.finfo(dtype).eps)) / resolution if resolution else 0.0
 
-    in_range = scale == 0 or SMALLEST_FLOAT32 < min(scale, s) <= max(scale, s) < LARGEST_FLOAT32
-    if can_be_float32 and in_range and off(np.float32) <= wanted:
+    in_range = max(scale, s) < LARGEST_FLOAT32 and kernel.scale(least) > SMALLEST_FLOAT32
+    if can_be_float32 and (in_range or s == 0) and off(np.float32) <= wanted:
         return np.dtype(np.float32)
     if not np.isfinite(scale):
         raise DataError(

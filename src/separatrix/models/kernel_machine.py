@@ -13,7 +13,6 @@ from separatrix.arrays import Codes, Gram, Matrix, require_real
 from separatrix.compute.blocks import MEBIBYTE, row_blocks
 from separatrix.compute.threads import thread_count
 from separatrix.errors import ParameterError
-from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram import kernel_blocks, make_gram
 from separatrix.kernels.kernel import Kernel, Precomputed
 
@@ -62,9 +61,7 @@ class KernelMachine(BaseEstimator):
         return thread_count(self.n_jobs)
 
     def _gram(self, kernel: Kernel, X: Any) -> Gram:
-        """The kernel matrix of the training samples; a given one is checked to be one."""
-        if isinstance(kernel, Precomputed):
-            X = symmetric_matrix(X, name="X (kernel='precomputed')")
+        """The kernel matrix of the training samples."""
         return make_gram(kernel, X, memory=self._budget, threads=self._threads)
 
     def _kernel_with_support(
@@ -72,7 +69,7 @@ class KernelMachine(BaseEstimator):
     ) -> Iterator[tuple[slice, Matrix]]:
         """Blocks of kernel values of new samples with the support, (rows, s)."""
         if isinstance(self.kernel_, Precomputed):
-            yield slice(0, len(X)), np.asarray(X)[:, support]
+            yield slice(0, len(X)), np.asarray(X, dtype=np.float64)[:, support]
         else:
             yield from kernel_blocks(
                 self.kernel_, X, vectors, memory=self._budget, threads=self._threads
@@ -83,7 +80,9 @@ class KernelMachine(BaseEstimator):
         if self.cache_size is not None:
             require_real(name, "cache_size", self.cache_size, above=0)
         if self.n_jobs is not None and (
-            self.n_jobs == 0 or isinstance(self.n_jobs, bool) or not isinstance(self.n_jobs, int)
+            self.n_jobs == 0
+            or isinstance(self.n_jobs, bool)
+            or not isinstance(self.n_jobs, int | np.integer)
         ):
             raise ParameterError(name, "n_jobs", "an integer other than 0, or None", self.n_jobs)
 

@@ -16,12 +16,12 @@ from separatrix.arrays import Matrix
 from separatrix.errors import ParameterError
 from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel, Precomputed
-from separatrix.kernels.names import resolve_kernel, width
+from separatrix.kernels.names import width
 from separatrix.kernels.vector import Gaussian
 from separatrix.models.kernel_perceptrons import KernelPerceptron, RowsClassified
 from separatrix.models.prepare import check_samples, prepare
 from separatrix.models.progress import watched, with_callbacks
-from separatrix.models.shared_fits import classify_many
+from separatrix.models.shared_fits import classify_many, resolve_kernels
 
 DEFAULT_FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
 
@@ -141,17 +141,9 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         name = "KernelPerceptronCV"
         if self.kernels is None:
             return [Gaussian(factor * width(name, "scale", X)) for factor in DEFAULT_FACTORS]
-        if isinstance(self.kernels, str | Kernel) or not len(self.kernels):
-            raise ParameterError(name, "kernels", "a list of at least one kernel", self.kernels)
-        resolved = []
-        for kernel in self.kernels:
-            named = (
-                {}
-                if isinstance(kernel, Kernel)
-                else {"gamma": model.gamma, "degree": model.degree, "coef0": model.coef0}
-            )
-            resolved.append(resolve_kernel(name, kernel, X, **named))
-            if isinstance(resolved[-1], Precomputed):
+        resolved = resolve_kernels(name, self.kernels, model, X)
+        for kernel in resolved:
+            if isinstance(kernel, Precomputed):
                 raise ParameterError(name, "kernels", "kernels on samples", kernel)
         return resolved
 

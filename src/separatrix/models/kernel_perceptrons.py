@@ -35,17 +35,16 @@ from separatrix.models.multiclass import TIES, decision_values, winners
 from separatrix.models.prepare import (
     Training,
     check_samples,
+    check_unchanged,
     classes_of_stream,
     generator,
     prepare,
 )
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.solvers.kernel_perceptron import KernelPerceptronFit, solve_kernel_perceptron
-from separatrix.solvers.online_to_batch import Mistakes, at_steps, averaged, last, votes
+from separatrix.solvers.online_to_batch import PREDICTORS, Mistakes, at_steps, averaged, last, votes
 from separatrix.solvers.problems import coding, problems_of
 from separatrix.solvers.projectron import ProjectronFit, solve_projectron
-
-PREDICTORS = ("last", "average", "vote", "random")
 
 
 class RowsClassified(NamedTuple):
@@ -208,14 +207,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one pass over more samples X, (n, d); the first call must name all classes."""
         self._check_parameters()
-        first = not hasattr(self, "support_")
-        if not first and self._begun_with != self.budget:
-            raise ParameterError(
-                type(self).__name__,
-                "budget",
-                f"{self._begun_with}, as it was when this fit began, to go on from it",
-                self.budget,
-            )
+        first, as_it_was = not hasattr(self, "support_"), dict(self.__dict__)
+        if not first:
+            check_unchanged(self, self._begun)
         train = prepare(
             self,
             X,
@@ -230,7 +224,12 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             self.mistakes_, self.learning_curve_ = np.empty(0, dtype=np.intp), np.empty(0)
             self._log, self._projectron = Mistakes.joined([]), None
             self._rows_seen = self._n_steps = 0
-        self._go_on(train)
+        try:
+            self._go_on(train)
+        except BaseException:
+            if first:  # as if nothing had happened
+                self.__dict__ = as_it_was
+            raise
         return self
 
     def decision_function(self, X: Any) -> Matrix:
@@ -282,7 +281,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         return "argmax" if self.multi_class == "argmax" and n_classes > 2 else "signs"
 
     def _begin(self, train: Training) -> None:
-        self.classes_, self._begun_with = train.classes, self.budget
+        self.classes_ = train.classes
+        self._begun = {name: getattr(self, name) for name in ("budget", "multi_class")}
         self.kernel_ = resolve_kernel(
             type(self).__name__,
             self.kernel,
@@ -392,15 +392,18 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         earlier, seen = (self.mistakes_, self.learning_curve_), self._rows_seen
         together = _stacked(self.support_vectors_, train.X)
         numbers = np.concatenate([self.support_, seen + np.arange(len(train.y))])
-        further = self._one_pass_of_projectron if self.budget is not None else self._one_pass
-        self._keep(train._replace(X=together), further(train, together))
+        if self.budget is None:
+            found: KernelPerceptronFit | ProjectronFit = self._one_pass(train)
+        else:
+            found = self._one_pass_of_projectron(train, together)
+        self._keep(train._replace(X=together), found)
         self.support_ = numbers[self.support_]
         self._rows_seen += seen
         self.mistakes_ = np.concatenate([earlier[0], self.mistakes_])
         self.learning_curve_ = np.concatenate([earlier[1], self.learning_curve_])
         self.n_iter_ = len(self.mistakes_)
 
-    def _one_pass(self, train: Training, together: Any) -> KernelPerceptronFit:
+    def _one_pass(self, train: Training) -> KernelPerceptronFit:
         """Over new samples alone; the support gives them their scores to start with."""
         s, p = len(self.support_), coding(len(self.classes_), self._scheme).shape[1]
         start = np.zeros((p, len(train.y)))

@@ -31,17 +31,17 @@ from separatrix.models.multiclass import decision_values, winners
 from separatrix.models.prepare import (
     Training,
     check_samples,
+    check_unchanged,
     classes_of_stream,
     generator,
     prepare,
 )
 from separatrix.models.progress import watched, with_callbacks
-from separatrix.solvers.online_to_batch import Mistakes, at_steps, votes
+from separatrix.solvers.online_to_batch import PREDICTORS, Mistakes, at_steps, votes
 from separatrix.solvers.orders import shuffled
 from separatrix.solvers.perceptron import Pass, State, pass_over, rows_of
 from separatrix.solvers.problems import coding
-
-PREDICTORS = ("last", "average", "vote", "random")
+from separatrix.solvers.stopping import reason_to_stop
 
 
 class Examples(NamedTuple):
@@ -198,7 +198,8 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Learn from samples X, (n, d), and their labels y, (n,)."""
         self._check_parameters()
         going_on = self.warm_start and hasattr(self, "_state")
-        self._check_begun_as(going_on)
+        if going_on:
+            check_unchanged(self, self._begun)
         train = prepare(
             self,
             X,
@@ -233,7 +234,8 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Learn from one more pass over X, (n, d); the first call must name all classes."""
         first = not hasattr(self, "_state")
         self._check_parameters()
-        self._check_begun_as(not first)
+        if not first:
+            check_unchanged(self, self._begun)
         if self.class_weight == "balanced":
             raise ParameterError(
                 "Perceptron", "class_weight", "a dict or None for partial_fit", self.class_weight
@@ -253,7 +255,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         kept = np.flatnonzero(train.weights)
         order = shuffled(kept, generator(self)) if self.shuffle else kept
         seen = self._one_pass(self._examples(train), order, self._all_active(), None)
-        self._record(seen, train.X, len(order))
+        self._record(seen, train.X)
         self.mistake_bound_, self.stop_ = float("inf"), "max_iter"
         return self._keep()
 
@@ -296,7 +298,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = train.classes
         p = 1 if len(train.classes) == 2 else len(train.classes)
         self._state = State.zero(p, train.X.shape[1])
-        self._begun_as = self.predictor
+        self._begun = {name: getattr(self, name) for name in ("predictor", "multi_class", "bias")}
         if self.bias == "radius":
             self._radius = float(np.sqrt(squared_norms(train.X).max())) or 1.0
         self._past: list[tuple[Any, Mistakes]] = []  # samples and the corrections made on them
@@ -315,7 +317,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                     "Perceptron", "predictor", f"'last' or 'average' with {name}", self.predictor
                 )
             values = np.asarray(init, dtype=np.float64)
-            if values.size != room.size:
+            if values.shape not in (room.shape, room.shape[1:] if len(room) == 1 else room.shape):
                 raise DataError(f"`{name}` must have shape {room.shape}; got {values.shape}")
             room[...] = values.reshape(room.shape)
 
@@ -330,24 +332,25 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         for _ in range(self.max_iter):
             order = shuffled(kept, rng) if self.shuffle else kept
             seen = self._one_pass(examples, order, active, watch)
-            self._record(seen, train.X, len(order))
+            self._record(seen, train.X)
             watch.step()
-            if watch.over():
-                return "stopped"
-            if seen.wrong == 0:
-                return "clean pass"
+            reason = reason_to_stop(
+                self.mistakes_[before:].tolist(),
+                len(order),
+                whole=seen.met == len(order) and bool(active.all()),
+                min_iter=self.min_iter,
+                min_gain=self.min_gain,
+                watch=watch,
+            )
+            if reason:
+                return reason
             if self.tol is not None:
                 now = self._progress_measure(seen, train, held_out)
                 stale = np.where(now > best - self.tol, stale + 1, 0)
                 best = np.minimum(best, now)
                 active &= stale < self.n_iter_no_change
-                if not active.any():
+                if not active.any() or seen.wrong == 0:
                     return "validation" if self.early_stopping else "tol"
-            done = self.n_iter_ - before
-            if self.min_gain is not None and done >= max(2, self.min_iter):
-                gained = (self.mistakes_[-2] - self.mistakes_[-1]) / len(order)
-                if gained < self.min_gain:
-                    return "min_gain"
         return "max_iter"
 
     def _one_pass(self, examples: Examples, order: Codes, active: Any, watch: Any) -> Pass:
@@ -369,15 +372,16 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         sides = coding(len(self.classes_), "ovr")[train.y]
         return Examples(rows_of(train.X), sides, train.rates(self.eta0))
 
-    def _record(self, seen: Pass, X: Any, n: int) -> None:
+    def _record(self, seen: Pass, X: Any) -> None:
         if not (np.isfinite(self._state.W).all() and np.isfinite(seen.losses).all()):
+            del self._state  # nothing to go on from
             raise DataError(
                 "weights overflowed; scale the features, for example with StandardScaler"
             )
         self.n_iter_ += 1
         self.t_ += seen.met
         self.mistakes_ = np.append(self.mistakes_, seen.wrong)
-        self.loss_curve_ = np.append(self.loss_curve_, seen.losses.sum() / max(1, n))
+        self.loss_curve_ = np.append(self.loss_curve_, seen.losses.sum() / max(1, seen.met))
         if self._keeps_log:
             rows, places = np.unique(seen.mistakes.rows, return_inverse=True)
             self._past.append((X[rows], seen.mistakes._replace(rows=places)))
@@ -458,15 +462,6 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             W, b = self._state.average(self.t_ - 1)
         self.coef_, self.intercept_ = W.copy(), b.copy()
         return self
-
-    def _check_begun_as(self, going_on: bool) -> None:
-        if going_on and self._begun_as != self.predictor:
-            raise ParameterError(
-                "Perceptron",
-                "predictor",
-                f"{self._begun_as!r}, as it was when this fit began, to go on from it",
-                self.predictor,
-            )
 
     def _check_parameters(self) -> None:
         require_choice("Perceptron", "penalty", self.penalty, (None,))

@@ -81,6 +81,19 @@ def prepare(
     return Training(X, codes.astype(np.intp), classes, weights, by_class)
 
 
+def check_unchanged(estimator: Any, begun: dict[str, Any]) -> None:
+    """Refuse to go on from a fit that began with other values of some parameters."""
+    for name, value in begun.items():
+        now = getattr(estimator, name)
+        if now != value:
+            raise ParameterError(
+                _name(estimator),
+                name,
+                f"{value!r}, as it was when this fit began, to go on from it",
+                now,
+            )
+
+
 def classes_of_stream(estimator: Any, classes: Any) -> Any:
     """The classes a `partial_fit` works with: named on the first call, the same ever after."""
     known = getattr(estimator, "classes_", None)
@@ -144,7 +157,8 @@ def generator(estimator: Any) -> np.random.Generator:
         return random_state
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
-    if random_state is None or (isinstance(random_state, int | np.integer) and random_state >= 0):
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if random_state is None or (whole and random_state >= 0):
         return np.random.default_rng(random_state)
     raise ParameterError(
         _name(estimator), "random_state", "a seed of at least 0, a generator or None", random_state

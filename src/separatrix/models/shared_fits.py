@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -11,8 +11,10 @@ from sklearn.base import clone
 from separatrix.arrays import Codes, Gram
 from separatrix.compute.threads import in_threads
 from separatrix.compute.watch import Watch
+from separatrix.errors import ParameterError
 from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.names import resolve_kernel
 from separatrix.models.kernel_perceptrons import RowsClassified
 from separatrix.models.prepare import generator
 
@@ -45,6 +47,20 @@ def seeded(model: Any) -> Any:
         return model
     seed = int(generator(model).integers(2**31))
     return clone(model).set_params(random_state=seed)
+
+
+def resolve_kernels(owner: str, kernels: Any, model: Any, X: Any) -> list[Kernel]:
+    """Candidates by name or as objects; those given by name take the model's gamma, degree, coef0."""
+    if isinstance(kernels, str | Kernel) or not isinstance(kernels, Iterable):
+        raise ParameterError(owner, "kernels", "a list of at least one kernel, or None", kernels)
+    named = {"gamma": model.gamma, "degree": model.degree, "coef0": model.coef0}
+    resolved = [
+        resolve_kernel(owner, kernel, X, **({} if isinstance(kernel, Kernel) else named))
+        for kernel in kernels
+    ]
+    if not resolved:
+        raise ParameterError(owner, "kernels", "a list of at least one kernel, or None", kernels)
+    return resolved
 
 
 def classify_many(

@@ -33,6 +33,7 @@ def classifiers() -> dict[str, Any]:
 
 def run_demo(out: Path, *, repeats: int = 20) -> tuple[Comparison, list[Path]]:
     """Compare on `repeats` splits of the digits; pictures of the best go to the folder `out`."""
+    out.mkdir(parents=True, exist_ok=True)
     digits = load("digits")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # passes are limited on purpose here
@@ -43,7 +44,6 @@ def run_demo(out: Path, *, repeats: int = 20) -> tuple[Comparison, list[Path]]:
         "confusion.png": plot_confusion(best),
         "hardest.png": plot_hardest(best, digits.X, digits.image),
     }
-    out.mkdir(parents=True, exist_ok=True)
     for name, figure in pictures.items():
         with written_whole(out / name) as temporary:
             figure.savefig(temporary, format="png")

@@ -230,7 +230,7 @@ class _TiledScores:
             self.carried += len(self.waiting) * len(examples)
             if self.waiting.full or self.carried > ROWS_A_PRODUCT_COSTS * self.S.shape[1]:
                 self._catch_up()
-            elif self.waiting.known:  # their kernel rows are stored: no product is needed
+            elif self.gram.keeps_rows and self.waiting.known:  # stored: no product is needed
                 self._add_all(*self.waiting.take_known())
             # rare mistakes leave room for longer blocks, which cost fewer matrix products
             longer = 2 * self.block if wrong < self.block // 32 else self.block // 2

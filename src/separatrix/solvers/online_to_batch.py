@@ -18,6 +18,8 @@ from numba import njit
 
 from separatrix.arrays import Codes, Matrix, Vector
 
+PREDICTORS = ("last", "average", "vote", "random")
+
 
 class Mistakes(NamedTuple):
     """Corrections in the order they were made."""

@@ -14,6 +14,7 @@ from scipy.sparse import issparse
 
 from separatrix.arrays import Codes, Flags, Matrix, Signs, Vector
 from separatrix.compute.blocks import row_blocks, rows_that_fit
+from separatrix.compute.compiled import FAST_SUMS
 from separatrix.compute.watch import CHUNK, Watch
 from separatrix.solvers.online_to_batch import Mistakes
 
@@ -103,7 +104,7 @@ def pass_over(
         rows       the samples, from `rows_of`
         rule       "signs" or "argmax", as in `solve_kernel_perceptron`
         rates      size of the correction on each row, where it is added and where it is taken off:
-                   learning rate times weight, above 0
+                   learning rate times weight
         bias_step  what the constant feature is worth: 1, or R^2, or 0 for no bias
         active     boundaries that still learn, (p,)
         met        examples met before this pass
@@ -155,24 +156,22 @@ def _corrections(
     active: Flags,
     losses: Vector,
     deltas: Vector,
-) -> int:
-    """What example i adds to each boundary, given its scores; returns how many are not 0."""
-    count = 0
+) -> bool:
+    """Whether example i is mistaken, given its scores; deltas become what it adds to each boundary."""
+    deltas[:] = 0.0
     if len(owners):
         guess, own = np.argmax(scores), owners[i]
         if guess != own:
             losses[0] += scores[guess] - scores[own]
-            deltas[:] = 0.0
             deltas[own], deltas[guess] = rates[0, i], -rates[1, i]
-            count = 2
-        return count
+        return bool(guess != own)
+    mistaken = False
     for c in range(len(scores)):
-        deltas[c] = 0.0
         if active[c] and sides[i, c] * scores[c] <= 0 and sides[i, c] != 0:
             losses[c] -= sides[i, c] * scores[c]
             deltas[c] = rates[0, i] if sides[i, c] > 0 else -rates[1, i]
-            count += 1
-    return count
+            mistaken = True
+    return mistaken
 
 
 @njit(cache=True, nogil=True)
@@ -183,14 +182,16 @@ def _write_down(
     log_positions: Codes,
     log_columns: Codes,
     log_deltas: Vector,
-) -> None:
+) -> int:
+    """Note the corrections that are not 0 behind the `count` noted so far; returns how many there are."""
     for c in range(len(deltas)):
-        if deltas[c] != 0.0:
+        if deltas[c] != 0.0 and len(log_columns):
             log_positions[count], log_columns[count], log_deltas[count] = position, c, deltas[c]
             count += 1
+    return count
 
 
-@njit(cache=True, nogil=True, fastmath=FAST)
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
 def _dot(w: Vector, row: Vector) -> float:
     total = 0.0
     for j in range(len(row)):
@@ -230,8 +231,7 @@ def _dense_pass(
         i = order[position]
         for c in range(len(b)):
             scores[c] = _dot(W[c], X[i]) + b[c]
-        found = _corrections(i, scores, sides, owners, rates, active, losses, deltas)
-        if found == 0:
+        if not _corrections(i, scores, sides, owners, rates, active, losses, deltas):
             continue
         for c in range(len(b)):
             if deltas[c] != 0.0:
@@ -240,9 +240,7 @@ def _dense_pass(
                 if average:
                     _add(U[c], X[i], deltas[c] * (met + position))
                     u[c] += deltas[c] * bias_step * (met + position)
-        if len(log_columns):
-            _write_down(position, deltas, count, log_positions, log_columns, log_deltas)
-        count += found
+        count = _write_down(position, deltas, count, log_positions, log_columns, log_deltas)
         wrong += 1
     return count, wrong
 
@@ -292,7 +290,7 @@ def _sparse_pass(
     for position in range(len(order)):
         i = order[position]
         start, stop = indptr[i], indptr[i + 1]
-        before = count
+        mistaken = False
         for c in range(len(b)):
             score = b[c]
             for j in range(start, stop):
@@ -300,31 +298,28 @@ def _sparse_pass(
             if by_argmax:
                 scores[c] = score
             elif sides[i, c] * score <= 0 and active[c]:
+                mistaken = True
                 losses[c] -= sides[i, c] * score
                 delta = rates[0, i] if sides[i, c] > 0 else -rates[1, i]
                 for j in range(start, stop):
                     W[c, indices[j]] += delta * _value(data, j)
                 b[c] += delta * bias_step
                 if average:
-                    _add_sparse(
-                        U, u, c, data, indices, start, stop, delta * (met + position), bias_step
-                    )
+                    later = delta * (met + position)
+                    _add_sparse(U, u, c, data, indices, start, stop, later, bias_step)
                 if len(log_columns):
                     log_positions[count], log_columns[count], log_deltas[count] = position, c, delta
-                count += 1
-        if by_argmax:
-            found = _corrections(i, scores, sides, owners, rates, active, losses, deltas)
-            if found:
-                for c in (owners[i], int(np.argmin(deltas))):
+                    count += 1
+        if by_argmax and _corrections(i, scores, sides, owners, rates, active, losses, deltas):
+            mistaken = True
+            for c in range(len(b)):
+                if deltas[c] != 0.0:
                     _add_sparse(W, b, c, data, indices, start, stop, deltas[c], bias_step)
                     if average:
                         later = deltas[c] * (met + position)
                         _add_sparse(U, u, c, data, indices, start, stop, later, bias_step)
-                if len(log_columns):
-                    _write_down(position, deltas, count, log_positions, log_columns, log_deltas)
-            count += found
-        if count > before:
-            wrong += 1
+            count = _write_down(position, deltas, count, log_positions, log_columns, log_deltas)
+        wrong += mistaken
     return count, wrong
 
 

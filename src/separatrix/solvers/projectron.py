@@ -16,6 +16,7 @@ from numba import njit
 
 from separatrix.arrays import Codes, Gram, Matrix, Signs, Vector
 from separatrix.compute.blocks import row_blocks
+from separatrix.compute.compiled import FAST_SUMS
 from separatrix.compute.watch import Watch
 from separatrix.solvers.orders import shuffled
 from separatrix.solvers.problems import Problems
@@ -68,6 +69,7 @@ def solve_projectron(
     """
     watch = watch or Watch()
     n_rows, p = problems.targets.shape
+    budget = min(budget, n_rows + (len(start.support) if start is not None else 0))
     owners = problems.classes if rule == "argmax" else np.empty(0, dtype=np.intp)
     support: list[int] = []
     coef, lag = np.zeros((p, budget)), np.zeros((p, budget))
@@ -127,7 +129,7 @@ def solve_projectron(
     )
 
 
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
 def _dot(u: Vector, v: Vector, size: int) -> float:
     total = 0.0
     for a in range(size):
