@@ -30,7 +30,7 @@ X, Y = load_iris(return_X_y=True)
 VARIANTS = [
     ("Perceptron", Perceptron(multi_class="ovr")),
     ("KernelPerceptron", KernelPerceptron(multi_class="ovo", ties="margin")),
-    ("KernelPerceptron", KernelPerceptron("precomputed")),
+    ("KernelPerceptron", KernelPerceptron("precomputed", predictor="average")),
     ("KernelPerceptron", KernelPerceptron("poly", multi_class="ovr", predictor="vote")),
     ("KernelPerceptron", KernelPerceptron(budget=30, predictor="average")),
 ]
