@@ -278,7 +278,8 @@ class _TiledScores:
                 storage, where = self.gram.fetch(rows[batch], number)
                 S = np.ascontiguousarray(self.S[:, segment])
                 self._add(S, storage, where[which], columns, values)
-                self.S[:, segment] = S
+                if not np.may_share_memory(S, self.S):
+                    self.S[:, segment] = S
 
     def _add(self, S: Matrix, K: Matrix, slots: Codes, columns: Codes, deltas: Vector) -> None:
         def strip(part: slice) -> None:
