@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from sklearn.base import clone
 from sklearn.callback import ProgressBar
 from sklearn.datasets import load_digits, load_iris
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -124,6 +124,11 @@ def test_a_callback_can_stop_the_fit(model):
     assert fitted.n_iter_ == 1
     assert fitted.stop_ == "stopped"
     fitted.predict(X)
+
+
+def test_a_search_that_is_stopped_says_so():
+    with pytest.warns(ConvergenceWarning, match="told to stop before all folds were done"):
+        KernelPerceptronCV(cv=2).set_callbacks(StopAtOnce()).fit(X, Y)
 
 
 @pytest.mark.parametrize("model", [Perceptron(tol=None), KernelPerceptron("linear")])
@@ -313,7 +318,7 @@ def test_two_threads_can_fit_at_once():
 
 
 ENDLESS = """
-import sys, warnings
+import sys, time, warnings
 import numpy as np
 import separatrix
 from separatrix.kernels import Linear
@@ -337,7 +342,10 @@ else:
     small.set_params(max_iter=2).fit(X, y)
     small.set_params(max_iter=10**7)
 print("fitting", flush=True)
-model.fit(X, y)
+try:
+    model.fit(X, y)
+except KeyboardInterrupt:
+    print(time.monotonic())
 """
 
 
@@ -348,11 +356,7 @@ def test_ctrl_c_ends_a_fit_within_half_a_second(task):
     ) as process:
         assert process.stdout.readline() == b"fitting\n"
         time.sleep(1.0)
+        began = time.monotonic()  # one clock for all processes
         process.send_signal(signal.SIGINT)
-        began = time.monotonic()
-        _, error = process.communicate(timeout=30)
-        took = time.monotonic() - began
-    assert b"KeyboardInterrupt" in error
-    assert (
-        took < 1.5
-    )  # 0.5 s for the fit, the rest for the interpreter to go down on a busy machine
+        ended, _ = process.communicate(timeout=30)
+    assert float(ended) - began < 0.5

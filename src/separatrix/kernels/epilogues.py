@@ -1,7 +1,6 @@
 """From inner products to kernel values, in place, one compiled pass over cached strips of a row.
 
-The exponential is a polynomial without branches, which compilers turn into vector code; libm's call
-is some three times slower.
+The exponential is a polynomial without branches, which compilers turn into vector code.
 """
 
 from __future__ import annotations

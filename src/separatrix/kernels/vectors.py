@@ -1,6 +1,6 @@
 """Samples made ready for inner products: centred where that is allowed, in the precision it takes.
 
-float32 products are twice as fast and half the memory, and must never be silently wrong. So before
+float32 products are faster and half the memory, and must never be silently wrong. So before
 anything is built, the kernel bounds its own error from the largest norm, after centring for kernels
 that only see differences; above a tenth of the tolerance the products are float64. They are float64
 for small matrices too, where it costs nothing.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -101,6 +103,13 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                     n_classes=len(train.classes),
                     watch=watch,
                 )
+            )
+        if watch.over():
+            warnings.warn(
+                "KernelPerceptronCV was told to stop before all folds were done; scores of those cut "
+                "short are of unfinished fits",
+                ConvergenceWarning,
+                stacklevel=3,  # past the wrapper that ends callbacks
             )
         self.cv_results_ = _results(kernels, np.array(scores))
         self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))

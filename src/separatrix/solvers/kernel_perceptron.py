@@ -260,6 +260,7 @@ class _TiledScores:
             yield position, events
             if position < len(rows):
                 wanted = position + self.scan.wrong(S[:, position:], examples[position:])
+                wanted = np.union1d(wanted, position)  # whatever it waits for, so that it goes on
                 wanted = wanted[self.slots[examples[wanted]] < 0]
                 self.slots[examples[wanted]] = len(tile) + np.arange(len(wanted))
                 tile = np.concatenate([tile, self.gram.tile(rows[wanted], rows)])
