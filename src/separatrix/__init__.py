@@ -14,18 +14,39 @@ _HOMES = {
     "KernelPerceptron": "separatrix.models.kernel_perceptrons",
     "KernelPerceptronCV": "separatrix.models.kernel_perceptron_cv",
     "Perceptron": "separatrix.models.perceptrons",
+    "SVC": "separatrix.models.svm",
+    "SVCCV": "separatrix.models.svm_cv",
+    "SubgradientSVC": "separatrix.models.subgradient_svm",
     "compare": "separatrix.evaluation.compare",
     "evaluate": "separatrix.evaluation.study",
+    "indicator": "separatrix.data.targets",
+    "kkt_report": "separatrix.models.kkt",
 }
 
 if TYPE_CHECKING:
+    from separatrix.data.targets import indicator
     from separatrix.evaluation.compare import compare
     from separatrix.evaluation.study import evaluate
     from separatrix.models.kernel_perceptron_cv import KernelPerceptronCV
     from separatrix.models.kernel_perceptrons import KernelPerceptron
+    from separatrix.models.kkt import kkt_report
     from separatrix.models.perceptrons import Perceptron
+    from separatrix.models.subgradient_svm import SubgradientSVC
+    from separatrix.models.svm import SVC
+    from separatrix.models.svm_cv import SVCCV
 
-__all__ = ["KernelPerceptron", "KernelPerceptronCV", "Perceptron", "compare", "evaluate"]
+__all__ = [
+    "SVC",
+    "SVCCV",
+    "KernelPerceptron",
+    "KernelPerceptronCV",
+    "Perceptron",
+    "SubgradientSVC",
+    "compare",
+    "evaluate",
+    "indicator",
+    "kkt_report",
+]
 
 
 def __getattr__(name: str) -> Any:

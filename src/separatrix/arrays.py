@@ -48,6 +48,11 @@ class Gram(Protocol):
         ...
 
     @property
+    def room(self) -> int:
+        """Rows that may be fetched over one segment and be at hand together."""
+        ...
+
+    @property
     def held(self) -> Matrix | None:
         """The whole matrix, where there is one."""
         ...

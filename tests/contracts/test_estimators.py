@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from separatrix import KernelPerceptron, KernelPerceptronCV, Perceptron
+from separatrix import SVC, KernelPerceptron, KernelPerceptronCV, Perceptron, SubgradientSVC
 from separatrix.errors import DataError, ParameterError
 from separatrix.kernels import Gaussian, Polynomial
 from separatrix.models.registry import REGISTRY
@@ -33,8 +33,16 @@ VARIANTS = [
     ("KernelPerceptron", KernelPerceptron("precomputed", predictor="average")),
     ("KernelPerceptron", KernelPerceptron("poly", multi_class="ovr", predictor="vote")),
     ("KernelPerceptron", KernelPerceptron(budget=30, predictor="average")),
+    ("SVC", SVC(multi_class="ovr", stop="gap")),
+    ("SVC", SVC(kernel="precomputed")),
+    ("SVC", SVC(calibration="sigmoid", random_state=0)),
+    ("exact", SVC(gamma=0.1, tol=1e-10)),
+    ("exact", SVC(kernel="linear", multi_class="ovr", tol=1e-10)),
+    ("SubgradientSVC", SubgradientSVC(alpha=0.1, eps=1e-4)),
+    ("SubgradientSVC", SubgradientSVC("logistic", alpha=0.1, eps=1e-4)),
+    ("SubgradientSVC", SubgradientSVC("squared_hinge")),
 ]
-FAILURES = {entry.name: entry.expected_failures for entry in REGISTRY}
+FAILURES = {entry.name: entry.expected_failures for entry in REGISTRY} | {"exact": {}}
 
 
 def checks():

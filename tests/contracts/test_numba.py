@@ -41,7 +41,7 @@ import json, warnings
 import numpy as np
 import scipy.sparse
 import separatrix.kernels.vectors as vectors
-from separatrix import KernelPerceptron, Perceptron
+from separatrix import SVC, KernelPerceptron, Perceptron, SubgradientSVC
 from separatrix.kernels import Polynomial
 from separatrix.solvers.rosenblatt import solve_dual, solve_primal
 from tests.contracts.test_numba import compiled
@@ -59,6 +59,11 @@ KernelPerceptron(budget=5, max_iter=2).fit(X, y)
 for samples in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
     for multi_class in ("argmax", "ovr"):
         Perceptron(multi_class=multi_class, max_iter=2).fit(samples, y)
+for model in (SVC(), SVC(cache_size=0.3), SVC(stop="gap", C=5.0)):
+    model.fit(X, y).fit(X.repeat(2, axis=0), y.repeat(2))
+for samples in (X, X.astype(np.float32), (100 * abs(X)).astype(np.uint8), scipy.sparse.csr_array(X)):
+    for labels in (y, y > 0):
+        SubgradientSVC(max_iter=2).fit(samples, labels)
 signs = np.where(y > 0, 1, -1).astype(np.int8)
 solve_primal(X, signs, max_iter=2), solve_dual(X @ X.T, signs, max_iter=2)
 counts = {}

@@ -2,10 +2,16 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
-from separatrix import KernelPerceptron, Perceptron, evaluate
+from separatrix import SVCCV, KernelPerceptron, Perceptron, evaluate
 from separatrix.errors import DataError, MissingPackageError
 from separatrix.kernels import Polynomial
-from separatrix.report import plot_confusion, plot_features, plot_hardest, plot_learning_curve
+from separatrix.report import (
+    plot_confusion,
+    plot_features,
+    plot_grid,
+    plot_hardest,
+    plot_learning_curve,
+)
 
 X, Y = load_digits(return_X_y=True)
 
@@ -48,6 +54,19 @@ def test_the_learning_curve_is_the_mistakes(found):
     model = KernelPerceptron(Polynomial(2), max_iter=50).fit(X, Y)
     line = plot_learning_curve(model).axes[0].lines[0]
     np.testing.assert_array_equal(line.get_ydata(), model.mistakes_)
+
+
+def test_the_grid_shows_every_cell_and_frames_the_best():
+    iris, labels = load_iris(return_X_y=True)
+    search = SVCCV([0.1, 1.0, 10.0], [0.01, 0.1]).fit(iris, labels)
+    axes = plot_grid(search).axes[0]
+    scores = 100 * search.cv_results_["mean_test_score"].reshape(3, 2)
+    np.testing.assert_allclose(axes.images[0].get_array(), scores)
+    assert [text.get_text() for text in axes.texts] == [f"{score:.1f}" for score in scores.ravel()]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["gamma=0.01", "gamma=0.1"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["0.1", "1", "10"]
+    (x,), (y,) = axes.lines[0].get_data()
+    assert 2 * y + x == search.best_index_
 
 
 def test_without_matplotlib_the_error_says_what_to_install(found, monkeypatch):

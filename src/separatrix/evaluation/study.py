@@ -25,9 +25,9 @@ from separatrix.evaluation.result import Evaluation
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel, Precomputed
-from separatrix.models.kernel_perceptrons import KernelPerceptron, RowsClassified
-from separatrix.models.multiclass import winners
+from separatrix.models.multiclass import RowsClassified, winners
 from separatrix.models.shared_fits import classify_many, resolve_kernels
+from separatrix.models.support import class_segments
 
 
 def evaluate(
@@ -47,8 +47,8 @@ def evaluate(
     Parameters
     ----------
     model
-        Any classifier. A `KernelPerceptron` is trained under each of `kernels` on one Gram matrix;
-        for any other, kernels must be None and it is simply fitted on each split.
+        Any classifier. A `KernelPerceptron` or an `SVC` is trained under each of `kernels` on one
+        Gram matrix; for any other, kernels must be None and it is simply fitted on each split.
     kernels
         Kernel objects or names to compare. None: the model's own.
     repeats, test_size
@@ -88,9 +88,14 @@ def evaluate(
         )
     splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
     order = np.random.default_rng(random_state).permutation(len(y))
+    shares = hasattr(model, "classify_rows")
+    if shares:  # rows in class order: a class is one segment of the Gram
+        by_class = np.argsort(codes[order], kind="stable")
+        order, place = order[by_class], np.argsort(by_class)
+        splits = [Split(place[split.train], place[split.test]) for split in splits]
     names = [model]
     begun = time.perf_counter()
-    if isinstance(model, KernelPerceptron):
+    if shares:
         names = _kernels(model, kernels, X)
     elif kernels is not None or folds is not None:
         raise ParameterError(
@@ -101,7 +106,7 @@ def evaluate(
         )
     ordered = _rows_of(model, X, order, order)
     study = _Study(model, ordered, codes[order], names, splits, classes, progress)
-    if isinstance(model, KernelPerceptron):
+    if shares:
         study.run(folds, random_state)
     else:
         study.run_one_by_one()
@@ -121,7 +126,7 @@ def evaluate(
     )
 
 
-def _kernels(model: KernelPerceptron, kernels: Sequence[Any] | None, X: Any) -> list[Kernel]:
+def _kernels(model: Any, kernels: Sequence[Any] | None, X: Any) -> list[Kernel]:
     resolved = resolve_kernels("evaluate", [model.kernel] if kernels is None else kernels, model, X)
     given = get_tags(model).input_tags.pairwise
     for kernel in resolved:
@@ -159,7 +164,13 @@ class _Study:
     def run(self, folds: int | None, seed: int) -> None:
         """All kernels on all splits, or the folds of all and then the chosen kernel of each."""
         self.model._check_parameters()
-        shared = SharedProducts(self.X, memory=self.model._budget, threads=self.model._threads)
+        shared = SharedProducts(
+            self.X,
+            memory=self.model._budget,
+            tolerance=self.model._kernel_tolerance,
+            threads=self.model._threads,
+            segments=class_segments(self.y, len(self.classes)),
+        )
         everywhere = {c: list(range(len(self.splits))) for c in range(len(self.kernels))}
         total = len(self.kernels) * len(self.splits) * (folds or 1) + (
             len(self.splits) if folds else 0

@@ -100,6 +100,7 @@ class _SourcedGram:
         self.dtype = dtype
         self.segments = segments or (slice(0, n),)
         self.batch = batch
+        self.room = batch
         self.held: Matrix | None = None
 
     def rows(self, index: Codes) -> Matrix:
@@ -149,6 +150,7 @@ class HeldGram(_SourcedGram):
     ) -> None:
         super().__init__(len(K), K.dtype, segments, min(len(K), ROWS_AT_ONCE))
         self.held: Matrix = K
+        self.room = len(K)
         self._diagonal = diagonal
 
     def diagonal(self) -> Vector:
@@ -202,36 +204,43 @@ class CachedGram(LazyGram):
         super().__init__(source, batch=batch, segments=segments)
         n = source.n
         self.capacity = rows_that_fit(n * source.dtype.itemsize, budget, most=n)
-        self.batch = min(batch, self.capacity)
+        self.batch, self.room = min(batch, self.capacity), self.capacity
         widths = [segment.stop - segment.start for segment in self.segments]
         self._storage = [np.empty((self.capacity, width), source.dtype) for width in widths]
         self._slots = np.full((len(widths), n), -1)  # row -> where it lies, or -1
         self._rows = np.full((len(widths), self.capacity), -1)  # place -> the row in it, or -1
         self._last_use = np.zeros((len(widths), self.capacity), dtype=np.int64)
         self._clock = 0
+        self._filled = [0] * len(widths)  # places of each segment that have ever been used
 
     def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
-        """From the cache; what is missing is computed by one product and kept."""
+        """From the cache; what is missing is computed and kept."""
         self._clock += 1
         slots, storage = self._slots[segment], self._storage[segment]
         missing = np.unique(index[slots[index] < 0])
         self._last_use[segment, slots[index[slots[index] >= 0]]] = self._clock
-        if len(missing):
-            places = self._places_for(missing, segment)
+        for part in row_blocks(len(missing), ROWS_AT_ONCE):
+            rows = missing[part]
+            places = self._places_for(len(rows), segment)
             if places[-1] - places[0] == len(places) - 1:  # side by side: written in place
                 self.source.tile(
-                    missing, self.segments[segment], out=storage[places[0] : places[-1] + 1]
+                    rows, self.segments[segment], out=storage[places[0] : places[-1] + 1]
                 )
             else:
-                storage[places] = self.source.tile(missing, self.segments[segment])
-            slots[missing] = places
-            self._rows[segment, places] = missing
+                storage[places] = self.source.tile(rows, self.segments[segment])
+            slots[rows] = places
+            self._rows[segment, places] = rows
             self._last_use[segment, places] = self._clock
         return storage, slots[index]
 
-    def _places_for(self, missing: Codes, segment: int) -> Codes:
-        """The places used longest ago; unused ones, at time 0, come first."""
-        places = np.sort(np.argsort(self._last_use[segment], kind="stable")[: len(missing)])
+    def _places_for(self, count: int, segment: int) -> Codes:
+        """Places never used, or else those used longest ago."""
+        filled = self._filled[segment]
+        if filled + count <= self.capacity:
+            self._filled[segment] += count
+            return np.arange(filled, filled + count)
+        places = np.sort(np.argsort(self._last_use[segment], kind="stable")[:count])
+        self._filled[segment] = self.capacity
         given_up = self._rows[segment, places]
         self._slots[segment, given_up[given_up >= 0]] = -1
         return places
@@ -258,8 +267,11 @@ def make_gram(
     segments: tuple[slice, ...] | None = None,
     tolerance: float = TOLERANCE,
     threads: int | None = None,
+    hold: bool = True,
 ) -> Gram:
     """The kernel matrix of X in the form that fits the memory, in bytes: held, cached or lazy.
+
+    With hold=False it is not computed at once, though there be room: whoever is short of time.
 
     >>> from separatrix.kernels import Gaussian
     >>> X = np.arange(6.0).reshape(3, 2)
@@ -270,12 +282,14 @@ def make_gram(
         return HeldGram(symmetric_matrix(X, name="X (kernel='precomputed')"), segments=segments)
     budget = default_budget() if memory is None else memory
     source = make_source(kernel, X, tolerance=tolerance, budget=budget, threads=threads)
-    return _gram_of(source, budget, segments)
+    return _gram_of(source, budget, segments, hold=hold)
 
 
-def _gram_of(source: Source, budget: int, segments: tuple[slice, ...] | None) -> Gram:
+def _gram_of(
+    source: Source, budget: int, segments: tuple[slice, ...] | None, *, hold: bool = True
+) -> Gram:
     row = source.n * source.dtype.itemsize
-    if row * source.n <= budget:
+    if hold and row * source.n <= budget:
         return HeldGram(_whole(source), diagonal=source.diagonal(), segments=segments)
     if row > budget:
         raise MemoryBudgetError(
@@ -306,8 +320,9 @@ class SharedProducts:
         memory: int | None = None,
         tolerance: float = TOLERANCE,
         threads: int | None = None,
+        segments: tuple[slice, ...] | None = None,
     ) -> None:
-        self.X, self.tolerance = X, tolerance
+        self.X, self.tolerance, self.segments = X, tolerance, segments
         self.budget = default_budget() if memory is None else memory
         self.threads = threads or thread_count()
         self._products: dict[tuple[bool, np.dtype[Any]], Matrix] = {}
@@ -320,13 +335,13 @@ class SharedProducts:
 
     def _gram(self, kernel: Kernel) -> Gram:
         if isinstance(kernel, Precomputed):
-            return make_gram(kernel, self.X)
+            return make_gram(kernel, self.X, segments=self.segments)
         source = make_source(
             kernel, self.X, tolerance=self.tolerance, budget=self.budget, threads=self.threads
         )
         whole = source.n * source.n * source.dtype.itemsize
         if not isinstance(source, VectorSource) or 2 * whole > self.budget:
-            return _gram_of(source, self.budget, None)
+            return _gram_of(source, self.budget, self.segments)
         P = self._shared(source, whole)
         if source.dtype not in self._room:
             self._room = {source.dtype: np.empty_like(P)}
@@ -338,7 +353,7 @@ class SharedProducts:
             kernel.apply(K[rows], squares[rows], squares)
 
         in_threads(strip, _strips(P), threads=self.threads)
-        return HeldGram(K, diagonal=source.diagonal())
+        return HeldGram(K, diagonal=source.diagonal(), segments=self.segments)
 
     def _shared(self, source: VectorSource, size: int) -> Matrix:
         way = (source.vectors.centre is not None, source.dtype)

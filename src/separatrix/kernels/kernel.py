@@ -13,6 +13,7 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+from scipy.sparse import issparse
 
 from separatrix.arrays import Matrix, Vector
 from separatrix.compute.blocks import row_blocks
@@ -151,7 +152,8 @@ class FromCallable(Kernel):
     def block(self, X: Any, Z: Any) -> Matrix:
         """What the function returns, checked to be a finite (n, m) matrix; whole numbers come as floats."""
         X, Z = (part.astype(np.float64) if part.dtype.kind in "iub" else part for part in (X, Z))
-        values = np.asarray(self.function(X, Z), dtype=np.float64)
+        values = self.function(X, Z)
+        values = np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
         if values.shape != (X.shape[0], Z.shape[0]):
             raise DataError(
                 f"a callable kernel must return shape {(X.shape[0], Z.shape[0])}; "

@@ -15,6 +15,7 @@ from separatrix.compute.threads import thread_count
 from separatrix.errors import ParameterError
 from separatrix.kernels.gram import kernel_blocks, make_gram
 from separatrix.kernels.kernel import Kernel, Precomputed
+from separatrix.kernels.vectors import TOLERANCE
 
 
 class KernelMachine(BaseEstimator):
@@ -57,6 +58,11 @@ class KernelMachine(BaseEstimator):
         return None if self.cache_size is None else int(self.cache_size * MEBIBYTE)
 
     @property
+    def _kernel_tolerance(self) -> float:
+        """How far off kernel values may be."""
+        return TOLERANCE
+
+    @property
     def _threads(self) -> int:
         return thread_count(self.n_jobs)
 
@@ -72,7 +78,12 @@ class KernelMachine(BaseEstimator):
             yield slice(0, len(X)), np.asarray(X, dtype=np.float64)[:, support]
         else:
             yield from kernel_blocks(
-                self.kernel_, X, vectors, memory=self._budget, threads=self._threads
+                self.kernel_,
+                X,
+                vectors,
+                memory=self._budget,
+                tolerance=self._kernel_tolerance,
+                threads=self._threads,
             )
 
     def _check_resources(self) -> None:

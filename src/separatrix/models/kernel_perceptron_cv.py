@@ -20,9 +20,11 @@ from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import width
 from separatrix.kernels.vector import Gaussian
-from separatrix.models.kernel_perceptrons import KernelPerceptron, RowsClassified
+from separatrix.models.kernel_perceptrons import KernelPerceptron
+from separatrix.models.multiclass import RowsClassified
 from separatrix.models.prepare import check_samples, prepare
 from separatrix.models.progress import watched, with_callbacks
+from separatrix.models.search import results_table
 from separatrix.models.shared_fits import classify_many, resolve_kernels
 
 DEFAULT_FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
@@ -111,7 +113,8 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=3,  # past the wrapper that ends callbacks
             )
-        self.cv_results_ = _results(kernels, np.array(scores))
+        cells = [{"kernel": kernel} for kernel in kernels]
+        self.cv_results_ = results_table(cells, np.array(scores))
         self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_kernel_ = kernels[self.best_index_]
@@ -155,16 +158,3 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             if isinstance(kernel, Precomputed):
                 raise ParameterError(name, "kernels", "kernels on samples", kernel)
         return resolved
-
-
-def _results(kernels: Sequence[Kernel], scores: Matrix) -> dict[str, Any]:
-    """scikit-learn's table of a search from accuracies, (kernels, folds)."""
-    mean = scores.mean(axis=1)
-    return {
-        "params": [{"kernel": kernel} for kernel in kernels],
-        "param_kernel": list(kernels),
-        **{f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])},
-        "mean_test_score": mean,
-        "std_test_score": scores.std(axis=1),
-        "rank_test_score": np.array([1 + int((mean > value).sum()) for value in mean]),
-    }

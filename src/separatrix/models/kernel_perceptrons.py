@@ -6,7 +6,7 @@ The arithmetic is in `solvers/kernel_perceptron.py` and, with a budget, in `solv
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -31,7 +31,7 @@ from separatrix.errors import ParameterError
 from separatrix.kernels.kernel import Precomputed
 from separatrix.kernels.names import resolve_kernel
 from separatrix.models.kernel_machine import KernelMachine, scores_of_rows
-from separatrix.models.multiclass import TIES, decision_values, winners
+from separatrix.models.multiclass import TIES, RowsClassified, decision_values, winners
 from separatrix.models.prepare import (
     Training,
     check_samples,
@@ -45,24 +45,6 @@ from separatrix.solvers.kernel_perceptron import KernelPerceptronFit, solve_kern
 from separatrix.solvers.online_to_batch import PREDICTORS, Mistakes, at_steps, averaged, last, votes
 from separatrix.solvers.problems import coding, problems_of
 from separatrix.solvers.projectron import ProjectronFit, solve_projectron
-
-
-class RowsClassified(NamedTuple):
-    """Every row of a Gram matrix as seen by a model trained on some of them."""
-
-    scores: Matrix  # shape: (n, p)
-    n_classes: int
-    scheme: str
-    ties: str
-    n_iter: int
-
-    def values(self, rows: Codes) -> Matrix:
-        """Confidence in each class for some rows, (rows, k), or in the second of two, (rows,)."""
-        return decision_values(self.scores[rows], self.n_classes, self.scheme, self.ties)
-
-    def codes(self, rows: Codes) -> Codes:
-        """The most confident class of some rows, (rows,)."""
-        return winners(self.values(rows))
 
 
 class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):

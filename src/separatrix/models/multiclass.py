@@ -7,6 +7,8 @@ or, for votes, to the larger summed margin.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from separatrix.arrays import Codes, Matrix
@@ -52,3 +54,21 @@ def winners(values: Matrix) -> Codes:
     if values.ndim == 1:
         return (values > 0).astype(np.intp)
     return np.asarray(values.argmax(axis=1))
+
+
+class RowsClassified(NamedTuple):
+    """Every row of a Gram matrix as seen by a model trained on some of them."""
+
+    scores: Matrix  # shape: (n, p)
+    n_classes: int
+    scheme: str
+    ties: str
+    n_iter: int
+
+    def values(self, rows: Codes) -> Matrix:
+        """Confidence in each class for some rows, (rows, k), or in the second of two, (rows,)."""
+        return decision_values(self.scores[rows], self.n_classes, self.scheme, self.ties)
+
+    def codes(self, rows: Codes) -> Codes:
+        """The most confident class of some rows, (rows,)."""
+        return winners(self.values(rows))

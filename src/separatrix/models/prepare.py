@@ -69,9 +69,7 @@ def prepare(
             f"got one class, {classes.tolist()[0]!r}"
         )
     weights = check_weights(sample_weight, X.shape[0])
-    by_class = np.ones(X.shape[0])
-    if class_weight is not None:
-        by_class = _class_weights(estimator, class_weight, y, classes)
+    by_class = class_weights(estimator, class_weight, y, classes)
     if not weights.any():
         raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
     if not given and len(np.unique(codes[weights > 0])) < 2:
@@ -180,7 +178,10 @@ def _one_kind_of_label(y: Any) -> None:
             raise DataError("labels in y must be all strings or all numbers; got both")
 
 
-def _class_weights(estimator: Any, class_weight: Any, y: Any, classes: Any) -> Vector:
+def class_weights(estimator: Any, class_weight: Any, y: Any, classes: Any) -> Vector:
+    """Weight of each sample's class, (n,), from "balanced", a dict, or None for 1."""
+    if class_weight is None:
+        return np.ones(len(y))
     if class_weight != "balanced" and not isinstance(class_weight, dict):
         raise ParameterError(
             type(estimator).__name__, "class_weight", "a dict, 'balanced' or None", class_weight

@@ -15,6 +15,13 @@ ORDER_DEPENDENT = {
     "check_sample_weight_equivalence_on_sparse_data": ORDER,
 }
 
+AT_ITS_TOLERANCE = (
+    "equal to the tolerance of the fit, and gamma='scale' does not see weights; passes at tol=1e-10 "
+    "with a given gamma"
+)
+TO_TOLERANCE = dict.fromkeys(ORDER_DEPENDENT, AT_ITS_TOLERANCE)
+IN_FOLDS = dict.fromkeys(ORDER_DEPENDENT, "folds are of rows, and a repeated row may lie in two")
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -55,5 +62,28 @@ REGISTRY = (
         solver="separatrix.solvers.kernel_perceptron",
         paper="Freund and Schapire 1999",
         not_for="choosing anything but the kernel: use GridSearchCV",
+    ),
+    Entry(
+        name="SVC",
+        module="separatrix.models.svm",
+        solver="separatrix.solvers.smo, separatrix.solvers.working_set",
+        paper="Cortes and Vapnik 1995; Fan, Chen and Lin 2005",
+        not_for="millions of samples: use LinearSVC",
+        expected_failures=TO_TOLERANCE,
+    ),
+    Entry(
+        name="SVCCV",
+        module="separatrix.models.svm_cv",
+        solver="separatrix.solvers.smo",
+        paper="DeCoste and Wagstaff 2000",
+        not_for="choosing anything but C and the kernel: use GridSearchCV",
+        expected_failures=IN_FOLDS,
+    ),
+    Entry(
+        name="SubgradientSVC",
+        module="separatrix.models.subgradient_svm",
+        solver="separatrix.solvers.subgradient",
+        paper="Shor 1985",
+        not_for="the minimum itself: use LinearSVC; features scaled to about 1, with the default step",
     ),
 )

@@ -15,7 +15,7 @@ from separatrix.errors import ParameterError
 from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.names import resolve_kernel
-from separatrix.models.kernel_perceptrons import RowsClassified
+from separatrix.models.multiclass import RowsClassified
 from separatrix.models.prepare import generator
 
 Kept = TypeVar("Kept")
@@ -37,7 +37,7 @@ class TrainsOnGram(Protocol):
         watch: Watch | None = None,
         threads: int = 1,
     ) -> RowsClassified:
-        """As in `KernelPerceptron`."""
+        """As in `KernelPerceptron` and `SVC`."""
         ...
 
 

@@ -3,8 +3,9 @@
 from separatrix.report.pictures import (
     plot_confusion,
     plot_features,
+    plot_grid,
     plot_hardest,
     plot_learning_curve,
 )
 
-__all__ = ["plot_confusion", "plot_features", "plot_hardest", "plot_learning_curve"]
+__all__ = ["plot_confusion", "plot_features", "plot_grid", "plot_hardest", "plot_learning_curve"]

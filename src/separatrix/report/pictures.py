@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MISTAKES = "Reds"  # one hue, light to dark: how much
+SCORES = "viridis"  # light is good
 INK = "#333333"
 
 
@@ -101,6 +102,41 @@ def plot_learning_curve(model: Any) -> Figure:
     axes.set_ylabel("samples mistaken")
     axes.set_ylim(bottom=0)
     return figure
+
+
+def plot_grid(search: Any) -> Figure:
+    """Mean accuracy of every cell of a search over C and kernels, in per cent; the best one is framed."""
+    table = search.cv_results_
+    Cs = list(dict.fromkeys(table["param_C"]))
+    names = [_name_of(cell) for cell in table["params"]]
+    kernels = list(dict.fromkeys(names))
+    scores = 100 * np.asarray(table["mean_test_score"]).reshape(len(Cs), len(kernels))
+    figure = _figure(2.2 + 0.75 * len(kernels), 1.8 + 0.45 * len(Cs))
+    axes = figure.add_subplot()
+    image = axes.imshow(scores, cmap=SCORES, aspect="auto")
+    middle = (scores.min() + scores.max()) / 2
+    for c, line in enumerate(scores):
+        for g, score in enumerate(line):
+            ink = "white" if score < middle else INK
+            axes.text(g, c, f"{score:.1f}", ha="center", va="center", fontsize=7, color=ink)
+    best = divmod(search.best_index_, len(kernels))
+    axes.plot(best[1], best[0], marker="s", markersize=24, fillstyle="none", color="red")
+    axes.set_xticks(range(len(kernels)), kernels, rotation=40, ha="right", fontsize=7)
+    axes.set_yticks(range(len(Cs)), [f"{C:g}" for C in Cs], fontsize=7)
+    axes.set_ylabel("C")
+    axes.set_title("Mean accuracy over the folds, %", fontsize=10)
+    figure.colorbar(image, ax=axes, shrink=0.8)
+    return figure
+
+
+def _name_of(cell: dict[str, Any]) -> str:
+    """What a cell of a search changes beside C."""
+    words = [
+        repr(value) if name == "kernel" else f"{name.removeprefix('kernel__')}={value}"
+        for name, value in cell.items()
+        if name != "C"
+    ]
+    return ", ".join(words)
 
 
 def _figure(width: float, height: float) -> Figure:

@@ -1,0 +1,167 @@
+"""The coefficients of all boundaries on the rows that carry any, in scikit-learn's layout."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.arrays import Codes, Flags, Gram, Matrix, Vector
+from separatrix.compute.blocks import row_blocks, rows_that_fit
+from separatrix.kernels.embedding import symmetric_matrix
+from separatrix.kernels.kernel import Kernel, Precomputed
+from separatrix.solvers.problems import coding, pairs
+from separatrix.solvers.smo import SvmFit
+
+TILE_BYTES = 2**27
+
+
+@dataclass(frozen=True)
+class Support:
+    """Support rows of a Gram whose rows lie in class order, and what each counts at each boundary.
+
+    Between pairs a row of class c has one coefficient for each other class, in the order of those
+    classes, (k - 1, s); otherwise one for each boundary, (p, s).
+    """
+
+    rows: Codes  # shape: (s,); rows of the Gram
+    classes: Codes  # shape: (s,)
+    cuts: Codes  # shape: (k + 1,); where each class begins among the rows
+    coef: Matrix  # shape: (k - 1, s) or (p, s); coefficient times side
+    intercept: Vector  # shape: (p,)
+    paired: bool
+
+    @classmethod
+    def of(
+        cls, fits: list[SvmFit], n_classes: int, scheme: str, *, segments: tuple[slice, ...]
+    ) -> Self:
+        """The union of the support of solved problems."""
+        n = segments[-1].stop
+        in_any = np.zeros(n, dtype=bool)
+        for fit in fits:
+            in_any[fit.rows[fit.alpha > 0]] = True
+        rows = np.flatnonzero(in_any)
+        cuts = np.searchsorted(rows, [segment.start for segment in segments] + [n])
+        classes = np.repeat(np.arange(n_classes), np.diff(cuts))
+        paired = scheme == "ovo" and n_classes > 2
+        coef = np.zeros((n_classes - 1 if paired else len(fits), n))
+        for p, fit in enumerate(fits):
+            signed = fit.alpha * fit.y
+            if not paired:
+                coef[p, fit.rows] = signed
+                continue
+            first, second = pairs(n_classes)[p]
+            one = len(range(*segments[first].indices(n)))
+            coef[second - 1, segments[first]] = signed[:one]
+            coef[first, segments[second]] = signed[one:]
+        intercept = np.array([fit.intercept for fit in fits])
+        return cls(rows, classes, cuts, coef[:, rows], intercept, paired)
+
+    def scores(self, K: Matrix) -> Matrix:
+        """Scores at every boundary from kernel values with the support rows, (m, s) -> (m, p)."""
+        S = np.tile(self.intercept, (len(K), 1))
+        coef = self.coef.astype(K.dtype, copy=False)
+        if not self.paired:
+            S += K @ coef.T
+            return S
+        boundary = self._boundary_numbers()
+        for c in range(len(boundary)):
+            own = slice(self.cuts[c], self.cuts[c + 1])
+            S[:, boundary[c]] += K[:, own] @ coef[:, own].T
+        return S
+
+    def scores_of(self, gram: Gram, rows: Codes) -> Matrix:
+        """Scores of rows of the Gram, (rows, p)."""
+        if gram.held is not None and len(rows) == len(gram.held):
+            return self._scores_of_all(gram.held)[rows]
+        size = rows_that_fit(8 * max(1, len(self.rows)), TILE_BYTES)
+        blocks = [
+            self.scores(gram.tile(rows[part], self.rows)) for part in row_blocks(len(rows), size)
+        ]
+        return np.concatenate(blocks)
+
+    def _scores_of_all(self, K: Matrix) -> Matrix:
+        """From whole columns of the matrix: cheaper than picking some out of every row."""
+        spread = np.zeros((len(self.coef), len(K)))
+        spread[:, self.rows] = self.coef
+        edges = np.append(self.rows, len(K))[self.cuts]
+        edges[0], edges[-1] = 0, len(K)
+        everything = replace(self, rows=np.arange(len(K)), coef=spread, cuts=edges)
+        return np.concatenate([everything.scores(K[part]) for part in row_blocks(len(K), 1024)])
+
+    def alphas(self, segments: tuple[slice, ...]) -> list[Vector]:
+        """Coefficients of each problem over its own rows, to begin another fit from."""
+        spread = np.zeros((len(self.coef), segments[-1].stop))
+        spread[:, self.rows] = np.abs(self.coef)
+        if not self.paired:
+            return list(spread)
+        return [
+            np.concatenate([spread[second - 1, segments[first]], spread[first, segments[second]]])
+            for first, second in pairs(len(segments))
+        ]
+
+    def columns(self) -> Matrix:
+        """Coefficient of every support row at every boundary, (p, s)."""
+        if not self.paired:
+            return self.coef
+        full = np.zeros((len(self.intercept), len(self.rows)))
+        for c, numbers in enumerate(self._boundary_numbers()):
+            own = slice(self.cuts[c], self.cuts[c + 1])
+            full[numbers, own] = self.coef[:, own]
+        return full
+
+    def by_class(self) -> Matrix:
+        """What every support row adds to each class: the sum over its boundaries, (k, s)."""
+        k = len(self.cuts) - 1
+        scheme = "ovo" if self.paired else "ovr"
+        sides = coding(k, scheme).astype(np.float64)
+        return sides @ self.columns() if self.paired or k == 2 else self.columns()
+
+    def _boundary_numbers(self) -> Codes:
+        """Which boundary separates each class from each other one, (k, k - 1)."""
+        k = len(self.cuts) - 1
+        numbers = np.empty((k, k - 1), dtype=np.intp)
+        for p, (first, second) in enumerate(pairs(k)):
+            numbers[first, second - 1] = numbers[second, first] = p
+        return numbers
+
+
+def class_segments(y: Codes, n_classes: int) -> tuple[slice, ...]:
+    """Where each class lies among rows in class order.
+
+    >>> class_segments(np.array([0, 0, 1, 1, 1]), 2)
+    (slice(0, 2, None), slice(2, 5, None))
+    """
+    edges = np.searchsorted(y, np.arange(n_classes + 1)).tolist()
+    return tuple(slice(*edge) for edge in pairwise(edges))
+
+
+def stratified_folds(
+    y: Codes, trained: Flags, n_folds: int, rng: np.random.Generator
+) -> list[Any] | None:
+    """Rows to leave out in turn, every class spread over all folds; None where a class has only one.
+
+    >>> folds = stratified_folds(np.array([0, 0, 1, 1]), np.ones(4, bool), 2, np.random.default_rng(0))
+    >>> [np.bincount(np.array([0, 0, 1, 1])[fold]).tolist() for fold in folds]
+    [[1, 1], [1, 1]]
+    """
+    numbers = np.empty(len(y), dtype=np.intp)
+    for c in np.unique(y):
+        rows = np.flatnonzero(y == c)
+        if np.count_nonzero(trained[rows]) < 2:
+            return None
+        # those that train first, so that no fold leaves a class without any
+        rows = rng.permutation(rows)
+        rows = np.concatenate([rows[trained[rows]], rows[~trained[rows]]])
+        numbers[rows] = (np.arange(len(rows)) + c) % n_folds
+    folds = [np.flatnonzero(numbers == fold) for fold in range(n_folds)]
+    return [fold for fold in folds if len(fold)]
+
+
+def in_order(kernel: Kernel, X: Any, order: Codes) -> Any:
+    """Samples, or both sides of a kernel matrix, in another order."""
+    if isinstance(kernel, Precomputed):
+        return symmetric_matrix(X, name="X (kernel='precomputed')")[np.ix_(order, order)]
+    return X[order]

@@ -1,0 +1,528 @@
+"""The support vector machine as an estimator. The arithmetic is in `solvers/smo.py`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import ClassifierMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import _ovr_decision_function
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.arrays import (
+    Codes,
+    Gram,
+    Matrix,
+    Vector,
+    require_choice,
+    require_flag,
+    require_integer,
+    require_real,
+)
+from separatrix.compute.watch import Watch
+from separatrix.errors import DataError
+from separatrix.kernels.gram import make_gram
+from separatrix.kernels.kernel import FromCallable, Precomputed
+from separatrix.kernels.names import resolve_kernel
+from separatrix.kernels.vector import Linear
+from separatrix.models.calibration import METHODS, Calibration, fit_calibration
+from separatrix.models.kernel_machine import KernelMachine
+from separatrix.models.kkt import report_of
+from separatrix.models.multiclass import RowsClassified, decision_values, winners
+from separatrix.models.prepare import Training, check_samples, class_weights, generator, prepare
+from separatrix.models.progress import watched, with_callbacks
+from separatrix.models.support import Support, class_segments, in_order, stratified_folds
+from separatrix.solvers.problems import coding
+from separatrix.solvers.smo import TICKS, SvmFit, SvmProblem, solve_svms
+
+FOLDS = 5  # of the margins that probabilities are learned from
+HOLD_BELOW = 4096  # samples whose kernel matrix takes no time worth limiting
+PROBABILITY = (
+    "The `probability` parameter was deprecated in scikit-learn 1.9; `probability=True` is "
+    "`calibration='sigmoid'` here"
+)
+
+
+class Explanation(NamedTuple):
+    """The training rows that decided each prediction: the largest terms of its score."""
+
+    predicted: Any  # shape: (m,); the predicted label
+    rows: Codes  # shape: (m, terms); training rows, the largest term first
+    labels: Any  # shape: (m, terms); their labels
+    terms: Matrix  # shape: (m, terms); above 0: for the predicted class
+
+
+class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
+    """Support vector machine: the boundary with the widest margin in the feature space of a kernel.
+
+    A drop-in for scikit-learn's `SVC`, exact to the same tolerance. All classes share one kernel
+    matrix, both cores work, and the fit carries a certificate: how far every optimality condition
+    is from being met, and the duality gap. Not for millions of samples; there, use `LinearSVC`.
+
+    Parameters
+    ----------
+    C
+        Weight of the loss, above 0. `inf` asks for a hard margin: the fit fails with a clear error
+        where the classes cannot be separated.
+    kernel, degree, gamma, coef0
+        Any kernel of `separatrix.kernels`, or scikit-learn's names and their parameters.
+    shrinking
+        Without effect: rows that are not violated are never worked on.
+    probability
+        scikit-learn's deprecated name for `calibration="sigmoid"`.
+    tol
+        Stop when the optimality conditions are violated by no more than this (as LIBSVM), and the
+        relative duality gap is at most the larger of tol and 1e-3 (while C k(x, x) <= 1000).
+    cache_size
+        Memory for kernel values in MB; by default 4096, or a quarter of the machine's if less.
+    class_weight
+        Factors of C for each class, as a dict or "balanced".
+    verbose
+        Above 0, a progress bar on stderr.
+    max_iter
+        Steps on two coefficients for each boundary, at most; -1 for no limit.
+    decision_function_shape, break_ties
+        As in scikit-learn.
+    random_state
+        Seed of the folds that probabilities are learned from.
+    multi_class
+        "ovo": one boundary for each pair of classes, most votes win. "ovr": one for each class
+        against the rest, the highest score wins.
+    stop
+        "kkt": as said under tol. "gap": when the relative duality gap is at most tol.
+    calibration
+        None, "sigmoid" or "temperature": how `predict_proba` turns margins into probabilities.
+    warm_start
+        Begin from the coefficients of the last fit, where its labels were the same.
+    time_limit
+        Seconds after which to stop with what was learned so far.
+    n_jobs
+        Threads, -1 or None for all cores.
+
+    Attributes
+    ----------
+    classes_, kernel_, class_weight_, shape_fit_, n_features_in_
+        Labels, (k,), the kernel object in use, the weight of each class, the shape of X.
+    support_, support_vectors_, n_support_
+        Rows with a coefficient, by class, (s,); those samples; how many of each class, (k,).
+    dual_coef_, intercept_, coef_
+        Coefficients in scikit-learn's layout, (k - 1, s), or (k, s) against the rest; biases, (p,);
+        weights, (p, d), of a linear kernel.
+    n_iter_, fit_status_
+        Steps on each boundary, (p,); 0, or 1 where a fit stopped before its tolerance.
+    violation_, dual_gap_, objective_
+        The certificate of each boundary, (p,): largest violation of the optimality conditions,
+        relative duality gap (P - D) / max(|P|, 1), dual objective.
+    margin_width_
+        2 / |w| of each boundary, (p,): the distance between the two margins.
+    stop_
+        Why each boundary's fit ended: "tol", "max_iter", "stopped" or "stalled".
+    gram_
+        In words: the form and precision of the kernel matrix that was used.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = SVC(C=10, gamma=0.001).fit(X[:1000], y[:1000])
+    >>> round(model.score(X[1000:], y[1000:]), 3)
+    0.97
+    >>> bool(model.violation_.max() <= 1e-3)
+    True
+
+    References
+    ----------
+    Cortes and Vapnik, Support-Vector Networks, Machine Learning 20 (1995). Fan, Chen and Lin, Working
+    Set Selection Using Second Order Information, JMLR 6 (2005).
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        degree: int = 3,
+        gamma: Any = "scale",
+        coef0: float = 0.0,
+        shrinking: bool = True,
+        probability: Any = "deprecated",
+        tol: float = 1e-3,
+        cache_size: float | None = None,
+        class_weight: Any = None,
+        verbose: int = False,
+        max_iter: int = -1,
+        decision_function_shape: str = "ovr",
+        break_ties: bool = False,
+        random_state: Any = None,
+        multi_class: str = "ovo",
+        stop: str = "kkt",
+        calibration: str | None = None,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.degree = degree
+        self.gamma = gamma
+        self.coef0 = coef0
+        self.shrinking = shrinking
+        self.probability = probability
+        self.tol = tol
+        self.cache_size = cache_size
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.max_iter = max_iter
+        self.decision_function_shape = decision_function_shape
+        self.break_ties = break_ties
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.stop = stop
+        self.calibration = calibration
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
+        self._check_parameters()
+        if self._precomputed and issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported; use X.toarray()")
+        train = prepare(self, X, y, sample_weight, class_weight=self.class_weight)
+        kernel = resolve_kernel(
+            type(self).__name__, self.kernel, train.X, **self._kernel_parameters()
+        )
+        k = len(train.classes)
+        sides = coding(k, self.multi_class)
+        start = self._last_coefficients(train)
+        steps = sides.shape[1] * TICKS * (FOLDS + 1 if self._method else 1)
+        with watched(self, train.X, train.y, steps=steps, task="step") as watch:
+            order = np.argsort(train.y, kind="stable")
+            gram = self._sorted_gram(kernel, train.X, train.y, order)
+            self.gram_ = repr(gram)
+            box = self._times_C(train.weights * train.class_weights)[order]
+            fits = self._solve(gram, sides, box, start, watch)
+            self._refuse_unseparable(fits)
+            support = Support.of(fits, k, self.multi_class, segments=gram.segments)
+            if self._method:
+                self._calibration = self._calibrated(gram, train, order, box, support, watch)
+        self.kernel_, self.classes_, self.shape_fit_ = kernel, train.classes, train.X.shape
+        self._keep(train, order, support, fits)
+        self._warn_if_unfinished(fits)
+        return self
+
+    def decision_function(self, X: Any) -> Matrix:
+        """Confidence in each class, (n, k), or in the second of two, (n,).
+
+        With `decision_function_shape="ovo"` the score at each pair's boundary, (n, k (k - 1) / 2).
+        """
+        S = self.boundary_scores(X)
+        if len(self.classes_) == 2:
+            return S[:, 0]
+        if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
+            return S
+        values: Matrix = _ovr_decision_function(S < 0, -S, len(self.classes_))
+        return values
+
+    def boundary_scores(self, X: Any) -> Matrix:
+        """Score of each sample at each of the p boundaries, positive on the first class's side."""
+        check_is_fitted(self)
+        X = self._checked(X)
+        S = np.empty((X.shape[0], len(self.intercept_)))
+        for rows, K in self._kernel_with_support(X, self.support_, self.support_vectors_):
+            S[rows] = self._support.scores(K)
+        return S
+
+    def predict(self, X: Any) -> Any:
+        """Class of each sample, (n,): most votes, the lowest index among equals."""
+        check_is_fitted(self)
+        if self.break_ties and self.decision_function_shape == "ovo":
+            raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
+        if self.break_ties:
+            return self.classes_[winners(self.decision_function(X))]
+        return self.classes_[self._codes(self.boundary_scores(X))]
+
+    @available_if(lambda self: self._offers_probabilities())
+    def predict_proba(self, X: Any) -> Matrix:
+        """Probability of each class, (n, k). The most likely one is what `predict` says."""
+        check_is_fitted(self)
+        if not hasattr(self, "_calibration"):
+            raise NotFittedError(
+                "predict_proba is not available when fitted with probability=False or calibration=None; "
+                "fit again"
+            )
+        S = self.boundary_scores(X)
+        codes = winners(self.decision_function(X)) if self.break_ties else self._codes(S)
+        return self._calibration.probabilities(S, codes)
+
+    @available_if(lambda self: self._offers_probabilities())
+    def predict_log_proba(self, X: Any) -> Matrix:
+        """Logarithm of `predict_proba`, (n, k)."""
+        P: Matrix = self.predict_proba(X)
+        return np.log(P)
+
+    def explain(self, X: Any, n_terms: int = 5) -> Explanation:
+        """Which training rows decided each prediction: the largest terms of the predicted class's sum.
+
+        The score of a class is the sum over its boundaries, each pointing to its side.
+        """
+        check_is_fitted(self)
+        require_integer(type(self).__name__, "n_terms", n_terms, least=1)
+        X = self._checked(X)
+        n_terms = min(n_terms, len(self.support_))
+        coef = self._support.by_class()  # (k, s)
+        found = []
+        for _, K in self._kernel_with_support(X, self.support_, self.support_vectors_):
+            codes = self._codes(self._support.scores(K))
+            terms = K * coef[codes]
+            largest = np.argsort(-np.abs(terms), axis=1, kind="stable")[:, :n_terms]
+            found.append((codes, largest, np.take_along_axis(terms, largest, axis=1)))
+        codes, places, terms = (np.concatenate(part) for part in zip(*found, strict=True))
+        labels = self.classes_[self._support.classes[places]]
+        return Explanation(self.classes_[codes], self.support_[places], labels, terms)
+
+    def classify_rows(
+        self,
+        gram: Gram,
+        y: Codes,  # shape: (n,); rising: rows lie in class order
+        rows: Codes,
+        *,
+        n_classes: int,
+        watch: Watch | None = None,
+        threads: int = 1,
+    ) -> RowsClassified:
+        """Train on some rows of a Gram matrix with a segment for each class, and classify all of them."""
+        weights = np.zeros(len(y))
+        weights[rows] = class_weights(self, self.class_weight, y[rows], np.arange(n_classes))
+        box = self._times_C(weights)
+        sides = coding(n_classes, self.multi_class)
+        fits = self._solve(gram, sides, box, None, watch or Watch(), threads)
+        self._refuse_unseparable(fits)
+        support = Support.of(fits, n_classes, self.multi_class, segments=gram.segments)
+        S = support.scores_of(gram, np.arange(len(y)))
+        n_iter = max(fit.n_iter for fit in fits)
+        return RowsClassified(S, n_classes, self.multi_class, "lowest", n_iter)
+
+    def training_margins(self) -> tuple[Matrix, Matrix]:
+        """Margin y f(x) and slack max(0, 1 - y f(x)) of every training row, each (n, p).
+
+        NaN where a row takes no part in a pair. With two classes (n,).
+        """
+        check_is_fitted(self)
+        margins = np.full((self.shape_fit_[0], len(self.intercept_)), np.nan)
+        for p, (rows, values) in enumerate(self._margins):
+            margins[rows, p] = values
+        if margins.shape[1] == 1:
+            margins = margins[:, 0]
+        return margins, np.maximum(0.0, 1.0 - margins)
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of a linear kernel, (p, d)."""
+        if not self._linear:
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        columns = self._support.columns()
+        if issparse(self.support_vectors_):
+            columns = csr_array(columns)
+        coef = columns @ self.support_vectors_
+        values: Any = coef.data if issparse(coef) else coef
+        values.flags.writeable = False
+        return coef
+
+    @property
+    def n_support_(self) -> Codes:
+        """Support vectors of each class, (k,)."""
+        if not hasattr(self, "_support"):
+            raise AttributeError("n_support_")
+        return np.diff(self._support.cuts).astype(np.int32)
+
+    @property
+    def _linear(self) -> bool:
+        return isinstance(getattr(self, "kernel_", None), Linear)
+
+    @property
+    def _method(self) -> str | None:
+        """How probabilities are learned, if at all."""
+        if self.calibration is None and self.probability not in (False, "deprecated"):
+            return "sigmoid"
+        return self.calibration
+
+    def _offers_probabilities(self) -> bool:
+        if self._method is None:
+            raise AttributeError("predict_proba is not available when calibration=None")
+        return True
+
+    def _codes(self, S: Matrix) -> Codes:
+        return winners(decision_values(S, len(self.classes_), self.multi_class))
+
+    def _checked(self, X: Any) -> Any:
+        X = check_samples(self, X, reset=False)
+        if len(self.support_) != self.n_support_.sum() or (
+            not isinstance(self.kernel_, Precomputed)
+            and self.support_vectors_.shape[0] != len(self.support_)
+        ):
+            raise DataError(f"The internal representation of {type(self).__name__} was altered")
+        return X
+
+    def _sorted_gram(self, kernel: Any, X: Any, y: Codes, order: Codes) -> Gram:
+        """The kernel matrix with rows in class order, one segment for each class."""
+        return make_gram(
+            kernel,
+            in_order(kernel, X, order),
+            memory=self._budget,
+            segments=class_segments(y[order], int(y.max()) + 1),
+            tolerance=self._kernel_tolerance,
+            threads=self._threads,
+            hold=self.time_limit is None or len(order) <= HOLD_BELOW,
+        )
+
+    @property
+    def _kernel_tolerance(self) -> float:
+        """Errors of kernel values count C times over in a score."""
+        return max(1e-14, min(self.tol, 1e-3) / max(1.0, min(self.C, 1e7) / 10.0))
+
+    def _times_C(self, weights: Vector) -> Vector:
+        """The box of each row: C times its weight, 0 where that is 0 though C be infinite."""
+        return np.where(weights > 0, self.C, 0.0) * np.where(weights > 0, weights, 1.0)
+
+    def _solve(
+        self,
+        gram: Gram,
+        sides: Any,
+        box: Vector,
+        start: list[Vector] | None,
+        watch: Watch,
+        threads: int | None = None,
+    ) -> list[SvmFit]:
+        problems = [
+            SvmProblem(sides[:, p], box, None if start is None else start[p])
+            for p in range(sides.shape[1])
+        ]
+        return solve_svms(
+            gram,
+            problems,
+            tol=self.tol,
+            stop=self.stop,
+            max_iter=self.max_iter,
+            watch=watch,
+            threads=threads or self._threads,
+        )
+
+    def _calibrated(
+        self, gram: Gram, train: Training, order: Codes, box: Vector, support: Support, watch: Watch
+    ) -> Calibration:
+        """Probabilities from the scores of rows that were left out, fold by fold."""
+        method, k = self._method, len(train.classes)
+        assert method is not None
+        y = train.y[order]
+        weights = (train.weights * train.class_weights)[order]
+        folds = stratified_folds(y, box > 0, FOLDS, generator(self))
+        sides = coding(k, self.multi_class)
+        S: Matrix = np.empty((len(y), sides.shape[1]))
+        if folds is None:
+            warnings.warn(
+                "a class has fewer than 2 samples: probabilities are learned from the margins of "
+                "samples that were trained on, and are too sure of themselves",
+                stacklevel=4,
+            )
+            S = support.scores_of(gram, np.arange(len(y)))
+            return fit_calibration(method, S, y, weights, k, self.multi_class)
+        for held_out in folds:
+            inside = box.copy()
+            inside[held_out] = 0.0
+            fits = self._solve(gram, sides, inside, support.alphas(gram.segments), watch)
+            left = Support.of(fits, k, self.multi_class, segments=gram.segments)
+            S[held_out] = left.scores_of(gram, held_out)
+        return fit_calibration(method, S, y, weights, k, self.multi_class)
+
+    def _keep(self, train: Training, order: Codes, support: Support, fits: list[SvmFit]) -> None:
+        self._support, self._last = support, (self.multi_class, train.y.tobytes())
+        self.support_: Codes = order[support.rows].astype(np.int32)  # as scikit-learn's
+        precomputed = isinstance(self.kernel_, Precomputed)
+        self.support_vectors_ = np.empty((0, 0)) if precomputed else train.X[self.support_]
+        dual_coef = support.coef
+        sparse = issparse(train.X) and not isinstance(self.kernel_, FromCallable)
+        self.dual_coef_ = csr_array(dual_coef) if sparse else dual_coef
+        self.intercept_ = support.intercept.copy()
+        first = np.searchsorted(train.y[order], np.arange(len(train.classes)))
+        self.class_weight_ = train.class_weights[order][first]
+        self.n_iter_ = np.array([fit.n_iter for fit in fits], dtype=np.int32)
+        self.violation_ = np.array([fit.violation for fit in fits])
+        self.dual_gap_ = np.array([fit.gap for fit in fits])
+        self.objective_ = np.array([fit.dual for fit in fits])
+        self.margin_width_ = np.array([fit.margin_width for fit in fits])
+        self.stop_ = [fit.stop for fit in fits]
+        self.fit_status_ = int(any(stop != "tol" for stop in self.stop_))
+        self._kkt = report_of(fits, train.classes, self.multi_class)
+        self._margins = [(order[fit.rows], fit.y * fit.scores) for fit in fits]
+
+    def _last_coefficients(self, train: Training) -> list[Vector] | None:
+        """Coefficients of the last fit for each boundary, where that was on the same labels."""
+        if not self.warm_start or not hasattr(self, "_support"):
+            return None
+        if self._last != (self.multi_class, train.y.tobytes()):
+            return None
+        y = np.sort(train.y)
+        return self._support.alphas(class_segments(y, len(train.classes)))
+
+    def _refuse_unseparable(self, fits: list[SvmFit]) -> None:
+        if any(fit.stop == "not separable" for fit in fits):
+            raise DataError(
+                "C=inf asks for a hard margin, but the classes cannot be separated (or only by a margin "
+                "below a millionth of their size); give a finite C, a richer kernel, or check the labels"
+            )
+
+    def _warn_if_unfinished(self, fits: list[SvmFit]) -> None:
+        name = type(self).__name__
+        late = [fit for fit in fits if fit.stop != "tol"]
+        if not late:
+            return
+        reached = max(fit.gap if self.stop == "gap" else fit.violation for fit in late)
+        what = "relative duality gap" if self.stop == "gap" else "violation"
+        where = (
+            f"{len(late)} of {len(fits)} boundaries ended with a {what} of up to {reached:.2g}, "
+            f"wanted {self.tol:g}"
+        )
+        if late[0].stop == "max_iter":
+            said = (
+                f"Solver terminated early (max_iter={self.max_iter}).  Consider pre-processing your data "
+                f"with StandardScaler or MinMaxScaler, or raise `max_iter`: {where}"
+            )
+        elif late[0].stop == "stopped":
+            said = f"{name} was told to stop; raise `time_limit` for more: {where}"
+        else:
+            said = (
+                f"{name} cannot come closer with numbers of this size; scale the features, lower C or "
+                f"raise `tol`: {where}"
+            )
+        warnings.warn(said, ConvergenceWarning, stacklevel=4)
+
+    def _kernel_parameters(self) -> dict[str, Any]:
+        return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        if not (isinstance(self.C, float) and np.isposinf(self.C)):
+            require_real(name, "C", self.C, above=0)
+        require_real(name, "tol", self.tol, above=0)
+        require_integer(name, "max_iter", self.max_iter, least=-1)
+        require_choice(name, "multi_class", self.multi_class, ("ovo", "ovr"))
+        require_choice(
+            name, "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
+        )
+        require_choice(name, "stop", self.stop, ("kkt", "gap"))
+        require_choice(name, "calibration", self.calibration, (None, *METHODS))
+        for flag in ("shrinking", "break_ties", "warm_start"):
+            require_flag(name, flag, getattr(self, flag))
+        if self.time_limit is not None:
+            require_real(name, "time_limit", self.time_limit, above=0)
+        if self.probability != "deprecated":
+            require_flag(name, "probability", self.probability)
+            warnings.warn(PROBABILITY, FutureWarning, stacklevel=4)
+        self._check_resources()

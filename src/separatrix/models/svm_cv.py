@@ -1,0 +1,280 @@
+"""Choice of C and the kernel by cross-validation: the whole grid over shared inner products."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.arrays import Codes, Gram, Matrix, Vector, require_real
+from separatrix.compute.threads import in_threads
+from separatrix.compute.watch import Watch
+from separatrix.errors import ParameterError
+from separatrix.kernels.gram import SharedProducts
+from separatrix.kernels.kernel import Kernel, Precomputed
+from separatrix.kernels.names import resolve_kernel
+from separatrix.models.multiclass import decision_values, winners
+from separatrix.models.prepare import check_samples, prepare
+from separatrix.models.progress import watched, with_callbacks
+from separatrix.models.search import results_table
+from separatrix.models.shared_fits import resolve_kernels
+from separatrix.models.support import Support, class_segments, in_order
+from separatrix.models.svm import SVC
+from separatrix.solvers.problems import coding
+from separatrix.solvers.smo import SvmFit, SvmProblem, solve_svms
+
+
+class _Fold(NamedTuple):
+    """One fold over rows in class order."""
+
+    weights: Vector  # shape: (n,); what C is multiplied by; 0 where a row is left out
+    held_out: Codes
+
+
+class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Support vector machine whose C and kernel are chosen by cross-validation.
+
+    All folds, class pairs, widths and values of C share the inner products of the samples; along C
+    each fit begins where the last one ended. Accuracies are those of `GridSearchCV(SVC(), ...)` on
+    the same folds. The best cell, the first among equals, is then trained on all samples.
+
+    Parameters
+    ----------
+    Cs
+        Values of C to choose from.
+    gammas
+        Values of gamma for the estimator's kernel. None: only the estimator's own kernel.
+    kernels
+        Kernel objects or names to choose from, instead of gammas.
+    cv
+        Number of stratified folds, or a splitter of scikit-learn.
+    estimator
+        An `SVC` with all other parameters. None: the default.
+    time_limit
+        Seconds after which to stop searching; cells not reached count as 0.
+    verbose
+        Above 0, a progress bar on stderr.
+
+    Attributes
+    ----------
+    best_params_, best_score_, best_index_
+        The cell chosen, its mean accuracy over the folds, and its place in the table.
+    cv_results_
+        Parameters, accuracy of each fold, mean, standard deviation and rank, in scikit-learn's form
+        and order (C first). No times: cells share their work.
+    best_estimator_
+        The `SVC` trained on all samples with the best cell.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = SVCCV(Cs=[1, 10], gammas=[0.0005, 0.001, 0.002], cv=3).fit(X, y)
+    >>> search.best_params_
+    {'C': 10, 'gamma': 0.001}
+    """
+
+    def __init__(
+        self,
+        Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
+        gammas: Sequence[Any] | None = None,
+        *,
+        kernels: Sequence[Any] | None = None,
+        cv: Any = 5,
+        estimator: SVC | None = None,
+        time_limit: float | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.Cs = Cs
+        self.gammas = gammas
+        self.kernels = kernels
+        self.cv = cv
+        self.estimator = estimator
+        self.time_limit = time_limit
+        self.verbose = verbose
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
+        Cs, model = self._values_of_C(), self._model()
+        train = prepare(self, X, y, sample_weight, class_weight=model.class_weight)
+        candidates, kernels = self._candidates(model, train.X)
+        labels, k = train.classes[train.y], len(train.classes)
+        splits = list(check_cv(self.cv, train.y, classifier=True).split(train.X, labels))
+        order = np.argsort(train.y, kind="stable")
+        place = np.argsort(order)  # of each sample among rows in class order
+        weights = (train.weights * train.class_weights)[order]
+        folds = [_fold(weights, place[rows], place[left]) for rows, left in splits]
+        shared = SharedProducts(
+            in_order(kernels[0], train.X, order),
+            memory=model._budget,
+            tolerance=clone(model).set_params(C=max(Cs))._kernel_tolerance,
+            threads=model._threads,
+            segments=class_segments(train.y[order], k),
+        )
+        scores = np.zeros((len(Cs), len(kernels), len(folds)))
+        with watched(self, train.X, train.y, steps=scores.size, task="fold") as watch:
+            for g, gram in enumerate(shared.grams(kernels)):
+                for c, accuracies in _path(model, gram, train.y[order], k, folds, Cs, watch):
+                    scores[c, g] = accuracies
+        if watch.over():
+            warnings.warn(
+                "SVCCV was told to stop before all folds were done; cells not reached count as 0",
+                ConvergenceWarning,
+                stacklevel=3,  # past the wrapper that ends callbacks
+            )
+        cells = [{"C": C, **candidate} for C in Cs for candidate in candidates]
+        self.cv_results_ = results_table(cells, scores.reshape(-1, len(folds)))
+        self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_params_ = cells[self.best_index_]
+        self.best_estimator_: SVC = clone(model).set_params(**self.best_params_)
+        self.best_estimator_.fit(train.X, labels, sample_weight=train.weights)
+        self.classes_ = self.best_estimator_.classes_
+        return self
+
+    def decision_function(self, X: Any) -> Matrix:
+        """That of the best cell's machine."""
+        values: Matrix = self._best().decision_function(check_samples(self, X, reset=False))
+        return values
+
+    def predict(self, X: Any) -> Any:
+        """Class of each sample, (n,)."""
+        return self._best().predict(check_samples(self, X, reset=False))
+
+    @available_if(lambda self: self._model()._offers_probabilities())
+    def predict_proba(self, X: Any) -> Matrix:
+        """Probability of each class, (n, k), where the estimator has a `calibration`."""
+        P: Matrix = self._best().predict_proba(check_samples(self, X, reset=False))
+        return P
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        estimator = self.estimator if isinstance(self.estimator, SVC) else SVC()
+        pairwise = self.kernels is None and estimator._precomputed
+        tags.input_tags.pairwise = pairwise
+        tags.input_tags.sparse = not pairwise
+        return tags
+
+    def _best(self) -> SVC:
+        check_is_fitted(self)
+        return self.best_estimator_
+
+    def _model(self) -> SVC:
+        if self.estimator is None:
+            return SVC()
+        if not isinstance(self.estimator, SVC):
+            raise ParameterError("SVCCV", "estimator", "an SVC or None", self.estimator)
+        copy: SVC = clone(self.estimator)
+        copy._check_parameters()
+        return copy
+
+    def _values_of_C(self) -> list[float]:
+        Cs = _as_list("Cs", self.Cs)
+        for C in Cs:
+            require_real("SVCCV", "Cs", C, above=0)
+        if self.time_limit is not None:
+            require_real("SVCCV", "time_limit", self.time_limit, above=0)
+        return Cs
+
+    def _candidates(self, model: SVC, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
+        """What the search changes beside C in each column of the grid, and the kernels that gives."""
+        named = model._kernel_parameters()
+        if self.kernels is not None:
+            if self.gammas is not None:
+                raise ParameterError(
+                    "SVCCV", "gammas", "None where `kernels` are given", self.gammas
+                )
+            kernels = resolve_kernels("SVCCV", self.kernels, model, X)
+            if any(isinstance(kernel, Precomputed) for kernel in kernels):
+                raise ParameterError("SVCCV", "kernels", "kernels on samples", self.kernels)
+            return [{"kernel": kernel} for kernel in kernels], kernels
+        if self.gammas is None:
+            return [{}], [resolve_kernel("SVCCV", model.kernel, X, **named)]
+        gammas = _as_list("gammas", self.gammas)
+        if isinstance(model.kernel, Kernel):
+            return (
+                [{"kernel__gamma": gamma} for gamma in gammas],
+                [model.kernel.with_params(gamma=gamma) for gamma in gammas],
+            )
+        return (
+            [{"gamma": gamma} for gamma in gammas],
+            [resolve_kernel("SVCCV", model.kernel, X, **{**named, "gamma": g}) for g in gammas],
+        )
+
+
+def _as_list(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str) or not np.iterable(values) or not len(list(values)):
+        raise ParameterError("SVCCV", name, "a list of at least one value", values)
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def _fold(weights: Vector, trained: Codes, held_out: Codes) -> _Fold:
+    inside = np.zeros_like(weights)
+    inside[trained] = weights[trained]
+    return _Fold(inside, held_out)
+
+
+def _path(
+    model: SVC,
+    gram: Gram,
+    y: Codes,  # shape: (n,); in class order
+    n_classes: int,
+    folds: Sequence[_Fold],
+    Cs: Sequence[float],
+    watch: Watch,
+) -> Any:
+    """For each C in rising order its place and the accuracy on each fold, (folds,)."""
+    sides = coding(n_classes, model.multi_class)
+    p = sides.shape[1]
+    fits: list[SvmFit] = []
+    last = 0.0
+    for c in np.argsort(Cs, kind="stable"):
+        if watch.over():
+            return
+        C = Cs[c]
+        problems = [
+            SvmProblem(sides[:, number], C * fold.weights) for fold in folds for number in range(p)
+        ]
+        if fits:
+            problems = [
+                _from_last(problem, fit, C / last)
+                for problem, fit in zip(problems, fits, strict=True)
+            ]
+        last = C
+        fits = solve_svms(
+            gram,
+            problems,
+            tol=model.tol,
+            stop=model.stop,
+            max_iter=model.max_iter,
+            watch=watch.inner(model.time_limit),
+            threads=model._threads,
+        )
+
+        def accuracy(number: int, fits: list[SvmFit] = fits) -> float:
+            own = fits[number * p : (number + 1) * p]
+            support = Support.of(own, n_classes, model.multi_class, segments=gram.segments)
+            rows = folds[number].held_out
+            values = decision_values(support.scores_of(gram, rows), n_classes, model.multi_class)
+            watch.step()
+            return float(np.mean(winners(values) == y[rows]))
+
+        threads = model._threads if gram.held is not None else 1
+        yield c, in_threads(accuracy, range(len(folds)), threads=threads, watch=watch)
+
+
+def _from_last(problem: SvmProblem, fit: SvmFit, ratio: float) -> SvmProblem:
+    """Begin where the fit at the last C ended, all coefficients scaled with the box."""
+    scaled = np.minimum(fit.alpha * ratio, problem.box[fit.rows])
+    errors = ratio * (fit.errors + fit.y) - fit.y
+    return problem._replace(start=scaled, start_errors=errors)

@@ -1,0 +1,360 @@
+"""Support vector machines: many binary problems over one Gram matrix, advanced together.
+
+A round of a problem takes up to `WORKING_SET` rows (half of the last ones, half new violators),
+solves the problem on those alone, and adds the kernel rows whose coefficients changed to the error
+of every row. Over a matrix in memory each problem runs by itself, one on each core. Otherwise all
+problems move in step: the kernel rows that their working sets need are computed by one product for
+each segment of columns, and a row that one problem brought in is there for all others.
+
+References: Platt 1998; Fan, Chen and Lin, JMLR 6 (2005); Wen et al., ThunderSVM, JMLR 19 (2018).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from separatrix.arrays import Codes, Gram, Matrix, Signs, Vector
+from separatrix.compute.blocks import row_blocks
+from separatrix.compute.threads import in_threads
+from separatrix.compute.watch import CHUNK, Watch
+from separatrix.solvers.working_set import (
+    add,
+    begin_round,
+    gather,
+    intercept,
+    measure,
+    objectives,
+    relative_gap,
+    rounds_on_held,
+    work_on,
+)
+
+WORKING_SET = 256
+WHOLE = 512  # problems of up to this many rows are one tile
+STEPS_AT_ONCE = 50_000  # of a tile, between two looks at the clock
+COLUMNS_AT_ONCE = 8192  # of an update that is shared between cores
+STEPS_PER_CHECK = 100_000  # between two looks at whether the objective still rises
+GAP = 1e-3  # relative gap that stop="kkt" asks for beside the violation
+LARGE = 1e3  # C k(x, x) up to which it does; beyond, small violations cost much
+TICKS = 10  # of progress for each problem
+NOT_SEPARABLE = 1e-12  # squared distance of two convex hulls, as a share of the largest k(x, x)
+
+
+class SvmProblem(NamedTuple):
+    """One binary problem: on which side each segment's rows lie, and how far each may go."""
+
+    sides: Signs  # shape: (segments,); +1, -1, or 0 for rows that take no part
+    box: (
+        Vector  # shape: (n,); upper bound of each row of the Gram; 0: only scored, inf: hard margin
+    )
+    start: Vector | None = None  # shape: (r,); coefficients to begin from
+    start_errors: Vector | None = None  # shape: (r,); their errors, where known
+
+
+class SvmFit(NamedTuple):
+    """A solved problem over its r rows, with its certificate."""
+
+    rows: Codes  # shape: (r,); rows of the Gram
+    y: Vector  # shape: (r,); +1 or -1
+    box: Vector  # shape: (r,)
+    alpha: Vector  # shape: (r,)
+    errors: Vector  # shape: (r,); sum_j alpha_j y_j K_ij - y_i
+    intercept: float
+    violation: float  # of the optimality conditions, as LIBSVM's tolerance measures it
+    primal: float
+    dual: float
+    n_iter: int  # steps on two rows
+    stop: str  # "tol", "max_iter", "stalled", "stopped" or "not separable"
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap."""
+        return float(relative_gap(self.primal, self.dual))
+
+    @property
+    def margin_width(self) -> float:
+        """2 / |w|: how far apart the two margins are."""
+        square = float(self.alpha @ (self.y * (self.errors + self.y)))
+        return float(2.0 / np.sqrt(square)) if square > 0 else np.inf
+
+    @property
+    def scores(self) -> Vector:
+        """Decision value of each of its rows, those with a box of 0 too, (r,)."""
+        return self.errors + self.y + self.intercept
+
+
+def solve_svms(
+    gram: Gram,
+    problems: Sequence[SvmProblem],
+    *,
+    tol: float = 1e-3,
+    stop: str = "kkt",
+    max_iter: int = -1,
+    watch: Watch | None = None,
+    threads: int = 1,
+) -> list[SvmFit]:
+    """Solve every problem to a violation ("kkt") or relative gap ("gap") of at most tol."""
+    watch = watch or Watch()
+    diagonal = gram.diagonal()
+    most = np.iinfo(np.int64).max if max_iter < 0 else max_iter
+    rule = _Rule(np.inf, tol, most) if stop == "gap" else _Rule(tol, max(tol, GAP), most)
+    running = [_Running(gram, problem, diagonal, rule, watch) for problem in problems]
+    if gram.held is not None and (len(running) >= threads or len(diagonal) <= COLUMNS_AT_ONCE):
+        K = gram.held
+        in_threads(lambda problem: problem.run_on(K), running, threads=threads, watch=watch)
+    else:
+        for group in _groups(running, gram.room):
+            _run_in_step(gram, group, threads, watch)
+    return [problem.result() for problem in running]
+
+
+class _Rule(NamedTuple):
+    tol: float  # of the violation
+    gap: float  # relative
+    max_iter: int
+
+
+class _Running:
+    """One problem on its way."""
+
+    def __init__(
+        self, gram: Gram, problem: SvmProblem, diagonal: Vector, rule: _Rule, watch: Watch
+    ) -> None:
+        self.segments: list[int] = np.flatnonzero(problem.sides).tolist()
+        runs = [gram.segments[s] for s in self.segments]
+        self.rows = np.concatenate([np.arange(run.start, run.stop) for run in runs])
+        self.cuts = np.cumsum([0, *(run.stop - run.start for run in runs)])
+        self.shifts = np.array([run.start for run in runs]) - self.cuts[:-1]
+        self.y = np.repeat(problem.sides[self.segments].astype(np.float64), np.diff(self.cuts))
+        self.box = problem.box[self.rows]
+        self.diagonal = diagonal[self.rows]
+        self.alpha: Vector = np.zeros(len(self.rows))
+        self.errors: Vector = -self.y
+        if problem.start is not None:
+            self._start_from(gram, problem.start, problem.start_errors)
+        trained = np.flatnonzero(self.box)
+        self.whole = len(trained) <= WHOLE and gram.held is not None
+        self.size = len(trained) if self.whole else min(WORKING_SET, gram.room)
+        self.work, self.count = np.empty(self.size, dtype=np.int64), 0
+        if self.whole:
+            self.work[:], self.count = trained, self.size
+        self.steps = np.empty(self.size)
+        scale = float(self.box.max() * self.diagonal.max())
+        self.rule = rule if scale <= LARGE or rule.tol == np.inf else rule._replace(gap=np.inf)
+        self.watch, self.ticks = watch, 0
+        self.n_iter, self.violation, self.inner, self.stop = 0, np.inf, 0.0, ""
+        self._checked, self._dual = 0, -np.inf
+
+    def run_on(self, K: Matrix) -> None:
+        """To the end, over a matrix in memory."""
+        while not self.stop:
+            self.count, made, self.violation, stuck = rounds_on_held(
+                K, self.rows, self.cuts, self.shifts, self.diagonal,
+                self.errors, self.y, self.alpha, self.box,
+                self.work, self.count, self.size, self.whole,
+                self.rule.tol, self.rule.gap, self._steps_left(), CHUNK,
+            )  # fmt: skip
+            self.after_round(made, stuck=stuck)
+
+    def choose(self) -> None:
+        """The rows to work on next."""
+        self.count, self.violation, self.inner = begin_round(
+            self.errors, self.y, self.alpha, self.box, self.work, self.count,
+            self.size, self.whole, self.rule.tol, self.rule.gap,
+        )  # fmt: skip
+
+    def solve(self, stored: dict[int, Stored]) -> int:
+        """Work on the chosen rows; the number of steps made."""
+        tile = np.empty((self.count, self.count), next(iter(stored.values())).K.dtype)
+        index = self.rows[self.work[: self.count]]
+        for s, segment in enumerate(self.segments):
+            there = stored[segment]
+            shift = there.first_column - self.cuts[s]
+            gather(
+                tile, there.K, there.place[index], self.work, self.count,
+                self.cuts[s], self.cuts[s + 1], shift,
+            )  # fmt: skip
+        made: int = work_on(
+            tile, self.diagonal, self.errors, self.y, self.alpha, self.box,
+            self.work, self.count, self.steps, self.inner, self._steps_left(),
+        )  # fmt: skip
+        return made
+
+    def pieces(self) -> Iterator[tuple[int, int, int]]:
+        """Runs of columns that cores can update side by side: number of the segment, from, to."""
+        for s in range(len(self.segments)):
+            for part in row_blocks(self.cuts[s + 1] - self.cuts[s], COLUMNS_AT_ONCE):
+                yield s, self.cuts[s] + part.start, self.cuts[s] + part.stop
+
+    def update(self, there: Stored, s: int, lo: int, hi: int) -> None:
+        """Add the changes to the errors of some columns."""
+        places = there.place[self.rows[self.work[: self.count]]]
+        shift = there.first_column - self.cuts[s]
+        add(self.errors, there.K, places, self.steps, self.count, lo, hi, shift)
+
+    def after_round(self, made: int, *, stuck: bool = False) -> None:
+        """Count, tell of progress, and decide whether this was the last round."""
+        self.n_iter += made
+        if self.count == 0:
+            self.stop = "tol"
+        elif stuck or self._gains_nothing():
+            self.stop = "stalled"
+        elif self._not_separable():
+            self.stop = "not separable"
+        elif self.n_iter >= self.rule.max_iter:
+            self.stop = "max_iter"
+        elif self.watch.over():
+            self.stop = "stopped"
+        self._tell()
+
+    def result(self) -> SvmFit:
+        """What was found, measured once more."""
+        state = (self.errors, self.y, self.alpha, self.box)
+        bias = intercept(*state)
+        primal, dual = objectives(*state, bias)
+        violation, gap = measure(*state)
+        if violation <= self.rule.tol and gap <= self.rule.gap:
+            self.stop = "tol"
+        return SvmFit(
+            self.rows, self.y, self.box, self.alpha, self.errors,
+            bias, violation, primal, dual, self.n_iter, self.stop,
+        )  # fmt: skip
+
+    def _start_from(self, gram: Gram, alpha: Vector, errors: Vector | None) -> None:
+        self.alpha = feasible(alpha, self.y, self.box)
+        if errors is not None:
+            self.errors = errors.copy()
+            return
+        support = np.flatnonzero(self.alpha)
+        for part in row_blocks(len(support), gram.room):
+            rows = support[part]
+            steps = self.alpha[rows] * self.y[rows]
+            stored = _fetch(gram, dict.fromkeys(self.segments, self.rows[rows]))
+            for s, segment in enumerate(self.segments):
+                there = stored[segment]
+                add(
+                    self.errors, there.K, there.place[self.rows[rows]], steps, len(rows),
+                    self.cuts[s], self.cuts[s + 1], there.first_column - self.cuts[s],
+                )  # fmt: skip
+
+    def _steps_left(self) -> int:
+        return min(self.rule.max_iter - self.n_iter, STEPS_AT_ONCE)
+
+    def _square(self) -> float:
+        return float(self.alpha @ (self.y * (self.errors + self.y)))
+
+    def _gains_nothing(self) -> bool:
+        """Whether the dual objective has stopped rising: numbers are too coarse for the tolerance."""
+        if self.n_iter - self._checked < STEPS_PER_CHECK:
+            return False
+        before, self._checked = self._dual, self.n_iter
+        self._dual = float(self.alpha.sum()) - 0.5 * self._square()
+        return self._dual - before <= 1e-13 * abs(self._dual)
+
+    def _not_separable(self) -> bool:
+        """Whether the classes' convex hulls meet, as far as numbers can tell (hard margin only)."""
+        if not np.isinf(self.box).any():
+            return False
+        least = NOT_SEPARABLE * float(self.diagonal.max()) * float(self.alpha.sum()) ** 2
+        return 4.0 * self._square() <= least
+
+    def _tell(self) -> None:
+        """One step of the watch for each tenth of the way, in the logarithm, to the tolerance."""
+        tol = min(self.rule.tol, self.rule.gap)
+        way = np.log(2.0 / max(self.violation, 1e-300)) / np.log(max(2.0 / tol, 1.1))
+        due = TICKS if self.stop else min(TICKS - 1, int(TICKS * max(0.0, way)))
+        while self.ticks < due:
+            self.watch.step()
+            self.ticks += 1
+
+
+class Stored(NamedTuple):
+    """Kernel rows over one segment of columns."""
+
+    K: Matrix
+    place: (
+        Codes  # shape: (n,); where each row of the Gram lies; good for the rows that were asked for
+    )
+    first_column: int  # the column of K that the segment begins at
+
+
+def feasible(start: Vector, y: Vector, box: Vector) -> Vector:
+    """Coefficients in the box with y'a = 0 that are near the given ones: the heavier side is scaled.
+
+    >>> feasible(np.array([1.0, 3.0, 5.0]), np.array([1.0, 1.0, -1.0]), np.full(3, 2.0)).tolist()
+    [0.6666666666666666, 1.3333333333333333, 2.0]
+    """
+    alpha = np.clip(start, 0.0, box)
+    plus, minus = alpha[y > 0].sum(), alpha[y < 0].sum()
+    if plus > minus:
+        alpha[y > 0] *= minus / plus
+    elif minus > plus:
+        alpha[y < 0] *= plus / minus
+    return alpha
+
+
+def _groups(running: Sequence[_Running], room: int) -> Iterator[list[_Running]]:
+    """Problems whose working sets can be at hand together."""
+    group: list[_Running] = []
+    for problem in running:
+        if group and sum(other.size for other in group) + problem.size > room:
+            yield group
+            group = []
+        group.append(problem)
+    yield group
+
+
+def _run_in_step(gram: Gram, active: list[_Running], threads: int, watch: Watch) -> None:
+    """Problems a round at a time."""
+    while active:
+        in_threads(_Running.choose, active, threads=threads, watch=watch)
+        for problem in active:
+            if problem.count == 0:
+                problem.after_round(0)
+        active = [problem for problem in active if problem.count]
+        made = _round(_rows_for(gram, active), active, threads, watch)
+        for problem, steps in zip(active, made, strict=True):
+            problem.after_round(steps, stuck=steps == 0)
+        active = [problem for problem in active if not problem.stop]
+
+
+def _round(
+    stored: dict[int, Stored], active: list[_Running], threads: int, watch: Watch
+) -> list[int]:
+    """Solve every tile, then bring all errors up to date; steps made on each problem."""
+
+    def update(item: tuple[_Running, tuple[int, int, int]]) -> None:
+        problem, (s, lo, hi) = item
+        problem.update(stored[problem.segments[s]], s, lo, hi)
+
+    made = in_threads(lambda problem: problem.solve(stored), active, threads=threads, watch=watch)
+    pieces = [(problem, piece) for problem in active for piece in problem.pieces()]
+    in_threads(update, pieces, threads=threads, watch=watch)
+    return made
+
+
+def _rows_for(gram: Gram, active: Sequence[_Running]) -> dict[int, Stored]:
+    """The kernel rows that the working sets need, over the segments they need them."""
+    needed: dict[int, list[Codes]] = {}
+    for problem in active:
+        rows = problem.rows[problem.work[: problem.count]]
+        for segment in problem.segments:
+            needed.setdefault(segment, []).append(rows)
+    return _fetch(gram, {s: np.unique(np.concatenate(parts)) for s, parts in needed.items()})
+
+
+def _fetch(gram: Gram, needed: dict[int, Codes]) -> dict[int, Stored]:
+    n = gram.shape[0]
+    if gram.held is not None:
+        everywhere = np.arange(n)
+        return {s: Stored(gram.held, everywhere, gram.segments[s].start) for s in needed}
+    stored = {}
+    for segment, rows in needed.items():
+        K, places = gram.fetch(rows, segment)
+        place = np.empty(n, dtype=np.int64)
+        place[rows] = places
+        stored[segment] = Stored(K, place, 0)
+    return stored

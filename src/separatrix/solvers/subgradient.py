@@ -1,0 +1,358 @@
+"""Subgradient descent with a fixed step on a linear machine: one pass over the samples for each step.
+
+Symbols: an iterate is Z = (w0, w), bias first, (p, d + 1); b and W are its two parts; f the objective,
+G its subgradient; t = y (w0 + <w, x>) the margin of a sample.
+Rows are read as they are stored, uint8 pixels too; every sum is float64. Sums are made in parts that
+depend on the samples only and are added in order, so the number of threads changes no bit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.sparse import issparse
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.blocks import MEBIBYTE, default_budget, row_blocks, rows_that_fit
+from separatrix.compute.compiled import FAST_SUMS
+from separatrix.compute.threads import in_threads
+from separatrix.compute.watch import CHUNK, Watch
+
+LOSSES = ("hinge", "squared_hinge", "logistic", "sigmoid")  # compiled code knows them by number
+
+TILE = 32  # rows, an even number, read twice while they are in the nearest cache
+PARTS = 16  # sums made side by side, at most
+PART_VALUES = 2**20  # stored values below which a part is not worth a thread
+PART_BYTES = 256 * MEBIBYTE  # memory of all such sums together
+
+
+class Measured(NamedTuple):
+    """The objective and a subgradient at one iterate."""
+
+    f: Vector  # shape: (p,)
+    G: Matrix  # shape: (p, d + 1)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """f(w0, w) = mu |w|^2 + sum_i v_i loss(t_i) / total, for one boundary or for many at once."""
+
+    X: Any  # shape: (n, d); dense C-ordered uint8, float32 or float64, or CSR
+    codes: Codes  # shape: (n,); what each sample is
+    weights: Vector  # shape: (n,); v, at least 0; a sample of weight 0 adds nothing
+    total: float  # n, or the sum of the sample weights
+    loss: str
+    mu: float
+    threads: int = 1
+
+    def at(self, Z: Matrix, own: Codes, watch: Watch | None = None) -> Measured | None:
+        """Value and subgradient at Z = (w0, w), (p, d + 1), or None when told to stop.
+
+        Boundary c has the samples whose code is own[c] on its positive side, all others on the other.
+        """
+        watch = watch or Watch()
+        b, W = Z[:, 0].copy(), Z[:, 1:].copy()
+        sparse = issparse(self.X)
+        add_rows = _add_sparse_rows if sparse else _add_dense_rows
+        rows = (self.X.data, self.X.indices, self.X.indptr) if sparse else (self.X,)
+        kind = LOSSES.index(self.loss)
+        chunk = rows_that_fit(2 * len(b) * self._values_in_a_row, CHUNK)
+
+        def part(block: slice) -> tuple[Vector, Vector, Matrix] | None:
+            sums = np.zeros(len(b)), np.zeros(len(b)), np.zeros_like(W)
+            for piece in row_blocks(block.stop - block.start, chunk):
+                if watch.over():
+                    return None
+                first, last = block.start + piece.start, block.start + piece.stop
+                add_rows(W, b, own, *rows, self.codes, self.weights, kind, first, last, *sums)
+            return sums
+
+        found = in_threads(part, self._parts(len(b)), threads=self.threads, watch=watch)
+        done = [sums for sums in found if sums is not None]
+        if len(done) < len(found):
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):  # a step too large is seen by its f
+            f, g, G = (
+                sum(sums[1:], start=sums[0]) / self.total for sums in zip(*done, strict=True)
+            )
+            f += self.mu * np.einsum("cj,cj->c", W, W)
+            G += 2.0 * self.mu * W
+        return Measured(f, np.column_stack([g, G]))
+
+    @property
+    def _values_in_a_row(self) -> int:
+        n, d = self.X.shape
+        return max(1, int(self.X.nnz) // n) if issparse(self.X) else int(d)
+
+    def _parts(self, p: int) -> list[slice]:
+        n, d = self.X.shape
+        most = rows_that_fit(8 * p * d, PART_BYTES, most=PARTS)
+        parts = rows_that_fit(PART_VALUES, n * self._values_in_a_row, most=most)
+        return list(row_blocks(n, -(-n // parts)))
+
+
+class Descent(NamedTuple):
+    """Where subgradient descent went and why it stopped. An iterate is (w0, w), the bias first."""
+
+    last: Matrix  # shape: (p, d + 1)
+    average: Matrix  # shape: (p, d + 1); mean of all iterates of each problem, the start among them
+    iterates: Matrix  # shape: (j, p, d + 1); those that were kept, the last always
+    kept: Codes  # shape: (j,); steps made before each of them
+    keep_every: int  # as asked, or more where memory ran out
+    losses: Matrix  # shape: (steps + 1, p); f at every iterate; a finished problem repeats its last
+    steps: Codes  # shape: (p,)
+    stops: Any  # shape: (p,); "eps", "max_iter", "stopped" or "diverged"
+
+
+def solve_subgradient(
+    objective: Objective,
+    own: Codes,
+    *,
+    alpha: float,
+    eps: float,
+    max_iter: int,
+    keep_every: int = 1,
+    watch: Watch | None = None,
+) -> Descent:
+    """Go down along subgradients from zero, with a fixed step, until f hardly changes.
+
+    Problem
+        min  mu |w|^2 + mean_i loss(y_i (w0 + <w, x_i>)),   for every boundary by itself
+
+        hinge          max(0, 1 - t)      slope -1 where 1 - t >= 0, at equality too
+        squared_hinge  max(0, 1 - t)^2
+        logistic       -log sigma(t)
+        sigmoid        -sigma(t), which is not convex: where it ends depends on where it starts
+
+    Given
+        own         code of the positive class of each boundary, (p,)
+        alpha       the step: z_1 = 0, z_(k+1) = z_k - alpha g_k for z = (w0, w)
+        eps         go on while k <= 1 or |f_k - f_(k-1)| > eps
+        max_iter    steps at most: a fixed step may never meet eps
+        keep_every  keep the iterates after 0, m, 2m, ... steps and the last; 0: only the last.
+                    When they fill half the memory budget, m doubles
+        watch       asked between chunks whether to go on
+
+    Returns the last iterate, the average, the iterates, f at all of them and why each boundary
+    stopped. Where f overflows, the boundary stays at its last finite iterate and has "diverged".
+
+    Reference: Shor, Minimization Methods for Non-Differentiable Functions (1985), chapter 2.
+    """
+    watch = watch or Watch()
+    p = len(own)
+    Z = np.zeros((p, objective.X.shape[1] + 1))
+    average, steps = np.zeros_like(Z), np.zeros(p, dtype=np.intp)
+    at_zero, _ = _loss_and_slope(LOSSES.index(objective.loss), 0.0)
+    losses = [np.full(p, at_zero * objective.weights.sum() / objective.total)]
+    trail = _Trail(keep_every, default_budget() // 2)
+    trail.add(0, Z)
+    going, stops = np.arange(p), np.full(p, "stopped", dtype="<U8")
+    now = objective.at(Z, own, watch)
+    for step in range(1, max_iter + 1):
+        if now is None:
+            break
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = Z[going] - alpha * now.G
+        then = objective.at(moved, own[going], watch)
+        if then is None:
+            break
+        good = np.isfinite(then.f) & np.isfinite(moved).all(axis=1)
+        near = np.abs(then.f - losses[-1][going]) <= eps
+        stops[going[near]] = "eps"
+        stops[going[~good]] = "diverged"
+        made = going[good]
+        if len(made):
+            Z[made], steps[made] = moved[good], step
+            average[made] += (Z[made] - average[made]) / (step + 1)
+            losses.append(losses[-1].copy())
+            losses[-1][made] = then.f[good]
+            trail.add(step, Z)
+        left = good & ~near
+        going, now = going[left], Measured(then.f[left], then.G[left])
+        watch.step()
+        if not len(going) or watch.over():
+            break
+    else:
+        stops[going] = "max_iter"
+    kept = trail.all(len(losses) - 1, Z)
+    return Descent(Z, average, *kept, trail.every, np.array(losses), steps, stops)
+
+
+class _Trail:
+    """The iterates after 0, m, 2m, ... steps; m doubles when memory runs out."""
+
+    def __init__(self, every: int, budget: int) -> None:
+        self.every, self._budget = every, budget
+        self._steps: list[int] = []
+        self._iterates: list[Matrix] = []
+
+    def add(self, step: int, Z: Matrix) -> None:
+        if not self.every or step % self.every:
+            return
+        self._append(step, Z)
+        if len(self._steps) > 2 and len(self._steps) * Z.nbytes > self._budget:
+            del self._steps[1::2], self._iterates[1::2]
+            self.every *= 2
+
+    def all(self, step: int, Z: Matrix) -> tuple[Matrix, Codes]:
+        """Iterates with the last, (j, p, d + 1), and the steps made before each, (j,)."""
+        if step not in self._steps[-1:]:
+            self._append(step, Z)
+        return np.stack(self._iterates), np.array(self._steps, dtype=np.intp)
+
+    def _append(self, step: int, Z: Matrix) -> None:
+        self._steps.append(step)
+        self._iterates.append(Z.copy())
+
+
+@njit(cache=True, nogil=True)
+def _loss_and_slope(kind: int, t: float) -> tuple[float, float]:
+    """Loss number `kind` of the margin t and its slope. The loss of NaN is NaN."""
+    if kind <= 1:
+        gap = 1.0 - t
+        if gap < 0.0:
+            return 0.0, 0.0
+        return (gap, -1.0) if kind == 0 else (gap * gap, -2.0 * gap)
+    small = math.exp(-abs(t))  # never overflows
+    low, high = small / (1.0 + small), 1.0 / (1.0 + small)
+    sigma, rest = (high, low) if t >= 0.0 else (low, high)
+    if kind == 2:
+        return math.log1p(small) + (0.0 if t >= 0.0 else -t), -rest
+    return -sigma, -sigma * rest
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _dots(w: Vector, row: Any, other: Any) -> tuple[float, float]:
+    """Products of w with two rows: w is read once."""
+    first = second = 0.0
+    for j in range(len(w)):
+        first += w[j] * row[j]
+        second += w[j] * other[j]
+    return first, second
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _add(G: Vector, row: Any, other: Any, pull: float, other_pull: float) -> None:
+    """Add two rows times their pulls: G is written once."""
+    for j in range(len(G)):
+        G[j] += pull * row[j] + other_pull * other[j]
+
+
+@njit(cache=True, nogil=True)
+def _tile(
+    W: Matrix,
+    b: Vector,
+    own: Codes,
+    rows: Any,
+    at: int,
+    count: int,
+    start: int,
+    codes: Codes,
+    weights: Vector,
+    kind: int,
+    f: Vector,
+    g: Vector,
+    G: Matrix,
+    scores: Vector,
+    places: Codes,
+    pulls: Vector,
+) -> None:
+    """Samples start..start+count, which lie in rows[at : at + count]: their part of f, g and G."""
+    for c in range(len(b)):
+        for k in range(0, count, 2):  # of an odd last row both are the same
+            i, j = at + k, at + min(k + 1, count - 1)
+            scores[k], scores[k + 1] = _dots(W[c], rows[i], rows[j])
+        pulling = 0
+        for k in range(count):
+            i = start + k
+            if weights[i] == 0.0:
+                continue
+            side = 1.0 if codes[i] == own[c] else -1.0
+            loss, slope = _loss_and_slope(kind, side * (scores[k] + b[c]))
+            f[c] += weights[i] * loss
+            pull = weights[i] * side * slope
+            if pull != 0.0:
+                g[c] += pull
+                places[pulling], pulls[pulling] = at + k, pull
+                pulling += 1
+        places[pulling], pulls[pulling] = at, 0.0  # the partner of an odd last row
+        for k in range(0, pulling, 2):
+            _add(G[c], rows[places[k]], rows[places[k + 1]], pulls[k], pulls[k + 1])
+
+
+@njit(cache=True, nogil=True)
+def _add_dense_rows(
+    W: Matrix,
+    b: Vector,
+    own: Codes,
+    X: Any,
+    codes: Codes,
+    weights: Vector,
+    kind: int,
+    first: int,
+    last: int,
+    f: Vector,
+    g: Vector,
+    G: Matrix,
+) -> None:
+    """Add what samples first..last give to f, g and G, a tile at a time.
+
+    One boundary reads the samples where they are; many share a float64 copy of the tile.
+    """
+    copied = np.empty((TILE if len(b) > 1 else 0, X.shape[1]))
+    scores, pulls = np.empty(TILE), np.empty(TILE + 1)
+    places = np.empty(TILE + 1, dtype=np.intp)
+    for start in range(first, last, TILE):
+        count = min(TILE, last - start)
+        if len(b) == 1:
+            _tile(
+                W, b, own, X, start, count, start, codes, weights, kind, f, g, G,
+                scores, places, pulls,
+            )  # fmt: skip
+            continue
+        for k in range(count):
+            for j in range(X.shape[1]):
+                copied[k, j] = X[start + k, j]
+        _tile(
+            W, b, own, copied, 0, count, start, codes, weights, kind, f, g, G,
+            scores, places, pulls,
+        )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _add_sparse_rows(
+    W: Matrix,
+    b: Vector,
+    own: Codes,
+    data: Any,
+    indices: Codes,
+    indptr: Codes,
+    codes: Codes,
+    weights: Vector,
+    kind: int,
+    first: int,
+    last: int,
+    f: Vector,
+    g: Vector,
+    G: Matrix,
+) -> None:
+    """As `_add_dense_rows` for CSR rows. Sums go in order: gathers would be slower."""
+    for i in range(first, last):
+        if weights[i] == 0.0:
+            continue
+        for c in range(len(b)):
+            score = b[c]
+            for j in range(indptr[i], indptr[i + 1]):
+                score += W[c, indices[j]] * data[j]
+            side = 1.0 if codes[i] == own[c] else -1.0
+            loss, slope = _loss_and_slope(kind, side * score)
+            f[c] += weights[i] * loss
+            pull = weights[i] * side * slope
+            if pull != 0.0:
+                g[c] += pull
+                for j in range(indptr[i], indptr[i + 1]):
+                    G[c, indices[j]] += pull * data[j]
