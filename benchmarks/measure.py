@@ -1,11 +1,15 @@
 """How things are timed and written down: seconds, the best of several, ratios in one run."""
 
+import json
 import os
 import platform
 import resource
 import time
 from dataclasses import dataclass
 from importlib.metadata import version
+from pathlib import Path
+
+KEPT = Path(__file__).with_name("kept.json")
 
 
 @dataclass(frozen=True)
@@ -46,3 +50,12 @@ def machine():
     )
     cores = len(os.sched_getaffinity(0))
     return f"{platform.machine()}, {cores} cores, Python {platform.python_version()}, {packages}"
+
+
+def kept(name, measure):
+    """What `measure` returned the last time on this machine with these packages; else it is run now."""
+    stored = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    if stored.get(name, {}).get("machine") != machine():
+        stored[name] = {"machine": machine(), **measure()}
+        KEPT.write_text(json.dumps(stored, indent=1) + "\n")
+    return stored[name]

@@ -4,10 +4,8 @@ import gc
 import subprocess
 import sys
 import tempfile
-import warnings
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import Perceptron as Peer
 
 from benchmarks import numpy_perceptron
@@ -245,10 +243,3 @@ def start():
 
 
 SUITES = [usps_study, usps_errors, mnist_kernel, linear, start]
-
-
-def run(names):
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    for suite in SUITES:
-        if not names or suite.__name__ in names:
-            yield suite, *suite()

@@ -1,10 +1,8 @@
 """Subgradient descent on raw pixels against the same algorithm in NumPy on float64 pixels."""
 
 import tracemalloc
-import warnings
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.measure import Row, seconds
 from separatrix.data.catalogue import load
@@ -123,10 +121,3 @@ def mnist_accuracy():
 
 
 SUITES = [mnist_steps, mnist_accuracy]
-
-
-def run(names):
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    for suite in SUITES:
-        if not names or suite.__name__ in names:
-            yield suite, *suite()

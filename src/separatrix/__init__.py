@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "KernelPerceptron": "separatrix.models.kernel_perceptrons",
     "KernelPerceptronCV": "separatrix.models.kernel_perceptron_cv",
+    "LinearSVC": "separatrix.models.linear_svm",
     "Perceptron": "separatrix.models.perceptrons",
     "SVC": "separatrix.models.svm",
     "SVCCV": "separatrix.models.svm_cv",
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from separatrix.models.kernel_perceptron_cv import KernelPerceptronCV
     from separatrix.models.kernel_perceptrons import KernelPerceptron
     from separatrix.models.kkt import kkt_report
+    from separatrix.models.linear_svm import LinearSVC
     from separatrix.models.perceptrons import Perceptron
     from separatrix.models.subgradient_svm import SubgradientSVC
     from separatrix.models.svm import SVC
@@ -40,6 +42,7 @@ __all__ = [
     "SVCCV",
     "KernelPerceptron",
     "KernelPerceptronCV",
+    "LinearSVC",
     "Perceptron",
     "SubgradientSVC",
     "compare",

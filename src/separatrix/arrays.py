@@ -140,3 +140,11 @@ def require_flag(owner: str, name: str, value: object) -> None:
     """Refuse whatever is not True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(owner, name, "True or False", value)
+
+
+def require_threads(owner: str, n_jobs: object) -> None:
+    """Refuse whatever is not a number of threads in scikit-learn's meaning."""
+    if n_jobs is None:
+        return
+    if n_jobs == 0 or isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):
+        raise ParameterError(owner, "n_jobs", "an integer other than 0, or None", n_jobs)

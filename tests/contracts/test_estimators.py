@@ -21,7 +21,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from separatrix import SVC, KernelPerceptron, KernelPerceptronCV, Perceptron, SubgradientSVC
+from separatrix import (
+    SVC,
+    KernelPerceptron,
+    KernelPerceptronCV,
+    LinearSVC,
+    Perceptron,
+    SubgradientSVC,
+)
 from separatrix.errors import DataError, ParameterError
 from separatrix.kernels import Gaussian, Polynomial
 from separatrix.models.registry import REGISTRY
@@ -38,6 +45,10 @@ VARIANTS = [
     ("SVC", SVC(calibration="sigmoid", random_state=0)),
     ("exact", SVC(gamma=0.1, tol=1e-10)),
     ("exact", SVC(kernel="linear", multi_class="ovr", tol=1e-10)),
+    ("LinearSVC", LinearSVC(loss="hinge")),
+    ("LinearSVC", LinearSVC(multi_class="crammer_singer")),
+    ("exact", LinearSVC(tol=1e-10)),
+    ("exact", LinearSVC(loss="hinge", regularize_intercept=False, tol=1e-10)),
     ("SubgradientSVC", SubgradientSVC(alpha=0.1, eps=1e-4)),
     ("SubgradientSVC", SubgradientSVC("logistic", alpha=0.1, eps=1e-4)),
     ("SubgradientSVC", SubgradientSVC("squared_hinge")),

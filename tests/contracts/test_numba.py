@@ -41,7 +41,7 @@ import json, warnings
 import numpy as np
 import scipy.sparse
 import separatrix.kernels.vectors as vectors
-from separatrix import SVC, KernelPerceptron, Perceptron, SubgradientSVC
+from separatrix import SVC, KernelPerceptron, LinearSVC, Perceptron, SubgradientSVC
 from separatrix.kernels import Polynomial
 from separatrix.solvers.rosenblatt import solve_dual, solve_primal
 from tests.contracts.test_numba import compiled
@@ -64,6 +64,11 @@ for model in (SVC(), SVC(cache_size=0.3), SVC(stop="gap", C=5.0)):
 for samples in (X, X.astype(np.float32), (100 * abs(X)).astype(np.uint8), scipy.sparse.csr_array(X)):
     for labels in (y, y > 0):
         SubgradientSVC(max_iter=2).fit(samples, labels)
+for samples in (X, scipy.sparse.csr_array(X * (X > 1)), scipy.sparse.csr_array((X > 1).astype(float))):
+    for options in (
+        {}, {"loss": "hinge"}, {"dual": True}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}
+    ):
+        LinearSVC(max_iter=30, **options).fit(samples, y)
 signs = np.where(y > 0, 1, -1).astype(np.int8)
 solve_primal(X, signs, max_iter=2), solve_dual(X @ X.T, signs, max_iter=2)
 counts = {}

@@ -29,7 +29,8 @@ def test_weights_count_as_repetitions():
     y = (RNG.random(200) < expit(S[:, 0])).astype(np.intp)
     weights = RNG.integers(0, 4, size=200)
     one = fit_calibration("sigmoid", S, y, weights.astype(float), 2, "ovo")
-    other = fit_calibration("sigmoid", S.repeat(weights, 0), y.repeat(weights), np.ones(weights.sum()), 2, "ovo")  # fmt: skip
+    ones = np.ones(weights.sum())
+    other = fit_calibration("sigmoid", S.repeat(weights, 0), y.repeat(weights), ones, 2, "ovo")
     np.testing.assert_allclose(one.slopes, other.slopes, rtol=1e-3)
 
 

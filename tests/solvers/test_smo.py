@@ -9,6 +9,7 @@ from separatrix.kernels import Gaussian
 from separatrix.kernels.gram import HeldGram, make_gram
 from separatrix.solvers.problems import coding
 from separatrix.solvers.smo import SvmProblem, feasible, solve_svms
+from separatrix.solvers.working_set import _ranked
 
 RNG = np.random.default_rng(0)
 SIDES = coding(2, "ovo")[:, 0]
@@ -102,6 +103,7 @@ def three_classes(n=600):
 @pytest.mark.parametrize("memory", [10**9, 2_000_000, 700_000, 200_000])
 def test_the_form_of_the_matrix_and_the_threads_change_nothing(memory, threads, monkeypatch):
     monkeypatch.setattr(smo, "WHOLE", 0)  # working sets in all forms
+    monkeypatch.setattr(smo, "WORTH_THREADS", 0)
     X, _, segments = three_classes()
     reference = solve_svms(
         make_gram(Gaussian(0.2), X, segments=segments), problems_of_three(segments)
@@ -226,3 +228,10 @@ def test_a_tolerance_below_the_numbers_stalls_and_says_so():
         HeldGram(K, segments=segments), [SvmProblem(SIDES, np.full(200, 1e3))], tol=1e-13
     )
     assert fit.stop == "stalled"
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 100])
+def test_a_ranked_value_is_that_of_sorting(n):
+    for values in (RNG.normal(size=n), RNG.integers(0, 3, size=n).astype(float)):
+        for rank in range(n):
+            assert _ranked(values.copy(), rank) == np.sort(values)[rank]

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
-from separatrix.arrays import Codes, Gram, Matrix, require_real
+from separatrix.arrays import Codes, Gram, Matrix, require_real, require_threads
 from separatrix.compute.blocks import MEBIBYTE, row_blocks
 from separatrix.compute.threads import thread_count
 from separatrix.errors import ParameterError
@@ -90,12 +90,7 @@ class KernelMachine(BaseEstimator):
         name = type(self).__name__
         if self.cache_size is not None:
             require_real(name, "cache_size", self.cache_size, above=0)
-        if self.n_jobs is not None and (
-            self.n_jobs == 0
-            or isinstance(self.n_jobs, bool)
-            or not isinstance(self.n_jobs, int | np.integer)
-        ):
-            raise ParameterError(name, "n_jobs", "an integer other than 0, or None", self.n_jobs)
+        require_threads(name, self.n_jobs)
 
 
 def scores_of_rows(gram: Gram, support: Codes, coef: Matrix) -> Matrix:

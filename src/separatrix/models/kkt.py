@@ -85,7 +85,7 @@ class KktReport:
 
 
 def kkt_report(model: Any) -> KktReport:
-    """How well a fitted `SVC` meets the conditions of its optimum, one line for each boundary.
+    """How well a fitted `SVC` (or the best of an `SVCCV`) meets the conditions of its optimum, by boundary.
 
     >>> from separatrix import SVC
     >>> from sklearn.datasets import load_iris
@@ -94,6 +94,7 @@ def kkt_report(model: Any) -> KktReport:
     >>> [(row.boundary, row.n_zero, row.n_free, row.n_bound) for row in report.rows]
     [('0 | 1', 96, 4, 0), ('0 | 2', 96, 4, 0), ('1 | 2', 79, 3, 18)]
     """
+    model = getattr(model, "best_estimator_", model)
     if not hasattr(model, "_kkt"):
         check_is_fitted(model)
         raise ParameterError("kkt_report", "model", "a fitted SVC", model)

@@ -56,6 +56,17 @@ def winners(values: Matrix) -> Codes:
     return np.asarray(values.argmax(axis=1))
 
 
+def voted(S: Matrix, n_classes: int, scheme: str) -> Codes:
+    """Class codes from scores of support vector machines, as LIBSVM counts: of two, 0 is the second's.
+
+    >>> voted(np.array([[-1.0], [0.0], [0.5]]), 2, "ovo").tolist()
+    [0, 1, 1]
+    """
+    if n_classes == 2:
+        return (S[:, 0] >= 0).astype(np.intp)
+    return winners(decision_values(S, n_classes, scheme))
+
+
 class RowsClassified(NamedTuple):
     """Every row of a Gram matrix as seen by a model trained on some of them."""
 

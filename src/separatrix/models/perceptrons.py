@@ -6,14 +6,12 @@ import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
-from sklearn.utils import Tags
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import (
     Codes,
@@ -27,10 +25,9 @@ from separatrix.arrays import (
 )
 from separatrix.errors import DataError, ParameterError
 from separatrix.kernels.vector import inner_products, squared_norms
-from separatrix.models.multiclass import decision_values, winners
+from separatrix.models.linear_machine import LinearMachine
 from separatrix.models.prepare import (
     Training,
-    check_samples,
     check_unchanged,
     classes_of_stream,
     generator,
@@ -52,7 +49,7 @@ class Examples(NamedTuple):
     rates: Matrix  # shape: (2, n)
 
 
-class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     """Linear classifier that learns from its mistakes.
 
     Adds a mistaken sample to the weights of its own class and takes it from those of the class that
@@ -259,32 +256,15 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.mistake_bound_, self.stop_ = float("inf"), "max_iter"
         return self._keep()
 
-    def decision_function(self, X: Any) -> Matrix:
-        """Confidence in each class, (n, k), or in the second of two, (n,)."""
-        check_is_fitted(self)
-        X = check_samples(self, X, dtype=[np.float64, np.float32], reset=False)
+    def _scores(self, X: Any) -> Matrix:
         if self.predictor in ("last", "average"):
-            S = np.asarray(safe_sparse_dot(X, self.coef_.T)) + self.intercept_
-        else:
-            S = self._scores_of_the_past(X)
-        return decision_values(S, len(self.classes_), "ovr")
-
-    def predict(self, X: Any) -> Any:
-        """Most confident class of each sample, (n,)."""
-        check_is_fitted(self)
-        return self.classes_[winners(self.decision_function(X))]
+            return super()._scores(X)
+        return self._scores_of_the_past(X)
 
     @available_if(lambda self: self.predictor in ("last", "average"))
     def signed_distance(self, X: Any) -> Matrix:
         """Distance to each boundary, positive on its own side: (<w, x> + b) / |w|."""
-        values = self.decision_function(X)
-        norms = np.linalg.norm(self.coef_, axis=1)
-        return values / np.where(norms > 0, norms, 1.0)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+        return super().signed_distance(X)
 
     @property
     def _rule(self) -> str:

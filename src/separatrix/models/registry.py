@@ -80,6 +80,16 @@ REGISTRY = (
         expected_failures=IN_FOLDS,
     ),
     Entry(
+        name="LinearSVC",
+        module="separatrix.models.linear_svm",
+        solver="separatrix.solvers.linear_svm, separatrix.solvers.linear_svm_newton, "
+        "separatrix.solvers.linear_svm_l1, separatrix.solvers.crammer_singer",
+        paper="Hsieh, Chang, Lin, Keerthi and Sundararajan 2008; Keerthi and DeCoste 2005; "
+        "Yuan, Chang, Hsieh and Lin 2010; Crammer and Singer 2001",
+        not_for="curved boundaries: use SVC",
+        expected_failures=TO_TOLERANCE,
+    ),
+    Entry(
         name="SubgradientSVC",
         module="separatrix.models.subgradient_svm",
         solver="separatrix.solvers.subgradient",

@@ -8,11 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import (
     Codes,
@@ -21,20 +19,18 @@ from separatrix.arrays import (
     require_flag,
     require_integer,
     require_real,
+    require_threads,
 )
-from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.compute.threads import thread_count
-from separatrix.errors import ParameterError
-from separatrix.models.multiclass import decision_values
-from separatrix.models.prepare import check_samples, prepare
+from separatrix.models.linear_machine import LinearMachine, margin_widths
+from separatrix.models.prepare import prepare
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.solvers.subgradient import LOSSES, Descent, Objective, solve_subgradient
 
 DTYPES = [np.float64, np.float32, np.uint8]  # read as they are; all else becomes the first
-BLOCK_BYTES = 16 * MEBIBYTE
 
 
-class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     """Linear support vector machine by subgradient descent with a fixed step.
 
     Minimises mu |w|^2 + mean of loss(y (w0 + <w, x>)), w0 free of the penalty. It starts at zero,
@@ -111,6 +107,8 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     Shor, Minimization Methods for Non-Differentiable Functions (1985).
     """
 
+    _dtypes = DTYPES
+
     def __init__(
         self,
         loss: str = "hinge",
@@ -170,30 +168,10 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             warnings.warn(f"SubgradientSVC: {sentence}", kind, stacklevel=3)
         return self
 
-    def decision_function(self, X: Any) -> Matrix:
-        """Score of each class, (n, k), or of the second of two, (n,)."""
-        check_is_fitted(self)
-        X = check_samples(self, X, dtype=DTYPES, reset=False)
-        S = _products(X, self.coef_) + self.intercept_
-        return decision_values(S, len(self.classes_), "ovr")
-
-    def predict(self, X: Any) -> Any:
-        """Class of each sample, (n,): the second of two where the score is at least 0, else the highest."""
-        check_is_fitted(self)
-        values = self.decision_function(X)
-        winners = values >= 0 if values.ndim == 1 else values.argmax(axis=1)
-        return self.classes_[winners.astype(np.intp)]
-
-    def signed_distance(self, X: Any) -> Matrix:
-        """Distance to each boundary, positive on its own side: (w0 + <w, x>) / |w|."""
-        values = self.decision_function(X)
-        norms = np.linalg.norm(self.coef_, axis=1)
-        return values / np.where(norms > 0, norms, 1.0)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
+    def _winners(self, values: Matrix) -> Codes:
+        """The second of two classes where the score is at least 0, else the highest."""
+        found = values >= 0 if values.ndim == 1 else values.argmax(axis=1)
+        return found.astype(np.intp)
 
     @property
     def _positive_classes(self) -> Codes:
@@ -210,8 +188,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.average_iterate_ = found.average[0] if one else found.average
         self.loss_curve_ = found.losses[:, 0] if one else found.losses
         self.n_iter_, self.steps_ = len(found.losses) - 1, found.steps
-        norms = np.linalg.norm(self.coef_, axis=1)
-        self.margin_width_ = np.divide(2.0, norms, out=np.full(len(Z), np.inf), where=norms > 0)
+        self.margin_width_ = margin_widths(self.coef_)
         self.stops_ = found.stops
         self.stop_ = next(
             word for word in ("diverged", "stopped", "max_iter", "eps") if word in found.stops
@@ -258,21 +235,6 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         require_flag(name, "average", self.average)
         if not isinstance(self.keep_iterates, bool | np.bool_):
             require_integer(name, "keep_iterates", self.keep_iterates, least=1)
-        if self.n_jobs is not None and (
-            self.n_jobs == 0
-            or isinstance(self.n_jobs, bool)
-            or not isinstance(self.n_jobs, int | np.integer)
-        ):
-            raise ParameterError(name, "n_jobs", "an integer other than 0, or None", self.n_jobs)
+        require_threads(name, self.n_jobs)
         if self.time_limit is not None:
             require_real(name, "time_limit", self.time_limit, above=0)
-
-
-def _products(X: Any, W: Matrix) -> Matrix:
-    """X @ W.T in float64, (n, p); a block of rows at a time, so that no float copy of X is made."""
-    if issparse(X):
-        return np.asarray(X @ W.T)
-    S = np.empty((len(X), len(W)))
-    for block in row_blocks(len(X), rows_that_fit(8 * X.shape[1], BLOCK_BYTES)):
-        S[block] = X[block] @ W.T
-    return S

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
 
@@ -61,35 +62,11 @@ class Support:
 
     def scores(self, K: Matrix) -> Matrix:
         """Scores at every boundary from kernel values with the support rows, (m, s) -> (m, p)."""
-        S = np.tile(self.intercept, (len(K), 1))
-        coef = self.coef.astype(K.dtype, copy=False)
-        if not self.paired:
-            S += K @ coef.T
-            return S
-        boundary = self._boundary_numbers()
-        for c in range(len(boundary)):
-            own = slice(self.cuts[c], self.cuts[c + 1])
-            S[:, boundary[c]] += K[:, own] @ coef[:, own].T
-        return S
+        return _scores(K, self.coef[None], self.cuts, self.intercept[None], self.paired)[:, 0]
 
     def scores_of(self, gram: Gram, rows: Codes) -> Matrix:
         """Scores of rows of the Gram, (rows, p)."""
-        if gram.held is not None and len(rows) == len(gram.held):
-            return self._scores_of_all(gram.held)[rows]
-        size = rows_that_fit(8 * max(1, len(self.rows)), TILE_BYTES)
-        blocks = [
-            self.scores(gram.tile(rows[part], self.rows)) for part in row_blocks(len(rows), size)
-        ]
-        return np.concatenate(blocks)
-
-    def _scores_of_all(self, K: Matrix) -> Matrix:
-        """From whole columns of the matrix: cheaper than picking some out of every row."""
-        spread = np.zeros((len(self.coef), len(K)))
-        spread[:, self.rows] = self.coef
-        edges = np.append(self.rows, len(K))[self.cuts]
-        edges[0], edges[-1] = 0, len(K)
-        everything = replace(self, rows=np.arange(len(K)), coef=spread, cuts=edges)
-        return np.concatenate([everything.scores(K[part]) for part in row_blocks(len(K), 1024)])
+        return scores_of_all([self], gram, rows)[:, 0]
 
     def alphas(self, segments: tuple[slice, ...]) -> list[Vector]:
         """Coefficients of each problem over its own rows, to begin another fit from."""
@@ -107,7 +84,7 @@ class Support:
         if not self.paired:
             return self.coef
         full = np.zeros((len(self.intercept), len(self.rows)))
-        for c, numbers in enumerate(self._boundary_numbers()):
+        for c, numbers in enumerate(_boundary_numbers(len(self.cuts) - 1)):
             own = slice(self.cuts[c], self.cuts[c + 1])
             full[numbers, own] = self.coef[:, own]
         return full
@@ -119,13 +96,49 @@ class Support:
         sides = coding(k, scheme).astype(np.float64)
         return sides @ self.columns() if self.paired or k == 2 else self.columns()
 
-    def _boundary_numbers(self) -> Codes:
-        """Which boundary separates each class from each other one, (k, k - 1)."""
-        k = len(self.cuts) - 1
-        numbers = np.empty((k, k - 1), dtype=np.intp)
-        for p, (first, second) in enumerate(pairs(k)):
-            numbers[first, second - 1] = numbers[second, first] = p
-        return numbers
+
+def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Matrix:
+    """Scores of rows of the Gram by each of several machines on it, (rows, machines, p).
+
+    Kernel values are looked up once; a matrix in memory that is wanted whole is read as it lies.
+    """
+    n = gram.shape[0]
+    held = gram.held if len(rows) == n else None
+    union = np.unique(np.concatenate([support.rows for support in supports]))
+    if held is not None:
+        union = np.arange(n)
+    coef = np.zeros((len(supports), len(supports[0].coef), len(union)))
+    for number, support in enumerate(supports):
+        coef[number][:, np.searchsorted(union, support.rows)] = support.coef
+    cuts = np.searchsorted(union, [segment.start for segment in gram.segments] + [n])
+    intercept = np.stack([support.intercept for support in supports])
+    S = np.empty((len(rows), *intercept.shape))
+    for part in row_blocks(len(rows), rows_that_fit(8 * max(1, len(union)), TILE_BYTES)):
+        K = gram.tile(rows[part], union) if held is None else held[part]
+        S[part] = _scores(K, coef, cuts, intercept, supports[0].paired)
+    return S if held is None else S[rows]
+
+
+def _scores(K: Matrix, coef: Matrix, cuts: Codes, intercept: Matrix, paired: bool) -> Matrix:
+    """Scores of machines with coefficients (machines, k - 1 or p, s) on the same rows, (m, machines, p)."""
+    machines, r, s = coef.shape
+    S = np.tile(intercept, (len(K), 1, 1))
+    flat = coef.reshape(machines * r, s).astype(K.dtype, copy=False)
+    if not paired:
+        S += (K @ flat.T).reshape(len(K), machines, r)
+        return S
+    for c, boundaries in enumerate(_boundary_numbers(len(cuts) - 1)):
+        own = slice(cuts[c], cuts[c + 1])
+        S[:, :, boundaries] += (K[:, own] @ flat[:, own].T).reshape(len(K), machines, r)
+    return S
+
+
+def _boundary_numbers(k: int) -> Codes:
+    """Which boundary separates each class from each other one, (k, k - 1)."""
+    numbers = np.empty((k, k - 1), dtype=np.intp)
+    for p, (first, second) in enumerate(pairs(k)):
+        numbers[first, second - 1] = numbers[second, first] = p
+    return numbers
 
 
 def class_segments(y: Codes, n_classes: int) -> tuple[slice, ...]:

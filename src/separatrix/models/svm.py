@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -33,7 +34,7 @@ from separatrix.kernels.vector import Linear
 from separatrix.models.calibration import METHODS, Calibration, fit_calibration
 from separatrix.models.kernel_machine import KernelMachine
 from separatrix.models.kkt import report_of
-from separatrix.models.multiclass import RowsClassified, decision_values, winners
+from separatrix.models.multiclass import RowsClassified, voted, winners
 from separatrix.models.prepare import Training, check_samples, class_weights, generator, prepare
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.support import Support, class_segments, in_order, stratified_folds
@@ -42,6 +43,7 @@ from separatrix.solvers.smo import TICKS, SvmFit, SvmProblem, solve_svms
 
 FOLDS = 5  # of the margins that probabilities are learned from
 HOLD_BELOW = 4096  # samples whose kernel matrix takes no time worth limiting
+HOLD_AT_MOST = 16384  # samples beyond which the rows that are needed cost less than all
 PROBABILITY = (
     "The `probability` parameter was deprecated in scikit-learn 1.9; `probability=True` is "
     "`calibration='sigmoid'` here"
@@ -222,13 +224,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 
         With `decision_function_shape="ovo"` the score at each pair's boundary, (n, k (k - 1) / 2).
         """
-        S = self.boundary_scores(X)
-        if len(self.classes_) == 2:
-            return S[:, 0]
-        if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
-            return S
-        values: Matrix = _ovr_decision_function(S < 0, -S, len(self.classes_))
-        return values
+        return self._values(self.boundary_scores(X))
 
     def boundary_scores(self, X: Any) -> Matrix:
         """Score of each sample at each of the p boundaries, positive on the first class's side."""
@@ -244,8 +240,6 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        if self.break_ties:
-            return self.classes_[winners(self.decision_function(X))]
         return self.classes_[self._codes(self.boundary_scores(X))]
 
     @available_if(lambda self: self._offers_probabilities())
@@ -258,8 +252,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
                 "fit again"
             )
         S = self.boundary_scores(X)
-        codes = winners(self.decision_function(X)) if self.break_ties else self._codes(S)
-        return self._calibration.probabilities(S, codes)
+        return self._calibration.probabilities(S, self._codes(S))
 
     @available_if(lambda self: self._offers_probabilities())
     def predict_log_proba(self, X: Any) -> Matrix:
@@ -359,7 +352,18 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         return True
 
     def _codes(self, S: Matrix) -> Codes:
-        return winners(decision_values(S, len(self.classes_), self.multi_class))
+        """Predicted class codes from scores at the boundaries."""
+        if self.break_ties and len(self.classes_) > 2:
+            return winners(self._values(S))
+        return voted(S, len(self.classes_), self.multi_class)
+
+    def _values(self, S: Matrix) -> Matrix:
+        if len(self.classes_) == 2:
+            return S[:, 0]
+        if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
+            return S
+        values: Matrix = _ovr_decision_function(S < 0, -S, len(self.classes_))
+        return values
 
     def _checked(self, X: Any) -> Any:
         X = check_samples(self, X, reset=False)
@@ -379,7 +383,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             segments=class_segments(y[order], int(y.max()) + 1),
             tolerance=self._kernel_tolerance,
             threads=self._threads,
-            hold=self.time_limit is None or len(order) <= HOLD_BELOW,
+            hold=len(order) <= (HOLD_AT_MOST if self.time_limit is None else HOLD_BELOW),
         )
 
     @property
@@ -508,7 +512,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 
     def _check_parameters(self) -> None:
         name = type(self).__name__
-        if not (isinstance(self.C, float) and np.isposinf(self.C)):
+        if not (isinstance(self.C, Real) and np.isposinf(float(self.C))):
             require_real(name, "C", self.C, above=0)
         require_real(name, "tol", self.tol, above=0)
         require_integer(name, "max_iter", self.max_iter, least=-1)

@@ -16,18 +16,17 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Codes, Gram, Matrix, Vector, require_real
-from separatrix.compute.threads import in_threads
 from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
 from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
-from separatrix.models.multiclass import decision_values, winners
+from separatrix.models.multiclass import voted
 from separatrix.models.prepare import check_samples, prepare
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.search import results_table
 from separatrix.models.shared_fits import resolve_kernels
-from separatrix.models.support import Support, class_segments, in_order
+from separatrix.models.support import Support, class_segments, in_order, scores_of_all
 from separatrix.models.svm import SVC
 from separatrix.solvers.problems import coding
 from separatrix.solvers.smo import SvmFit, SvmProblem, solve_svms
@@ -44,8 +43,9 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """Support vector machine whose C and kernel are chosen by cross-validation.
 
     All folds, class pairs, widths and values of C share the inner products of the samples; along C
-    each fit begins where the last one ended. Accuracies are those of `GridSearchCV(SVC(), ...)` on
-    the same folds. The best cell, the first among equals, is then trained on all samples.
+    each fit begins where the last one ended. For given values of gamma the accuracies are those of
+    `GridSearchCV(SVC(), ...)` on the same folds; "scale" is that of all samples, not of each fold.
+    The best cell, the first among equals, is then trained on all samples.
 
     Parameters
     ----------
@@ -122,15 +122,24 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             segments=class_segments(train.y[order], k),
         )
         scores = np.zeros((len(Cs), len(kernels), len(folds)))
+        unfinished = 0
         with watched(self, train.X, train.y, steps=scores.size, task="fold") as watch:
             for g, gram in enumerate(shared.grams(kernels)):
-                for c, accuracies in _path(model, gram, train.y[order], k, folds, Cs, watch):
-                    scores[c, g] = accuracies
+                if not watch.over():
+                    scores[:, g], missed = _path(model, gram, train.y[order], k, folds, Cs, watch)
+                    unfinished += missed
         if watch.over():
             warnings.warn(
                 "SVCCV was told to stop before all folds were done; cells not reached count as 0",
                 ConvergenceWarning,
                 stacklevel=3,  # past the wrapper that ends callbacks
+            )
+        elif unfinished:
+            warnings.warn(
+                f"{unfinished} boundaries in the folds of SVCCV missed tol={model.tol:g}; raise "
+                "`max_iter` or `time_limit` of the estimator, scale the features, or lower `Cs`",
+                ConvergenceWarning,
+                stacklevel=3,
             )
         cells = [{"C": C, **candidate} for C in Cs for candidate in candidates]
         self.cv_results_ = results_table(cells, scores.reshape(-1, len(folds)))
@@ -156,6 +165,12 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Probability of each class, (n, k), where the estimator has a `calibration`."""
         P: Matrix = self._best().predict_proba(check_samples(self, X, reset=False))
         return P
+
+    @available_if(lambda self: self._model()._offers_probabilities())
+    def predict_log_proba(self, X: Any) -> Matrix:
+        """Logarithm of `predict_proba`, (n, k)."""
+        P: Matrix = self.predict_proba(X)
+        return np.log(P)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -201,6 +216,9 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if self.gammas is None:
             return [{}], [resolve_kernel("SVCCV", model.kernel, X, **named)]
         gammas = _as_list("gammas", self.gammas)
+        kernel = resolve_kernel("SVCCV", model.kernel, X, **named)
+        if "gamma" not in kernel.get_params():
+            raise ParameterError("SVCCV", "gammas", f"None for {kernel!r}, which has none", gammas)
         if isinstance(model.kernel, Kernel):
             return (
                 [{"kernel__gamma": gamma} for gamma in gammas],
@@ -232,25 +250,24 @@ def _path(
     folds: Sequence[_Fold],
     Cs: Sequence[float],
     watch: Watch,
-) -> Any:
-    """For each C in rising order its place and the accuracy on each fold, (folds,)."""
+) -> tuple[Matrix, int]:
+    """Accuracy of every C on every fold, (Cs, folds), and boundaries that missed their tolerance.
+
+    Each C begins where the last one ended.
+    """
     sides = coding(n_classes, model.multi_class)
     p = sides.shape[1]
+    supports: list[list[Support]] = [[] for _ in folds]
+    reached, unfinished = [], 0
     fits: list[SvmFit] = []
     last = 0.0
     for c in np.argsort(Cs, kind="stable"):
-        if watch.over():
-            return
-        C = Cs[c]
-        problems = [
-            SvmProblem(sides[:, number], C * fold.weights) for fold in folds for number in range(p)
-        ]
+        problems = [SvmProblem(side, Cs[c] * fold.weights) for fold in folds for side in sides.T]
         if fits:
+            ratio = Cs[c] / last
             problems = [
-                _from_last(problem, fit, C / last)
-                for problem, fit in zip(problems, fits, strict=True)
+                _from_last(problem, fit, ratio) for problem, fit in zip(problems, fits, strict=True)
             ]
-        last = C
         fits = solve_svms(
             gram,
             problems,
@@ -260,21 +277,32 @@ def _path(
             watch=watch.inner(model.time_limit),
             threads=model._threads,
         )
-
-        def accuracy(number: int, fits: list[SvmFit] = fits) -> float:
+        if watch.over():
+            break
+        last = Cs[c]
+        reached.append(c)
+        unfinished += sum(fit.stop != "tol" for fit in fits)
+        for number, done in enumerate(supports):
             own = fits[number * p : (number + 1) * p]
-            support = Support.of(own, n_classes, model.multi_class, segments=gram.segments)
-            rows = folds[number].held_out
-            values = decision_values(support.scores_of(gram, rows), n_classes, model.multi_class)
+            done.append(Support.of(own, n_classes, model.multi_class, segments=gram.segments))
             watch.step()
-            return float(np.mean(winners(values) == y[rows]))
-
-        threads = model._threads if gram.held is not None else 1
-        yield c, in_threads(accuracy, range(len(folds)), threads=threads, watch=watch)
+    accuracies = np.zeros((len(Cs), len(folds)))
+    for number, fold in enumerate(folds if reached else []):
+        S = scores_of_all(supports[number], gram, fold.held_out)
+        for place, c in enumerate(reached):
+            guess = voted(S[:, place], n_classes, model.multi_class)
+            accuracies[c, number] = np.mean(guess == y[fold.held_out])
+    return accuracies, unfinished
 
 
 def _from_last(problem: SvmProblem, fit: SvmFit, ratio: float) -> SvmProblem:
-    """Begin where the fit at the last C ended, all coefficients scaled with the box."""
+    """Begin where the fit at the last C ended.
+
+    Where most coefficients are at their bound they will be again, so all are scaled with it;
+    otherwise they hardly change.
+    """
+    support = fit.alpha > 0
+    if 2 * np.count_nonzero(fit.alpha[support] == fit.box[support]) < np.count_nonzero(support):
+        return problem._replace(start=fit.alpha, start_errors=fit.errors)
     scaled = np.minimum(fit.alpha * ratio, problem.box[fit.rows])
-    errors = ratio * (fit.errors + fit.y) - fit.y
-    return problem._replace(start=scaled, start_errors=errors)
+    return problem._replace(start=scaled, start_errors=ratio * (fit.errors + fit.y) - fit.y)

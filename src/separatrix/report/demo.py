@@ -13,7 +13,9 @@ from separatrix.data.catalogue import load
 from separatrix.evaluation.compare import Comparison, compare
 from separatrix.kernels.vector import Gaussian, Polynomial
 from separatrix.models.kernel_perceptrons import KernelPerceptron
+from separatrix.models.linear_svm import LinearSVC
 from separatrix.models.perceptrons import Perceptron
+from separatrix.models.svm import SVC
 from separatrix.report.pictures import plot_confusion, plot_hardest
 
 
@@ -27,6 +29,11 @@ def classifiers() -> dict[str, Any]:
         "kernel perceptron, Gaussian": KernelPerceptron(Gaussian(0.001), max_iter=20),
         "kernel perceptron, averaged": KernelPerceptron(
             Gaussian(0.001), predictor="average", max_iter=20
+        ),
+        "linear SVM": LinearSVC(C=0.01),
+        "SVM, Gaussian": SVC(C=10.0, kernel=Gaussian(0.001)),
+        "SVM, degree 3, against the rest": SVC(
+            C=10.0, kernel=Polynomial(3, gamma=0.001), multi_class="ovr"
         ),
     }
 

@@ -245,12 +245,12 @@ def _dense_pass(
     return count, wrong
 
 
-def _value(data: Any, j: int) -> float:
+def value_at(data: Any, j: int) -> float:
     """Stored value number j; 1 where all are."""
     return float(data[j]) if np.ndim(data) else 1.0
 
 
-@overload(_value, strict=False)  # not strict: annotations would have to be the same too
+@overload(value_at, strict=False)  # not strict: annotations would have to be the same too
 def _compiled_value(data: Any, j: Any) -> Any:  # noqa: ARG001
     """Chosen when compiling: without stored values nothing is read and nothing multiplied."""
     if isinstance(data, types.Array):
@@ -294,7 +294,7 @@ def _sparse_pass(
         for c in range(len(b)):
             score = b[c]
             for j in range(start, stop):
-                score += W[c, indices[j]] * _value(data, j)
+                score += W[c, indices[j]] * value_at(data, j)
             if by_argmax:
                 scores[c] = score
             elif sides[i, c] * score <= 0 and active[c]:
@@ -302,7 +302,7 @@ def _sparse_pass(
                 losses[c] -= sides[i, c] * score
                 delta = rates[0, i] if sides[i, c] > 0 else -rates[1, i]
                 for j in range(start, stop):
-                    W[c, indices[j]] += delta * _value(data, j)
+                    W[c, indices[j]] += delta * value_at(data, j)
                 b[c] += delta * bias_step
                 if average:
                     later = delta * (met + position)
@@ -336,5 +336,5 @@ def _add_sparse(
     bias_step: float,
 ) -> None:
     for j in range(start, stop):
-        W[c, indices[j]] += delta * _value(data, j)
+        W[c, indices[j]] += delta * value_at(data, j)
     b[c] += delta * bias_step

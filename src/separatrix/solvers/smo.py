@@ -1,6 +1,6 @@
 """Support vector machines: many binary problems over one Gram matrix, advanced together.
 
-A round of a problem takes up to `WORKING_SET` rows (half of the last ones, half new violators),
+A round of a problem takes 256 rows or more (half of the last ones, half new violators),
 solves the problem on those alone, and adds the kernel rows whose coefficients changed to the error
 of every row. Over a matrix in memory each problem runs by itself, one on each core. Otherwise all
 problems move in step: the kernel rows that their working sets need are computed by one product for
@@ -21,6 +21,7 @@ from separatrix.compute.blocks import row_blocks
 from separatrix.compute.threads import in_threads
 from separatrix.compute.watch import CHUNK, Watch
 from separatrix.solvers.working_set import (
+    PADDING,
     add,
     begin_round,
     gather,
@@ -32,9 +33,11 @@ from separatrix.solvers.working_set import (
     work_on,
 )
 
-WORKING_SET = 256
+WORKING_SET, LARGEST_SET = 256, 1024
+ROWS_PER_PLACE = 30  # problems with more rows than this for each place get a larger working set
 WHOLE = 512  # problems of up to this many rows are one tile
 STEPS_AT_ONCE = 50_000  # of a tile, between two looks at the clock
+WORTH_THREADS = 2**20  # kernel values of all problems that take longer than starting threads
 COLUMNS_AT_ONCE = 8192  # of an update that is shared between cores
 STEPS_PER_CHECK = 100_000  # between two looks at whether the objective still rises
 GAP = 1e-3  # relative gap that stop="kkt" asks for beside the violation
@@ -102,6 +105,8 @@ def solve_svms(
     most = np.iinfo(np.int64).max if max_iter < 0 else max_iter
     rule = _Rule(np.inf, tol, most) if stop == "gap" else _Rule(tol, max(tol, GAP), most)
     running = [_Running(gram, problem, diagonal, rule, watch) for problem in problems]
+    if sum(len(problem.rows) ** 2 for problem in running) <= WORTH_THREADS:
+        threads = 1
     if gram.held is not None and (len(running) >= threads or len(diagonal) <= COLUMNS_AT_ONCE):
         K = gram.held
         in_threads(lambda problem: problem.run_on(K), running, threads=threads, watch=watch)
@@ -137,7 +142,7 @@ class _Running:
             self._start_from(gram, problem.start, problem.start_errors)
         trained = np.flatnonzero(self.box)
         self.whole = len(trained) <= WHOLE and gram.held is not None
-        self.size = len(trained) if self.whole else min(WORKING_SET, gram.room)
+        self.size = len(trained) if self.whole else min(_set_size(len(trained)), gram.room)
         self.work, self.count = np.empty(self.size, dtype=np.int64), 0
         if self.whole:
             self.work[:], self.count = trained, self.size
@@ -168,7 +173,8 @@ class _Running:
 
     def solve(self, stored: dict[int, Stored]) -> int:
         """Work on the chosen rows; the number of steps made."""
-        tile = np.empty((self.count, self.count), next(iter(stored.values())).K.dtype)
+        dtype = next(iter(stored.values())).K.dtype
+        tile = np.empty((self.count, self.count + PADDING), dtype)
         index = self.rows[self.work[: self.count]]
         for s, segment in enumerate(self.segments):
             there = stored[segment]
@@ -279,6 +285,14 @@ class Stored(NamedTuple):
         Codes  # shape: (n,); where each row of the Gram lies; good for the rows that were asked for
     )
     first_column: int  # the column of K that the segment begins at
+
+
+def _set_size(n: int) -> int:
+    """Rows to work on at a time: more where a round over all n rows costs more."""
+    size = WORKING_SET
+    while 2 * size <= min(LARGEST_SET, n // ROWS_PER_PLACE):
+        size *= 2
+    return size
 
 
 def feasible(start: Vector, y: Vector, box: Vector) -> Vector:

@@ -19,8 +19,11 @@ from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.compute.compiled import FAST_SUMS
 
 SMALLEST_CURVATURE = 1e-12
-PLACE_BITS = 1023  # a tile has at most 1024 rows
+PLACE_BITS = 4095  # a tile has at most 4096 rows
 BARRED = 1e300
+PADDING = (
+    16  # columns of a tile that are not used: its rows must not all fall on the same cache lines
+)
 
 
 @njit(cache=True, nogil=True)
@@ -72,7 +75,7 @@ def choose(
                     found += 1
         room = (size - count) // 2 if side == 0 else size - count
         if found > room:
-            limit = np.partition(keys[:found], found - room)[found - room]
+            limit = _ranked(keys[:found].copy(), found - room)
             equal = room
             for k in range(found):
                 if keys[k] > limit:
@@ -90,15 +93,53 @@ def choose(
 
 
 @njit(cache=True, nogil=True)
+def _ranked(values: Vector, rank: int) -> float:
+    """The value that sorting would put at place `rank`; reorders `values` (Hoare's selection)."""
+    lo, hi = 0, len(values) - 1
+    while lo < hi:
+        pivot = values[(lo + hi) // 2]
+        i, j = lo, hi
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if rank <= j:
+            hi = j
+        elif rank >= i:
+            lo = i
+        else:
+            break
+    found: float = values[rank]
+    return found
+
+
+@njit(cache=True, nogil=True)
 def gather(
     tile: Matrix, K: Matrix, places: Codes, work: Codes, count: int, lo: int, hi: int, shift: int
 ) -> None:
-    """Kernel values among the working rows, for those columns that lie in rows lo..hi."""
+    """Kernel values among the working rows, for those columns that lie in rows lo..hi.
+
+    Only the lower half is read, and written to both: reading single values out of long rows is slow.
+    """
+    here = np.empty(count, np.int64)
+    inside = 0
+    for v in range(count):
+        if lo <= work[v] < hi:
+            here[inside] = v
+            inside += 1
     for u in range(count):
         row = K[places[u]]
-        for v in range(count):
-            if lo <= work[v] < hi:
-                tile[u, v] = row[work[v] + shift]
+        for k in range(inside):
+            v = here[k]
+            if v > u:
+                break
+            tile[u, v] = row[work[v] + shift]
+            tile[v, u] = tile[u, v]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
@@ -307,7 +348,7 @@ def rounds_on_held(
     shifts[s] further on of the matrix. Returns the working rows left (0 when done), steps made, the
     violation, and whether no step was possible.
     """
-    tile, changes = np.empty((size, size), K.dtype), np.empty(size)
+    tile, changes = np.empty((size, size + PADDING), K.dtype), np.empty(size)
     made, spent, now = 0, 0, np.inf
     while spent < most_work and made < max_steps:
         count, now, inner = begin_round(F, y, alpha, box, work, count, size, whole, tol, gap_tol)
