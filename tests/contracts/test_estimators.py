@@ -23,6 +23,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from separatrix import (
     SVC,
+    SVCCV,
     KernelPerceptron,
     KernelPerceptronCV,
     LinearSVC,
@@ -145,9 +146,18 @@ def test_a_callback_can_stop_the_fit(model):
     fitted.predict(X)
 
 
-def test_a_search_that_is_stopped_says_so():
+@pytest.mark.parametrize("search", [KernelPerceptronCV(cv=2), SVCCV(cv=2)])
+def test_a_search_that_is_stopped_says_so(search):
     with pytest.warns(ConvergenceWarning, match="told to stop before all folds were done"):
-        KernelPerceptronCV(cv=2).set_callbacks(StopAtOnce()).fit(X, Y)
+        clone(search).set_callbacks(StopAtOnce()).fit(X, Y)
+
+
+@pytest.mark.parametrize("model", [SVC(C=1e4, max_iter=10**6), LinearSVC(loss="hinge", dual=True)])
+def test_a_machine_that_is_stopped_says_how_far_it_got(model):
+    digits, labels = load_digits(return_X_y=True)
+    with pytest.warns(ConvergenceWarning, match=r"told to stop.*wanted"):
+        fitted = clone(model).set_callbacks(StopAtOnce()).fit(digits, labels)
+    assert fitted.predict(digits).shape == labels.shape
 
 
 @pytest.mark.parametrize("model", [Perceptron(tol=None), KernelPerceptron("linear")])
@@ -198,7 +208,9 @@ def test_predicting_before_fitting_is_an_error(estimator):
         clone(estimator).predict(X)
 
 
-@pytest.mark.parametrize("model", [Perceptron(), KernelPerceptron()])
+@pytest.mark.parametrize(
+    "model", [Perceptron(), KernelPerceptron(), SVC(), LinearSVC(), SubgradientSVC()]
+)
 @pytest.mark.parametrize(
     ("weights", "sentence"),
     [
@@ -298,16 +310,18 @@ def test_kernel_parameters_can_be_searched_by_name():
 FORKING = """
 import os, sys, warnings
 import numpy as np
-from separatrix import KernelPerceptron
+from separatrix import SVC, KernelPerceptron
 from separatrix.kernels import Polynomial
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(2500, 20)), rng.integers(0, 3, size=2500)
 warnings.simplefilter("ignore")
 model = KernelPerceptron(Polynomial(2), max_iter=2).fit(X, y)
+machine = SVC(max_iter=500, cache_size=20).fit(X, y)
 expected = model.predict(X)
 child = os.fork()
 if child == 0:
     same = (model.predict(X) == expected).all()
+    machine.fit(X, y).predict(X)
     again = KernelPerceptron(Polynomial(2), max_iter=2).fit(X, y)
     os._exit(0 if same and (again.predict(X) == expected).all() else 1)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
@@ -353,13 +367,19 @@ model = {
     "CV": separatrix.KernelPerceptronCV(
         [Linear()] * 5, estimator=separatrix.KernelPerceptron(max_iter=10**7)
     ),
+    "SVC": separatrix.SVC(C=1e9, gamma=0.3, tol=1e-9),
+    "SVC cached": separatrix.SVC(C=1e9, gamma=0.3, tol=1e-9, cache_size=40),
+    "SVCCV": separatrix.SVCCV([1e3, 1e9] * 30, [0.1, 0.3], estimator=separatrix.SVC(tol=1e-9)),
+    "LinearSVC dual": separatrix.LinearSVC(C=1e9, tol=1e-14, loss="hinge", dual=True, max_iter=10**7),
+    "LinearSVC": separatrix.LinearSVC(C=1e9, tol=1e-14, loss="hinge", max_iter=10**7),
+    "SubgradientSVC": separatrix.SubgradientSVC(eps=0.0, max_iter=10**7, keep_iterates=10**6),
 }[task]
-small = separatrix.KernelPerceptronCV([Linear()], cv=2) if task == "CV" else model
-if task == "CV":
-    small.fit(X[:100], y[:100] % 2)
+if "CV" in task:
+    model.__class__(cv=2).fit(X[:100], y[:100] % 2)
 else:
-    small.set_params(max_iter=2).fit(X, y)
-    small.set_params(max_iter=10**7)
+    limit = model.max_iter
+    model.set_params(max_iter=2).fit(X, y)
+    model.set_params(max_iter=limit)
 print("fitting", flush=True)
 try:
     model.fit(X, y)
@@ -368,7 +388,11 @@ except KeyboardInterrupt:
 """
 
 
-@pytest.mark.parametrize("task", ["Perceptron", "held", "cached", "budget", "CV"])
+TASKS = ["Perceptron", "held", "cached", "budget", "CV", "SVC", "SVC cached", "SVCCV"]
+TASKS += ["LinearSVC dual", "LinearSVC", "SubgradientSVC"]
+
+
+@pytest.mark.parametrize("task", TASKS)
 def test_ctrl_c_ends_a_fit_within_half_a_second(task):
     with subprocess.Popen(
         [sys.executable, "-c", ENDLESS, task], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -9,9 +9,11 @@ thread at a time: BLAS splits those itself.
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
-from typing import TypeVar
+from threading import Event
+from typing import Any, TypeVar
 
 from separatrix.compute.watch import Watch
 
@@ -47,14 +49,29 @@ def in_threads(
     items = list(items)
     if threads == 1 or len(items) < 2:
         return [function(item) for item in items]
-    with ThreadPoolExecutor(min(threads, len(items))) as pool:
-        futures = [pool.submit(function, item) for item in items]
+    results: list[Any] = [None] * len(items)
+    left = deque(enumerate(items))
+    stopped = Event()
+
+    def work() -> None:
+        """Take one item after the other until none is left."""
+        while not stopped.is_set():
+            try:
+                number, item = left.popleft()
+            except IndexError:
+                return
+            results[number] = function(item)
+
+    workers = min(threads, len(items))
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(work) for _ in range(workers)]
         try:
-            wait(futures, return_when=FIRST_EXCEPTION)
-            return [future.result() for future in futures]
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
         except BaseException:
-            for future in futures:
-                future.cancel()
+            stopped.set()
             if watch is not None:
                 watch.cancel()
             raise
+    return results

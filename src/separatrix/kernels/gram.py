@@ -250,13 +250,19 @@ class CachedGram(LazyGram):
 
 
 def make_source(
-    kernel: Kernel, X: Any, *, tolerance: float, budget: int, threads: int | None = None
+    kernel: Kernel,
+    X: Any,
+    *,
+    tolerance: float,
+    budget: int,
+    threads: int | None = None,
+    order: Codes | None = None,
 ) -> Source:
-    """How tiles of the kernel matrix of X are computed."""
+    """How tiles of the kernel matrix of X, in an order of its rows, are computed."""
     if kernel.from_products:
-        vectors = prepare(kernel, X, tolerance=tolerance, budget=budget)
+        vectors = prepare(kernel, X, tolerance=tolerance, budget=budget, order=order)
         return VectorSource(kernel, vectors, threads or thread_count())
-    return ObjectSource(kernel, X)
+    return ObjectSource(kernel, X if order is None else X[order])
 
 
 def make_gram(
@@ -268,10 +274,12 @@ def make_gram(
     tolerance: float = TOLERANCE,
     threads: int | None = None,
     hold: bool = True,
+    order: Codes | None = None,
 ) -> Gram:
     """The kernel matrix of X in the form that fits the memory, in bytes: held, cached or lazy.
 
-    With hold=False it is not computed at once, though there be room: whoever is short of time.
+    With hold=False it is not computed at once, though there be room: whoever is short of time. Its
+    rows are those of X in `order`.
 
     >>> from separatrix.kernels import Gaussian
     >>> X = np.arange(6.0).reshape(3, 2)
@@ -279,9 +287,12 @@ def make_gram(
     HeldGram(3 x 3, float64, 72 bytes)
     """
     if isinstance(kernel, Precomputed):
-        return HeldGram(symmetric_matrix(X, name="X (kernel='precomputed')"), segments=segments)
+        K = symmetric_matrix(X, name="X (kernel='precomputed')")
+        return HeldGram(K if order is None else K[np.ix_(order, order)], segments=segments)
     budget = default_budget() if memory is None else memory
-    source = make_source(kernel, X, tolerance=tolerance, budget=budget, threads=threads)
+    source = make_source(
+        kernel, X, tolerance=tolerance, budget=budget, threads=threads, order=order
+    )
     return _gram_of(source, budget, segments, hold=hold)
 
 

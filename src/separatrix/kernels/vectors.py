@@ -9,6 +9,7 @@ for small matrices too, where it costs nothing.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,6 +18,7 @@ from scipy.sparse import issparse
 
 from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.compute.blocks import row_blocks
+from separatrix.compute.threads import in_threads, thread_count
 from separatrix.errors import DataError, PrecisionWarning
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.vector import squared_norms
@@ -25,6 +27,8 @@ TOLERANCE = 1e-3
 LARGEST_FLOAT32, SMALLEST_FLOAT32 = 1e37, 1e-30  # a scale beyond these leaves float32's range
 DENSE_BELOW = 32  # a stored value of a sparse product costs as much as this many dense ones
 SMALL = 2**22  # values of a kernel matrix up to which float64 costs next to nothing
+ROWS_AT_ONCE = 1024  # rows that stay in cache while they are made ready
+WORTH_THREADS = 2**20  # values of X that take longer than starting threads
 MOSTLY_USED = 0.95  # dropping empty columns pays below this share of columns in use
 
 
@@ -77,34 +81,80 @@ class Vectors:
 
 
 def prepare(
-    kernel: Kernel, X: Any, *others: Any, tolerance: float = TOLERANCE, budget: int
+    kernel: Kernel,
+    X: Any,
+    *others: Any,
+    tolerance: float = TOLERANCE,
+    budget: int,
+    order: Codes | None = None,
 ) -> Vectors:
-    """X made ready for the products of a kernel with itself and with others."""
+    """X, in another order of rows if wanted, made ready for products with itself and with others."""
     if not X.shape[0]:
         raise DataError("a kernel matrix needs at least one sample; got 0")
     if issparse(X):
-        X = X.tocsr()
+        X = X.tocsr() if order is None else X.tocsr()[order]
+        order = None
         stored = X.nnz / X.shape[0]
         if X.shape[1] <= DENSE_BELOW * stored and 8 * X.shape[0] * X.shape[1] <= budget // 2:
             X = X.toarray()
-    centre: Vector | None = None
-    if kernel.translation_invariant and not issparse(X):
-        centre = np.asarray(np.mean(X, axis=0, dtype=np.float64))
+    centre, used = _columns(X, centred=kernel.translation_invariant)
     values = X.shape[0] * max(part.shape[0] for part in (X, *others))
-    ready = _ready(X, np.dtype(np.float32), centre) if values > SMALL else None
-    squares = _squares(X, centre) if ready is None else squared_norms(ready)
+    single, double = np.dtype(np.float32), np.dtype(np.float64)
+    dtype = single if values > SMALL else double
+    ready, squares = _ready_rows(X, dtype, centre, used, order)
     all_squares = np.concatenate([squares, *(_squares(part, centre) for part in others)])
-    dtype = _precision(kernel, all_squares, tolerance, can_be_float32=ready is not None)
-    if dtype != np.float32 or ready is None:
+    wanted = _precision(kernel, all_squares, tolerance, can_be_float32=dtype == single)
+    if wanted != dtype:
+        ready, squares = _ready_rows(X, wanted, centre, used, order)
+    return Vectors(ready, squares.astype(wanted), centre, used)
+
+
+def _columns(X: Any, *, centred: bool) -> tuple[Vector | None, Codes | None]:
+    """The mean, where samples are to be centred, and the features in use; None for all of them.
+
+    A feature is not in use where it is 0 throughout, or the same throughout and centred.
+    """
+    if issparse(X):
+        return None, None
+    first = X[0] if centred else np.zeros(1, X.dtype)
+
+    def look(rows: slice) -> tuple[Any, Any]:
+        part = X[rows]
+        return part.sum(axis=0, dtype=np.float64), (part != first).any(axis=0)
+
+    sums, seen = zip(*_over_rows(look, X), strict=True)
+    in_use = np.flatnonzero(np.any(seen, axis=0))
+    used = in_use if len(in_use) < MOSTLY_USED * X.shape[1] else None
+    return (np.sum(sums, axis=0) / X.shape[0] if centred else None), used
+
+
+def _ready_rows(
+    X: Any, dtype: np.dtype[Any], centre: Vector | None, used: Codes | None, order: Codes | None
+) -> tuple[Any, Vector]:
+    """Samples as products read them, and their squared norms in float64."""
+    if issparse(X):
         ready = _ready(X, dtype, centre)
-        squares = squared_norms(ready)
-    X, squares = ready, squares.astype(dtype)
-    used = None
-    if not issparse(X):
-        in_use = np.flatnonzero(X.any(axis=0))
-        if len(in_use) < MOSTLY_USED * X.shape[1]:
-            used, X = in_use, np.ascontiguousarray(X[:, in_use])
-    return Vectors(X, squares, centre, used)
+        return ready, squared_norms(ready)
+    columns: Any = slice(None) if used is None else used
+    ready = np.empty((X.shape[0], X.shape[1] if used is None else len(used)), dtype)
+    squares = np.empty(X.shape[0])
+
+    def fill(rows: slice) -> None:
+        part = X[rows if order is None else order[rows]][:, columns]
+        if centre is None:
+            ready[rows] = part
+        else:  # the difference itself is float64
+            np.subtract(part, centre[columns], out=ready[rows], casting="same_kind")
+        squares[rows] = squared_norms(ready[rows])
+
+    _over_rows(fill, X)
+    return ready, squares
+
+
+def _over_rows(function: Callable[[slice], Any], X: Any) -> list[Any]:
+    """Blocks of rows, on all cores where that is worth it."""
+    threads = thread_count() if X.size > WORTH_THREADS else 1
+    return in_threads(function, row_blocks(X.shape[0], ROWS_AT_ONCE), threads=threads)
 
 
 def _ready(X: Any, dtype: np.dtype[Any], centre: Vector | None) -> Any:

@@ -37,7 +37,7 @@ from separatrix.models.kkt import report_of
 from separatrix.models.multiclass import RowsClassified, voted, winners
 from separatrix.models.prepare import Training, check_samples, class_weights, generator, prepare
 from separatrix.models.progress import watched, with_callbacks
-from separatrix.models.support import Support, class_segments, in_order, stratified_folds
+from separatrix.models.support import Support, class_segments, stratified_folds
 from separatrix.solvers.problems import coding
 from separatrix.solvers.smo import TICKS, SvmFit, SvmProblem, solve_svms
 
@@ -378,8 +378,9 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """The kernel matrix with rows in class order, one segment for each class."""
         return make_gram(
             kernel,
-            in_order(kernel, X, order),
+            X,
             memory=self._budget,
+            order=order,
             segments=class_segments(y[order], int(y.max()) + 1),
             tolerance=self._kernel_tolerance,
             threads=self._threads,

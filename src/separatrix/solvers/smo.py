@@ -50,9 +50,7 @@ class SvmProblem(NamedTuple):
     """One binary problem: on which side each segment's rows lie, and how far each may go."""
 
     sides: Signs  # shape: (segments,); +1, -1, or 0 for rows that take no part
-    box: (
-        Vector  # shape: (n,); upper bound of each row of the Gram; 0: only scored, inf: hard margin
-    )
+    box: Vector  # shape: (n,); upper bounds; 0: only scored, infinite: a hard margin
     start: Vector | None = None  # shape: (r,); coefficients to begin from
     start_errors: Vector | None = None  # shape: (r,); their errors, where known
 
@@ -69,6 +67,7 @@ class SvmFit(NamedTuple):
     violation: float  # of the optimality conditions, as LIBSVM's tolerance measures it
     primal: float
     dual: float
+    square: float  # |w|^2
     n_iter: int  # steps on two rows
     stop: str  # "tol", "max_iter", "stalled", "stopped" or "not separable"
 
@@ -80,8 +79,7 @@ class SvmFit(NamedTuple):
     @property
     def margin_width(self) -> float:
         """2 / |w|: how far apart the two margins are."""
-        square = float(self.alpha @ (self.y * (self.errors + self.y)))
-        return float(2.0 / np.sqrt(square)) if square > 0 else np.inf
+        return float(2.0 / np.sqrt(self.square)) if self.square > 0 else np.inf
 
     @property
     def scores(self) -> Vector:
@@ -220,13 +218,13 @@ class _Running:
         """What was found, measured once more."""
         state = (self.errors, self.y, self.alpha, self.box)
         bias = intercept(*state)
-        primal, dual = objectives(*state, bias)
+        primal, dual, square = objectives(*state, bias)
         violation, gap = measure(*state)
         if violation <= self.rule.tol and gap <= self.rule.gap:
             self.stop = "tol"
         return SvmFit(
             self.rows, self.y, self.box, self.alpha, self.errors,
-            bias, violation, primal, dual, self.n_iter, self.stop,
+            bias, violation, primal, dual, square, self.n_iter, self.stop,
         )  # fmt: skip
 
     def _start_from(self, gram: Gram, alpha: Vector, errors: Vector | None) -> None:

@@ -262,8 +262,11 @@ def intercept(F: Vector, y: Vector, alpha: Vector, box: Vector) -> float:
 @njit(cache=True, nogil=True)
 def objectives(
     F: Vector, y: Vector, alpha: Vector, box: Vector, bias: float
-) -> tuple[float, float]:
-    """Primal and dual objective. Without a box (hard margin), of w scaled until no margin is below 1."""
+) -> tuple[float, float, float]:
+    """Primal and dual objective, and |w|^2.
+
+    Without a box (hard margin) the primal is that of w scaled until no margin is below 1.
+    """
     square, total, loss, least = 0.0, 0.0, 0.0, 1.0
     for i in range(len(F)):
         if box[i] > 0.0:
@@ -275,7 +278,7 @@ def objectives(
             elif slack > 0.0:
                 loss += box[i] * slack
     primal = np.inf if least <= 0.0 else 0.5 * square / (least * least) + loss
-    return primal, total - 0.5 * square
+    return primal, total - 0.5 * square, square
 
 
 @njit(cache=True, nogil=True)
@@ -288,7 +291,7 @@ def relative_gap(primal: float, dual: float) -> float:
 def measure(F: Vector, y: Vector, alpha: Vector, box: Vector) -> tuple[float, float]:
     """How far from the optimum: the violation and the relative gap."""
     top, bottom = bounds(F, y, alpha, box)
-    primal, dual = objectives(F, y, alpha, box, intercept(F, y, alpha, box))
+    primal, dual, _ = objectives(F, y, alpha, box, intercept(F, y, alpha, box))
     return max(top - bottom, 0.0), relative_gap(primal, dual)
 
 
