@@ -38,6 +38,11 @@ class Gram(Protocol):
         ...
 
     @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the values."""
+        ...
+
+    @property
     def segments(self) -> tuple[slice, ...]:
         """Column ranges that rows are stored by."""
         ...

@@ -24,7 +24,6 @@ from separatrix.solvers.working_set import (
     PADDING,
     add,
     begin_round,
-    gather,
     intercept,
     measure,
     objectives,
@@ -144,7 +143,8 @@ class _Running:
         self.work, self.count = np.empty(self.size, dtype=np.int64), 0
         if self.whole:
             self.work[:], self.count = trained, self.size
-        self.steps = np.empty(self.size)
+        self.steps, self.kept = np.empty(self.size), 0
+        self.tile = np.empty((0, 0), gram.dtype)  # kernel values among the working rows
         scale = float(self.box.max() * self.diagonal.max())
         self.rule = rule if scale <= LARGE or rule.tol == np.inf else rule._replace(gap=np.inf)
         self.watch, self.ticks = watch, 0
@@ -163,28 +163,34 @@ class _Running:
             self.after_round(made, stuck=stuck)
 
     def choose(self) -> None:
-        """The rows to work on next."""
+        """The rows to work on next; kernel values among those that stay move to the tile's beginning."""
+        before = self.count
         self.count, self.violation, self.inner = begin_round(
             self.errors, self.y, self.alpha, self.box, self.work, self.count,
             self.size, self.whole, self.rule.tol, self.rule.gap,
         )  # fmt: skip
+        if not len(self.tile):
+            self.tile = np.empty((self.size, self.size + PADDING), self.tile.dtype)
+        self.kept = 0 if self.whole else min(before, self.size // 2)
+        stay = slice(before - self.kept, before)
+        self.tile[: self.kept, : self.kept] = self.tile[stay, stay].copy()
 
-    def solve(self, stored: dict[int, Stored]) -> int:
-        """Work on the chosen rows; the number of steps made."""
-        dtype = next(iter(stored.values())).K.dtype
-        tile = np.empty((self.count, self.count + PADDING), dtype)
+    def fill_tile(self, gram: Gram) -> None:
+        """Kernel values of the new rows with all working rows."""
         index = self.rows[self.work[: self.count]]
-        for s, segment in enumerate(self.segments):
-            there = stored[segment]
-            shift = there.first_column - self.cuts[s]
-            gather(
-                tile, there.K, there.place[index], self.work, self.count,
-                self.cuts[s], self.cuts[s + 1], shift,
-            )  # fmt: skip
+        new, old = slice(self.kept, self.count), slice(0, self.kept)
+        values = gram.tile(index[new], index)
+        self.tile[new, : self.count] = values
+        self.tile[old, new] = values[:, old].T
+
+    def solve(self) -> int:
+        """Work on the chosen rows; the number of steps made."""
         made: int = work_on(
-            tile, self.diagonal, self.errors, self.y, self.alpha, self.box,
+            self.tile, self.diagonal, self.errors, self.y, self.alpha, self.box,
             self.work, self.count, self.steps, self.inner, self._steps_left(),
         )  # fmt: skip
+        moved = np.flatnonzero(self.steps[: self.count])
+        self.changes = Changes(self.rows[self.work[moved]], self.steps[moved])
         return made
 
     def pieces(self) -> Iterator[tuple[int, int, int]]:
@@ -195,9 +201,9 @@ class _Running:
 
     def update(self, there: Stored, s: int, lo: int, hi: int) -> None:
         """Add the changes to the errors of some columns."""
-        places = there.place[self.rows[self.work[: self.count]]]
+        rows, steps = self.changes
         shift = there.first_column - self.cuts[s]
-        add(self.errors, there.K, places, self.steps, self.count, lo, hi, shift)
+        add(self.errors, there.K, there.place[rows], steps, len(rows), lo, hi, shift)
 
     def after_round(self, made: int, *, stuck: bool = False) -> None:
         """Count, tell of progress, and decide whether this was the last round."""
@@ -234,15 +240,11 @@ class _Running:
             return
         support = np.flatnonzero(self.alpha)
         for part in row_blocks(len(support), gram.room):
-            rows = support[part]
-            steps = self.alpha[rows] * self.y[rows]
-            stored = _fetch(gram, dict.fromkeys(self.segments, self.rows[rows]))
-            for s, segment in enumerate(self.segments):
-                there = stored[segment]
-                add(
-                    self.errors, there.K, there.place[self.rows[rows]], steps, len(rows),
-                    self.cuts[s], self.cuts[s + 1], there.first_column - self.cuts[s],
-                )  # fmt: skip
+            some = support[part]
+            self.changes = Changes(self.rows[some], self.alpha[some] * self.y[some])
+            stored = _rows_for(gram, [self])
+            for s, lo, hi in self.pieces():
+                self.update(stored[self.segments[s]], s, lo, hi)
 
     def _steps_left(self) -> int:
         return min(self.rule.max_iter - self.n_iter, STEPS_AT_ONCE)
@@ -273,6 +275,13 @@ class _Running:
         while self.ticks < due:
             self.watch.step()
             self.ticks += 1
+
+
+class Changes(NamedTuple):
+    """What a round changed."""
+
+    rows: Codes  # rows of the Gram
+    steps: Vector  # by how much alpha times y of each grew
 
 
 class Stored(NamedTuple):
@@ -327,34 +336,34 @@ def _run_in_step(gram: Gram, active: list[_Running], threads: int, watch: Watch)
             if problem.count == 0:
                 problem.after_round(0)
         active = [problem for problem in active if problem.count]
-        made = _round(_rows_for(gram, active), active, threads, watch)
+        for problem in active:
+            problem.fill_tile(gram)
+        made = in_threads(_Running.solve, active, threads=threads, watch=watch)
+        _update_errors(_rows_for(gram, active), active, threads, watch)
         for problem, steps in zip(active, made, strict=True):
             problem.after_round(steps, stuck=steps == 0)
         active = [problem for problem in active if not problem.stop]
 
 
-def _round(
+def _update_errors(
     stored: dict[int, Stored], active: list[_Running], threads: int, watch: Watch
-) -> list[int]:
-    """Solve every tile, then bring all errors up to date; steps made on each problem."""
+) -> None:
+    """Bring all errors up to date with the changes of a round."""
 
     def update(item: tuple[_Running, tuple[int, int, int]]) -> None:
         problem, (s, lo, hi) = item
         problem.update(stored[problem.segments[s]], s, lo, hi)
 
-    made = in_threads(lambda problem: problem.solve(stored), active, threads=threads, watch=watch)
     pieces = [(problem, piece) for problem in active for piece in problem.pieces()]
     in_threads(update, pieces, threads=threads, watch=watch)
-    return made
 
 
 def _rows_for(gram: Gram, active: Sequence[_Running]) -> dict[int, Stored]:
-    """The kernel rows that the working sets need, over the segments they need them."""
+    """The kernel rows whose coefficients changed, over the segments that need them."""
     needed: dict[int, list[Codes]] = {}
     for problem in active:
-        rows = problem.rows[problem.work[: problem.count]]
         for segment in problem.segments:
-            needed.setdefault(segment, []).append(rows)
+            needed.setdefault(segment, []).append(problem.changes.rows)
     return _fetch(gram, {s: np.unique(np.concatenate(parts)) for s, parts in needed.items()})
 
 
