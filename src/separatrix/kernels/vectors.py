@@ -92,11 +92,12 @@ def prepare(
     if not X.shape[0]:
         raise DataError("a kernel matrix needs at least one sample; got 0")
     if issparse(X):
-        X = X.tocsr() if order is None else X.tocsr()[order]
-        order = None
+        X = X.tocsr()
         stored = X.nnz / X.shape[0]
         if X.shape[1] <= DENSE_BELOW * stored and 8 * X.shape[0] * X.shape[1] <= budget // 2:
             X = X.toarray()
+        elif order is not None:
+            X, order = X[order], None
     centre, used = _columns(X, centred=kernel.translation_invariant)
     values = X.shape[0] * max(part.shape[0] for part in (X, *others))
     single, double = np.dtype(np.float32), np.dtype(np.float64)
