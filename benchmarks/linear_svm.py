@@ -2,11 +2,9 @@
 
 import gzip
 import os
-import warnings
 from pathlib import Path
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 from sklearn.svm import LinearSVC as Peer
 
@@ -114,10 +112,3 @@ def linear_sparse():
 
 
 SUITES = [linear_dense, linear_sparse]
-
-
-def run(names):
-    warnings.simplefilter("ignore", ConvergenceWarning)
-    for suite in SUITES:
-        if not names or suite.__name__ in names:
-            yield suite, *suite()

@@ -429,7 +429,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         weights = (train.weights * train.class_weights)[order]
         folds = stratified_folds(y, box > 0, FOLDS, generator(self))
         sides = coding(k, self.multi_class)
-        S: Matrix = np.empty((len(y), sides.shape[1]))
+        S: Matrix = np.zeros((len(y), sides.shape[1]))
         if folds is None:
             warnings.warn(
                 "a class has fewer than 2 samples: probabilities are learned from the margins of "
@@ -442,8 +442,13 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             inside = box.copy()
             inside[held_out] = 0.0
             fits = self._solve(gram, sides, inside, support.alphas(gram.segments), watch)
-            left = Support.of(fits, k, self.multi_class, segments=gram.segments)
-            S[held_out] = left.scores_of(gram, held_out)
+            if method == "temperature":
+                left = Support.of(fits, k, self.multi_class, segments=gram.segments)
+                S[held_out] = left.scores_of(gram, held_out)
+                continue
+            for p, fit in enumerate(fits):  # a sigmoid is learned from its own two classes alone
+                left_out = fit.box == 0
+                S[fit.rows[left_out], p] = fit.scores[left_out]
         return fit_calibration(method, S, y, weights, k, self.multi_class)
 
     def _keep(self, train: Training, order: Codes, support: Support, fits: list[SvmFit]) -> None:

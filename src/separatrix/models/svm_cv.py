@@ -262,7 +262,8 @@ def _path(
     fits: list[SvmFit] = []
     last = 0.0
     for c in np.argsort(Cs, kind="stable"):
-        problems = [SvmProblem(side, Cs[c] * fold.weights) for fold in folds for side in sides.T]
+        boxes = [Cs[c] * fold.weights for fold in folds]
+        problems = [SvmProblem(side, box) for box in boxes for side in sides.T]
         if fits:
             ratio = Cs[c] / last
             problems = [

@@ -51,7 +51,9 @@ class SvmProblem(NamedTuple):
     sides: Signs  # shape: (segments,); +1, -1, or 0 for rows that take no part
     box: Vector  # shape: (n,); upper bounds; 0: only scored, infinite: a hard margin
     start: Vector | None = None  # shape: (r,); coefficients to begin from
-    start_errors: Vector | None = None  # shape: (r,); their errors, where known
+    start_errors: Vector | None = (
+        None  # shape: (r,); their errors, where known; then start is feasible
+    )
 
 
 class SvmFit(NamedTuple):
@@ -101,13 +103,21 @@ def solve_svms(
     diagonal = gram.diagonal()
     most = np.iinfo(np.int64).max if max_iter < 0 else max_iter
     rule = _Rule(np.inf, tol, most) if stop == "gap" else _Rule(tol, max(tol, GAP), most)
-    running = [_Running(gram, problem, diagonal, rule, watch) for problem in problems]
+    layouts: dict[bytes, _Layout] = {}  # folds and values of C share them
+    running = []
+    for problem in problems:
+        sides = problem.sides.tobytes()
+        if sides not in layouts:
+            layouts[sides] = _Layout.of(gram, problem.sides, diagonal)
+        running.append(_Running(gram, problem, layouts[sides], rule, watch))
     if sum(len(problem.rows) ** 2 for problem in running) <= WORTH_THREADS:
         threads = 1
     if gram.held is not None and (len(running) >= threads or len(diagonal) <= COLUMNS_AT_ONCE):
         K = gram.held
-        in_threads(lambda problem: problem.run_on(K), running, threads=threads, watch=watch)
+        in_threads(lambda problem: problem.run_on(gram, K), running, threads=threads, watch=watch)
     else:
+        for one in running:
+            one.begin(gram)
         for group in _groups(running, gram.room):
             _run_in_step(gram, group, threads, watch)
     return [problem.result() for problem in running]
@@ -119,24 +129,41 @@ class _Rule(NamedTuple):
     max_iter: int
 
 
+class _Layout(NamedTuple):
+    """Where the rows of a problem lie in the Gram, and what they are."""
+
+    segments: list[int]
+    rows: Codes  # shape: (r,); rows of the Gram
+    cuts: Codes  # where each segment begins among them, and the end
+    shifts: Codes  # how much further on each segment lies in the Gram
+    y: Vector  # shape: (r,); +1 or -1
+    diagonal: Vector  # shape: (r,)
+    largest: float  # of the diagonal
+
+    @classmethod
+    def of(cls, gram: Gram, sides: Signs, diagonal: Vector) -> _Layout:
+        """The rows of all segments on some side."""
+        segments = np.flatnonzero(sides).tolist()
+        runs = [gram.segments[s] for s in segments]
+        rows = np.concatenate([np.arange(run.start, run.stop) for run in runs])
+        cuts = np.cumsum([0, *(run.stop - run.start for run in runs)])
+        shifts = np.array([run.start for run in runs]) - cuts[:-1]
+        y = np.repeat(sides[segments].astype(np.float64), np.diff(cuts))
+        own = diagonal[rows]
+        return cls(segments, rows, cuts, shifts, y, own, float(own.max()))
+
+
 class _Running:
     """One problem on its way."""
 
     def __init__(
-        self, gram: Gram, problem: SvmProblem, diagonal: Vector, rule: _Rule, watch: Watch
+        self, gram: Gram, problem: SvmProblem, layout: _Layout, rule: _Rule, watch: Watch
     ) -> None:
-        self.segments: list[int] = np.flatnonzero(problem.sides).tolist()
-        runs = [gram.segments[s] for s in self.segments]
-        self.rows = np.concatenate([np.arange(run.start, run.stop) for run in runs])
-        self.cuts = np.cumsum([0, *(run.stop - run.start for run in runs)])
-        self.shifts = np.array([run.start for run in runs]) - self.cuts[:-1]
-        self.y = np.repeat(problem.sides[self.segments].astype(np.float64), np.diff(self.cuts))
+        self.segments, self.rows, self.cuts, self.shifts, self.y, self.diagonal, largest = layout
+        self.problem, self.largest = problem, largest
         self.box = problem.box[self.rows]
-        self.diagonal = diagonal[self.rows]
         self.alpha: Vector = np.zeros(len(self.rows))
         self.errors: Vector = -self.y
-        if problem.start is not None:
-            self._start_from(gram, problem.start, problem.start_errors)
         trained = np.flatnonzero(self.box)
         self.whole = len(trained) <= WHOLE and gram.held is not None
         self.size = len(trained) if self.whole else min(_set_size(len(trained)), gram.room)
@@ -145,14 +172,32 @@ class _Running:
             self.work[:], self.count = trained, self.size
         self.steps, self.kept = np.empty(self.size), 0
         self.tile = np.empty((0, 0), gram.dtype)  # kernel values among the working rows
-        scale = float(self.box.max() * self.diagonal.max())
+        scale = float(self.box.max()) * self.largest
         self.rule = rule if scale <= LARGE or rule.tol == np.inf else rule._replace(gap=np.inf)
         self.watch, self.ticks = watch, 0
         self.n_iter, self.violation, self.inner, self.stop = 0, np.inf, 0.0, ""
         self._checked, self._dual = 0, -np.inf
 
-    def run_on(self, K: Matrix) -> None:
+    def begin(self, gram: Gram) -> None:
+        """The coefficients to begin from, and their errors."""
+        start, errors = self.problem.start, self.problem.start_errors
+        if start is None:
+            return
+        if errors is not None:
+            self.alpha, self.errors = start.copy(), errors.copy()
+            return
+        self.alpha = feasible(start, self.y, self.box)
+        support = np.flatnonzero(self.alpha)
+        for part in row_blocks(len(support), gram.room):
+            some = support[part]
+            self.changes = Changes(self.rows[some], self.alpha[some] * self.y[some])
+            stored = _rows_for(gram, [self])
+            for s, lo, hi in self.pieces():
+                self.update(stored[self.segments[s]], s, lo, hi)
+
+    def run_on(self, gram: Gram, K: Matrix) -> None:
         """To the end, over a matrix in memory."""
+        self.begin(gram)
         while not self.stop:
             self.count, made, self.violation, stuck = rounds_on_held(
                 K, self.rows, self.cuts, self.shifts, self.diagonal,
@@ -233,19 +278,6 @@ class _Running:
             bias, violation, primal, dual, square, self.n_iter, self.stop,
         )  # fmt: skip
 
-    def _start_from(self, gram: Gram, alpha: Vector, errors: Vector | None) -> None:
-        self.alpha = feasible(alpha, self.y, self.box)
-        if errors is not None:
-            self.errors = errors.copy()
-            return
-        support = np.flatnonzero(self.alpha)
-        for part in row_blocks(len(support), gram.room):
-            some = support[part]
-            self.changes = Changes(self.rows[some], self.alpha[some] * self.y[some])
-            stored = _rows_for(gram, [self])
-            for s, lo, hi in self.pieces():
-                self.update(stored[self.segments[s]], s, lo, hi)
-
     def _steps_left(self) -> int:
         return min(self.rule.max_iter - self.n_iter, STEPS_AT_ONCE)
 
@@ -264,7 +296,7 @@ class _Running:
         """Whether the classes' convex hulls meet, as far as numbers can tell (hard margin only)."""
         if not np.isinf(self.box).any():
             return False
-        least = NOT_SEPARABLE * float(self.diagonal.max()) * float(self.alpha.sum()) ** 2
+        least = NOT_SEPARABLE * self.largest * float(self.alpha.sum()) ** 2
         return 4.0 * self._square() <= least
 
     def _tell(self) -> None:
