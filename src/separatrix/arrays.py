@@ -43,6 +43,11 @@ class Gram(Protocol):
         ...
 
     @property
+    def error(self) -> float:
+        """How far off a value can be, through rounding."""
+        ...
+
+    @property
     def segments(self) -> tuple[slice, ...]:
         """Column ranges that rows are stored by."""
         ...

@@ -98,7 +98,20 @@ def test_a_float32_matrix_keeps_the_certificate(monkeypatch):
     violation, gap = certificates(model, model.kernel_.block(DIGITS, DIGITS), LABELS, 10.0)
     assert violation <= 1.02e-3  # kernel values themselves are off by up to 1e-6
     assert gap <= 1e-3
-    assert "float64" in SVC(C=1e6, gamma=0.001).fit(DIGITS[:50], LABELS[:50]).gram_
+
+
+def test_large_coefficients_are_found_again_in_float64(monkeypatch):
+    import separatrix.kernels.vectors as vectors
+
+    monkeypatch.setattr(vectors, "SMALL", 0)
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(400, 3))
+    labels = (samples[:, 0] > 0) ^ (rng.random(400) < 0.1)
+    model = SVC(C=1e4, gamma=0.05).fit(samples, labels)
+    assert "float64" in model.gram_
+    violation, _ = certificates(model, model.kernel_.block(samples, samples), labels, 1e4)
+    assert violation <= 1.001e-3
+    assert "float32" in SVC(C=1.0, gamma=0.05).fit(samples, labels).gram_
 
 
 def test_every_form_of_the_samples_gives_the_same_machine():

@@ -62,9 +62,17 @@ class VectorSource:
         """All k(x, x)."""
         return np.asarray(self.kernel.self_values(self.vectors.squares.astype(np.float64)))
 
+    @property
+    def error(self) -> float:
+        """How far off a value can be."""
+        s = float(self.vectors.squares.max(initial=0.0))
+        return float(self.kernel.error(s, float(np.finfo(self.dtype).eps)))
+
 
 class ObjectSource:
     """Computes tiles of the kernel matrix of any samples by the kernel's own `block`."""
+
+    error = 0.0  # the kernel's own
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
@@ -101,6 +109,7 @@ class _SourcedGram:
         self.segments = segments or (slice(0, n),)
         self.batch = batch
         self.room = batch
+        self.error = 0.0
         self.held: Matrix | None = None
 
     def rows(self, index: Codes) -> Matrix:
@@ -178,7 +187,7 @@ class LazyGram(_SourcedGram):
         self, source: Source, *, batch: int, segments: tuple[slice, ...] | None = None
     ) -> None:
         super().__init__(source.n, source.dtype, segments, batch)
-        self.source = source
+        self.source, self.error = source, source.error
 
     def diagonal(self) -> Vector:
         """All k(x, x)."""
@@ -301,7 +310,9 @@ def _gram_of(
 ) -> Gram:
     row = source.n * source.dtype.itemsize
     if hold and row * source.n <= budget:
-        return HeldGram(_whole(source), diagonal=source.diagonal(), segments=segments)
+        held = HeldGram(_whole(source), diagonal=source.diagonal(), segments=segments)
+        held.error = source.error
+        return held
     if row > budget:
         raise MemoryBudgetError(
             f"one row of the kernel matrix of {source.n} samples takes {in_words(row)}, more than "

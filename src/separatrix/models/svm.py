@@ -31,6 +31,7 @@ from separatrix.kernels.gram import make_gram
 from separatrix.kernels.kernel import FromCallable, Precomputed
 from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.vector import Linear
+from separatrix.kernels.vectors import TOLERANCE
 from separatrix.models.calibration import METHODS, Calibration, fit_calibration
 from separatrix.models.kernel_machine import KernelMachine
 from separatrix.models.kkt import report_of
@@ -206,10 +207,16 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         steps = sides.shape[1] * TICKS * (FOLDS + 1 if self._method else 1)
         with watched(self, train.X, train.y, steps=steps, task="step") as watch:
             order = np.argsort(train.y, kind="stable")
-            gram = self._sorted_gram(kernel, train.X, train.y, order)
-            self.gram_ = repr(gram)
             box = self._times_C(train.weights * train.class_weights)[order]
+            self._exact = bool(np.isinf(self.C))
+            gram = self._sorted_gram(kernel, train.X, train.y, order)
             fits = self._solve(gram, sides, box, start, watch)
+            if gram.dtype != np.float64 and gram.error * _largest_norm(fits) > self.tol:
+                # errors of kernel values add up to more than the tolerance: once more, in float64
+                self._exact = True
+                gram = self._sorted_gram(kernel, train.X, train.y, order)
+                fits = self._solve(gram, sides, box, [fit.alpha for fit in fits], watch)
+            self.gram_ = repr(gram)
             self._refuse_unseparable(fits)
             support = Support.of(fits, k, self.multi_class, segments=gram.segments)
             if self._method:
@@ -389,8 +396,8 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 
     @property
     def _kernel_tolerance(self) -> float:
-        """Errors of kernel values count C times over in a score."""
-        return max(1e-14, min(self.tol, 1e-3) / max(1.0, min(self.C, 1e7) / 10.0))
+        """How far off kernel values may be: as float64 is, where that was found to be needed."""
+        return 1e-12 if getattr(self, "_exact", False) else min(self.tol, TOLERANCE)
 
     def _times_C(self, weights: Vector) -> Vector:
         """The box of each row: C times its weight, 0 where that is 0 though C be infinite."""
@@ -536,3 +543,8 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             require_flag(name, "probability", self.probability)
             warnings.warn(PROBABILITY, FutureWarning, stacklevel=4)
         self._check_resources()
+
+
+def _largest_norm(fits: list[SvmFit]) -> float:
+    """Largest Euclidean norm of a boundary's coefficients: independent errors add up by that."""
+    return float(max(np.sqrt(np.sum(fit.alpha**2)) for fit in fits))

@@ -117,7 +117,7 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         shared = SharedProducts(
             in_order(kernels[0], train.X, order),
             memory=model._budget,
-            tolerance=clone(model).set_params(C=max(Cs))._kernel_tolerance,
+            tolerance=model._kernel_tolerance,
             threads=model._threads,
             segments=class_segments(train.y[order], k),
         )
