@@ -39,9 +39,11 @@ class VectorSource:
         """Kernel values of rows with columns. A block of columns is often asked for twice in a row."""
         if isinstance(columns, slice):
             return self.between(self.vectors.take(rows), self.vectors.take(columns), out)
-        if not np.array_equal(self._last[0], columns):
-            self._last = (columns.copy(), self.vectors.take(columns))
-        return self.between(self.vectors.take(rows), self._last[1], out)
+        last = self._last  # another thread may replace it meanwhile
+        if not np.array_equal(last[0], columns):
+            last = (columns.copy(), self.vectors.take(columns))
+            self._last = last
+        return self.between(self.vectors.take(rows), last[1], out)
 
     def between(self, X: Vectors, Z: Vectors, out: Matrix | None = None) -> Matrix:
         """Kernel values of two prepared sets."""

@@ -95,17 +95,11 @@ def kkt_report(model: Any) -> KktReport:
     [('0 | 1', 96, 4, 0), ('0 | 2', 96, 4, 0), ('1 | 2', 79, 3, 18)]
     """
     model = getattr(model, "best_estimator_", model)
-    if not hasattr(model, "_kkt"):
+    if not hasattr(model, "_fits"):
         check_is_fitted(model)
         raise ParameterError("kkt_report", "model", "a fitted SVC", model)
-    report: KktReport = model._kkt
-    return report
-
-
-def report_of(fits: list[SvmFit], classes: Any, scheme: str) -> KktReport:
-    """The report of solved problems."""
-    names = _names(classes, scheme)
-    return KktReport(tuple(_row(name, fit) for name, fit in zip(names, fits, strict=True)))
+    names = _names(model.classes_, model.multi_class)
+    return KktReport(tuple(_row(name, fit) for name, fit in zip(names, model._fits, strict=True)))
 
 
 def _row(name: str, fit: SvmFit) -> KktRow:

@@ -47,13 +47,13 @@ class Support:
         cuts = np.searchsorted(rows, [segment.start for segment in segments] + [n])
         classes = np.repeat(np.arange(n_classes), np.diff(cuts))
         paired = scheme == "ovo" and n_classes > 2
-        coef = np.zeros((n_classes - 1 if paired else len(fits), n))
+        coef, both = np.zeros((n_classes - 1 if paired else len(fits), n)), pairs(n_classes)
         for p, fit in enumerate(fits):
             signed = fit.alpha * fit.y
             if not paired:
                 coef[p, fit.rows] = signed
                 continue
-            first, second = pairs(n_classes)[p]
+            first, second = both[p]
             one = len(range(*segments[first].indices(n)))
             coef[second - 1, segments[first]] = signed[:one]
             coef[first, segments[second]] = signed[one:]
@@ -100,11 +100,16 @@ class Support:
 def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Matrix:
     """Scores of rows of the Gram by each of several machines on it, (rows, machines, p).
 
-    Kernel values are looked up once; a matrix in memory that is wanted whole is read as it lies.
+    Kernel values are looked up once. Of a matrix in memory whole rows are read where many values out
+    of them are wanted, and as they lie where all rows are.
     """
     n = gram.shape[0]
-    held = gram.held if len(rows) == n else None
-    union = np.unique(np.concatenate([support.rows for support in supports]))
+    everything = len(rows) == n
+    in_any = np.zeros(n, dtype=bool)
+    for support in supports:
+        in_any[support.rows] = True
+    union = np.flatnonzero(in_any)
+    held = gram.held if everything or 2 * len(union) > n else None
     if held is not None:
         union = np.arange(n)
     coef = np.zeros((len(supports), len(supports[0].coef), len(union)))
@@ -114,9 +119,10 @@ def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Matri
     intercept = np.stack([support.intercept for support in supports])
     S = np.empty((len(rows), *intercept.shape))
     for part in row_blocks(len(rows), rows_that_fit(8 * max(1, len(union)), TILE_BYTES)):
-        K = gram.tile(rows[part], union) if held is None else held[part]
+        here = part if everything else rows[part]
+        K = gram.tile(rows[part], union) if held is None else held[here]
         S[part] = _scores(K, coef, cuts, intercept, supports[0].paired)
-    return S if held is None else S[rows]
+    return S[rows] if everything and held is not None else S
 
 
 def _scores(K: Matrix, coef: Matrix, cuts: Codes, intercept: Matrix, paired: bool) -> Matrix:

@@ -34,7 +34,6 @@ from separatrix.kernels.vector import Linear
 from separatrix.kernels.vectors import TOLERANCE
 from separatrix.models.calibration import METHODS, Calibration, fit_calibration
 from separatrix.models.kernel_machine import KernelMachine
-from separatrix.models.kkt import report_of
 from separatrix.models.multiclass import RowsClassified, voted, winners
 from separatrix.models.prepare import Training, check_samples, class_weights, generator, prepare
 from separatrix.models.progress import watched, with_callbacks
@@ -316,8 +315,8 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """
         check_is_fitted(self)
         margins = np.full((self.shape_fit_[0], len(self.intercept_)), np.nan)
-        for p, (rows, values) in enumerate(self._margins):
-            margins[rows, p] = values
+        for p, fit in enumerate(self._fits):
+            margins[fit.rows, p] = fit.y * fit.scores
         if margins.shape[1] == 1:
             margins = margins[:, 0]
         return margins, np.maximum(0.0, 1.0 - margins)
@@ -476,8 +475,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.margin_width_ = np.array([fit.margin_width for fit in fits])
         self.stop_ = [fit.stop for fit in fits]
         self.fit_status_ = int(any(stop != "tol" for stop in self.stop_))
-        self._kkt = report_of(fits, train.classes, self.multi_class)
-        self._margins = [(order[fit.rows], fit.y * fit.scores) for fit in fits]
+        self._fits = [fit._replace(rows=order[fit.rows]) for fit in fits]
 
     def _last_coefficients(self, train: Training) -> list[Vector] | None:
         """Coefficients of the last fit for each boundary, where that was on the same labels."""

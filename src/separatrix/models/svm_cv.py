@@ -122,11 +122,12 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             segments=class_segments(train.y[order], k),
         )
         scores = np.zeros((len(Cs), len(kernels), len(folds)))
-        unfinished = 0
+        unfinished, begun = 0, list[Vector]()
         with watched(self, train.X, train.y, steps=scores.size, task="fold") as watch:
             for g, gram in enumerate(shared.grams(kernels)):
                 if not watch.over():
-                    scores[:, g], missed = _path(model, gram, train.y[order], k, folds, Cs, watch)
+                    path = _path(model, gram, train.y[order], k, folds, Cs, watch, begun)
+                    scores[:, g], missed = path
                     unfinished += missed
         if watch.over():
             warnings.warn(
@@ -250,20 +251,24 @@ def _path(
     folds: Sequence[_Fold],
     Cs: Sequence[float],
     watch: Watch,
+    begun: list[Vector],
 ) -> tuple[Matrix, int]:
     """Accuracy of every C on every fold, (Cs, folds), and boundaries that missed their tolerance.
 
-    Each C begins where the last one ended.
+    Each C begins where the last one ended, the first where that of the last kernel did: `begun`.
     """
     sides = coding(n_classes, model.multi_class)
     p = sides.shape[1]
     supports: list[list[Support]] = [[] for _ in folds]
-    reached, unfinished = [], 0
+    reached: list[int] = []
+    unfinished = 0
     fits: list[SvmFit] = []
     last = 0.0
     for c in np.argsort(Cs, kind="stable"):
         boxes = [Cs[c] * fold.weights for fold in folds]
         problems = [SvmProblem(side, box) for box in boxes for side in sides.T]
+        if begun and not fits:
+            problems = [p._replace(start=a) for p, a in zip(problems, begun, strict=True)]
         if fits:
             ratio = Cs[c] / last
             problems = [
@@ -280,6 +285,8 @@ def _path(
         )
         if watch.over():
             break
+        if not reached:
+            begun[:] = [fit.alpha for fit in fits]
         last = Cs[c]
         reached.append(c)
         unfinished += sum(fit.stop != "tol" for fit in fits)

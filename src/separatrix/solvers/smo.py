@@ -33,7 +33,7 @@ from separatrix.solvers.working_set import (
 )
 
 WORKING_SET, LARGEST_SET = 256, 1024
-ROWS_PER_PLACE = 30  # problems with more rows than this for each place get a larger working set
+ROWS_PER_PLACE = 20  # problems with more rows than this for each place get a larger working set
 WHOLE = 512  # problems of up to this many rows are one tile
 STEPS_AT_ONCE = 50_000  # of a tile, between two looks at the clock
 WORTH_THREADS = 2**20  # kernel values of all problems that take longer than starting threads
