@@ -368,9 +368,9 @@ model = {
     "CV": separatrix.KernelPerceptronCV(
         [Linear()] * 5, estimator=separatrix.KernelPerceptron(max_iter=10**7)
     ),
-    "SVC": separatrix.SVC(C=1e9, gamma=0.3, tol=1e-9),
-    "SVC cached": separatrix.SVC(C=1e9, gamma=0.3, tol=1e-9, cache_size=40),
-    "SVCCV": separatrix.SVCCV([1e3, 1e9] * 30, [0.1, 0.3], estimator=separatrix.SVC(tol=1e-9)),
+    "SVC": separatrix.SVC(C=1e4, kernel="linear", tol=1e-6),
+    "SVC cached": separatrix.SVC(C=1e4, kernel="linear", tol=1e-6, cache_size=40),
+    "SVCCV": separatrix.SVCCV([1e4], estimator=separatrix.SVC(kernel="linear", tol=1e-6)),
     "LinearSVC dual": separatrix.LinearSVC(C=1e9, tol=1e-14, loss="hinge", dual=True, max_iter=10**7),
     "LinearSVC": separatrix.LinearSVC(C=1e9, tol=1e-14, loss="hinge", max_iter=10**7),
     "SubgradientSVC": separatrix.SubgradientSVC(eps=0.0, max_iter=10**7, keep_iterates=10**6),
