@@ -59,7 +59,7 @@ def certificates(model, K, y, C):
 )
 @pytest.mark.parametrize(("samples", "labels"), [(X, Y), (X[:100], Y[:100] * 2)])
 def test_it_is_scikit_learns_machine(parameters, samples, labels):
-    ours, theirs = SVC(tol=1e-7, **parameters), sklearn.svm.SVC(tol=1e-7, **parameters)
+    ours, theirs = SVC(tol=1e-11, **parameters), sklearn.svm.SVC(tol=1e-11, **parameters)
     for weights in (None, np.linspace(0.1, 2.0, len(labels))):  # theirs miscounts after a 0
         ours.fit(samples, labels, sample_weight=weights)
         theirs.fit(samples, labels, sample_weight=weights)
@@ -67,15 +67,16 @@ def test_it_is_scikit_learns_machine(parameters, samples, labels):
         np.testing.assert_array_equal(ours.n_support_, theirs.n_support_)
         np.testing.assert_array_equal(ours.support_vectors_, theirs.support_vectors_)
         assert ours.dual_coef_.shape == theirs.dual_coef_.shape
+        # LIBSVM keeps kernel values in float32: at this tol its own violation is 3e-5, ours 1e-11
         scale = np.abs(theirs.dual_coef_).max()
-        np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=1e-3 * scale)
-        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-3)
+        np.testing.assert_allclose(ours.dual_coef_, theirs.dual_coef_, atol=5e-4 * scale)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=5e-4)
         np.testing.assert_allclose(ours.class_weight_, theirs.class_weight_)
         np.testing.assert_array_equal(ours.predict(samples), theirs.predict(samples))
         for shape in ("ovo", "ovr"):
             ours.decision_function_shape = theirs.decision_function_shape = shape
             values, others = ours.decision_function(samples), theirs.decision_function(samples)
-            np.testing.assert_allclose(values, others, atol=1e-3)
+            np.testing.assert_allclose(values, others, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize(("C", "gamma"), [(1.0, "scale"), (10.0, 0.001), (1000.0, 0.0005)])

@@ -54,7 +54,7 @@ class Support:
                 coef[p, fit.rows] = signed
                 continue
             first, second = both[p]
-            one = len(range(*segments[first].indices(n)))
+            one = segments[first].stop - segments[first].start
             coef[second - 1, segments[first]] = signed[:one]
             coef[first, segments[second]] = signed[one:]
         intercept = np.array([fit.intercept for fit in fits])

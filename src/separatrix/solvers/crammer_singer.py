@@ -16,6 +16,7 @@ from separatrix.compute.blocks import rows_that_fit
 from separatrix.compute.watch import CHUNK, Watch
 from separatrix.solvers.linear_svm import TINY, Samples, draw
 from separatrix.solvers.perceptron import value_at
+from separatrix.solvers.stopping import passes_until, relative_gap
 
 ROUNDING = 1e-14
 
@@ -35,7 +36,7 @@ class MulticlassFit(NamedTuple):
     @property
     def gap(self) -> float:
         """Relative duality gap, (P - D) / max(|P|, 1)."""
-        return (self.objective - self.dual_objective) / max(abs(self.objective), 1.0)
+        return relative_gap(self.objective, self.dual_objective)
 
 
 def solve_crammer_singer(
@@ -82,18 +83,29 @@ def solve_crammer_singer(
     place, bounds = np.array([0, len(active), 0]), np.array([np.inf, 0.0])
     state = np.array([seed], dtype=np.uint64)
     rows = rows_that_fit((samples.values + 10) * n_classes, CHUNK)
-    stop = "max_iter"
-    while place[2] < max_iter:
-        passes = place[2]
-        if _passes(*samples.rows, y, price, curvature, bias_step, tol, W, b, A, active, place,
-                   bounds, state, max_iter, rows):  # fmt: skip
-            stop = "tol"
-            break
-        if place[2] > passes:
-            watch.step()
-        if watch.over():
-            stop = "stopped"
-            break
+
+    def some_rows() -> bool:
+        return bool(
+            _passes(
+                *samples.rows,
+                y,
+                price,
+                curvature,
+                bias_step,
+                tol,
+                W,
+                b,
+                A,
+                active,
+                place,
+                bounds,
+                state,
+                max_iter,
+                rows,
+            )
+        )
+
+    stop = passes_until(some_rows, place, max_iter, watch)
     W = np.asarray(samples.X.T @ A)  # without the rounding of all the steps
     b = bias_step * A.sum(axis=0)
     return _certified(samples, y, price, bias_step, W, b, A, int(place[2]), stop)

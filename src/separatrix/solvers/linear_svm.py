@@ -17,6 +17,7 @@ from separatrix.compute.blocks import rows_that_fit
 from separatrix.compute.compiled import FAST_SUMS
 from separatrix.compute.watch import CHUNK, Watch
 from separatrix.solvers.perceptron import rows_of
+from separatrix.solvers.stopping import passes_until, relative_gap
 
 FEW = 0.35  # share of values other than 0 up to which dense rows are read as sparse ones
 TINY = 1e-12  # a gradient that is taken for 0, as in LIBLINEAR
@@ -134,7 +135,7 @@ class LinearFit(NamedTuple):
     @property
     def gap(self) -> float:
         """Relative duality gap, (P - D) / max(|P|, 1)."""
-        return (self.objective - self.dual_objective) / max(abs(self.objective), 1.0)
+        return relative_gap(self.objective, self.dual_objective)
 
 
 def dot(u: Vector, v: Vector) -> float:
@@ -278,18 +279,27 @@ def _descend(
     bounds = np.array([np.inf, -np.inf, -np.inf, np.inf])
     state = np.array([seed], dtype=np.uint64)
     rows = rows_that_fit(samples.values + 10, CHUNK)
-    stop = "max_iter"
-    while place[2] < max_iter:
-        passes = place[2]
-        if _passes(*samples.rows, facts, bias_step, tol, w, b, a, active, place, bounds, state,
-                   max_iter, rows):  # fmt: skip
-            stop = "tol"
-            break
-        if place[2] > passes:
-            watch.step()
-        if watch.over():
-            stop = "stopped"
-            break
+
+    def some_rows() -> bool:
+        return bool(
+            _passes(
+                *samples.rows,
+                facts,
+                bias_step,
+                tol,
+                w,
+                b,
+                a,
+                active,
+                place,
+                bounds,
+                state,
+                max_iter,
+                rows,
+            )
+        )
+
+    stop = passes_until(some_rows, place, max_iter, watch)
     w = problem.weights(a)  # without the rounding of all the steps
     return Descent(w, centre + bias_step * dot(a, problem.y), int(place[2]), stop)
 

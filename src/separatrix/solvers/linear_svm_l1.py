@@ -15,6 +15,7 @@ from separatrix.arrays import Codes, Vector
 from separatrix.compute.blocks import rows_that_fit
 from separatrix.compute.watch import CHUNK, Watch
 from separatrix.solvers.linear_svm import LinearFit, balanced, draw
+from separatrix.solvers.stopping import passes_until
 
 ENOUGH, TRIALS = 0.01, 20  # share of the promised decrease, and halvings, of the line search
 FLAT = 1e-12  # least curvature
@@ -68,18 +69,28 @@ def solve_l1(
     fewer = max(1, min(above, n - above))
     share = tol * fewer / n
     budget = rows_that_fit(4 * max(1, len(columns.data) // size), CHUNK)
-    stop = "max_iter"
-    while place[2] < max_iter:
-        passes = place[2]
-        if _passes(*parts, y, price, penalty, squares, share, w, slack, active, place, sums, state,
-                   max_iter, budget):  # fmt: skip
-            stop = "tol"
-            break
-        if place[2] > passes:
-            watch.step()
-        if watch.over():
-            stop = "stopped"
-            break
+
+    def some_rows() -> bool:
+        return bool(
+            _passes(
+                *parts,
+                y,
+                price,
+                penalty,
+                squares,
+                share,
+                w,
+                slack,
+                active,
+                place,
+                sums,
+                state,
+                max_iter,
+                budget,
+            )
+        )
+
+    stop = passes_until(some_rows, place, max_iter, watch)
     slack = np.maximum(0.0, 1.0 - y * (columns @ w))
     objective = float(penalty @ np.abs(w)) + float(price @ slack**2)
     a, below = _from_below(columns, y, price, penalty, slack)

@@ -263,6 +263,8 @@ class _Running:
             self.stop = "max_iter"
         elif self.watch.over():
             self.stop = "stopped"
+        if self.stop:
+            self.tile = np.empty((0, 0), self.tile.dtype)
         self._tell()
 
     def result(self) -> SvmFit:

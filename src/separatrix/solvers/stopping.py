@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from separatrix.arrays import Codes
 from separatrix.compute.watch import Watch
 
 
@@ -34,3 +35,29 @@ def reason_to_stop(
     if min_gain is not None and late_enough and (wrong[-2] - wrong[-1]) / n_rows < min_gain:
         return "min_gain"
     return None
+
+
+def passes_until(some_rows: Callable[[], bool], place: Codes, max_iter: int, watch: Watch) -> str:
+    """Call `some_rows` until it says that a pass met the tolerance; why it ended.
+
+    A call meets as many rows as fit between two looks at the clock, and counts whole passes in
+    place[2]; each is a step of the watch.
+    """
+    while place[2] < max_iter:
+        passes = place[2]
+        if some_rows():
+            return "tol"
+        if place[2] > passes:
+            watch.step()
+        if watch.over():
+            return "stopped"
+    return "max_iter"
+
+
+def relative_gap(primal: float, dual: float) -> float:
+    """(P - D) / max(|P|, 1).
+
+    >>> relative_gap(10.0, 9.0), relative_gap(0.5, 0.25)
+    (0.1, 0.25)
+    """
+    return (primal - dual) / max(abs(primal), 1.0)
