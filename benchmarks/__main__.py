@@ -10,14 +10,29 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import linear_svm, perceptrons, subgradient, svm
+from benchmarks import (
+    discriminant,
+    least_squares,
+    linear_svm,
+    logistic,
+    memory,
+    naive_bayes,
+    perceptrons,
+    subgradient,
+    svm,
+)
 from benchmarks.measure import machine, table
 from benchmarks.picture import draw
 from separatrix.errors import MissingDataError
 
 FILE = Path(__file__).with_name("RESULTS.md")
 SUITES = [
-    suite for module in (perceptrons, svm, linear_svm, subgradient) for suite in module.SUITES
+    suite
+    for module in (
+        *(perceptrons, svm, linear_svm, subgradient),
+        *(least_squares, discriminant, naive_bayes, logistic, memory),
+    )
+    for suite in module.SUITES
 ]
 HEAD = """# Results
 

@@ -18,7 +18,7 @@ TOLERANCES = [3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5
 MOST = 50_000  # passes
 
 
-def _r8(vectorizer):
+def r8(vectorizer):
     folder = os.environ.get(VARIABLE)
     if not folder:
         raise MissingDataError(f"R8 is not on this machine; set {VARIABLE} to its folder")
@@ -106,8 +106,8 @@ def linear_sparse():
     """a9a, two classes; R8, eight classes, tf-idf and counts."""
     adult = load("a9a")
     rows = _compared("a9a", adult.X, adult.y, repeat=10)
-    rows += _compared("R8 tf-idf", *_r8(TfidfVectorizer), repeat=10)
-    rows += _compared("R8 counts", *_r8(CountVectorizer), repeat=10)
+    rows += _compared("R8 tf-idf", *r8(TfidfVectorizer), repeat=10)
+    rows += _compared("R8 counts", *r8(CountVectorizer), repeat=10)
     return rows, []
 
 

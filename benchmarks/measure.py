@@ -31,6 +31,15 @@ def seconds(function, *, repeat=1):
     return best, value
 
 
+def best_of_each(calls, *, repeat):
+    """Best wall time of each call by name; they take turns, so that noise meets all alike."""
+    best = dict.fromkeys(calls, float("inf"))
+    for _ in range(repeat):
+        for name, call in calls.items():
+            best[name] = min(best[name], seconds(call)[0])
+    return best
+
+
 def peak_memory():
     """Largest resident size of this process so far, in GiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

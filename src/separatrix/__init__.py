@@ -11,14 +11,27 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BayesDecision": "separatrix.models.decision",
+    "BernoulliNB": "separatrix.models.naive_bayes",
+    "FisherDiscriminant": "separatrix.models.fisher",
+    "GaussianNB": "separatrix.models.naive_bayes",
     "KernelPerceptron": "separatrix.models.kernel_perceptrons",
     "KernelPerceptronCV": "separatrix.models.kernel_perceptron_cv",
+    "LeastSquaresClassifier": "separatrix.models.least_squares",
+    "LinearDiscriminantAnalysis": "separatrix.models.discriminant",
     "LinearSVC": "separatrix.models.linear_svm",
+    "LogisticRegression": "separatrix.models.logistic",
+    "MultinomialNB": "separatrix.models.naive_bayes",
+    "Nystroem": "separatrix.models.feature_maps",
     "Perceptron": "separatrix.models.perceptrons",
+    "PolynomialMap": "separatrix.models.feature_maps",
+    "QuadraticDiscriminantAnalysis": "separatrix.models.discriminant",
+    "RandomFourier": "separatrix.models.feature_maps",
     "SVC": "separatrix.models.svm",
     "SVCCV": "separatrix.models.svm_cv",
     "SubgradientSVC": "separatrix.models.subgradient_svm",
     "compare": "separatrix.evaluation.compare",
+    "decision_regions": "separatrix.evaluation.regions",
     "evaluate": "separatrix.evaluation.study",
     "indicator": "separatrix.data.targets",
     "kkt_report": "separatrix.models.kkt",
@@ -27,11 +40,22 @@ _HOMES = {
 if TYPE_CHECKING:
     from separatrix.data.targets import indicator
     from separatrix.evaluation.compare import compare
+    from separatrix.evaluation.regions import decision_regions
     from separatrix.evaluation.study import evaluate
+    from separatrix.models.decision import BayesDecision
+    from separatrix.models.discriminant import (
+        LinearDiscriminantAnalysis,
+        QuadraticDiscriminantAnalysis,
+    )
+    from separatrix.models.feature_maps import Nystroem, PolynomialMap, RandomFourier
+    from separatrix.models.fisher import FisherDiscriminant
     from separatrix.models.kernel_perceptron_cv import KernelPerceptronCV
     from separatrix.models.kernel_perceptrons import KernelPerceptron
     from separatrix.models.kkt import kkt_report
+    from separatrix.models.least_squares import LeastSquaresClassifier
     from separatrix.models.linear_svm import LinearSVC
+    from separatrix.models.logistic import LogisticRegression
+    from separatrix.models.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
     from separatrix.models.perceptrons import Perceptron
     from separatrix.models.subgradient_svm import SubgradientSVC
     from separatrix.models.svm import SVC
@@ -40,12 +64,25 @@ if TYPE_CHECKING:
 __all__ = [
     "SVC",
     "SVCCV",
+    "BayesDecision",
+    "BernoulliNB",
+    "FisherDiscriminant",
+    "GaussianNB",
     "KernelPerceptron",
     "KernelPerceptronCV",
+    "LeastSquaresClassifier",
+    "LinearDiscriminantAnalysis",
     "LinearSVC",
+    "LogisticRegression",
+    "MultinomialNB",
+    "Nystroem",
     "Perceptron",
+    "PolynomialMap",
+    "QuadraticDiscriminantAnalysis",
+    "RandomFourier",
     "SubgradientSVC",
     "compare",
+    "decision_regions",
     "evaluate",
     "indicator",
     "kkt_report",

@@ -8,9 +8,9 @@ inside, code trusts its types.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from numbers import Integral, Real
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,38 @@ Vector = npt.NDArray[np.floating[Any]]
 Codes = npt.NDArray[np.intp]  # class codes 0..k-1, or row numbers
 Signs = npt.NDArray[np.int8]  # +1, -1, or 0 where a sample takes no part
 Flags = npt.NDArray[np.bool_]
+
+
+class Block(NamedTuple):
+    """Some samples of a training set, with their class codes and weights."""
+
+    X: Any  # shape: (n, d); dense or CSR, of any number type
+    y: Codes  # shape: (n,)
+    weights: Vector  # shape: (n,)
+
+
+class Samples(Protocol):
+    """A training set in blocks that can be read again and again."""
+
+    def __iter__(self) -> Iterator[Block]: ...
+
+    @property
+    def n_features(self) -> int:
+        """d; of a stream, known once it has been read."""
+        ...
+
+    @property
+    def n_classes(self) -> int:
+        """k; of a stream, those met so far."""
+        ...
+
+    def in_class_order(self) -> tuple[Any, Codes]:
+        """The labels, sorted, and the code of each; after a first reading."""
+        ...
+
+    def cut(self, rows: int, *, every: int = 1, dtype: Any = None) -> Samples | None:
+        """The same in blocks of `rows`, one sample in `every`, in that precision; None: not here."""
+        ...
 
 
 class Gram(Protocol):

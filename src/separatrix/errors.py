@@ -3,6 +3,7 @@
     SeparatrixError
     ├── ParameterError      (ValueError)   a hyper-parameter the algorithm cannot run with
     ├── DataError           (ValueError)   samples, labels or weights that cannot be used
+    ├── UnsupportedError    (NotImplementedError, ValueError)  what goes with other parameters only
     ├── MissingDataError    (LookupError)  a data set that is not on this machine
     ├── MemoryBudgetError   (MemoryError)  work that does not fit the memory it was given
     └── MissingPackageError (ImportError)  an optional package that is not installed
@@ -38,6 +39,10 @@ class ParameterError(SeparatrixError, ValueError):
 
 class DataError(SeparatrixError, ValueError):
     """Samples, labels or weights cannot be used as they are."""
+
+
+class UnsupportedError(SeparatrixError, NotImplementedError, ValueError):
+    """What is asked for goes with other parameters, but not with these."""
 
 
 class MissingDataError(SeparatrixError, LookupError):

@@ -42,6 +42,7 @@ import numpy as np
 import scipy.sparse
 import separatrix.kernels.vectors as vectors
 from separatrix import SVC, KernelPerceptron, LinearSVC, Perceptron, SubgradientSVC
+from separatrix import BernoulliNB, MultinomialNB
 from separatrix.kernels import Polynomial
 from separatrix.solvers.rosenblatt import solve_dual, solve_primal
 from tests.contracts.test_numba import compiled
@@ -69,6 +70,9 @@ for samples in (X, scipy.sparse.csr_array(X * (X > 1)), scipy.sparse.csr_array((
         {}, {"loss": "hinge"}, {"dual": True}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}
     ):
         LinearSVC(max_iter=30, **options).fit(samples, y)
+for samples in (abs(X), scipy.sparse.csr_array(abs(X))):
+    for model in (MultinomialNB(), BernoulliNB(binarize=0.5)):
+        model.fit(samples, y)
 signs = np.where(y > 0, 1, -1).astype(np.int8)
 solve_primal(X, signs, max_iter=2), solve_dual(X @ X.T, signs, max_iter=2)
 counts = {}

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def bar(label: str, total: int, *, show: bool | None = None) -> Iterator[Callable[[], None]]:
-    """Yield a function that says one more of `total` steps is done.
+def bar(label: str, total: int | None, *, show: bool | None = None) -> Iterator[Callable[[], None]]:
+    """Yield a function that says one more of `total` steps is done; None: nobody knows how many.
 
     With show=None the bar is drawn where a person looks: when stderr is a terminal.
     """

@@ -3,17 +3,21 @@
 Every compiled loop here is single-threaded and `nogil`; work is split between threads from the
 outside. So there is no OpenMP team to break in a forked child, no threading layer that aborts when
 two Python threads fit at once, and nothing to configure. Matrix products are BLAS calls from one
-thread at a time: BLAS splits those itself.
+thread at a time, and BLAS splits those itself; or, for many small ones, each thread makes its own
+while BLAS is told to stay on one.
 """
 
 from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from functools import cache
 from threading import Event
 from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
 
 from separatrix.compute.watch import Watch
 
@@ -75,3 +79,37 @@ def in_threads(
                 watch.cancel()
             raise
     return results
+
+
+def in_order(
+    function: Callable[[Item], Result], items: Iterable[Item], *, threads: int
+) -> Iterator[Result]:
+    """Results of `function` on every item, as they come in the order of the items.
+
+    Items are drawn by the calling thread, and only a few ahead of the result that is waited for, so
+    that memory holds few of either. Meanwhile BLAS works on one thread in each.
+
+    >>> list(in_order(abs, iter([-1, 2, -3]), threads=2))
+    [1, 2, 3]
+    """
+    if threads == 1:
+        yield from map(function, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+@cache
+def _blas() -> Any:
+    """The libraries for matrix products in this process; looking for them takes some milliseconds."""
+    return ThreadpoolController()

@@ -28,10 +28,12 @@ class Comparison:
     def rows(self) -> list[dict[str, Any]]:
         """The table as plain values, best first; errors in per cent.
 
+        Where a model has probabilities there are `log_loss` and `brier`, None for those without.
         `behind` is the mean difference to the best, with the half-width of its 95 % interval by
         Nadeau and Bengio's corrected t statistic: splits overlap, so the plain one is too narrow.
         """
         leader = self.evaluations[self.best]
+        seen = any(found.probabilities for found in self.evaluations.values())
         rows = []
         for name, found in self.evaluations.items():
             difference = 100 * (found.test_error[0] - leader.test_error[0])
@@ -44,18 +46,22 @@ class Comparison:
                     "behind": float(difference.mean()),
                     "half_width": _half_width(difference, found),
                     "seconds": found.seconds,
+                    **(_of_probabilities(found) if seen else {}),
                 }
             )
         return sorted(rows, key=lambda row: row["test_error"])
 
     def __str__(self) -> str:
         leader = self.evaluations[self.best]
+        rows = self.rows()
+        more = f"{'log loss':>11}{'Brier':>9}" if "brier" in rows[0] else ""
         lines = [
             f"{len(leader.splits)} random splits, {len(leader.splits[0].train)} rows to train and "
             f"{len(leader.splits[0].test)} to test; the interval is 95 % by the corrected t statistic",
-            f"{'model':<34}{'train error %':>15}{'test error %':>17}{'behind the best':>20}{'seconds':>10}",
+            f"{'model':<34}{'train error %':>15}{'test error %':>17}{'behind the best':>20}{'seconds':>10}"
+            + more,
         ]
-        for row in self.rows():
+        for row in rows:
             behind = (
                 ""
                 if row["model"] == self.best
@@ -64,6 +70,7 @@ class Comparison:
             lines.append(
                 f"{row['model']:<34}{row['train_error']:>15.2f}{row['test_error']:>10.2f} ± "
                 f"{row['test_sd']:.2f}{behind:>20}{row['seconds']:>10.2f}"
+                + (_number(row["log_loss"], 11) + _number(row["brier"], 9) if more else "")
             )
         return "\n".join(lines)
 
@@ -103,6 +110,16 @@ def compare(
             for name, model in models.items()
         }
     )
+
+
+def _of_probabilities(found: Evaluation) -> dict[str, float | None]:
+    if not found.probabilities:
+        return {"log_loss": None, "brier": None}
+    return {"log_loss": float(found.log_loss.mean()), "brier": float(found.brier.mean())}
+
+
+def _number(value: float | None, width: int) -> str:
+    return f"{'-':>{width}}" if value is None else f"{value:>{width}.4f}"
 
 
 def _half_width(difference: Any, found: Evaluation) -> float:

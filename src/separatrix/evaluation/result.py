@@ -1,14 +1,86 @@
-"""What an evaluation found: errors, choices, confusions, the hardest samples, as tables."""
+"""What an evaluation found: errors, choices, confusions, probabilities, the hardest samples."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.arrays import Codes, Matrix, Vector, require_integer
 from separatrix.data.splits import Split
+from separatrix.errors import DataError
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Whether probabilities are what they say: among rows given 0.8, are 80 % right?
+
+    For two classes it is the probability of the second one, and `share` that of rows of this class.
+    For more it is that of the likeliest class, and `share` that of rows where it was the true one.
+    Empty bins hold NaN.
+
+    >>> p, hit = np.array([0.1, 0.3, 0.9, 0.7]), np.array([False, False, True, False])
+    >>> found = Reliability.of(p, hit, bins=2)
+    >>> found.count.tolist(), found.confidence.round(2).tolist(), found.share.tolist()
+    ([2, 2], [0.2, 0.8], [0.0, 0.5])
+    >>> round(found.expected_calibration_error, 3)
+    0.25
+    """
+
+    edges: Vector  # shape: (bins + 1,); a bin holds its lower edge, the last one also 1
+    count: Codes  # shape: (bins,); rows
+    confidence: Vector  # shape: (bins,); mean probability
+    share: Vector  # shape: (bins,); how many came true
+
+    @classmethod
+    def of(cls, p: Vector, hit: Any, *, bins: int) -> Reliability:
+        """From the probability of each row, (n,), and whether it came true."""
+        require_integer("reliability", "bins", bins, least=1)
+        edges = np.arange(bins + 1) / bins
+        place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, bins - 1)
+        count = np.bincount(place, minlength=bins)
+        rows = np.where(count > 0, count, np.nan)
+        confidence = np.bincount(place, weights=p, minlength=bins) / rows
+        share = np.bincount(place, weights=hit, minlength=bins) / rows
+        return cls(edges, count, confidence, share)
+
+    @property
+    def expected_calibration_error(self) -> float:
+        """Mean over all rows of how far the confidence of a row's bin is from its share right."""
+        filled = self.count > 0
+        gap = np.abs(self.confidence - self.share)[filled]
+        return float(np.average(gap, weights=self.count[filled]))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table as plain values, one dict for each bin; None where a bin is empty."""
+        return [
+            {
+                "from": float(self.edges[b]),
+                "to": float(self.edges[b + 1]),
+                "count": int(count),
+                "confidence": float(self.confidence[b]) if count else None,
+                "share": float(self.share[b]) if count else None,
+            }
+            for b, count in enumerate(self.count)
+        ]
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.count.sum()} predictions, expected calibration error "
+            f"{self.expected_calibration_error:.3f}",
+            f"{'probability':<14}{'rows':>8}{'confidence':>12}{'came true':>13}",
+        ]
+        for row in self.rows():
+            bounds = f"{row['from']:.2f} to {row['to']:.2f}"
+            values = (
+                f"{row['confidence']:>12.3f}{row['share']:>13.3f}"
+                if row["count"]
+                else f"{'-':>12}{'-':>13}"
+            )
+            lines.append(f"{bounds:<14}{row['count']:>8}{values}")
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -26,10 +98,13 @@ class Evaluation:
     test_error: Matrix  # shape: (c, repeats)
     n_iter: Matrix  # shape: (c, repeats)
     splits: list[Split]  # rows of X and y, in the order they were met
-    predicted: dict[tuple[int, int], Codes]  # class codes of the test rows, by candidate and split
+    # class codes of the test rows, by candidate and split; -1 where a row was rejected
+    predicted: dict[tuple[int, int], Codes]
     lead: dict[tuple[int, int], Vector]  # how far ahead of their own class the best other was
     fold_error: Matrix | None  # shape: (c, repeats); mean over the folds inside each training part
     seconds: float
+    # of each class, (test rows, k), by candidate and split; empty where the model has none
+    probabilities: dict[tuple[int, int], Matrix] = field(default_factory=dict)
 
     @property
     def chosen(self) -> Codes:
@@ -47,17 +122,62 @@ class Evaluation:
         """Test error of the chosen candidate in each split, (repeats,)."""
         return self.test_error[self.chosen, np.arange(len(self.splits))]
 
+    @property
+    def log_loss(self) -> Matrix:
+        """Mean over the test rows of -log p(own class), (c, repeats); NaN without probabilities.
+
+        Nothing is clipped: it is infinite where a row's own class was given probability 0.
+        """
+
+        def loss(P: Matrix, y: Codes) -> float:
+            with np.errstate(divide="ignore"):
+                return float(-np.log(P[np.arange(len(y)), y]).mean())
+
+        return self._by_split(loss)
+
+    @property
+    def brier(self) -> Matrix:
+        """Mean over the test rows of sum_k (p_k - 1[y = k])^2, (c, repeats); NaN without probabilities.
+
+        From 0 to 2; for two classes twice the mean square of what one probability is off.
+        """
+        hot = np.eye(len(self.classes))
+        return self._by_split(lambda P, y: float(((P - hot[y]) ** 2).sum(axis=1).mean()))
+
+    def reliability(self, bins: int = 10) -> Reliability:
+        """Predicted against observed, over the test rows of all splits, in bins of equal width."""
+        if not self.probabilities:
+            raise DataError(
+                f"this evaluation of {self.name} has no probabilities; use a model with predict_proba, "
+                "and neither kernels nor folds"
+            )
+        P = np.concatenate(list(self.probabilities.values()))
+        y = np.concatenate([self._true(number) for _, number in self.probabilities])
+        if len(self.classes) == 2:
+            return Reliability.of(P[:, 1], y == 1, bins=bins)
+        return Reliability.of(P.max(axis=1), P.argmax(axis=1) == y, bins=bins)
+
+    def _by_split(self, loss: Callable[[Matrix, Codes], float]) -> Matrix:
+        values = np.full(self.test_error.shape, np.nan)
+        for (candidate, number), P in self.probabilities.items():
+            values[candidate, number] = loss(P, self._true(number))
+        return values
+
+    def _true(self, number: int) -> Codes:
+        """Class codes of the test rows of a split."""
+        return np.asarray(np.searchsorted(self.classes, self.y[self.splits[number].test]))
+
     def confusion(self) -> tuple[Matrix, Matrix]:
         """Mean and sd over splits of: share of class a in the test part that was taken for b, (k, k).
 
-        The diagonal is 0: only mistakes are counted.
+        The diagonal is 0: only mistakes are counted, and a rejected row is taken for no class.
         """
         k = len(self.classes)
         tables = np.zeros((len(self.splits), k, k))
-        codes = np.searchsorted(self.classes, self.y)
-        for number, (split, candidate) in enumerate(zip(self.splits, self.chosen, strict=True)):
-            true, guess = codes[split.test], self.predicted[int(candidate), number]
-            np.add.at(tables[number], (true, guess), 1.0)
+        for number, candidate in enumerate(self.chosen):
+            true, guess = self._true(number), self.predicted[int(candidate), number]
+            decided = guess >= 0
+            np.add.at(tables[number], (true[decided], guess[decided]), 1.0)
             tables[number] /= np.maximum(1, np.bincount(true, minlength=k))[:, None]
             np.fill_diagonal(tables[number], 0.0)
         return tables.mean(axis=0), tables.std(axis=0)
@@ -66,10 +186,12 @@ class Evaluation:
         """Rows mistaken most often when tested: (row, share of the predictions wrong, usual guess).
 
         All trainings count. Equal shares go to the row whose own class was further behind, in
-        spreads of the scores where the model has scores, and then to the first.
+        spreads of the scores where the model has scores, and then to the first. The guess is None
+        where a row was mostly rejected.
         """
         codes = np.searchsorted(self.classes, self.y)
-        tally = np.zeros((len(codes), len(self.classes)), dtype=np.intp)
+        labels = [*self.classes, None]
+        tally = np.zeros((len(codes), len(labels)), dtype=np.intp)  # -1, rejected, is the last
         behind = np.zeros(len(codes))
         for cell, guess in self.predicted.items():
             test = self.splits[cell[1]].test
@@ -79,7 +201,7 @@ class Evaluation:
         tally[np.arange(len(codes)), codes] = 0
         share = tally.sum(axis=1) / tested
         order = np.lexsort((np.arange(len(codes)), -behind / tested, -share))[:count]
-        return [(int(row), float(share[row]), self.classes[tally[row].argmax()]) for row in order]
+        return [(int(row), float(share[row]), labels[tally[row].argmax()]) for row in order]
 
     def rows(self) -> list[dict[str, Any]]:
         """The table as plain values, one dict for each candidate; errors in per cent."""
@@ -94,13 +216,18 @@ class Evaluation:
         row["splits"] = int((~np.isnan(self.test_error[c])).sum())
         if self.fold_error is not None:
             row["fold_error"] = 100 * float(self.fold_error[c].mean())
+        if self.probabilities:
+            for name, losses in (("log_loss", self.log_loss[c]), ("brier", self.brier[c])):
+                row[name] = float(losses[~np.isnan(losses)].mean())
         return row
 
     def __str__(self) -> str:
+        more = f"{'log loss':>11}{'Brier':>9}" if self.probabilities else ""
         lines = [
             f"{self.name}: {len(self.splits)} random splits, {len(self.splits[0].train)} rows to train "
             f"and {len(self.splits[0].test)} to test, {self.seconds:.1f} s",
-            f"{'kernel':<44}{'fold error %':>14}{'splits':>8}{'train error %':>16}{'test error %':>16}",
+            f"{'kernel':<44}{'fold error %':>14}{'splits':>8}{'train error %':>16}{'test error %':>16}"
+            + more,
         ]
         for row in self.rows():
             folds = f"{row['fold_error']:>14.2f}" if "fold_error" in row else f"{'-':>14}"
@@ -108,6 +235,7 @@ class Evaluation:
                 f"{row['kernel']:<44}{folds}{row['splits']:>8}"
                 + _mean_and_sd(row["train_error"], row["train_sd"])
                 + _mean_and_sd(row["test_error"], row["test_sd"])
+                + (f"{row['log_loss']:>11.4f}{row['brier']:>9.4f}" if more else "")
             )
         if self.fold_error is not None:
             error = 100 * self.chosen_test_error

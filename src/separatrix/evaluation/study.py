@@ -48,7 +48,8 @@ def evaluate(
     ----------
     model
         Any classifier. A `KernelPerceptron` or an `SVC` is trained under each of `kernels` on one
-        Gram matrix; for any other, kernels must be None and it is simply fitted on each split.
+        Gram matrix; for any other, kernels must be None and it is simply fitted on each split. So
+        is one with `predict_proba` if kernels and folds are None: its probabilities are kept.
     kernels
         Kernel objects or names to compare. None: the model's own.
     repeats, test_size
@@ -88,7 +89,9 @@ def evaluate(
         )
     splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
     order = np.random.default_rng(random_state).permutation(len(y))
-    shares = hasattr(model, "classify_rows")
+    plain = kernels is None and folds is None
+    # a shared fit has scores, no probabilities: a model that offers those is fitted by itself
+    shares = hasattr(model, "classify_rows") and not (plain and hasattr(model, "predict_proba"))
     if shares:  # rows in class order: a class is one segment of the Gram
         by_class = np.argsort(codes[order], kind="stable")
         order, place = order[by_class], np.argsort(by_class)
@@ -97,7 +100,7 @@ def evaluate(
     begun = time.perf_counter()
     if shares:
         names = _kernels(model, kernels, X)
-    elif kernels is not None or folds is not None:
+    elif not plain:
         raise ParameterError(
             "evaluate",
             "kernels and folds",
@@ -123,6 +126,7 @@ def evaluate(
         lead=study.lead,
         fold_error=study.fold_error,
         seconds=time.perf_counter() - begun,
+        probabilities=study.probabilities,
     )
 
 
@@ -159,6 +163,7 @@ class _Study:
         self.errors = np.full((3, len(kernels), len(splits)), np.nan)  # train, test, epochs
         self.predicted: dict[tuple[int, int], Codes] = {}
         self.lead: dict[tuple[int, int], Vector] = {}
+        self.probabilities: dict[tuple[int, int], Matrix] = {}
         self.fold_error: Any = None
 
     def run(self, folds: int | None, seed: int) -> None:
@@ -249,10 +254,29 @@ class _Study:
                     _rows_of(self.model, self.X, train, train), self.classes[self.y[train]]
                 )
                 guess = fitted.predict(_rows_of(self.model, self.X, everything, train))
-                codes = np.searchsorted(self.classes, guess)
+                codes = _codes(self.classes, guess)
                 n_iter = float(np.max(getattr(fitted, "n_iter_", 1)))
                 self._record(0, number, codes[train], codes[split.test], n_iter)
+                if hasattr(fitted, "predict_proba"):
+                    P = fitted.predict_proba(_rows_of(self.model, self.X, split.test, train))
+                    known = getattr(fitted, "classes_", self.classes[np.unique(self.y[train])])
+                    self._record_probabilities(number, known, P)
                 advance()
+
+    def _record_probabilities(self, number: int, known: Any, P: Any) -> None:
+        """A class that was not in the training part has probability 0."""
+        test = self.splits[number].test
+        every = np.zeros((len(test), len(self.classes)))
+        every[:, _codes(self.classes, known)] = P
+        self.probabilities[0, number] = every
+        self.lead[0, number] = _lead_of_others(every, self.y[test])
+
+
+def _codes(classes: Any, labels: Any) -> Codes:
+    """The place of each label among the classes, -1 where it is none of them: a rejected row."""
+    places = {label: code for code, label in enumerate(classes.tolist())}
+    found = [places.get(label, -1) for label in np.asarray(labels).tolist()]
+    return np.array(found, dtype=np.intp)
 
 
 def _lead_of_others(values: Matrix, y: Codes) -> Vector:

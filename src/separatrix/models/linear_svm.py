@@ -10,7 +10,6 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import (
@@ -177,8 +176,15 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,)."""
         self._check_parameters()
-        train = prepare(self, X, y, sample_weight, class_weight=self.class_weight, dtype=np.float64)
-        train = self._balanced(train, sample_weight)
+        train = prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            class_weight=self.class_weight,
+            dtype=np.float64,
+            balance="weights",
+        )
         plan = self._plan(*train.X.shape)
         rng = generator(self)
         p = 1 if len(train.classes) == 2 else len(train.classes)
@@ -366,18 +372,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
                 "for example with StandardScaler"
             )
         return samples
-
-    def _balanced(self, train: Training, sample_weight: Any) -> Training:
-        """As scikit-learn does, "balanced" counts weights, not rows."""
-        if self.class_weight != "balanced" or sample_weight is None:
-            return train
-        weights = compute_class_weight(
-            "balanced",
-            classes=np.arange(len(train.classes)),
-            y=train.y,
-            sample_weight=train.weights,
-        )
-        return train._replace(class_weights=weights[train.y])
 
     def _warn_unless_solved(self, found: Found) -> None:
         missed = [c for c, stop in enumerate(found.stops) if stop != "tol"]

@@ -47,11 +47,15 @@ def prepare(
     dtype: Any = "numeric",
     classes: Any = None,
     reset: bool = True,
+    balance: str = "rows",
 ) -> Training:
-    """The training set of a classifier; `classes` are given when not all need be in y."""
+    """The training set of a classifier; `classes` are given when not all need be in y.
+
+    "balanced" class weights count "rows" or their "weights": scikit-learn's models do either.
+    """
     X, y = check_samples(estimator, X, y=y, dtype=dtype, reset=reset)
-    y = _labels(y)
-    found, codes = np.unique(y, return_inverse=True)
+    y = as_labels(y)
+    found, codes = encoded(y)
     given = classes is not None
     if not given:
         classes = found
@@ -70,9 +74,12 @@ def prepare(
         )
     weights = check_weights(sample_weight, X.shape[0])
     by_class = class_weights(estimator, class_weight, y, classes)
+    if class_weight == "balanced" and balance == "weights":
+        by_code = np.bincount(codes, weights, minlength=len(classes))
+        by_class = (weights.sum() / (len(classes) * np.maximum(by_code, 1e-300)))[codes]
     if not weights.any():
         raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
-    if not given and len(np.unique(codes[weights > 0])) < 2:
+    if not given and np.count_nonzero(np.bincount(codes, weights)) < 2:
         raise DataError(
             f"{_name(estimator)} needs samples of at least 2 classes; all but one class have weight 0"
         )
@@ -163,12 +170,31 @@ def generator(estimator: Any) -> np.random.Generator:
     )
 
 
-def _labels(y: Any) -> Any:
+def as_labels(y: Any) -> Any:
+    """Labels as a flat array that can be sorted, refused where they are no classes."""
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":
         y = np.array(y.tolist())
-    check_classification_targets(y)
+    if y.dtype.kind not in "biu":  # whole numbers are classes
+        check_classification_targets(y)
     return y
+
+
+def encoded(y: Any) -> tuple[Any, Codes]:
+    """The labels in y, sorted, and the code of each sample's.
+
+    >>> encoded(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1]))
+    """
+    if y.dtype.kind in "biu" and len(y):
+        least, most = int(y.min()), int(y.max())
+        if most - least < len(y) and max(-least, most) < 2**62:  # counted, not sorted
+            places = y.astype(np.intp) - least
+            present = np.bincount(places, minlength=most - least + 1) > 0
+            rank = np.cumsum(present) - 1
+            return (np.flatnonzero(present) + least).astype(y.dtype), rank[places]
+    found, codes = np.unique(y, return_inverse=True)
+    return found, codes
 
 
 def _one_kind_of_label(y: Any) -> None:

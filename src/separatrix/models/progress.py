@@ -15,12 +15,14 @@ __all__ = ["watched", "with_callbacks"]
 
 
 @contextmanager
-def watched(estimator: Any, X: Any, y: Any, *, steps: int, task: str = "epoch") -> Iterator[Watch]:
+def watched(
+    estimator: Any, X: Any, y: Any, *, steps: int | None, task: str = "epoch"
+) -> Iterator[Watch]:
     """A watch for one fit of at most `steps` steps that tells callbacks and the bar of each."""
     context = estimator._init_callback_context(max_subtasks=steps)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
     name = type(estimator).__name__
-    with bar(f"{name}: {task}", steps, show=bool(estimator.verbose)) as advance:
+    with bar(f"{name}: {task}", steps, show=bool(getattr(estimator, "verbose", 0))) as advance:
 
         def on_step(_number: int) -> bool:
             advance()

@@ -32,6 +32,7 @@ class Entry:
     solver: str
     paper: str
     not_for: str
+    kind: str = "classifier"  # or "transformer", or "around": a classifier around another
     expected_failures: dict[str, str] = field(default_factory=dict)
 
     def load(self) -> Any:
@@ -95,5 +96,94 @@ REGISTRY = (
         solver="separatrix.solvers.subgradient",
         paper="Shor 1985",
         not_for="the minimum itself: use LinearSVC; features scaled to about 1, with the default step",
+    ),
+    Entry(
+        name="LeastSquaresClassifier",
+        module="separatrix.models.least_squares",
+        solver="separatrix.solvers.least_squares, separatrix.solvers.moments",
+        paper="Hoerl and Kennard 1970; Allen 1974; Reinsch 1971",
+        not_for="samples far on their right side: use LogisticRegression",
+    ),
+    Entry(
+        name="FisherDiscriminant",
+        module="separatrix.models.fisher",
+        solver="separatrix.solvers.discriminant, separatrix.solvers.moments",
+        paper="Fisher 1936; Rao 1948",
+        not_for="classifying: it is an embedding; use LinearDiscriminantAnalysis",
+        kind="transformer",
+    ),
+    Entry(
+        name="LinearDiscriminantAnalysis",
+        module="separatrix.models.discriminant",
+        solver="separatrix.solvers.discriminant, separatrix.solvers.moments",
+        paper="Fisher 1936; Ledoit and Wolf 2004",
+        not_for="classes that spread differently: use QuadraticDiscriminantAnalysis",
+    ),
+    Entry(
+        name="QuadraticDiscriminantAnalysis",
+        module="separatrix.models.discriminant",
+        solver="separatrix.solvers.discriminant, separatrix.solvers.moments",
+        paper="Smith 1946; Friedman 1989",
+        not_for="few samples a class: its covariance needs more than d; shrink it",
+    ),
+    Entry(
+        name="MultinomialNB",
+        module="separatrix.models.naive_bayes",
+        solver="separatrix.solvers.naive_bayes",
+        paper="Maron 1961; McCallum and Nigam 1998",
+        not_for="probabilities to rely on: words are not independent; negative values",
+    ),
+    Entry(
+        name="BernoulliNB",
+        module="separatrix.models.naive_bayes",
+        solver="separatrix.solvers.naive_bayes",
+        paper="McCallum and Nigam 1998",
+        not_for="counts that matter beyond 0 or more: use MultinomialNB",
+    ),
+    Entry(
+        name="GaussianNB",
+        module="separatrix.models.naive_bayes",
+        solver="separatrix.solvers.naive_bayes, separatrix.solvers.moments",
+        paper="Duda and Hart 1973",
+        not_for="features that move together: use QuadraticDiscriminantAnalysis",
+    ),
+    Entry(
+        name="LogisticRegression",
+        module="separatrix.models.logistic",
+        solver="separatrix.solvers.logistic, separatrix.solvers.laplace",
+        paper="Berkson 1944; MacKay 1992",
+        not_for="curved boundaries, unless on features that bend them; sparse weights",
+    ),
+    Entry(
+        name="BayesDecision",
+        module="separatrix.models.decision",
+        solver="separatrix.models.decision",
+        paper="Wald 1950; Chow 1970",
+        not_for="probabilities that are wrong: calibrate them first",
+        kind="around",
+    ),
+    Entry(
+        name="PolynomialMap",
+        module="separatrix.models.feature_maps",
+        solver="separatrix.kernels.features",
+        paper="Boser, Guyon and Vapnik 1992",
+        not_for="many features or a high degree: use a polynomial kernel",
+        kind="transformer",
+    ),
+    Entry(
+        name="Nystroem",
+        module="separatrix.models.feature_maps",
+        solver="separatrix.kernels.features",
+        paper="Williams and Seeger 2001",
+        not_for="exact answers: it approximates; use SVC while samples are few",
+        kind="transformer",
+    ),
+    Entry(
+        name="RandomFourier",
+        module="separatrix.models.feature_maps",
+        solver="separatrix.kernels.features",
+        paper="Rahimi and Recht 2007",
+        not_for="exact answers; kernels other than the Gaussian: use Nystroem",
+        kind="transformer",
     ),
 )

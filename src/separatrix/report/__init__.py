@@ -7,5 +7,17 @@ from separatrix.report.pictures import (
     plot_hardest,
     plot_learning_curve,
 )
+from separatrix.report.probabilities import plot_costs, plot_reliability
+from separatrix.report.regions import plot_embedding, plot_regions
 
-__all__ = ["plot_confusion", "plot_features", "plot_grid", "plot_hardest", "plot_learning_curve"]
+__all__ = [
+    "plot_confusion",
+    "plot_costs",
+    "plot_embedding",
+    "plot_features",
+    "plot_grid",
+    "plot_hardest",
+    "plot_learning_curve",
+    "plot_regions",
+    "plot_reliability",
+]

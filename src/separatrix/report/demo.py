@@ -12,8 +12,15 @@ from separatrix.compute.files import written_whole
 from separatrix.data.catalogue import load
 from separatrix.evaluation.compare import Comparison, compare
 from separatrix.kernels.vector import Gaussian, Polynomial
+from separatrix.models.discriminant import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
 from separatrix.models.kernel_perceptrons import KernelPerceptron
+from separatrix.models.least_squares import LeastSquaresClassifier
 from separatrix.models.linear_svm import LinearSVC
+from separatrix.models.logistic import LogisticRegression
+from separatrix.models.naive_bayes import GaussianNB
 from separatrix.models.perceptrons import Perceptron
 from separatrix.models.svm import SVC
 from separatrix.report.pictures import plot_confusion, plot_hardest
@@ -30,6 +37,11 @@ def classifiers() -> dict[str, Any]:
         "kernel perceptron, averaged": KernelPerceptron(
             Gaussian(0.001), predictor="average", max_iter=20
         ),
+        "least squares, ridge left out": LeastSquaresClassifier("loo"),
+        "naive Bayes, Gaussian": GaussianNB(var_smoothing=0.01),
+        "linear discriminant": LinearDiscriminantAnalysis(),
+        "quadratic discriminant": QuadraticDiscriminantAnalysis(reg_param=0.1),
+        "logistic regression": LogisticRegression(C=0.01),
         "linear SVM": LinearSVC(C=0.01),
         "SVM, Gaussian": SVC(C=10.0, kernel=Gaussian(0.001)),
         "SVM, degree 3, against the rest": SVC(

@@ -1,0 +1,84 @@
+"""Discriminants against scikit-learn's, the same estimates."""
+
+import numpy as np
+import sklearn.discriminant_analysis as peers
+
+from benchmarks.measure import Row, best_of_each
+from separatrix.data.catalogue import load
+from separatrix.models.discriminant import (
+    LinearDiscriminantAnalysis,
+    QuadraticDiscriminantAnalysis,
+)
+
+
+def _apart(ours, peer, X):
+    """Largest difference of the means, and of the probabilities of some samples."""
+    means = np.abs(ours.means_ - peer.means_).max() / np.abs(peer.means_).max()
+    rows = X[:5000]
+    return max(means, np.abs(ours.predict_proba(rows) - peer.predict_proba(rows)).max())
+
+
+def _compared(name, X, y, *, repeat):
+    rows = []
+    kinds = {
+        "LDA, svd": (
+            LinearDiscriminantAnalysis,
+            peers.LinearDiscriminantAnalysis,
+            {"solver": "svd"},
+        ),
+        "LDA, lsqr": (
+            LinearDiscriminantAnalysis,
+            peers.LinearDiscriminantAnalysis,
+            {"solver": "lsqr"},
+        ),
+        "QDA, svd": (
+            QuadraticDiscriminantAnalysis,
+            peers.QuadraticDiscriminantAnalysis,
+            {"solver": "svd"},
+        ),
+        "QDA, eigen": (
+            QuadraticDiscriminantAnalysis,
+            peers.QuadraticDiscriminantAnalysis,
+            {"solver": "eigen"},
+        ),
+    }
+    for kind, (mine, other, options) in kinds.items():
+        times = best_of_each(
+            {
+                "ours": lambda mine=mine, options=options: mine(**options).fit(X, y),
+                "peer": lambda other=other, options=options: other(**options).fit(X, y),
+            },
+            repeat=repeat,
+        )
+        off = _apart(mine(**options).fit(X, y), other(**options).fit(X, y), X)
+        rows.append(
+            Row(
+                f"{kind}, {name} (estimates differ by {off:.0e})",
+                f"{times['ours']:.3f} s",
+                f"scikit-learn {times['peer']:.3f} s",
+                f"{times['peer'] / times['ours']:.1f}x faster",
+                "2x, 1e-6",
+            )
+        )
+    return rows
+
+
+def discriminants():
+    """MNIST 60k on its first 200 principal axes, ten classes; 1,000,000 x 30, made up, five classes."""
+    mnist = load("mnist")
+    X = mnist.X / 255.0
+    centred = X - X.mean(axis=0)
+    axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :200]
+    reduced = np.ascontiguousarray(centred @ axes)
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 5, size=1_000_000)
+    made = rng.normal(size=(5, 30))[y] + rng.normal(size=(len(y), 30)) @ (
+        np.eye(30) + 0.2 * rng.normal(size=(30, 30))
+    )
+    return [
+        *_compared("MNIST 60k, 200 axes", reduced, mnist.y, repeat=2),
+        *_compared("1,000,000 x 30", made, y, repeat=2),
+    ], []
+
+
+SUITES = [discriminants]

@@ -1,0 +1,110 @@
+"""LogisticRegression against scikit-learn's solvers, to one gradient or to one objective."""
+
+import warnings
+
+import numpy as np
+from scipy.special import expit, log_softmax
+from sklearn.linear_model import LogisticRegression as Peer
+
+from benchmarks.measure import Row, best_of_each, seconds
+from separatrix.data.catalogue import load
+from separatrix.models.logistic import LogisticRegression
+
+GRADIENT = 1e-6  # over its length at zero
+TOLERANCES = [1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 1e-9]
+SOLVERS = ("newton-cholesky", "newton-cg", "lbfgs")
+
+
+def relative_gradient(model, X, y):
+    """|gradient| of the objective at C = 1, the bias included, over that at zero."""
+    second = (y == model.classes_[1]).astype(float)
+    at_zero = _gradient(X, 0.5 - second, np.zeros(X.shape[1]))
+    residual = expit(model.decision_function(X)) - second
+    return np.linalg.norm(_gradient(X, residual, model.coef_[0])) / np.linalg.norm(at_zero)
+
+
+def _gradient(X, residual, w):
+    return np.append(X.T @ residual + w, residual.sum())
+
+
+def _loosest(make, X, y):
+    for tol in TOLERANCES:
+        found = relative_gradient(make(tol).fit(X, y), X, y)
+        if found <= GRADIENT:
+            return tol, found
+    raise RuntimeError(f"{make(0.1)} does not reach a gradient of {GRADIENT}")
+
+
+def _compared(name, X, y, *, repeat):
+    makers = {"ours": lambda tol: LogisticRegression(tol=tol, max_iter=1000)} | {
+        solver: (lambda tol, solver=solver: Peer(tol=tol, solver=solver, max_iter=5000))
+        for solver in SOLVERS
+    }
+    tols = {key: _loosest(make, X, y) for key, make in makers.items()}
+    times = best_of_each(
+        {key: lambda key=key: makers[key](tols[key][0]).fit(X, y) for key in makers}, repeat=repeat
+    )
+    best = min(SOLVERS, key=times.get)
+    model = makers["ours"](tols["ours"][0]).fit(X, y)
+    others = ", ".join(f"{solver} {times[solver]:.3f} s" for solver in SOLVERS if solver != best)
+    return Row(
+        f"LogisticRegression, {name}, relative gradient {GRADIENT:g} ({model.solver_}; "
+        f"{tols['ours'][1]:.1g} reached, {tols[best][1]:.1g} there)",
+        f"{times['ours']:.3f} s",
+        f"scikit-learn {best} {times[best]:.3f} s ({others})",
+        f"{times[best] / times['ours']:.1f}x faster",
+        "1.5x",
+    )
+
+
+def logistic():
+    """a9a, dense; 1,000,000 x 20, made up; best of each, fitted in turns."""
+    adult = load("a9a")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1_000_000, 20))
+    y = (rng.random(len(X)) < expit(X @ rng.normal(size=20) - 0.5)).astype(int)
+    return [
+        _compared("a9a dense, 32,561 x 123", adult.X.toarray(), adult.y, repeat=5),
+        _compared("1,000,000 x 20", X, y, repeat=3),
+    ], []
+
+
+def _objective(model, X, y, C):
+    S = X @ model.coef_.T + model.intercept_
+    loss = -log_softmax(S, axis=1)[np.arange(len(y)), np.searchsorted(model.classes_, y)].sum()
+    return C * loss + 0.5 * (model.coef_**2).sum()
+
+
+def logistic_softmax():
+    """MNIST, 60,000 x 784, ten classes, pixels / 255, C = 0.01, both at their default tolerance."""
+    mnist = load("mnist")
+    X, C = mnist.X / 255.0, 0.01
+    ours_time, ours = seconds(
+        lambda: LogisticRegression(C=C, max_iter=1000).fit(X, mnist.y), repeat=2
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        peer_time, peer = seconds(lambda: Peer(C=C, max_iter=1000).fit(X, mnist.y))
+    mine, other = (_objective(model, X, mnist.y, C) for model in (ours, peer))
+    accuracy = ours.score(mnist.X_test / 255.0, mnist.y_test)
+    return [
+        Row(
+            f"LogisticRegression, MNIST 60k, softmax ({ours.solver_}; {ours.n_iter_[0]} steps, "
+            f"there {peer.n_iter_[0]}; test accuracy {accuracy:.4f}, there "
+            f"{peer.score(mnist.X_test / 255.0, mnist.y_test):.4f})",
+            f"{ours_time:.2f} s",
+            f"scikit-learn lbfgs {peer_time:.2f} s",
+            f"{peer_time / ours_time:.1f}x faster",
+            "1.5x",
+        ),
+        Row(
+            "its objective, in C times the loss",
+            f"{mine:.6f}",
+            f"{other:.6f}",
+            f"{(mine - other) / other:+.1e}",
+            "equal or lower",
+        ),
+    ], []
+
+
+SUITES = [logistic, logistic_softmax]

@@ -1,0 +1,115 @@
+"""Models whose fit is one sum over the samples: so they fit in parts, and fits can be merged."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.arrays import Block
+from separatrix.compute.sums import total
+from separatrix.compute.threads import thread_count
+from separatrix.errors import DataError
+from separatrix.models.prepare import classes_of_stream, prepare
+from separatrix.models.progress import watched, with_callbacks
+from separatrix.models.streams import ArrayBlocks, StreamBlocks, blocks_of
+
+
+class OnePass(CallbackSupportMixin, BaseEstimator):
+    """A model that learns from sums: `_part` of a block, `_merged`, and `_learn` from the whole.
+
+    A part has `taken(order)`, which puts its classes in another order.
+    """
+
+    classes_: Any
+    _sums: Any
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
+
+        A block is (X, y) or (X, y, sample_weight); y is then left out, and memory holds one block.
+        """
+        self._check_parameters()
+        self._sum_up(blocks_of(self, X, y, sample_weight))
+        return self._learn()
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from more samples; all `classes` are named in the first call."""
+        self._check_parameters()
+        begun = hasattr(self, "classes_")
+        train = prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            classes=classes_of_stream(self, classes),
+            reset=not begun,
+        )
+        blocks = ArrayBlocks(train)
+        more = total(lambda block: self._part(block, blocks.n_classes), blocks, self._merged)
+        sums = self._merged(self._sums, more) if begun else more
+        return self._learn_from(sums, train.classes)
+
+    def merge(self, *others: Any) -> Self:
+        """Learn what other models of this kind, with the same classes, have learned from other samples."""
+        check_is_fitted(self)
+        sums = self._sums
+        for other in others:
+            self._require_like(other)
+            sums = self._merged(sums, other._sums)
+        return self._learn_from(sums, self.classes_)
+
+    def _sum_up(self, blocks: ArrayBlocks | StreamBlocks) -> None:
+        """Read all blocks once."""
+        steps = len(blocks) if isinstance(blocks, ArrayBlocks) else None
+        with watched(self, None, None, steps=steps, task="block") as watch:
+            sums = total(
+                lambda block: self._part(block, blocks.n_classes),
+                blocks,
+                self._merged,
+                watch,
+                threads=1 if steps == 1 else thread_count(),
+            )
+        self.classes_, order = blocks.in_class_order()
+        self._sums = sums.taken(order)
+
+    def _learn_from(self, sums: Any, classes: Any) -> Self:
+        """Learn; where that is refused, everything stays as it was."""
+        before = dict(self.__dict__)
+        self._sums, self.classes_ = sums, classes
+        try:
+            return self._learn()
+        except BaseException:
+            self.__dict__ = before
+            raise
+
+    def _require_like(self, other: Any) -> None:
+        check_is_fitted(other)
+        name = type(self).__name__
+        if type(other) is not type(self):
+            raise DataError(f"{name} can only be merged with another; got {type(other).__name__}")
+        if list(other.classes_) != list(self.classes_):
+            raise DataError(
+                f"models to merge must have the same classes; got {self.classes_.tolist()} "
+                f"and {other.classes_.tolist()}"
+            )
+        if other.n_features_in_ != self.n_features_in_:
+            raise DataError(
+                f"models to merge must have the same features; got {self.n_features_in_} "
+                f"and {other.n_features_in_}"
+            )
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _part(self, block: Block, n_classes: int) -> Any:
+        raise NotImplementedError
+
+    def _merged(self, a: Any, b: Any) -> Any:
+        raise NotImplementedError
+
+    def _learn(self) -> Self:
+        raise NotImplementedError

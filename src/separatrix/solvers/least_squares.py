@@ -1,0 +1,271 @@
+"""Least squares with a ridge, from moments: one factorisation serves every ridge.
+
+With samples about their mean, A = sum of w (x - m)(x - m)' and B = sum of w (x - m)(y - ybar)', the
+weights are W = (A + lambda I)^-1 B and the bias ybar - W'm: the bias is free of the ridge. Targets are
++1 and -1, or one column for each class with 1 for the own and 0 for the others; B then needs only
+the class means. With A = V diag(s) V' every ridge costs one product with V.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.sums import dense
+from separatrix.solvers.moments import Moments
+
+ROUNDING = 1e-13  # of the largest eigenvalue: below, an eigenvalue is taken for 0, times d
+
+
+class LeastSquaresFit(NamedTuple):
+    """Weights and what is left of the targets."""
+
+    coef: Matrix  # shape: (p, d)
+    intercept: Vector  # shape: (p,)
+    ridge: Vector  # shape: (p,)
+    rank: int  # of the scatter; d where it was not looked at
+
+
+class Normal(NamedTuple):
+    """The normal equations of a training set about its mean."""
+
+    A: Matrix  # shape: (d, d)
+    B: Matrix  # shape: (d, p)
+    mean: Vector  # shape: (d,)
+    target_mean: Vector  # shape: (p,)
+    weight: float
+
+    def bias(self, W: Matrix) -> Vector:  # (d, p) -> (p,)
+        """What makes the mean of the residuals 0."""
+        return np.asarray(self.target_mean - self.mean @ W)
+
+
+def normal_equations(moments: Moments) -> Normal:
+    """From moments of classes; two classes have one target, -1 and +1, several one column each."""
+    k = len(moments.weight)
+    T = targets(np.arange(k), k)
+    total = float(moments.weight.sum())
+    mean, target_mean = moments.grand_mean, moments.weight @ T / total
+    A = moments.pooled() + moments.between()
+    B = (moments.mean - mean).T @ (moments.weight[:, None] * (T - target_mean))
+    return Normal(A, B, mean, target_mean, total)
+
+
+def solve_ridge(normal: Normal, ridge: float) -> LeastSquaresFit:
+    """Minimise sum of w (y - <w, x> - b)^2 + ridge |w|^2 for every target; the shortest w if several do.
+
+    Problem
+        min over W, b of  sum_i w_i |y_i - W'x_i - b|^2 + lambda |W|^2
+
+    Given
+        normal     A = sum of w (x - m)(x - m)' and B = sum of w (x - m)(y - ybar)'
+        ridge      lambda, at least 0
+
+    Returns W = (A + lambda I)^-1 B by Cholesky's factorisation. Where A + lambda I is singular to
+    rounding, W = A^+ B: of all that are least, the shortest.
+    """
+    A = normal.A.copy()
+    A.flat[:: len(A) + 1] += ridge
+    try:
+        factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
+        pivots = np.diag(factor[0]) ** 2
+        if pivots.min() > len(A) * ROUNDING * np.diag(normal.A).max(initial=0.0):
+            W = cho_solve(factor, normal.B, check_finite=False)
+            return _fit(normal, W, np.full(normal.B.shape[1], ridge), len(A))
+    except LinAlgError:
+        pass
+    spectrum = spectrum_of(normal)
+    return _fit(normal, spectrum.weights(ridge), np.full(normal.B.shape[1], ridge), spectrum.rank)
+
+
+class Spectrum(NamedTuple):
+    """The normal equations in the axes of the scatter: A = V diag(s) V', C = V'B."""
+
+    s: Vector  # shape: (r,); above 0
+    V: Matrix  # shape: (d, r)
+    C: Matrix  # shape: (r, p)
+
+    @property
+    def rank(self) -> int:
+        """Axes along which samples differ."""
+        return len(self.s)
+
+    def weights(self, ridge: float | Vector) -> Matrix:
+        """W for one ridge, or for one ridge a target, (d, p)."""
+        return np.asarray(self.V @ (self.C / (self.s[:, None] + ridge)))
+
+    def places(self, X: Any, mean: Vector) -> Matrix:
+        """Samples along the axes, about their mean, (n, r)."""
+        Z = dense(X) @ self.V
+        Z -= mean @ self.V
+        return np.asarray(Z)
+
+
+def spectrum_of(normal: Normal) -> Spectrum:
+    """The one factorisation that all ridges share."""
+    s, V = eigh(normal.A, check_finite=False, driver="evd")
+    kept = s > max(len(s), 10) * ROUNDING * s[-1]
+    return Spectrum(s[kept], V[:, kept], V[:, kept].T @ normal.B)
+
+
+def solve_within(normal: Normal, max_norm: float) -> LeastSquaresFit:
+    """Least squares under |w|^2 <= max_norm, for each target.
+
+    Problem
+        min over w, b of  sum_i w_i (y_i - <w, x_i> - b)^2   subject to   |w|^2 <= C
+
+    Given
+        normal     the normal equations; A = V diag(s) V', c = V'b
+        max_norm   C, above 0
+
+    Returns the plain solution where it is short enough. Otherwise that of the ridge at which
+    |w|^2 = sum of c_j^2 / (s_j + lambda)^2 = C, the secular equation, by Newton's method on
+    1/|w| - 1/sqrt(C), which is nearly straight in lambda and is met from one side.
+
+    Reference: Reinsch, Smoothing by Spline Functions II, Numerische Mathematik 16 (1971).
+    """
+    spectrum = spectrum_of(normal)
+    ridges = ridges_within(spectrum, max_norm)
+    return _fit(normal, spectrum.weights(ridges), ridges, spectrum.rank)
+
+
+def ridges_within(spectrum: Spectrum, max_norm: float) -> Vector:
+    """The least ridge of each target under which the weights are no longer than allowed, (p,)."""
+    return np.array([_secular(spectrum.s, c, max_norm) for c in spectrum.C.T])
+
+
+def _secular(s: Vector, c: Vector, max_norm: float) -> float:
+    """The ridge at which the squared length of the weights is max_norm; 0 where it is below."""
+    ridge = 0.0
+    for _ in range(100):
+        squares = (c / (s + ridge)) ** 2
+        length = float(squares.sum())
+        if length <= max_norm * (1.0 + 1e-14):
+            return ridge
+        slope = float((squares / (s + ridge)).sum())
+        step = (np.sqrt(length / max_norm) - 1.0) * length / slope
+        if step <= 1e-16 * ridge:
+            return ridge
+        ridge += step
+    return ridge
+
+
+class Rows(NamedTuple):
+    """Fewer samples than features: the same fit from the samples' inner products."""
+
+    spectrum: Spectrum  # V is left out: shape (0, r)
+    U: Matrix  # shape: (n, r); eigenvectors of the products
+    root: Vector  # shape: (n,); square root of the weights
+
+    def coefficients(self, ridge: float | Vector) -> Matrix:
+        """One number for each sample, (n, p): W is the samples about their mean times these."""
+        s, C = self.spectrum.s[:, None], self.spectrum.C
+        return np.asarray(self.root[:, None] * (self.U @ (C / np.sqrt(s) / (s + ridge))))
+
+    def places(self) -> Matrix:
+        """The samples along the axes, about their mean, (n, r)."""
+        return np.asarray(self.U * np.sqrt(self.spectrum.s) / self.root[:, None])
+
+
+def rows_spectrum(K: Matrix, T: Matrix, weights: Vector) -> Rows:
+    """From K = sum over features of (x - m)(z - m), (n, n), and targets about their mean, (n, p).
+
+    K diag(w) and the scatter share their eigenvalues; V = (X - m)' diag(sqrt w) U / sqrt(s).
+    """
+    root = np.sqrt(weights)
+    s, U = eigh(K * root[:, None] * root, check_finite=False, driver="evd", overwrite_a=True)
+    kept = s > max(len(s), 10) * ROUNDING * s[-1]
+    s, U = s[kept], U[:, kept]
+    C = np.sqrt(s)[:, None] * (U.T @ (root[:, None] * T))
+    return Rows(Spectrum(s, np.empty((0, len(s))), C), U, root)
+
+
+class RidgePath(NamedTuple):
+    """Leave-one-out results of each of r ridges."""
+
+    ridges: Vector  # shape: (r,)
+    error: Vector  # shape: (r,); weighted share of samples mistaken by the fit without them
+    squared_error: Vector  # shape: (r,); weighted mean over samples of the summed squared residuals
+
+
+class LeftOut(NamedTuple):
+    """Leave-one-out sums of some samples, for each of r ridges."""
+
+    weight: float
+    mistaken: Vector  # shape: (r,)
+    squares: Vector  # shape: (r,)
+
+
+def left_out(
+    Z: Matrix,  # shape: (n, r); becomes scratch
+    y: Codes,  # shape: (n,)
+    weights: Vector,  # shape: (n,); above 0
+    *,
+    spectrum: Spectrum,
+    target_mean: Vector,
+    total: float,
+    ridges: Vector,
+) -> LeftOut:
+    """What the fits without each sample say of it, for every ridge and without fitting again.
+
+    Problem
+        r_i = y_i - f_(-i)(x_i),  where f_(-i) is the fit to all samples but i
+
+    Given
+        Z          some samples along the axes of the scatter of all, z = V'(x - m)
+        y, weights their class codes and weights
+        spectrum, target_mean, total    of all samples, W = total their summed weight
+        ridges     each lambda
+
+    Returns sums over these samples. The fit is linear in the targets, so
+    r_i = (y_i - f(x_i)) / (1 - h_i) with the leverage h_i = w_i (1/W + sum_j z_ij^2 / (s_j + lambda)).
+    A sample that the fit hangs on, h_i = 1, has no fit without it and counts as mistaken.
+
+    Reference: Allen, The Relationship Between Variable Selection and Data Augmentation and a Method
+    for Prediction, Technometrics 16 (1974).
+    """
+    p = spectrum.C.shape[1]
+    T = targets(y, 2 if p == 1 else p)
+    shrunk = 1.0 / (spectrum.s[:, None] + ridges)  # (axes, r)
+    F = [Z @ (spectrum.C[:, [c]] * shrunk) for c in range(p)]
+    np.square(Z, out=Z)
+    spare = Z @ shrunk
+    spare += 1.0 / total
+    spare *= -weights[:, None]
+    spare += 1.0
+    alone = spare < ROUNDING * len(spectrum.s)
+    spare[alone] = np.inf
+    squares = np.zeros(len(ridges))
+    best, wrong = np.full(spare.shape, -np.inf), np.zeros(spare.shape, dtype=bool)
+    own = np.empty(spare.shape)
+    for c, values in enumerate(F):
+        np.subtract(T[:, [c]] - target_mean[c], values, out=values)
+        values /= spare  # the residual of the fit without the sample
+        squares += np.einsum("i,ir,ir->r", weights, values, values)
+        np.subtract(T[:, [c]], values, out=values)  # and what that fit says
+        if p == 1:
+            wrong = (values > 0) != (y == 1)[:, None]
+            break
+        own[y == c] = values[y == c]
+        values[y == c] = -np.inf
+        np.maximum(best, values, out=best)
+    if p > 1:
+        wrong = best > own  # equal scores are a draw
+    return LeftOut(float(weights.sum()), weights @ (wrong | alone), squares)
+
+
+def merged_left_out(a: LeftOut, b: LeftOut) -> LeftOut:
+    """Sums over two sets of samples together."""
+    return LeftOut(a.weight + b.weight, a.mistaken + b.mistaken, a.squares + b.squares)
+
+
+def targets(y: Codes, n_classes: int) -> Matrix:
+    """-1 and +1 for two classes, (n, 1); else one column for each class, (n, k)."""
+    return np.where(y == 1, 1.0, -1.0)[:, None] if n_classes == 2 else np.eye(n_classes)[y]
+
+
+def _fit(normal: Normal, W: Matrix, ridge: Vector, rank: int) -> LeastSquaresFit:
+    return LeastSquaresFit(np.ascontiguousarray(W.T), normal.bias(W), ridge, rank)
