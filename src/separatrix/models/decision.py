@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from separatrix.arrays import Codes, Flags, Matrix, Vector, require_integer, require_real
 from separatrix.errors import DataError, ParameterError
+from separatrix.models.logistic import LogisticRegression
 from separatrix.models.prepare import check_weights
 
 
@@ -280,7 +281,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return P, np.array([codes[label] for label in y.tolist()], dtype=np.intp), weights
 
     def _classifier(self) -> Any:
-        return _default_classifier() if self.estimator is None else self.estimator
+        return LogisticRegression() if self.estimator is None else self.estimator
 
     def _check_parameters(self) -> None:
         """What can be said before the classes are known."""
@@ -364,8 +365,10 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         for name in ("threshold_", "held_out_curve_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if self.threshold is not None and len(L) != 2:
-            raise ParameterError(
-                type(self).__name__, "threshold", f"None for {len(L)} classes", self.threshold
+            raise DataError(
+                "Only binary classification is supported. With "
+                f"threshold={self.threshold!r} there must be 2 classes; got {len(L)} class"
+                + ("" if len(L) == 1 else "es")
             )
         if self.threshold == "tune":
             self.held_out_curve_ = self._held_out(L, model, X, column_or_1d(y), weights)
@@ -389,12 +392,6 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         P = cross_val_predict(model, X, y, cv=folds, method="predict_proba", params=weights)
         each = check_weights(weights.get("sample_weight"), len(y))
         return cost_curve(P[:, 1], codes == 1, L, each)
-
-
-def _default_classifier() -> Any:
-    from separatrix.models.logistic import LogisticRegression
-
-    return LogisticRegression()
 
 
 def _takes_weights(model: Any) -> bool:
