@@ -121,6 +121,12 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
         return np.asarray(places(X, self.axes_[:, :1], self.xbar_)[:, 0] - self.threshold_)
 
     @available_if(_is_classifier)
+    def signed_distance(self, X: Any) -> Matrix:
+        """Distance to the threshold in the space of the samples, positive beyond it, (n,)."""
+        values = self.decision_function(X)
+        return np.asarray(values / np.linalg.norm(self.axes_[:, 0]))
+
+    @available_if(_is_classifier)
     def predict(self, X: Any) -> Any:
         """The second class beyond the threshold, else the first, (n,)."""
         values = self.decision_function(X)

@@ -1,0 +1,134 @@
+"""What holds for every model that is learned from sums, whatever the samples."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+
+from separatrix import (
+    BernoulliNB,
+    FisherDiscriminant,
+    GaussianNB,
+    LeastSquaresClassifier,
+    LinearDiscriminantAnalysis,
+    LinearSVC,
+    LogisticRegression,
+    MultinomialNB,
+    Perceptron,
+    QuadraticDiscriminantAnalysis,
+    SubgradientSVC,
+)
+
+MODELS = [
+    LeastSquaresClassifier(0.5),
+    LeastSquaresClassifier([0.1, 10.0]),
+    LeastSquaresClassifier(max_norm=0.05),
+    FisherDiscriminant(ridge=0.1),
+    LinearDiscriminantAnalysis(),
+    LinearDiscriminantAnalysis("lsqr", shrinkage=0.3),
+    LinearDiscriminantAnalysis("eigen", shrinkage="auto"),
+    QuadraticDiscriminantAnalysis(reg_param=0.3),
+    QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=0.4),
+    MultinomialNB(),
+    MultinomialNB(alpha=0),
+    BernoulliNB(binarize=2.0),
+    GaussianNB(var_smoothing=0.1),
+    LogisticRegression(tol=1e-10),
+    LogisticRegression(tol=1e-10, posterior="laplace", intercept_precision=0.1),
+]
+IN_PARTS = [model for model in MODELS if hasattr(model, "partial_fit")]
+
+
+def named(model):
+    return " ".join(repr(model).split())
+
+
+def problem(seed):
+    """Samples of three classes, far from the origin, with whole and positive features."""
+    rng = np.random.default_rng(seed)
+    y = np.append(np.repeat(np.arange(3), 4), rng.integers(0, 3, size=18))
+    X = rng.integers(0, 4, size=(30, 3)) + np.array([3, 1, 0]) * (y[:, None] == np.arange(3))
+    return X.astype(float), y, rng
+
+
+def says(model, X):
+    if hasattr(model, "predict_proba"):
+        return model.predict_proba(X)
+    return model.transform(X) if hasattr(model, "transform") else model.decision_function(X)
+
+
+def assert_same(first, second, X, **more):
+    a, b = says(first, X), says(second, X)
+    if hasattr(first, "transform") and not hasattr(first, "predict_proba"):
+        a, b = np.abs(a), np.abs(b)  # an axis has no natural sign
+    np.testing.assert_allclose(a, b, atol=1e-6, **more)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=named)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_a_weight_is_a_repetition_and_no_weight_a_removal(model, seed):
+    X, y, rng = problem(seed)
+    times = rng.integers(0, 4, size=30)
+    times[:12] = np.maximum(times[:12], 1)
+    if isinstance(model.get_params().get("ridge"), list):  # leaving out a row leaves out its copies
+        times = np.minimum(times, 1)
+    weighted = clone(model).fit(X, y, sample_weight=times.astype(float))
+    repeated = clone(model).fit(X.repeat(times, axis=0), y.repeat(times))
+    assert_same(weighted, repeated, X)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=named)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_neither_the_order_of_rows_nor_the_names_of_classes_matter(model, seed):
+    X, y, rng = problem(seed)
+    order = rng.permutation(30)
+    plain = clone(model).fit(X, y)
+    assert_same(plain, clone(model).fit(X[order], y[order]), X)
+    names = np.array(["pear", "apple", "quince"])
+    renamed = clone(model).fit(X, names[y])
+    if hasattr(plain, "transform") and not hasattr(plain, "predict"):
+        assert_same(plain, renamed, X)
+        return
+    places = np.searchsorted(renamed.classes_, names)
+    np.testing.assert_allclose(says(renamed, X)[:, places], says(plain, X), atol=1e-6)
+
+
+@pytest.mark.parametrize("model", IN_PARTS, ids=named)
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_merged_is_whole(model, seed):
+    X, y, rng = problem(seed)
+    whole = clone(model).fit(X, y)
+    parts = np.array_split(rng.permutation(30), 3)
+    if getattr(model, "shrinkage", None) != "auto":  # which needs all rows twice
+        models = [clone(model).partial_fit(X[part], y[part], classes=[0, 1, 2]) for part in parts]
+        assert_same(whole, models[0].merge(*models[1:]), X)
+        steps = clone(model)
+        for part in parts:
+            steps.partial_fit(X[part], y[part], classes=[0, 1, 2])
+        assert_same(whole, steps, X)
+    assert_same(whole, clone(model).fit([(X[part], y[part]) for part in parts]), X)
+
+
+LINEAR = [
+    *(LeastSquaresClassifier(), LinearDiscriminantAnalysis(), LogisticRegression()),
+    *(LinearSVC(), Perceptron(), SubgradientSVC(max_iter=50)),
+    FisherDiscriminant(threshold="midpoint"),
+]
+
+
+@pytest.mark.parametrize("model", LINEAR, ids=named)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_signed_distance_is_the_length_of_the_way_to_the_boundary(model):
+    X, y, _ = problem(0)
+    model = clone(model).fit(X[y < 2], y[y < 2])
+    distance = model.signed_distance(X)
+    sided = distance != 0
+    np.testing.assert_array_equal(distance[sided] > 0, model.predict(X)[sided] == 1)
+    gradient = [(model.signed_distance(X[:1] + axis) - distance[:1])[0] for axis in np.eye(3)]
+    foot = X[0] - distance[0] * np.array(gradient)
+    assert np.linalg.norm(gradient) == pytest.approx(1.0, rel=1e-9)
+    assert model.signed_distance(foot[None])[0] == pytest.approx(0.0, abs=1e-9)
