@@ -22,6 +22,7 @@ Item = TypeVar("Item")
 BLOCK_BYTES = 8 * MEBIBYTE
 MOST_BYTES = 64 * MEBIBYTE
 FEWEST_ROWS = 2048  # below that a product of the rows with themselves runs at half speed
+MANY = 8  # times d: where d x d sums are merged, that costs little beside making them
 
 
 def total(
@@ -49,7 +50,7 @@ def total(
 
 def rows_of_a_block(d: int) -> int:
     """Samples of d features that are worked on at a time."""
-    fewest = rows_that_fit(8 * d, MOST_BYTES, most=FEWEST_ROWS)
+    fewest = rows_that_fit(8 * d, MOST_BYTES, most=max(FEWEST_ROWS, MANY * d))
     return max(fewest, rows_that_fit(8 * d, BLOCK_BYTES))
 
 

@@ -230,7 +230,8 @@ def left_out(
     p = spectrum.C.shape[1]
     T = targets(y, 2 if p == 1 else p)
     shrunk = 1.0 / (spectrum.s[:, None] + ridges)  # (axes, r)
-    F = [Z @ (spectrum.C[:, [c]] * shrunk) for c in range(p)]
+    W = spectrum.C[:, :, None] * shrunk[:, None, :]  # (axes, p, r)
+    F = (Z @ W.reshape(len(W), -1)).reshape(len(Z), p, len(ridges))
     np.square(Z, out=Z)
     spare = Z @ shrunk
     spare += 1.0 / total
@@ -241,7 +242,7 @@ def left_out(
     squares = np.zeros(len(ridges))
     best, wrong = np.full(spare.shape, -np.inf), np.zeros(spare.shape, dtype=bool)
     own = np.empty(spare.shape)
-    for c, values in enumerate(F):
+    for c, values in enumerate(F.transpose(1, 0, 2)):
         np.subtract(T[:, [c]] - target_mean[c], values, out=values)
         values /= spare  # the residual of the fit without the sample
         squares += np.einsum("i,ir,ir->r", weights, values, values)

@@ -115,4 +115,6 @@ def merged(a: Moments, b: Moments) -> Moments:
         more = bend[:, :, None] * bend[:, None, :]
     else:
         more = bend**2
-    return Moments(a.form, weight, a.samples + b.samples, mean, a.scatter + b.scatter + more)
+    more += a.scatter
+    more += b.scatter
+    return Moments(a.form, weight, a.samples + b.samples, mean, more)

@@ -1,0 +1,26 @@
+"""Every example runs as it is, but for sizes that would take long."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples"
+QUICK = {
+    "usps_study": ["--data", "digits", "--repeats", "2"],
+    "larger_than_memory": ["--rows", "5000"],
+}
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_an_example_runs(path, tmp_path):
+    done = subprocess.run(
+        [sys.executable, path, *QUICK.get(path.stem, [])],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
