@@ -110,6 +110,8 @@ def test_merged_is_whole(model, seed):
         for part in parts:
             steps.partial_fit(X[part], y[part], classes=[0, 1, 2])
         assert_same(whole, steps, X)
+        blocks = ((X[part], y[part]) for part in parts)
+        assert_same(whole, clone(model).partial_fit(blocks, classes=[0, 1, 2]), X)
     assert_same(whole, clone(model).fit([(X[part], y[part]) for part in parts]), X)
 
 

@@ -221,6 +221,20 @@ def test_a_prior_on_the_bias_makes_the_evidence_proper():
     assert proper.log_evidence_ == pytest.approx(improper.log_evidence_ + constant, abs=1e-4)
 
 
+def test_without_a_prior_deviations_are_the_classical_standard_errors():
+    two = KINDS > 0
+    model = LogisticRegression(C=np.inf, posterior="laplace").fit(IRIS[two], KINDS[two])
+    X = np.column_stack([IRIS[two], np.ones(100)])
+    p = expit(model.decision_function(IRIS[two]))
+    errors = np.sqrt(np.diag(np.linalg.inv((X * (p * (1 - p))[:, None]).T @ X)))
+    np.testing.assert_allclose(
+        np.append(model.coef_std_[0], model.intercept_std_), errors, rtol=1e-5
+    )
+    twice = np.column_stack([IRIS[two], IRIS[two][:, 0]])
+    with pytest.raises(DataError, match="the posterior is flat in some direction"):
+        LogisticRegression(C=np.inf, posterior="laplace").fit(twice, KINDS[two])
+
+
 def test_what_a_posterior_needs_is_said(monkeypatch):
     with pytest.raises(AttributeError, match="posterior='laplace'"):
         _ = LogisticRegression().fit(CANCER, SICK).covariance_

@@ -102,9 +102,11 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
         self._sum_up(blocks_of(self, X, y, sample_weight))
         return self._settle(whole=True)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn from more samples; all `classes` are named in the first call, or are all in it."""
-        if classes is None and not hasattr(self, "classes_"):
+        if classes is None and y is not None and not hasattr(self, "classes_"):
             classes = np.unique(as_labels(y))
         return super().partial_fit(X, y, classes, sample_weight)
 

@@ -66,7 +66,9 @@ class GaussianClasses(OnePass):
         self._sum_up(blocks)
         return self._settle(blocks, self._estimates(blocks))
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn from more samples; all `classes` are named in the first call."""
         self._check_parameters()
         self._require_sums("partial_fit")

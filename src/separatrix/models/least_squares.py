@@ -121,7 +121,9 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         return self._search(blocks) if self._searches else self._learn()
 
     @available_if(_from_sums_alone)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Learn from more samples; all `classes` are named in the first call."""
         self._check_parameters()
         self._require_sums("partial_fit")

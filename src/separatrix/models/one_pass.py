@@ -14,7 +14,13 @@ from separatrix.compute.threads import thread_count
 from separatrix.errors import DataError
 from separatrix.models.prepare import classes_of_stream, prepare
 from separatrix.models.progress import watched, with_callbacks
-from separatrix.models.streams import ArrayBlocks, StreamBlocks, blocks_of
+from separatrix.models.streams import (
+    ArrayBlocks,
+    StreamBlocks,
+    blocks_of,
+    parts_of,
+    yields_blocks,
+)
 
 
 class OnePass(CallbackSupportMixin, BaseEstimator):
@@ -36,9 +42,16 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         self._sum_up(blocks_of(self, X, y, sample_weight))
         return self._learn()
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from more samples; all `classes` are named in the first call."""
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more samples, or blocks of them; all `classes` are named in the first call."""
         self._check_parameters()
+        if yields_blocks(X, y):
+            for number, block in enumerate(X):
+                rows, labels, weights = parts_of(number, block)
+                self.partial_fit(rows, labels, classes, weights)
+            return self
         begun = hasattr(self, "classes_")
         train = prepare(
             self,

@@ -122,15 +122,11 @@ class StreamBlocks:
         return labels[order], order
 
     def _checked(self, number: int, item: Any) -> tuple[Any, Codes, Any]:
-        if not isinstance(item, tuple) or len(item) not in (2, 3):
-            raise DataError(
-                "X without y must yield blocks (X, y) or (X, y, sample_weight); "
-                f"block {number} is {type(item).__name__}"
-            )
-        X, y = check_samples(self._estimator, item[0], y=item[1], reset=not self._begun)
+        X, y, weights = parts_of(number, item)
+        X, y = check_samples(self._estimator, X, y=y, reset=not self._begun)
         self._begun, self._n_features = True, X.shape[1]
         y = as_labels(y)
-        weights = check_weights(item[2] if len(item) == 3 else None, X.shape[0])
+        weights = check_weights(weights, X.shape[0])
         found, inverse = np.unique(y, return_inverse=True)
         if self._settled and not set(found.tolist()) <= set(self._codes):
             raise DataError(
@@ -144,6 +140,16 @@ class StreamBlocks:
         if not self._settled:
             self._weighed.update(np.flatnonzero(np.bincount(codes, weights)).tolist())
         return X, codes, weights
+
+
+def parts_of(number: int, block: Any) -> tuple[Any, Any, Any]:
+    """X, y and the weights, or None, of a block that somebody yields."""
+    if not isinstance(block, tuple) or len(block) not in (2, 3):
+        raise DataError(
+            "X without y must yield blocks (X, y) or (X, y, sample_weight); "
+            f"block {number} is {type(block).__name__}"
+        )
+    return block if len(block) == 3 else (*block, None)
 
 
 def yields_blocks(X: Any, y: Any) -> bool:

@@ -118,7 +118,7 @@ class Descent:
             C = 10.0**power
             found, posterior = self.posterior(self.solve(C, found.theta), C)
             steps += found.n_iter
-            return np.inf if posterior is None else -posterior.log_evidence
+            return -posterior.log_evidence
 
         best = minimize_scalar(
             surprise, bounds=(-DECADES, DECADES), method="bounded", options={"xatol": 1e-3}
@@ -127,7 +127,7 @@ class Descent:
         last = self.solve(C, found.theta)
         return C, last._replace(n_iter=steps + last.n_iter)
 
-    def posterior(self, found: LogisticFit, C: float) -> tuple[LogisticFit, Posterior | None]:
+    def posterior(self, found: LogisticFit, C: float) -> tuple[LogisticFit, Posterior]:
         """The Gaussian at a peak, and the fit with its Hessian."""
         self._require_room()
         precision = self.precision(C)
@@ -138,10 +138,10 @@ class Descent:
             found = found._replace(hessian=H)
         assert found.hessian is not None
         posterior = laplace(found.theta, found.hessian, found.objective, precision)
-        if posterior is None and np.isfinite(C):
+        if posterior is None:
             raise DataError(
-                "the posterior is flat in some direction, so no Gaussian describes it; give "
-                "intercept_precision, or leave out constant features"
+                "the posterior is flat in some direction, so no Gaussian describes it; use a finite C, "
+                "give intercept_precision, or leave out features that others determine"
             )
         return found, posterior
 
