@@ -213,6 +213,15 @@ def test_the_chosen_prior_has_the_most_evidence(X, y):
         assert other.log_evidence_ < model.log_evidence_
 
 
+def test_the_evidence_chooses_sensibly_where_planes_separate_the_classes():
+    for X, y in ((IRIS[:100], KINDS[:100]), (CANCER[:40], SICK[:40])):
+        model = LogisticRegression(C="evidence", posterior="laplace").fit(X, y)
+        assert 0.1 < model.C_ < 1e3
+        assert model.predict_proba(X).max(axis=1).mean() > 0.8
+    with pytest.raises(DataError, match="without a prior there is no posterior"):
+        LogisticRegression(C=np.inf, posterior="laplace").fit(IRIS[:100], KINDS[:100])
+
+
 def test_a_prior_on_the_bias_makes_the_evidence_proper():
     improper = LogisticRegression(posterior="laplace").fit(CANCER, SICK)
     proper = LogisticRegression(posterior="laplace", intercept_precision=1e-8).fit(CANCER, SICK)

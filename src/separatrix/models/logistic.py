@@ -108,8 +108,11 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         Largest entry of its gradient, over the weight of all samples: at most tol when solved.
     coef_std_, intercept_std_
         Standard deviations of the posterior, shaped as coef_ and intercept_.
+    covariance_
+        Of the posterior: each row of weights, then its bias, (p (d + 1), p (d + 1)).
     log_evidence_
-        Log probability of the labels, all weights considered.
+        Log probability of the labels, all weights considered. A bias without a prior has the
+        constant density of 1 per sqrt(C), so that values for different C can be compared.
     separated_
         Whether planes separate the classes, so that without a prior no weights are likeliest; None
         where that was not in question.
@@ -215,6 +218,11 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             )
         self._keep(descent, found, C)
         self.separated_ = None if np.isfinite(C) else _separated(blocks, found, self.fit_intercept)
+        if self.separated_ and self.posterior is not None:
+            raise DataError(
+                "the classes can be separated by planes, so without a prior there is no posterior; "
+                "use a finite C, or C='evidence'"
+            )
         self._warn_unless_solved(found)
         return self
 

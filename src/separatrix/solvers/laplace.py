@@ -67,11 +67,15 @@ def laplace(
     hessian: Matrix,  # shape: (p D, p D); of minus the log posterior, up to a constant
     objective: float,
     precision: Vector,  # shape: (D,)
+    unit: float = 1.0,
 ) -> Posterior | None:
     """The Gaussian at a peak; None where there is no peak: the posterior does not fall off.
 
-    A column without a prior has the constant density 1, so that the evidence is then known up to a
-    constant only; with softmax its mean over the classes is fixed, since nothing depends on it.
+    A column without a prior has the constant density of 1 per `unit`, so that the evidence is then
+    known up to a constant only; with softmax its mean over the classes is fixed, since nothing
+    depends on it. Where priors of different widths are compared, the unit must be in proportion:
+    weights ten times as large move the boundary as much as they did only with a bias ten times as
+    large, and in a fixed unit wide priors would be given more room for nothing.
     """
     p = len(theta)
     H = pinned(hessian, precision, p)
@@ -84,7 +88,8 @@ def laplace(
     held = precision[precision > 0]
     free = len(precision) - len(held)
     log_determinant = 2.0 * float(np.log(np.diag(factor)).sum())
-    dimensions = p * len(held) + (p if p == 1 else p - 1) * free
+    unheld = (p if p == 1 else p - 1) * free
+    dimensions = p * len(held) + unheld
     if p > 1 and free:  # the pinned directions are no part of the volume
         steep = max(float(np.diag(hessian).mean()), np.finfo(float).tiny)
         log_determinant -= free * np.log(steep)
@@ -94,6 +99,7 @@ def laplace(
         + log_prior_scale
         + 0.5 * dimensions * np.log(2.0 * np.pi)
         - 0.5 * log_determinant
+        - unheld * np.log(unit)
     )
     return Posterior(factor, p, float(log_evidence))
 

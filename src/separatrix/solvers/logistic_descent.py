@@ -137,7 +137,8 @@ class Descent:
             H.flat[:: len(H) + 1] += np.tile(precision, self.p)
             found = found._replace(hessian=H)
         assert found.hessian is not None
-        posterior = laplace(found.theta, found.hessian, found.objective, precision)
+        unit = C**0.5 if np.isfinite(C) else 1.0
+        posterior = laplace(found.theta, found.hessian, found.objective, precision, unit)
         if posterior is None:
             raise DataError(
                 "the posterior is flat in some direction, so no Gaussian describes it; use a finite C, "
