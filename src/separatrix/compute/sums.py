@@ -20,7 +20,9 @@ Part = TypeVar("Part")
 Item = TypeVar("Item")
 
 BLOCK_BYTES = 8 * MEBIBYTE
-MOST_BYTES = 64 * MEBIBYTE
+MOST_BYTES = (
+    24 * MEBIBYTE
+)  # what is over 32 the C library takes from, and gives to, the system each time
 FEWEST_ROWS = 2048  # below that a product of the rows with themselves runs at half speed
 MANY = 8  # times d: where d x d sums are merged, that costs little beside making them
 

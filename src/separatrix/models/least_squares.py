@@ -13,6 +13,7 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.arrays import Block, Matrix, Vector, require_real
 from separatrix.compute.sums import dense, total
+from separatrix.compute.threads import thread_count
 from separatrix.errors import DataError, ParameterError
 from separatrix.models.linear_machine import LinearMachine
 from separatrix.models.one_pass import OnePass
@@ -35,6 +36,7 @@ from separatrix.solvers.least_squares import (
 from separatrix.solvers.moments import Moments, merged, moments_of
 
 TRIED = 50  # ridges of "loo"
+LEFT_OUT = 2048  # samples that are left out in one go, each on its own, under every ridge
 SPREAD = (-7, 3)  # powers of ten of the least and the largest, in mean eigenvalues of the scatter
 
 
@@ -224,7 +226,8 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
             Z = spectrum.places(self._mapped(block.X[kept]), normal.mean)
             return left_out(Z, block.y[kept], block.weights[kept], **ours)
 
-        self._choose(ridges, total(part, blocks, merged_left_out))
+        parts = blocks.cut(LEFT_OUT) or blocks
+        self._choose(ridges, total(part, parts, merged_left_out, threads=thread_count()))
         W = spectrum.weights(self.ridge_)
         self.coef_, self.intercept_ = np.ascontiguousarray(W.T), normal.bias(W)
         self.rank_ = spectrum.rank

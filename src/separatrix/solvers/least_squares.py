@@ -238,24 +238,25 @@ def left_out(
     spare *= -weights[:, None]
     spare += 1.0
     alone = spare < ROUNDING * len(spectrum.s)
-    spare[alone] = np.inf
+    hangs = bool(alone.any())
+    if hangs:
+        spare[alone] = np.inf
     squares = np.zeros(len(ridges))
-    best, wrong = np.full(spare.shape, -np.inf), np.zeros(spare.shape, dtype=bool)
-    own = np.empty(spare.shape)
+    own, best = np.empty(spare.shape), np.full(spare.shape, -np.inf)
     for c, values in enumerate(F.transpose(1, 0, 2)):
         np.subtract(T[:, [c]] - target_mean[c], values, out=values)
-        values /= spare  # the residual of the fit without the sample
+        values /= spare  # the residual of the fit without the sample, which says target - residual
         squares += np.einsum("i,ir,ir->r", weights, values, values)
-        np.subtract(T[:, [c]], values, out=values)  # and what that fit says
-        if p == 1:
-            wrong = (values > 0) != (y == 1)[:, None]
-            break
-        own[y == c] = values[y == c]
-        values[y == c] = -np.inf
-        np.maximum(best, values, out=best)
-    if p > 1:
-        wrong = best > own  # equal scores are a draw
-    return LeftOut(float(weights.sum()), weights @ (wrong | alone), squares)
+        if p > 1:
+            np.subtract(T[:, [c]], values, out=values)
+            own[y == c] = values[y == c]
+            values[y == c] = -np.inf
+            np.maximum(best, values, out=best)
+    # equal scores of several classes are a draw; of two, 0 is the first's
+    wrong = best > own if p > 1 else (F[:, 0] < T) != (y == 1)[:, None]
+    if hangs:
+        wrong |= alone
+    return LeftOut(float(weights.sum()), weights @ wrong, squares)
 
 
 def merged_left_out(a: LeftOut, b: LeftOut) -> LeftOut:
