@@ -77,7 +77,10 @@ def fitted(block, theta, precision):
         tol=1e-12,
         max_iter=100,
     )
-    return found, laplace(found.theta, found.hessian, found.objective, precision)
+    H = sums_of(block, found.theta, intercept=True, hessian=True).hessian
+    H += np.diag(np.tile(precision, len(theta)))
+    found = found._replace(hessian=H)
+    return found, laplace(found.theta, H, found.objective, precision)
 
 
 def test_the_evidence_is_near_the_integral_over_all_weights():

@@ -26,6 +26,7 @@ from separatrix.compute.watch import Watch
 
 ARMIJO = 1e-4  # share of the promised decrease that a step must bring
 ROUNDING = 1e-14  # differences of the objective below this share of it decide nothing
+GOOD = 0.1  # share of the gradient that a good step leaves at most
 MEMORY = 20  # corrections that L-BFGS keeps
 
 
@@ -188,9 +189,10 @@ def solve_newton(
     weight: float,
     tol: float,
     max_iter: int,
+    near: bool = False,
     watch: Watch | None = None,
 ) -> LogisticFit:
-    """Newton's method: one pass a step, and at the end digits double with each.
+    """Newton's method: few steps, and a Hessian serves as long as steps with it are good ones.
 
     Problem
         min over theta of  F(theta) = sum_i w_i (-log p(y_i | x_i)) + 1/2 sum a theta^2
@@ -202,25 +204,34 @@ def solve_newton(
         weight     W, of all samples
         tol        largest entry of the gradient over W at which to stop
         max_iter   steps at most
+        near       whether the beginning is near the end: then one Hessian may do
 
-    Returns the point with its certificate. A step is H^-1 g by Cholesky's factorisation, or the
-    shortest that solves H s = g where H is singular, halved until F falls enough. Softmax does not
-    change when all classes' rows move alike: where no prior holds them, they are kept at mean 0.
+    Returns the point with its certificate, and the Hessian if it is the one there. A step is H^-1 g by
+    Cholesky's factorisation, or the shortest that solves H s = g where H is singular, halved until F
+    falls enough. A Hessian costs D times what a gradient does. So where a step has left less than a
+    tenth of the gradient the same H is taken again, and otherwise one at the new point. Softmax does
+    not change when all classes' rows move alike: where no prior holds them, they are kept at mean 0.
 
-    Reference: Nocedal and Wright, Numerical Optimization (2006), algorithm 3.2.
+    Reference: Shamanskii, A Modification of Newton's Method, Ukrainian Mathematical Journal 19 (1967);
+    Nocedal and Wright, Numerical Optimization (2006), algorithm 3.2.
     """
     a = np.broadcast_to(precision, theta.shape)
-    now = _with_prior(evaluate(theta, True), theta, a)
-    n_iter, stop = 0, ""
+
+    def at(point: Matrix, hessian: bool) -> Sums:
+        return _with_prior(evaluate(point, hessian), point, a)
+
+    now = at(theta, True)
+    H, n_iter, stop = now.hessian, 0, ""
     while not (stop := _reason(now, n_iter, weight, tol, max_iter, watch)):
-        assert now.hessian is not None
-        step = -_solved(now.hessian, now.gradient, precision)
+        if H is None:
+            H = at(theta, True).hessian
+        assert H is not None
+        step = -_solved(H, now.gradient, precision)
         slope = float(np.vdot(now.gradient, step))
         size = 1.0
         for _ in range(60):
-            there = _with_prior(evaluate(theta + size * step, True), theta + size * step, a)
-            enough = now.loss + ARMIJO * size * slope + ROUNDING * abs(now.loss)
-            if there.loss <= enough:
+            there = at(theta + size * step, not near)
+            if there.loss <= now.loss + ARMIJO * size * slope + ROUNDING * abs(now.loss):
                 break
             size /= 2.0
         else:
@@ -230,7 +241,11 @@ def solve_newton(
         n_iter += 1
         if watch is not None:
             watch.step()
-        stalled = -slope <= ROUNDING * abs(now.loss) and size == 1.0
+        left = _largest(there, weight) / _largest(now, weight)
+        stalled = -slope <= ROUNDING * abs(now.loss) and left > 0.5
+        near = left < 0.5
+        if there.hessian is not None or left > GOOD:
+            H = there.hessian
         now = there
         if stalled and _largest(now, weight) > tol:
             stop = "rounding"

@@ -105,7 +105,8 @@ class Descent:
         self._require_room()
         if start is None:
             begin = self._begun_with_few(C, begin)
-        return self._newtons(self._samples, C, begin, self.tol, self.max_iter)
+        near = bool(begin.any())
+        return self._newtons(self._samples, C, begin, self.tol, self.max_iter, near=near)
 
     def most_evident(self, start: Matrix | None = None) -> tuple[float, LogisticFit]:
         """The variance of the prior under which the labels are most probable, and its peak."""
@@ -177,7 +178,9 @@ class Descent:
         begin: Matrix,
         tol: float,
         max_iter: int,
+        *,
         scale: float = 1.0,
+        near: bool = False,
     ) -> LogisticFit:
         return solve_newton(
             self._evaluate(samples, np.float64, scale=scale),
@@ -186,6 +189,7 @@ class Descent:
             weight=self._survey.weight,
             tol=tol,
             max_iter=max_iter,
+            near=near,
             watch=self.watch if scale == 1.0 else self.watch.inner(),
         )
 
@@ -202,7 +206,7 @@ class Descent:
             return begin
         scale = self._survey.weight / weight
         near = 0.1 * FEW / self._survey.samples**0.5  # no nearer than the sample itself is
-        found = self._newtons(few, C, begin, max(self.tol, near), FIRST_STEPS, scale)
+        found = self._newtons(few, C, begin, max(self.tol, near), FIRST_STEPS, scale=scale)
         sensible = np.isfinite(found.theta).all() and found.most < 1e3
         return found.theta if sensible else begin
 
