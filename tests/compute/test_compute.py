@@ -1,14 +1,16 @@
 import os
 import time
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
-from separatrix.compute import blocks
+from separatrix.compute import blocks, sums
 from separatrix.compute.blocks import default_budget, row_blocks
 from separatrix.compute.files import written_whole
-from separatrix.compute.threads import in_threads, thread_count
+from separatrix.compute.threads import in_order, in_threads, thread_count
 from separatrix.compute.watch import Watch
 
 
@@ -98,3 +100,36 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
 def _write_half_and_fail(path):
     path.write_text("half")
     raise FileNotFoundError
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_a_sparse_product_is_the_same_by_any_number_of_threads(threads, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = csr_array(rng.random((101, 30)) * (rng.random((101, 30)) < 0.3))
+    W = rng.normal(size=(30, 4))
+    monkeypatch.setattr(sums, "LONG", 1)
+    monkeypatch.setattr(sums, "thread_count", lambda: threads)
+    np.testing.assert_array_equal(sums.sparse_times_dense(X, W), X @ W)
+
+
+def test_results_come_in_order_and_an_error_ends_the_rest():
+    assert list(in_order(lambda x: x * x, range(20), threads=3)) == [x * x for x in range(20)]
+    drawn = []
+
+    def items():
+        for x in range(100):
+            drawn.append(x)
+            yield x
+
+    with pytest.raises(ZeroDivisionError):
+        list(in_order(lambda x: 1 / (x - 5), items(), threads=2))
+    assert len(drawn) < 15
+
+
+def test_a_sum_is_the_same_in_any_number_of_threads():
+    parts = [np.array([x], dtype=np.float64) ** 0.5 for x in range(50)]
+    one = sums.total(lambda x: x, parts, np.add)
+    two = sums.total(lambda x: x, iter(parts), np.add, threads=2)
+    np.testing.assert_array_equal(one, two)
+    with pytest.raises(ValueError, match="no block"):
+        sums.total(len, [], np.add)
