@@ -24,7 +24,7 @@ MOST_BYTES = (
     24 * MEBIBYTE
 )  # what is over 32 the C library takes from, and gives to, the system each time
 FEWEST_ROWS = 2048  # below that a product of the rows with themselves runs at half speed
-LONG = 2**20  # multiplications that are worth a thread
+LONG = 2**22  # multiplications that are worth a thread
 MANY = 8  # times d: where d x d sums are merged, that costs little beside making them
 
 
@@ -76,6 +76,7 @@ def shared_rows(X: Any, rows: slice) -> Any:
 def sparse_times_dense(X: Any, W: Matrix) -> Matrix:  # (n, d), (d, p) -> (n, p)
     """X @ W for sparse X; where that takes long, each thread takes some rows."""
     threads = thread_count()
+    W = np.ascontiguousarray(W)  # once, not in every thread
     if threads == 1 or X.nnz * W.shape[1] < LONG:
         return np.asarray(X @ W)
     size = -(-X.shape[0] // threads)

@@ -35,6 +35,7 @@ MOST_WORK = 1e11  # n D^2, beyond which a Hessian is too dear
 PASS_BYTES = (
     16 * MEBIBYTE
 )  # of samples at a time: enough to do between two turns of the interpreter
+WIDE = 64  # features from which BLAS shares out one product better than threads do several
 FEW = 16  # one in so many samples is enough to begin with
 FEWEST = 1024  # samples that are left of them, at least, and 16 for each number to find
 FIRST_STEPS = 12  # with few samples, at most
@@ -82,6 +83,7 @@ class Descent:
         self._whole: Samples = samples
         self._samples = samples.cut(rows) or samples
         self._rows = rows
+        self._rooms: list[Matrix] = []  # one for each thread, used again and again
 
     def _plan(self, solver: str) -> tuple[bool, str]:
         n, numbers = self._survey.samples, f"{self.numbers} numbers to find"
@@ -154,16 +156,24 @@ class Descent:
 
         def at(theta: Matrix, hessian: bool) -> Sums:
             def part(block: Block) -> Sums:
-                return sums_of(
+                room = self._rooms.pop() if hessian and self._rooms else None
+                if hessian and (room is None or len(room) < len(block.y)):
+                    room = np.empty((len(block.y), self.d))
+                sums = sums_of(
                     block,
                     theta,
                     intercept=self._intercept,
                     hessian=hessian,
                     margin=margin,
                     dtype=dtype,
+                    room=room,
                 )
+                if room is not None:
+                    self._rooms.append(room)
+                return sums
 
-            sums = total(part, samples, merged, threads=self._threads)
+            alone = hessian and self.d >= WIDE  # then BLAS keeps all cores busy by itself
+            sums = total(part, samples, merged, threads=1 if alone else self._threads)
             if scale == 1.0:
                 return sums
             H = None if sums.hessian is None else scale * sums.hessian
