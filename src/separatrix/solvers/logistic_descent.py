@@ -36,7 +36,7 @@ PASS_BYTES = (
     16 * MEBIBYTE
 )  # of samples at a time: enough to do between two turns of the interpreter
 WIDE = 64  # features from which BLAS shares out one product better than threads do several
-FEW = 16  # one in so many samples is enough to begin with
+FEW = (16, 4)  # one in so many samples is enough to begin with
 FEWEST = 1024  # samples that are left of them, at least, and 16 for each number to find
 FIRST_STEPS = 12  # with few samples, at most
 FLOAT32 = 1e-5  # tolerances down to this one are within reach of float32 products
@@ -204,21 +204,23 @@ class Descent:
         )
 
     def _begun_with_few(self, C: float, begin: Matrix) -> Matrix:
-        """Where a sixteenth of the samples leads; the beginning itself where they are few."""
-        left = self._survey.samples // FEW
-        if left < FEWEST or left < 16 * self.numbers:
-            return begin
-        few = self._whole.cut(self._rows, every=FEW)
-        if few is None:
-            return begin
-        weight = sum(float(block.weights.sum()) for block in few)
-        if not weight:
-            return begin
-        scale = self._survey.weight / weight
-        near = 0.1 * FEW / self._survey.samples**0.5  # no nearer than the sample itself is
-        found = self._newtons(few, C, begin, max(self.tol, near), FIRST_STEPS, scale=scale)
-        sensible = np.isfinite(found.theta).all() and found.most < 1e3
-        return found.theta if sensible else begin
+        """Where a sixteenth of the samples leads, and from there a quarter; or the beginning itself."""
+        for every in FEW:
+            n = self._survey.samples // every
+            if n < FEWEST or n < 16 * self.numbers:
+                continue
+            few = self._whole.cut(self._rows, every=every)
+            weight = 0.0 if few is None else sum(float(block.weights.sum()) for block in few)
+            if few is None or not weight:
+                return begin
+            tol = max(self.tol, 0.1 / n**0.5)  # no nearer than the samples themselves are
+            scale = self._survey.weight / weight
+            near = bool(begin.any())
+            found = self._newtons(few, C, begin, tol, FIRST_STEPS, scale=scale, near=near)
+            if not np.isfinite(found.theta).all() or found.most > 1e3:  # separated, or of one class
+                return begin
+            begin = found.theta
+        return begin
 
     def _lbfgs(self, C: float, begin: Matrix) -> LogisticFit:
         precision = self.precision(C)
