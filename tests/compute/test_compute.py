@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 
 from separatrix.compute import blocks, sums
 from separatrix.compute.blocks import default_budget, row_blocks
@@ -100,16 +99,6 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path):
 def _write_half_and_fail(path):
     path.write_text("half")
     raise FileNotFoundError
-
-
-@pytest.mark.parametrize("threads", [1, 2, 3])
-def test_a_sparse_product_is_the_same_by_any_number_of_threads(threads, monkeypatch):
-    rng = np.random.default_rng(0)
-    X = csr_array(rng.random((101, 30)) * (rng.random((101, 30)) < 0.3))
-    W = rng.normal(size=(30, 4))
-    monkeypatch.setattr(sums, "LONG", 1)
-    monkeypatch.setattr(sums, "thread_count", lambda: threads)
-    np.testing.assert_array_equal(sums.sparse_times_dense(X, W), X @ W)
 
 
 def test_results_come_in_order_and_an_error_ends_the_rest():

@@ -12,8 +12,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.arrays import Matrix
-from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.compute.threads import in_order, in_threads, thread_count
+from separatrix.compute.blocks import MEBIBYTE, rows_that_fit
+from separatrix.compute.threads import in_order
 from separatrix.compute.watch import Watch
 
 Part = TypeVar("Part")
@@ -24,7 +24,6 @@ MOST_BYTES = (
     24 * MEBIBYTE
 )  # what is over 32 the C library takes from, and gives to, the system each time
 FEWEST_ROWS = 2048  # below that a product of the rows with themselves runs at half speed
-LONG = 2**22  # multiplications that are worth a thread
 MANY = 8  # times d: where d x d sums are merged, that costs little beside making them
 
 
@@ -71,14 +70,3 @@ def shared_rows(X: Any, rows: slice) -> Any:
     found = type(X)((len(ends) - 1, X.shape[1]))  # given all at once, small parts would be copied
     found.data, found.indices, found.indptr = X.data[held], X.indices[held], ends - ends[0]
     return found
-
-
-def sparse_times_dense(X: Any, W: Matrix) -> Matrix:  # (n, d), (d, p) -> (n, p)
-    """X @ W for sparse X; where that takes long, each thread takes some rows."""
-    threads = thread_count()
-    W = np.ascontiguousarray(W)  # once, not in every thread
-    if threads == 1 or X.nnz * W.shape[1] < LONG:
-        return np.asarray(X @ W)
-    size = -(-X.shape[0] // threads)
-    parts = [shared_rows(X, rows) for rows in row_blocks(X.shape[0], size)]
-    return np.concatenate(in_threads(lambda part: part @ W, parts, threads=threads))

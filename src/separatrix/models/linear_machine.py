@@ -12,7 +12,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.compute.sums import sparse_times_dense
 from separatrix.models.multiclass import decision_values, winners
 from separatrix.models.prepare import check_samples
 
@@ -55,11 +54,9 @@ class LinearMachine(BaseEstimator):
     def _scores(self, X: Any) -> Matrix:
         """<w, x> + b at every boundary, (n, p), in float64; a block of rows at a time."""
         W = self.coef_
-        if issparse(W):
+        if issparse(X) or issparse(W):
             S = X @ W.T
             return np.asarray(S.toarray() if issparse(S) else S) + self.intercept_
-        if issparse(X):
-            return sparse_times_dense(X, W.T) + self.intercept_
         S = np.empty((len(X), len(W)))
         for block in row_blocks(len(X), rows_that_fit(8 * X.shape[1], BLOCK_BYTES)):
             S[block] = X[block] @ W.T + self.intercept_

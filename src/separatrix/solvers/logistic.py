@@ -26,7 +26,7 @@ from separatrix.compute.watch import Watch
 
 ARMIJO = 1e-4  # share of the promised decrease that a step must bring
 ROUNDING = 1e-14  # differences of the objective below this share of it decide nothing
-GOOD = 0.1  # share of the gradient that a good step leaves at most
+GOOD = 0.2  # share of the gradient that a good step leaves at most
 MEMORY = 20  # corrections that L-BFGS keeps
 
 
@@ -219,7 +219,7 @@ def solve_newton(
     Returns the point with its certificate, and the Hessian if it is the one there. A step is H^-1 g by
     Cholesky's factorisation, or the shortest that solves H s = g where H is singular, halved until F
     falls enough. A Hessian costs D times what a gradient does. So where a step has left less than a
-    tenth of the gradient the same H is taken again, and otherwise one at the new point. Softmax does
+    fifth of the gradient the same H is taken again, and otherwise one at the new point. Softmax does
     not change when all classes' rows move alike: where no prior holds them, they are kept at mean 0.
 
     Reference: Shamanskii, A Modification of Newton's Method, Ukrainian Mathematical Journal 19 (1967);

@@ -22,7 +22,7 @@ from scipy.sparse import issparse
 
 from separatrix.arrays import Block, Codes, Flags, Matrix, Vector
 from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.compute.sums import dense, sparse_times_dense
+from separatrix.compute.sums import dense
 from separatrix.solvers.moments import Moments
 
 EQUAL = 1e-9  # sums of zeros, of fractional counts, that differ by less are the same sum
@@ -239,7 +239,7 @@ def gaussian_log_joint(mean: Matrix, variance: Matrix, prior: Vector, X: Any) ->
 def _product(X: Any, W: Matrix) -> Matrix:
     """X W', (n, k), in float64, whatever numbers X holds."""
     if issparse(X):
-        return sparse_times_dense(X, W.T)
+        return np.asarray(X @ W.T)
     found = np.empty((len(X), len(W)))
     for rows in row_blocks(len(X), rows_that_fit(8 * X.shape[1], BLOCK_BYTES)):
         np.matmul(dense(X[rows]), W.T, out=found[rows])
