@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
@@ -64,6 +64,29 @@ class LinearMachine(BaseEstimator):
 
     def _winners(self, values: Matrix) -> Codes:
         return winners(values)
+
+
+class SolvedMachine(LinearMachine):
+    """A linear machine that says how it was solved, and can hold its weights sparse."""
+
+    solver_: str
+
+    def sparsify(self) -> Self:
+        """Hold the weights as a sparse matrix: smaller where most of them are 0."""
+        check_is_fitted(self)
+        self.coef_ = csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Hold the weights as an array again."""
+        check_is_fitted(self)
+        if issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        plain = str(super().__repr__(N_CHAR_MAX=N_CHAR_MAX))
+        return f"{plain}  # {self.solver_}" if hasattr(self, "solver_") else plain
 
 
 def weight_norms(coef: Any) -> Vector:

@@ -6,11 +6,10 @@ import warnings
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import (
     Matrix,
@@ -24,7 +23,7 @@ from separatrix.arrays import (
 from separatrix.compute.threads import in_threads, thread_count
 from separatrix.compute.watch import Watch
 from separatrix.errors import DataError, ParameterError
-from separatrix.models.linear_machine import LinearMachine, margin_widths
+from separatrix.models.linear_machine import SolvedMachine, margin_widths
 from separatrix.models.prepare import Training, generator, prepare
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.solvers.crammer_singer import solve_crammer_singer
@@ -58,7 +57,7 @@ class Found(NamedTuple):
     stops: list[str]
 
 
-class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
+class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     """Linear support vector machine.
 
     Minimises |w|^2 / 2 + C sum of loss(y (<w, x> + b)), by default with the bias as the weight of a
@@ -209,23 +208,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         self.n_iter_ = found.n_iter
         self.solver_ = plan.words
         return self
-
-    def sparsify(self) -> Self:
-        """Hold the weights as a sparse matrix: smaller where penalty="l1" left most of them 0."""
-        check_is_fitted(self)
-        self.coef_ = csr_array(self.coef_)
-        return self
-
-    def densify(self) -> Self:
-        """Hold the weights as an array again."""
-        check_is_fitted(self)
-        if issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
-        return self
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        plain = str(super().__repr__(N_CHAR_MAX=N_CHAR_MAX))
-        return f"{plain}  # {self.solver_}" if hasattr(self, "solver_") else plain
 
     @property
     def _bias_step(self) -> float:

@@ -9,7 +9,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
@@ -28,7 +28,7 @@ from separatrix.compute.sums import dense
 from separatrix.compute.threads import thread_count
 from separatrix.errors import DataError, ParameterError
 from separatrix.models.calibration import agreeing
-from separatrix.models.linear_machine import LinearMachine
+from separatrix.models.linear_machine import SolvedMachine
 from separatrix.models.multiclass import winners
 from separatrix.models.prepare import check_samples
 from separatrix.models.progress import watched, with_callbacks
@@ -45,7 +45,7 @@ SURE = 20.0  # margins beyond this, without a prior, are suspicious: the classes
 LARGEST_PROGRAM = 5_000_000  # values in the linear program that decides whether they are
 
 
-class LogisticRegression(CallbackSupportMixin, ClassifierMixin, LinearMachine):
+class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     """Logistic regression: maximum likelihood, maximum a posteriori, or Bayesian.
 
     Minimises the sum of -log p(y|x) plus |w|^2 / (2 C): minus the log posterior under the prior
@@ -255,23 +255,6 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         if self._posterior is None:
             raise AttributeError("covariance_ is there after a fit with posterior='laplace'")
         return self._posterior.covariance()
-
-    def sparsify(self) -> Self:
-        """Hold the weights as a sparse matrix."""
-        check_is_fitted(self)
-        self.coef_ = csr_array(self.coef_)
-        return self
-
-    def densify(self) -> Self:
-        """Hold the weights as an array again."""
-        check_is_fitted(self)
-        if issparse(self.coef_):
-            self.coef_ = self.coef_.toarray()
-        return self
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        plain = str(super().__repr__(N_CHAR_MAX=N_CHAR_MAX))
-        return f"{plain}  # {self.solver_}" if hasattr(self, "solver_") else plain
 
     def _mean_probabilities(self, X: Any, S: Matrix) -> Matrix:
         assert self._posterior is not None
