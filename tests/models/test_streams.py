@@ -53,6 +53,7 @@ def test_a_memory_map_is_read_as_an_array_is(tmp_path):
         (iter([(X, Y), (X[:, :2], Y)]), "X has 2 features, but .* is expecting 3 features"),
         (iter([(X * np.nan, Y)]), "NaN"),
         (iter([(X, Y, -np.ones(90))]), "`sample_weight` must be finite and at least 0"),
+        (iter([(X, Y), (X, np.arange(90) % 3)]), "strings or all numbers; block 1 holds the other"),
         (iter([(X, Y[:4])]), "inconsistent numbers of samples"),
     ],
 )

@@ -133,6 +133,11 @@ class StreamBlocks:
                 f"block {number} holds labels that were not there in the pass before; "
                 "each pass must yield the same blocks"
             )
+        kinds = {isinstance(label, str) for label in (*self._codes, *found.tolist())}
+        if len(kinds) > 1:
+            raise DataError(
+                f"labels must be all strings or all numbers; block {number} holds the other kind"
+            )
         met = np.array(
             [self._codes.setdefault(label, len(self._codes)) for label in found.tolist()]
         )
