@@ -14,6 +14,10 @@ NAMES = {
     "USPS grid": "SVCCV, USPS, 8 C x 6 gamma x 5 folds",
     "USPS, 20 splits x": "kernel perceptron study\nUSPS, 20 splits x 7 degrees",
     "linear Perceptron (argmax), MNIST": "linear perceptron, MNIST, one pass",
+    "LDA, svd, MNIST": "linear discriminant, MNIST 60k, 200 axes",
+    "QDA, svd, 1,000,000": "quadratic discriminant, 1,000,000 x 30",
+    "LogisticRegression, 1,000,000": "logistic regression, 1,000,000 x 20",
+    "LeastSquaresClassifier, MNIST 60k, ten": "least squares, MNIST 60k",
 }
 
 
