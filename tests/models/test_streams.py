@@ -47,7 +47,7 @@ def test_a_memory_map_is_read_as_an_array_is(tmp_path):
 @pytest.mark.parametrize(
     ("source", "sentence"),
     [
-        (iter([]), "held no block at all"),
+        (iter([]), "held no sample at all"),
         (iter([(X[:5], Y[:5])]), "at least 2 classes; got one class, 'a'"),
         (iter([X]), r"must yield blocks \(X, y\) or \(X, y, sample_weight\); block 0 is ndarray"),
         (iter([(X, Y), (X[:, :2], Y)]), "X has 2 features, but .* is expecting 3 features"),

@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from separatrix.arrays import Codes, Flags, Matrix, Vector, require_integer, require_real
 from separatrix.errors import DataError, ParameterError
 from separatrix.models.logistic import LogisticRegression
-from separatrix.models.prepare import check_weights
+from separatrix.models.prepare import check_weights, or_unchanged
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,7 @@ def optimal_threshold(L: Matrix) -> float:
     >>> optimal_threshold(np.array([[0.0, 1.0], [9.0, 0.0]]))
     0.1
     """
+    L = L / (np.abs(L).max() or 1.0)
     alarm, miss = float(L[0, 1] - L[0, 0]), float(L[1, 0] - L[1, 1])
     if alarm >= 0.0 >= miss:
         return math.inf
@@ -183,6 +184,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.threshold = threshold
         self.cv = cv
 
+    @or_unchanged
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier on samples X, (n, d), and labels y, (n,); tune the threshold if asked."""
         self._check_parameters()
@@ -306,7 +308,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
                 raise ParameterError(
                     name, "threshold", "a probability, 'tune' or None", self.threshold
                 )
-            if not hasattr(self.cv, "split") and not isinstance(self.cv, Iterable):
+            if not (self.cv is None or hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
                 require_integer(name, "cv", self.cv, least=2)
         else:
             require_real(name, "threshold", self.threshold, above=0, below=1)

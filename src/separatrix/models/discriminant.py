@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +24,7 @@ from separatrix.models.gaussian_classes import (
 )
 from separatrix.models.linear_machine import LinearMachine
 from separatrix.models.multiclass import winners
-from separatrix.models.prepare import check_samples
+from separatrix.models.prepare import check_samples, tell
 from separatrix.models.streams import ArrayBlocks, StreamBlocks
 from separatrix.solvers.discriminant import (
     LinearRules,
@@ -268,7 +267,7 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
         """Score of each class, (n, k), or of the second of two less that of the first, (n,)."""
         check_is_fitted(self, "rotations_")
         X = check_samples(self, X, reset=False)
-        model = quadratic(self.means_, self.scalings_, self.rotations_, self.priors_)
+        model = quadratic(self.means_, self._axes, self.priors_)
         S = np.empty((X.shape[0], len(self.classes_)))
         size = max(FEWEST_ROWS, rows_that_fit(8 * X.shape[1], MEBIBYTE))
         blocks = list(row_blocks(len(S), size))
@@ -295,10 +294,9 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
         name = type(self).__name__
         require_real(name, "reg_param", self.reg_param, least=0, most=1)
         if self.reg_param and self.solver == "eigen":
-            warnings.warn(
+            tell(
                 f"reg_param of {name} does nothing with solver='eigen'; use shrinkage",
                 UserWarning,
-                stacklevel=4,
             )
         super()._check_parameters()
 
@@ -317,16 +315,17 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
                 each.append(self._regularised(moments.scatter[c] / weight))
         axes = list(in_order(principal_axes, each, threads=1 if d < SMALL else thread_count()))
         self.rank_ = np.full(len(each), d)
-        for c, (variances, _) in enumerate(axes):
-            if variances[-1] > self.tol or not moments.weight[c]:
+        for c, own in enumerate(axes):
+            if own.variances[-1] > self.tol or not moments.weight[c]:
                 continue
             self.rank_[c] = inverse_root(each[c]).shape[1]
             if self.rank_[c] < d:
                 each[c] = each[c] + np.diag(max(self.tol, LEAST_TOL) * _usual_variances(moments))
                 axes[c] = principal_axes(each[c])
         self._say_singular(moments, whole=blocks is not None)
-        self.scalings_ = [variances for variances, _ in axes]
-        self.rotations_ = [V for _, V in axes]
+        self._axes = axes
+        self.scalings_ = [own.variances for own in axes]
+        self.rotations_ = [own.axes for own in axes]
         if self.store_covariance:
             self.covariance_ = each
         return self
@@ -342,7 +341,7 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
         """Tell of classes that do not spread in all directions; of a stream once they could have."""
         d = moments.mean.shape[1]
         labels = self.classes_.tolist()
-        alone = np.flatnonzero((self.rank_ < d) & (moments.weight <= 1.0))
+        alone = np.flatnonzero((self.rank_ < d) & (moments.samples <= 1) & (moments.weight <= 1.0))
         if len(alone) and whole:
             raise DataError(
                 f"y has only 1 sample in class {labels[alone[0]]!r}, too few for a covariance of {d} "
@@ -363,12 +362,10 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
             names = getattr(self, "feature_names_in_", np.arange(d))
             found += f"; constant there: {', '.join(str(names[j]) for j in flat)}"
         more = "shrinkage" if self.solver == "eigen" else "reg_param, solver='eigen' with shrinkage"
-        warnings.warn(
+        tell(
             f"QuadraticDiscriminantAnalysis: {found}; tol={self.tol:g} of each feature's usual "
             f"variance is added; to choose what is added use {more}, or use "
             "LinearDiscriminantAnalysis, which shares one covariance",
-            UserWarning,
-            stacklevel=6,
         )
 
 

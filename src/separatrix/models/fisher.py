@@ -22,7 +22,7 @@ from separatrix.models.gaussian_classes import (
 )
 from separatrix.models.multiclass import winners
 from separatrix.models.one_pass import OnePass
-from separatrix.models.prepare import as_labels, check_samples
+from separatrix.models.prepare import as_labels, check_samples, or_unchanged
 from separatrix.models.progress import with_callbacks
 from separatrix.models.streams import blocks_of
 from separatrix.solvers.discriminant import means_of, solve_fisher, without_rounding
@@ -93,6 +93,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
         self.threshold = threshold
 
     @with_callbacks
+    @or_unchanged
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -120,6 +121,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
         """How far beyond the threshold samples lie along the first axis, (n,)."""
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
+        if not self.axes_.shape[1]:
+            raise DataError("FisherDiscriminant has met one class only: there is no axis yet")
         return np.asarray(places(X, self.axes_[:, :1], self.xbar_)[:, 0] - self.threshold_)
 
     @available_if(_is_classifier)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -15,6 +14,7 @@ from separatrix.compute.sums import dense, rows_of_a_block, total
 from separatrix.compute.threads import thread_count
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError, UnsupportedError
 from separatrix.models.one_pass import OnePass
+from separatrix.models.prepare import or_unchanged, tell
 from separatrix.models.progress import with_callbacks
 from separatrix.models.streams import ArrayBlocks, StreamBlocks, blocks_of, require_repeatable
 from separatrix.solvers.discriminant import (
@@ -51,6 +51,7 @@ class GaussianClasses(OnePass):
     _solvers: ClassVar[tuple[str, ...]]  # the first takes moments only
 
     @with_callbacks
+    @or_unchanged
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -66,6 +67,7 @@ class GaussianClasses(OnePass):
         self._sum_up(blocks)
         return self._settle(blocks, self._estimates(blocks))
 
+    @or_unchanged
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -203,10 +205,9 @@ class GaussianClasses(OnePass):
             raise ParameterError(name, "priors", must_be, priors.tolist())
         summed = float(priors.sum())
         if abs(summed - 1.0) > SHORT_OF_ONE:
-            warnings.warn(
+            tell(
                 f"priors of {name} sum to {summed:g}, not to 1; they are divided by that",
                 UserWarning,
-                stacklevel=5,
             )
             priors /= summed
         if not weight.all():
@@ -300,12 +301,11 @@ def warn_of_rank(estimator: Any, rank: int, moments: Moments, advice: str, *, wh
         return
     if not whole and moments.samples.sum() - len(moments.weight) <= rank:
         return
-    warnings.warn(
+    tell(
         f"{type(estimator).__name__}: the covariance within the classes has rank {rank}, and "
         f"{features} features vary; directions without spread within the classes are left out, even "
         f"where they tell classes apart; {advice}",
         UserWarning,
-        stacklevel=5,
     )
 
 

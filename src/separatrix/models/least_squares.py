@@ -12,11 +12,13 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.metaestimators import available_if
 
 from separatrix.arrays import Block, Matrix, Vector, require_real
-from separatrix.compute.sums import dense, total
+from separatrix.compute.blocks import rows_that_fit
+from separatrix.compute.sums import BLOCK_BYTES, dense, total
 from separatrix.compute.threads import thread_count
 from separatrix.errors import DataError, ParameterError
 from separatrix.models.linear_machine import LinearMachine
 from separatrix.models.one_pass import OnePass
+from separatrix.models.prepare import check_unchanged, or_unchanged
 from separatrix.models.progress import with_callbacks
 from separatrix.models.streams import ArrayBlocks, StreamBlocks, blocks_of, require_repeatable
 from separatrix.solvers.least_squares import (
@@ -98,6 +100,8 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
     Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, section 4.2.
     """
 
+    features_: Any
+
     def __init__(
         self, ridge: Any = 0.0, *, max_norm: float | None = None, features: Any = None
     ) -> None:
@@ -106,6 +110,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         self.features = features
 
     @with_callbacks
+    @or_unchanged
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -123,12 +128,15 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         return self._search(blocks) if self._searches else self._learn()
 
     @available_if(_from_sums_alone)
+    @or_unchanged
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Learn from more samples; all `classes` are named in the first call."""
         self._check_parameters()
         self._require_sums("partial_fit")
+        if hasattr(self, "classes_"):
+            check_unchanged(self, {"features": self.features_})
         self.features_ = self.features
         return super().partial_fit(X, y, classes, sample_weight)
 
@@ -137,7 +145,11 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         """Learn what others of this kind, with the same classes, have learned from other samples."""
         self._require_sums("merge")
         for other in others:
+            self._require_like(other)
             other._require_sums("merge")
+            if other.features_ is not self.features_:
+                must_be = "the same object in models to merge"
+                raise ParameterError(type(self).__name__, "features", must_be, other.features)
         return super().merge(*others)
 
     @property
@@ -226,7 +238,8 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
             Z = spectrum.places(self._mapped(block.X[kept]), normal.mean)
             return left_out(Z, block.y[kept], block.weights[kept], **ours)
 
-        parts = blocks.cut(LEFT_OUT) or blocks
+        values = 8 * max(len(spectrum.s), len(ridges) * spectrum.C.shape[1])
+        parts = blocks.cut(rows_that_fit(values, BLOCK_BYTES, most=LEFT_OUT)) or blocks
         self._choose(ridges, total(part, parts, merged_left_out, threads=thread_count()))
         W = spectrum.weights(self.ridge_)
         self.coef_, self.intercept_ = np.ascontiguousarray(W.T), normal.bias(W)
@@ -241,6 +254,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         train = blocks.train
         kept = np.flatnonzero(train.weights)
         X, y, weights = self._mapped(train.X[kept]), train.y[kept], train.weights[kept]
+        X = X.astype(np.float64) if issparse(X) else dense(X)
         self.classes_, self._sums = train.classes, None
         total_weight = float(weights.sum())
         mean = np.asarray(weights @ X).ravel() / total_weight
@@ -284,7 +298,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
 def _products_about(X: Any, mean: Vector) -> Matrix:
     """Inner products of samples about their mean, (n, n); sparse samples stay sparse."""
     if not issparse(X):
-        apart = dense(X) - mean
+        apart = X - mean
         return np.asarray(apart @ apart.T)
     K = (X @ X.T).toarray()
     along = np.asarray(X @ mean)

@@ -5,7 +5,6 @@ The arithmetic is in `solvers/logistic.py` and `solvers/laplace.py`.
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
@@ -30,7 +29,7 @@ from separatrix.errors import DataError, ParameterError
 from separatrix.models.calibration import agreeing
 from separatrix.models.linear_machine import SolvedMachine
 from separatrix.models.multiclass import winners
-from separatrix.models.prepare import check_samples
+from separatrix.models.prepare import check_samples, or_unchanged, tell
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.streams import ArrayBlocks, StreamBlocks, blocks_of, require_repeatable
 from separatrix.solvers.laplace import Posterior, mackay, mean_sigmoid, mean_softmax
@@ -41,8 +40,9 @@ from separatrix.solvers.separation import is_separated
 SOLVERS = ("auto", "lbfgs", "newton-cholesky", "newton-cg", "liblinear", "sag", "saga")
 PENALTIES = ("deprecated", "l2", None)
 PEAK = 1e-8  # the tolerance that a posterior asks for: its width is measured at the peak
-SURE = 20.0  # margins beyond this, without a prior, are suspicious: the classes may be separated
+SURE = 5.0  # margins beyond this, without a prior, are suspicious: the classes may be separated
 LARGEST_PROGRAM = 5_000_000  # values in the linear program that decides whether they are
+SMALL_PROGRAM = 50_000  # values of one that is solved in any case
 
 
 class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
@@ -111,8 +111,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     covariance_
         Of the posterior: each row of weights, then its bias, (p (d + 1), p (d + 1)).
     log_evidence_
-        Log probability of the labels, all weights considered. A bias without a prior has the
-        constant density of 1 per sqrt(C), so that values for different C can be compared.
+        Log probability of the labels, all weights considered. A bias without a prior has a constant
+        density of 1 per sqrt(1 + C r^2), r^2 the mean of |x|^2, so that values for different C can be
+        compared.
     separated_
         Whether planes separate the classes, so that without a prior no weights are likeliest; None
         where that was not in question.
@@ -180,6 +181,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         self.time_limit = time_limit
 
     @with_callbacks
+    @or_unchanged
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -207,6 +209,11 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             start = self._start(descent)
             if C is None:
                 C, found = descent.most_evident(start)
+                if descent.at_the_end:
+                    tell(
+                        f"the evidence is largest at the end of the range looked at, C={C:.1g}: the "
+                        "features may say nothing of the classes; give a C, or look at the data"
+                    )
             else:
                 found = descent.solve(C, start)
             self._posterior = None
@@ -271,18 +278,16 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     def _prior_variance(self) -> float | None:
         """C as a number, or None where the evidence is to choose it."""
         if self.penalty != "deprecated":
-            warnings.warn(
+            tell(
                 "'penalty' was deprecated in scikit-learn 1.8, and so it is here: leave it out; 'l2' "
                 "is the default, and C=np.inf is what None was",
                 FutureWarning,
-                stacklevel=4,
             )
             if self.penalty is None:
                 if self.C != 1.0:
-                    warnings.warn(
+                    tell(
                         f"Setting penalty=None will ignore the C given, {self.C!r}",
                         UserWarning,
-                        stacklevel=4,
                     )
                 return float("inf")
         return None if isinstance(self.C, str) else float(self.C)
@@ -313,22 +318,20 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     def _warn_unless_solved(self, found: LogisticFit) -> None:
         if self.separated_:
-            warnings.warn(
+            tell(
                 "the classes can be separated by planes, so no weights are likeliest: those here, "
                 f"after {found.n_iter} steps, would grow without end. Use a finite C, or "
                 "C='evidence'",
                 ConvergenceWarning,
-                stacklevel=4,
             )
         elif found.stop in ("max_iter", "stopped") or found.gradient > self.tol:
             why = {
                 "max_iter": f"did not converge in {found.n_iter} iterations; raise max_iter",
                 "stopped": "was told to stop",
             }.get(found.stop, "cannot come closer in floating point; scale the features")
-            warnings.warn(
+            tell(
                 f"LogisticRegression {why}: the gradient is {found.gradient:.3g}, wanted {self.tol:g}",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _check_parameters(self) -> None:
@@ -367,14 +370,14 @@ def _separated(
     """Whether planes separate the classes; None where nothing speaks for it or nobody can say."""
     if found.least > 0:
         return True
-    if found.most < SURE and found.stop == "tol":
-        return False
     if isinstance(blocks, StreamBlocks):
         return None
     train = blocks.train
     k = len(train.classes)
     size = train.X.nnz if issparse(train.X) else train.X.size
-    if size * (1 if k == 2 else 2 * (k - 1)) > LARGEST_PROGRAM:
+    size *= 1 if k == 2 else 2 * (k - 1)
+    suspicious = found.stop != "tol" or found.most > SURE
+    if size > (LARGEST_PROGRAM if suspicious else SMALL_PROGRAM):
         return None
     kept = train.weights * train.class_weights > 0
     return is_separated(train.X[kept], train.y[kept], n_classes=k, intercept=intercept)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 from typing import Any, Self
 
@@ -18,7 +17,7 @@ from separatrix.compute.blocks import rows_that_fit
 from separatrix.errors import DataError, ParameterError
 from separatrix.models.linear_machine import weight_norms
 from separatrix.models.one_pass import OnePass
-from separatrix.models.prepare import check_samples
+from separatrix.models.prepare import check_samples, check_unchanged, tell
 from separatrix.models.streams import ArrayBlocks, StreamBlocks
 from separatrix.solvers.moments import Moments, moments_of
 from separatrix.solvers.moments import merged as merged_moments
@@ -137,10 +136,9 @@ class CountingBayes(NaiveBayes):
     def _smoothing(self) -> float | Vector:
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if not self.force_alpha and alpha.min() < LEAST_ALPHA:
-            warnings.warn(
+            tell(
                 "alpha too small will result in numeric errors, setting alpha = "
                 f"{LEAST_ALPHA:.1e}; force_alpha=True keeps it, and 0 is no error here",
-                stacklevel=4,  # past the wrapper that ends callbacks
             )
             alpha = np.maximum(alpha, LEAST_ALPHA)
         return alpha if alpha.ndim else float(alpha)
@@ -270,6 +268,18 @@ class BernoulliNB(CountingBayes):
         super()._check_parameters()
         if self.binarize is not None:
             require_real("BernoulliNB", "binarize", self.binarize, least=0)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more samples, or blocks of them; all `classes` are named in the first call."""
+        if hasattr(self, "classes_"):
+            check_unchanged(self, {"binarize": self._binarized})
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def _learn(self) -> Self:
+        self._binarized: float | None = self.binarize
+        return super()._learn()
 
     def _require_like(self, other: Any) -> None:
         super()._require_like(other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
@@ -12,13 +13,14 @@ from separatrix.arrays import Block
 from separatrix.compute.sums import total
 from separatrix.compute.threads import thread_count
 from separatrix.errors import DataError
-from separatrix.models.prepare import classes_of_stream, prepare
+from separatrix.models.prepare import classes_of_stream, or_unchanged, prepare
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.streams import (
     ArrayBlocks,
     StreamBlocks,
     blocks_of,
     parts_of,
+    refuse_weights_beside_blocks,
     yields_blocks,
 )
 
@@ -33,6 +35,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
     _sums: Any
 
     @with_callbacks
+    @or_unchanged
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -42,15 +45,19 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         self._sum_up(blocks_of(self, X, y, sample_weight))
         return self._learn()
 
+    @or_unchanged
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Learn from more samples, or blocks of them; all `classes` are named in the first call."""
         self._check_parameters()
         if yields_blocks(X, y):
+            refuse_weights_beside_blocks(sample_weight)
             for number, block in enumerate(X):
                 rows, labels, weights = parts_of(number, block)
-                self.partial_fit(rows, labels, classes, weights)
+                if len(labels):
+                    self.partial_fit(rows, labels, classes, weights)
+            check_is_fitted(self, msg="the iterable of blocks held no sample at all")
             return self
         begun = hasattr(self, "classes_")
         train = prepare(
@@ -62,48 +69,43 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
             reset=not begun,
         )
         blocks = ArrayBlocks(train)
-        more = total(lambda block: self._part(block, blocks.n_classes), blocks, self._merged)
-        sums = self._merged(self._sums, more) if begun else more
-        return self._learn_from(sums, train.classes)
+        more = total(lambda block: self._part_of(block, blocks.n_classes), blocks, self._merged)
+        self._sums = finite(self._merged(self._sums, more) if begun else more)
+        self.classes_ = train.classes
+        return self._learn()
 
+    @or_unchanged
     def merge(self, *others: Any) -> Self:
         """Learn what other models of this kind, with the same classes, have learned from other samples."""
         check_is_fitted(self)
-        sums = self._sums
         for other in others:
             self._require_like(other)
-            sums = self._merged(sums, other._sums)
-        return self._learn_from(sums, self.classes_)
+            self._sums = finite(self._merged(self._sums, other._sums))
+        return self._learn()
 
     def _sum_up(self, blocks: ArrayBlocks | StreamBlocks) -> None:
         """Read all blocks once."""
         steps = len(blocks) if isinstance(blocks, ArrayBlocks) else None
         with watched(self, None, None, steps=steps, task="block") as watch:
             sums = total(
-                lambda block: self._part(block, blocks.n_classes),
+                lambda block: self._part_of(block, blocks.n_classes),
                 blocks,
                 self._merged,
                 watch,
                 threads=1 if steps == 1 else thread_count(),
             )
         self.classes_, order = blocks.in_class_order()
-        self._sums = sums.taken(order)
+        self._sums = finite(sums.taken(order))
 
-    def _learn_from(self, sums: Any, classes: Any) -> Self:
-        """Learn; where that is refused, everything stays as it was."""
-        before = dict(self.__dict__)
-        self._sums, self.classes_ = sums, classes
-        try:
-            return self._learn()
-        except BaseException:
-            self.__dict__ = before
-            raise
+    def _part_of(self, block: Block, n_classes: int) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):  # looked for in the whole sum
+            return self._part(block, n_classes)
 
     def _require_like(self, other: Any) -> None:
-        check_is_fitted(other)
         name = type(self).__name__
         if type(other) is not type(self):
             raise DataError(f"{name} can only be merged with another; got {type(other).__name__}")
+        check_is_fitted(other)
         if list(other.classes_) != list(self.classes_):
             raise DataError(
                 f"models to merge must have the same classes; got {self.classes_.tolist()} "
@@ -126,3 +128,14 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
 
     def _learn(self) -> Self:
         raise NotImplementedError
+
+
+def finite(sums: Any) -> Any:
+    """The sums, refused where they have overflowed."""
+    for part in sums:
+        if isinstance(part, np.ndarray) and not np.isfinite(part).all():
+            raise DataError(
+                "sums over the samples overflowed; scale the features, for example with "
+                "StandardScaler, or the weights"
+            )
+    return sums

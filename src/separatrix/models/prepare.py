@@ -5,9 +5,16 @@ scikit-learn's checks do most of it; what they say over several lines is said he
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import sys
+import warnings
+from collections.abc import Callable
+from functools import wraps
+from numbers import Real
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
+import sklearn.callback
 from scipy.sparse import issparse
 from sklearn.utils import get_tags
 from sklearn.utils.class_weight import compute_sample_weight
@@ -16,6 +23,9 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.errors import DataError, ParameterError
+
+OURS = (str(Path(__file__).parents[1]), str(Path(sklearn.callback.__file__).parent))
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Training(NamedTuple):
@@ -79,11 +89,35 @@ def prepare(
         by_class = (weights.sum() / (len(classes) * np.maximum(by_code, 1e-300)))[codes]
     if not weights.any():
         raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
-    if not given and np.count_nonzero(np.bincount(codes, weights)) < 2:
+    if not given and np.count_nonzero(np.bincount(codes, weights * by_class)) < 2:
         raise DataError(
             f"{_name(estimator)} needs samples of at least 2 classes; all but one class have weight 0"
         )
     return Training(X, codes.astype(np.intp), classes, weights, by_class)
+
+
+def or_unchanged(method: Method) -> Method:
+    """The method, after whose failure the estimator is as it was before."""
+
+    @wraps(method)
+    def guarded(self: Any, *args: Any, **more: Any) -> Any:
+        before = dict(self.__dict__)
+        try:
+            return method(self, *args, **more)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(Method, guarded)
+
+
+def tell(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of whoever called into this package."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 def check_unchanged(estimator: Any, begun: dict[str, Any]) -> None:
@@ -214,7 +248,7 @@ def class_weights(estimator: Any, class_weight: Any, y: Any, classes: Any) -> Ve
         )
     if isinstance(class_weight, dict):
         for label, weight in class_weight.items():
-            if not np.isfinite(weight) or weight < 0:
+            if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
                 raise ParameterError(
                     _name(estimator), "class_weight", "finite and at least 0", {label: weight}
                 )

@@ -79,11 +79,13 @@ class StreamBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         for number, item in enumerate(self.source):
+            if not len(parts_of(number, item)[1]):
+                continue
             X, y, weights = self._checked(number, item)
             for rows in row_blocks(X.shape[0], rows_of_a_block(X.shape[1])):
                 yield Block(X[rows], y[rows], weights[rows])
         if not self._begun:
-            raise DataError("the iterable of blocks held no block at all")
+            raise DataError("the iterable of blocks held no sample at all")
         if len(self._codes) < 2:
             raise DataError(
                 f"{type(self._estimator).__name__} needs samples of at least 2 classes; "
@@ -147,6 +149,14 @@ class StreamBlocks:
         return X, codes, weights
 
 
+def refuse_weights_beside_blocks(sample_weight: Any) -> None:
+    """Weights belong to the blocks."""
+    if sample_weight is not None:
+        raise DataError(
+            "`sample_weight` cannot be given beside an iterable of blocks; yield (X, y, weights)"
+        )
+
+
 def parts_of(number: int, block: Any) -> tuple[Any, Any, Any]:
     """X, y and the weights, or None, of a block that somebody yields."""
     if not isinstance(block, tuple) or len(block) not in (2, 3):
@@ -172,10 +182,7 @@ def blocks_of(
     """The training set of an estimator as blocks, whatever it comes as."""
     if not yields_blocks(X, y):
         return ArrayBlocks(prepare(estimator, X, y, sample_weight, **more))
-    if sample_weight is not None:
-        raise DataError(
-            "`sample_weight` cannot be given beside an iterable of blocks; yield (X, y, weights)"
-        )
+    refuse_weights_beside_blocks(sample_weight)
     if more.get("class_weight") is not None:
         raise DataError(
             "`class_weight` cannot be given beside an iterable of blocks; yield (X, y, weights)"

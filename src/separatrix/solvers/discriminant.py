@@ -248,17 +248,30 @@ def solve_fisher(moments: Moments, ridge: float) -> FisherFit:
     return FisherFit(axes, between / total, T.shape[1])
 
 
-def principal_axes(C: Matrix) -> tuple[Vector, Matrix]:
-    """Variances along the axes of a covariance, largest first, (d,), and the axes, (d, d)."""
+class Axes(NamedTuple):
+    """A covariance C along its axes."""
+
+    variances: Vector  # shape: (d,); largest first
+    axes: Matrix  # shape: (d, d)
+    root: Matrix  # shape: (d, d); T with TT' = C^-1
+    log_determinant: float  # of C
+
+
+def principal_axes(C: Matrix) -> Axes:
+    """Axes of a covariance; where it is singular the root has infinite entries."""
     s, V = eigh(C, check_finite=False, driver="evd")
     if s[0] > UNRESOLVED * s[-1]:
-        return s[::-1], signed(V[:, ::-1])
+        s, V = s[::-1], signed(V[:, ::-1])
+        return Axes(s, V, V / np.sqrt(s), float(np.log(s).sum()))
     # singular, or features of very different sizes: scaled to 1 the small ones keep their digits
     s, V, scale = _scaled_axes(C)
     U, root, _ = svd(scale[:, None] * V * np.sqrt(s))
-    s = np.zeros(len(C))
-    s[: len(root)] = root**2
-    return s, signed(U)
+    variances = np.zeros(len(C))
+    variances[: len(root)] = root**2
+    if len(s) < len(C):
+        return Axes(variances, signed(U), np.full(C.shape, np.inf), -np.inf)
+    log_determinant = float(np.log(s).sum() + 2.0 * np.log(scale).sum())
+    return Axes(variances, signed(U), V / np.sqrt(s) / scale[:, None], log_determinant)
 
 
 class Quadratic(NamedTuple):
@@ -280,13 +293,10 @@ class Quadratic(NamedTuple):
         return S
 
 
-def quadratic(
-    mean: Matrix, variances: Sequence[Vector], axes: Sequence[Matrix], priors: Vector
-) -> Quadratic:
-    """The Gaussians with these means, variances along their axes, and priors."""
-    logs = np.array([np.log(s).sum() for s in variances])
-    root = [V / np.sqrt(s) for s, V in zip(variances, axes, strict=True)]
-    return Quadratic(mean, root, _log(priors) - 0.5 * logs)
+def quadratic(mean: Matrix, each: Sequence[Axes], priors: Vector) -> Quadratic:
+    """The Gaussians with these means, covariances and priors."""
+    logs = np.array([axes.log_determinant for axes in each])
+    return Quadratic(mean, [axes.root for axes in each], _log(priors) - 0.5 * logs)
 
 
 def signed(axes: Matrix, along: Vector | None = None) -> Matrix:  # (d, c), (d,) -> (d, c)

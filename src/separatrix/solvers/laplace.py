@@ -46,10 +46,6 @@ class Posterior(NamedTuple):
         inverse = solve_triangular(self.factor, np.eye(len(self.factor)), lower=True)
         return np.asarray(np.sqrt(np.einsum("ij,ij->j", inverse, inverse)).reshape(self.p, -1))
 
-    def trace_of_weights(self, columns: int) -> float:
-        """Summed variances of the first columns of each row."""
-        return float((self.deviations()[:, :columns] ** 2).sum())
-
     def score_covariances(self, X: Matrix) -> Matrix:
         """Covariance of the scores of each sample, (n, p, p); X has the 1 for the bias."""
         p, D = self.p, X.shape[1]

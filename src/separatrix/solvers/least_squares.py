@@ -17,6 +17,7 @@ from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.compute.sums import dense
 from separatrix.solvers.moments import Moments
 
+TINY = 1e-15  # of the largest eigenvalue, times d: all that is left of one that is 0
 ROUNDING = 1e-13  # of the largest eigenvalue: below, an eigenvalue is taken for 0, times d
 
 
@@ -69,11 +70,13 @@ def solve_ridge(normal: Normal, ridge: float) -> LeastSquaresFit:
     """
     A = normal.A.copy()
     A.flat[:: len(A) + 1] += ridge
+    scale = 1.0 / np.sqrt(np.where(np.diag(A) > 0, np.diag(A), 1.0))  # units in which all vary by 1
+    A *= scale
+    A *= scale[:, None]
     try:
         factor = cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
-        pivots = np.diag(factor[0]) ** 2
-        if pivots.min() > len(A) * ROUNDING * np.diag(normal.A).max(initial=0.0):
-            W = cho_solve(factor, normal.B, check_finite=False)
+        if (np.diag(factor[0]) ** 2).min() > len(A) * ROUNDING:
+            W = scale[:, None] * cho_solve(factor, scale[:, None] * normal.B, check_finite=False)
             return _fit(normal, W, np.full(normal.B.shape[1], ridge), len(A))
     except LinAlgError:
         pass
@@ -107,7 +110,7 @@ class Spectrum(NamedTuple):
 def spectrum_of(normal: Normal) -> Spectrum:
     """The one factorisation that all ridges share."""
     s, V = eigh(normal.A, check_finite=False, driver="evd")
-    kept = s > max(len(s), 10) * ROUNDING * s[-1]
+    kept = s > max(len(s), 10) * TINY * s[-1]
     return Spectrum(s[kept], V[:, kept], V[:, kept].T @ normal.B)
 
 
@@ -177,7 +180,7 @@ def rows_spectrum(K: Matrix, T: Matrix, weights: Vector) -> Rows:
     """
     root = np.sqrt(weights)
     s, U = eigh(K * root[:, None] * root, check_finite=False, driver="evd", overwrite_a=True)
-    kept = s > max(len(s), 10) * ROUNDING * s[-1]
+    kept = s > max(len(s), 10) * TINY * s[-1]
     s, U = s[kept], U[:, kept]
     C = np.sqrt(s)[:, None] * (U.T @ (root[:, None] * T))
     return Rows(Spectrum(s, np.empty((0, len(s))), C), U, root)
@@ -231,7 +234,7 @@ def left_out(
     T = targets(y, 2 if p == 1 else p)
     shrunk = 1.0 / (spectrum.s[:, None] + ridges)  # (axes, r)
     W = spectrum.C[:, :, None] * shrunk[:, None, :]  # (axes, p, r)
-    F = (Z @ W.reshape(len(W), -1)).reshape(len(Z), p, len(ridges))
+    F = (Z @ W.reshape(len(W), p * len(ridges))).reshape(len(Z), p, len(ridges))
     np.square(Z, out=Z)
     spare = Z @ shrunk
     spare += 1.0 / total
@@ -256,6 +259,7 @@ def left_out(
     wrong = best > own if p > 1 else (F[:, 0] < T) != (y == 1)[:, None]
     if hangs:
         wrong |= alone
+        squares[alone.any(axis=0)] = np.inf  # no fit without such a sample, so none to judge by
     return LeftOut(float(weights.sum()), weights @ wrong, squares)
 
 

@@ -85,7 +85,10 @@ def _sums_of(
     room: Matrix | None,
 ) -> Sums:
     d = theta.shape[1] - intercept
-    X = block.X if issparse(block.X) and not hessian else dense(block.X, dtype)
+    if issparse(block.X) and not hessian:
+        X = block.X.astype(np.float64, copy=False)
+    else:
+        X = dense(block.X, dtype)
     W = theta[:, :d].T.astype(X.dtype, copy=False)
     F = np.asarray(X @ W, dtype=np.float64)
     if intercept:

@@ -9,6 +9,7 @@ its answer is looked at in float64, and where that finds more left than wanted t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +45,7 @@ SMALL = 2**22  # values of X up to which float64 costs nothing worth saving
 COPIED = 256 * MEBIBYTE  # of float32 samples, at most, that are kept and not converted each time
 BEND = 0.05  # a usual second derivative of the loss by a score; at most it is 1/4
 ALIKE = 100.0  # curvatures within this factor need no units of their own
-DECADES = 8.0  # of C that the evidence is looked at, on either side of 1
+DECADES = 6.0  # of C that the evidence is looked at, on either side of weights of a usual size
 
 
 class Survey(NamedTuple):
@@ -79,10 +80,12 @@ class Descent:
         self.p = 1 if len(self.classes) == 2 else len(self.classes)
         self.numbers = self.p * (self.d + intercept)
         self._newton, self.words = self._plan(solver)
-        rows = rows_that_fit(8 * self.d, PASS_BYTES)
+        width = self.d if not self._newton or self.p == 1 else self.numbers  # of what is squared
+        rows = rows_that_fit(8 * width, PASS_BYTES)
         self._whole: Samples = samples
         self._samples = samples.cut(rows) or samples
         self._rows = rows
+        self.at_the_end = False  # whether the evidence was largest where the search ends
         self._rooms: list[Matrix] = []  # one for each thread, used again and again
 
     def _plan(self, solver: str) -> tuple[bool, str]:
@@ -113,22 +116,31 @@ class Descent:
     def most_evident(self, start: Matrix | None = None) -> tuple[float, LogisticFit]:
         """The variance of the prior under which the labels are most probable, and its peak."""
         self._require_room()
-        found = self.solve(1.0, start)
+        usual = self.d / self._size if self._size else 1.0  # a weight that moves scores by about 1
+        found = self.solve(usual, start)
         steps = found.n_iter
 
         def surprise(power: float) -> float:
             nonlocal found, steps
-            C = 10.0**power
+            C = usual * 10.0**power
             found, posterior = self.posterior(self.solve(C, found.theta), C)
             steps += found.n_iter
             return -posterior.log_evidence
 
-        best = minimize_scalar(
-            surprise, bounds=(-DECADES, DECADES), method="bounded", options={"xatol": 1e-3}
-        )
-        C = 10.0 ** float(best.x)
+        powers = np.arange(DECADES, -DECADES - 1.0, -1.0)
+        lowest = float(powers[np.argmin([surprise(power) for power in powers])])
+        around = (max(-DECADES, lowest - 1.0), min(DECADES, lowest + 1.0))
+        best = minimize_scalar(surprise, bounds=around, method="bounded", options={"xatol": 1e-3})
+        self.at_the_end = abs(float(best.x)) > DECADES - 0.01
+        C = usual * 10.0 ** float(best.x)
         last = self.solve(C, found.theta)
         return C, last._replace(n_iter=steps + last.n_iter)
+
+    @cached_property
+    def _size(self) -> float:
+        """Mean squared length of the samples."""
+        squares = total(_squares_of, self._samples, np.add, threads=self._threads)
+        return float(squares.sum()) / self._survey.weight
 
     def posterior(self, found: LogisticFit, C: float) -> tuple[LogisticFit, Posterior]:
         """The Gaussian at a peak, and the fit with its Hessian."""
@@ -140,7 +152,7 @@ class Descent:
             H.flat[:: len(H) + 1] += np.tile(precision, self.p)
             found = found._replace(hessian=H)
         assert found.hessian is not None
-        unit = C**0.5 if np.isfinite(C) else 1.0
+        unit = (1.0 + C * self._size) ** 0.5 if np.isfinite(C) else 1.0
         posterior = laplace(found.theta, found.hessian, found.objective, precision, unit)
         if posterior is None:
             raise DataError(

@@ -109,7 +109,9 @@ def _where_they_are(X: Any, y: Codes, weights: Vector, n_classes: int) -> Moment
 
     It loses as many as the squares of the features are above their scatter: at most three here.
     """
-    if issparse(X) or X.dtype != np.float64 or (weights != weights[0]).any():
+    if issparse(X) or X.dtype != np.float64 or n_classes > X.shape[1]:
+        return None
+    if (weights != weights[0]).any():
         return None
     if not _near_zero(X[: len(X) : max(1, len(X) // 64)]):
         return None
