@@ -226,7 +226,8 @@ def test_a_prior_on_the_bias_makes_the_evidence_proper():
     improper = LogisticRegression(posterior="laplace").fit(CANCER, SICK)
     proper = LogisticRegression(posterior="laplace", intercept_precision=1e-8).fit(CANCER, SICK)
     np.testing.assert_allclose(proper.coef_, improper.coef_, atol=1e-5)
-    constant = 0.5 * np.log(1e-8 / (2 * np.pi))  # of the prior's density at the bias
+    # the prior's density at the bias, and 1 per sqrt(1 + C r^2) where there is none
+    constant = 0.5 * np.log(1e-8 / (2 * np.pi)) + 0.5 * np.log(1 + (CANCER**2).sum() / len(SICK))
     assert proper.log_evidence_ == pytest.approx(improper.log_evidence_ + constant, abs=1e-4)
 
 

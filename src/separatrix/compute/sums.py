@@ -5,7 +5,7 @@ So the same two functions serve an array, a memory map, a stream of blocks and, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sized
 from typing import Any, TypeVar
 
 import numpy as np
@@ -40,6 +40,8 @@ def total(
     >>> total(len, ["ab", "cde"], lambda a, b: a + b)
     5
     """
+    if isinstance(blocks, Sized) and len(blocks) == 1:
+        threads = 1  # one block is done before a thread has begun
     found: Part | None = None
     for part in in_order(part_of, blocks, threads=threads):
         found = part if found is None else merged(found, part)

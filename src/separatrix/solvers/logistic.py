@@ -242,7 +242,7 @@ def solve_newton(
         step = -_solved(H, now.gradient, precision)
         slope = float(np.vdot(now.gradient, step))
         size = 1.0
-        for _ in range(60):
+        for _ in range(30):
             there = at(theta + size * step, not near)
             if there.loss <= now.loss + ARMIJO * size * slope + ROUNDING * abs(now.loss):
                 break

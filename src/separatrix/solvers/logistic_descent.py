@@ -45,6 +45,7 @@ SMALL = 2**22  # values of X up to which float64 costs nothing worth saving
 COPIED = 256 * MEBIBYTE  # of float32 samples, at most, that are kept and not converted each time
 BEND = 0.05  # a usual second derivative of the loss by a score; at most it is 1/4
 ALIKE = 100.0  # curvatures within this factor need no units of their own
+SEARCH_STEPS = 50  # at most for each C that is tried
 DECADES = 6.0  # of C that the evidence is looked at, on either side of weights of a usual size
 
 
@@ -102,16 +103,17 @@ class Descent:
         weights = np.full(self.d, 1.0 / C)
         return np.append(weights, self._intercept_precision) if self._intercept else weights
 
-    def solve(self, C: float, start: Matrix | None = None) -> LogisticFit:
+    def solve(self, C: float, start: Matrix | None = None, most: int | None = None) -> LogisticFit:
         """The peak of the posterior under a prior of variance C, from `start` or from 0."""
+        max_iter = self.max_iter if most is None else min(most, self.max_iter)
         begin = np.zeros((self.p, self.d + self._intercept)) if start is None else start
         if not self._newton:
-            return self._lbfgs(C, begin)
+            return self._lbfgs(C, begin, max_iter)
         self._require_room()
         if start is None:
             begin = self._begun_with_few(C, begin)
         near = bool(begin.any())
-        return self._newtons(self._samples, C, begin, self.tol, self.max_iter, near=near)
+        return self._newtons(self._samples, C, begin, self.tol, max_iter, near=near)
 
     def most_evident(self, start: Matrix | None = None) -> tuple[float, LogisticFit]:
         """The variance of the prior under which the labels are most probable, and its peak."""
@@ -123,11 +125,11 @@ class Descent:
         def surprise(power: float) -> float:
             nonlocal found, steps
             C = usual * 10.0**power
-            found, posterior = self.posterior(self.solve(C, found.theta), C)
+            found, posterior = self.posterior(self.solve(C, found.theta, SEARCH_STEPS), C)
             steps += found.n_iter
             return -posterior.log_evidence
 
-        powers = np.arange(DECADES, -DECADES - 1.0, -1.0)
+        powers = np.arange(-DECADES, DECADES + 1.0)  # upwards: each peak is near the one before
         lowest = float(powers[np.argmin([surprise(power) for power in powers])])
         around = (max(-DECADES, lowest - 1.0), min(DECADES, lowest + 1.0))
         best = minimize_scalar(surprise, bounds=around, method="bounded", options={"xatol": 1e-3})
@@ -234,7 +236,7 @@ class Descent:
             begin = found.theta
         return begin
 
-    def _lbfgs(self, C: float, begin: Matrix) -> LogisticFit:
+    def _lbfgs(self, C: float, begin: Matrix, max_iter: int) -> LogisticFit:
         precision = self.precision(C)
         weight, d = self._survey.weight, self.d
         scale = precision.copy()
@@ -254,10 +256,10 @@ class Descent:
         small = self._survey.samples * d <= SMALL
         if self.tol < FLOAT32 or self._survey.sparse or small:
             evaluate = self._evaluate(self._samples, np.float64)
-            return solve_lbfgs(evaluate, begin, max_iter=self.max_iter, **options)
+            return solve_lbfgs(evaluate, begin, max_iter=max_iter, **options)
         rough = self._evaluate(self._in_float32(), np.float32, margin=False)
-        found = solve_lbfgs(rough, begin, max_iter=self.max_iter, **options)
-        left = self.max_iter - found.n_iter if found.stop in ("tol", "rounding") else 0
+        found = solve_lbfgs(rough, begin, max_iter=max_iter, **options)
+        left = max_iter - found.n_iter if found.stop in ("tol", "rounding") else 0
         exact = solve_lbfgs(
             self._evaluate(self._samples, np.float64), found.theta, max_iter=left, **options
         )
