@@ -120,7 +120,7 @@ def test_scores_are_logarithms_of_gaussian_densities():
 
     own = [found.scatter[c] / found.weight[c] for c in range(3)]
     axes = [principal_axes(one) for one in own]
-    Q = quadratic(found.mean, [s for s, _ in axes], [V for _, V in axes], priors)
+    Q = quadratic(found.mean, axes, priors)
     each = [multivariate_normal(m, one).logpdf(X) for m, one in zip(found.mean, own, strict=True)]
     expected = np.stack(each, axis=1) + np.log(priors) + 2 * np.log(2 * np.pi)
     np.testing.assert_allclose(Q.scores(X), expected, atol=1e-9)
@@ -223,7 +223,7 @@ def test_shrinking_keeps_the_mean_variance():
 
 def test_small_features_keep_their_variance_beside_large_ones():
     sizes = np.array([1e-7, 1.0, 1e7])
-    s, V = principal_axes(np.diag(sizes**2))
+    s, V, *_ = principal_axes(np.diag(sizes**2))
     np.testing.assert_allclose(s, sizes[::-1] ** 2)
     np.testing.assert_allclose(V, np.eye(3)[:, ::-1])
 

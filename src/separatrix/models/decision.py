@@ -94,7 +94,7 @@ def optimal_threshold(L: Matrix) -> float:
     >>> optimal_threshold(np.array([[0.0, 1.0], [9.0, 0.0]]))
     0.1
     """
-    L = L / (np.abs(L).max() or 1.0)
+    L = L / 2.0 ** np.frexp(np.abs(L).max())[1]  # losses may be so large that a + b is not
     alarm, miss = float(L[0, 1] - L[0, 0]), float(L[1, 0] - L[1, 1])
     if alarm >= 0.0 >= miss:
         return math.inf

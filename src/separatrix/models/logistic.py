@@ -193,6 +193,13 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         blocks = blocks_of(
             self, X, y, sample_weight, class_weight=self.class_weight, balance="weights"
         )
+        if isinstance(blocks, ArrayBlocks):
+            of_class = np.bincount(blocks.train.y, blocks.weights)
+            if np.count_nonzero(of_class) < 2:
+                raise DataError(
+                    "LogisticRegression needs samples of at least 2 classes; all but one class have "
+                    "weight 0"
+                )
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
         with watched(self, None, None, steps=self.max_iter, task="iteration") as watch:
             descent = Descent(

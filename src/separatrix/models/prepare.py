@@ -89,7 +89,7 @@ def prepare(
         by_class = (weights.sum() / (len(classes) * np.maximum(by_code, 1e-300)))[codes]
     if not weights.any():
         raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
-    if not given and np.count_nonzero(np.bincount(codes, weights * by_class)) < 2:
+    if not given and np.count_nonzero(np.bincount(codes, weights)) < 2:
         raise DataError(
             f"{_name(estimator)} needs samples of at least 2 classes; all but one class have weight 0"
         )

@@ -24,7 +24,7 @@ class ArrayBlocks:
 
     def __init__(self, train: Training, rows: int | None = None) -> None:
         self.train = train
-        self._weights = train.weights * train.class_weights
+        self.weights = train.weights * train.class_weights
         self._rows = rows or rows_of_a_block(self.n_features)
 
     @property
@@ -37,7 +37,7 @@ class ArrayBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         for rows in row_blocks(self.train.X.shape[0], self._rows):
-            yield Block(shared_rows(self.train.X, rows), self.train.y[rows], self._weights[rows])
+            yield Block(shared_rows(self.train.X, rows), self.train.y[rows], self.weights[rows])
 
     @property
     def n_classes(self) -> int:
