@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.special import expit, log_softmax
+from sklearn.callback import ProgressBar
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression as Peer
@@ -292,3 +293,9 @@ def test_overflowing_features_are_refused_with_advice():
     X = np.array([[1e200], [-1e200], [2e200], [-1e199]])
     with pytest.raises(DataError, match="scale the features"):
         LogisticRegression().fit(X, [0, 1, 0, 1])
+
+
+def test_a_search_for_the_prior_can_be_watched(capsys):
+    model = LogisticRegression(C="evidence", max_iter=20).set_callbacks(ProgressBar())
+    assert model.fit(CANCER, SICK).n_iter_[0] > 20  # all searched steps, more than one fit may take
+    assert "LogisticRegression" in capsys.readouterr().out

@@ -8,7 +8,9 @@ from scipy.sparse import csr_array
 from separatrix.arrays import Block
 from separatrix.compute.blocks import row_blocks
 from separatrix.compute.sums import total
-from separatrix.solvers.moments import FORMS, merged, moments_of
+from separatrix.solvers.moments import merged, moments_of
+
+FORMS = ("pooled", "each", "features")
 
 SHAPES = {"pooled": (4, 4), "each": (3, 4, 4), "features": (3, 4)}
 whole = st.integers(-8, 8).map(float)

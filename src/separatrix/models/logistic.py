@@ -201,7 +201,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                     "weight 0"
                 )
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
-        with watched(self, None, None, steps=self.max_iter, task="iteration") as watch:
+        steps = None if C is None else self.max_iter  # who knows how many a search takes
+        with watched(self, None, None, steps=steps, task="iteration") as watch:
             descent = Descent(
                 blocks,
                 solver=self.solver,

@@ -64,15 +64,13 @@ def sums_of(
     hessian: bool,
     margin: bool = True,
     dtype: Any = np.float64,
-    room: Matrix | None = None,
 ) -> Sums:
     """Loss, gradient and, if wanted, Hessian over the samples of one block, the prior left out.
 
     Products are in `dtype`, sums over samples in float64. Without `margin`, margins are not looked at.
-    A Hessian needs `room` for a copy of the samples; where none is given it is made.
     """
     with np.errstate(over="ignore", invalid="ignore"):  # found by whoever looks at the sums
-        return _sums_of(block, theta, intercept, hessian, margin, dtype, room)
+        return _sums_of(block, theta, intercept, hessian, margin, dtype)
 
 
 def _sums_of(
@@ -82,7 +80,6 @@ def _sums_of(
     hessian: bool,
     margin: bool,
     dtype: Any,
-    room: Matrix | None,
 ) -> Sums:
     d = theta.shape[1] - intercept
     if issparse(block.X) and not hessian:
@@ -99,7 +96,7 @@ def _sums_of(
     gradient[:, :d] = (X.T @ R.astype(X.dtype, copy=False)).T
     if intercept:
         gradient[:, d] = R.sum(axis=0)
-    H = None if curve is None else _hessian(X, curve, intercept, room)
+    H = None if curve is None else _hessian(X, curve, intercept)
     if margins is None:
         return Sums(loss, gradient, H, -np.inf, np.inf)
     margins = margins[block.weights > 0]
@@ -161,15 +158,14 @@ def _several_classes(
     return float(loss), P, curve, margins
 
 
-def _hessian(X: Matrix, curve: Curve, intercept: bool, room: Matrix | None) -> Matrix:
+def _hessian(X: Matrix, curve: Curve, intercept: bool) -> Matrix:
     """Sum over samples of (second derivative) x (x x'), (p D, p D)."""
     p = curve.own.shape[1]
     D = X.shape[1] + intercept
     H = np.zeros((p, D, p, D))
-    room = np.empty(X.shape) if room is None else room[: len(X)]
     for c in range(p):
         root = np.sqrt(curve.own[:, c])
-        H[c, :, c] = _scatter(np.multiply(X, root[:, None], out=room), root, intercept)
+        H[c, :, c] = _scatter(X * root[:, None], root, intercept)
     H = H.reshape(p * D, p * D)
     if curve.shared is not None:
         Z = np.empty((len(X), p, D))

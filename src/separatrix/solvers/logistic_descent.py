@@ -87,7 +87,6 @@ class Descent:
         self._samples = samples.cut(rows) or samples
         self._rows = rows
         self.at_the_end = False  # whether the evidence was largest where the search ends
-        self._rooms: list[Matrix] = []  # one for each thread, used again and again
 
     def _plan(self, solver: str) -> tuple[bool, str]:
         n, numbers = self._survey.samples, f"{self.numbers} numbers to find"
@@ -170,21 +169,14 @@ class Descent:
 
         def at(theta: Matrix, hessian: bool) -> Sums:
             def part(block: Block) -> Sums:
-                room = self._rooms.pop() if hessian and self._rooms else None
-                if hessian and (room is None or len(room) < len(block.y)):
-                    room = np.empty((len(block.y), self.d))
-                sums = sums_of(
+                return sums_of(
                     block,
                     theta,
                     intercept=self._intercept,
                     hessian=hessian,
                     margin=margin,
                     dtype=dtype,
-                    room=room,
                 )
-                if room is not None:
-                    self._rooms.append(room)
-                return sums
 
             alone = hessian and self.d >= WIDE  # then BLAS keeps all cores busy by itself
             sums = total(part, samples, merged, threads=1 if alone else self._threads)

@@ -19,7 +19,6 @@ from separatrix.arrays import Block, Codes, Matrix, Vector
 from separatrix.compute.sums import dense
 
 FEW_DIGITS = 1e3  # by which squares may exceed the scatter that is left of them
-FORMS = ("pooled", "each", "features")
 
 
 class Moments(NamedTuple):
