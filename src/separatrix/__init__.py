@@ -15,6 +15,7 @@ _HOMES = {
     "BernoulliNB": "separatrix.models.naive_bayes",
     "FisherDiscriminant": "separatrix.models.fisher",
     "GaussianNB": "separatrix.models.naive_bayes",
+    "KNeighborsClassifier": "separatrix.models.neighbors",
     "KernelPerceptron": "separatrix.models.kernel_perceptrons",
     "KernelPerceptronCV": "separatrix.models.kernel_perceptron_cv",
     "LeastSquaresClassifier": "separatrix.models.least_squares",
@@ -22,6 +23,7 @@ _HOMES = {
     "LinearSVC": "separatrix.models.linear_svm",
     "LogisticRegression": "separatrix.models.logistic",
     "MultinomialNB": "separatrix.models.naive_bayes",
+    "NeighborIndex": "separatrix.models.neighbor_index",
     "Nystroem": "separatrix.models.feature_maps",
     "Perceptron": "separatrix.models.perceptrons",
     "PolynomialMap": "separatrix.models.feature_maps",
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from separatrix.models.linear_svm import LinearSVC
     from separatrix.models.logistic import LogisticRegression
     from separatrix.models.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+    from separatrix.models.neighbor_index import NeighborIndex
+    from separatrix.models.neighbors import KNeighborsClassifier
     from separatrix.models.perceptrons import Perceptron
     from separatrix.models.subgradient_svm import SubgradientSVC
     from separatrix.models.svm import SVC
@@ -68,6 +72,7 @@ __all__ = [
     "BernoulliNB",
     "FisherDiscriminant",
     "GaussianNB",
+    "KNeighborsClassifier",
     "KernelPerceptron",
     "KernelPerceptronCV",
     "LeastSquaresClassifier",
@@ -75,6 +80,7 @@ __all__ = [
     "LinearSVC",
     "LogisticRegression",
     "MultinomialNB",
+    "NeighborIndex",
     "Nystroem",
     "Perceptron",
     "PolynomialMap",

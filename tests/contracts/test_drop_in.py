@@ -56,6 +56,12 @@ LOGISTIC = {
     "test_logreg_predict_proba_multinomial": PRIVATE,
     "test_newton_cholesky_fallback_to_lbfgs": "a singular Hessian is solved, not left",
 }
+NEIGHBORS = {
+    "test_unsupervised_inputs": "their trees and models are not taken for samples",
+    "test_neigh_predictions_algorithm_agnosticity": "takes what lacks their base class for a radius",
+    "test_neighbors_validate_parameters": "one class alone is refused",
+    "test_neighbors_minkowski_semimetric_algo_warn": "one class alone is refused",
+}
 
 MODULES = {  # where theirs live, the tests, what is replaced, which tests, how many at least
     "svm": ("svm", ["svm.tests.test_svm", "svm.tests.test_sparse"], ["SVC"], "", 200, SVM),
@@ -74,6 +80,15 @@ MODULES = {  # where theirs live, the tests, what is replaced, which tests, how 
         "",
         60,
         BAYES,
+    ),
+    "neighbors": (
+        "neighbors",
+        ["neighbors.tests.test_neighbors"],
+        ["KNeighborsClassifier"],
+        "not radius and (classifier or precomputed or iris or digits or ball or same_knn or "
+        "knn_forcing or dtype_convert or dataframe or metric_params)",
+        100,
+        NEIGHBORS,
     ),
     "logistic": (
         None,  # LogisticRegressionCV goes on with theirs

@@ -29,6 +29,7 @@ from separatrix import (
     GaussianNB,
     KernelPerceptron,
     KernelPerceptronCV,
+    KNeighborsClassifier,
     LeastSquaresClassifier,
     LinearDiscriminantAnalysis,
     LinearSVC,
@@ -45,6 +46,11 @@ from separatrix.models.registry import REGISTRY
 
 X, Y = load_iris(return_X_y=True)
 VARIANTS = [
+    ("KNeighborsClassifier", KNeighborsClassifier(6, metric="manhattan")),
+    ("KNeighborsClassifier", KNeighborsClassifier(weights="distance", ties="lowest")),
+    ("KNeighborsClassifier", KNeighborsClassifier(metric="cosine")),
+    ("KNeighborsClassifier", KNeighborsClassifier(9, metric="precomputed")),
+    ("KNeighborsClassifier", KNeighborsClassifier(7, kernel=Polynomial(2, coef0=1.0))),
     ("Perceptron", Perceptron(multi_class="ovr")),
     ("KernelPerceptron", KernelPerceptron(multi_class="ovo", ties="margin")),
     ("KernelPerceptron", KernelPerceptron("precomputed", predictor="average")),
@@ -176,6 +182,14 @@ def test_a_callback_can_stop_the_fit(model):
     fitted.predict(X)
 
 
+def test_leaving_out_that_is_stopped_says_so_and_the_model_predicts():
+    model = KNeighborsClassifier(k_max=5).set_callbacks(StopAtOnce())
+    with pytest.warns(ConvergenceWarning, match="told to stop before all samples were left out"):
+        model.fit(X, Y)
+    assert not hasattr(model, "best_k_")
+    assert model.score(X, Y) > 0.9
+
+
 @pytest.mark.parametrize("search", [KernelPerceptronCV(cv=2), SVCCV(cv=2)])
 def test_a_search_that_is_stopped_says_so(search):
     with pytest.warns(ConvergenceWarning, match="told to stop before all folds were done"):
@@ -241,6 +255,7 @@ def test_predicting_before_fitting_is_an_error(estimator):
 
 WEIGHED = [
     *(Perceptron(), KernelPerceptron(), SVC(), LinearSVC(), SubgradientSVC()),
+    KNeighborsClassifier(),
     *(LeastSquaresClassifier(), LogisticRegression()),
     *(LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis()),
     *(MultinomialNB(), BernoulliNB(), GaussianNB()),
@@ -279,6 +294,35 @@ def test_a_weight_of_zero_is_a_row_that_is_not_there(model):
 @pytest.mark.parametrize(
     ("model", "name", "value", "must_be"),
     [
+        (KNeighborsClassifier, "n_neighbors", 0, "an integer of at least 1"),
+        (KNeighborsClassifier, "n_neighbors", 2.5, "an integer of at least 1"),
+        (KNeighborsClassifier, "n_neighbors", None, "an integer of at least 1"),
+        (KNeighborsClassifier, "weights", "squares", "one of 'uniform', 'distance', None"),
+        (
+            KNeighborsClassifier,
+            "algorithm",
+            "tree",
+            "one of 'auto', 'ball_tree', 'kd_tree', 'brute'",
+        ),
+        (KNeighborsClassifier, "leaf_size", 0, "an integer of at least 1"),
+        (KNeighborsClassifier, "p", 0, "above 0"),
+        (KNeighborsClassifier, "p", np.nan, "above 0"),
+        (KNeighborsClassifier, "metric", "hyperbolic", "a function or one of braycurtis"),
+        (KNeighborsClassifier, "metric", 7, "a function or one of braycurtis"),
+        (KNeighborsClassifier, "metric_params", 3, "a dict or None"),
+        (
+            KNeighborsClassifier,
+            "metric_params",
+            {"q": 3},
+            r"without \['q'\] for metric='minkowski'",
+        ),
+        (KNeighborsClassifier, "ties", "first", "one of 'nearest', 'lowest'"),
+        (KNeighborsClassifier, "class_weight", "heavy", "a dict, 'balanced' or None"),
+        (KNeighborsClassifier, "kernel", "gauss", "a kernel object, a callable or one of linear"),
+        (KNeighborsClassifier, "kernel", "precomputed", "computed from samples"),
+        (KNeighborsClassifier, "k_max", 0, "an integer of at least 1"),
+        (KNeighborsClassifier, "k_max", 150, "at most 149, the samples that can be neighbours"),
+        (KNeighborsClassifier, "n_jobs", 0, "an integer other than 0, or None"),
         (Perceptron, "max_iter", 0, "an integer of at least 1"),
         (Perceptron, "penalty", "l2", "one of None"),
         (Perceptron, "tol", -1.0, "at least 0"),

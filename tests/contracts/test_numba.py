@@ -42,7 +42,7 @@ import numpy as np
 import scipy.sparse
 import separatrix.kernels.vectors as vectors
 from separatrix import SVC, KernelPerceptron, LinearSVC, Perceptron, SubgradientSVC
-from separatrix import BernoulliNB, MultinomialNB
+from separatrix import BernoulliNB, KNeighborsClassifier, MultinomialNB, NeighborIndex
 from separatrix.kernels import Polynomial
 from separatrix.solvers.rosenblatt import solve_dual, solve_primal
 from tests.contracts.test_numba import compiled
@@ -73,6 +73,23 @@ for samples in (X, scipy.sparse.csr_array(X * (X > 1)), scipy.sparse.csr_array((
 for samples in (abs(X), scipy.sparse.csr_array(abs(X))):
     for model in (MultinomialNB(), BernoulliNB(binarize=0.5)):
         model.fit(samples, y)
+for options in ({}, {"metric": "cosine"}, {"kernel": "poly"}, {"weights": "distance"}):
+    KNeighborsClassifier(**options, k_max=3).fit(X, y).predict_proba(X)
+for distances in (abs(X @ X.T), scipy.sparse.csr_array(abs(X @ X.T))):
+    KNeighborsClassifier(metric="precomputed").fit(distances, y).predict(distances)
+pixels = np.vstack([(8 * abs(X)).astype(np.uint8)] * 40)
+bits = (pixels > 4).astype(np.uint8)
+for metric, rows, methods in (
+    ("euclidean", pixels, ("exhaustive", "projections", "products", "boxes")),
+    ("manhattan", pixels, ("manhattan", "boxes")),
+    ("chebyshev", pixels, ("boxes",)),
+    ("euclidean", bits, ("bits",)),
+    ("euclidean", scipy.sparse.csr_array(bits.astype(float)), ("bits",)),
+    ("euclidean", scipy.sparse.csr_array(pixels.astype(float)), ("sparse",)),
+    ("manhattan", scipy.sparse.csr_array(pixels.astype(float)), ("sparse",)),
+):
+    for method in methods:
+        NeighborIndex(rows, metric, method=method).search(rows[:40], 3)
 signs = np.where(y > 0, 1, -1).astype(np.int8)
 solve_primal(X, signs, max_iter=2), solve_dual(X @ X.T, signs, max_iter=2)
 counts = {}

@@ -152,7 +152,10 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
     _one_kind_of_label(more.get("y"))
     try:
-        sparse = "csr" if get_tags(estimator).input_tags.sparse else False
+        tags = get_tags(estimator).input_tags
+        sparse = "csr" if tags.sparse else False
+        if tags.allow_nan:
+            more["ensure_all_finite"] = "allow-nan"
         checked = validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
         samples = checked[0] if isinstance(checked, tuple) else checked
         if issparse(samples):  # compiled loops trust the indices

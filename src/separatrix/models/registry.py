@@ -20,6 +20,7 @@ AT_ITS_TOLERANCE = (
     "with a given gamma"
 )
 TO_TOLERANCE = dict.fromkeys(ORDER_DEPENDENT, AT_ITS_TOLERANCE)
+VOTES = dict.fromkeys(ORDER_DEPENDENT, "weights are votes; a repeated row is another neighbour")
 IN_FOLDS = dict.fromkeys(ORDER_DEPENDENT, "folds are of rows, and a repeated row may lie in two")
 
 
@@ -41,6 +42,14 @@ class Entry:
 
 
 REGISTRY = (
+    Entry(
+        name="KNeighborsClassifier",
+        module="separatrix.models.neighbors",
+        solver="separatrix.solvers.nearest",
+        paper="Fix and Hodges 1951; Cover and Hart 1967",
+        not_for="features of different sizes: scale them; many features that say nothing",
+        expected_failures=VOTES,
+    ),
     Entry(
         name="Perceptron",
         module="separatrix.models.perceptrons",

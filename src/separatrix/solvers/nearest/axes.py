@@ -1,0 +1,84 @@
+"""A few directions in which the rows differ most, and how many of them pay.
+
+The squared distance of two rows is at least that of their projections on some axes plus the squared
+difference of what is left of their lengths. The more axes, the closer the bound and the longer it
+takes; a look at some rows says where that balances, or that the rows spread alike in all directions
+and looking at everything is best.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.arrays import Matrix, Vector
+from separatrix.compute.sums import dense
+
+FEW = 2048  # rows below which there is no time to be won
+SAMPLE = 4096  # rows the axes are estimated on
+QUERIES = 96  # rows whose neighbours among the others show how well a bound works
+LEADING = (8, 16, 24, 32, 48, 64, 96, 128)  # numbers of axes to choose from
+FINER = 4  # times as many are held, for closer bounds
+PASSES = 2  # of the subspace iteration
+PER_PAIR, PER_AXIS, PER_CANDIDATE = 0.25, 0.01, 8.0  # nanoseconds, measured; only ratios matter
+
+
+class Axes(NamedTuple):
+    """Where rows are projected to."""
+
+    centre: Vector  # shape: (d,); float64
+    scale: float  # a power of two that brings rows to about length 1
+    directions: Matrix | None  # shape: (d, axes); float64, orthonormal, the widest first
+    leading: int  # how many of them the first bound takes
+
+
+def principal_axes(X: Any, k: int) -> Axes:
+    """Axes for a search of k neighbours among the rows of X, (n, d); none where bounds do not pay."""
+    n, d = X.shape
+    S = dense(X[:: max(1, n // SAMPLE)][:SAMPLE])
+    centre = S.mean(axis=0)
+    S = S - centre
+    longest = np.sqrt(np.einsum("ij,ij->i", S, S).max(initial=0.0))
+    scale = float(2.0 ** -np.frexp(longest)[1])
+    S = (S * scale).astype(np.float32)
+    most = min(LEADING[-1], 3 * d // 4, len(S) // 4)
+    if n < FEW or most < LEADING[0]:
+        return Axes(centre, scale, None, d)
+    directions = _widest(S, most)
+    leading = _leading(S, S @ directions.astype(np.float32), max(1, round(k * len(S) / n)))
+    if leading is None:
+        return Axes(centre, scale, None, d)
+    return Axes(centre, scale, np.ascontiguousarray(directions[:, : FINER * leading]), leading)
+
+
+def _widest(S: Matrix, count: int) -> Matrix:
+    """Orthonormal directions close to the principal axes of S, (d, count), by subspace iteration."""
+    G = np.random.default_rng(0).standard_normal((S.shape[1], count)).astype(np.float32)
+    for _ in range(PASSES):
+        G = np.linalg.qr(S.T @ (S @ G))[0]
+    basis = np.linalg.qr(G.astype(np.float64))[0]
+    B = S @ basis.astype(np.float32)
+    _, turn = np.linalg.eigh((B.T @ B).astype(np.float64))
+    return np.asarray(basis @ turn[:, ::-1])
+
+
+def _leading(S: Matrix, Z: Matrix, k: int) -> int | None:
+    """How many axes cost least; None where looking at all features costs no more.
+
+    Some rows of the sample are asked for their k-th neighbours among the others, and the bounds for
+    how many rows they would leave to look at.
+    """
+    asked = np.arange(0, len(S), max(1, len(S) // QUERIES))
+    squares = np.einsum("ij,ij->i", S, S)
+    D = squares[asked, None] + squares - 2 * S[asked] @ S.T
+    D[np.arange(len(asked)), asked] = np.inf
+    limits = np.partition(D, k - 1, axis=1)[:, k - 1, None]
+    costs: dict[int | None, float] = {None: PER_PAIR + PER_AXIS * S.shape[1]}
+    for m in (m for m in LEADING if m <= Z.shape[1]):
+        P = Z[:, :m]
+        rest = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", P, P), 0))
+        bounds = squares[asked, None] + squares - 2 * (P[asked] @ P.T + np.outer(rest[asked], rest))
+        left = np.mean(bounds <= limits)
+        costs[m] = PER_PAIR + PER_AXIS * (m + 2) + PER_CANDIDATE * float(left)
+    return min(costs, key=lambda m: costs[m])

@@ -1,0 +1,127 @@
+"""Rows that are known through blocks of distances only: kernels, functions, matrices of distances.
+
+Every distance is computed; blocks of them are at most 32 MB. Here raw distances are distances.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import njit
+from scipy.sparse import issparse
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.compute.watch import Watch
+from separatrix.errors import DataError
+from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors, sort_heaps
+
+BLOCK_BYTES = 32 * MEBIBYTE
+ROWS = 4096  # of a block
+FEWEST = 64  # queries of a block: fewer would not pay for reading the rows
+
+
+class Blocks:
+    """n rows, and a function of some queries and a range of rows that gives their distances.
+
+    >>> gaps = Blocks(3, lambda Q, rows: abs(Q - np.array([5.0, 1.0, 3.0])[rows]))
+    >>> gaps.nearest(np.array([[2.0]]), 2, np.array([-1]), threads=1).rows  # 1 and 3 are as near
+    array([[1, 2]])
+    """
+
+    method = "blocks"
+    nbytes = 0
+
+    def __init__(
+        self, n: int, distances: Callable[[Any, slice], Any], *, threaded: bool = False
+    ) -> None:
+        self._n = n
+        self._distances = distances
+        self._threaded = threaded  # whether the function may run in several threads at once
+
+    def nearest(
+        self, Q: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+    ) -> Neighbors:
+        """The k nearest rows of each query; see `Index`. Q is whatever the function takes."""
+        m = Q.shape[0]
+        found = no_neighbors(m, k)
+        threads = threads if self._threaded else 1
+        share = max(FEWEST, -(-m // threads))
+        size = rows_that_fit(8 * min(self._n, ROWS), BLOCK_BYTES, most=share)
+
+        def look(queries: slice, watch: Watch) -> None:
+            part = Q[queries]
+            for rows in row_blocks(self._n, ROWS):
+                if watch.over():
+                    return
+                D = self._block(part, rows)
+                places = found.distances[queries], found.rows[queries]
+                _enter_all(D, rows.start, skip[queries], *places)
+
+        over_groups(look, m, size, found, threads=threads, watch=watch)
+        return found
+
+    def _block(self, Q: Any, rows: slice) -> Matrix:
+        D = np.ascontiguousarray(self._distances(Q, rows), dtype=np.float64)
+        wanted = (Q.shape[0], rows.stop - rows.start)
+        if D.shape != wanted:
+            raise DataError(f"a block of distances must have shape {wanted}; got {D.shape}")
+        return D
+
+
+class Given:
+    """n rows, and queries that are their distances to them.
+
+    In a sparse matrix only the entries that are stored are neighbours.
+    """
+
+    method = "given"
+    nbytes = 0
+
+    def __init__(self, n: int) -> None:
+        self._all = Blocks(n, _columns, threaded=True)
+
+    def nearest(
+        self, Q: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+    ) -> Neighbors:
+        """The k nearest rows of each query; see `Index`. Q is dense or CSR."""
+        if not issparse(Q):
+            return self._all.nearest(Q, k, skip, threads=threads, watch=watch)
+        found = no_neighbors(Q.shape[0], k)
+        _enter_stored(Q.indptr, Q.indices, Q.data, skip, *found)
+        sort_heaps(*found)
+        fewest = int((found.rows != NOBODY).sum(axis=1).min(initial=k))
+        if fewest < k:
+            raise DataError(
+                f"{k} neighbors per samples are required, but some samples have only {fewest} "
+                "neighbors in precomputed graph matrix. Decrease number of neighbors used or "
+                "recompute the graph with more neighbors."
+            )
+        return found
+
+
+def _columns(Q: Matrix, rows: slice) -> Matrix:
+    return Q[:, rows]
+
+
+@njit(cache=True, nogil=True)
+def _enter_all(D: Matrix, start: int, skip: Codes, distances: Matrix, rows: Codes) -> None:
+    for i in range(D.shape[0]):
+        for j in range(D.shape[1]):
+            if start + j != skip[i]:
+                distance = D[i, j] if D[i, j] == D[i, j] else np.inf  # what is no number is far
+                enter(distances, rows, i, distance, start + j)
+
+
+@njit(cache=True, nogil=True)
+def _enter_stored(
+    ends: Codes, columns: Codes, values: Vector, skip: Codes, distances: Matrix, rows: Codes
+) -> None:
+    for i in range(distances.shape[0]):
+        for place in range(ends[i], ends[i + 1]):
+            row = np.int64(columns[place])
+            if row != skip[i]:
+                enter(distances, rows, i, np.float64(values[place]), row)

@@ -1,0 +1,298 @@
+"""Neighbours in few dimensions: rows in small boxes, and only boxes that are near enough are opened.
+
+Boxes stand on shelves. Each query first opens the box nearest to it on the nearest shelf; then the
+group goes through the boxes still in question, on shelves still in question, nearest first, so that a
+box is brought into the cache once for all of them. The distances from a group to many boxes are
+computed at once, vectorised. Boxes are scanned in float32, all rows
+of a box side by side; what may count is measured on the rows themselves.
+
+A float32 coordinate is off by at most e = 2^-24 (|q| + |x|); so a distance is off by at most
+2 sqrt(d) e (Euclidean), 2 d e (Manhattan) or 2 e (Chebyshev), and a sum by (d + 4) 2^-24 of itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, uintp
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.blocks import row_blocks
+from separatrix.compute.compiled import FAST_SUMS
+from separatrix.compute.watch import Watch
+from separatrix.solvers.nearest.cells import cells_of, raw_distances_to_boxes, sides_of
+from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.lanes import LANES, lowest, reached
+from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Metric, raw_distance
+from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
+
+BOX = 2 * LANES  # rows
+SHELF = 64  # boxes that are looked at together, or not at all
+GROUP = 128  # queries
+PREPARED = 2**14  # rows that are scaled at a time
+
+
+class Boxes:
+    """Dense rows of few features, and the boxes they lie in."""
+
+    method = "boxes"
+
+    def __init__(self, X: Any, metric: Metric) -> None:
+        self._X, self._metric = X, metric
+        d = X.shape[1]
+        self._centre = X.mean(axis=0, dtype=np.float64)
+        largest = max(float(np.abs(end - self._centre).max()) for end in (X.min(0), X.max(0)))
+        self._scale = float(2.0 ** -np.frexp(largest)[1])
+        Z = self._scaled(X)
+        self._cells = cells_of(Z, BOX)
+        Z = Z[self._cells.order]
+        self._lows, self._highs = sides_of(Z, self._cells)
+        self._lanes = np.full((self._cells.n_cells, d, BOX), np.inf, np.float32)
+        _fill(Z, self._cells.starts, self._lanes)
+        shelves = max(1, self._cells.n_cells // SHELF), -1, d
+        self._shelf_lows = self._lows.reshape(shelves).min(axis=1)
+        self._shelf_highs = self._highs.reshape(shelves).max(axis=1)
+
+    @property
+    def nbytes(self) -> int:
+        """What the index holds besides the rows themselves."""
+        return sum(part.nbytes for part in (self._lanes, self._lows, self._highs, *self._cells))
+
+    def nearest(
+        self, Q: Matrix, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+    ) -> Neighbors:
+        """The k nearest rows of each query; see `Index`."""
+        Z = self._scaled(Q)
+        order = cells_of(Z, GROUP).order
+        Q, Z, skip = Q[order], Z[order], skip[order]
+        found = no_neighbors(len(Q), k)
+        d, code = self._X.shape[1], self._metric.code
+        off = 2.0**-24 * (np.abs(Z).max(axis=1) + 1.0).astype(np.float64)
+        off *= {EUCLIDEAN: 2 * np.sqrt(d), MANHATTAN: 2 * d, CHEBYSHEV: 2}[code]
+        unit = self._scale ** (2 if code == EUCLIDEAN else 1)
+
+        def look(group: slice, _watch: Watch) -> None:
+            _look(
+                self._lanes, self._lows, self._highs, self._shelf_lows, self._shelf_highs,
+                self._cells.starts, self._cells.order, self._X, np.ascontiguousarray(Z[group].T),
+                off[group], unit, code, Q[group], skip[group],
+                found.distances[group], found.rows[group],
+            )  # fmt: skip
+
+        over_groups(look, len(Q), GROUP, found, threads=threads, watch=watch)
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return Neighbors(found.distances[back], found.rows[back])
+
+    def _scaled(self, X: Any) -> Matrix:
+        Z = np.empty(X.shape, np.float32)
+        for rows in row_blocks(len(X), PREPARED):
+            Z[rows] = (X[rows] - self._centre) * self._scale
+        return Z
+
+
+@njit(cache=True, nogil=True)
+def _fill(Z: Matrix, starts: Codes, lanes: Any) -> None:
+    """Put the rows of a box side by side, feature by feature."""
+    for box in range(lanes.shape[0]):
+        for lane in range(starts[box + 1] - starts[box]):
+            for j in range(Z.shape[1]):
+                lanes[box, j, lane] = Z[starts[box] + lane, j]
+
+
+@njit(cache=True, nogil=True)
+def _look(
+    lanes: Any,
+    lows: Matrix,
+    highs: Matrix,
+    shelf_lows: Matrix,
+    shelf_highs: Matrix,
+    starts: Codes,
+    order: Codes,
+    X: Any,
+    Z: Matrix,
+    off: Vector,
+    unit: float,
+    code: int,
+    Q: Matrix,
+    skip: Codes,
+    distances: Matrix,
+    rows: Codes,
+) -> None:
+    """Open the boxes that may hold neighbours of a group of queries."""
+    boxes, shelves, count, d = lows.shape[0], shelf_lows.shape[0], Q.shape[0], X.shape[1]
+    size = boxes // shelves
+    bounds = raw_distances_to_boxes(shelf_lows, shelf_highs, Z, code)
+    least, own = np.full(count, np.inf, np.float32), np.zeros(count, np.int32)
+    for shelf in range(shelves):
+        _nearer(bounds, shelf, least, own)
+    limits, scanned = np.empty(count, np.float32), np.empty((1, BOX), np.float32)
+    for i in range(count):
+        own[i] = _nearest_box(lows, highs, Z, i, own[i] * size, size, code)
+        _open(
+            lanes, own[i], starts, order, X, Z, i,
+            np.float32(np.inf), code, Q, skip[i], scanned, distances, rows,
+        )  # fmt: skip
+        limits[i] = _limit(distances[i, 0], off[i], unit, code, d)
+    left, some = np.empty(boxes, np.int64), 0
+    for shelf in range(shelves):
+        if _wanted(bounds, shelf, limits)[1]:
+            for box in range(shelf * size, (shelf + 1) * size):
+                left[some] = box
+                some += 1
+    left = left[:some]
+    bounds = raw_distances_to_boxes(lows[left], highs[left], Z, code)
+    place_of = np.full(boxes, -1)
+    for t in range(some):
+        place_of[left[t]] = t
+    for i in range(count):
+        if place_of[own[i]] >= 0:
+            bounds[place_of[own[i]], i] = np.nan  # not again
+    nearest, wanted = np.empty(some, np.float32), 0
+    for t in range(some):
+        nearest[wanted], open_it = _wanted(bounds, t, limits)
+        left[wanted], place_of[wanted] = left[t], t
+        wanted += open_it
+    for t in np.argsort(nearest[:wanted]):
+        for i in range(count):
+            if bounds[place_of[t], i] <= limits[i]:
+                _open(
+                    lanes, left[t], starts, order, X, Z, i,
+                    limits[i], code, Q, skip[i], scanned, distances, rows,
+                )  # fmt: skip
+                limits[i] = _limit(distances[i, 0], off[i], unit, code, d)
+
+
+@njit(cache=True, nogil=True)
+def _nearest_box(
+    lows: Matrix, highs: Matrix, Z: Matrix, i: int, start: int, count: int, code: int
+) -> int:
+    """The nearest of some boxes to one query."""
+    nearest, least = start, np.inf
+    for box in range(start, start + count):
+        bound = 0.0
+        for j in range(lows.shape[1]):
+            gap = max(lows[box, j] - Z[j, i], Z[j, i] - highs[box, j], 0.0)
+            if code == CHEBYSHEV:
+                bound = max(bound, gap)
+            else:
+                bound += gap * gap if code == EUCLIDEAN else gap
+        if bound < least:
+            nearest, least = box, bound
+    return nearest
+
+
+@njit(cache=True, nogil=True)
+def _nearer(bounds: Matrix, box: int, least: Vector, own: Codes) -> None:
+    """Note for each query whether this box is the nearest so far."""
+    box = uintp(box)
+    for i in range(least.shape[0]):
+        nearer = bounds[box, i] < least[i]
+        least[i] = bounds[box, i] if nearer else least[i]
+        own[i] = np.int32(box) if nearer else own[i]
+
+
+@njit(cache=True, nogil=True)
+def _wanted(bounds: Matrix, box: int, limits: Vector) -> Any:
+    """How near a box is to the nearest of the queries, and whether one of them may have to open it."""
+    box = uintp(box)
+    nearest, wanted = np.float32(np.inf), 0
+    for i in range(limits.shape[0]):
+        nearest = bounds[box, i] if bounds[box, i] < nearest else nearest
+        wanted += bounds[box, i] <= limits[i]
+    return nearest, wanted > 0
+
+
+@njit(cache=True, nogil=True)
+def _limit(distance: float, off: float, unit: float, code: int, d: int) -> Any:
+    """What a float32 distance of a row that counts does not exceed."""
+    if code == EUCLIDEAN:
+        limit = np.sqrt(distance * unit) + off
+        limit *= limit
+    else:
+        limit = distance * unit + off
+    return np.float32(limit * (1 + (d + 4) * 2.0**-24))
+
+
+@njit(cache=True, nogil=True)
+def _open(
+    lanes: Any,
+    box: int,
+    starts: Codes,
+    order: Codes,
+    X: Any,
+    Z: Matrix,
+    i: int,
+    limit: float,
+    code: int,
+    Q: Matrix,
+    skip: int,
+    scanned: Matrix,
+    distances: Matrix,
+    rows: Codes,
+) -> None:
+    """Measure what may count in a box."""
+    if code == EUCLIDEAN:
+        _scan_squares(lanes, box, Z, i, scanned)
+    elif code == MANHATTAN:
+        _scan_sizes(lanes, box, Z, i, scanned)
+    else:
+        _scan_largest(lanes, box, Z, i, scanned)
+    size = starts[box + 1] - starts[box]
+    for start in range(0, BOX, LANES):
+        hits = reached(scanned, 0, start, -limit)
+        while hits:
+            lane = start + lowest(hits)
+            hits &= hits - np.uint64(1)
+            if lane < size:
+                row = order[starts[box] + lane]
+                if row != skip:
+                    distance = raw_distance(X, row, Q, i, code, 2.0, distances[i, 0])
+                    enter(distances, rows, i, distance, row)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _scan_squares(lanes: Any, box: int, Z: Matrix, i: int, scanned: Matrix) -> None:
+    """Minus the squared distances of one query to the rows of a box; four features at a time."""
+    box, d = uintp(box), Z.shape[0]
+    width = lanes.shape[2]
+    for lane in range(width):
+        scanned[0, lane] = 0.0
+    whole = d // 4 * 4
+    for j in range(0, whole, 4):
+        q0, q1, q2, q3 = Z[j, i], Z[j + 1, i], Z[j + 2, i], Z[j + 3, i]
+        j0, j1, j2, j3 = uintp(j), uintp(j + 1), uintp(j + 2), uintp(j + 3)
+        for lane in range(width):
+            a, b = lanes[box, j0, lane] - q0, lanes[box, j1, lane] - q1
+            c, e = lanes[box, j2, lane] - q2, lanes[box, j3, lane] - q3
+            scanned[0, lane] -= a * a + b * b + c * c + e * e
+    for j in range(whole, d):
+        for lane in range(width):
+            gap = lanes[box, uintp(j), lane] - Z[uintp(j), i]
+            scanned[0, lane] -= gap * gap
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _scan_sizes(lanes: Any, box: int, Z: Matrix, i: int, scanned: Matrix) -> None:
+    """Minus the Manhattan distances."""
+    box, d = uintp(box), Z.shape[0]
+    for lane in range(lanes.shape[2]):
+        scanned[0, lane] = 0.0
+    for j in range(d):
+        q = Z[j, i]
+        for lane in range(lanes.shape[2]):
+            scanned[0, lane] -= abs(lanes[box, j, lane] - q)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _scan_largest(lanes: Any, box: int, Z: Matrix, i: int, scanned: Matrix) -> None:
+    """Minus the Chebyshev distances."""
+    box, d = uintp(box), Z.shape[0]
+    for lane in range(lanes.shape[2]):
+        scanned[0, lane] = 0.0
+    for j in range(d):
+        q = Z[j, i]
+        for lane in range(lanes.shape[2]):
+            gap = -abs(lanes[box, j, lane] - q)
+            scanned[0, lane] = gap if gap < scanned[0, lane] else scanned[0, lane]

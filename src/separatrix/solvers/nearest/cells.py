@@ -1,0 +1,139 @@
+"""Rows in cells of near ones: cut in two at the median of their widest axis, again and again.
+
+A group of queries looks at its own cell first, so that bounds are tight before the far ones come.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.compiled import FAST_SUMS
+from separatrix.solvers.nearest.metrics import EUCLIDEAN, MANHATTAN
+
+LOOKED_AT = 512  # rows of a part that say which of its axes is the widest
+
+
+class Cells(NamedTuple):
+    """Rows sorted by cell, and the cuts that made the cells."""
+
+    order: Codes  # shape: (n,); row numbers, cell after cell
+    starts: Codes  # shape: (cells + 1,); where each cell begins in `order`
+    axes: Codes  # shape: (cells - 1,); the axis of each cut; cut i has the cuts 2i+1 and 2i+2 below it
+    values: Vector  # shape: (cells - 1,); where it is cut
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells there are."""
+        return len(self.starts) - 1
+
+
+def plain_cells(n: int, size: int) -> Cells:
+    """Rows as they come, `size` at a time."""
+    starts = np.append(np.arange(0, n, size), n)
+    return Cells(np.arange(n), starts, np.zeros(0, np.intp), np.zeros(0))
+
+
+def cells_of(Z: Matrix, size: int) -> Cells:
+    """Cells of at most `size` rows of Z, (n, d).
+
+    >>> cells_of(np.array([[5.0], [1.0], [6.0], [2.0]]), 2).order.tolist()
+    [1, 3, 0, 2]
+    """
+    depth = max(0, int(np.ceil(np.log2(max(len(Z), 1) / size))))
+    order = np.arange(len(Z))
+    axes, values = np.zeros(2**depth - 1, np.intp), np.zeros(2**depth - 1, Z.dtype)
+    starts = np.array([0, len(Z)])
+    for level in range(depth):
+        cuts = slice(2**level - 1, 2 ** (level + 1) - 1)
+        middles = (starts[:-1] + starts[1:]) // 2
+        _cut(Z, order, starts, middles, axes[cuts], values[cuts])
+        starts = np.append(np.stack([starts[:-1], middles], axis=1).ravel(), len(Z))
+    if depth:
+        for start, stop in pairwise(starts):
+            order[start:stop].sort()  # rows in order of their numbers, as memory has them
+    return Cells(order, starts, axes, values)
+
+
+def sides_of(Z: Matrix, cells: Cells) -> tuple[Matrix, Matrix]:
+    """The lowest and the highest values of each cell; Z is in the order of the cells."""
+    starts = cells.starts[:-1]
+    return np.minimum.reduceat(Z, starts, axis=0), np.maximum.reduceat(Z, starts, axis=0)
+
+
+@njit(cache=True, nogil=True)
+def _cut(
+    Z: Matrix, order: Codes, starts: Codes, middles: Codes, axes: Codes, values: Vector
+) -> None:
+    """Sort each part about its median along its widest axis."""
+    d = Z.shape[1]
+    sums, squares = np.empty(d), np.empty(d)
+    for part in range(middles.shape[0]):
+        start, middle, stop = starts[part], middles[part], starts[part + 1]
+        if stop - start < 2:
+            continue
+        sums[:] = 0.0
+        squares[:] = 0.0
+        count = 0
+        for place in range(start, stop, max(1, (stop - start) // LOOKED_AT)):
+            row = order[place]
+            count += 1
+            for j in range(d):
+                sums[j] += Z[row, j]
+                squares[j] += Z[row, j] * Z[row, j]
+        widest = 0
+        for j in range(d):
+            squares[j] -= sums[j] * sums[j] / count
+            if squares[j] > squares[widest]:
+                widest = j
+        axes[part] = widest
+        _select(Z[:, widest], order, start, stop - 1, middle)
+        values[part] = Z[order[middle], widest]
+
+
+@njit(cache=True, nogil=True)
+def _select(keys: Vector, order: Codes, low: int, high: int, wanted: int) -> None:
+    """Move rows so that those before place `wanted` have keys no larger, those after it no smaller."""
+    while low < high:
+        a, b, c = keys[order[low]], keys[order[(low + high) // 2]], keys[order[high]]
+        pivot = max(min(a, b), min(max(a, b), c))
+        i, j = low, high
+        while i <= j:
+            while keys[order[i]] < pivot:
+                i += 1
+            while keys[order[j]] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if wanted <= j:
+            high = j
+        elif wanted >= i:
+            low = i
+        else:
+            return
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def raw_distances_to_boxes(lows: Matrix, highs: Matrix, Z: Matrix, code: int) -> Matrix:
+    """How far each query of a group, (d, group), is from all rows of a box at least, (boxes, group)."""
+    found = np.zeros((lows.shape[0], Z.shape[1]), np.float32)
+    zero = np.float32(0)
+    for box in range(lows.shape[0]):
+        for j in range(Z.shape[0]):
+            low, high = lows[box, j], highs[box, j]
+            for i in range(Z.shape[1]):
+                below, above = low - Z[j, i], Z[j, i] - high
+                gap = (below if below > zero else zero) + (above if above > zero else zero)
+                if code == EUCLIDEAN:
+                    found[box, i] += gap * gap
+                elif code == MANHATTAN:
+                    found[box, i] += gap
+                else:
+                    found[box, i] = gap if gap > found[box, i] else found[box, i]
+    return found

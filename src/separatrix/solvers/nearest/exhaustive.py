@@ -1,0 +1,69 @@
+"""Every row is looked at, until its distance is known to be too large: works for every metric."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+from separatrix.arrays import Codes, Matrix
+from separatrix.compute.blocks import row_blocks
+from separatrix.compute.watch import CHUNK, Watch
+from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.metrics import Metric, raw_distance
+from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
+
+QUERIES = 16  # that share the rows in cache
+ROWS = 256
+
+
+class Exhaustive:
+    """Rows as they are."""
+
+    method = "exhaustive"
+    nbytes = 0
+
+    def __init__(self, X: Any, metric: Metric) -> None:
+        self._X = X
+        self._metric = metric
+
+    def nearest(
+        self, Q: Matrix, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+    ) -> Neighbors:
+        """The k nearest rows of each query; see `Index`."""
+        found = no_neighbors(len(Q), k)
+        n, d = self._X.shape
+        at_once = max(ROWS, CHUNK // (QUERIES * max(d, 1)))
+
+        def look(queries: slice, watch: Watch) -> None:
+            for rows in row_blocks(n, at_once):
+                if watch.over():
+                    return
+                _look(
+                    self._X, rows.start, rows.stop, Q[queries], skip[queries],
+                    self._metric.code, self._metric.p,
+                    found.distances[queries], found.rows[queries],
+                )  # fmt: skip
+
+        over_groups(look, len(Q), QUERIES, found, threads=threads, watch=watch)
+        return found
+
+
+@njit(cache=True, nogil=True)
+def _look(
+    X: Any,
+    start: int,
+    stop: int,
+    Q: Matrix,
+    skip: Codes,
+    code: int,
+    p: float,
+    distances: Matrix,
+    rows: Codes,
+) -> None:
+    for first in range(start, stop, ROWS):
+        for i in range(Q.shape[0]):
+            for row in range(first, min(first + ROWS, stop)):
+                if row != skip[i]:
+                    distance = raw_distance(X, row, Q, i, code, p, distances[i, 0])
+                    enter(distances, rows, i, distance, row)

@@ -1,0 +1,286 @@
+"""Euclidean neighbours through lower bounds: one small matrix product for a tile of pairs.
+
+Rows and queries are projected on a few leading axes (`axes.py`), and the length of what is left is
+one more coordinate: the squared distance in those is at most the true one. A product of a group of
+queries with a cell of rows gives all their bounds at once; a pass over it takes the few pairs that may
+still count, bounds them more closely along more axes, and last measures them on the rows themselves.
+
+Without axes the "projection" is the centred row itself, and the bound the distance: plain products,
+which is best where rows spread alike in all directions.
+
+Products are float32. Rows are scaled to length 1 at most, so a bound is off by less than
+2 (K + 8) 2^-24 (|q| + 1)^2 for K terms; that much is allowed for, and the exact distance decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, uintp
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.blocks import row_blocks
+from separatrix.compute.compiled import FAST_SUMS
+from separatrix.compute.threads import in_order
+from separatrix.compute.watch import Watch
+from separatrix.solvers.nearest.axes import Axes
+from separatrix.solvers.nearest.cells import cells_of, plain_cells, raw_distances_to_boxes, sides_of
+from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.lanes import LANES, lowest, reached
+from separatrix.solvers.nearest.metrics import EUCLIDEAN, raw_distance
+from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors
+
+GROUP = 256  # queries
+CELL = 2048  # rows
+FIRST = 8  # cells a group looks at before it drops those that are too far for all of it
+FEW_FEATURES = 48  # up to these, cells are worth telling apart without axes
+PREPARED = 1024  # rows that are projected at a time
+FAR = 1e6  # queries this many times farther out than the rows are not bounded: all is measured
+LOWEST = -float(np.finfo(np.float32).max)
+
+
+class Projected(NamedTuple):
+    """Rows or queries as bounds see them, scaled."""
+
+    first: Matrix  # shape: (n, m + 2); float32; leading axes, the length left over, the term of the norm
+    second: Matrix  # shape: (n, axes + 1); float32; the next axes, and the length left over then
+    third: Matrix  # shape: (n, axes + 1); float32; the same again
+    squares: Vector  # shape: (n,); float64
+
+
+class Projections:
+    """Dense rows of any number type, with what bounds their distances to queries."""
+
+    def __init__(self, X: Any, axes: Axes, *, threads: int) -> None:
+        self._X = X
+        self._axes = axes
+        rows = self._projected(X, threads)
+        rows.first[:, -1] = -rows.squares / 2
+        self._longest = float(np.sqrt(rows.squares.max()))
+        pruned = axes.directions is not None or X.shape[1] <= FEW_FEATURES
+        self._cells = cells_of(rows.first[:, :-1], CELL) if pruned else plain_cells(len(X), CELL)
+        self._rows = Projected(*(part[self._cells.order] for part in rows)) if pruned else rows
+        self._sides = sides_of(self._rows.first[:, :-1], self._cells) if pruned else None
+
+    @property
+    def method(self) -> str:
+        """ "projections", or "products" where they are of the rows as they are."""
+        return "products" if self._axes.directions is None else "projections"
+
+    @property
+    def nbytes(self) -> int:
+        """What the index holds besides the rows themselves."""
+        return sum(part.nbytes for part in (*self._rows, *self._cells))
+
+    def nearest(
+        self, Q: Matrix, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+    ) -> Neighbors:
+        """The k nearest rows of each query; see `Index`."""
+        queries = self._projected(Q, threads)
+        far = ~(np.sqrt(queries.squares) < FAR * self._longest)
+        queries.first[far] = 0.0
+        queries.first[:, -1] = 1.0
+        terms = queries.first.shape[1] + 8
+        slack = 2 * terms * 2.0**-24 * (np.sqrt(queries.squares) + self._longest) ** 2
+        slack[far] = np.inf
+        order = cells_of(queries.first[:, :-1], GROUP).order if self._sides else np.arange(len(Q))
+        queries = Projected(*(part[order] for part in queries))
+        Q, skip, slack = Q[order], skip[order], slack[order]
+        found = no_neighbors(len(Q), k)
+
+        def look(group: slice, watch: Watch) -> None:
+            mine = Projected(*(part[group] for part in queries))
+            room = np.empty(len(mine.first) * CELL, np.float32)
+            worst, unit = found.distances[group, 0], self._axes.scale**2
+
+            def limits() -> Vector:
+                return np.asarray(worst * unit + slack[group])
+
+            for cell, bounds in self._near_first(mine.first, limits):
+                if watch.over():
+                    return
+                who = np.flatnonzero(bounds <= limits())
+                if not len(who):
+                    continue
+                rows = slice(*self._cells.starts[cell : cell + 2])
+                near = Projected(*(part[rows] for part in self._rows))
+                tile = room[: len(who) * len(near.first)].reshape(len(who), -1)
+                asked = mine.first if len(who) == len(mine.first) else mine.first[who]
+                np.matmul(asked, near.first.T, out=tile)
+                _keep(
+                    tile, who, self._cells.order[rows], near, self._X, mine, slack[group], unit,
+                    Q[group], skip[group], found.distances[group], found.rows[group],
+                )  # fmt: skip
+
+        over_groups(look, len(Q), GROUP, found, threads=threads, watch=watch)
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return Neighbors(found.distances[back], found.rows[back])
+
+    def _near_first(
+        self, group: Matrix, limits: Callable[[], Vector]
+    ) -> Iterator[tuple[int, Vector]]:
+        """Cells, those nearest to the group first, with the distances of its queries to them, (group,).
+
+        After a few, when neighbours are known, those too far for the whole group are left out.
+        """
+        if self._sides is None:
+            yield from ((cell, np.zeros(len(group))) for cell in range(self._cells.n_cells))
+            return
+        Z = np.ascontiguousarray(group[:, :-1].T)
+        bounds = raw_distances_to_boxes(*self._sides, Z, EUCLIDEAN)
+        order = np.argsort(bounds.sum(axis=1), kind="stable")
+        for cells in (order[:FIRST], order[FIRST:]):
+            within = (bounds[cells] <= limits()).any(axis=1)
+            yield from ((cell, bounds[cell]) for cell in cells[within])
+
+    def _projected(self, X: Any, threads: int) -> Projected:
+        """Rows of X on the axes; the last column of `first` is not filled."""
+        axes, n = self._axes, len(X)
+        m = axes.leading
+        total = m if axes.directions is None else axes.directions.shape[1]
+        ends = (m, min(2 * m, total), total)
+        first, second, third = (
+            np.empty((n, width), np.float32)
+            for width in (m + 2, ends[1] - m + 1, ends[2] - ends[1] + 1)
+        )
+        squares = np.empty(n)
+
+        def project(rows: slice) -> None:
+            Z = (X[rows] - axes.centre) * axes.scale
+            squares[rows] = s = np.einsum("ij,ij->i", Z, Z)
+            if axes.directions is not None:
+                Z = Z @ axes.directions
+            begin = 0
+            for level, end in zip((first, second, third), ends, strict=True):
+                level[rows, : end - begin] = Z[:, begin:end]
+                level[rows, end - begin] = (
+                    _left(s, Z[:, :end]) if axes.directions is not None else 0
+                )
+                begin = end
+
+        for _ in in_order(project, row_blocks(n, PREPARED), threads=threads):
+            pass
+        return Projected(first, second, third, squares)
+
+
+def _left(squares: Vector, Z: Matrix) -> Vector:
+    """The length of what some axes leave over."""
+    return np.asarray(np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", Z, Z), 0.0)))
+
+
+@njit(cache=True, nogil=True)  # no flags: they would reach into the distance that decides
+def _keep(
+    tile: Matrix,
+    who: Codes,
+    order: Codes,
+    near: Projected,
+    X: Any,
+    queries: Projected,
+    slack: Vector,
+    unit: float,
+    Q: Matrix,
+    skip: Codes,
+    distances: Matrix,
+    rows: Codes,
+) -> None:
+    """Measure the pairs of a tile that its bounds do not rule out.
+
+    tile: q . x - |x|^2 / 2 of the projections, for the queries `who`; so |q|^2 - 2 tile is the bound.
+    Places that a bound leaves go to a list without a branch, so that the next rows are on their way.
+    """
+    m, k, closer = near.first.shape[1] - 2, distances.shape[1], near.second.shape[1] > 1
+    left, bounds = np.empty(tile.shape[1], np.int64), np.empty(tile.shape[1])
+    for place, i in enumerate(who):
+        if rows[i, 0] == NOBODY:
+            _begin(tile, place, i, min(k, tile.shape[1]), order, X, Q, skip[i], distances, rows)
+        limit = distances[i, 0] * unit + slack[i]
+        count = _reaching(
+            tile, place, np.float32(max((queries.squares[i] - limit) / 2, LOWEST)), left
+        )
+        limit += slack[i]
+        for t in range(count):
+            bounds[t] = queries.squares[i] - 2 * np.float64(tile[place, left[t]])
+        if closer and count:
+            for t in range(count):
+                c = left[t]
+                gap = np.float64(queries.first[i, m] - near.first[c, m])
+                bounds[t] += _gap(queries.second, i, near.second, c) - gap * gap
+            count = _within(limit, left, bounds, count)
+            for t in range(count):
+                c = left[t]
+                gap = np.float64(queries.second[i, -1] - near.second[c, -1])
+                bounds[t] += _gap(queries.third, i, near.third, c) - gap * gap
+            count = _within(limit, left, bounds, count)
+        for t in range(count):
+            row = order[left[t]]
+            if bounds[t] <= limit and row != skip[i]:
+                distance = raw_distance(X, row, Q, i, EUCLIDEAN, 2.0, distances[i, 0])
+                if enter(distances, rows, i, distance, row):
+                    limit = distances[i, 0] * unit + 2 * slack[i]
+
+
+@njit(cache=True, nogil=True)
+def _begin(
+    tile: Matrix,
+    place: int,
+    i: int,
+    k: int,
+    order: Codes,
+    X: Any,
+    Q: Matrix,
+    skip: int,
+    distances: Matrix,
+    rows: Codes,
+) -> None:
+    """Measure the k rows of least bound in the first tile: neighbours, or close to them."""
+    bounds, places = np.full((1, k), np.inf), np.full((1, k), NOBODY)
+    for c in range(tile.shape[1]):
+        if -tile[place, c] < bounds[0, 0]:
+            enter(bounds, places, 0, np.float64(-tile[place, c]), c)
+    for c in places[0]:
+        if c != NOBODY:
+            if order[c] != skip:
+                distance = raw_distance(X, order[c], Q, i, EUCLIDEAN, 2.0, np.inf)
+                enter(distances, rows, i, distance, order[c])
+            tile[place, c] = -np.inf  # not again
+
+
+@njit(cache=True, nogil=True)
+def _reaching(tile: Matrix, i: int, least: float, left: Codes) -> int:
+    """Places of a row of the tile whose value is at least this; how many there are."""
+    count = 0
+    whole = tile.shape[1] // LANES * LANES
+    for start in range(0, whole, LANES):
+        hits = reached(tile, i, start, least)
+        while hits:
+            left[count] = start + lowest(hits)
+            count += 1
+            hits &= hits - np.uint64(1)
+    for c in range(whole, tile.shape[1]):
+        left[count] = c
+        count += tile[i, c] >= least
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _within(limit: float, left: Codes, bounds: Vector, count: int) -> int:
+    """Move the places whose bound is within the limit to the front; how many there are."""
+    kept = 0
+    for t in range(count):
+        left[kept], bounds[kept] = left[t], bounds[t]
+        kept += bounds[t] <= limit
+    return kept
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _gap(Q: Matrix, i: int, X: Any, c: int) -> Any:
+    """Squared distance of two rows in float32."""
+    i, c = uintp(i), uintp(c)
+    total = np.float32(0.0)
+    for j in range(X.shape[1]):
+        gap = Q[i, j] - X[c, j]
+        total += gap * gap
+    return total

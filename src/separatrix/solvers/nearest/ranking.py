@@ -1,0 +1,69 @@
+"""The k nearest rows met so far, as a heap whose first entry is the worst of them.
+
+Rows are compared by distance and then by number, so the order in which they are met does not matter.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from separatrix.arrays import Codes, Matrix
+
+NOBODY = np.iinfo(np.int64).max  # the row number of a place nobody has taken
+
+
+class Neighbors(NamedTuple):
+    """The nearest rows of each query, nearest first."""
+
+    distances: Matrix  # shape: (m, k); float64
+    rows: Codes  # shape: (m, k)
+
+
+def no_neighbors(m: int, k: int) -> Neighbors:
+    """Places for k neighbours of m queries, all free."""
+    return Neighbors(np.full((m, k), np.inf), np.full((m, k), NOBODY))
+
+
+@njit(cache=True, nogil=True)
+def enter(distances: Matrix, rows: Codes, i: int, distance: float, row: int) -> bool:
+    """Put a row into the heap of query i if it is better than the worst there; say whether."""
+    if distance > distances[i, 0] or (distance == distances[i, 0] and row > rows[i, 0]):
+        return False
+    _sift(distances, rows, i, distance, row, distances.shape[1])
+    return True
+
+
+@njit(cache=True, nogil=True)
+def sort_heaps(distances: Matrix, rows: Codes) -> None:
+    """Turn the heaps of all queries, (m, k), into lists with the nearest first."""
+    for i in range(distances.shape[0]):
+        for size in range(distances.shape[1] - 1, 0, -1):
+            distance, row = distances[i, size], rows[i, size]
+            distances[i, size], rows[i, size] = distances[i, 0], rows[i, 0]
+            _sift(distances, rows, i, distance, row, size)
+
+
+@njit(cache=True, nogil=True)
+def _sift(distances: Matrix, rows: Codes, i: int, distance: float, row: int, size: int) -> None:
+    """Replace the first of `size` entries and restore the order of the heap."""
+    place = 0
+    while True:
+        child = 2 * place + 1
+        if child >= size:
+            break
+        right = child + 1
+        if right < size and (
+            distances[i, right] > distances[i, child]
+            or (distances[i, right] == distances[i, child] and rows[i, right] > rows[i, child])
+        ):
+            child = right
+        if distances[i, child] < distance or (
+            distances[i, child] == distance and rows[i, child] < row
+        ):
+            break
+        distances[i, place], rows[i, place] = distances[i, child], rows[i, child]
+        place = child
+    distances[i, place], rows[i, place] = distance, row

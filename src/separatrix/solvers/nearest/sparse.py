@@ -1,0 +1,188 @@
+"""Neighbours among sparse rows: one pass over their stored values serves a group of queries.
+
+The features that a group uses lie side by side for all its queries, so a stored value of a row is
+multiplied with all of them at once; features that no query of the group uses cost one look. Of
+squares, |x - q|^2 = |q|^2 + |x|^2 - 2 x . q; of sizes, |x - q| = |q| + |x| + sum (|x_j - q_j| - |x_j| -
+|q_j|) over the features both have. That is float32, off by less than 2 (K + 8) 2^-24 (|q| + |x|)^2,
+or (|q| + |x|), for K stored values of a row; what may count is measured in float64 by going through
+both rows feature by feature.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, uintp
+from scipy.sparse import csr_array, issparse
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.compiled import FAST_SUMS
+from separatrix.compute.watch import CHUNK, Watch
+from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric
+from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
+
+GROUP = 64  # queries
+FAR = 1e6  # queries this many times larger than the rows are not bounded: all is measured
+
+
+class Sparse:
+    """CSR rows, canonical, and queries that are CSR too; Euclidean or Manhattan."""
+
+    method = "sparse"
+
+    def __init__(self, X: Any, metric: Metric) -> None:
+        self._X, self._metric = X, metric
+        sizes = self._sizes(X)
+        self._largest = float(sizes.max(initial=0.0))
+        self._scale = float(2.0 ** -np.frexp(self._largest)[1])
+        self._values = (X.data * self._scale).astype(np.float32)
+        power = 2 if metric.code == EUCLIDEAN else 1
+        self._starts = ((sizes * self._scale) ** power).astype(np.float32)
+        self._longest = int(np.diff(X.indptr).max(initial=0))
+
+    @property
+    def nbytes(self) -> int:
+        """What the index holds besides the rows themselves."""
+        return int(self._values.nbytes + self._starts.nbytes)
+
+    def nearest(
+        self, Q: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+    ) -> Neighbors:
+        """The k nearest rows of each query; see `Index`. Q is CSR, or dense."""
+        Q = Q if issparse(Q) else csr_array(Q)
+        found = no_neighbors(Q.shape[0], k)
+        power = 2 if self._metric.code == EUCLIDEAN else 1
+        sizes = self._sizes(Q)
+        off = 2 * (self._longest + 8) * 2.0**-24
+        slack = off * ((sizes + self._largest) * self._scale) ** power
+        far = ~(sizes < FAR * self._largest)
+        slack[far], sizes[far] = np.inf, 0.0
+        n = self._X.shape[0]
+        at_once = max(1, CHUNK // max(1, GROUP * (self._X.nnz // n + 1)))
+
+        def look(group: slice, watch: Watch) -> None:
+            ends = Q.indptr[group.start : group.stop + 1].astype(np.int64)
+            columns, values = Q.indices[ends[0] : ends[-1]], Q.data[ends[0] : ends[-1]]
+            used, places = np.unique(columns, return_inverse=True)
+            place_of = np.full(Q.shape[1], -1, np.int32)
+            place_of[used] = np.arange(len(used))
+            spread = np.zeros((len(used), len(ends) - 1), np.float32)
+            bounded = np.repeat(~far[group], np.diff(ends))
+            rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
+            spread[places[bounded], rows[bounded]] = values[bounded] * self._scale
+            for start in range(0, n, at_once):
+                if watch.over():
+                    return
+                _look(
+                    start, min(start + at_once, n), self._X.indptr, self._X.indices, self._X.data,
+                    self._values, self._starts, place_of, spread,
+                    (sizes[group] * self._scale) ** power, slack[group], self._scale**power,
+                    self._metric.code, ends - ends[0], columns, values, skip[group],
+                    found.distances[group], found.rows[group],
+                )  # fmt: skip
+
+        over_groups(look, Q.shape[0], GROUP, found, threads=threads, watch=watch)
+        return found
+
+    def _sizes(self, X: Any) -> Vector:
+        """The norm of each row."""
+        order = 2 if self._metric.code == EUCLIDEAN else 1
+        ends = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        sums = np.bincount(ends, np.abs(X.data) ** order, minlength=X.shape[0])
+        return np.asarray(np.sqrt(sums) if order == 2 else sums)
+
+
+@njit(cache=True, nogil=True)
+def _look(
+    start: int,
+    stop: int,
+    ends: Codes,
+    columns: Codes,
+    values: Vector,
+    scaled: Vector,
+    starts: Codes,
+    place_of: Codes,
+    spread: Matrix,
+    q_sizes: Vector,
+    slack: Vector,
+    unit: float,
+    code: int,
+    q_ends: Codes,
+    q_columns: Codes,
+    q_values: Vector,
+    skip: Codes,
+    distances: Matrix,
+    rows: Codes,
+) -> None:
+    """Measure the rows that may count for a group of queries."""
+    count = distances.shape[0]
+    sums, limits = np.empty(count, np.float32), np.empty(count, np.float32)
+    for i in range(count):
+        limits[i] = distances[i, 0] * unit + slack[i] - q_sizes[i]
+    for row in range(start, stop):
+        sums[:] = starts[row]
+        for place in range(ends[row], ends[row + 1]):
+            used = place_of[columns[place]]
+            if used >= 0:
+                if code == EUCLIDEAN:
+                    _less_product(sums, scaled[place], spread, used)
+                else:
+                    _less_shared(sums, scaled[place], spread, used)
+        hits = 0
+        for i in range(count):
+            hits += sums[i] <= limits[i]
+        if not hits:
+            continue
+        for i in range(count):
+            if sums[i] <= limits[i] and row != skip[i]:
+                distance = _measured(
+                    columns, values, ends[row], ends[row + 1],
+                    q_columns, q_values, q_ends[i], q_ends[i + 1], code,
+                )  # fmt: skip
+                if enter(distances, rows, i, distance, row):
+                    limits[i] = distances[i, 0] * unit + slack[i] - q_sizes[i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _less_product(sums: Vector, value: float, spread: Matrix, used: int) -> None:
+    used, twice = uintp(used), 2 * value
+    for i in range(sums.shape[0]):
+        sums[i] -= twice * spread[used, i]
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _less_shared(sums: Vector, value: float, spread: Matrix, used: int) -> None:
+    used, size = uintp(used), abs(value)
+    for i in range(sums.shape[0]):
+        sums[i] += abs(value - spread[used, i]) - abs(spread[used, i]) - size
+
+
+@njit(cache=True, nogil=True)
+def _measured(
+    a_columns: Codes,
+    a_values: Vector,
+    a: int,
+    a_end: int,
+    b_columns: Codes,
+    b_values: Vector,
+    b: int,
+    b_end: int,
+    code: int,
+) -> float:
+    """How far two sparse rows are apart, feature by feature in float64."""
+    total = 0.0
+    while a < a_end or b < b_end:
+        if b == b_end or (a < a_end and a_columns[a] < b_columns[b]):
+            gap = a_values[a]
+            a += 1
+        elif a == a_end or b_columns[b] < a_columns[a]:
+            gap = b_values[b]
+            b += 1
+        else:
+            gap = a_values[a] - b_values[b]
+            a += 1
+            b += 1
+        total += gap * gap if code == EUCLIDEAN else abs(gap)
+    return total

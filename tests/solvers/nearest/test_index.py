@@ -1,0 +1,185 @@
+"""Every way of searching finds what looking at all rows finds, to the last bit."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from scipy.spatial.distance import cdist
+
+from separatrix.errors import ParameterError
+from separatrix.solvers.nearest.exhaustive import Exhaustive
+from separatrix.solvers.nearest.index import index_of
+from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, metric_of
+
+METHODS = {
+    "euclidean": ("projections", "products", "boxes", "sparse"),
+    "manhattan": ("manhattan", "boxes", "sparse"),
+    "chebyshev": ("boxes",),
+}
+
+
+def waves(rng, n, d):
+    """Rows that lie near a few directions, as pictures do."""
+    return rng.standard_normal((n, 6)) @ rng.standard_normal((6, d)) + 0.1 * rng.standard_normal(
+        (n, d)
+    )
+
+
+DATA = {
+    "noise": lambda rng: rng.standard_normal((3000, 40)),
+    "waves": lambda rng: waves(rng, 3000, 40),
+    "pixels": lambda rng: np.clip(80 * waves(rng, 2500, 60), 0, 255).astype(np.uint8),
+    "whole": lambda rng: rng.integers(-2, 3, (2500, 24)).astype(np.float64),
+    "float32": lambda rng: waves(rng, 2200, 20).astype(np.float32),
+    "far out": lambda rng: 1e6 + waves(rng, 2200, 33),
+    "two places": lambda rng: waves(rng, 2200, 33) * 1e-3 + 1e3 * (np.arange(2200)[:, None] % 2),
+    "tiny": lambda rng: 1e-60 * waves(rng, 2200, 9),
+    "huge": lambda rng: 1e60 * waves(rng, 2200, 9),
+    "few": lambda rng: rng.standard_normal((7, 3)),
+    "one feature": lambda rng: rng.standard_normal((2100, 1)),
+    "equal": lambda rng: np.full((2100, 12), 3.7),
+    "repeated": lambda rng: np.repeat(waves(rng, 300, 30), 8, axis=0),
+}
+
+
+def queries_of(X, rng):
+    some = X[rng.integers(0, len(X), 60)].astype(np.float64)
+    spread = X.astype(np.float64).std() or 1.0
+    return np.vstack([some[:30], some[30:] + 0.3 * spread * rng.standard_normal(some[30:].shape)])
+
+
+@pytest.mark.parametrize("name", DATA)
+@pytest.mark.parametrize("metric", METHODS)
+def test_all_methods_agree(name, metric):
+    rng = np.random.default_rng(0)
+    X = DATA[name](rng)
+    Q, none = queries_of(X, rng), np.full(60, -1)
+    k = min(7, len(X))
+    expected = Exhaustive(X, metric_of(metric)).nearest(Q, k, none, threads=1)
+    for method in METHODS[metric]:
+        rows = csr_array(X.astype(np.float64)) if method == "sparse" else X
+        index = index_of(rows, metric_of(metric), method=method)
+        found = index.nearest(Q, k, none, threads=2)
+        if method == "sparse":  # sums in another order
+            np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
+        else:
+            np.testing.assert_array_equal(found.distances, expected.distances, err_msg=method)
+            np.testing.assert_array_equal(found.rows, expected.rows, err_msg=method)
+
+
+@pytest.mark.parametrize("metric", METHODS)
+def test_a_row_that_is_skipped_is_not_found(metric):
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 4, (2300, 10)).astype(np.float64)
+    skip = np.arange(2300)
+    expected = Exhaustive(X, metric_of(metric)).nearest(X, 4, skip, threads=2)
+    assert not (expected.rows == skip[:, None]).any()
+    for method in METHODS[metric]:
+        rows = csr_array(X) if method == "sparse" else X
+        found = index_of(rows, metric_of(metric), method=method).nearest(X, 4, skip, threads=2)
+        np.testing.assert_array_equal(found.rows, expected.rows, err_msg=method)
+        np.testing.assert_array_equal(found.distances, expected.distances, err_msg=method)
+
+
+@pytest.mark.parametrize("method", METHODS["euclidean"])
+def test_all_rows_can_be_neighbours(method):
+    rng = np.random.default_rng(2)
+    X = rng.integers(0, 3, (2100, 12)).astype(np.float64)
+    rows = csr_array(X) if method == "sparse" else X
+    found = index_of(rows, metric_of("l2"), method=method).nearest(
+        X[:3], 2100, np.full(3, -1), threads=1
+    )
+    D = cdist(X[:3], X, "sqeuclidean")
+    order = np.argsort(D, axis=1, kind="stable")
+    np.testing.assert_array_equal(found.rows, order)
+    np.testing.assert_array_equal(found.distances, np.take_along_axis(D, order, axis=1))
+
+
+@pytest.mark.parametrize("method", METHODS["euclidean"])
+def test_queries_far_from_all_rows(method):
+    rng = np.random.default_rng(3)
+    X = waves(rng, 2100, 16)
+    far = np.array([1.0, 1e4, 1e8, 1e20])[:, None] * rng.standard_normal((4, 16))
+    none = np.full(4, -1)
+    rows = csr_array(X) if method == "sparse" else X
+    expected = Exhaustive(X, metric_of("l2")).nearest(far, 5, none, threads=1)
+    found = index_of(rows, metric_of("l2"), method=method).nearest(far, 5, none, threads=1)
+    if method == "sparse":  # from that far, rows are as near as rounding says
+        np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-14)
+    else:
+        np.testing.assert_array_equal(found.rows, expected.rows)
+
+
+def test_rows_close_together_and_far_from_their_middle():
+    """Where float32 cannot tell rows apart, all of them are measured."""
+    rng = np.random.default_rng(4)
+    X = np.vstack([rng.standard_normal((1500, 12)) * 1e-6 + 5 * sign for sign in (-1, 1)])
+    Q, none = X[::300] + 1e-7, np.full(10, -1)
+    expected = Exhaustive(X, metric_of("l2")).nearest(Q, 5, none, threads=1)
+    for method in ("projections", "products", "boxes"):
+        found = index_of(X, metric_of("l2"), method=method).nearest(Q, 5, none, threads=1)
+        np.testing.assert_array_equal(found.rows, expected.rows, err_msg=method)
+
+
+@pytest.mark.parametrize("method", ["projections", "products", "boxes", "exhaustive"])
+def test_threads_and_the_order_of_queries_change_nothing(method):
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 5, (3000, 12)).astype(np.float64)
+    Q = rng.integers(0, 5, (700, 12)).astype(np.float64)
+    index = index_of(X, metric_of("l2"), method=method)
+    none = np.full(700, -1)
+    one = index.nearest(Q, 6, none, threads=1)
+    order = rng.permutation(700)
+    three = index.nearest(Q[order], 6, none, threads=3)
+    np.testing.assert_array_equal(one.rows[order], three.rows)
+    alone = index.nearest(Q[:1], 6, none[:1], threads=1)
+    np.testing.assert_array_equal(one.rows[:1], alone.rows)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    n=st.integers(1, 400),
+    d=st.integers(1, 12),
+    top=st.integers(1, 5),
+    code=st.sampled_from([EUCLIDEAN, MANHATTAN, CHEBYSHEV]),
+)
+def test_whatever_is_chosen_agrees_with_scipy(seed, n, d, top, code):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, top + 1, (n, d)).astype(rng.choice([np.uint8, np.float32, np.float64]))
+    Q = rng.integers(0, top + 1, (20, d)).astype(np.float64)
+    name = ("sqeuclidean", "cityblock", "chebyshev")[code]
+    D = cdist(Q, X.astype(np.float64), name)
+    k = int(rng.integers(1, n + 1))
+    order = np.argsort(D, axis=1, kind="stable")[:, :k]
+    metric = metric_of(("l2", "l1", "chebyshev")[code])
+    for rows in (X, csr_array(X.astype(np.float64))):
+        found = index_of(rows, metric).nearest(Q, k, np.full(20, -1), threads=1)
+        np.testing.assert_array_equal(found.rows, order)
+        np.testing.assert_array_equal(found.distances, np.take_along_axis(D, order, axis=1))
+
+
+def test_the_choice():
+    rng = np.random.default_rng(6)
+    l2 = metric_of("l2")
+    assert index_of(rng.standard_normal((5000, 4)), l2).method == "boxes"
+    assert index_of(waves(rng, 5000, 60), l2).method == "projections"
+    assert index_of(rng.standard_normal((5000, 60)), l2).method == "products"
+    assert index_of(rng.integers(0, 2, (5000, 60)).astype(np.uint8), l2).method == "bits"
+    assert index_of(waves(rng, 5000, 60), metric_of("l1")).method == "manhattan"
+    assert index_of(waves(rng, 500, 60), metric_of("minkowski", 3)).method == "exhaustive"
+    words = csr_array((np.arange(1.0, 101), (np.arange(100), 7 * np.arange(100))), shape=(100, 999))
+    assert index_of(words, l2).method == "sparse"
+    with pytest.raises(ParameterError, match="'sparse'"):
+        index_of(rng.standard_normal((50, 4)), l2, method="sparse")
+
+
+def test_an_index_holds_little_besides_the_rows():
+    rng = np.random.default_rng(7)
+    X = waves(rng, 20_000, 200)
+    in_float32 = X.nbytes / 2
+    assert index_of(X, metric_of("l2"), method="projections").nbytes < 0.7 * in_float32
+    assert index_of(X, metric_of("l2"), method="products").nbytes < 1.1 * in_float32
+    few = rng.standard_normal((100_000, 6))
+    assert index_of(few, metric_of("l2"), method="boxes").nbytes < 1.8 * few.nbytes / 2
