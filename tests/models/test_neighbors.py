@@ -312,7 +312,7 @@ def test_bytes_and_yes_and_no_are_as_their_numbers():
         b = KNeighborsClassifier(3).fit(wide[:900], NUMBERS[:900])
         np.testing.assert_array_equal(a.kneighbors(few[900:])[1], b.kneighbors(wide[900:])[1])
         np.testing.assert_array_equal(a.kneighbors(few[900:])[0], b.kneighbors(few[900:])[0])
-        assert np.shares_memory(a._index.rows, few)
+        assert np.shares_memory(a.index_.rows, few)
 
 
 def test_the_order_of_rows_and_the_threads_do_not_matter():

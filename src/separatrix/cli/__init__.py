@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,8 @@ def demo(out: Path, repeats: int, as_json: bool) -> None:
 
     comparison, pictures = run_demo(out, repeats=repeats)
     if as_json:
-        click.echo(
-            json.dumps({"rows": comparison.rows(), "pictures": [str(path) for path in pictures]})
-        )
+        rows = [{name: _finite(value) for name, value in row.items()} for row in comparison.rows()]
+        click.echo(json.dumps({"rows": rows, "pictures": [str(path) for path in pictures]}))
         return
     click.echo(comparison)
     for path in pictures:
@@ -72,3 +72,8 @@ def models(as_json: bool) -> None:
     for row in rows:
         click.echo(f"{row['name']}\n  solver   {row['solver']}\n  paper    {row['paper']}")
         click.echo(f"  not for  {row['not_for']}")
+
+
+def _finite(value: object) -> object:
+    """The value, or None for what JSON has no word for: a class of probability 0 came true."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -19,7 +19,7 @@ from separatrix.compute.blocks import MEBIBYTE, in_words, row_blocks, rows_that_
 from separatrix.compute.sums import dense, shared_rows
 from separatrix.compute.threads import thread_count
 from separatrix.compute.watch import Watch
-from separatrix.errors import DataError, ParameterError
+from separatrix.errors import DataError, ParameterError, PrecisionWarning
 from separatrix.kernels.kernel import FromCallable, Kernel
 from separatrix.kernels.vector import Gaussian, Laplacian, Linear
 from separatrix.models.distances import (
@@ -32,6 +32,7 @@ from separatrix.models.distances import (
     norm_of,
     positive_numbers,
 )
+from separatrix.models.prepare import tell
 from separatrix.solvers.nearest.blocks import Blocks, Given
 from separatrix.solvers.nearest.directions import directions_of, with_flags
 from separatrix.solvers.nearest.index import Index, index_of
@@ -61,7 +62,7 @@ class NeighborIndex:
         Threads; None: all cores.
     method
         How to search: "auto", or a method to insist on. The result is the same.
-    k
+    expected_k
         About how many neighbours will be asked for; helps "auto" to choose.
 
     Examples
@@ -84,11 +85,11 @@ class NeighborIndex:
         kernel: Any = None,
         n_jobs: int | None = None,
         method: str = "auto",
-        k: int = 5,
+        expected_k: int = 5,
     ) -> None:
         name = type(self).__name__
         require_threads(name, n_jobs)
-        require_integer(name, "k", k, least=1)
+        require_integer(name, "expected_k", expected_k, least=1)
         self.n_jobs = n_jobs
         self.metric = metric
         self._named = named_metric(name, metric, p, metric_params)
@@ -103,7 +104,7 @@ class NeighborIndex:
         self._place: Callable[[Any], Any] = _as_they_are
         self._finish: Callable[[Matrix], Matrix] = _as_they_are
         self._as_given = False  # whether the index takes queries as they are, not as float64
-        self._index = self._made(X, k, method)
+        self._index = self._made(X, expected_k, method)
 
     @property
     def method(self) -> str:
@@ -146,7 +147,10 @@ class NeighborIndex:
         return found
 
     def __repr__(self) -> str:
-        what = f"kernel={self.kernel!r}" if self.kernel is not None else f"metric={self.metric!r}"
+        what = f"metric={self._named.name!r}"
+        if self.kernel is not None:
+            what = f"kernel={self.kernel!r}"
+        what += "".join(f", {name}={value!r}" for name, value in self._named.params.items())
         rows = f"{self.n_rows} x {self.n_features} {self.rows.dtype}"
         return f"NeighborIndex({rows}, {what}, {self.method}, {in_words(self.nbytes)})"
 
@@ -231,10 +235,12 @@ class NeighborIndex:
         return index
 
     def _queries_at_once(self, Q: Any) -> int:
-        ready = not issparse(Q) and Q.dtype == np.float64
-        if self._as_given or (ready and (Q is self.rows or self._place is _as_they_are)):
+        if self._as_given:
             return max(1, int(Q.shape[0]))
-        return rows_that_fit(8 * (self.n_features + 1), QUERY_BYTES)
+        width = self.n_features + 1
+        if issparse(Q) and self.method in TAKE_SPARSE:
+            width = min(width, 2 * Q.nnz // max(1, Q.shape[0]) + 1)
+        return rows_that_fit(8 * width, QUERY_BYTES)
 
     def _raw(self, Q: Any, k: int, skip: Codes, threads: int, watch: Watch | None) -> Neighbors:
         if self._as_given:
@@ -271,6 +277,14 @@ def searchable(X: Any) -> Any:
     if X.dtype == bool:
         X = X.view(np.uint8)
     elif X.dtype not in KEPT:
+        if X.dtype.kind in "iu" and X.dtype.itemsize == 8 and X.size:
+            largest = max(int(X.max()), -int(X.min()))
+            if largest > 2**53:
+                tell(
+                    f"whole numbers up to {largest} are rounded to float64, which holds them to 2**53 "
+                    "only: distances may be off. Subtract an offset first",
+                    PrecisionWarning,
+                )
         small = X.dtype.kind == "f" and X.dtype.itemsize <= 4
         X = X.astype(np.float32 if small else np.float64)
     return np.ascontiguousarray(X)

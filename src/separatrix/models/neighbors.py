@@ -90,9 +90,15 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         The metric in use, and its parameters; the kernel object, or None.
     n_samples_fit_, n_features_in_
         The shape of X.
+    index_
+        The `NeighborIndex` that is searched; its `method` says how.
     accuracy_by_k_, best_k_
         With k_max: the share of samples that 1, 2, ... of their neighbours get right, (k_max,), each
-        sample left out and counted once whatever its weight; and the smallest best number.
+        sample left out of the neighbours, but not of class weights and of gamma="scale", and counted
+        once whatever its weight; and the smallest best number. `n_neighbors` stays what it is.
+
+    `predict`, `predict_proba`, `score` and `kneighbors` take None for X: then each training sample is
+    asked about its neighbours, itself left out.
 
     Examples
     --------
@@ -161,13 +167,13 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         if self.k_max is not None:
             self._require_k_max(self.k_max, n - 1)
         with watched(self, X, y, steps=None, task="search") as watch:
-            self._index = NeighborIndex(
+            self.index_ = NeighborIndex(
                 X,
                 self.metric,
                 p=self.p,
                 metric_params=self.metric_params,
                 kernel=self.kernel_,
-                k=max(self.n_neighbors, self.k_max or 1),
+                expected_k=max(self.n_neighbors, self.k_max or 1),
             )
             self.n_samples_fit_ = n
             watch.step()
@@ -326,7 +332,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         return X
 
     def _leave_out(self, k_max: int, watch: Watch) -> None:
-        found = self._index.nearest(None, k_max, threads=thread_count(self.n_jobs), watch=watch)
+        found = self.index_.nearest(None, k_max, threads=thread_count(self.n_jobs), watch=watch)
         if watch.over():
             tell(
                 "KNeighborsClassifier was told to stop before all samples were left out: there is no "
@@ -357,12 +363,12 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
                 advance()
                 return False
 
-            return self._index.nearest(
+            return self.index_.nearest(
                 X, k, threads=thread_count(self.n_jobs), watch=Watch(None, on_step)
             )
 
     def _checked(self, X: Any) -> Any:
-        if issparse(X) and not issparse(self._index.rows) and "tree" in self.algorithm:
+        if issparse(X) and not issparse(self.index_.rows) and "tree" in self.algorithm:
             raise DataError(
                 f"{self.algorithm} does not work with sparse matrices. Densify the data, or set "
                 "algorithm='brute'"

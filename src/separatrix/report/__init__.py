@@ -1,5 +1,6 @@
 """Pictures of fitted models and of results. Needs matplotlib: `pip install 'separatrix[report]'`."""
 
+from separatrix.report.neighbors import plot_k
 from separatrix.report.pictures import (
     plot_confusion,
     plot_features,
@@ -17,6 +18,7 @@ __all__ = [
     "plot_features",
     "plot_grid",
     "plot_hardest",
+    "plot_k",
     "plot_learning_curve",
     "plot_regions",
     "plot_reliability",

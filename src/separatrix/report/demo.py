@@ -21,6 +21,7 @@ from separatrix.models.least_squares import LeastSquaresClassifier
 from separatrix.models.linear_svm import LinearSVC
 from separatrix.models.logistic import LogisticRegression
 from separatrix.models.naive_bayes import GaussianNB
+from separatrix.models.neighbors import KNeighborsClassifier
 from separatrix.models.perceptrons import Perceptron
 from separatrix.models.svm import SVC
 from separatrix.report.pictures import plot_confusion, plot_hardest
@@ -37,6 +38,7 @@ def classifiers() -> dict[str, Any]:
         "kernel perceptron, averaged": KernelPerceptron(
             Gaussian(0.001), predictor="average", max_iter=20
         ),
+        "nearest neighbours": KNeighborsClassifier(3),
         "least squares, ridge left out": LeastSquaresClassifier("loo"),
         "naive Bayes, Gaussian": GaussianNB(var_smoothing=0.01),
         "linear discriminant": LinearDiscriminantAnalysis(),

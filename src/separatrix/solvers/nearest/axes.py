@@ -16,7 +16,7 @@ from separatrix.arrays import Matrix, Vector
 from separatrix.compute.sums import dense
 
 FEW = 2048  # rows below which there is no time to be won
-SAMPLE = 4096  # rows the axes are estimated on
+SAMPLE = (1024, 4096)  # rows the axes are estimated on: an eighth, within these
 QUERIES = 96  # rows whose neighbours among the others show how well a bound works
 LEADING = (8, 16, 24, 32, 48, 64, 96, 128)  # numbers of axes to choose from
 FINER = 4  # times as many are held, for closer bounds
@@ -33,23 +33,44 @@ class Axes(NamedTuple):
     leading: int  # how many of them the first bound takes
 
 
-def principal_axes(X: Any, k: int) -> Axes:
-    """Axes for a search of k neighbours among the rows of X, (n, d); none where bounds do not pay."""
+def most_axes(n: int, d: int) -> int:
+    """How many axes n rows of d features are worth."""
+    return min(LEADING[-1], 3 * d // 4, n // 4)
+
+
+def no_axes(X: Any) -> Axes:
+    """Rows as they are, (n, d), but centred and scaled."""
+    return _sampled(X)[1]
+
+
+def principal_axes(X: Any, k: int, *, insist: bool = False) -> Axes:
+    """Axes for a search of k neighbours among the rows of X, (n, d).
+
+    There are none where bounds do not pay, unless somebody insists.
+    """
+    S, plain = _sampled(X)
+    most = most_axes(*S.shape)
+    if most < LEADING[0] or (len(X) < FEW and not insist):
+        return plain
+    directions = _widest(S, most)
+    k = min(max(1, round(k * len(S) / len(X))), len(S) - 1)
+    leading = _leading(S, S @ directions.astype(np.float32), k, insist)
+    if leading is None:
+        return plain
+    held = np.ascontiguousarray(directions[:, : FINER * leading])
+    return plain._replace(directions=held, leading=leading)
+
+
+def _sampled(X: Any) -> tuple[Matrix, Axes]:
+    """Some rows, centred and scaled, in float32; and the centre and scale."""
     n, d = X.shape
-    S = dense(X[:: max(1, n // SAMPLE)][:SAMPLE])
+    size = int(np.clip(n // 8, *SAMPLE))
+    S = dense(X[:: max(1, n // size)][:size])
     centre = S.mean(axis=0)
     S = S - centre
     longest = np.sqrt(np.einsum("ij,ij->i", S, S).max(initial=0.0))
     scale = float(2.0 ** -np.frexp(longest)[1])
-    S = (S * scale).astype(np.float32)
-    most = min(LEADING[-1], 3 * d // 4, len(S) // 4)
-    if n < FEW or most < LEADING[0]:
-        return Axes(centre, scale, None, d)
-    directions = _widest(S, most)
-    leading = _leading(S, S @ directions.astype(np.float32), max(1, round(k * len(S) / n)))
-    if leading is None:
-        return Axes(centre, scale, None, d)
-    return Axes(centre, scale, np.ascontiguousarray(directions[:, : FINER * leading]), leading)
+    return (S * scale).astype(np.float32), Axes(centre, scale, None, d)
 
 
 def _widest(S: Matrix, count: int) -> Matrix:
@@ -63,7 +84,7 @@ def _widest(S: Matrix, count: int) -> Matrix:
     return np.asarray(basis @ turn[:, ::-1])
 
 
-def _leading(S: Matrix, Z: Matrix, k: int) -> int | None:
+def _leading(S: Matrix, Z: Matrix, k: int, insist: bool) -> int | None:
     """How many axes cost least; None where looking at all features costs no more.
 
     Some rows of the sample are asked for their k-th neighbours among the others, and the bounds for
@@ -74,7 +95,9 @@ def _leading(S: Matrix, Z: Matrix, k: int) -> int | None:
     D = squares[asked, None] + squares - 2 * S[asked] @ S.T
     D[np.arange(len(asked)), asked] = np.inf
     limits = np.partition(D, k - 1, axis=1)[:, k - 1, None]
-    costs: dict[int | None, float] = {None: PER_PAIR + PER_AXIS * S.shape[1]}
+    costs: dict[int | None, float] = {}
+    if not insist:
+        costs[None] = PER_PAIR + PER_AXIS * S.shape[1]
     for m in (m for m in LEADING if m <= Z.shape[1]):
         P = Z[:, :m]
         rest = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", P, P), 0))

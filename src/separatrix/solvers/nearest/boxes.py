@@ -3,11 +3,12 @@
 Boxes stand on shelves. Each query first opens the box nearest to it on the nearest shelf; then the
 group goes through the boxes still in question, on shelves still in question, nearest first, so that a
 box is brought into the cache once for all of them. The distances from a group to many boxes are
-computed at once, vectorised. Boxes are scanned in float32, all rows
-of a box side by side; what may count is measured on the rows themselves.
+computed at once, vectorised. Boxes are scanned in float32, all rows of a box side by side; what may
+count is measured on the rows themselves.
 
-A float32 coordinate is off by at most e = 2^-24 (|q| + |x|); so a distance is off by at most
-2 sqrt(d) e (Euclidean), 2 d e (Manhattan) or 2 e (Chebyshev), and a sum by (d + 4) 2^-24 of itself.
+A float32 coordinate is off by at most 2^-24 of itself; so rows and queries have moved by at most
+2^-24 sqrt(d) (Euclidean), 2^-24 d (Manhattan) or 2^-24 (Chebyshev) of their largest coordinate, and a
+sum is off by (d + 4) 2^-24 of itself.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.compute.blocks import row_blocks
 from separatrix.compute.compiled import FAST_SUMS
 from separatrix.compute.watch import Watch
-from separatrix.solvers.nearest.cells import cells_of, raw_distances_to_boxes, sides_of
+from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, sides_of
+from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.groups import over_groups
 from separatrix.solvers.nearest.lanes import LANES, lowest, reached
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Metric, raw_distance
@@ -31,6 +33,9 @@ BOX = 2 * LANES  # rows
 SHELF = 64  # boxes that are looked at together, or not at all
 GROUP = 128  # queries
 PREPARED = 2**14  # rows that are scaled at a time
+FAR = 1e15  # scaled coordinates whose squares are still far from the end of float32
+ABOVE = 1 + 2.0**-23  # rounds up
+NEXT_TO_NOTHING = 1e-17  # scaled coordinates at the other end
 
 
 class Boxes:
@@ -50,9 +55,14 @@ class Boxes:
         self._lows, self._highs = sides_of(Z, self._cells)
         self._lanes = np.full((self._cells.n_cells, d, BOX), np.inf, np.float32)
         _fill(Z, self._cells.starts, self._lanes)
-        shelves = max(1, self._cells.n_cells // SHELF), -1, d
-        self._shelf_lows = self._lows.reshape(shelves).min(axis=1)
-        self._shelf_highs = self._highs.reshape(shelves).max(axis=1)
+        self._off = 2.0**-24 * {EUCLIDEAN: np.sqrt(d), MANHATTAN: d, CHEBYSHEV: 1}[metric.code]
+        self._margins = self._off * np.maximum(-self._lows, self._highs).max(axis=1)
+        shelves = max(1, self._cells.n_cells // SHELF), -1
+        self._shelves = (
+            self._lows.reshape(*shelves, d).min(axis=1),
+            self._highs.reshape(*shelves, d).max(axis=1),
+            self._margins.reshape(shelves).max(axis=1),
+        )
 
     @property
     def nbytes(self) -> int:
@@ -64,31 +74,40 @@ class Boxes:
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
         Z = self._scaled(Q)
+        largest = np.abs(Z).max(axis=1).astype(np.float64)
+        far = np.flatnonzero(~(largest < FAR))
+        Z[far] = 0.0
         order = cells_of(Z, GROUP).order
-        Q, Z, skip = Q[order], Z[order], skip[order]
+        sorted_Q, Z, sorted_skip = Q[order], Z[order], skip[order]
         found = no_neighbors(len(Q), k)
-        d, code = self._X.shape[1], self._metric.code
-        off = 2.0**-24 * (np.abs(Z).max(axis=1) + 1.0).astype(np.float64)
-        off *= {EUCLIDEAN: 2 * np.sqrt(d), MANHATTAN: 2 * d, CHEBYSHEV: 2}[code]
+        code = self._metric.code
+        moved = self._off * largest[order] + NEXT_TO_NOTHING
         unit = self._scale ** (2 if code == EUCLIDEAN else 1)
 
         def look(group: slice, _watch: Watch) -> None:
             _look(
-                self._lanes, self._lows, self._highs, self._shelf_lows, self._shelf_highs,
+                self._lanes, self._lows, self._highs, self._margins, *self._shelves,
                 self._cells.starts, self._cells.order, self._X, np.ascontiguousarray(Z[group].T),
-                off[group], unit, code, Q[group], skip[group],
+                moved[group], unit, code, sorted_Q[group], sorted_skip[group],
                 found.distances[group], found.rows[group],
             )  # fmt: skip
 
         over_groups(look, len(Q), GROUP, found, threads=threads, watch=watch)
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
-        return Neighbors(found.distances[back], found.rows[back])
+        found = Neighbors(found.distances[back], found.rows[back])
+        if len(far):  # nothing is known of these
+            others = Exhaustive(self._X, self._metric)
+            found.distances[far], found.rows[far] = others.nearest(
+                Q[far], k, skip[far], threads=threads, watch=watch
+            )
+        return found
 
     def _scaled(self, X: Any) -> Matrix:
         Z = np.empty(X.shape, np.float32)
-        for rows in row_blocks(len(X), PREPARED):
-            Z[rows] = (X[rows] - self._centre) * self._scale
+        with np.errstate(over="ignore"):  # infinite is far
+            for rows in row_blocks(len(X), PREPARED):
+                Z[rows] = (X[rows] - self._centre) * self._scale
         return Z
 
 
@@ -106,13 +125,15 @@ def _look(
     lanes: Any,
     lows: Matrix,
     highs: Matrix,
+    margins: Vector,
     shelf_lows: Matrix,
     shelf_highs: Matrix,
+    shelf_margins: Vector,
     starts: Codes,
     order: Codes,
     X: Any,
     Z: Matrix,
-    off: Vector,
+    moved: Vector,
     unit: float,
     code: int,
     Q: Matrix,
@@ -121,9 +142,9 @@ def _look(
     rows: Codes,
 ) -> None:
     """Open the boxes that may hold neighbours of a group of queries."""
-    boxes, shelves, count, d = lows.shape[0], shelf_lows.shape[0], Q.shape[0], X.shape[1]
+    boxes, shelves, count = lows.shape[0], shelf_lows.shape[0], Q.shape[0]
     size = boxes // shelves
-    bounds = raw_distances_to_boxes(shelf_lows, shelf_highs, Z, code)
+    bounds = distances_to_boxes(shelf_lows, shelf_highs, shelf_margins, Z, code)
     least, own = np.full(count, np.inf, np.float32), np.zeros(count, np.int32)
     for shelf in range(shelves):
         _nearer(bounds, shelf, least, own)
@@ -132,9 +153,9 @@ def _look(
         own[i] = _nearest_box(lows, highs, Z, i, own[i] * size, size, code)
         _open(
             lanes, own[i], starts, order, X, Z, i,
-            np.float32(np.inf), code, Q, skip[i], scanned, distances, rows,
+            np.inf, code, Q, skip[i], scanned, distances, rows,
         )  # fmt: skip
-        limits[i] = _limit(distances[i, 0], off[i], unit, code, d)
+        limits[i] = _limit(distances[i, 0], moved[i], unit, code)
     left, some = np.empty(boxes, np.int64), 0
     for shelf in range(shelves):
         if _wanted(bounds, shelf, limits)[1]:
@@ -142,7 +163,7 @@ def _look(
                 left[some] = box
                 some += 1
     left = left[:some]
-    bounds = raw_distances_to_boxes(lows[left], highs[left], Z, code)
+    bounds = distances_to_boxes(lows[left], highs[left], margins[left], Z, code)
     place_of = np.full(boxes, -1)
     for t in range(some):
         place_of[left[t]] = t
@@ -159,9 +180,9 @@ def _look(
             if bounds[place_of[t], i] <= limits[i]:
                 _open(
                     lanes, left[t], starts, order, X, Z, i,
-                    limits[i], code, Q, skip[i], scanned, distances, rows,
+                    limits[i] + margins[left[t]], code, Q, skip[i], scanned, distances, rows,
                 )  # fmt: skip
-                limits[i] = _limit(distances[i, 0], off[i], unit, code, d)
+                limits[i] = _limit(distances[i, 0], moved[i], unit, code)
 
 
 @njit(cache=True, nogil=True)
@@ -205,14 +226,10 @@ def _wanted(bounds: Matrix, box: int, limits: Vector) -> Any:
 
 
 @njit(cache=True, nogil=True)
-def _limit(distance: float, off: float, unit: float, code: int, d: int) -> Any:
-    """What a float32 distance of a row that counts does not exceed."""
-    if code == EUCLIDEAN:
-        limit = np.sqrt(distance * unit) + off
-        limit *= limit
-    else:
-        limit = distance * unit + off
-    return np.float32(limit * (1 + (d + 4) * 2.0**-24))
+def _limit(distance: float, moved: float, unit: float, code: int) -> Any:
+    """How far a row that counts is at most from where the query has moved to."""
+    scaled = distance * unit
+    return np.float32(((np.sqrt(scaled) if code == EUCLIDEAN else scaled) + moved) * ABOVE)
 
 
 @njit(cache=True, nogil=True)
@@ -232,7 +249,7 @@ def _open(
     distances: Matrix,
     rows: Codes,
 ) -> None:
-    """Measure what may count in a box."""
+    """Measure what may count in a box: rows that are no farther than the limit where they have moved to."""
     if code == EUCLIDEAN:
         _scan_squares(lanes, box, Z, i, scanned)
     elif code == MANHATTAN:
@@ -240,8 +257,10 @@ def _open(
     else:
         _scan_largest(lanes, box, Z, i, scanned)
     size = starts[box + 1] - starts[box]
+    raw = limit * limit if code == EUCLIDEAN else limit
+    least = np.float32(-raw * (1 + (Z.shape[0] + 8) * 2.0**-24))
     for start in range(0, BOX, LANES):
-        hits = reached(scanned, 0, start, -limit)
+        hits = reached(scanned, 0, start, least)
         while hits:
             lane = start + lowest(hits)
             hits &= hits - np.uint64(1)

@@ -120,10 +120,16 @@ def _select(keys: Vector, order: Codes, low: int, high: int, wanted: int) -> Non
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def raw_distances_to_boxes(lows: Matrix, highs: Matrix, Z: Matrix, code: int) -> Matrix:
-    """How far each query of a group, (d, group), is from all rows of a box at least, (boxes, group)."""
+def distances_to_boxes(
+    lows: Matrix, highs: Matrix, margins: Vector, Z: Matrix, code: int
+) -> Matrix:
+    """How far each query of a group, (d, group), is from all rows of a box at least, (boxes, group).
+
+    margins: by how much float32 may have moved the rows of a box; that is taken off. How much it may
+    have moved the queries is not.
+    """
     found = np.zeros((lows.shape[0], Z.shape[1]), np.float32)
-    zero = np.float32(0)
+    zero, rounded = np.float32(0), np.float32(1 - (Z.shape[0] + 4) * 2.0**-24)
     for box in range(lows.shape[0]):
         for j in range(Z.shape[0]):
             low, high = lows[box, j], highs[box, j]
@@ -136,4 +142,7 @@ def raw_distances_to_boxes(lows: Matrix, highs: Matrix, Z: Matrix, code: int) ->
                     found[box, i] += gap
                 else:
                     found[box, i] = gap if gap > found[box, i] else found[box, i]
+        for i in range(Z.shape[1]):
+            distance = np.sqrt(found[box, i]) if code == EUCLIDEAN else found[box, i]
+            found[box, i] = distance * rounded - np.float32(margins[box])
     return found

@@ -12,7 +12,7 @@ from separatrix.compute.blocks import default_budget
 from separatrix.compute.threads import thread_count
 from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
-from separatrix.solvers.nearest.axes import principal_axes
+from separatrix.solvers.nearest.axes import LEADING, most_axes, no_axes, principal_axes
 from separatrix.solvers.nearest.bits import Bits, packs
 from separatrix.solvers.nearest.boxes import Boxes
 from separatrix.solvers.nearest.exhaustive import Exhaustive
@@ -65,6 +65,7 @@ def index_of(
     if method not in ("auto", *choices):
         listed = ", ".join(repr(name) for name in ("auto", *choices))
         raise ParameterError("NeighborIndex", "method", f"one of {listed} for such rows", method)
+    insist = method == "projections"
     if method == "auto":
         method = _chosen(X, metric, choices)
     if method == "sparse":
@@ -78,9 +79,7 @@ def index_of(
         return Manhattan(X)
     if method == "boxes":
         return Boxes(X, metric)
-    axes = principal_axes(X, k)
-    if method == "products":
-        axes = axes._replace(directions=None, leading=X.shape[1])
+    axes = no_axes(X) if method == "products" else principal_axes(X, k, insist=insist)
     return Projections(X, axes, threads=thread_count(threads))
 
 
@@ -96,7 +95,9 @@ def _choices(X: Any, metric: Metric) -> list[str]:
     if metric.code != MINKOWSKI and _in_range(X):
         choices.append("boxes")
         if metric.code == EUCLIDEAN:
-            choices += ["projections", "products"]
+            choices.append("products")
+            if most_axes(*X.shape) >= LEADING[0]:
+                choices.append("projections")
     return choices
 
 
@@ -116,7 +117,8 @@ def _chosen(X: Any, metric: Metric, choices: list[str]) -> str:
         return "boxes"
     if metric.code == MANHATTAN:
         return "manhattan"
-    return "projections" if "projections" in choices else "exhaustive"
+    few_rows_or_axes = "products" if "products" in choices else "exhaustive"
+    return "projections" if "projections" in choices else few_rows_or_axes
 
 
 def _in_range(X: Any) -> bool:

@@ -8,8 +8,9 @@ still count, bounds them more closely along more axes, and last measures them on
 Without axes the "projection" is the centred row itself, and the bound the distance: plain products,
 which is best where rows spread alike in all directions.
 
-Products are float32. Rows are scaled to length 1 at most, so a bound is off by less than
-2 (K + 8) 2^-24 (|q| + 1)^2 for K terms; that much is allowed for, and the exact distance decides.
+Products are float32. With K terms a bound is off by less than o (|q| + |x|)^2 <= 2 o |q|^2 + 2 o |x|^2,
+o = 2 (K + 8) 2^-24; that much is taken off, for the row in its term of the norm, and the exact distance
+decides.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from separatrix.compute.compiled import FAST_SUMS
 from separatrix.compute.threads import in_order
 from separatrix.compute.watch import Watch
 from separatrix.solvers.nearest.axes import Axes
-from separatrix.solvers.nearest.cells import cells_of, plain_cells, raw_distances_to_boxes, sides_of
+from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, plain_cells, sides_of
 from separatrix.solvers.nearest.groups import over_groups
 from separatrix.solvers.nearest.lanes import LANES, lowest, reached
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, raw_distance
@@ -37,7 +38,9 @@ CELL = 2048  # rows
 FIRST = 8  # cells a group looks at before it drops those that are too far for all of it
 FEW_FEATURES = 48  # up to these, cells are worth telling apart without axes
 PREPARED = 1024  # rows that are projected at a time
-FAR = 1e6  # queries this many times farther out than the rows are not bounded: all is measured
+FAR = 1e15  # scaled lengths whose squares are still far from the end of float32
+NEXT_TO_NOTHING = 1e-34  # scaled squares at the other end
+MOVED = 4 * 2.0**-24  # how far float32 may move a row, for its length
 LOWEST = -float(np.finfo(np.float32).max)
 
 
@@ -57,12 +60,19 @@ class Projections:
         self._X = X
         self._axes = axes
         rows = self._projected(X, threads)
-        rows.first[:, -1] = -rows.squares / 2
-        self._longest = float(np.sqrt(rows.squares.max()))
+        longest = float(np.sqrt(rows.squares.max()))
+        if longest > FAR:  # rows that the sample did not show
+            self._axes = axes._replace(scale=axes.scale * 2.0 ** -np.frexp(longest / FAR)[1])
+            rows = self._projected(X, threads)
+        self._off = 2 * (rows.first.shape[1] + 8) * 2.0**-24
+        rows.first[:, -1] = (self._off - 0.5) * rows.squares
         pruned = axes.directions is not None or X.shape[1] <= FEW_FEATURES
         self._cells = cells_of(rows.first[:, :-1], CELL) if pruned else plain_cells(len(X), CELL)
         self._rows = Projected(*(part[self._cells.order] for part in rows)) if pruned else rows
-        self._sides = sides_of(self._rows.first[:, :-1], self._cells) if pruned else None
+        self._sides: tuple[Matrix, Matrix, Vector] | None = None
+        if pruned:
+            lengths = np.sqrt(np.maximum.reduceat(self._rows.squares, self._cells.starts[:-1]))
+            self._sides = *sides_of(self._rows.first[:, :-1], self._cells), MOVED * lengths
 
     @property
     def method(self) -> str:
@@ -79,15 +89,15 @@ class Projections:
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
         queries = self._projected(Q, threads)
-        far = ~(np.sqrt(queries.squares) < FAR * self._longest)
+        far = ~(queries.squares < FAR**2)
         queries.first[far] = 0.0
         queries.first[:, -1] = 1.0
-        terms = queries.first.shape[1] + 8
-        slack = 2 * terms * 2.0**-24 * (np.sqrt(queries.squares) + self._longest) ** 2
-        slack[far] = np.inf
-        order = cells_of(queries.first[:, :-1], GROUP).order if self._sides else np.arange(len(Q))
+        slack = 2 * self._off * queries.squares + NEXT_TO_NOTHING
+        moved = MOVED * np.sqrt(queries.squares) + np.sqrt(NEXT_TO_NOTHING)
+        slack[far] = moved[far] = np.inf
+        order = cells_of(queries.first[:, :-1], GROUP).order
         queries = Projected(*(part[order] for part in queries))
-        Q, skip, slack = Q[order], skip[order], slack[order]
+        Q, skip, slack, moved = Q[order], skip[order], slack[order], moved[order]
         found = no_neighbors(len(Q), k)
 
         def look(group: slice, watch: Watch) -> None:
@@ -96,7 +106,7 @@ class Projections:
             worst, unit = found.distances[group, 0], self._axes.scale**2
 
             def limits() -> Vector:
-                return np.asarray(worst * unit + slack[group])
+                return np.asarray(np.sqrt(worst * unit) + moved[group])
 
             for cell, bounds in self._near_first(mine.first, limits):
                 if watch.over():
@@ -110,8 +120,8 @@ class Projections:
                 asked = mine.first if len(who) == len(mine.first) else mine.first[who]
                 np.matmul(asked, near.first.T, out=tile)
                 _keep(
-                    tile, who, self._cells.order[rows], near, self._X, mine, slack[group], unit,
-                    Q[group], skip[group], found.distances[group], found.rows[group],
+                    tile, who, self._cells.order[rows], near, self._X, mine, slack[group], self._off,
+                    unit, Q[group], skip[group], found.distances[group], found.rows[group],
                 )  # fmt: skip
 
         over_groups(look, len(Q), GROUP, found, threads=threads, watch=watch)
@@ -130,7 +140,7 @@ class Projections:
             yield from ((cell, np.zeros(len(group))) for cell in range(self._cells.n_cells))
             return
         Z = np.ascontiguousarray(group[:, :-1].T)
-        bounds = raw_distances_to_boxes(*self._sides, Z, EUCLIDEAN)
+        bounds = distances_to_boxes(*self._sides, Z, EUCLIDEAN)
         order = np.argsort(bounds.sum(axis=1), kind="stable")
         for cells in (order[:FIRST], order[FIRST:]):
             within = (bounds[cells] <= limits()).any(axis=1)
@@ -180,6 +190,7 @@ def _keep(
     X: Any,
     queries: Projected,
     slack: Vector,
+    off: float,
     unit: float,
     Q: Matrix,
     skip: Codes,
@@ -188,7 +199,8 @@ def _keep(
 ) -> None:
     """Measure the pairs of a tile that its bounds do not rule out.
 
-    tile: q . x - |x|^2 / 2 of the projections, for the queries `who`; so |q|^2 - 2 tile is the bound.
+    tile: q . x - |x|^2 / 2 of the projections, for the queries `who`; so |q|^2 - 2 tile is the bound,
+    what `off` makes of |x|^2 taken off.
     Places that a bound leaves go to a list without a branch, so that the next rows are on their way.
     """
     m, k, closer = near.first.shape[1] - 2, distances.shape[1], near.second.shape[1] > 1
@@ -203,6 +215,7 @@ def _keep(
         limit += slack[i]
         for t in range(count):
             bounds[t] = queries.squares[i] - 2 * np.float64(tile[place, left[t]])
+            bounds[t] -= 2 * off * near.squares[left[t]]
         if closer and count:
             for t in range(count):
                 c = left[t]

@@ -3,9 +3,9 @@
 The features that a group uses lie side by side for all its queries, so a stored value of a row is
 multiplied with all of them at once; features that no query of the group uses cost one look. Of
 squares, |x - q|^2 = |q|^2 + |x|^2 - 2 x . q; of sizes, |x - q| = |q| + |x| + sum (|x_j - q_j| - |x_j| -
-|q_j|) over the features both have. That is float32, off by less than 2 (K + 8) 2^-24 (|q| + |x|)^2,
-or (|q| + |x|), for K stored values of a row; what may count is measured in float64 by going through
-both rows feature by feature.
+|q_j|) over the features both have. That is float32, for K stored values of a row off by less than
+2 (K + 8) 2^-24 times (|q| + |x|)^2 <= 2 |q|^2 + 2 |x|^2, or |q| + |x|, which is taken off; what may count
+is measured in float64 by going through both rows feature by feature.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 
 GROUP = 64  # queries
-FAR = 1e6  # queries this many times larger than the rows are not bounded: all is measured
+FAR = 1e15  # sizes, in units of the largest row's, that are not bounded: all rows are measured
+NEXT_TO_NOTHING = 1e-34  # scaled squares at the other end of float32
 
 
 class Sparse:
@@ -38,9 +39,10 @@ class Sparse:
         self._largest = float(sizes.max(initial=0.0))
         self._scale = float(2.0 ** -np.frexp(self._largest)[1])
         self._values = (X.data * self._scale).astype(np.float32)
-        power = 2 if metric.code == EUCLIDEAN else 1
-        self._starts = ((sizes * self._scale) ** power).astype(np.float32)
-        self._longest = int(np.diff(X.indptr).max(initial=0))
+        self._power = 2 if metric.code == EUCLIDEAN else 1
+        self._off = self._power * 2 * (int(np.diff(X.indptr).max(initial=0)) + 8) * 2.0**-24
+        sizes = (sizes * self._scale) ** self._power
+        self._starts = ((1 - self._off) * sizes).astype(np.float32)
 
     @property
     def nbytes(self) -> int:
@@ -53,11 +55,10 @@ class Sparse:
         """The k nearest rows of each query; see `Index`. Q is CSR, or dense."""
         Q = Q if issparse(Q) else csr_array(Q)
         found = no_neighbors(Q.shape[0], k)
-        power = 2 if self._metric.code == EUCLIDEAN else 1
-        sizes = self._sizes(Q)
-        off = 2 * (self._longest + 8) * 2.0**-24
-        slack = off * ((sizes + self._largest) * self._scale) ** power
-        far = ~(sizes < FAR * self._largest)
+        with np.errstate(over="ignore"):
+            sizes = (self._sizes(Q) * self._scale) ** self._power
+        far = ~(sizes < FAR**self._power)
+        slack = self._off * sizes + NEXT_TO_NOTHING
         slack[far], sizes[far] = np.inf, 0.0
         n = self._X.shape[0]
         at_once = max(1, CHUNK // max(1, GROUP * (self._X.nnz // n + 1)))
@@ -78,7 +79,7 @@ class Sparse:
                 _look(
                     start, min(start + at_once, n), self._X.indptr, self._X.indices, self._X.data,
                     self._values, self._starts, place_of, spread,
-                    (sizes[group] * self._scale) ** power, slack[group], self._scale**power,
+                    sizes[group], slack[group], self._scale**self._power,
                     self._metric.code, ends - ends[0], columns, values, skip[group],
                     found.distances[group], found.rows[group],
                 )  # fmt: skip
