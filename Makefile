@@ -20,8 +20,8 @@ demo: $(VENV)/.has-report
 	$(BIN)/separatrix demo --out demo-output
 
 test: $(VENV)/.has-test lint
-	$(BIN)/python -m pytest -m 'not long'
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck $(BIN)/python -m pytest -q -m 'not long' tests/solvers tests/kernels
+	$(BIN)/python -m pytest -n auto -m 'not long'
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck $(BIN)/python -m pytest -n auto -q -m 'not long' tests/solvers tests/kernels
 
 test-long: $(VENV)/.has-test
 	$(BIN)/python -m pytest -m long
@@ -32,7 +32,7 @@ lint: $(VENV)/.has-lint
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.has-test
+bench: $(VENV)/.has-bench
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.has-docs

@@ -17,6 +17,7 @@ from benchmarks import (
     logistic,
     memory,
     naive_bayes,
+    neighbors,
     perceptrons,
     subgradient,
     svm,
@@ -30,7 +31,7 @@ SUITES = [
     suite
     for module in (
         *(perceptrons, svm, linear_svm, subgradient),
-        *(least_squares, discriminant, naive_bayes, logistic, memory),
+        *(least_squares, discriminant, naive_bayes, logistic, neighbors, memory),
     )
     for suite in module.SUITES
 ]

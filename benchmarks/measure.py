@@ -4,6 +4,7 @@ import json
 import os
 import platform
 import resource
+import threading
 import time
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -43,6 +44,28 @@ def best_of_each(calls, *, repeat):
 def peak_memory():
     """Largest resident size of this process so far, in GiB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def own_memory(function):
+    """The most that a call held above what was held before, in MB of pages that are no file's."""
+
+    def own():
+        status = Path("/proc/self/status").read_text()
+        return int(status.split("RssAnon:")[1].split()[0]) / 1024
+
+    before, most, done = own(), 0.0, threading.Event()
+
+    def look():
+        nonlocal most
+        while not done.wait(0.01):
+            most = max(most, own())
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    value = function()
+    done.set()
+    watcher.join()
+    return max(most - before, 0.0), value
 
 
 def table(rows):

@@ -20,35 +20,19 @@ MODELS = {
 }
 
 FIT = """
-import sys, threading, time, warnings
+import sys, time, warnings
 import numpy as np
 import separatrix
+from benchmarks.measure import own_memory
 from separatrix import *
 warnings.simplefilter("ignore")
 folder = sys.argv[1]
 X, y = np.load(folder + "/X.npy", mmap_mode="r"), np.load(folder + "/y.npy")
 model = eval(sys.argv[2])
 model.fit(X[:5000], y[:5000])
-
-def own():
-    lines = dict(line.split(":", 1) for line in open("/proc/self/status") if ":" in line)
-    return int(lines["RssAnon"].split()[0]) / 1024
-
-before, most, done = own(), 0.0, threading.Event()
-
-def look():
-    global most
-    while not done.wait(0.01):
-        most = max(most, own())
-
-watcher = threading.Thread(target=look)
-watcher.start()
 began = time.perf_counter()
-model.fit(X, y)
-took = time.perf_counter() - began
-done.set()
-watcher.join()
-print(most - before, took)
+own, _ = own_memory(lambda: model.fit(X, y))
+print(own, time.perf_counter() - began)
 """
 
 

@@ -18,6 +18,8 @@ NAMES = {
     "QDA, svd, 1,000,000": "quadratic discriminant, 1,000,000 x 30",
     "LogisticRegression, 1,000,000": "logistic regression, 1,000,000 x 20",
     "LeastSquaresClassifier, MNIST 60k, ten": "least squares, MNIST 60k",
+    "MNIST 60k, 5 neighbours": "nearest neighbours, MNIST 60k, 10k queries",
+    "MNIST 60k, Manhattan": "the same, Manhattan distance",
 }
 
 

@@ -13,6 +13,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import AbstractContextManager
 from functools import cache
 from threading import Event
 from typing import Any, TypeVar
@@ -96,7 +97,7 @@ def in_order(
         yield from map(function, items)
         return
     waiting: deque[Future[Result]] = deque()
-    with _blas().limit(limits=1, user_api="blas"), ThreadPoolExecutor(threads) as pool:
+    with blas_on_one_thread(), ThreadPoolExecutor(threads) as pool:
         try:
             for item in items:
                 waiting.append(pool.submit(function, item))
@@ -107,6 +108,15 @@ def in_order(
         finally:
             for future in waiting:
                 future.cancel()
+
+
+def blas_on_one_thread() -> AbstractContextManager[Any]:
+    """Meanwhile matrix products take one thread: right beside threads of our own, and for small ones.
+
+    BLAS's threads wait for each other by spinning; on a busy machine that can cost a hundredfold.
+    """
+    context: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
+    return context
 
 
 @cache

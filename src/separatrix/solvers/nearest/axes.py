@@ -14,6 +14,7 @@ import numpy as np
 
 from separatrix.arrays import Matrix, Vector
 from separatrix.compute.sums import dense
+from separatrix.compute.threads import blas_on_one_thread
 
 FEW = 2048  # rows below which there is no time to be won
 SAMPLE = (1024, 4096)  # rows the axes are estimated on: an eighth, within these
@@ -52,9 +53,10 @@ def principal_axes(X: Any, k: int, *, insist: bool = False) -> Axes:
     most = most_axes(*S.shape)
     if most < LEADING[0] or (len(X) < FEW and not insist):
         return plain
-    directions = _widest(S, most)
-    k = min(max(1, round(k * len(S) / len(X))), len(S) - 1)
-    leading = _leading(S, S @ directions.astype(np.float32), k, insist)
+    with blas_on_one_thread():
+        directions = _widest(S, most)
+        k = min(max(1, round(k * len(S) / len(X))), len(S) - 1)
+        leading = _leading(S, S @ directions.astype(np.float32), k, insist)
     if leading is None:
         return plain
     held = np.ascontiguousarray(directions[:, : FINER * leading])

@@ -22,7 +22,7 @@ from separatrix.solvers.nearest.projections import Projections
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.solvers.nearest.sparse import Sparse
 
-TINY = 2**14  # values that are looked at before an index is made
+TINY = 2**11  # values that are looked at before an index is made
 FEW_FEATURES = 10  # up to these, boxes
 FEW_FOR_THE_LARGEST = 32  # the same for the largest difference
 DENSE_BELOW = 32  # a stored value costs as much as this many of an array
