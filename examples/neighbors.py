@@ -50,7 +50,7 @@ def main() -> None:
         told = ", ".join(f"{count} x {label}" for label, count in votes.items() if count)
         print(f"  row {row:4}, a {y[row]}: {told}")
 
-    index = NeighborIndex(X, k=3)
+    index = NeighborIndex(X, expected_k=3)
     distances, rows = index.search(X_test[:1], 3)
     print(index)
     print(
