@@ -34,6 +34,7 @@ from separatrix.solvers.nearest.metrics import EUCLIDEAN, raw_distance
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors
 
 GROUP = 256  # queries
+LARGE_GROUP = 1024  # where all rows are looked at, so that products are large
 CELL = 2048  # rows
 FIRST = 8  # cells a group looks at before it drops those that are too far for all of it
 FEW_FEATURES = 48  # up to these, cells are worth telling apart without axes
@@ -95,7 +96,10 @@ class Projections:
         slack = 2 * self._off * queries.squares + NEXT_TO_NOTHING
         moved = MOVED * np.sqrt(queries.squares) + np.sqrt(NEXT_TO_NOTHING)
         slack[far] = moved[far] = np.inf
-        order = cells_of(queries.first[:, :-1], GROUP).order
+        if self._sides is None:
+            size, order = min(LARGE_GROUP, max(GROUP, -(-len(Q) // threads))), np.arange(len(Q))
+        else:
+            size, order = GROUP, cells_of(queries.first[:, :-1], GROUP).order
         queries = Projected(*(part[order] for part in queries))
         Q, skip, slack, moved = Q[order], skip[order], slack[order], moved[order]
         found = no_neighbors(len(Q), k)
@@ -124,7 +128,7 @@ class Projections:
                     unit, Q[group], skip[group], found.distances[group], found.rows[group],
                 )  # fmt: skip
 
-        over_groups(look, len(Q), GROUP, found, threads=threads, watch=watch)
+        over_groups(look, len(Q), size, found, threads=threads, watch=watch)
         back = np.empty_like(order)
         back[order] = np.arange(len(order))
         return Neighbors(found.distances[back], found.rows[back])
