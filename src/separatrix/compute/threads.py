@@ -13,15 +13,17 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
-from threading import Event
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
 from separatrix.compute.watch import Watch
 
+_LOCK = Lock()
+_LIMITS: list[Any] = []  # the limit that is set, and one entry for everybody who needs it
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -83,12 +85,17 @@ def in_threads(
 
 
 def in_order(
-    function: Callable[[Item], Result], items: Iterable[Item], *, threads: int
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    threads: int,
+    watch: Watch | None = None,
 ) -> Iterator[Result]:
     """Results of `function` on every item, as they come in the order of the items.
 
     Items are drawn by the calling thread, and only a few ahead of the result that is waited for, so
-    that memory holds few of either. Meanwhile BLAS works on one thread in each.
+    that memory holds few of either. Meanwhile BLAS works on one thread in each. When one call fails,
+    or Ctrl-C comes, the watch tells the others to stop.
 
     >>> list(in_order(abs, iter([-1, 2, -3]), threads=2))
     [1, 2, 3]
@@ -105,18 +112,33 @@ def in_order(
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+        except BaseException:
+            if watch is not None:
+                watch.cancel()
+            raise
         finally:
             for future in waiting:
                 future.cancel()
 
 
-def blas_on_one_thread() -> AbstractContextManager[Any]:
+@contextmanager
+def blas_on_one_thread() -> Iterator[None]:
     """Meanwhile matrix products take one thread: right beside threads of our own, and for small ones.
 
-    BLAS's threads wait for each other by spinning; on a busy machine that can cost a hundredfold.
+    BLAS's threads wait for each other by spinning; on a busy machine that can cost a hundredfold. The
+    limit is of the whole process: the first who comes sets it, the last who leaves lifts it.
     """
-    context: AbstractContextManager[Any] = _blas().limit(limits=1, user_api="blas")
-    return context
+    with _LOCK:
+        if not _LIMITS:
+            _LIMITS.append(_blas().limit(limits=1, user_api="blas"))
+        _LIMITS.append(None)
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _LIMITS.pop()
+            if len(_LIMITS) == 1:
+                _LIMITS.pop().restore_original_limits()
 
 
 @cache

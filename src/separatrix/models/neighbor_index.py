@@ -19,7 +19,7 @@ from separatrix.compute.blocks import MEBIBYTE, in_words, row_blocks, rows_that_
 from separatrix.compute.sums import dense, shared_rows
 from separatrix.compute.threads import thread_count
 from separatrix.compute.watch import Watch
-from separatrix.errors import DataError, ParameterError, PrecisionWarning
+from separatrix.errors import DataError, ParameterError, PrecisionWarning, SeparatrixError
 from separatrix.kernels.kernel import FromCallable, Kernel
 from separatrix.kernels.vector import Gaussian, Laplacian, Linear
 from separatrix.models.distances import (
@@ -34,10 +34,10 @@ from separatrix.models.distances import (
 )
 from separatrix.models.prepare import tell
 from separatrix.solvers.nearest.blocks import Blocks, Given
-from separatrix.solvers.nearest.directions import directions_of, with_flags
+from separatrix.solvers.nearest.directions import canonical, directions_of, with_flags
 from separatrix.solvers.nearest.index import Index, index_of
 from separatrix.solvers.nearest.metrics import Metric, metric_of
-from separatrix.solvers.nearest.ranking import Neighbors
+from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
 
 QUERY_BYTES = 64 * MEBIBYTE
 TAKE_SPARSE = ("sparse", "bits")  # methods whose queries may be CSR
@@ -61,7 +61,8 @@ class NeighborIndex:
     n_jobs
         Threads; None: all cores.
     method
-        How to search: "auto", or a method to insist on. The result is the same.
+        How to search: "auto", or a method to insist on. The result is the same; only sparse rows are
+        summed in another order, so that there the last bit may differ.
     expected_k
         About how many neighbours will be asked for; helps "auto" to choose.
 
@@ -143,6 +144,8 @@ class NeighborIndex:
         for part in row_blocks(Q.shape[0], self._queries_at_once(Q)):
             queries = shared_rows(Q, part)
             raw = self._raw(queries if own else self._place(queries), k, skip[part], threads, watch)
+            if (raw.rows[:, -1:] == NOBODY).any() and not (watch is not None and watch.over()):
+                raise SeparatrixError(f"the search {self.method!r} lost rows: this is a bug")
             found.distances[part], found.rows[part] = self._finish(raw.distances), raw.rows
         return found
 
@@ -269,11 +272,7 @@ class NeighborIndex:
 def searchable(X: Any) -> Any:
     """Rows in a form that compiled loops take: C-contiguous uint8, float32 or float64, or CSR."""
     if issparse(X):
-        X = X.astype(np.float64, copy=False)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        return X
+        return canonical(X.astype(np.float64, copy=False))
     if X.dtype == bool:
         X = X.view(np.uint8)
     elif X.dtype not in KEPT:
@@ -313,6 +312,8 @@ def _from_exponent(raw: Matrix, gamma: float) -> Matrix:
 
 def _distances(X: Any) -> Any:
     """A matrix of distances, refused where some are below 0."""
+    if issparse(X):
+        X = canonical(X)
     least = X.data.min(initial=0) if issparse(X) else X.min(initial=0)
     if least < 0:
         raise DataError(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
+from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.index import index_of
@@ -71,6 +72,13 @@ def test_all_methods_agree(name, metric):
         found = index.nearest(Q, k, none, threads=2)
         if method == "sparse":  # sums in another order
             np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
+            measured = [
+                [((X[row].astype(np.float64) - q) ** 2).sum() for row in rows]
+                if metric == "euclidean"
+                else [abs(X[row].astype(np.float64) - q).sum() for row in rows]
+                for q, rows in zip(Q, found.rows, strict=True)
+            ]
+            np.testing.assert_allclose(measured, found.distances, rtol=1e-12)
         else:
             np.testing.assert_array_equal(found.distances, expected.distances, err_msg=method)
             np.testing.assert_array_equal(found.rows, expected.rows, err_msg=method)
@@ -108,8 +116,8 @@ def test_all_rows_can_be_neighbours(method):
 def test_queries_far_from_all_rows(method):
     rng = np.random.default_rng(3)
     X = waves(rng, 2100, 16)
-    far = np.array([1.0, 1e4, 1e8, 1e20])[:, None] * rng.standard_normal((4, 16))
-    none = np.full(4, -1)
+    far = np.array([1.0, 1e4, 1e8, 1e20, 1e40, 1e160])[:, None] * rng.standard_normal((6, 16))
+    none = np.full(6, -1)
     rows = csr_array(X) if method == "sparse" else X
     expected = Exhaustive(X, metric_of("l2")).nearest(far, 5, none, threads=1)
     found = index_of(rows, metric_of("l2"), method=method).nearest(far, 5, none, threads=1)
@@ -168,6 +176,61 @@ def test_whatever_is_chosen_agrees_with_scipy(seed, n, d, top, code):
         np.testing.assert_array_equal(found.distances, np.take_along_axis(D, order, axis=1))
 
 
+@pytest.mark.parametrize("method", ["projections", "products", "boxes", "manhattan"])
+@pytest.mark.parametrize("spread", [1e-155, 1e-160, 1e-310])
+def test_a_tiny_spread_about_a_constant(method, spread):
+    X = np.c_[np.ones(2100), spread * np.random.default_rng(8).standard_normal((2100, 11))]
+    metric = metric_of("manhattan" if method == "manhattan" else "l2")
+    none = np.full(5, -1)
+    expected = Exhaustive(X, metric).nearest(X[:5], 3, none, threads=1)
+    found = index_of(X, metric, method=method).nearest(X[:5], 3, none, threads=1)
+    np.testing.assert_array_equal(found.rows, expected.rows)
+
+
+@pytest.mark.parametrize("method", ["projections", "products"])
+def test_a_huge_row_that_a_sample_does_not_show(method):
+    X = 1e-60 * np.random.default_rng(9).standard_normal((9000, 20))
+    X[5001], X[5003] = 1e98, 1.0001e98
+    Q, none = X[[0, 5001, 5003]], np.full(3, -1)
+    expected = Exhaustive(X, metric_of("l2")).nearest(Q, 9000, none, threads=2)
+    found = index_of(X, metric_of("l2"), method=method).nearest(Q, 9000, none, threads=2)
+    np.testing.assert_array_equal(found.rows, expected.rows)
+
+
+@pytest.mark.parametrize("metric", ["l2", "l1"])
+@pytest.mark.parametrize("size", [1e160, 1e-160, 1e-310, 1e300])
+def test_sparse_rows_of_any_size(metric, size):
+    rng = np.random.default_rng(10)
+    X = np.where(rng.random((300, 60)) < 0.05, size * rng.standard_normal((300, 60)), 0.0)
+    X[7] = 0.0
+    Q, none = X[:9], np.full(9, -1)
+    expected = Exhaustive(X, metric_of(metric)).nearest(Q, 300, none, threads=1)
+    found = index_of(csr_array(X), metric_of(metric), method="sparse").nearest(
+        Q, 300, none, threads=1
+    )
+    assert (np.sort(found.rows, axis=1) == np.arange(300)).all()
+    np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["exhaustive", "boxes", "products"])
+def test_a_search_that_is_interrupted_tells_its_threads(method):
+    """Ctrl-C comes where results are waited for; groups that are under way end at their next look."""
+    X = np.random.default_rng(11).standard_normal((2000, 10))
+    index = index_of(X, metric_of("l2"), method=method)
+    groups = 0
+
+    def on_step(_number):
+        nonlocal groups
+        groups += 1
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.nearest(
+            np.tile(X, (20, 1)), 3, np.full(40_000, -1), threads=2, watch=Watch(None, on_step)
+        )
+    assert groups == 1
+
+
 def test_the_choice():
     rng = np.random.default_rng(6)
     l2 = metric_of("l2")
@@ -189,5 +252,8 @@ def test_an_index_holds_little_besides_the_rows():
     in_float32 = X.nbytes / 2
     assert index_of(X, metric_of("l2"), method="projections").nbytes < 0.7 * in_float32
     assert index_of(X, metric_of("l2"), method="products").nbytes < 1.1 * in_float32
-    few = rng.standard_normal((100_000, 6))
-    assert index_of(few, metric_of("l2"), method="boxes").nbytes < 1.8 * few.nbytes / 2
+    for d in (3, 6, 10):
+        few = rng.standard_normal((128 * 300 + 1, d))
+        assert index_of(few, metric_of("l2"), method="boxes").nbytes < 1.5 * few.nbytes / 2
+    some = rng.standard_normal((5000, 11))
+    assert index_of(some, metric_of("l2"), method="products").nbytes < 1.5 * some.nbytes / 2

@@ -15,9 +15,10 @@ import numpy as np
 from separatrix.arrays import Matrix, Vector
 from separatrix.compute.sums import dense
 from separatrix.compute.threads import blas_on_one_thread
+from separatrix.solvers.nearest.rounding import scale_of
 
 FEW = 2048  # rows below which there is no time to be won
-SAMPLE = (1024, 4096)  # rows the axes are estimated on: an eighth, within these
+SAMPLE = (1024, 2048)  # rows the axes are estimated on: an eighth, within these
 QUERIES = 96  # rows whose neighbours among the others show how well a bound works
 LEADING = (8, 16, 24, 32, 48, 64, 96, 128)  # numbers of axes to choose from
 FINER = 4  # times as many are held, for closer bounds
@@ -70,8 +71,7 @@ def _sampled(X: Any) -> tuple[Matrix, Axes]:
     S = dense(X[:: max(1, n // size)][:size])
     centre = S.mean(axis=0)
     S = S - centre
-    longest = np.sqrt(np.einsum("ij,ij->i", S, S).max(initial=0.0))
-    scale = float(2.0 ** -np.frexp(longest)[1])
+    scale = scale_of(float(np.abs(S).max(initial=0.0) * np.sqrt(d)))
     return (S * scale).astype(np.float32), Axes(centre, scale, None, d)
 
 

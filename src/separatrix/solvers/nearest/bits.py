@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, issparse
 from separatrix.arrays import Codes, Flags, Matrix, Vector
 from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.compute.watch import CHUNK, Watch
-from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.groups import divided, over_groups
 from separatrix.solvers.nearest.lanes import FOUR, LANES, blocks_of, differing, lowest
 from separatrix.solvers.nearest.ranking import Neighbors, no_neighbors
 
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 MOST_FEATURES = 65_534  # a count has 16 bits, and one value says that any count will do
 WORD = 16  # features in a word
 GROUP = 512  # queries; starting a group costs as much as comparing 100,000 pairs
+SOON = 64  # rows that mostly tell
 TILE = 16  # blocks of rows that stay in the nearest cache while all queries pass
 
 
 class Bits:
     """Rows of zeros and ones, packed; for every p-norm with a finite p, whose raw distances all are counts.
 
-    Queries with other values are handed on to `otherwise`, as they came: dense or CSR.
+    Queries with other values are handed on to `otherwise`; of CSR rows as they came, else dense.
     """
 
     method = "bits"
@@ -35,6 +36,7 @@ class Bits:
     def __init__(self, X: Any, otherwise: Index) -> None:
         self._n, self._d = X.shape
         self._otherwise = otherwise
+        self._sparse = issparse(X)
         words, _ = _packed(X)
         self._blocks = blocks_of(words)
 
@@ -48,16 +50,17 @@ class Bits:
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
         words, binary = _packed(Q)
-        if binary.all():
-            return self._nearest(words, k, skip, threads=threads, watch=watch)
-        found = no_neighbors(Q.shape[0], k)
-        here, there = np.flatnonzero(binary), np.flatnonzero(~binary)
-        others = self._otherwise.nearest(Q[there], k, skip[there], threads=threads, watch=watch)
-        found.distances[there], found.rows[there] = others
-        if len(here):
-            ours = self._nearest(words[here], k, skip[here], threads=threads, watch=watch)
-            found.distances[here], found.rows[here] = ours
-        return found
+        if issparse(Q) and not self._sparse:
+            Q = Q.toarray()
+
+        def here(some: Any) -> Neighbors:
+            return self._nearest(words[some], k, skip[some], threads=threads, watch=watch)
+
+        def there(some: Any) -> Neighbors:
+            others = self._otherwise
+            return others.nearest(Q[some], k, skip[some], threads=threads, watch=watch)
+
+        return divided(here, there, ~binary)
 
     def _nearest(
         self, words: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None
@@ -90,7 +93,9 @@ class Bits:
 
 def packs(X: Any) -> bool:
     """Whether samples, dense or CSR, are zeros and ones only, and few enough of them in a row."""
-    return bool(X.shape[1] <= MOST_FEATURES and _packed(X)[1].all())
+    if X.shape[1] > MOST_FEATURES or not _packed(X[:SOON])[1].all():
+        return False
+    return bool(_packed(X)[1].all())
 
 
 def _packed(X: Any) -> tuple[Any, Flags]:

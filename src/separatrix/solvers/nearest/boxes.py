@@ -24,18 +24,17 @@ from separatrix.compute.compiled import FAST_SUMS
 from separatrix.compute.watch import Watch
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.groups import divided, over_groups
 from separatrix.solvers.nearest.lanes import LANES, lowest, reached
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Metric, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
+from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 
 BOX = 2 * LANES  # rows
 SHELF = 64  # boxes that are looked at together, or not at all
 GROUP = 128  # queries
 PREPARED = 2**14  # rows that are scaled at a time
-FAR = 1e15  # scaled coordinates whose squares are still far from the end of float32
 ABOVE = 1 + 2.0**-23  # rounds up
-NEXT_TO_NOTHING = 1e-17  # scaled coordinates at the other end
 
 
 class Boxes:
@@ -48,7 +47,7 @@ class Boxes:
         d = X.shape[1]
         self._centre = X.mean(axis=0, dtype=np.float64)
         largest = max(float(np.abs(end - self._centre).max()) for end in (X.min(0), X.max(0)))
-        self._scale = float(2.0 ** -np.frexp(largest)[1])
+        self._scale = scale_of(largest)
         Z = self._scaled(X)
         self._cells = cells_of(Z, BOX)
         Z = Z[self._cells.order]
@@ -57,17 +56,19 @@ class Boxes:
         _fill(Z, self._cells.starts, self._lanes)
         self._off = 2.0**-24 * {EUCLIDEAN: np.sqrt(d), MANHATTAN: d, CHEBYSHEV: 1}[metric.code]
         self._margins = self._off * np.maximum(-self._lows, self._highs).max(axis=1)
-        shelves = max(1, self._cells.n_cells // SHELF), -1
-        self._shelves = (
-            self._lows.reshape(*shelves, d).min(axis=1),
-            self._highs.reshape(*shelves, d).max(axis=1),
-            self._margins.reshape(shelves).max(axis=1),
+        boxes = self._cells.n_cells
+        self._shelves = np.append(np.arange(0, boxes, SHELF), boxes)
+        self._shelf_sides = (
+            np.minimum.reduceat(self._lows, self._shelves[:-1], axis=0),
+            np.maximum.reduceat(self._highs, self._shelves[:-1], axis=0),
+            np.maximum.reduceat(self._margins, self._shelves[:-1]),
         )
 
     @property
     def nbytes(self) -> int:
         """What the index holds besides the rows themselves."""
-        return sum(part.nbytes for part in (self._lanes, self._lows, self._highs, *self._cells))
+        boxes = self._lanes, self._lows, self._highs, self._margins, *self._cells
+        return sum(part.nbytes for part in (*boxes, self._shelves, *self._shelf_sides))
 
     def nearest(
         self, Q: Matrix, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
@@ -75,33 +76,46 @@ class Boxes:
         """The k nearest rows of each query; see `Index`."""
         Z = self._scaled(Q)
         largest = np.abs(Z).max(axis=1).astype(np.float64)
-        far = np.flatnonzero(~(largest < FAR))
-        Z[far] = 0.0
+
+        def near(some: Any) -> Neighbors:
+            moved = self._off * largest[some] + NEXT_TO_NOTHING
+            return self._nearest(Q[some], Z[some], moved, k, skip[some], threads, watch)
+
+        def measured(some: Any) -> Neighbors:
+            others = Exhaustive(self._X, self._metric)
+            return others.nearest(Q[some], k, skip[some], threads=threads, watch=watch)
+
+        return divided(near, measured, ~(largest < FAR))
+
+    def _nearest(
+        self,
+        Q: Matrix,
+        Z: Matrix,
+        moved: Vector,
+        k: int,
+        skip: Codes,
+        threads: int,
+        watch: Watch | None,
+    ) -> Neighbors:
         order = cells_of(Z, GROUP).order
-        sorted_Q, Z, sorted_skip = Q[order], Z[order], skip[order]
+        Q, Z, skip, moved = Q[order], Z[order], skip[order], moved[order]
         found = no_neighbors(len(Q), k)
         code = self._metric.code
-        moved = self._off * largest[order] + NEXT_TO_NOTHING
         unit = self._scale ** (2 if code == EUCLIDEAN else 1)
 
-        def look(group: slice, _watch: Watch) -> None:
+        def look(group: slice, watch: Watch) -> None:
+            if watch.over():
+                return
             _look(
-                self._lanes, self._lows, self._highs, self._margins, *self._shelves,
-                self._cells.starts, self._cells.order, self._X, np.ascontiguousarray(Z[group].T),
-                moved[group], unit, code, sorted_Q[group], sorted_skip[group],
+                self._lanes, self._lows, self._highs, self._margins, self._shelves,
+                *self._shelf_sides, self._cells.starts, self._cells.order, self._X,
+                np.ascontiguousarray(Z[group].T), moved[group], unit, code, Q[group], skip[group],
                 found.distances[group], found.rows[group],
             )  # fmt: skip
 
         over_groups(look, len(Q), GROUP, found, threads=threads, watch=watch)
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
-        found = Neighbors(found.distances[back], found.rows[back])
-        if len(far):  # nothing is known of these
-            others = Exhaustive(self._X, self._metric)
-            found.distances[far], found.rows[far] = others.nearest(
-                Q[far], k, skip[far], threads=threads, watch=watch
-            )
-        return found
+        back = np.argsort(order)
+        return Neighbors(found.distances[back], found.rows[back])
 
     def _scaled(self, X: Any) -> Matrix:
         Z = np.empty(X.shape, np.float32)
@@ -126,6 +140,7 @@ def _look(
     lows: Matrix,
     highs: Matrix,
     margins: Vector,
+    shelves: Codes,
     shelf_lows: Matrix,
     shelf_highs: Matrix,
     shelf_margins: Vector,
@@ -142,24 +157,23 @@ def _look(
     rows: Codes,
 ) -> None:
     """Open the boxes that may hold neighbours of a group of queries."""
-    boxes, shelves, count = lows.shape[0], shelf_lows.shape[0], Q.shape[0]
-    size = boxes // shelves
+    boxes, count = lows.shape[0], Q.shape[0]
     bounds = distances_to_boxes(shelf_lows, shelf_highs, shelf_margins, Z, code)
     least, own = np.full(count, np.inf, np.float32), np.zeros(count, np.int32)
-    for shelf in range(shelves):
+    for shelf in range(bounds.shape[0]):
         _nearer(bounds, shelf, least, own)
     limits, scanned = np.empty(count, np.float32), np.empty((1, BOX), np.float32)
     for i in range(count):
-        own[i] = _nearest_box(lows, highs, Z, i, own[i] * size, size, code)
+        own[i] = _nearest_box(lows, highs, Z, i, shelves[own[i]], shelves[own[i] + 1], code)
         _open(
             lanes, own[i], starts, order, X, Z, i,
             np.inf, code, Q, skip[i], scanned, distances, rows,
         )  # fmt: skip
         limits[i] = _limit(distances[i, 0], moved[i], unit, code)
     left, some = np.empty(boxes, np.int64), 0
-    for shelf in range(shelves):
+    for shelf in range(bounds.shape[0]):
         if _wanted(bounds, shelf, limits)[1]:
-            for box in range(shelf * size, (shelf + 1) * size):
+            for box in range(shelves[shelf], shelves[shelf + 1]):
                 left[some] = box
                 some += 1
     left = left[:some]
@@ -187,11 +201,11 @@ def _look(
 
 @njit(cache=True, nogil=True)
 def _nearest_box(
-    lows: Matrix, highs: Matrix, Z: Matrix, i: int, start: int, count: int, code: int
+    lows: Matrix, highs: Matrix, Z: Matrix, i: int, start: int, stop: int, code: int
 ) -> int:
     """The nearest of some boxes to one query."""
     nearest, least = start, np.inf
-    for box in range(start, start + count):
+    for box in range(start, stop):
         bound = 0.0
         for j in range(lows.shape[1]):
             gap = max(lows[box, j] - Z[j, i], Z[j, i] - highs[box, j], 0.0)

@@ -19,12 +19,10 @@ LOOKED_AT = 512  # rows of a part that say which of its axes is the widest
 
 
 class Cells(NamedTuple):
-    """Rows sorted by cell, and the cuts that made the cells."""
+    """Rows sorted by cell."""
 
     order: Codes  # shape: (n,); row numbers, cell after cell
     starts: Codes  # shape: (cells + 1,); where each cell begins in `order`
-    axes: Codes  # shape: (cells - 1,); the axis of each cut; cut i has the cuts 2i+1 and 2i+2 below it
-    values: Vector  # shape: (cells - 1,); where it is cut
 
     @property
     def n_cells(self) -> int:
@@ -34,29 +32,32 @@ class Cells(NamedTuple):
 
 def plain_cells(n: int, size: int) -> Cells:
     """Rows as they come, `size` at a time."""
-    starts = np.append(np.arange(0, n, size), n)
-    return Cells(np.arange(n), starts, np.zeros(0, np.intp), np.zeros(0))
+    return Cells(_numbers(n), np.append(np.arange(0, n, size), n))
 
 
 def cells_of(Z: Matrix, size: int) -> Cells:
-    """Cells of at most `size` rows of Z, (n, d).
+    """Cells of at most `size` rows of Z, (n, d), and as few as there can be.
 
     >>> cells_of(np.array([[5.0], [1.0], [6.0], [2.0]]), 2).order.tolist()
     [1, 3, 0, 2]
     """
-    depth = max(0, int(np.ceil(np.log2(max(len(Z), 1) / size))))
-    order = np.arange(len(Z))
-    axes, values = np.zeros(2**depth - 1, np.intp), np.zeros(2**depth - 1, Z.dtype)
-    starts = np.array([0, len(Z)])
-    for level in range(depth):
-        cuts = slice(2**level - 1, 2 ** (level + 1) - 1)
-        middles = (starts[:-1] + starts[1:]) // 2
-        _cut(Z, order, starts, middles, axes[cuts], values[cuts])
-        starts = np.append(np.stack([starts[:-1], middles], axis=1).ravel(), len(Z))
-    if depth:
-        for start, stop in pairwise(starts):
-            order[start:stop].sort()  # rows in order of their numbers, as memory has them
-    return Cells(order, starts, axes, values)
+    n = len(Z)
+    order, starts, parts = _numbers(n), np.array([0, n]), np.array([max(1, -(-n // size))])
+    while parts.max() > 1:  # each part is to be that many cells
+        lower = parts // 2
+        middles = starts[:-1] + np.diff(starts) * lower // parts
+        _cut(Z, order, starts, middles)
+        keep = np.ravel(np.stack([lower > 0, parts > 0], axis=1))
+        starts = np.append(np.ravel(np.stack([starts[:-1], middles], axis=1))[keep], n)
+        parts = np.ravel(np.stack([lower, parts - lower], axis=1))[keep]
+    for start, stop in pairwise(starts):
+        order[start:stop].sort()  # rows in order of their numbers, as memory has them
+    return Cells(order, starts)
+
+
+def _numbers(n: int) -> Codes:
+    """0, 1, ..., n - 1 in few bytes."""
+    return np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
 
 
 def sides_of(Z: Matrix, cells: Cells) -> tuple[Matrix, Matrix]:
@@ -66,15 +67,13 @@ def sides_of(Z: Matrix, cells: Cells) -> tuple[Matrix, Matrix]:
 
 
 @njit(cache=True, nogil=True)
-def _cut(
-    Z: Matrix, order: Codes, starts: Codes, middles: Codes, axes: Codes, values: Vector
-) -> None:
-    """Sort each part about its median along its widest axis."""
+def _cut(Z: Matrix, order: Codes, starts: Codes, middles: Codes) -> None:
+    """Sort each part about its middle along its widest axis."""
     d = Z.shape[1]
     sums, squares = np.empty(d), np.empty(d)
     for part in range(middles.shape[0]):
         start, middle, stop = starts[part], middles[part], starts[part + 1]
-        if stop - start < 2:
+        if middle == start:
             continue
         sums[:] = 0.0
         squares[:] = 0.0
@@ -90,9 +89,7 @@ def _cut(
             squares[j] -= sums[j] * sums[j] / count
             if squares[j] > squares[widest]:
                 widest = j
-        axes[part] = widest
         _select(Z[:, widest], order, start, stop - 1, middle)
-        values[part] = Z[order[middle], widest]
 
 
 @njit(cache=True, nogil=True)

@@ -26,7 +26,7 @@ def directions_of(X: Any) -> Directions:
     array([[0.6, 0.8],
            [0. , 0. ]])
     """
-    U = X.astype(np.float64) if issparse(X) else X.astype(np.float64, order="C")
+    U = canonical(X.astype(np.float64)) if issparse(X) else X.astype(np.float64, order="C")
     n, d = U.shape
     none = np.zeros(n, dtype=bool)
     if issparse(U):
@@ -34,6 +34,14 @@ def directions_of(X: Any) -> Directions:
     else:
         _scale(U.reshape(-1), np.arange(n + 1) * d, none)
     return Directions(U, none)
+
+
+def canonical(X: Any) -> Any:
+    """CSR rows with sorted columns and no entry twice; copied where that takes work."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def with_flags(U: Any, flags: Flags) -> Any:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+
+from separatrix.arrays import Flags
 from separatrix.compute.blocks import row_blocks
 from separatrix.compute.threads import in_order
 from separatrix.compute.watch import Watch
@@ -30,9 +34,19 @@ def over_groups(
         look(queries, inner)
         sort_heaps(found.distances[queries], found.rows[queries])
 
-    try:
-        for _ in in_order(group, row_blocks(m, size), threads=threads):
-            watch.step()
-    except BaseException:
-        inner.cancel()
-        raise
+    for _ in in_order(group, row_blocks(m, size), threads=threads, watch=inner):
+        watch.step()
+
+
+def divided(
+    here: Callable[[Any], Neighbors], there: Callable[[Any], Neighbors], elsewhere: Flags
+) -> Neighbors:
+    """Neighbours of queries, (m,), some of which are to be searched for elsewhere."""
+    if not elsewhere.any():
+        return here(slice(None))
+    if elsewhere.all():
+        return there(slice(None))
+    own, others = np.flatnonzero(~elsewhere), np.flatnonzero(elsewhere)
+    parts = here(own), there(others)
+    back = np.argsort(np.concatenate([own, others]))
+    return Neighbors(*(np.concatenate(pair)[back] for pair in zip(*parts, strict=True)))

@@ -1,7 +1,8 @@
-"""The distances that decide: float64 differences of the rows themselves, summed in one fixed order.
+"""The distances that decide: float64 differences of the rows themselves.
 
-Whatever pre-selects rows, in float32 or through bounds, only these functions say how far a row is, so
-every way of searching finds the same neighbours to the last bit. They work with *raw* distances, what
+Whatever pre-selects rows, in float32 or through bounds, only these functions say how far a dense row
+is, so every way of searching finds the same neighbours to the last bit on one machine. (From 16
+features on, the compiler chooses the order of a sum.) They work with *raw* distances, what
 is left out being a rising function (the square root): d^2, the sum of |differences|, their largest,
 or the sum of their p-th powers. Sums of whole numbers are exact.
 """

@@ -16,6 +16,7 @@ decides.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,10 +29,12 @@ from separatrix.compute.threads import in_order
 from separatrix.compute.watch import Watch
 from separatrix.solvers.nearest.axes import Axes
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, plain_cells, sides_of
-from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.exhaustive import Exhaustive
+from separatrix.solvers.nearest.groups import divided, over_groups
 from separatrix.solvers.nearest.lanes import LANES, lowest, reached
-from separatrix.solvers.nearest.metrics import EUCLIDEAN, raw_distance
+from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric, raw_distance
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors
+from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 
 GROUP = 256  # queries
 LARGE_GROUP = 1024  # where all rows are looked at, so that products are large
@@ -39,19 +42,16 @@ CELL = 2048  # rows
 FIRST = 8  # cells a group looks at before it drops those that are too far for all of it
 FEW_FEATURES = 48  # up to these, cells are worth telling apart without axes
 PREPARED = 1024  # rows that are projected at a time
-FAR = 1e15  # scaled lengths whose squares are still far from the end of float32
-NEXT_TO_NOTHING = 1e-34  # scaled squares at the other end
 MOVED = 4 * 2.0**-24  # how far float32 may move a row, for its length
 LOWEST = -float(np.finfo(np.float32).max)
 
 
 class Projected(NamedTuple):
-    """Rows or queries as bounds see them, scaled."""
+    """Rows or queries as bounds see them, scaled; levels that bound nothing have no columns."""
 
     first: Matrix  # shape: (n, m + 2); float32; leading axes, the length left over, the term of the norm
     second: Matrix  # shape: (n, axes + 1); float32; the next axes, and the length left over then
     third: Matrix  # shape: (n, axes + 1); float32; the same again
-    squares: Vector  # shape: (n,); float64
 
 
 class Projections:
@@ -60,19 +60,20 @@ class Projections:
     def __init__(self, X: Any, axes: Axes, *, threads: int) -> None:
         self._X = X
         self._axes = axes
-        rows = self._projected(X, threads)
-        longest = float(np.sqrt(rows.squares.max()))
-        if longest > FAR:  # rows that the sample did not show
-            self._axes = axes._replace(scale=axes.scale * 2.0 ** -np.frexp(longest / FAR)[1])
-            rows = self._projected(X, threads)
+        rows, squares = self._projected(X, threads)
+        if not squares.max() <= FAR**2:  # rows that the sample did not show
+            ends = (float(np.abs(end - axes.centre).max()) for end in (X.min(0), X.max(0)))
+            self._axes = axes._replace(scale=scale_of(max(ends) * np.sqrt(X.shape[1])))
+            rows, squares = self._projected(X, threads)
         self._off = 2 * (rows.first.shape[1] + 8) * 2.0**-24
-        rows.first[:, -1] = (self._off - 0.5) * rows.squares
+        rows.first[:, -1] = (self._off - 0.5) * squares
         pruned = axes.directions is not None or X.shape[1] <= FEW_FEATURES
         self._cells = cells_of(rows.first[:, :-1], CELL) if pruned else plain_cells(len(X), CELL)
-        self._rows = Projected(*(part[self._cells.order] for part in rows)) if pruned else rows
+        order = self._cells.order
+        self._rows = Projected(*(part[order] for part in rows)) if pruned else rows
         self._sides: tuple[Matrix, Matrix, Vector] | None = None
         if pruned:
-            lengths = np.sqrt(np.maximum.reduceat(self._rows.squares, self._cells.starts[:-1]))
+            lengths = np.sqrt(np.maximum.reduceat(squares[order], self._cells.starts[:-1]))
             self._sides = *sides_of(self._rows.first[:, :-1], self._cells), MOVED * lengths
 
     @property
@@ -83,25 +84,47 @@ class Projections:
     @property
     def nbytes(self) -> int:
         """What the index holds besides the rows themselves."""
-        return sum(part.nbytes for part in (*self._rows, *self._cells))
+        return sum(part.nbytes for part in (*self._rows, *self._cells, *(self._sides or ())))
 
     def nearest(
         self, Q: Matrix, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
-        queries = self._projected(Q, threads)
-        far = ~(queries.squares < FAR**2)
-        queries.first[far] = 0.0
+        queries, squares = self._projected(Q, threads)
+        far = ~(squares < FAR**2)
+
+        def near(some: Any) -> Neighbors:
+            mine = Projected(*(part[some] for part in queries))
+            return self._nearest(
+                Q[some], mine, squares[some], k, skip[some], threads=threads, watch=watch
+            )
+
+        def measured(some: Any) -> Neighbors:
+            others = Exhaustive(self._X, Metric(EUCLIDEAN))
+            return others.nearest(Q[some], k, skip[some], threads=threads, watch=watch)
+
+        return divided(near, measured, far)
+
+    def _nearest(
+        self,
+        Q: Matrix,
+        queries: Projected,
+        squares: Vector,
+        k: int,
+        skip: Codes,
+        *,
+        threads: int,
+        watch: Watch | None,
+    ) -> Neighbors:
         queries.first[:, -1] = 1.0
-        slack = 2 * self._off * queries.squares + NEXT_TO_NOTHING
-        moved = MOVED * np.sqrt(queries.squares) + np.sqrt(NEXT_TO_NOTHING)
-        slack[far] = moved[far] = np.inf
         if self._sides is None:
             size, order = min(LARGE_GROUP, max(GROUP, -(-len(Q) // threads))), np.arange(len(Q))
         else:
             size, order = GROUP, cells_of(queries.first[:, :-1], GROUP).order
         queries = Projected(*(part[order] for part in queries))
-        Q, skip, slack, moved = Q[order], skip[order], slack[order], moved[order]
+        Q, skip, squares = Q[order], skip[order], squares[order]
+        slack = 2 * self._off * squares + NEXT_TO_NOTHING**2
+        moved = MOVED * np.sqrt(squares) + NEXT_TO_NOTHING
         found = no_neighbors(len(Q), k)
 
         def look(group: slice, watch: Watch) -> None:
@@ -124,13 +147,13 @@ class Projections:
                 asked = mine.first if len(who) == len(mine.first) else mine.first[who]
                 np.matmul(asked, near.first.T, out=tile)
                 _keep(
-                    tile, who, self._cells.order[rows], near, self._X, mine, slack[group], self._off,
-                    unit, Q[group], skip[group], found.distances[group], found.rows[group],
+                    tile, who, self._cells.order[rows], near, self._X, mine, squares[group],
+                    slack[group], self._off, unit, Q[group], skip[group],
+                    found.distances[group], found.rows[group],
                 )  # fmt: skip
 
         over_groups(look, len(Q), size, found, threads=threads, watch=watch)
-        back = np.empty_like(order)
-        back[order] = np.arange(len(order))
+        back = np.argsort(order)
         return Neighbors(found.distances[back], found.rows[back])
 
     def _near_first(
@@ -150,34 +173,34 @@ class Projections:
             within = (bounds[cells] <= limits()).any(axis=1)
             yield from ((cell, bounds[cell]) for cell in cells[within])
 
-    def _projected(self, X: Any, threads: int) -> Projected:
-        """Rows of X on the axes; the last column of `first` is not filled."""
+    def _projected(self, X: Any, threads: int) -> tuple[Projected, Vector]:
+        """Rows of X on the axes, and their squared lengths; the last column of `first` is not filled."""
         axes, n = self._axes, len(X)
-        m = axes.leading
-        total = m if axes.directions is None else axes.directions.shape[1]
-        ends = (m, min(2 * m, total), total)
-        first, second, third = (
-            np.empty((n, width), np.float32)
-            for width in (m + 2, ends[1] - m + 1, ends[2] - ends[1] + 1)
-        )
+        m, turned = axes.leading, axes.directions
+        total = m if turned is None else turned.shape[1]
+        ends = [m, min(2 * m, total), total]
+        widths = [m + 2 if turned is not None else m + 1]
+        widths += [b - a + 1 if b > a else 0 for a, b in pairwise(ends)]
+        levels = Projected(*(np.empty((n, width), np.float32) for width in widths))
         squares = np.empty(n)
 
+        @np.errstate(over="ignore", invalid="ignore")  # what is not finite is far
         def project(rows: slice) -> None:
-            Z = (X[rows] - axes.centre) * axes.scale
+            Z = X[rows] - axes.centre
+            Z *= axes.scale
             squares[rows] = s = np.einsum("ij,ij->i", Z, Z)
-            if axes.directions is not None:
-                Z = Z @ axes.directions
-            begin = 0
-            for level, end in zip((first, second, third), ends, strict=True):
-                level[rows, : end - begin] = Z[:, begin:end]
-                level[rows, end - begin] = (
-                    _left(s, Z[:, :end]) if axes.directions is not None else 0
-                )
-                begin = end
+            if turned is None:
+                levels.first[rows, :m] = Z
+                return
+            Z = Z @ turned
+            for level, start, end in zip(levels, [0, *ends], ends, strict=False):
+                if end > start:
+                    level[rows, : end - start] = Z[:, start:end]
+                    level[rows, end - start] = _left(s, Z[:, :end])
 
         for _ in in_order(project, row_blocks(n, PREPARED), threads=threads):
             pass
-        return Projected(first, second, third, squares)
+        return levels, squares
 
 
 def _left(squares: Vector, Z: Matrix) -> Vector:
@@ -193,6 +216,7 @@ def _keep(
     near: Projected,
     X: Any,
     queries: Projected,
+    q_squares: Vector,
     slack: Vector,
     off: float,
     unit: float,
@@ -207,25 +231,26 @@ def _keep(
     what `off` makes of |x|^2 taken off.
     Places that a bound leaves go to a list without a branch, so that the next rows are on their way.
     """
-    m, k, closer = near.first.shape[1] - 2, distances.shape[1], near.second.shape[1] > 1
+    m, k = near.first.shape[1] - 2, distances.shape[1]
     left, bounds = np.empty(tile.shape[1], np.int64), np.empty(tile.shape[1])
     for place, i in enumerate(who):
         if rows[i, 0] == NOBODY:
             _begin(tile, place, i, min(k, tile.shape[1]), order, X, Q, skip[i], distances, rows)
         limit = distances[i, 0] * unit + slack[i]
-        count = _reaching(
-            tile, place, np.float32(max((queries.squares[i] - limit) / 2, LOWEST)), left
-        )
+        least = max((q_squares[i] - limit) / 2, LOWEST)
+        count = _reaching(tile, place, np.float32(least), left)
         limit += slack[i]
         for t in range(count):
-            bounds[t] = queries.squares[i] - 2 * np.float64(tile[place, left[t]])
-            bounds[t] -= 2 * off * near.squares[left[t]]
-        if closer and count:
+            c = left[t]
+            square = np.float64(near.first[c, m + 1]) / (off - 0.5)
+            bounds[t] = q_squares[i] - 2 * np.float64(tile[place, c]) - 2 * off * square
+        if near.second.shape[1] and count:
             for t in range(count):
                 c = left[t]
                 gap = np.float64(queries.first[i, m] - near.first[c, m])
                 bounds[t] += _gap(queries.second, i, near.second, c) - gap * gap
             count = _within(limit, left, bounds, count)
+        if near.third.shape[1] and count:
             for t in range(count):
                 c = left[t]
                 gap = np.float64(queries.second[i, -1] - near.second[c, -1])

@@ -22,10 +22,9 @@ from separatrix.compute.watch import CHUNK, Watch
 from separatrix.solvers.nearest.groups import over_groups
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
+from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 
 GROUP = 64  # queries
-FAR = 1e15  # sizes, in units of the largest row's, that are not bounded: all rows are measured
-NEXT_TO_NOTHING = 1e-34  # scaled squares at the other end of float32
 
 
 class Sparse:
@@ -35,14 +34,16 @@ class Sparse:
 
     def __init__(self, X: Any, metric: Metric) -> None:
         self._X, self._metric = X, metric
-        sizes = self._sizes(X)
-        self._largest = float(sizes.max(initial=0.0))
-        self._scale = float(2.0 ** -np.frexp(self._largest)[1])
-        self._values = (X.data * self._scale).astype(np.float32)
         self._power = 2 if metric.code == EUCLIDEAN else 1
+        largest = float(np.abs(X.data).max(initial=0.0)) * np.sqrt(X.shape[1])
+        self._scale = scale_of(largest)
+        scaled = X.data * self._scale
+        self._bounded = largest == 0 or bool(np.abs(scaled).max() < FAR)  # else all is measured
+        if not self._bounded:
+            scaled[:] = 0.0
         self._off = self._power * 2 * (int(np.diff(X.indptr).max(initial=0)) + 8) * 2.0**-24
-        sizes = (sizes * self._scale) ** self._power
-        self._starts = ((1 - self._off) * sizes).astype(np.float32)
+        self._values = scaled.astype(np.float32)
+        self._starts = ((1 - self._off) * self._sizes(X.indptr, scaled)).astype(np.float32)
 
     @property
     def nbytes(self) -> int:
@@ -55,10 +56,10 @@ class Sparse:
         """The k nearest rows of each query; see `Index`. Q is CSR, or dense."""
         Q = Q if issparse(Q) else csr_array(Q)
         found = no_neighbors(Q.shape[0], k)
-        with np.errstate(over="ignore"):
-            sizes = (self._sizes(Q) * self._scale) ** self._power
-        far = ~(sizes < FAR**self._power)
-        slack = self._off * sizes + NEXT_TO_NOTHING
+        with np.errstate(over="ignore"):  # infinite is far
+            sizes = self._sizes(Q.indptr, Q.data * self._scale)
+        far = ~(sizes < FAR**self._power) | (not self._bounded)
+        slack = self._off * sizes + NEXT_TO_NOTHING**2
         slack[far], sizes[far] = np.inf, 0.0
         n = self._X.shape[0]
         at_once = max(1, CHUNK // max(1, GROUP * (self._X.nnz // n + 1)))
@@ -87,12 +88,11 @@ class Sparse:
         over_groups(look, Q.shape[0], GROUP, found, threads=threads, watch=watch)
         return found
 
-    def _sizes(self, X: Any) -> Vector:
-        """The norm of each row."""
-        order = 2 if self._metric.code == EUCLIDEAN else 1
-        ends = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-        sums = np.bincount(ends, np.abs(X.data) ** order, minlength=X.shape[0])
-        return np.asarray(np.sqrt(sums) if order == 2 else sums)
+    def _sizes(self, ends: Codes, values: Vector) -> Vector:
+        """Sums of the squares, or of the sizes, of each row."""
+        n = len(ends) - 1
+        rows = np.repeat(np.arange(n), np.diff(ends))
+        return np.asarray(np.bincount(rows, np.abs(values) ** self._power, n), np.float64)
 
 
 @njit(cache=True, nogil=True)
