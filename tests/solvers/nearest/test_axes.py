@@ -26,6 +26,12 @@ def test_no_axes_where_all_directions_are_alike():
     assert principal_axes(noise, 5, insist=True).leading in LEADING
 
 
+def test_axes_are_tried_on_rows_they_have_not_seen():
+    """The axes of a few rows of many features fit those rows, and no others."""
+    noise = np.random.default_rng(4).standard_normal((3000, 900))
+    assert principal_axes(noise, 5).directions is None
+
+
 def test_more_neighbours_are_farther_and_need_no_fewer_axes():
     X = rows(np.random.default_rng(2), 6000, 200, 40, 0.3)
     few, many = (principal_axes(X, k) for k in (1, 1000))

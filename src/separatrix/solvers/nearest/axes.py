@@ -18,12 +18,14 @@ from separatrix.compute.threads import blas_on_one_thread
 from separatrix.solvers.nearest.rounding import scale_of
 
 FEW = 2048  # rows below which there is no time to be won
-SAMPLE = (1024, 2048)  # rows the axes are estimated on: an eighth, within these
-QUERIES = 96  # rows whose neighbours among the others show how well a bound works
+SAMPLE = (1024, 3072)  # rows that are looked at: an eighth of all, within these
+TRIED = 3  # one in so many of them is not seen by the axes, which are tried on it
+QUERIES = 96  # of those, that are asked for their neighbours
 LEADING = (8, 16, 24, 32, 48, 64, 96, 128)  # numbers of axes to choose from
 FINER = 4  # times as many are held, for closer bounds
 PASSES = 2  # of the subspace iteration
 PER_PAIR, PER_AXIS, PER_CANDIDATE = 0.25, 0.01, 8.0  # nanoseconds, measured; only ratios matter
+PER_ROW, PER_FEATURE = 30.0, 0.15  # of a row that is measured
 
 
 class Axes(NamedTuple):
@@ -51,13 +53,14 @@ def principal_axes(X: Any, k: int, *, insist: bool = False) -> Axes:
     There are none where bounds do not pay, unless somebody insists.
     """
     S, plain = _sampled(X)
-    most = most_axes(*S.shape)
+    most = most_axes(*S.shape)  # at most a quarter of the rows
     if most < LEADING[0] or (len(X) < FEW and not insist):
         return plain
+    tried = np.arange(len(S)) % TRIED == TRIED - 1
     with blas_on_one_thread():
-        directions = _widest(S, most)
-        k = min(max(1, round(k * len(S) / len(X))), len(S) - 1)
-        leading = _leading(S, S @ directions.astype(np.float32), k, insist)
+        directions = _widest(S[~tried], most)
+        T = S[tried]
+        leading = _leading(T, T @ directions.astype(np.float32), len(X) / k, insist)
     if leading is None:
         return plain
     held = np.ascontiguousarray(directions[:, : FINER * leading])
@@ -86,24 +89,44 @@ def _widest(S: Matrix, count: int) -> Matrix:
     return np.asarray(basis @ turn[:, ::-1])
 
 
-def _leading(S: Matrix, Z: Matrix, k: int, insist: bool) -> int | None:
+def _leading(T: Matrix, Z: Matrix, n: float, insist: bool) -> int | None:
     """How many axes cost least; None where looking at all features costs no more.
 
-    Some rows of the sample are asked for their k-th neighbours among the others, and the bounds for
-    how many rows they would leave to look at.
+    Some rows of T are asked for their neighbours among the others, and the bounds for how many rows
+    they would leave to look at, were there n rows for each neighbour that is wanted.
     """
-    asked = np.arange(0, len(S), max(1, len(S) // QUERIES))
-    squares = np.einsum("ij,ij->i", S, S)
-    D = squares[asked, None] + squares - 2 * S[asked] @ S.T
+    asked = np.arange(0, len(T), max(1, len(T) // QUERIES))
+    squares = np.einsum("ij,ij->i", T, T)
+    D = squares[asked, None] + squares - 2 * T[asked] @ T.T
     D[np.arange(len(asked)), asked] = np.inf
-    limits = np.partition(D, k - 1, axis=1)[:, k - 1, None]
+    limits = _limits(D, n)
     costs: dict[int | None, float] = {}
     if not insist:
-        costs[None] = PER_PAIR + PER_AXIS * S.shape[1]
-    for m in (m for m in LEADING if m <= Z.shape[1]):
+        costs[None] = PER_PAIR + PER_AXIS * T.shape[1]
+
+    def passing(m: int) -> float:
+        """The share of rows that a bound by m axes leaves."""
         P = Z[:, :m]
         rest = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", P, P), 0))
-        bounds = squares[asked, None] + squares - 2 * (P[asked] @ P.T + np.outer(rest[asked], rest))
-        left = np.mean(bounds <= limits)
-        costs[m] = PER_PAIR + PER_AXIS * (m + 2) + PER_CANDIDATE * float(left)
+        products = P[asked] @ P.T + np.outer(rest[asked], rest)
+        return float(np.mean(squares[asked, None] + squares - 2 * products <= limits))
+
+    for m in (m for m in LEADING if m <= Z.shape[1]):
+        costs[m] = PER_PAIR + PER_AXIS * (m + 2) + PER_CANDIDATE * passing(m)
+        costs[m] += (PER_ROW + PER_FEATURE * T.shape[1]) * passing(FINER * m)
     return min(costs, key=lambda m: costs[m])
+
+
+def _limits(D: Matrix, n: float) -> Matrix:
+    """The squared distance of the nearest of n rows, (asked, 1), from those to fewer, (asked, rows).
+
+    Four times as many rows bring the nearest nearer by a factor that is much the same each time.
+    """
+    rows = D.shape[1]
+    if n <= rows:
+        kth = min(max(1, round(rows / n)), rows - 1)
+        return np.partition(D, kth - 1, axis=1)[:, kth - 1, None]
+    nearest, of_a_quarter = D.min(axis=1), D[:, ::4].min(axis=1)
+    known = (nearest > 0) & np.isfinite(of_a_quarter)
+    factor = np.median(nearest[known] / of_a_quarter[known]) if known.any() else 1.0
+    return np.asarray(nearest * factor ** (np.log(n / rows) / np.log(4)))[:, None]
