@@ -33,9 +33,9 @@ def draw(results):
         faster = re.match(r"([\d.]+)x faster", ratio)
         for start, name in NAMES.items():
             if what.startswith(start) and faster:
-                label = f"{ratio} ({peer.split(' (')[0]} / {ours})"
+                label = f"{ratio} ({re.split(' [(]| from ', peer)[0]} / {ours})"
                 bars.append((name, float(faster[1]), label))
-    figure = Figure(figsize=(8, 0.85 * len(bars) + 0.9), layout="constrained")
+    figure = Figure(figsize=(9, 0.7 * len(bars) + 0.9), layout="constrained")
     axes = figure.add_subplot()
     axes.barh(
         [name for name, _, _ in bars], [ratio for _, ratio, _ in bars], color="#3b6ea5", height=0.55

@@ -8,9 +8,10 @@ still count, bounds them more closely along more axes, and last measures them on
 Without axes the "projection" is the centred row itself, and the bound the distance: plain products,
 which is best where rows spread alike in all directions.
 
-Products are float32. With K terms a bound is off by less than o (|q| + |x|)^2 <= 2 o |q|^2 + 2 o |x|^2,
-o = 2 (K + 8) 2^-24; that much is taken off, for the row in its term of the norm, and the exact distance
-decides.
+Products are float32, and a length left over is the root of a difference of float64 sums, off by
+r = sqrt(d 2^-53) of the row's at most. With K terms a bound is off by less than o (|q| + |x|)^2
+<= 2 o |q|^2 + 2 o |x|^2, o = 2 (K + 8) 2^-24 + 4 r; that much is taken off, for the row in its term of the
+norm, and the exact distance decides.
 """
 
 from __future__ import annotations
@@ -42,7 +43,6 @@ CELL = 2048  # rows
 FIRST = 8  # cells a group looks at before it drops those that are too far for all of it
 FEW_FEATURES = 48  # up to these, cells are worth telling apart without axes
 PREPARED = 1024  # rows that are projected at a time
-MOVED = 4 * 2.0**-24  # how far float32 may move a row, for its length
 LOWEST = -float(np.finfo(np.float32).max)
 
 
@@ -65,7 +65,9 @@ class Projections:
             ends = (float(np.abs(end - axes.centre).max()) for end in (X.min(0), X.max(0)))
             self._axes = axes._replace(scale=scale_of(max(ends) * np.sqrt(X.shape[1])))
             rows, squares = self._projected(X, threads)
-        self._off = 2 * (rows.first.shape[1] + 8) * 2.0**-24
+        rest = np.sqrt(X.shape[1] * 2.0**-53)
+        self._off = 2 * (rows.first.shape[1] + 8) * 2.0**-24 + 4 * rest
+        self._moved = 4 * 2.0**-24 + 2 * rest  # how far a row may have moved, for its length
         rows.first[:, -1] = (self._off - 0.5) * squares
         pruned = axes.directions is not None or X.shape[1] <= FEW_FEATURES
         self._cells = cells_of(rows.first[:, :-1], CELL) if pruned else plain_cells(len(X), CELL)
@@ -74,7 +76,7 @@ class Projections:
         self._sides: tuple[Matrix, Matrix, Vector] | None = None
         if pruned:
             lengths = np.sqrt(np.maximum.reduceat(squares[order], self._cells.starts[:-1]))
-            self._sides = *sides_of(self._rows.first[:, :-1], self._cells), MOVED * lengths
+            self._sides = *sides_of(self._rows.first[:, :-1], self._cells), self._moved * lengths
 
     @property
     def method(self) -> str:
@@ -124,7 +126,7 @@ class Projections:
         queries = Projected(*(part[order] for part in queries))
         Q, skip, squares = Q[order], skip[order], squares[order]
         slack = 2 * self._off * squares + NEXT_TO_NOTHING**2
-        moved = MOVED * np.sqrt(squares) + NEXT_TO_NOTHING
+        moved = self._moved * np.sqrt(squares) + NEXT_TO_NOTHING
         found = no_neighbors(len(Q), k)
 
         def look(group: slice, watch: Watch) -> None:
