@@ -77,7 +77,7 @@ for options in ({}, {"metric": "cosine"}, {"kernel": "poly"}, {"weights": "dista
     KNeighborsClassifier(**options, k_max=3).fit(X, y).predict_proba(X)
 for distances in (abs(X @ X.T), scipy.sparse.csr_array(abs(X @ X.T))):
     KNeighborsClassifier(metric="precomputed").fit(distances, y).predict(distances)
-pixels = np.vstack([(8 * abs(X)).astype(np.uint8)] * 40)
+pixels = np.tile((8 * abs(X)).astype(np.uint8), (40, 5))
 bits = (pixels > 4).astype(np.uint8)
 for metric, rows, methods in (
     ("euclidean", pixels, ("exhaustive", "projections", "products", "boxes")),
