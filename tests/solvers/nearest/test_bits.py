@@ -74,7 +74,7 @@ def test_a_row_does_not_find_itself_however_many_rows_are_alike(k):
 
 
 def test_rows_that_ever_come_nearer_are_forgotten_in_time():
-    X = np.tri(1500, 1500, -1)[::-1]  # row by row one bit nearer to the query
+    X = np.tri(1500, 1500, -1)[::-1].copy()  # row by row one bit nearer to the query
 
     assert_same(Bits(X, Exhaustive(X, metric_of("euclidean"))), X, np.zeros((1, 1500)), 3)
 
@@ -82,10 +82,7 @@ def test_rows_that_ever_come_nearer_are_forgotten_in_time():
 def test_sparse_rows_and_queries_are_as_good():
     rng = np.random.default_rng(3)
     X, Q = binary(rng, 200, 300, 0.02), binary(rng, 15, 300, 0.02)
-    stored = csr_array(
-        (np.append(csr_array(X).data, []), csr_array(X).indices, csr_array(X).indptr)
-    )
-    stored.resize(X.shape)
+    stored = csr_array(X)
 
     index = Bits(stored, Exhaustive(X, metric_of("euclidean")))
 

@@ -61,6 +61,7 @@ def index_of(
     X is C-contiguous uint8, float32 or float64, or canonical CSR float64, and is not copied where it
     need not be.
     """
+    X = X if issparse(X) else np.ascontiguousarray(X)
     choices = _choices(X, metric)
     if method not in ("auto", *choices):
         listed = ", ".join(repr(name) for name in ("auto", *choices))

@@ -22,11 +22,13 @@ from numba.extending import intrinsic
 from separatrix.arrays import Codes
 
 LANES = 64  # the bits of a mask
+SUMS = 16  # sums side by side
 PIECE = 8  # words between two looks at whether a block is out already
 FOUR = np.uint64(0x0001_0001_0001_0001)
 
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _LANES = ir.VectorType(ir.IntType(16), LANES)
+_SUMS = ir.VectorType(ir.DoubleType(), SUMS)
 _AT = types.intp
 
 
@@ -120,6 +122,31 @@ def reached(typing_context: Any, array: Any, row: Any, start: Any, least: Any) -
 
 
 @intrinsic
+def squares_apart(
+    typing_context: Any, X: Any, row: Any, Q: Any, i: Any, start: Any, pieces: Any
+) -> Any:
+    """Sum of the squared differences of X[row] and Q[i] over 16 * pieces columns from `start` on.
+
+    In float64, and in an order that no compiler and no machine changes.
+    """
+    return _summed(X, Q, lambda builder, gap: builder.fmul(gap, gap))
+
+
+@intrinsic
+def sizes_apart(
+    typing_context: Any, X: Any, row: Any, Q: Any, i: Any, start: Any, pieces: Any
+) -> Any:
+    """The same sum of the sizes of the differences."""
+
+    def size(builder: Any, gap: Any) -> Any:
+        kind = ir.FunctionType(_SUMS, [_SUMS])
+        fabs = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{SUMS}f64")
+        return builder.call(fabs, [gap])
+
+    return _summed(X, Q, size)
+
+
+@intrinsic
 def lowest(typing_context: Any, mask: Any) -> Any:
     """The number of the lowest bit that is set; one must be."""
 
@@ -127,6 +154,48 @@ def lowest(typing_context: Any, mask: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
 
     return types.intp(types.uint64), generate
+
+
+def _summed(X: Any, Q: Any, term: Any) -> Any:
+    """Signature and code of a sum of such terms of the differences."""
+    if X.layout != "C" or Q.layout != "C":
+        return None
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = signature.args[0].dtype
+        X, row, Q, i, start, pieces = _unpacked(context, builder, signature, args)
+        width = builder.extract_value(Q.shape, 1)
+        stored = ir.VectorType(context.get_data_type(kind), SUMS)
+        total = cgutils.alloca_once_value(builder, ir.Constant(_SUMS, [0.0] * SUMS))
+        with cgutils.for_range(builder, pieces) as loop:
+            column = builder.add(start, builder.mul(loop.index, ir.Constant(_INT64, SUMS)))
+            x, q = (
+                builder.bitcast(
+                    builder.gep(array.data, [builder.add(builder.mul(at, width), column)]),
+                    lanes.as_pointer(),
+                )
+                for array, at, lanes in ((X, row, stored), (Q, i, _SUMS))
+            )
+            x, q = builder.load(x, align=kind.bitwidth // 8), builder.load(q, align=8)
+            if kind == types.uint8:
+                x = builder.uitofp(x, _SUMS)
+            elif kind == types.float32:
+                x = builder.fpext(x, _SUMS)
+            part = term(builder, builder.fsub(x, q))
+            builder.store(builder.fadd(builder.load(total), part), total)
+        sums, size = builder.load(total), SUMS
+        while size > 1:  # halves are added, until one number is left
+            size //= 2
+            lower, upper = (
+                builder.shuffle_vector(
+                    sums, sums, ir.Constant(ir.VectorType(_INT32, size), [*range(at, at + size)])
+                )
+                for at in (0, size)
+            )
+            sums = builder.fadd(lower, upper)
+        return builder.extract_element(sums, ir.Constant(_INT32, 0))
+
+    return types.float64(X, _AT, Q, _AT, _AT, _AT), generate
 
 
 def blocks_of(words: Any, order: Any = None) -> Any:

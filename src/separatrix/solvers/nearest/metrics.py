@@ -1,10 +1,9 @@
-"""The distances that decide: float64 differences of the rows themselves.
+"""The distances that decide: float64 differences of the rows themselves, summed in one fixed order.
 
-Whatever pre-selects rows, in float32 or through bounds, only these functions say how far a dense row
-is, so every way of searching finds the same neighbours to the last bit on one machine. (From 16
-features on, the compiler chooses the order of a sum.) They work with *raw* distances, what
-is left out being a rising function (the square root): d^2, the sum of |differences|, their largest,
-or the sum of their p-th powers. Sums of whole numbers are exact.
+Whatever pre-selects rows, in float32 or through bounds, only this function says how far a dense row is,
+so every way of searching finds the same neighbours to the last bit. It works with *raw* distances, what
+is left out being a rising function (the square root): d^2, the sum of |differences|, their largest, or
+the sum of their p-th powers. Sums of whole numbers are exact.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ import numpy as np
 from numba import njit, uintp
 
 from separatrix.arrays import Matrix
+from separatrix.solvers.nearest.lanes import SUMS, sizes_apart, squares_apart
 
 EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = range(4)
 NAMES = ("euclidean", "manhattan", "chebyshev", "minkowski")
 CHUNK = 128  # features between two looks at whether a row is out already
-SUMMED_IN_TURN = 16  # below that many features, as anybody would sum them
 
 
 class Metric(NamedTuple):
@@ -54,26 +53,26 @@ def metric_of(name: str, p: float = 2.0) -> Metric:
 
 @njit(cache=True, nogil=True)
 def raw_distance(X: Any, row: int, Q: Matrix, i: int, code: int, p: float, limit: float) -> float:
-    """How far X[row] is from Q[i], exactly; or something above `limit`, once it is known to be."""
+    """How far X[row] is from Q[i], exactly; or something above `limit`, once it is known to be.
+
+    X is C-contiguous uint8, float32 or float64, Q C-contiguous float64.
+    """
     row, i, d = (
         uintp(row),
         uintp(i),
         X.shape[1],
-    )  # an index without a sign need not be checked for one
+    )  # an index without a sign need not be checked for it
     total = 0.0
-    if code == EUCLIDEAN:
-        if d < SUMMED_IN_TURN:
-            for j in range(d):
-                gap = np.float64(X[row, j]) - Q[i, j]
-                total += gap * gap
-            return total
+    if code in (EUCLIDEAN, MANHATTAN):
         for start in range(0, d, CHUNK):
-            total += _squares(X, row, Q, i, start, min(CHUNK, d - start))
-            if total > limit:
-                break
-    elif code == MANHATTAN:
-        for start in range(0, d, CHUNK):
-            total += _sizes(X, row, Q, i, start, min(CHUNK, d - start))
+            pieces = min(CHUNK, d - start) // SUMS
+            if code == EUCLIDEAN:
+                total += squares_apart(X, row, Q, i, start, pieces)
+            else:
+                total += sizes_apart(X, row, Q, i, start, pieces)
+            for j in range(start + SUMS * pieces, min(start + CHUNK, d)):
+                gap = abs(np.float64(X[row, j]) - Q[i, j])
+                total += gap * gap if code == EUCLIDEAN else gap
             if total > limit:
                 break
     elif code == CHEBYSHEV:
@@ -84,22 +83,4 @@ def raw_distance(X: Any, row: int, Q: Matrix, i: int, code: int, p: float, limit
             total += abs(np.float64(X[row, j]) - Q[i, j]) ** p
             if total > limit:
                 break
-    return total
-
-
-# no "contract": a fused multiply-add would tell a^2 + b^2 from b^2 + a^2
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _squares(X: Any, row: int, Q: Matrix, i: int, start: int, count: int) -> float:
-    total = 0.0
-    for j in range(count):
-        gap = np.float64(X[row, uintp(start + j)]) - Q[i, uintp(start + j)]
-        total += gap * gap
-    return total
-
-
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})
-def _sizes(X: Any, row: int, Q: Matrix, i: int, start: int, count: int) -> float:
-    total = 0.0
-    for j in range(count):
-        total += abs(np.float64(X[row, uintp(start + j)]) - Q[i, uintp(start + j)])
     return total
