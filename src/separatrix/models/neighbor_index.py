@@ -204,14 +204,20 @@ class NeighborIndex:
         self._finish = metric.distances
         if metric.p < 1:  # no triangle to rely on
             method = "exhaustive"
-        return index_of(self.rows, metric, k=k, method=method)
+        return index_of(self.rows, metric, k=k, method=method, threads=thread_count(self.n_jobs))
 
     def _by_angle(self, X: Any, k: int, method: str) -> Index:
         U, none = directions_of(X)
         # a row of zeros points where no query does: at right angles to all of them
         self.rows = searchable(with_flags(U, none)) if none.any() else U
         self._place, self._finish = _towards, _one_minus_cosine
-        return index_of(self.rows, metric_of("euclidean"), k=k, method=method)
+        return index_of(
+            self.rows,
+            metric_of("euclidean"),
+            k=k,
+            method=method,
+            threads=thread_count(self.n_jobs),
+        )
 
     def _from_distances(self, X: Any) -> Index:
         if X.shape[0] != X.shape[1]:

@@ -173,6 +173,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
                 p=self.p,
                 metric_params=self.metric_params,
                 kernel=self.kernel_,
+                n_jobs=self.n_jobs,
                 expected_k=max(self.n_neighbors, self.k_max or 1),
             )
             self.n_samples_fit_ = n

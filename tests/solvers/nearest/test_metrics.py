@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from separatrix.solvers.nearest.metrics import EUCLIDEAN, metric_of, raw_distance
+from separatrix.solvers.nearest.metrics import EUCLIDEAN, MINKOWSKI, metric_of, raw_distance
 
 NAMES = {"euclidean": {}, "manhattan": {}, "chebyshev": {}, "minkowski": {"p": 3}}
 
@@ -52,4 +52,4 @@ def test_names():
     assert metric_of("l2") == metric_of("minkowski", 2) == metric_of("euclidean")
     assert metric_of("l1") == metric_of("minkowski", 1) == metric_of("cityblock")
     assert metric_of("chebyshev") == metric_of("minkowski", np.inf)
-    assert metric_of("minkowski", 3).name == "minkowski"
+    assert metric_of("minkowski", 3) == (MINKOWSKI, 3.0)

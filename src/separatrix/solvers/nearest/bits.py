@@ -56,11 +56,7 @@ class Bits:
         def here(some: Any) -> Neighbors:
             return self._nearest(words[some], k, skip[some], threads=threads, watch=watch)
 
-        def there(some: Any) -> Neighbors:
-            others = self._otherwise
-            return others.nearest(Q[some], k, skip[some], threads=threads, watch=watch)
-
-        return divided(here, there, ~binary)
+        return divided(here, ~binary, self._otherwise, Q, k, skip, threads=threads, watch=watch)
 
     def _nearest(
         self, words: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None

@@ -81,11 +81,8 @@ class Boxes:
             moved = self._off * largest[some] + NEXT_TO_NOTHING
             return self._nearest(Q[some], Z[some], moved, k, skip[some], threads, watch)
 
-        def measured(some: Any) -> Neighbors:
-            others = Exhaustive(self._X, self._metric)
-            return others.nearest(Q[some], k, skip[some], threads=threads, watch=watch)
-
-        return divided(near, measured, ~(largest < FAR))
+        far, others = ~(largest < FAR), Exhaustive(self._X, self._metric)
+        return divided(near, far, others, Q, k, skip, threads=threads, watch=watch)
 
     def _nearest(
         self,

@@ -36,7 +36,7 @@ def plain_cells(n: int, size: int) -> Cells:
 
 
 def cells_of(Z: Matrix, size: int) -> Cells:
-    """Cells of at most `size` rows of Z, (n, d), and as few as there can be.
+    """Cells of `size` rows of Z, (n, d), and one of what is left over.
 
     >>> cells_of(np.array([[5.0], [1.0], [6.0], [2.0]]), 2).order.tolist()
     [1, 3, 0, 2]
@@ -45,7 +45,7 @@ def cells_of(Z: Matrix, size: int) -> Cells:
     order, starts, parts = _numbers(n), np.array([0, n]), np.array([max(1, -(-n // size))])
     while parts.max() > 1:  # each part is to be that many cells
         lower = parts // 2
-        middles = starts[:-1] + np.diff(starts) * lower // parts
+        middles = starts[:-1] + lower * size
         _cut(Z, order, starts, middles)
         keep = np.ravel(np.stack([lower > 0, parts > 0], axis=1))
         starts = np.append(np.ravel(np.stack([starts[:-1], middles], axis=1))[keep], n)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from separatrix.arrays import Flags
+from separatrix.arrays import Codes, Flags
 from separatrix.compute.blocks import row_blocks
 from separatrix.compute.threads import in_order
 from separatrix.compute.watch import Watch
@@ -38,15 +38,33 @@ def over_groups(
         watch.step()
 
 
+class Searched(Protocol):
+    """What `divided` knows of the index it turns to."""
+
+    def nearest(
+        self, Q: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+    ) -> Neighbors:
+        """The k nearest rows of each query."""
+        ...
+
+
 def divided(
-    here: Callable[[Any], Neighbors], there: Callable[[Any], Neighbors], elsewhere: Flags
+    here: Callable[[Any], Neighbors],
+    elsewhere: Flags,
+    otherwise: Searched,
+    Q: Any,
+    k: int,
+    skip: Codes,
+    *,
+    threads: int,
+    watch: Watch | None,
 ) -> Neighbors:
-    """Neighbours of queries, (m,), some of which are to be searched for elsewhere."""
+    """Neighbours of queries, those `elsewhere`, (m,), from another index."""
     if not elsewhere.any():
         return here(slice(None))
-    if elsewhere.all():
-        return there(slice(None))
     own, others = np.flatnonzero(~elsewhere), np.flatnonzero(elsewhere)
-    parts = here(own), there(others)
+    found = otherwise.nearest(Q[others], k, skip[others], threads=threads, watch=watch)
+    if not len(own):
+        return found
     back = np.argsort(np.concatenate([own, others]))
-    return Neighbors(*(np.concatenate(pair)[back] for pair in zip(*parts, strict=True)))
+    return Neighbors(*(np.concatenate(pair)[back] for pair in zip(here(own), found, strict=True)))

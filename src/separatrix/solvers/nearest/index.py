@@ -9,7 +9,6 @@ from scipy.sparse import issparse
 
 from separatrix.arrays import Codes
 from separatrix.compute.blocks import default_budget
-from separatrix.compute.threads import thread_count
 from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
 from separatrix.solvers.nearest.axes import LEADING, most_axes, no_axes, principal_axes
@@ -54,7 +53,7 @@ class Index(Protocol):
 
 
 def index_of(
-    X: Any, metric: Metric, *, k: int = 5, method: str = "auto", threads: int | None = None
+    X: Any, metric: Metric, *, k: int = 5, method: str = "auto", threads: int = 1
 ) -> Index:
     """The index that suits rows for about k neighbours, or one of the method that is named.
 
@@ -81,7 +80,7 @@ def index_of(
     if method == "boxes":
         return Boxes(X, metric)
     axes = no_axes(X) if method == "products" else principal_axes(X, k, insist=insist)
-    return Projections(X, axes, threads=thread_count(threads))
+    return Projections(X, axes, threads=threads)
 
 
 def _choices(X: Any, metric: Metric) -> list[str]:

@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, uintp
+from scipy.spatial.distance import cdist
 
 from separatrix.arrays import Codes, Flags, Matrix, Vector
 from separatrix.compute.blocks import row_blocks
-from separatrix.compute.compiled import FAST_SUMS
 from separatrix.compute.watch import CHUNK, Watch
+from separatrix.solvers.nearest.cells import cells_of
 from separatrix.solvers.nearest.columns import Groups, group_sums, merges
 from separatrix.solvers.nearest.groups import over_groups
 from separatrix.solvers.nearest.lanes import FOUR, LANES, PIECE, apart, blocks_of, lowest
@@ -73,7 +74,7 @@ class Manhattan:
         if not self._reach < HUGE:
             self._plan = self._plan._replace(levels=[])
             codes, self._reach = _all_codes(X, self._plan)
-        self._order = _alike(codes)
+        self._order = cells_of(codes, LANES).order if codes.shape[1] else np.arange(len(codes))
         self._blocks = blocks_of(codes, self._order)
         self._centres = blocks_of(self._blocks.mean(axis=2).astype(np.uint16))
 
@@ -124,7 +125,7 @@ def _plan(X: Any) -> Plan:
     scale = 2.0 ** -np.ceil(np.log2(top))  # squares of tiny or huge numbers do not fit
     S *= scale
     trials = np.linspace(0, len(S) - 1, min(len(S), TRIALS)).astype(np.intp)
-    gaps = _gaps(S[trials], S)
+    gaps = cdist(S[trials], S, "cityblock")
     gaps[np.arange(len(trials)), trials] = np.inf
     radius = gaps.min(axis=1)
     typical = np.quantile(radius, 0.9) or gaps[np.isfinite(gaps)].mean() or 1.0
@@ -148,7 +149,7 @@ def _levels(S: Matrix, trials: Codes, radius: Vector, unit: float, row_cost: flo
         sums = group_sums(S, groups)
         widest = np.argsort(-np.abs(sums).sum(axis=0), kind="stable")  # they soon decide
         options.append(Groups(np.argsort(widest)[groups.labels], groups.signs, g))
-        near = _gaps(sums[trials], sums) <= radius[:, np.newaxis] + g * unit
+        near = cdist(sums[trials], sums, "cityblock") <= radius[:, np.newaxis] + g * unit
         passing.append((near.sum() - len(trials)) / max(near.size - len(trials), 1))
         if passing[-1] * row_cost < 0.1 * GROUP_COST * g:
             break  # more groups have next to nothing to gain
@@ -166,25 +167,6 @@ def _levels(S: Matrix, trials: Codes, radius: Vector, unit: float, row_cost: flo
             if cost < least:
                 best, least = [options[at] for at in sorted({coarse, fine})], cost
     return best
-
-
-def _alike(codes: Any) -> Codes:
-    """Rows in an order in which those of a block are alike: halved where they are the widest apart."""
-    n, g = codes.shape
-    order = np.arange(n)
-    parts = [(0, n)] if g else []
-    while parts:
-        start, stop = parts.pop()
-        blocks = -(-(stop - start) // LANES)
-        if blocks < 2:
-            continue
-        here = order[start:stop]
-        some = codes[here[:: -(-len(here) // 256)]].astype(np.float64)
-        half = blocks // 2 * LANES
-        halves = np.argpartition(codes[here, np.argmax(some.var(axis=0))], half)
-        order[start:stop] = here[halves]
-        parts += [(start, start + half), (start + half, stop)]
-    return order
 
 
 def _all_codes(X: Any, plan: Plan) -> tuple[Any, float]:
@@ -227,18 +209,6 @@ def _to_bytes(Q: Matrix, whole: Any, is_whole: Flags) -> None:
             strange += byte != Q[i, j]
             whole[i, j] = byte
         is_whole[i] = strange == 0
-
-
-@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def _gaps(A: Matrix, B: Matrix) -> Matrix:
-    out = np.empty((A.shape[0], B.shape[0]))
-    for i in range(A.shape[0]):
-        for k in range(B.shape[0]):
-            total = 0.0
-            for j in range(A.shape[1]):
-                total += abs(A[i, j] - B[k, j])
-            out[i, k] = total
-    return out
 
 
 @njit(cache=True, nogil=True)

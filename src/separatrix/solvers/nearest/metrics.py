@@ -17,7 +17,6 @@ from separatrix.arrays import Matrix
 from separatrix.solvers.nearest.lanes import SUMS, sizes_apart, squares_apart
 
 EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = range(4)
-NAMES = ("euclidean", "manhattan", "chebyshev", "minkowski")
 CHUNK = 128  # features between two looks at whether a row is out already
 
 
@@ -26,11 +25,6 @@ class Metric(NamedTuple):
 
     code: int
     p: float = 2.0
-
-    @property
-    def name(self) -> str:
-        """What scikit-learn calls it."""
-        return NAMES[self.code]
 
     def distances(self, raw: Matrix) -> Matrix:
         """Distances from raw ones."""

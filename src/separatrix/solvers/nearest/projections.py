@@ -101,11 +101,8 @@ class Projections:
                 Q[some], mine, squares[some], k, skip[some], threads=threads, watch=watch
             )
 
-        def measured(some: Any) -> Neighbors:
-            others = Exhaustive(self._X, Metric(EUCLIDEAN))
-            return others.nearest(Q[some], k, skip[some], threads=threads, watch=watch)
-
-        return divided(near, measured, far)
+        others = Exhaustive(self._X, Metric(EUCLIDEAN))
+        return divided(near, far, others, Q, k, skip, threads=threads, watch=watch)
 
     def _nearest(
         self,
