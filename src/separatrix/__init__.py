@@ -33,10 +33,15 @@ _HOMES = {
     "SVCCV": "separatrix.models.svm_cv",
     "SubgradientSVC": "separatrix.models.subgradient_svm",
     "compare": "separatrix.evaluation.compare",
+    "describe": "separatrix.models.modelfile.describe",
     "decision_regions": "separatrix.evaluation.regions",
     "evaluate": "separatrix.evaluation.study",
     "indicator": "separatrix.data.targets",
     "kkt_report": "separatrix.models.kkt",
+    "load": "separatrix.models.modelfile.files",
+    "load_libsvm": "separatrix.models.modelfile.libsvm",
+    "save": "separatrix.models.modelfile.files",
+    "save_libsvm": "separatrix.models.modelfile.libsvm",
 }
 
 if TYPE_CHECKING:
@@ -57,6 +62,9 @@ if TYPE_CHECKING:
     from separatrix.models.least_squares import LeastSquaresClassifier
     from separatrix.models.linear_svm import LinearSVC
     from separatrix.models.logistic import LogisticRegression
+    from separatrix.models.modelfile.describe import describe
+    from separatrix.models.modelfile.files import load, save
+    from separatrix.models.modelfile.libsvm import load_libsvm, save_libsvm
     from separatrix.models.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
     from separatrix.models.neighbor_index import NeighborIndex
     from separatrix.models.neighbors import KNeighborsClassifier
@@ -89,9 +97,14 @@ __all__ = [
     "SubgradientSVC",
     "compare",
     "decision_regions",
+    "describe",
     "evaluate",
     "indicator",
     "kkt_report",
+    "load",
+    "load_libsvm",
+    "save",
+    "save_libsvm",
 ]
 
 

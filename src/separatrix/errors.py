@@ -6,7 +6,8 @@
     ├── UnsupportedError    (NotImplementedError, ValueError)  what goes with other parameters only
     ├── MissingDataError    (LookupError)  a data set that is not on this machine
     ├── MemoryBudgetError   (MemoryError)  work that does not fit the memory it was given
-    └── MissingPackageError (ImportError)  an optional package that is not installed
+    ├── MissingPackageError (ImportError)  an optional package that is not installed
+    └── ModelFileError      (ValueError)   a model file that is refused; `reason` says why in a word
 
 Warnings: `PrecisionWarning` where even float64 cannot give kernel values to the wanted tolerance, and
 scikit-learn's `ConvergenceWarning` where a fit misses its tolerance.
@@ -14,6 +15,8 @@ Each sentence says what was found, what was expected and, where that is known, w
 """
 
 from __future__ import annotations
+
+from typing import ClassVar
 
 
 class SeparatrixError(Exception):
@@ -55,6 +58,36 @@ class MemoryBudgetError(SeparatrixError, MemoryError):
 
 class MissingPackageError(SeparatrixError, ImportError):
     """An optional package is not installed."""
+
+
+class ModelFileError(SeparatrixError, ValueError):
+    """A model file is refused, or a model cannot be put into one. `reason` is one of `REASONS`.
+
+    >>> error = ModelFileError("checksum", "digits.model is damaged")
+    >>> error.reason, str(error)
+    ('checksum', 'digits.model is damaged')
+    """
+
+    REASONS: ClassVar[dict[str, str]] = {
+        "missing": "there is no such file",
+        "unreadable": "the system does not let it be read",
+        "unwritable": "the system does not let it be written; what was there before still is",
+        "format": "this is not a model file at all",
+        "size": "bytes are missing at its end, or there are more than it speaks of",
+        "checksum": "a bit has changed since it was written",
+        "version": "it was written by a later separatrix",
+        "limit": "it asks for more than any model may hold",
+        "schema": "something is missing, is of the wrong type, or should not be there",
+        "invariant": "its parts do not go together",
+        "unsupported": "the model, or a part of it, has no place in a file",
+    }
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type[ModelFileError], tuple[str, str]]:
+        return type(self), (self.reason, str(self))
 
 
 class PrecisionWarning(UserWarning):

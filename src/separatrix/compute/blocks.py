@@ -36,10 +36,11 @@ def rows_that_fit(row_bytes: int, budget: int, *, most: int | None = None) -> in
 
 def default_budget() -> int:
     """Bytes of memory that work may take when nobody says: 4 GiB, or a quarter of the machine's."""
-    return min(LARGEST_DEFAULT, _memory_of_this_machine() // 4)
+    return min(LARGEST_DEFAULT, memory_of_this_machine() // 4)
 
 
-def _memory_of_this_machine() -> int:
+def memory_of_this_machine() -> int:
+    """Bytes that this machine has, or that its container may use."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for name in CGROUP_LIMITS:
         try:

@@ -29,6 +29,8 @@ DENSE_BELOW = 32  # a stored value of a sparse product costs as much as this man
 SMALL = 2**22  # values of a kernel matrix up to which float64 costs next to nothing
 ROWS_AT_ONCE = 1024  # rows that stay in cache while they are made ready
 WORTH_THREADS = 2**20  # values of X that take longer than starting threads
+LARGEST_SPREAD = 2**28  # bytes of sparse samples spread out
+WORTH_SAYING = 1e-9  # float64 values that are off by no more than this are as exact as asked for
 MOSTLY_USED = 0.95  # dropping empty columns pays below this share of columns in use
 
 
@@ -70,7 +72,9 @@ class Vectors:
             dense = other.X.toarray() if issparse(other.X) else other.X
             return np.matmul(self.X, dense.T, out=out)
         # sparse times dense is scipy's fast path; the smaller set is spread out
-        if len(self) <= len(other):
+        if 8 * min(len(self), len(other)) * self.X.shape[1] > LARGEST_SPREAD:
+            P = np.asarray((self.X @ other.X.T).toarray())
+        elif len(self) <= len(other):
             P = np.ascontiguousarray((other.X @ self.X.toarray().T).T)
         else:
             P = np.asarray(self.X @ other.X.toarray().T)
@@ -201,7 +205,7 @@ def _precision(
             f"{kernel!r} overflows: samples of squared norm {s:.3g} give values beyond float64. "
             "Scale the features (for example to [0, 1]) or lower the degree"
         )
-    if off(np.float64) > wanted:
+    if off(np.float64) > max(wanted, WORTH_SAYING):
         warnings.warn(
             f"{kernel!r} of samples with squared norm {s:.3g} may be off by {off(np.float64):.1g}, "
             f"more than the {wanted:.1g} wanted; scale the features to a common size",

@@ -431,8 +431,8 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw waves for the features of samples X, (n, d); y is not used."""
+        self._check_parameters()
         name = "RandomFourier"
-        require_integer(name, "n_components", self.n_components, least=1)
         X = check_samples(self, X, dtype=FLOATS)
         self.gamma_ = width(name, self.gamma, X)
         d, size = X.shape[1], 8 * X.shape[1] * self.n_components
@@ -449,6 +449,9 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         X = check_samples(self, X, dtype=FLOATS, reset=False)
         F = fourier_map(X, self.random_weights_, self.random_offset_)
         return F.astype(X.dtype, copy=False)
+
+    def _check_parameters(self) -> None:
+        require_integer("RandomFourier", "n_components", self.n_components, least=1)
 
     def __sklearn_tags__(self) -> Tags:
         return _float_tags(super().__sklearn_tags__())

@@ -82,8 +82,8 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the kernel on samples X, (n, d), with labels y, (n,), and train on all of them."""
+        self._check_parameters()
         model = self._model()
-        model._check_parameters()
         train = prepare(self, X, y)
         kernels = self._kernels(model, train.X)
         folds = list(check_cv(self.cv, train.y, classifier=True).split(train.X, train.y))
@@ -138,6 +138,9 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+    def _check_parameters(self) -> None:
+        self._model()._check_parameters()
 
     def _model(self) -> KernelPerceptron:
         if self.estimator is None:

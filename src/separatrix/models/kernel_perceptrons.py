@@ -39,6 +39,7 @@ from separatrix.models.prepare import (
     classes_of_stream,
     generator,
     prepare,
+    require_whole,
 )
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.solvers.kernel_perceptron import KernelPerceptronFit, solve_kernel_perceptron
@@ -189,6 +190,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one pass over more samples X, (n, d); the first call must name all classes."""
         self._check_parameters()
+        require_whole(self, "partial_fit")
         first, as_it_was = not hasattr(self, "support_"), dict(self.__dict__)
         if not first:
             check_unchanged(self, self._begun)

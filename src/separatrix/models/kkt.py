@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
+from separatrix.models.prepare import require_whole
 from separatrix.solvers.problems import pairs
 from separatrix.solvers.smo import SvmFit
 
@@ -95,6 +96,7 @@ def kkt_report(model: Any) -> KktReport:
     [('0 | 1', 96, 4, 0), ('0 | 2', 96, 4, 0), ('1 | 2', 79, 3, 18)]
     """
     model = getattr(model, "best_estimator_", model)
+    require_whole(model, "kkt_report")
     if not hasattr(model, "_fits"):
         check_is_fitted(model)
         raise ParameterError("kkt_report", "model", "a fitted SVC", model)

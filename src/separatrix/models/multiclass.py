@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from separatrix.arrays import Codes, Matrix
-from separatrix.solvers.problems import coding
+from separatrix.solvers.problems import coding, pairs
 
 TIES = ("lowest", "margin")
 
@@ -56,15 +56,21 @@ def winners(values: Matrix) -> Codes:
     return np.asarray(values.argmax(axis=1))
 
 
-def voted(S: Matrix, n_classes: int, scheme: str) -> Codes:
+def voted(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> Codes:
     """Class codes from scores of support vector machines, as LIBSVM counts: of two, 0 is the second's.
+
+    Equal votes go to the class that comes first in `order`, (k,), or else to the lowest.
 
     >>> voted(np.array([[-1.0], [0.0], [0.5]]), 2, "ovo").tolist()
     [0, 1, 1]
     """
+    if order is not None:  # a score of 0 is that of the pair's later class, in that order
+        first, second = np.argsort(order)[pairs(n_classes)].T
+        S = np.where((S == 0) & (first > second), -1.0 if n_classes == 2 else 1.0, S)
     if n_classes == 2:
         return (S[:, 0] >= 0).astype(np.intp)
-    return winners(decision_values(S, n_classes, scheme))
+    values = decision_values(S, n_classes, scheme)
+    return winners(values) if order is None else order[winners(values[:, order])]
 
 
 class RowsClassified(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -88,6 +88,37 @@ class NeighborIndex:
         method: str = "auto",
         expected_k: int = 5,
     ) -> None:
+        self._build(X, metric, p, metric_params, kernel, n_jobs, method, expected_k)
+
+    @classmethod
+    def restored(
+        cls,
+        rows: Any,
+        n_features: int,
+        metric: str,
+        *,
+        metric_params: dict[str, Any] | None = None,
+        kernel: Kernel | None = None,
+        n_jobs: int | None = None,
+        expected_k: int = 5,
+    ) -> Self:
+        """The index over `rows` of another one: they lie where it searches already."""
+        index = cls.__new__(cls)
+        index._build(rows, metric, 2, metric_params, kernel, n_jobs, "auto", expected_k, n_features)
+        return index
+
+    def _build(
+        self,
+        X: Any,
+        metric: Any,
+        p: float | None,
+        metric_params: dict[str, Any] | None,
+        kernel: Any,
+        n_jobs: int | None,
+        method: str,
+        expected_k: int,
+        placed: int | None = None,  # features, where rows were put in their place before
+    ) -> None:
         name = type(self).__name__
         require_threads(name, n_jobs)
         require_integer(name, "expected_k", expected_k, least=1)
@@ -97,6 +128,9 @@ class NeighborIndex:
         self._nan = isinstance(metric, str) and metric == "nan_euclidean"
         X = self._checked(X)
         self.n_rows, self.n_features = X.shape
+        self._placed = placed is not None
+        if placed is not None:
+            self._require_place_for(placed)
         self.kernel = None
         if kernel is not None:
             if self._named.name != "euclidean" or metric_params is not None:
@@ -166,6 +200,13 @@ class NeighborIndex:
             X.check_format(full_check=True)
         return X
 
+    def _require_place_for(self, n_features: int) -> None:
+        """Rows by angle may have one column more than the samples had features."""
+        more = self.n_features - n_features
+        if more not in ((0, 1) if self._named.name == "cosine" else (0,)):
+            raise DataError(f"rows have {self.n_features} columns for {n_features} features")
+        self.n_features = n_features
+
     def _made(self, X: Any, k: int, method: str) -> Index:
         """The index, after the rows were put where it searches."""
         if self.kernel is not None:
@@ -200,16 +241,19 @@ class NeighborIndex:
     ) -> Index:
         if factors is not None:
             self._place = partial(_scaled, factors=factors)
-        self.rows = searchable(self._place(X))
+        self.rows = searchable(X if self._placed else self._place(X))
         self._finish = metric.distances
         if metric.p < 1:  # no triangle to rely on
             method = "exhaustive"
         return index_of(self.rows, metric, k=k, method=method, threads=thread_count(self.n_jobs))
 
     def _by_angle(self, X: Any, k: int, method: str) -> Index:
-        U, none = directions_of(X)
-        # a row of zeros points where no query does: at right angles to all of them
-        self.rows = searchable(with_flags(U, none)) if none.any() else U
+        if self._placed:
+            self.rows = searchable(X)
+        else:
+            U, none = directions_of(X)
+            # a row of zeros points where no query does: at right angles to all of them
+            self.rows = searchable(with_flags(U, none)) if none.any() else U
         self._place, self._finish = _towards, _one_minus_cosine
         return index_of(
             self.rows,

@@ -13,7 +13,12 @@ from separatrix.arrays import Block
 from separatrix.compute.sums import total
 from separatrix.compute.threads import thread_count
 from separatrix.errors import DataError
-from separatrix.models.prepare import classes_of_stream, or_unchanged, prepare
+from separatrix.models.prepare import (
+    classes_of_stream,
+    or_unchanged,
+    prepare,
+    require_whole,
+)
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.streams import (
     ArrayBlocks,
@@ -51,6 +56,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
     ) -> Self:
         """Learn from more samples, or blocks of them; all `classes` are named in the first call."""
         self._check_parameters()
+        require_whole(self, "partial_fit")
         if yields_blocks(X, y):
             refuse_weights_beside_blocks(sample_weight)
             for number, block in enumerate(X):
@@ -78,6 +84,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
     def merge(self, *others: Any) -> Self:
         """Learn what other models of this kind, with the same classes, have learned from other samples."""
         check_is_fitted(self)
+        require_whole(self, "merge")
         for other in others:
             self._require_like(other)
             self._sums = finite(self._merged(self._sums, other._sums))
@@ -106,6 +113,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         if type(other) is not type(self):
             raise DataError(f"{name} can only be merged with another; got {type(other).__name__}")
         check_is_fitted(other)
+        require_whole(other, "merge")
         if list(other.classes_) != list(self.classes_):
             raise DataError(
                 f"models to merge must have the same classes; got {self.classes_.tolist()} "

@@ -32,6 +32,7 @@ from separatrix.models.prepare import (
     classes_of_stream,
     generator,
     prepare,
+    require_whole,
 )
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.solvers.online_to_batch import PREDICTORS, Mistakes, at_steps, votes
@@ -194,6 +195,8 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     ) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,)."""
         self._check_parameters()
+        if self.warm_start:
+            require_whole(self, "warm_start")
         going_on = self.warm_start and hasattr(self, "_state")
         if going_on:
             check_unchanged(self, self._begun)
@@ -229,6 +232,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from one more pass over X, (n, d); the first call must name all classes."""
+        require_whole(self, "partial_fit")
         first = not hasattr(self, "_state")
         self._check_parameters()
         if not first:

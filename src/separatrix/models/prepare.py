@@ -22,7 +22,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from separatrix.arrays import Codes, Matrix, Vector
-from separatrix.errors import DataError, ParameterError
+from separatrix.errors import DataError, ParameterError, UnsupportedError
 
 OURS = (str(Path(__file__).parents[1]), str(Path(sklearn.callback.__file__).parent))
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -96,6 +96,15 @@ def prepare(
     return Training(X, codes.astype(np.intp), classes, weights, by_class)
 
 
+def require_whole(estimator: Any, what: str) -> None:
+    """Refuse what needs more than prediction does, of a model from a slim file."""
+    if getattr(estimator, "_slim", False):
+        raise UnsupportedError(
+            f"{what} needs what a slim model file leaves out; save the model with slim=False, or fit "
+            f"this {_name(estimator)} anew"
+        )
+
+
 def or_unchanged(method: Method) -> Method:
     """The method, after whose failure the estimator is as it was before."""
 
@@ -151,6 +160,8 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
     if "y" in more and more["y"] is None:
         raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
     _one_kind_of_label(more.get("y"))
+    if more.get("reset", True):  # a fit that begins anew
+        estimator.__dict__.pop("_slim", None)
     try:
         tags = get_tags(estimator).input_tags
         sparse = "csr" if tags.sparse else False

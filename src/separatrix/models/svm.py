@@ -35,7 +35,14 @@ from separatrix.kernels.vectors import TOLERANCE
 from separatrix.models.calibration import METHODS, Calibration, fit_calibration
 from separatrix.models.kernel_machine import KernelMachine
 from separatrix.models.multiclass import RowsClassified, voted, winners
-from separatrix.models.prepare import Training, check_samples, class_weights, generator, prepare
+from separatrix.models.prepare import (
+    Training,
+    check_samples,
+    class_weights,
+    generator,
+    prepare,
+    require_whole,
+)
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.support import Support, class_segments, stratified_folds
 from separatrix.solvers.problems import coding
@@ -314,6 +321,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         NaN where a row takes no part in a pair. With two classes (n,).
         """
         check_is_fitted(self)
+        require_whole(self, "training_margins")
         margins = np.full((self.shape_fit_[0], len(self.intercept_)), np.nan)
         for p, fit in enumerate(self._fits):
             margins[fit.rows, p] = fit.y * fit.scores
@@ -361,7 +369,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """Predicted class codes from scores at the boundaries."""
         if self.break_ties and len(self.classes_) > 2:
             return winners(self._values(S))
-        return voted(S, len(self.classes_), self.multi_class)
+        return voted(S, len(self.classes_), self.multi_class, getattr(self, "_ties", None))
 
     def _values(self, S: Matrix) -> Matrix:
         if len(self.classes_) == 2:
@@ -459,6 +467,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 
     def _keep(self, train: Training, order: Codes, support: Support, fits: list[SvmFit]) -> None:
         self._support, self._last = support, (self.multi_class, train.y.tobytes())
+        self.__dict__.pop("_ties", None)  # of a file of LIBSVM
         self.support_: Codes = order[support.rows].astype(np.int32)  # as scikit-learn's
         precomputed = isinstance(self.kernel_, Precomputed)
         self.support_vectors_ = np.empty((0, 0)) if precomputed else train.X[self.support_]
@@ -479,7 +488,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 
     def _last_coefficients(self, train: Training) -> list[Vector] | None:
         """Coefficients of the last fit for each boundary, where that was on the same labels."""
-        if not self.warm_start or not hasattr(self, "_support"):
+        if not self.warm_start or not hasattr(self, "_last"):
             return None
         if self._last != (self.multi_class, train.y.tobytes()):
             return None

@@ -105,6 +105,7 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
+        self._check_parameters()
         Cs, model = self._values_of_C(), self._model()
         train = prepare(self, X, y, sample_weight, class_weight=model.class_weight)
         candidates, kernels = self._candidates(model, train.X)
@@ -193,6 +194,10 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         copy: SVC = clone(self.estimator)
         copy._check_parameters()
         return copy
+
+    def _check_parameters(self) -> None:
+        self._values_of_C()
+        self._model()
 
     def _values_of_C(self) -> list[float]:
         Cs = _as_list("Cs", self.Cs)

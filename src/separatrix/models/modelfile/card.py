@@ -1,0 +1,187 @@
+"""What a model was trained on, by what, and how well that went: the card in every model file."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
+from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.errors import DataError
+from separatrix.models.modelfile.fields import (
+    Filing,
+    Sizes,
+    Text,
+    Whole,
+    number_as_json,
+    number_from_json,
+    require_keys,
+    wrong,
+)
+
+PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba")
+LARGEST = ("violation_", "dual_gap_")  # of a certificate, that of the worst boundary counts
+AS_THEY_ARE = ("gradient_", "objective_", "n_iter_", "rank_", "best_score_", "fit_status_")
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The training set: its SHA-256 and its size."""
+
+    sha256: str
+    samples: int
+    features: int
+
+
+@dataclass(frozen=True)
+class Card:
+    """Where a model comes from."""
+
+    versions: dict[str, str]
+    certificate: dict[str, float]  # what the fit says about itself
+    data: TrainingData | None = None
+    seed: int | None = None
+    note: str = ""
+
+    def as_document(self) -> dict[str, Any]:
+        """The card as JSON."""
+        document = asdict(self)
+        document["certificate"] = {
+            name: number_as_json(value) for name, value in self.certificate.items()
+        }
+        return document
+
+
+def card_of(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> Card:
+    """The card of a fitted model."""
+    versions = {name: version(name) for name in PACKAGES}
+    versions["python"] = platform.python_version()
+    inner = _innermost(model)
+    seed = getattr(inner, "random_state", None)
+    Text().put(note, "note", Filing(), Sizes())
+    return Card(
+        versions,
+        _certificate(inner),
+        None if data is None else _training_data(model, data),
+        int(seed) if isinstance(seed, int | np.integer) else None,
+        note,
+    )
+
+
+def read_card(document: Any) -> Card:
+    """The card back, checked."""
+    require_keys(document, "card", {"versions", "certificate", "data", "seed", "note"})
+    file, sizes, text = Filing(), Sizes(), Text()
+    versions, certificate = document["versions"], document["certificate"]
+    for part, at in ((versions, "card.versions"), (certificate, "card.certificate")):
+        if not isinstance(part, dict) or len(part) > 64:
+            raise wrong(at, "an object", part)
+        for name in part:
+            text.get(name, at, file, sizes)
+    data, seed = document["data"], document["seed"]
+    if data is not None:
+        require_keys(data, "card.data", {"sha256", "samples", "features"})
+        text.get(data["sha256"], "card.data.sha256", file, sizes)
+        for name in ("samples", "features"):
+            Whole().get(data[name], f"card.data.{name}", file, sizes)
+        data = TrainingData(**data)
+    if seed is not None and type(seed) is not int:
+        raise wrong("card.seed", "a whole number or null", seed)
+    return Card(
+        {name: text.get(value, "card.versions", file, sizes) for name, value in versions.items()},
+        {name: number_from_json(value, "card.certificate") for name, value in certificate.items()},
+        data,
+        seed,
+        text.get(document["note"], "card.note", file, sizes),
+    )
+
+
+def data_hash(X: Any, y: Any = None) -> str:
+    """SHA-256 of samples and labels: of their shapes, types and values, whatever they come in.
+
+    >>> data_hash([[1.0, 2.0]], ["a"])[:12]
+    '25e5f2a5d6ae'
+    """
+    digest = hashlib.sha256()
+    if issparse(X):
+        X = csr_array(X)
+        X.sum_duplicates()
+        digest.update(f"csr {X.shape} {X.data.dtype.newbyteorder('<').str}".encode())
+        for part, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, None)):
+            digest.update(_bytes_of(part, kind))
+    else:
+        X = np.asarray(X)
+        _hash_array(digest, X)
+    if y is not None:
+        _hash_array(digest, np.asarray(y))
+    return digest.hexdigest()
+
+
+def _hash_array(digest: Any, values: Any) -> None:
+    if values.dtype.kind in "OU":
+        digest.update(f"words {values.shape}".encode())
+        for word in values.ravel().tolist():
+            part = str(word).encode("utf-8", "surrogatepass")
+            digest.update(f"{type(word).__name__} {len(part)} ".encode() + part)
+        return
+    digest.update(f"array {values.shape} {values.dtype.newbyteorder('<').str}".encode())
+    if not values.ndim:
+        digest.update(_bytes_of(values, None))
+        return
+    row = max(1, values.nbytes // max(1, len(values)))
+    for rows in row_blocks(len(values), rows_that_fit(row, 16 * MEBIBYTE)):
+        digest.update(_bytes_of(values[rows], None))
+
+
+def _bytes_of(values: Any, kind: str | None) -> bytes:
+    wanted = values.dtype.newbyteorder("<") if kind is None else kind
+    return np.ascontiguousarray(values, dtype=wanted).tobytes()
+
+
+def _innermost(model: Any) -> Any:
+    """The model that learned, inside pipelines, decisions and searches."""
+    while True:
+        if isinstance(model, Pipeline):
+            model = model.steps[-1][1]
+        elif isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "estimator_"):
+            model = model.estimator_
+        else:
+            return model
+
+
+def _certificate(model: Any) -> dict[str, float]:
+    found = {}
+    for name in (*LARGEST, *AS_THEY_ARE):
+        value = getattr(model, name, None)
+        if value is not None and np.size(value):
+            found[name.rstrip("_")] = float(np.max(value))
+    mistakes = getattr(model, "mistakes_", None)
+    if mistakes is not None and len(mistakes):
+        found["mistakes in the last pass"] = float(mistakes[-1])
+    if hasattr(model, "tol") and isinstance(model.tol, int | float):
+        found["tol"] = float(model.tol)
+    return found
+
+
+def _training_data(model: Any, data: Any) -> TrainingData:
+    if not isinstance(data, tuple) or len(data) != 2:
+        raise DataError(f"`data` must be a tuple (X, y); got {type(data).__name__}")
+    X, y = data
+    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    if len(shape) != 2 or shape[1] != getattr(model, "n_features_in_", shape[1]):
+        raise DataError(
+            f"`data` must be what the model was trained on: {model.n_features_in_} features; "
+            f"X has shape {tuple(shape)}"
+        )
+    return TrainingData(data_hash(X, y), int(shape[0]), int(shape[1]))

@@ -1,0 +1,206 @@
+"""What a kind of model is, and the parts that many kinds share.
+
+A file names its kind, and the name is looked up in the table of `kinds` and nowhere else. Parts in
+`extra` are not needed to predict; a slim file leaves them out. What a model holds in another form than
+the file has a `pack` and an `unpack`; what one part says about another is in `check`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from separatrix.kernels.kernel import Precomputed
+from separatrix.models.modelfile.fields import (
+    ANY_SHAPE,
+    Array,
+    Field,
+    Filing,
+    Labels,
+    Listed,
+    Record,
+    Rows,
+    Sizes,
+    Text,
+    Whole,
+    apart,
+    wrong,
+)
+from separatrix.models.modelfile.values import Value
+from separatrix.solvers.moments import Moments
+from separatrix.solvers.online_to_batch import Mistakes
+
+Values = dict[str, Any]
+IGNORED = {"_skl_callbacks", "_metadata_request", "_slim"}  # attributes that are no part of a model
+COMMON: dict[str, Field] = {
+    "feature_names_in_": Labels("d", rising=False, distinct=False),
+    "_sklearn_output_config": Value(),
+}
+
+
+def _as_they_are(_model: Any, values: Values, _slim: bool) -> Values:
+    return values
+
+
+def set_all(model: Any, values: Values) -> None:
+    """Give a model its parts as attributes."""
+    for name, value in values.items():
+        setattr(model, name, value)
+
+
+def _nothing_more(_model: Any, _sizes: Sizes) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of model: its class, its parts by name, and what holds between them."""
+
+    make: Callable[..., Any]
+    parts: Mapping[str, Field]
+    extra: Mapping[str, Field] = field(default_factory=dict)  # not needed to predict
+    sometimes: frozenset[str] = frozenset()  # parts that need not be there
+    params: Mapping[str, Field] = field(default_factory=dict)  # those that are no plain values
+    pack: Callable[[Any, Values, bool], Values] = _as_they_are  # model, attributes, slim
+    unpack: Callable[[Any, Values], None] = set_all
+    check: Callable[[Any, Sizes], None] = _nothing_more
+
+    def all_parts(self, slim: bool) -> dict[str, Field]:
+        """Parts by name, in the order they are written and read."""
+        return {**self.parts, **({} if slim else self.extra), **COMMON}
+
+    def needed(self, slim: bool) -> set[str]:
+        """Names of parts that must be there."""
+        return set(self.all_parts(slim)) - self.sometimes - set(COMMON)
+
+    @property
+    def parameters(self) -> set[str]:
+        """Names of the hyper-parameters."""
+        return set(self.make._get_param_names())  # type: ignore[attr-defined]
+
+
+def without(*names: str) -> Callable[[Any, Values, bool], Values]:
+    """A `pack` that leaves out what follows from other parts."""
+
+    def pack(_model: Any, values: Values, _slim: bool) -> Values:
+        return {name: value for name, value in values.items() if name not in names}
+
+    return pack
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted model inside another, of one of some kinds."""
+
+    kinds: tuple[str, ...] = ()
+
+    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+        """As a file of its own would have it."""
+        return file.put_model(value, at, True)
+
+    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+        """The model."""
+        if not isinstance(document, dict) or not {"state", "same"} & set(document):
+            raise wrong(at, "a fitted model", document)
+        found = file.get_model(document, at)
+        if self.kinds and type(found).__name__ not in self.kinds:
+            raise wrong(at, f"one of {', '.join(self.kinds)}", type(found).__name__)
+        return found
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape that samples had, as a tuple."""
+
+    letters: str
+
+    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> list[int]:
+        """As a list."""
+        shape = [int(length) for length in value]
+        sizes.bind(at, tuple(shape), self.letters)
+        return shape
+
+    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> tuple[int, ...]:
+        """The tuple."""
+        shape = Listed(Whole()).get(document, at, file, sizes)
+        sizes.bind(at, tuple(shape), self.letters)
+        return tuple(shape)
+
+
+FEATURES: dict[str, Field] = {"n_features_in_": Whole(1, "d")}
+CLASSES: dict[str, Field] = {**FEATURES, "classes_": Labels("k")}
+WEIGHTS: dict[str, Field] = {"coef_": Rows("p d"), "intercept_": Array("f8", "p")}
+BY_BOUNDARY = Array("f8", "p", "any")
+LOG = Record(
+    Mistakes,
+    {
+        "rows": Array("i8", "m", least=0, below="s"),
+        "columns": Array("i8", "m", least=0, below="p"),
+        "deltas": Array("f8", "m"),
+        "steps": Array("i8", "m", least=0, rising=True),
+    },
+)
+
+
+def of_rest(k: int) -> int:
+    """Boundaries of each class against the rest."""
+    return 1 if k == 2 else k
+
+
+def of_pairs(k: int) -> int:
+    """Boundaries of every class against every other."""
+    return k * (k - 1) // 2
+
+
+def require(holds: bool, at: str, expected: str, found: object) -> None:
+    """Refuse parts that do not go together."""
+    if not holds:
+        raise apart(at, expected, found)
+
+
+def against_rest(_model: Any, sizes: Sizes) -> None:
+    """One boundary for each class, or one for two."""
+    require(sizes["k"] >= 2, "classes_", "at least two", sizes["k"])
+    require(sizes["p"] == of_rest(sizes["k"]), "coef_", "one row a boundary", sizes["p"])
+
+
+def _moments_fit(moments: Any, at: str, _sizes: Sizes) -> None:
+    k, d = moments.mean.shape
+    shapes = {"pooled": (d, d), "each": (k, d, d), "features": (k, d)}
+    wanted = shapes[moments.form]
+    require(moments.scatter.shape == wanted, f"{at}.scatter", f"of shape {wanted}", moments.form)
+
+
+def moments_of(letter: str = "d") -> Record:
+    """Sums over the samples of each class, of so many features."""
+    return Record(
+        Moments,
+        {
+            "form": Text(("pooled", "each", "features")),
+            "weight": Array("f8", "k", least=0.0),
+            "samples": Array("i8", "k", least=0),
+            "mean": Array("f8", f"k {letter}"),
+            "scatter": Array("f8", ANY_SHAPE),
+        },
+        _moments_fit,
+    )
+
+
+def kernel_fits(model: Any, sizes: Sizes) -> None:
+    """A kernel matrix as samples has a column for every training sample, and no support vectors."""
+    precomputed = isinstance(model.kernel_, Precomputed)
+    require(model._precomputed == precomputed, "kernel", f"{model.kernel_!r}", model.kernel)
+    if precomputed:
+        columns = model.support_ if hasattr(model, "support_") else model.component_indices_
+        most = int(columns.max(initial=-1))
+        require(most < sizes["d"], "support_", f"below {sizes['d']}", most)
+    elif hasattr(model, "support_"):
+        have = model.support_vectors_.shape[0] if hasattr(model, "support_vectors_") else -1
+        require(have == len(model.support_), "support_vectors_", "one for each of support_", have)
+
+
+def same_features(inner: Any, d: int, at: str) -> None:
+    """The model inside takes the samples that the one around it takes."""
+    have = getattr(inner, "n_features_in_", d)
+    require(have == d, f"{at}.n_features_in_", str(d), have)

@@ -1,0 +1,255 @@
+"""What stands around models or before them: decisions, pipelines, feature maps, scaling, encoding."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+)
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import ModelFileError
+from separatrix.kernels.features import Monomials
+from separatrix.kernels.vector import Polynomial
+from separatrix.models.decision import BayesDecision, CostCurve
+from separatrix.models.feature_maps import Nystroem, PolynomialMap, RandomFourier
+from separatrix.models.modelfile.fields import (
+    Array,
+    Filing,
+    Flag,
+    Labels,
+    Listed,
+    Maybe,
+    Real,
+    Record,
+    Rows,
+    Scoped,
+    Sizes,
+    Text,
+    Whole,
+    wrong,
+)
+from separatrix.models.modelfile.kind import (
+    COMMON,
+    FEATURES,
+    Kind,
+    Model,
+    Values,
+    kernel_fits,
+    require,
+    same_features,
+    set_all,
+)
+from separatrix.models.modelfile.values import KernelObject, Value
+
+MOST_STEPS = 64
+PER_FEATURE = Array("f4 f8", "d")
+NOTHING = Maybe(Text(("",)))  # a folder to cache in is no part of a model
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of a pipeline: names, and models or "passthrough"."""
+
+    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> list[list[Any]]:
+        """Pairs of a name and what goes into the document for its model."""
+        return [
+            [name, step if _is_idle(step) else file.put_model(step, f"{at}.{name}", file.fitted)]
+            for name, step in value
+        ]
+
+    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> list[tuple[str, Any]]:
+        """The steps; all but the last transform."""
+        if not isinstance(document, list) or not 1 <= len(document) <= MOST_STEPS:
+            raise wrong(at, "a list of steps", document)
+        steps: list[tuple[str, Any]] = []
+        for pair in document:
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise wrong(at, "pairs of a name and a model", pair)
+            name, step = Text().get(pair[0], at, file, sizes), pair[1]
+            if not _is_idle(step):
+                step = file.get_model(step, f"{at}.{name}")
+                if len(steps) < len(document) - 1 and not hasattr(step, "transform"):
+                    raise wrong(f"{at}.{name}", "a transformer", type(step).__name__)
+            steps.append((name, step))
+        if len({name for name, _ in steps}) < len(steps):
+            raise wrong(at, "steps of different names", [name for name, _ in steps])
+        return steps
+
+
+def _is_idle(step: Any) -> bool:
+    return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def _pipeline_check(model: Any, _sizes: Sizes) -> None:
+    require(not _is_idle(model.steps[-1][1]), "steps", "with a model at the end", "nothing there")
+    for name, step in model.steps:
+        if not _is_idle(step):
+            try:
+                check_is_fitted(step)
+            except NotFittedError:
+                raise wrong(f"steps.{name}", "fitted", "a template") from None
+
+
+def _decision_check(model: Any, sizes: Sizes) -> None:
+    k, a = sizes["k"], sizes["a"]
+    require(a in (k, k + 1), "actions_", f"{k} or {k + 1}", a)
+    inner = model.estimator_
+    require(hasattr(inner, "predict_proba"), "estimator_", "with probabilities", inner)
+    labels = np.asarray(getattr(inner, "classes_", ()))
+    require(labels.tolist() == model.classes_.tolist(), "classes_", "those of estimator_", labels)
+    if model._by_threshold:
+        require(k == 2 and hasattr(model, "threshold_"), "threshold_", "there, for 2 classes", k)
+    if "d" in sizes:
+        same_features(inner, sizes["d"], "estimator_")
+
+
+def _map_check(model: Any, _sizes: Sizes) -> None:
+    size, said = model.monomials_.size, model.n_output_features_
+    require(size == said, "n_output_features_", str(size), said)
+
+
+def _encoder_pack(model: Any, values: Values, _slim: bool) -> Values:
+    if model.min_frequency is not None or model.max_categories is not None:
+        raise ModelFileError(
+            "unsupported",
+            f"`min_frequency` and `max_categories` of {type(model).__name__} group categories, which a "
+            "file does not hold; leave them out",
+        )
+    return {name: values[name] for name in values if name in (*FEATURES, *COMMON, "categories_")}
+
+
+def _encoder_unpack(model: Any, values: Values) -> None:
+    """All else that an encoder holds follows from its categories: it is fitted to one row of them."""
+    categories = values["categories_"]
+    row = np.empty((1, len(categories)), dtype=object)
+    for j, own in enumerate(categories):
+        require(len(own) > 0, "categories_", "at least one each", 0)
+        row[0, j] = own[0]
+    try:
+        fitted = clone(model).set_params(categories=categories).fit(row)
+    except (TypeError, ValueError, IndexError) as error:
+        raise ModelFileError("invariant", f"`categories_` cannot be used: {error}") from None
+    set_all(model, {name: value for name, value in vars(fitted).items() if name != "categories"})
+    set_all(model, values)
+
+
+KINDS = {
+    "BayesDecision": Kind(
+        BayesDecision,
+        {
+            **FEATURES,
+            "classes_": Labels("k"),
+            "actions_": Labels("a", rising=False),
+            "loss_matrix_": Array("f8", "k a"),
+            "threshold_": Real("ordered"),
+            "_by_threshold": Flag(),
+            "estimator_": Model(),
+        },
+        {
+            "held_out_curve_": Record(
+                CostCurve,
+                {
+                    "thresholds": Array("f8", "m", "ordered"),
+                    "mean_cost": Array("f8", "m", "any"),
+                    "best_threshold": Real("ordered"),
+                    "best_cost": Real("any"),
+                },
+            ),
+        },
+        sometimes=frozenset({"n_features_in_", "threshold_", "held_out_curve_"}),
+        check=_decision_check,
+    ),
+    "FrozenEstimator": Kind(FrozenEstimator, {}, params={"estimator": Model()}),
+    "Pipeline": Kind(
+        Pipeline, {}, params={"steps": Steps(), "memory": NOTHING}, check=_pipeline_check
+    ),
+    "PolynomialMap": Kind(
+        PolynomialMap,
+        {
+            **FEATURES,
+            "monomials_": Record(
+                Monomials,
+                {
+                    "d": Whole(1, "d"),
+                    "degree": Whole(1),
+                    "lowest": Whole(),
+                    "distinct": Flag(),
+                    "kernel": Maybe(KernelObject((Polynomial,))),
+                },
+            ),
+            "n_output_features_": Whole(1),
+        },
+        check=_map_check,
+    ),
+    "Nystroem": Kind(
+        Nystroem,
+        {
+            **FEATURES,
+            "kernel_": KernelObject(),
+            "components_": Rows("m d"),
+            "component_indices_": Array("i8", "m", least=0),
+            "normalization_": Array("f8", "m m"),
+            "rank_": Whole(),
+            "_n_features_out": Whole(1, "m"),
+        },
+        check=kernel_fits,
+    ),
+    "RandomFourier": Kind(
+        RandomFourier,
+        {
+            **FEATURES,
+            "gamma_": Real(),
+            "random_weights_": Array("f8", "d m"),
+            "random_offset_": Array("f8", "m"),
+            "_n_features_out": Whole(1, "m"),
+        },
+    ),
+    "StandardScaler": Kind(
+        StandardScaler,
+        {
+            **FEATURES,
+            **dict.fromkeys(("mean_", "var_", "scale_"), Maybe(PER_FEATURE)),
+            "n_samples_seen_": Value(),
+        },
+    ),
+    "MinMaxScaler": Kind(
+        MinMaxScaler,
+        {
+            **FEATURES,
+            **dict.fromkeys(("min_", "scale_", "data_min_", "data_max_"), PER_FEATURE),
+            "data_range_": PER_FEATURE,
+            "n_samples_seen_": Value(),
+        },
+    ),
+    "MaxAbsScaler": Kind(
+        MaxAbsScaler,
+        {
+            **FEATURES,
+            **dict.fromkeys(("scale_", "max_abs_"), PER_FEATURE),
+            "n_samples_seen_": Value(),
+        },
+    ),
+    "Normalizer": Kind(Normalizer, FEATURES),
+    **{
+        make.__name__: Kind(
+            make,
+            {**FEATURES, "categories_": Listed(Scoped(Labels("k", rising=False)), "d")},
+            pack=_encoder_pack,
+            unpack=_encoder_unpack,
+        )
+        for make in (OneHotEncoder, OrdinalEncoder)
+    },
+}

@@ -1,0 +1,119 @@
+"""Nearest neighbours in files: the rows, which are indexed again when they are read."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from scipy.sparse import issparse
+
+from separatrix.models.modelfile.fields import (
+    Array,
+    Labels,
+    Listed,
+    Maybe,
+    Record,
+    Rows,
+    Scoped,
+    Sizes,
+    Text,
+    Whole,
+    wrong,
+)
+from separatrix.models.modelfile.kind import FEATURES, Kind, Values, require, set_all
+from separatrix.models.modelfile.values import KernelObject, Value
+from separatrix.models.neighbor_index import NeighborIndex
+from separatrix.models.neighbors import KNeighborsClassifier
+from separatrix.models.votes import Voters
+from separatrix.solvers.nearest.blocks import Blocks
+
+WIDEST_SPARSE = 2**22  # features of a sparse index that take no memory worth speaking of
+
+
+class Output(NamedTuple):
+    """One column of labels, and the weights of its votes."""
+
+    classes: Any
+    y: Any
+    weights: Any
+
+
+OUTPUT = Scoped(
+    Record(
+        Output,
+        {
+            "classes": Labels("k"),
+            "y": Array("i8", "n", least=0, below="k"),
+            "weights": Array("f8", "n", least=0.0),
+        },
+    )
+)
+
+
+def _pack(model: Any, values: Values, _slim: bool) -> Values:
+    kept = ("n_features_in_", "n_samples_fit_", "kernel_", "accuracy_by_k_", "best_k_")
+    named = ("classes_", "_voters", "outputs_2d_", "index_")
+    metric = ("effective_metric_", "effective_metric_params_")
+    unknown = set(values) - {*kept, *named, *metric}
+    return {
+        **{name: values[name] for name in values if name in (*kept, *unknown)},
+        "metric": model.index_._named.name,
+        "metric_params": model.index_._named.params,
+        "rows": model.index_.rows,
+        "outputs": [
+            Output(classes, voters.y, voters.weights) for classes, voters in model._outputs()
+        ],
+    }
+
+
+def _unpack(model: Any, values: Values) -> None:
+    outputs, rows = values.pop("outputs"), values.pop("rows")
+    metric, params = values.pop("metric"), values.pop("metric_params")
+    set_all(model, values)
+    require(len(outputs) > 0, "outputs", "at least one", 0)
+    model._voters = [Voters(part.y, part.weights, len(part.classes)) for part in outputs]
+    model.outputs_2d_ = len(outputs) > 1
+    classes = [part.classes for part in outputs]
+    model.classes_ = classes if model.outputs_2d_ else classes[0]
+    model.effective_metric_ = metric if model.kernel_ is None else "kernel"
+    model.effective_metric_params_ = params
+    if issparse(rows):  # an index may have a list for each feature
+        widest = max(WIDEST_SPARSE, 8 * rows.nnz)
+        require(rows.shape[1] <= widest, "rows", f"of at most {widest} features", rows.shape[1])
+    if not isinstance(params, dict):
+        raise wrong("metric_params", "a dict", params)
+    model.index_ = NeighborIndex.restored(
+        rows,
+        model.n_features_in_,
+        metric,
+        metric_params=params or None,
+        kernel=model.kernel_,
+        n_jobs=model.n_jobs,
+        expected_k=max(model.n_neighbors, model.k_max or 1),
+    )
+
+
+def _check(model: Any, _sizes: Sizes) -> None:
+    """One row is looked for where the parameters of a metric are not used before."""
+    if isinstance(model.index_._index, Blocks):
+        model.index_.search(model.index_.rows[:1], 1)
+
+
+KINDS = {
+    "KNeighborsClassifier": Kind(
+        KNeighborsClassifier,
+        {
+            **FEATURES,
+            "n_samples_fit_": Whole(1, "n"),
+            "rows": Rows("n f", "any"),
+            "metric": Text(),
+            "metric_params": Value(),
+            "kernel_": Maybe(KernelObject()),
+            "outputs": Listed(OUTPUT),
+        },
+        {"accuracy_by_k_": Array("f8", "m"), "best_k_": Whole(1)},
+        sometimes=frozenset({"accuracy_by_k_", "best_k_"}),
+        pack=_pack,
+        unpack=_unpack,
+        check=_check,
+    ),
+}

@@ -1,0 +1,267 @@
+"""Hyper-parameters and other small values in the document: numbers, words, lists, kernels, models.
+
+What JSON has no word for is an object with one key that says what it is: {"tuple": [...]}. Kernels and
+splitters are looked up in tables of ours; no name in a file is ever imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneOut,
+    ShuffleSplit,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
+
+from separatrix.compute.container import is_storable
+from separatrix.errors import ModelFileError, ParameterError
+from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
+from separatrix.kernels.kernel import FromCallable, Kernel, Precomputed
+from separatrix.kernels.vector import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from separatrix.models.modelfile.fields import (
+    LONGEST_TEXT,
+    MOST_ITEMS,
+    Filing,
+    Sizes,
+    number_as_json,
+    number_from_json,
+    require_keys,
+    wrong,
+)
+
+KERNELS: dict[str, type[Kernel]] = {
+    "Gaussian": Gaussian,
+    "Laplacian": Laplacian,
+    "Linear": Linear,
+    "Normalized": Normalized,
+    "Polynomial": Polynomial,
+    "Precomputed": Precomputed,
+    "Product": Product,
+    "Scaled": Scaled,
+    "Sigmoid": Sigmoid,
+    "Sum": Sum,
+}
+SPLITTERS: dict[str, tuple[type, tuple[str, ...]]] = {
+    "GroupKFold": (GroupKFold, ("n_splits", "shuffle", "random_state")),
+    "KFold": (KFold, ("n_splits", "shuffle", "random_state")),
+    "LeaveOneOut": (LeaveOneOut, ()),
+    "ShuffleSplit": (ShuffleSplit, ("n_splits", "test_size", "train_size", "random_state")),
+    "StratifiedGroupKFold": (StratifiedGroupKFold, ("n_splits", "shuffle", "random_state")),
+    "StratifiedKFold": (StratifiedKFold, ("n_splits", "shuffle", "random_state")),
+    "StratifiedShuffleSplit": (
+        StratifiedShuffleSplit,
+        ("n_splits", "test_size", "train_size", "random_state"),
+    ),
+}
+TYPES: dict[str, type] = {"float32": np.float32, "float64": np.float64, "int64": np.int64}
+SPLITTER_NAMES = {kind: name for name, (kind, _) in SPLITTERS.items()}
+KERNEL_NAMES = {kind: name for name, kind in KERNELS.items()}
+TYPE_NAMES = {kind: name for name, kind in TYPES.items()}
+
+
+@dataclass(frozen=True)
+class KernelObject:
+    """A kernel, with those inside it."""
+
+    only: tuple[type[Kernel], ...] = (Kernel,)
+
+    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+        """Its name, and its parameters."""
+        if isinstance(value, FromCallable):
+            raise ModelFileError(
+                "unsupported",
+                f"`{at}` is a function, and a file holds no code: save a model with a kernel of "
+                f"separatrix.kernels, or with kernel='precomputed'; found {value!r:.60}",
+            )
+        if type(value) not in KERNEL_NAMES:
+            raise ModelFileError(
+                "unsupported",
+                f"`{at}` is a kernel of your own, {type(value).__name__}: a file holds those of "
+                "separatrix.kernels; use kernel='precomputed'",
+            )
+        params = {}
+        for name, inner in value.get_params(deep=False).items():
+            place = f"{at}.{name}"
+            if isinstance(inner, Kernel):
+                params[name] = self.put(inner, place, file, sizes)
+            else:
+                params[name] = Value().put(inner, place, file, sizes)
+        return {"kernel": KERNEL_NAMES[type(value)], "params": params}
+
+    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Kernel:
+        """The kernel; its own checks hold for its parameters."""
+        require_keys(document, at, {"kernel", "params"})
+        name = document["kernel"]
+        if not isinstance(name, str) or name not in KERNELS:
+            raise wrong(at, f"one of {', '.join(KERNELS)}", name)
+        kind = KERNELS[name]
+        names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+        require_keys(document["params"], at, names)
+        params: dict[str, Any] = {}
+        for key, inner in document["params"].items():
+            place = f"{at}.{key}"
+            if isinstance(inner, dict) and "kernel" in inner:
+                params[key] = KernelObject().get(inner, place, file, sizes)
+            elif type(inner) in (int, float):
+                params[key] = inner
+            else:
+                raise wrong(place, "a number or a kernel", inner)
+        try:
+            kernel = kind(**params)
+        except ParameterError as error:
+            raise ModelFileError("invariant", f"`{at}`: {error}") from None
+        if not isinstance(kernel, self.only):
+            raise wrong(at, f"a {' or '.join(k.__name__ for k in self.only)}", name)
+        return kernel
+
+
+@dataclass(frozen=True)
+class Value:
+    """A value of the kinds that hyper-parameters have."""
+
+    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+        """As JSON, with one key for what JSON has no word for."""
+        if isinstance(value, np.generic) and not isinstance(value, np.floating | np.void):
+            value = value.item()
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int):
+            if abs(value) >= 2**63:
+                raise wrong(at, "a number of 64 bits", value)
+            return value
+        if isinstance(value, float | np.floating):
+            return number_as_json(float(value))
+        if isinstance(value, str):
+            return self._text(str(value), at)
+        if isinstance(value, list | tuple):
+            items = [self.put(item, f"{at}[{i}]", file, sizes) for i, item in enumerate(value)]
+            return items if isinstance(value, list) else {"tuple": items}
+        if isinstance(value, dict):
+            pairs = [list(pair) for pair in value.items()]
+            return {"dict": self.put(pairs, at, file, sizes)}
+        if isinstance(value, np.ndarray):
+            return self._put_array(value, at, file)
+        if isinstance(value, Kernel):
+            return KernelObject().put(value, at, file, sizes)
+        if isinstance(value, BaseEstimator) and not isinstance(value, type):
+            return {"model": file.put_model(value, at, False)}
+        if type(value) in SPLITTER_NAMES:
+            name = SPLITTER_NAMES[type(value)]
+            kept = {key: getattr(value, key) for key in SPLITTERS[name][1]}
+            return {
+                "splitter": name,
+                "params": {k: self.put(v, f"{at}.{k}", file, sizes) for k, v in kept.items()},
+            }
+        if isinstance(value, type) and value in TYPE_NAMES:
+            return {"type": TYPE_NAMES[value]}
+        raise _unsupported(at, value)
+
+    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+        """The value back."""
+        if document is None or isinstance(document, bool | int | float):
+            return document
+        if isinstance(document, str):
+            return self._text(document, at)
+        if isinstance(document, list):
+            return self._items(document, at, file, sizes)
+        if not isinstance(document, dict) or not document:
+            raise wrong(at, "a value", document)
+        what = next(iter(document))
+        if what == "kernel":
+            return KernelObject().get(document, at, file, sizes)
+        if what == "splitter":
+            return self._splitter(document, at, file, sizes)
+        if len(document) != 1:
+            raise wrong(at, "a value of one kind", sorted(document))
+        inner = document[what]
+        if what == "float":
+            return number_from_json(document, at)
+        if what == "tuple":
+            return tuple(self._items(inner, at, file, sizes))
+        if what == "dict":
+            return self._dict(inner, at, file, sizes)
+        if what == "array":
+            return self._array(inner, at, file)
+        if what == "model":
+            return file.get_model(inner, at)
+        if what == "type" and isinstance(inner, str) and inner in TYPES:
+            return TYPES[inner]
+        raise wrong(at, "a value", document)
+
+    def _text(self, value: str, at: str) -> str:
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise wrong(at, "text that UTF-8 can write", "a lone surrogate") from None
+        if len(value) > LONGEST_TEXT:
+            raise ModelFileError("limit", f"`{at}` has {len(value)} letters")
+        return value
+
+    def _items(self, items: Any, at: str, file: Filing, sizes: Sizes) -> list[Any]:
+        if not isinstance(items, list) or len(items) > MOST_ITEMS:
+            raise wrong(at, "a list", items)
+        return [self.get(item, f"{at}[{i}]", file, sizes) for i, item in enumerate(items)]
+
+    def _dict(self, pairs: Any, at: str, file: Filing, sizes: Sizes) -> dict[Any, Any]:
+        found: dict[Any, Any] = {}
+        for i, pair in enumerate(self._items(pairs, at, file, sizes)):
+            if not isinstance(pair, list) or len(pair) != 2:
+                raise wrong(at, "pairs of a key and a value", pair)
+            key, value = pair
+            if not isinstance(key, str | int | float | bool | None) or key in found:
+                raise wrong(f"{at}[{i}]", "a key that comes once", key)
+            found[key] = value
+        return found
+
+    def _put_array(self, value: Any, at: str, file: Filing) -> Any:
+        if value.dtype.kind in "OUS":
+            if value.ndim != 1:
+                raise _unsupported(at, value)
+            return {"tuple": [self.put(item, at, file, Sizes()) for item in value.tolist()]}
+        if not is_storable(value.dtype):
+            raise _unsupported(at, value)
+        backwards = value.flags.f_contiguous and not value.flags.c_contiguous
+        file.keep(at, value.T if backwards else value)
+        return {"array": "F" if backwards else "C"}
+
+    def _array(self, order: Any, at: str, file: Filing) -> Any:
+        if order not in ("C", "F"):
+            raise wrong(at, "'C' or 'F'", order)
+        value = file.take(at)
+        return value.T if order == "F" else value
+
+    def _splitter(self, document: dict[str, Any], at: str, file: Filing, sizes: Sizes) -> Any:
+        require_keys(document, at, {"splitter", "params"})
+        name = document["splitter"]
+        if not isinstance(name, str) or name not in SPLITTERS:
+            raise wrong(at, f"one of {', '.join(SPLITTERS)}", name)
+        make, names = SPLITTERS[name]
+        require_keys(document["params"], at, set(names))
+        params = {
+            key: self.get(value, f"{at}.{key}", file, sizes)
+            for key, value in document["params"].items()
+        }
+        if params.get("shuffle") is False:
+            params.pop("random_state")
+        try:
+            return make(**params)
+        except (TypeError, ValueError) as error:
+            raise ModelFileError("invariant", f"`{at}`: {error}") from None
+
+
+def _unsupported(at: str, value: object) -> ModelFileError:
+    what = f"is {type(value).__name__}"
+    hint = "set it to plain numbers, words or lists before saving"
+    if isinstance(value, np.random.Generator | np.random.RandomState):
+        what, hint = "is a generator", "a file holds seeds: set it to a whole number or None"
+    elif callable(value):
+        what, hint = "is a function or a class", "a file holds no code: use a name instead"
+    return ModelFileError("unsupported", f"`{at}` {what}, which has no place in a file; {hint}")
