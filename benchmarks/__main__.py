@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import (
     discriminant,
+    files,
     least_squares,
     linear_svm,
     logistic,
@@ -31,7 +32,7 @@ SUITES = [
     suite
     for module in (
         *(perceptrons, svm, linear_svm, subgradient),
-        *(least_squares, discriminant, naive_bayes, logistic, neighbors, memory),
+        *(least_squares, discriminant, naive_bayes, logistic, neighbors, memory, files),
     )
     for suite in module.SUITES
 ]

@@ -74,6 +74,17 @@ def models(as_json: bool) -> None:
         click.echo(f"  not for  {row['not_for']}")
 
 
+@main.command(cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON")
+def info(file: Path, as_json: bool) -> None:
+    """Show what a model FILE holds and where it comes from: a model card in Markdown."""
+    from separatrix.models.modelfile.describe import describe
+
+    found = describe(file)
+    click.echo(json.dumps(found.as_dict()) if as_json else str(found), nl=as_json)
+
+
 def _finite(value: object) -> object:
     """The value, or None for what JSON has no word for: a class of probability 0 came true."""
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -28,7 +28,7 @@ from separatrix.models.modelfile.fields import (
 
 PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba")
 LARGEST = ("violation_", "dual_gap_")  # of a certificate, that of the worst boundary counts
-AS_THEY_ARE = ("gradient_", "objective_", "n_iter_", "rank_", "best_score_", "fit_status_")
+AS_THEY_ARE = ("gradient_", "n_iter_", "rank_", "best_score_", "fit_status_")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,45 @@
+"""The golden files: one of each kind for every format that was ever written, and what they answer.
+
+Files of a format are written once, when it is new, by `python -m tests.models.modelfile.golden`, and
+stay as they are: later versions must read them.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from tests.models.modelfile.cases import CASES, answers
+
+from separatrix import save
+from separatrix.models.modelfile.files import FORMAT
+
+FOLDER = Path(__file__).parent / "golden"
+ANSWERS = "answers.npz"
+
+
+def write(folder: Path) -> None:
+    """A file of every case, whole and slim in turn, and the answers to all of them."""
+    folder.mkdir()
+    said = {}
+    for number, case in enumerate(CASES):
+        model = case.fitted()
+        save(model, folder / f"{case.name}.model", slim=number % 2 == 1)
+        found = answers(model, case.X)
+        said |= {
+            f"{case.name}/{method}": value.astype(plain(value)) for method, value in found.items()
+        }
+    np.savez_compressed(folder / ANSWERS, **said)
+
+
+def plain(values: np.ndarray) -> np.dtype:
+    """A type that is read without unpickling anything."""
+    return np.dtype(str) if values.dtype.kind == "O" else values.dtype
+
+
+if __name__ == "__main__":
+    folder = FOLDER / f"format-{FORMAT}"
+    if folder.exists():
+        sys.exit(f"{folder} is there already: files of a format are written once")
+    write(folder)
