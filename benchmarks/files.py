@@ -2,8 +2,10 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import tempfile
-import warnings
+from collections import Counter
 from pathlib import Path
 
 import joblib
@@ -16,7 +18,6 @@ from separatrix import load as load_model
 from separatrix import save as save_model
 from separatrix.compute.container import read_container
 from separatrix.data.catalogue import load
-from separatrix.errors import ModelFileError
 
 FLIPS = 2000
 IN_MEMORY = Path("/dev/shm")  # so that no disk is measured
@@ -91,57 +92,54 @@ def model_files():
 
 
 def flipped_bits():
-    """One random bit flipped at a time in the file of a logistic regression on Iris, 2,000 times; loaded without an error is silent."""
+    """One random bit flipped at a time in the file of a logistic regression on Iris, 2,000 times. Silent: it loads without an error."""
     data = load("iris")
     model = LogisticRegression().fit(data.X, data.y)
-    right = model.decision_function(data.X)
     rng = np.random.default_rng(0)
-    rows = []
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        writing, reading = ways(model, folder)
+        np.savez(folder / "asked.npz", X=data.X, right=model.decision_function(data.X))
+        writing, _ = ways(model, folder)
         counts = {}
         for way in ("separatrix", "safetensors", "joblib", "pickle"):
             writing[way]()
-            raw = (folder / way).read_bytes()
-            silent = wrong = 0
-            for bit in rng.choice(8 * len(raw), min(FLIPS, 8 * len(raw)), replace=False).tolist():
-                changed = bytearray(raw)
-                changed[bit // 8] ^= 1 << bit % 8
-                (folder / way).write_bytes(changed)
-                found = _read(reading[way])
-                silent += found is not None
-                wrong += found is not None and way != "safetensors" and not _same(found, data.X, right)
-            counts[way] = (silent / FLIPS, wrong / FLIPS)
-        for way in ("safetensors", "joblib", "pickle"):
-            silent, wrong = counts[way]
-            more = "" if way == "safetensors" else f", {100 * wrong:.0f} % then answer otherwise or fail"
-            rows.append(
-                Row(
-                    f"bits flipped, silent, against {way}",
-                    f"{100 * counts['separatrix'][0]:.0f} %",
-                    f"{way} {100 * silent:.0f} %{more}",
-                    "-",
-                    "0 %",
-                )
-            )
-    return rows, []
+            bits = rng.choice(8 * os.path.getsize(folder / way), FLIPS, replace=False).tolist()
+            counts[way] = Counter(_outcomes(folder, way, bits))
+
+    def share(way, *words):
+        return f"{100 * sum(counts[way][word] for word in words) / FLIPS:.1f} %"
+
+    rows = [
+        Row(
+            f"flipped bits let in, against {way}",
+            share("separatrix", "same", "other"),
+            f"{way} {share(way, 'same', 'other')}"
+            + (
+                ""
+                if way == "safetensors"
+                else f", of all {share(way, 'other')} then answer otherwise"
+            ),
+            "-",
+            "0 %",
+        )
+        for way in ("safetensors", "joblib", "pickle")
+    ]
+    return rows, [f"{way}: {dict(counts[way])}" for way in counts]
 
 
-def _read(way):
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return way()
-    except (Exception, ModelFileError):
-        return None
-
-
-def _same(model, X, right):
-    try:
-        return np.array_equal(model.decision_function(X), right)
-    except Exception:
-        return False
+def _outcomes(folder, way, bits):
+    """What each flip led to; in processes of their own, since some peers take theirs down."""
+    while bits:
+        child = subprocess.run(
+            [sys.executable, "-m", "benchmarks.flips", folder, way, *map(str, bits)],
+            capture_output=True,
+            text=True,
+        )
+        found = child.stdout.split()
+        yield from found
+        if len(found) < len(bits):
+            yield "crashed"
+        bits = bits[len(found) + 1 :]
 
 
 SUITES = [model_files, flipped_bits]

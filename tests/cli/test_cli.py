@@ -4,8 +4,9 @@ import sys
 
 import pytest
 from click.testing import CliRunner
+from sklearn.datasets import load_iris
 
-from separatrix import __version__
+from separatrix import GaussianNB, __version__, describe, save
 from separatrix.cli import main
 
 
@@ -75,3 +76,22 @@ def test_the_module_runs_as_a_program():
         [sys.executable, "-m", "separatrix", "models"], capture_output=True, text=True
     )
     assert "Perceptron" in done.stdout
+
+
+def test_a_model_file_is_described(tmp_path):
+    path = save(GaussianNB().fit(*load_iris(return_X_y=True)), tmp_path / "iris.model")
+    done = CliRunner().invoke(main, ["info", str(path)])
+    assert done.exit_code == 0
+    assert done.stdout == describe(path).markdown()
+    found = json.loads(CliRunner().invoke(main, ["info", str(path), "--json"]).stdout)
+    assert found["kind"] == "GaussianNB"
+    assert found["classes"] == [0, 1, 2]
+
+
+def test_a_file_that_is_no_model_is_one_line(tmp_path):
+    (tmp_path / "other").write_bytes(b"PK\x03\x04")
+    for name, sentence in (("other", "is not a model file"), ("nothing", "there is no file")):
+        done = CliRunner().invoke(main, ["info", str(tmp_path / name)])
+        assert done.exit_code == 1
+        assert done.stderr.count("\n") == 1
+        assert sentence in done.stderr
