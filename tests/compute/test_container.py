@@ -147,6 +147,8 @@ EIGHT = b"12345678"
         ({"x": entry(shape=[1.0])}, EIGHT, "schema"),
         ({"x": entry(shape=[1] * 9)}, EIGHT, "schema"),
         ({"x": entry(shape=[2**62, 2**62], offsets=[0, 8])}, EIGHT, "schema"),
+        ({"x": entry(shape=[0, 2**48, 2**48], offsets=[0, 0])}, b"", "schema"),
+        ({"x": entry("BOOL", [8], [0, 8])}, EIGHT, "schema"),
         ({"x": entry(offsets=[8, 16])}, EIGHT * 2, "schema"),
         ({"x": entry(), "y": entry()}, EIGHT, "schema"),  # one over the other
         ({"x": entry(), "y": entry(offsets=[16, 24])}, EIGHT * 3, "schema"),  # a gap

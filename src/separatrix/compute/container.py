@@ -100,10 +100,13 @@ def write_container(path: Path, document: dict[str, Any], tensors: Tensors) -> N
             for piece in _pieces(ready):
                 file.write(piece)
     except OSError as error:
-        raise ModelFileError(
-            "unwritable",
-            f"{path} cannot be written: {error.strerror or error}; nothing was changed there",
-        ) from error
+        raise unwritable(path, error) from error
+
+
+def unwritable(path: Path, error: OSError) -> ModelFileError:
+    """The error for a file that the system does not let be written."""
+    why = f"cannot be written: {error.strerror or error}; nothing was changed there"
+    return ModelFileError("unwritable", f"{in_a_line(path)} {why}")
 
 
 def read_container(
@@ -121,20 +124,20 @@ def read_container(
         with opened(path) as file:
             return _Reading(path, file).contents(versions, wanted)
     except FileNotFoundError as error:
-        raise ModelFileError("missing", f"there is no file {path}") from error
+        raise ModelFileError("missing", f"there is no file {in_a_line(path)}") from error
     except OSError as error:
-        raise ModelFileError(
-            "unreadable", f"{path} cannot be read: {error.strerror or error}"
-        ) from error
+        why = error.strerror or error
+        raise ModelFileError("unreadable", f"{in_a_line(path)} cannot be read: {why}") from error
     except MemoryError as error:
-        raise ModelFileError("limit", f"{path} does not fit the memory there is") from error
+        said = f"{in_a_line(path)} does not fit the memory there is"
+        raise ModelFileError("limit", said) from error
 
 
 class _Reading:
     """One pass over a file, hashed as it goes."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
-        self.path, self.file = path, file
+        self.path, self.file = in_a_line(path), file
         self.size = os.fstat(file.fileno()).st_size
         self.hash = hashlib.sha256()
         self.left = self.size
@@ -221,7 +224,10 @@ class _Reading:
                 raise self._wrong(f"array {name!r}", f"its type is {dtype!r:.40}")
             if not _are_sizes(shape, MOST_AXES) or not _are_sizes(offsets, 2):
                 raise self._wrong(f"array {name!r}", "its shape or its place is no list of sizes")
-            nbytes = prod(shape) * np.dtype(DTYPES[dtype]).itemsize
+            itemsize = np.dtype(DTYPES[dtype]).itemsize
+            nbytes = prod(shape) * itemsize
+            if prod(filter(None, shape)) * itemsize > LARGEST_INTEGER:
+                raise self._wrong(f"array {name!r}", f"no array has shape {shape}")
             if offsets != [end, end + nbytes]:
                 raise self._wrong(
                     f"array {name!r}", f"bytes {offsets} are not {[end, end + nbytes]}"
@@ -246,6 +252,8 @@ class _Reading:
                 raise ModelFileError("size", f"{self.path} became shorter while it was read")
             self.left -= len(piece)
             self.hash.update(piece)
+        if array.dtype == np.bool_ and (array.view(np.uint8) > 1).any():
+            raise self._wrong(f"array {entry.name!r}", "a flag is neither 0 nor 1")
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 
     def _skip(self, nbytes: int) -> bool:
@@ -270,6 +278,12 @@ class _Reading:
 
     def _wrong(self, part: str, why: object) -> ModelFileError:
         return ModelFileError("schema", f"{part} of {self.path} cannot be used: {why}")
+
+
+def in_a_line(found: object) -> str:
+    """The beginning of what was found, without line breaks and other letters that do not print."""
+    text = f"{found!s:.200}"
+    return text if text.isprintable() else ascii(text)
 
 
 def parsed_json(text: str) -> Any:
@@ -336,12 +350,24 @@ def _little_endian(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).reshape(array.shape)
 
 
+def round_trip(document: dict[str, Any]) -> dict[str, Any]:
+    """The document as it would be read again, refused where it would not be."""
+    try:
+        found: dict[str, Any] = parsed_json(_json(document))
+    except (ValueError, RecursionError) as error:
+        raise ModelFileError("limit", f"what is no array cannot be written: {error}") from None
+    return found
+
+
 def _header(document: dict[str, Any], tensors: Tensors) -> bytes:
     """The eight bytes of its length, and the header, without a digest yet."""
     if len(tensors) > MOST_TENSORS:
         raise ModelFileError(
             "limit", f"the model has {len(tensors)} arrays; a file holds at most {MOST_TENSORS}"
         )
+    long = next((name for name in tensors if len(name) > LONGEST_NAME), None)
+    if long is not None:
+        raise ModelFileError("limit", f"`{long:.60}...` is too long for the name of an array")
     text = _json({"sha256": NO_DIGEST, **document})
     table: dict[str, Any] = {"__metadata__": {"separatrix": text}}
     end = 0

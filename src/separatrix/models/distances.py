@@ -119,6 +119,20 @@ def positive_numbers(name: str, values: Any, d: int, least: float | None = None)
     return numbers
 
 
+def square_matrix(name: str, values: Any, d: int) -> Matrix:
+    """Finite numbers, (d, d)."""
+    try:
+        matrix: Matrix = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        matrix = np.empty(0)
+    if matrix.shape != (d, d) or not np.isfinite(matrix).all():
+        raise DataError(
+            f"{name!r} in metric_params must be a matrix of {d} x {d} finite numbers; got shape "
+            f"{np.shape(values)}"
+        )
+    return matrix
+
+
 def require_algorithm(owner: str, algorithm: str, metric: Any, meant: NamedMetric) -> None:
     """Refuse what scikit-learn's algorithm of that name cannot do, though none of them is used."""
     if algorithm == "auto":
@@ -158,6 +172,11 @@ class Pairwise:
         self._params = params
         self._boolean = isinstance(metric, str) and metric in BOOLEAN
         self.rows = X.astype(bool) if self._boolean else X
+        d = X.shape[1]
+        if metric == "mahalanobis":  # SciPy does not look at it before it reads it
+            self._params = {**params, "VI": square_matrix("VI", params["VI"], d)}
+        if isinstance(metric, str) and params.get("w") is not None:
+            positive_numbers("w", params["w"], d, least=0.0)
 
     def __call__(self, Q: Any, rows: slice) -> Matrix:
         """Distances of all queries to some rows, (m, rows)."""

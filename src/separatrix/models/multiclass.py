@@ -15,6 +15,7 @@ from separatrix.arrays import Codes, Matrix
 from separatrix.solvers.problems import coding, pairs
 
 TIES = ("lowest", "margin")
+MATRIX_UP_TO = 64  # classes whose pairs are summed by one product; the matrix has k^3 / 2 numbers
 
 
 def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest") -> Matrix:
@@ -34,13 +35,26 @@ def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest"
         return S[:, 0]
     if scheme != "ovo":
         return S
-    sides = coding(n_classes, "ovo").T.astype(np.float64)  # (p, k)
     for_first = (S > 0).astype(np.float64)
-    votes: Matrix = for_first @ (sides > 0) + (1.0 - for_first) @ (sides < 0)
+    votes = _by_class(for_first, 1.0 - for_first, n_classes)
     if ties == "margin":
-        summed = S @ sides
+        summed = _by_class(S, -S, n_classes)
         votes = votes + summed / (3.0 * (np.abs(summed) + 1.0))
     return votes
+
+
+def _by_class(for_first: Matrix, for_second: Matrix, n_classes: int) -> Matrix:
+    """What all pairs give to their first and to their second class, summed for each class, (n, k)."""
+    if n_classes <= MATRIX_UP_TO:
+        sides = coding(n_classes, "ovo").T.astype(np.float64)  # (p, k)
+        product: Matrix = for_first @ (sides > 0) + for_second @ (sides < 0)
+        return product
+    summed = np.zeros((len(for_first), n_classes))
+    first, second = pairs(n_classes).T
+    for c in range(n_classes):
+        summed[:, c] = for_first[:, first == c].sum(axis=1)
+        summed[:, c] += for_second[:, second == c].sum(axis=1)
+    return summed
 
 
 def winners(values: Matrix) -> Codes:

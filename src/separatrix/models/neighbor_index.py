@@ -245,7 +245,7 @@ class NeighborIndex:
         self._finish = metric.distances
         if metric.p < 1:  # no triangle to rely on
             method = "exhaustive"
-        return index_of(self.rows, metric, k=k, method=method, threads=thread_count(self.n_jobs))
+        return self._indexed(metric, k, method)
 
     def _by_angle(self, X: Any, k: int, method: str) -> Index:
         if self._placed:
@@ -255,13 +255,14 @@ class NeighborIndex:
             # a row of zeros points where no query does: at right angles to all of them
             self.rows = searchable(with_flags(U, none)) if none.any() else U
         self._place, self._finish = _towards, _one_minus_cosine
-        return index_of(
-            self.rows,
-            metric_of("euclidean"),
-            k=k,
-            method=method,
-            threads=thread_count(self.n_jobs),
+        return self._indexed(metric_of("euclidean"), k, method)
+
+    def _indexed(self, metric: Metric, k: int, method: str) -> Index:
+        """An index over the rows; that of rows from a file is made when it is first asked."""
+        make = partial(
+            index_of, self.rows, metric, k=k, method=method, threads=thread_count(self.n_jobs)
         )
+        return _WhenAsked(make) if self._placed else make()
 
     def _from_distances(self, X: Any) -> Index:
         if X.shape[0] != X.shape[1]:
@@ -317,6 +318,34 @@ class NeighborIndex:
         require_integer("NeighborIndex", "k", k, least=1)
         if int(k) > most:  # type: ignore[call-overload]
             raise ParameterError("NeighborIndex", "k", f"at most {most}, the rows there are", k)
+
+
+class _WhenAsked:
+    """An index that is made when somebody asks for something."""
+
+    def __init__(self, make: Callable[[], Index]) -> None:
+        self._make = make
+        self._made: Index | None = None
+
+    def _index(self) -> Index:
+        self._made = self._made or self._make()
+        return self._made
+
+    @property
+    def method(self) -> str:
+        """That of the index."""
+        return self._index().method
+
+    @property
+    def nbytes(self) -> int:
+        """Those of the index."""
+        return self._index().nbytes
+
+    def nearest(
+        self, Q: Any, k: int, skip: Codes, *, threads: int = 1, watch: Watch | None = None
+    ) -> Neighbors:
+        """What the index finds."""
+        return self._index().nearest(Q, k, skip, threads=threads, watch=watch)
 
 
 def searchable(X: Any) -> Any:

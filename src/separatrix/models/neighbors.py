@@ -265,6 +265,8 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         self._check_votes()
         require_choice(name, "algorithm", self.algorithm, ALGORITHMS)
         require_integer(name, "leaf_size", self.leaf_size, least=1)
+        if self.k_max is not None:
+            require_integer(name, "k_max", self.k_max, least=1)
         require_threads(name, self.n_jobs)
         if self.p is not None and not (isinstance(self.p, Real) and self.p == np.inf):
             require_real(name, "p", self.p, above=0)

@@ -45,7 +45,7 @@ def test_every_file_has_a_card(case, tmp_path):
 
 def test_no_model_is_built(tmp_path, monkeypatch):
     path = save(SVC().fit(X, Y), tmp_path / "x.model")
-    monkeypatch.setattr(SVC, "__init__", None)
+    monkeypatch.setattr(SVC, "__new__", None)
     assert describe(path).kind == "SVC"
     assert not hasattr(module, "load")
 
@@ -85,9 +85,9 @@ def test_models_inside_are_told_with_their_place(tmp_path):
     assert kinds == {
         "model": "BayesDecision",
         "model.estimator_": "Pipeline",
-        "model.estimator_.steps.standardscaler": "StandardScaler",
-        "model.estimator_.steps.svccv": "SVCCV",
-        "model.estimator_.steps.svccv.best_estimator_": "SVC",
+        "model.estimator_.steps[0]": "StandardScaler",
+        "model.estimator_.steps[1]": "SVCCV",
+        "model.estimator_.steps[1].best_estimator_": "SVC",
     }
     assert found.classes == [0, 1, 2]
     assert "violation" in found.card.certificate
@@ -97,9 +97,9 @@ def test_names_of_features_are_there(tmp_path):
     names = ["a|b", "<script>", "c\nd", "`e`"]
     found = described(LinearSVC().fit(pd.DataFrame(X, columns=names), Y), tmp_path)
     assert found.feature_names == names
-    assert "4: a\\|b, &lt;script&gt;, c\\nd, 'e'" in str(found)
+    assert "4: a\\|b, &lt;script&gt;, c\\\\nd, \\`e\\`" in str(found)
     assert "<script>" not in str(found)
-    assert escaped("\x1b[31m") == "\\x1b[31m"
+    assert escaped("\x1b[31m") == "\\\\x1b\\[31m"
 
 
 def test_a_slim_file_says_so(tmp_path):

@@ -142,9 +142,7 @@ def test_the_bytes_are_on_the_disk_before_the_name_is(path, monkeypatch):
     steps = []
     fsync, replace = os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda handle: (steps.append("bytes"), fsync(handle)))
-    monkeypatch.setattr(
-        "pathlib.Path.replace", lambda *paths: (steps.append("name"), replace(*paths))
-    )
+    monkeypatch.setattr(os, "replace", lambda *paths: (steps.append("name"), replace(*paths)))
     save(KNeighborsClassifier().fit(X, Y), path)
     assert steps == ["bytes", "name", "bytes"]  # the last are those of the folder
     np.testing.assert_array_equal(load(path).predict(X[:1]), Y[:1])

@@ -390,10 +390,13 @@ def test_probabilities_and_margins_that_break_ties_are_left_out_with_a_warning(t
 @pytest.mark.parametrize(
     ("where", "error"),
     [
-        ("tempfile.mkstemp", PermissionError(13, "Permission denied")),  # a read-only folder
+        (
+            "separatrix.compute.files._made_beside",
+            PermissionError(13, "Permission denied"),
+        ),  # a read-only folder
         ("separatrix.models.modelfile.libsvm._in_limits", OSError(28, "No space left on device")),
         ("os.fsync", OSError(5, "Input/output error")),
-        ("pathlib.Path.replace", OSError(18, "Invalid cross-device link")),
+        ("os.replace", OSError(18, "Invalid cross-device link")),
     ],
 )
 def test_a_failure_of_the_disk_leaves_what_was_there(where, error, tmp_path, monkeypatch):

@@ -107,7 +107,7 @@ def data_hash(X: Any, y: Any = None) -> str:
     """SHA-256 of samples and labels: of their shapes, types and values, whatever they come in.
 
     >>> data_hash([[1.0, 2.0]], ["a"])[:12]
-    '25e5f2a5d6ae'
+    '4e281e29b680'
     """
     digest = hashlib.sha256()
     if issparse(X):
@@ -178,7 +178,12 @@ def _training_data(model: Any, data: Any) -> TrainingData:
     if not isinstance(data, tuple) or len(data) != 2:
         raise DataError(f"`data` must be a tuple (X, y); got {type(data).__name__}")
     X, y = data
-    shape = X.shape if hasattr(X, "shape") else np.shape(X)
+    try:
+        shape, labels = (part.shape if hasattr(part, "shape") else np.shape(part) for part in data)
+    except ValueError:
+        raise DataError("`data` must be (X, y), samples and labels; X or y is ragged") from None
+    if not labels or labels[0] != shape[0]:
+        raise DataError(f"`data` must have a label for each sample; got {shape} and {labels}")
     if len(shape) != 2 or shape[1] != getattr(model, "n_features_in_", shape[1]):
         raise DataError(
             f"`data` must be what the model was trained on: {model.n_features_in_} features; "

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from separatrix.compute.blocks import in_words
 from separatrix.compute.container import TensorEntry, read_container
-from separatrix.errors import ModelFileError
+from separatrix.models.modelfile.array_fields import Labels
 from separatrix.models.modelfile.card import Card, read_card
-from separatrix.models.modelfile.fields import Filing, Labels, Sizes, require_keys, wrong
-from separatrix.models.modelfile.files import PathLike, as_path, why_not
+from separatrix.models.modelfile.fields import Filing, Sizes, require_keys, wrong
+from separatrix.models.modelfile.files import MOST_MODELS, PathLike, as_path, told_of, why_not
 from separatrix.models.modelfile.kinds import KINDS
 
 SHOWN = 12  # classes, names and arrays in a card; all are in `as_dict`
 LABELS = ("classes_", ".classes", "feature_names_in_")
+MARKS = "\\`*[]|"  # what Markdown looks for within a line
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Description:
             yield f"\n{escaped(card.note)}"
         yield "\n| | |\n|---|---|"
         slim = ", slim: it predicts, and cannot go on learning" if top.slim else ""
-        yield f"| file | `{escaped(self.path)}`, {in_words(self.nbytes)}, format {self.format}{slim} |"
+        yield f"| file | {code(self.path)}, {in_words(self.nbytes)}, format {self.format}{slim} |"
         if self.classes is not None:
             yield f"| classes | {len(self.classes)}: {_some(self.classes)} |"
         features = [part.features for part in self.parts if part.features is not None]
@@ -83,10 +85,10 @@ class Description:
             yield f"| features | {features[0]}{self._names()} |"
         for part in self.parts:
             if part.kernel is not None:
-                yield f"| kernel | `{escaped(part.kernel)}` |"
+                yield f"| kernel | {code(part.kernel)} |"
         if card.data is not None:
             yield f"| trained on | {card.data.samples} samples of {card.data.features} features |"
-            yield f"| their SHA-256 | `{escaped(card.data.sha256)}` |"
+            yield f"| their SHA-256 | {code(card.data.sha256)} |"
         else:
             yield "| trained on | not said: `save(..., data=(X, y))` keeps the hash and the size |"
         yield f"| seed | {'none' if card.seed is None else card.seed} |"
@@ -97,14 +99,14 @@ class Description:
             for name, value in card.certificate.items():
                 yield f"| {escaped(name)} | {value:.6g} |"
         for part in self.parts:
-            where = "" if part is top else f" of {escaped(part.kind)} (`{escaped(part.place)}`)"
+            where = "" if part is top else f" of {escaped(part.kind)} ({code(part.place)})"
             if part.params:
                 yield f"\n## Parameters{where}\n\n| | |\n|---|---|"
             for name, said in part.params.items():
-                yield f"| {escaped(name)} | `{escaped(said)}` |"
+                yield f"| {escaped(name)} | {code(said)} |"
         yield "\n## Arrays\n\n| name | type | shape |\n|---|---|---|"
         for entry in self.arrays[:SHOWN]:
-            yield f"| `{escaped(entry.name)}` | {entry.dtype} | {list(entry.shape)} |"
+            yield f"| {code(entry.name)} | {entry.dtype} | {list(entry.shape)} |"
         if len(self.arrays) > SHOWN:
             yield f"| and {len(self.arrays) - SHOWN} more | | |"
 
@@ -132,9 +134,9 @@ def describe(path: PathLike) -> Description:
         path, versions=why_not, wanted=lambda name: name.removesuffix(".ends").endswith(LABELS)
     )
     document = contents.document
-    try:
+    with told_of(path):
         require_keys(document, "document", {"format", "model", "card"})
-        found = list(_walk(document["model"], "model"))
+        found = list(islice(_walk(document["model"], "model"), MOST_MODELS))
         if not found or found[0][0] != "model":
             raise wrong("model", "a fitted model", document["model"])
         file = Filing(contents.tensors)
@@ -143,25 +145,41 @@ def describe(path: PathLike) -> Description:
             contents.nbytes,
             document["format"],
             tuple(_part(model, at) for at, model in found),
-            _labels(found, ("classes_", "outputs[0].classes"), file),
-            _labels(found, ("feature_names_in_",), file),
+            _labels(found, "classes_", file),
+            _labels(found, "feature_names_in_", file),
             contents.entries,
             read_card(document["card"]),
         )
-    except ModelFileError as error:
-        raise ModelFileError(error.reason, f"{path}: {error}") from None
 
 
 def escaped(text: str) -> str:
     """Text that neither Markdown nor HTML takes for anything else, in one line.
 
-    >>> escaped("a|b <script>")
-    'a\\\\|b &lt;script&gt;'
+    >>> escaped("a|b <i>")
+    'a\\\\|b &lt;i&gt;'
     """
-    line = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
-    for letter, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("`", "'")):
+    line = "".join(f"\\{letter}" if letter in MARKS else letter for letter in _shown(text))
+    for letter, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         line = line.replace(letter, safe)
     return line
+
+
+def code(text: str) -> str:
+    """Text between backticks, where only those and the bars of a table mean anything.
+
+    >>> code("a|b `c` <i>")
+    "`a\\\\|b 'c' <i>`"
+    """
+    return "`" + _shown(text).replace("`", "'").replace("|", "\\|") + "`"
+
+
+def _shown(text: str) -> str:
+    """Letters that print, and the others as Python writes them."""
+    joined = "\u200d"  # within one picture of several
+    return "".join(
+        letter if letter.isprintable() or letter == joined else ascii(letter)[1:-1]
+        for letter in text
+    )
 
 
 def _some(values: list[Any]) -> str:
@@ -169,31 +187,29 @@ def _some(values: list[Any]) -> str:
     return shown + (", ..." if len(values) > SHOWN else "")
 
 
-def _walk(document: Any, at: str, deep: int = 0) -> Iterator[tuple[str, dict[str, Any]]]:
+def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every fitted model in a document, with its place."""
-    if deep > 64:
-        raise ModelFileError("limit", "models in models are too deep")
     if isinstance(document, dict) and "kind" in document and "state" in document:
         require_keys(document, at, {"kind", "params", "state", "slim"})
-        if not isinstance(document["kind"], str) or document["kind"] not in KINDS:
-            raise wrong(f"{at}.kind", f"one of {', '.join(KINDS)}", document["kind"])
+        kind, params, state = (document[key] for key in ("kind", "params", "state"))
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise wrong(f"{at}.kind", f"one of {', '.join(KINDS)}", kind)
+        require_keys(params, f"{at}.params", KINDS[kind].parameters)
+        require_keys(state, f"{at}.state", set(), set(KINDS[kind].all_parts(slim=False)))
         yield at, document
-        for part in (document["params"], document["state"]):
-            if isinstance(part, dict):
-                for name, value in part.items():
-                    yield from _walk(value, f"{at}.{name}", deep + 1)
+        for name, value in (*params.items(), *state.items()):
+            yield from _walk(value, f"{at}.{name}")
     elif isinstance(document, dict):
         for value in document.values():
-            yield from _walk(value, at, deep + 1)
+            yield from _walk(value, at)
     elif isinstance(document, list):
-        for value in document:
-            named = isinstance(value, list) and len(value) == 2 and isinstance(value[0], str)
-            yield from _walk(value, f"{at}.{value[0]}" if named else at, deep + 1)
+        for number, value in enumerate(document):
+            named = isinstance(value, list) and len(value) == 2
+            yield from _walk(value[1] if named else value, f"{at}[{number}]")
 
 
 def _part(document: dict[str, Any], at: str) -> Part:
-    state = document["state"] if isinstance(document["state"], dict) else {}
-    params = document["params"] if isinstance(document["params"], dict) else {}
+    state, params = document["state"], document["params"]
     features, kernel = state.get("n_features_in_"), state.get("kernel_")
     return Part(
         at,
@@ -233,18 +249,17 @@ def in_text(value: Any) -> str:
     return ", ".join(in_text(item).strip("'") for item in value.values())
 
 
-def _labels(
-    found: list[tuple[str, dict[str, Any]]], names: tuple[str, ...], file: Filing
-) -> list[Any] | None:
+def _labels(found: list[tuple[str, dict[str, Any]]], name: str, file: Filing) -> list[Any] | None:
     """The first labels of that name among the models of a file."""
+    field = Labels("k", rising=False, distinct=False)
     for at, document in found:
-        for name in names:
-            if f"{at}.{name}" in file.tensors:
-                kind = "objects" if f"{at}.{name}.ends" in file.tensors else "numbers"
-                field = Labels("k", rising=False, distinct=False)
-                labels: list[Any] = field.get(kind, f"{at}.{name}", file, Sizes()).tolist()
-                return labels
-            mixed = document["state"].get(name) if isinstance(document["state"], dict) else None
-            if isinstance(mixed, dict) and isinstance(mixed.get("mixed"), list):
-                return list(mixed["mixed"])
+        state, place = document["state"], f"{at}.{name}"
+        said = state.get(name)
+        if name == "classes_" and isinstance(state.get("outputs"), list):  # of neighbours
+            first = next(iter(state["outputs"]), None)
+            said = first.get("classes") if isinstance(first, dict) else None
+            place = f"{at}.outputs[0].classes"
+        if said is not None:
+            labels: list[Any] = field.get(said, place, file, Sizes()).tolist()
+            return labels
     return None

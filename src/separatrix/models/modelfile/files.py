@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,23 +13,30 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.compute.container import read_container, write_container
+from separatrix.compute.blocks import MEBIBYTE, memory_of_this_machine
+from separatrix.compute.container import (
+    Tensors,
+    in_a_line,
+    read_container,
+    round_trip,
+    write_container,
+)
 from separatrix.errors import ModelFileError, SeparatrixError
 from separatrix.models.modelfile.card import card_of, read_card
 from separatrix.models.modelfile.fields import (
     Filing,
     Sizes,
-    in_a_line,
     require_keys,
     wrong,
 )
 from separatrix.models.modelfile.kind import IGNORED, Kind
 from separatrix.models.modelfile.kinds import KINDS
-from separatrix.models.modelfile.values import Value
+from separatrix.models.modelfile.values import TYPES, Value
 
 FORMAT = 1  # grows whenever a file of the one before would not be read as it is
 MOST_THREADS = 1024
 DEEPEST = 8  # models in models
+MOST_MODELS = 500
 
 PathLike = str | os.PathLike[str]
 
@@ -50,10 +58,9 @@ def save(
     Parameters
     ----------
     model
-        A fitted estimator of separatrix, or a pipeline that ends with one. In a pipeline there may be
-        `StandardScaler`, `MinMaxScaler`, `MaxAbsScaler`, `Normalizer`, `OneHotEncoder` and
-        `OrdinalEncoder` of scikit-learn before it. Functions, as a kernel or a metric, and classes of
-        your own have no place in a file.
+        A fitted estimator of separatrix, or a pipeline of such; `StandardScaler`, `MinMaxScaler`,
+        `MaxAbsScaler`, `Normalizer`, `OneHotEncoder` and `OrdinalEncoder` of scikit-learn may be in it.
+        Functions, as a kernel or a metric, and classes of your own have no place in a file.
     path
         Where to. What is there is replaced.
     slim
@@ -77,12 +84,16 @@ def save(
     """
     path = as_path(path)
     _require_fitted(model)
-    writing = _Writing(slim)
-    document = {
-        "format": FORMAT,
-        "model": writing.model(model, "model", True),
-        "card": card_of(model, data, note).as_document(),
-    }
+    card = card_of(model, data, note).as_document()
+    try:
+        writing = _Writing(slim)
+        document = {"format": FORMAT, "model": writing.model(model, "model", True), "card": card}
+        _built(round_trip(document), writing.file.tensors)  # what is written can be read
+    except ModelFileError as error:
+        reason = error.reason if error.reason == "limit" else "unsupported"
+        raise ModelFileError(
+            reason, f"this {type(model).__name__} cannot be saved: {error}"
+        ) from None
     write_container(path, document, writing.file.tensors)
     return path
 
@@ -96,19 +107,31 @@ def load(path: PathLike) -> Any:
     """
     path = as_path(path)
     contents = read_container(path, versions=why_not)
-    document = contents.document
+    with told_of(path):
+        return _built(contents.document, contents.tensors)
+
+
+@contextmanager
+def told_of(path: Path) -> Iterator[None]:
+    """Whatever goes wrong is a `ModelFileError` that names the file."""
     try:
-        require_keys(document, "document", {"format", "model", "card"})
-        read_card(document["card"])
-        reading = _Reading(Filing(contents.tensors))
-        model = reading.model(document["model"], "model")
-        unused = sorted(set(contents.tensors) - reading.file.used)
-        if unused:
-            raise ModelFileError("schema", f"the file has arrays that nothing uses: {unused[:3]}")
+        yield
     except ModelFileError as error:
-        raise ModelFileError(error.reason, f"{path}: {error}") from None
+        raise ModelFileError(error.reason, f"{in_a_line(path)}: {error}") from None
     except Exception as error:  # what no check foresaw: a file never does worse than this
-        raise ModelFileError("invariant", f"{path}: {in_a_line(error)}") from error
+        said = f"{in_a_line(path)}: {in_a_line(error)}"
+        raise ModelFileError("invariant", said) from error
+
+
+def _built(document: dict[str, Any], tensors: Tensors) -> Any:
+    """The model of a document and its arrays."""
+    require_keys(document, "document", {"format", "model", "card"})
+    read_card(document["card"])
+    reading = _Reading(Filing(tensors))
+    model = reading.model(document["model"], "model")
+    unused = sorted(set(tensors) - reading.file.used)
+    if unused:
+        raise ModelFileError("schema", f"the file has arrays that nothing uses: {unused[:3]}")
     return model
 
 
@@ -126,11 +149,16 @@ def why_not(found: object) -> str | None:
 
 def as_path(path: PathLike) -> Path:
     """A path that can be opened."""
-    if not isinstance(path, str | os.PathLike) or isinstance(path, bytes) or not os.fspath(path):
+    name = os.fspath(path) if isinstance(path, str | os.PathLike) else None
+    if not isinstance(name, str) or not name:
         raise ModelFileError("missing", f"a path is needed; got {path!r:.60}")
-    if "\0" in os.fspath(path):
-        raise ModelFileError("missing", "a path cannot have a zero byte in it")
-    return Path(path)
+    try:
+        if b"\0" in os.fsencode(name):
+            raise ModelFileError("missing", "a path cannot have a zero byte in it")
+    except UnicodeEncodeError:
+        said = f"{name!a:.80} is no path that this system can write"
+        raise ModelFileError("missing", said) from None
+    return Path(name)
 
 
 def _require_fitted(model: Any) -> None:
@@ -210,7 +238,8 @@ class _Reading:
         self.file = file
         self.file.get_model = self.model
         self.models: dict[str, Any] = {}
-        self.depth = 0
+        self.work: dict[str, int] = {}  # models in each, one that comes twice counted twice
+        self.depth = self.met = 0
 
     def model(self, document: Any, at: str) -> Any:
         """The model, built once all its parts were found to be as they must be."""
@@ -218,6 +247,7 @@ class _Reading:
             place = document["same"]
             if not isinstance(place, str) or place not in self.models:
                 raise wrong(at, "a model that came before", place)
+            self._count(self.work[place])
             return self.models[place]
         require_keys(document, at, {"kind", "params"}, {"state", "slim"})
         name = document["kind"]
@@ -228,14 +258,21 @@ class _Reading:
         self.depth += 1
         if self.depth > DEEPEST:
             raise ModelFileError("limit", f"`{at}`: models in models are too deep")
+        before = self.met
+        self._count(1)
         kind = KINDS[name]
         sizes = Sizes()
         model = self._template(kind, document["params"], at, sizes)
         if "state" in document:
             self._fill(model, kind, document, f"{at}.", sizes)
-            self.models[at] = model
+            self.models[at], self.work[at] = model, self.met - before
         self.depth -= 1
         return model
+
+    def _count(self, models: int) -> None:
+        self.met += models
+        if self.met > MOST_MODELS:
+            raise ModelFileError("limit", f"there are more than {MOST_MODELS} models in models")
 
     def _template(self, kind: Kind, document: Any, at: str, sizes: Sizes) -> Any:
         require_keys(document, f"{at}.params", kind.parameters)
@@ -286,7 +323,16 @@ def _check_plain(params: dict[str, Any], at: str) -> None:
             value is None or (type(value) is int and abs(value) <= MOST_THREADS)
         ):
             raise wrong(f"{at}.{name}", f"at most {MOST_THREADS} threads", value)
-        if name == "dtype" and not isinstance(value, type):
+        if name == "memory_limit" and value is not None and not _fits(value):
+            raise wrong(f"{at}.{name}", "within this machine's memory", value)
+        if name == "dtype" and not (
+            isinstance(value, type) or (isinstance(value, str) and value in TYPES)
+        ):
             raise wrong(f"{at}.{name}", "a type of numbers", value)
         if name == "verbose" and not isinstance(value, bool | int | float):
             raise wrong(f"{at}.{name}", "a number", value)
+
+
+def _fits(megabytes: object) -> bool:
+    """Whether a limit, which may come from anybody, is one that this machine can hold to."""
+    return isinstance(megabytes, int | float) and megabytes <= memory_of_this_machine() / MEBIBYTE

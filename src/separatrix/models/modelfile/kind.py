@@ -11,31 +11,50 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+
 from separatrix.kernels.kernel import Precomputed
+from separatrix.models.modelfile.array_fields import ANY_SHAPE, Array, Labels, Rows
 from separatrix.models.modelfile.fields import (
-    ANY_SHAPE,
-    Array,
     Field,
     Filing,
-    Labels,
     Listed,
     Record,
-    Rows,
     Sizes,
     Text,
     Whole,
     apart,
     wrong,
 )
-from separatrix.models.modelfile.values import Value
 from separatrix.solvers.moments import Moments
 from separatrix.solvers.online_to_batch import Mistakes
 
 Values = dict[str, Any]
+OUTPUTS = ("default", "pandas", "polars")
+
+
+@dataclass(frozen=True)
+class OutputConfig:
+    """What scikit-learn's `set_output` has set."""
+
+    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+        """As it is."""
+        return self.get(dict(value), at, file, sizes)
+
+    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> dict[str, str]:
+        """One word for the output of `transform`, or nothing."""
+        if document == {}:
+            return {}
+        if not isinstance(document, dict) or list(document) != ["transform"]:
+            raise wrong(at, "an object with 'transform'", document)
+        return {"transform": Text(OUTPUTS).get(document["transform"], at, file, sizes)}
+
+
 IGNORED = {"_skl_callbacks", "_metadata_request", "_slim"}  # attributes that are no part of a model
 COMMON: dict[str, Field] = {
     "feature_names_in_": Labels("d", rising=False, distinct=False),
-    "_sklearn_output_config": Value(),
+    "_sklearn_output_config": OutputConfig(),
 }
 
 
@@ -198,6 +217,21 @@ def kernel_fits(model: Any, sizes: Sizes) -> None:
     elif hasattr(model, "support_"):
         have = model.support_vectors_.shape[0] if hasattr(model, "support_vectors_") else -1
         require(have == len(model.support_), "support_vectors_", "one for each of support_", have)
+
+
+def width_of(transformer: Any) -> int:
+    """How many features come out of a fitted transformer, counted without naming them."""
+    if isinstance(transformer, FrozenEstimator):
+        return width_of(transformer.estimator)
+    if isinstance(transformer, Pipeline):
+        steps = [step for _, step in transformer.steps if hasattr(step, "transform")]
+        return width_of(steps[-1]) if steps else -1
+    for name in ("n_output_features_", "_n_features_out"):
+        if hasattr(transformer, name):
+            return int(getattr(transformer, name))
+    if hasattr(transformer, "_n_features_outs"):  # of each column, one-hot
+        return int(sum(transformer._n_features_outs))
+    return int(getattr(transformer, "n_features_in_", -1))
 
 
 def same_features(inner: Any, d: int, at: str) -> None:

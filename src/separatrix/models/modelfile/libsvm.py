@@ -23,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Codes, Matrix, Vector, require_integer
 from separatrix.compute.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
-from separatrix.compute.container import opened
+from separatrix.compute.container import in_a_line, opened, unwritable
 from separatrix.compute.files import written_whole
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.kernels.kernel import Kernel, Precomputed
@@ -34,7 +34,8 @@ from separatrix.models.support import Support
 from separatrix.models.svm import SVC
 from separatrix.solvers.problems import pairs
 
-LONGEST_LINE = 64 * MEBIBYTE
+LONGEST_LINE = 32 * MEBIBYTE
+ENTRIES_AT_ONCE = 4096  # of a line, taken apart at a time
 LONGEST_HEADER_LINE = MEBIBYTE
 MOST_CLASSES = 10_000
 LARGEST_INT = 2**31 - 1  # LIBSVM's labels, indices and degrees are of type int
@@ -102,10 +103,7 @@ def save_libsvm(model: Any, path: PathLike) -> Path:
             for line in _lines_of(model, labels):
                 file.write(_in_limits(path, line))
     except OSError as error:
-        raise ModelFileError(
-            "unwritable",
-            f"{path} cannot be written: {error.strerror or error}; nothing was changed there",
-        ) from error
+        raise unwritable(path, error) from error
     return path
 
 
@@ -314,7 +312,7 @@ class _Lines:
     """The lines of a file, one after the other."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
-        self.path, self.file = path, file
+        self.path, self.file = in_a_line(path), file
         self.number = 0  # of the last line that was read
 
     def __iter__(self) -> Iterator[str]:
@@ -389,7 +387,7 @@ class _Found:
         key, *rest = line.split(None, 1) or [""]
         if key not in KEYS:
             raise self.lines.wrong(
-                "schema", f"{key!r:.40}", f"SV or one of {', '.join(KEYS)}, as LIBSVM writes them"
+                "schema", repr(key[:40]), f"SV or one of {', '.join(KEYS)}, as LIBSVM writes them"
             )
         if key in self.entries:
             raise self.lines.wrong("schema", f"{key} for the second time", "it once")
@@ -406,7 +404,7 @@ class _Found:
         """One of some words."""
         found = self.entries[key][1].strip()
         if found not in choices:
-            raise self.wrong("schema", key, f"{key} {found!r:.40}", " or ".join(choices))
+            raise self.wrong("schema", key, f"{key} {found[:40]!r}", " or ".join(choices))
         return found
 
     def wholes(self, key: str, count: int, *, least: int = 0) -> list[int]:
@@ -414,7 +412,7 @@ class _Found:
         words = self._words(key, count)
         bad = next((word for word in words if not WHOLE.fullmatch(word)), None)
         if bad is not None:
-            raise self.wrong("schema", key, f"{bad!r:.40}", f"a whole number of {key}")
+            raise self.wrong("schema", key, repr(bad[:40]), f"a whole number of {key}")
         values = [int(word) for word in words]
         if not all(least <= value <= LARGEST_INT for value in values):
             raise self.wrong(
@@ -437,7 +435,10 @@ class _Found:
         return values
 
     def _words(self, key: str, count: int | None) -> list[str]:
-        words = self.entries[key][1].split()
+        text = self.entries[key][1]
+        if count is not None and text.count(" ") > 2 * count + 8:  # before that many are words
+            raise self.wrong("invariant", key, f"more values of {key}", str(count))
+        words = text.split()
         if count is not None and len(words) != count:
             raise self.wrong("invariant", key, f"{len(words)} values of {key}", str(count))
         return words
@@ -487,7 +488,7 @@ def _floats(words: list[str]) -> list[float]:
 
 def _first_bad(words: list[str]) -> str:
     """The first word that is no number, for a person."""
-    return f"{next((word for word in words if not NUMBER.fullmatch(word)), '')!r:.40}"
+    return repr(next((word[:40] for word in words if not NUMBER.fullmatch(word)), ""))
 
 
 class _Rows(NamedTuple):
@@ -512,13 +513,16 @@ def _read_rows(lines: _Lines, header: _Header) -> _Rows:
         if len(indptr) > total:
             raise lines.wrong("size", "one more line", f"the end after {total} support vectors")
         words = line.split()
-        entries = [word.partition(":") for word in words[wide:]]
         try:
             if "_" in line or len(words) < wide:
                 raise ValueError
             coef.extend(map(float, words[:wide]))
-            indices.extend([int(index) for index, _, _ in entries])
-            values.extend([float(value) for _, _, value in entries])
+            for part in row_blocks(len(words) - wide, ENTRIES_AT_ONCE):
+                entries = [
+                    word.partition(":") for word in words[wide + part.start : wide + part.stop]
+                ]
+                indices.extend([int(index) for index, _, _ in entries])
+                values.extend([float(value) for _, _, value in entries])
         except (ValueError, OverflowError):
             raise _bad_row(lines, words, wide) from None
         indptr.append(len(values))
@@ -548,7 +552,7 @@ def _bad_row(lines: _Lines, words: list[str], wide: int) -> ModelFileError:
         index, _, value = word.partition(":")
         ok.append(bool(WHOLE.fullmatch(index) and NUMBER.fullmatch(value)))
     bad = next((word for word, fine in zip(words, ok, strict=True) if not fine), "")
-    return lines.wrong("schema", f"{bad!r:.40}", expected)
+    return lines.wrong("schema", repr(bad[:40]), expected)
 
 
 def _check_rows(lines: _Lines, rows: _Rows, *, precomputed: bool) -> None:

@@ -61,7 +61,14 @@ SPLITTERS: dict[str, tuple[type, tuple[str, ...]]] = {
         ("n_splits", "test_size", "train_size", "random_state"),
     ),
 }
-TYPES: dict[str, type] = {"float32": np.float32, "float64": np.float64, "int64": np.int64}
+TYPES: dict[str, type] = {
+    **{kind.__name__: kind for kind in (bool, int, float)},
+    **{
+        kind.__name__: kind
+        for kind in (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32)
+    },
+    **{kind.__name__: kind for kind in (np.uint64, np.float32, np.float64)},
+}
 SPLITTER_NAMES = {kind: name for name, (kind, _) in SPLITTERS.items()}
 KERNEL_NAMES = {kind: name for name, kind in KERNELS.items()}
 TYPE_NAMES = {kind: name for name, kind in TYPES.items()}

@@ -25,17 +25,13 @@ from separatrix.kernels.features import Monomials
 from separatrix.kernels.vector import Polynomial
 from separatrix.models.decision import BayesDecision, CostCurve
 from separatrix.models.feature_maps import Nystroem, PolynomialMap, RandomFourier
+from separatrix.models.modelfile.array_fields import Array, Columns, Labels, Rows
 from separatrix.models.modelfile.fields import (
-    Array,
     Filing,
     Flag,
-    Labels,
-    Listed,
     Maybe,
     Real,
     Record,
-    Rows,
-    Scoped,
     Sizes,
     Text,
     Whole,
@@ -56,7 +52,20 @@ from separatrix.models.modelfile.values import KernelObject, Value
 
 MOST_STEPS = 64
 PER_FEATURE = Array("f4 f8", "d")
-NOTHING = Maybe(Text(("",)))  # a folder to cache in is no part of a model
+HIGHEST_DEGREE = 10_000  # of a map; its time grows with it, whatever comes out
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A parameter that is no part of a model, as a folder to cache in; it comes back as None."""
+
+    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> None:
+        """Nothing."""
+
+    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> None:
+        """Nothing."""
+        if document is not None:
+            raise wrong(at, "null", document)
 
 
 @dataclass(frozen=True)
@@ -66,8 +75,8 @@ class Steps:
     def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> list[list[Any]]:
         """Pairs of a name and what goes into the document for its model."""
         return [
-            [name, step if _is_idle(step) else file.put_model(step, f"{at}.{name}", file.fitted)]
-            for name, step in value
+            [name, step if _is_idle(step) else file.put_model(step, f"{at}[{i}]", file.fitted)]
+            for i, (name, step) in enumerate(value)
         ]
 
     def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> list[tuple[str, Any]]:
@@ -75,14 +84,14 @@ class Steps:
         if not isinstance(document, list) or not 1 <= len(document) <= MOST_STEPS:
             raise wrong(at, "a list of steps", document)
         steps: list[tuple[str, Any]] = []
-        for pair in document:
+        for number, pair in enumerate(document):
             if not isinstance(pair, list) or len(pair) != 2:
                 raise wrong(at, "pairs of a name and a model", pair)
             name, step = Text().get(pair[0], at, file, sizes), pair[1]
             if not _is_idle(step):
-                step = file.get_model(step, f"{at}.{name}")
-                if len(steps) < len(document) - 1 and not hasattr(step, "transform"):
-                    raise wrong(f"{at}.{name}", "a transformer", type(step).__name__)
+                step = file.get_model(step, f"{at}[{number}]")
+                if number < len(document) - 1 and not hasattr(step, "transform"):
+                    raise wrong(f"{at}[{number}]", "a transformer", type(step).__name__)
             steps.append((name, step))
         if len({name for name, _ in steps}) < len(steps):
             raise wrong(at, "steps of different names", [name for name, _ in steps])
@@ -117,8 +126,11 @@ def _decision_check(model: Any, sizes: Sizes) -> None:
 
 
 def _map_check(model: Any, _sizes: Sizes) -> None:
-    size, said = model.monomials_.size, model.n_output_features_
-    require(size == said, "n_output_features_", str(size), said)
+    found, said = model.monomials_, model.n_output_features_
+    meant = model._monomials(found.d)
+    require(found == meant, "monomials_", f"{meant}, as the parameters say", found)
+    require(found.size == said, "n_output_features_", str(found.size), said)
+    require(found.degree <= HIGHEST_DEGREE, "degree", f"at most {HIGHEST_DEGREE}", found.degree)
 
 
 def _encoder_pack(model: Any, values: Values, _slim: bool) -> Values:
@@ -174,7 +186,7 @@ KINDS = {
     ),
     "FrozenEstimator": Kind(FrozenEstimator, {}, params={"estimator": Model()}),
     "Pipeline": Kind(
-        Pipeline, {}, params={"steps": Steps(), "memory": NOTHING}, check=_pipeline_check
+        Pipeline, {}, params={"steps": Steps(), "memory": LeftOut()}, check=_pipeline_check
     ),
     "PolynomialMap": Kind(
         PolynomialMap,
@@ -246,7 +258,10 @@ KINDS = {
     **{
         make.__name__: Kind(
             make,
-            {**FEATURES, "categories_": Listed(Scoped(Labels("k", rising=False)), "d")},
+            {
+                **FEATURES,
+                "categories_": Columns(Labels("k", rising=False, missing=True), "d"),
+            },
             pack=_encoder_pack,
             unpack=_encoder_unpack,
         )

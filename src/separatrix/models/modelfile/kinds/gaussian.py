@@ -9,17 +9,8 @@ import numpy as np
 
 from separatrix.models.discriminant import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from separatrix.models.fisher import FisherDiscriminant
-from separatrix.models.modelfile.fields import (
-    Array,
-    Field,
-    Maybe,
-    Real,
-    Record,
-    Sizes,
-    Stacked,
-    Text,
-    Whole,
-)
+from separatrix.models.modelfile.array_fields import Array, Stacked
+from separatrix.models.modelfile.fields import Field, Maybe, Real, Record, Sizes, Text, Whole
 from separatrix.models.modelfile.kind import (
     CLASSES,
     Kind,

@@ -11,18 +11,14 @@ from separatrix.kernels.kernel import Precomputed
 from separatrix.models.calibration import METHODS, Calibration
 from separatrix.models.kernel_perceptron_cv import KernelPerceptronCV
 from separatrix.models.kernel_perceptrons import KernelPerceptron
+from separatrix.models.modelfile.array_fields import ANY_SHAPE, Array, Rows, Table, Words
 from separatrix.models.modelfile.fields import (
-    ANY_SHAPE,
-    Array,
     Field,
     Flag,
-    Listed,
     Maybe,
     Real,
     Record,
-    Rows,
     Sizes,
-    Table,
     Text,
     Whole,
 )
@@ -266,7 +262,7 @@ KINDS = {
             "dual_gap_": BY_BOUNDARY,
             "objective_": BY_BOUNDARY,
             "margin_width_": BY_BOUNDARY,
-            "stop_": Listed(Text(), "p"),
+            "stop_": Words("p"),
             "fit_status_": Whole(),
             "gram_": Text(),
             "_last_scheme": Text(),

@@ -8,24 +8,12 @@ import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
 
-from separatrix.errors import ModelFileError, SeparatrixError
+from separatrix.errors import ModelFileError
 from separatrix.models.least_squares import LeastSquaresClassifier
 from separatrix.models.linear_svm import LinearSVC
 from separatrix.models.logistic import LogisticRegression
-from separatrix.models.modelfile.fields import (
-    ANY_SHAPE,
-    Array,
-    Flag,
-    Labels,
-    Maybe,
-    Real,
-    Record,
-    Rows,
-    Scoped,
-    Sizes,
-    Text,
-    Whole,
-)
+from separatrix.models.modelfile.array_fields import ANY_SHAPE, Array, Labels, Rows
+from separatrix.models.modelfile.fields import Flag, Maybe, Real, Record, Scoped, Sizes, Text, Whole
 from separatrix.models.modelfile.kind import (
     BY_BOUNDARY,
     CLASSES,
@@ -40,6 +28,7 @@ from separatrix.models.modelfile.kind import (
     require,
     same_features,
     set_all,
+    width_of,
 )
 from separatrix.models.modelfile.values import Value
 from separatrix.models.perceptrons import Perceptron
@@ -49,7 +38,7 @@ from separatrix.solvers.least_squares import RidgePath
 from separatrix.solvers.online_to_batch import Mistakes
 from separatrix.solvers.perceptron import State
 
-MOST_NAMES = 10**6  # features of a map that are counted by their names
+MOST_PASSES = 5_000  # of a perceptron that votes
 
 
 class Past(NamedTuple):
@@ -76,7 +65,9 @@ PAST = Scoped(
 
 def _perceptron_pack(model: Any, values: Values, slim: bool) -> Values:
     values, past = dict(values), values["_past"]
-    values["_past"] = _joined(past) if past else None
+    values["_past"] = (
+        _joined([part for part in past if len(part[1].rows)] or past[:1]) if past else None
+    )
     if slim and model.predictor not in ("vote", "random"):
         values["_state"] = values["_past"] = None
     return values
@@ -100,6 +91,7 @@ def _joined(past: list[tuple[Any, Mistakes]]) -> Past:
 
 def _parted(past: Past) -> list[tuple[Any, Mistakes]]:
     n, m = past.samples.shape[0], len(past.log.rows)
+    require(len(past.log_ends) <= MOST_PASSES, "_past", f"{MOST_PASSES} passes", "more")
     for ends, last in ((past.sample_ends, n), (past.log_ends, m)):
         require(len(ends) > 0 and int(ends[-1]) == last, "_past", f"up to {last}", ends)
     parts, start, begin = [], 0, 0
@@ -157,11 +149,7 @@ def _least_squares_check(model: Any, sizes: Sizes) -> None:
     wide = sizes["d"]
     if model.features_ is not None:
         same_features(model.features_, sizes["d"], "features_")
-        try:
-            names = model.features_.get_feature_names_out() if sizes["e"] <= MOST_NAMES else ()
-            wide = len(names) or sizes["e"]
-        except (SeparatrixError, ValueError, AttributeError, MemoryError):
-            wide = -1
+        wide = width_of(model.features_)
     require(sizes["e"] == wide, "coef_", f"{wide} columns wide", sizes["e"])
 
 

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from scipy.sparse import issparse
-
+from separatrix.models.modelfile.array_fields import Array, Labels, Rows
 from separatrix.models.modelfile.fields import (
-    Array,
-    Labels,
     Listed,
     Maybe,
     Record,
-    Rows,
     Scoped,
     Sizes,
     Text,
@@ -25,8 +21,6 @@ from separatrix.models.neighbor_index import NeighborIndex
 from separatrix.models.neighbors import KNeighborsClassifier
 from separatrix.models.votes import Voters
 from separatrix.solvers.nearest.blocks import Blocks
-
-WIDEST_SPARSE = 2**22  # features of a sparse index that take no memory worth speaking of
 
 
 class Output(NamedTuple):
@@ -56,8 +50,8 @@ def _pack(model: Any, values: Values, _slim: bool) -> Values:
     unknown = set(values) - {*kept, *named, *metric}
     return {
         **{name: values[name] for name in values if name in (*kept, *unknown)},
-        "metric": model.index_._named.name,
-        "metric_params": model.index_._named.params,
+        "index_metric": model.index_._named.name,
+        "index_metric_params": model.index_._named.params,
         "rows": model.index_.rows,
         "outputs": [
             Output(classes, voters.y, voters.weights) for classes, voters in model._outputs()
@@ -67,7 +61,7 @@ def _pack(model: Any, values: Values, _slim: bool) -> Values:
 
 def _unpack(model: Any, values: Values) -> None:
     outputs, rows = values.pop("outputs"), values.pop("rows")
-    metric, params = values.pop("metric"), values.pop("metric_params")
+    metric, params = values.pop("index_metric"), values.pop("index_metric_params")
     set_all(model, values)
     require(len(outputs) > 0, "outputs", "at least one", 0)
     model._voters = [Voters(part.y, part.weights, len(part.classes)) for part in outputs]
@@ -76,11 +70,8 @@ def _unpack(model: Any, values: Values) -> None:
     model.classes_ = classes if model.outputs_2d_ else classes[0]
     model.effective_metric_ = metric if model.kernel_ is None else "kernel"
     model.effective_metric_params_ = params
-    if issparse(rows):  # an index may have a list for each feature
-        widest = max(WIDEST_SPARSE, 8 * rows.nnz)
-        require(rows.shape[1] <= widest, "rows", f"of at most {widest} features", rows.shape[1])
     if not isinstance(params, dict):
-        raise wrong("metric_params", "a dict", params)
+        raise wrong("index_metric_params", "a dict", params)
     model.index_ = NeighborIndex.restored(
         rows,
         model.n_features_in_,
@@ -105,8 +96,8 @@ KINDS = {
             **FEATURES,
             "n_samples_fit_": Whole(1, "n"),
             "rows": Rows("n f", "any"),
-            "metric": Text(),
-            "metric_params": Value(),
+            "index_metric": Text(),
+            "index_metric_params": Value(),
             "kernel_": Maybe(KernelObject()),
             "outputs": Listed(OUTPUT),
         },
