@@ -31,6 +31,7 @@ MOST_DIFFERENT = 64
 MOST_WORDS = 400_000  # each takes some eighty bytes once it is read
 LABEL_BYTES = 32 * MEBIBYTE  # labels of one length take as much as the longest, each
 NUMBERS = "b1 u1 i1 u2 i2 f2 u4 i4 f4 u8 i8 f8"  # kind and bytes of whatever an array may hold
+HOLDERS = ("words", "mixed", *NUMBERS.split())  # of the labels of a column
 
 
 @dataclass(frozen=True)
@@ -340,7 +341,7 @@ class Columns:
         for number, entry in enumerate(document):
             place = f"{at}[{number}]"
             name, kind, size = entry if isinstance(entry, list) and len(entry) == 3 else [None] * 3
-            if type(size) is not int or not isinstance(name, str) or size < 0:
+            if type(size) is not int or name not in HOLDERS or size < 0:
                 raise wrong(place, "an array, a kind and a length", entry)
             if name not in arrays and name != "mixed":
                 arrays[name] = self._whole(name, at, file)
@@ -358,7 +359,7 @@ class Columns:
         whole = file.take(place)
         if name == "words":
             return _words(whole, file.take(f"{place}.ends"), place)
-        Array(name if name in NUMBERS.split() else NUMBERS, "n", "any").check(whole, place, Sizes())
+        Array(name, "n", "any").check(whole, place, Sizes())
         return whole
 
     def _column(self, part: Any, kind: Any, size: int, at: str) -> Any:
