@@ -113,7 +113,7 @@ def read_container(
     path: Path,
     *,
     versions: Callable[[object], str | None],
-    wanted: Callable[[str], bool] = bool,  # every name
+    wanted: Callable[[str], bool] | None = None,
 ) -> Contents:
     """What a file holds, once every byte of it was found to be as it was written.
 
@@ -143,7 +143,7 @@ class _Reading:
         self.left = self.size
 
     def contents(
-        self, versions: Callable[[object], str | None], wanted: Callable[[str], bool]
+        self, versions: Callable[[object], str | None], wanted: Callable[[str], bool] | None
     ) -> Contents:
         header, said = self._read_header()
         try:
@@ -155,7 +155,7 @@ class _Reading:
             tensors = {
                 entry.name: self._read(entry, code)
                 for entry, code in entries
-                if wanted(entry.name) or self._skip(entry.nbytes)
+                if wanted is None or wanted(entry.name) or self._skip(entry.nbytes)
             }
         except ModelFileError as error:
             if error.reason not in ("size", "limit"):  # of which there may be no end
@@ -215,8 +215,8 @@ class _Reading:
             )
         entries, end = [], 0
         for name, entry in table.items():
-            if len(name) > LONGEST_NAME:
-                raise self._wrong("the table", "the name of an array is too long")
+            if not 0 < len(name) <= LONGEST_NAME:
+                raise self._wrong("the table", "the name of an array is empty or too long")
             if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
                 raise self._wrong(f"array {name!r}", "it needs dtype, shape and data_offsets")
             dtype, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
@@ -252,7 +252,7 @@ class _Reading:
                 raise ModelFileError("size", f"{self.path} became shorter while it was read")
             self.left -= len(piece)
             self.hash.update(piece)
-        if array.dtype == np.bool_ and (array.view(np.uint8) > 1).any():
+        if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
             raise self._wrong(f"array {entry.name!r}", "a flag is neither 0 nor 1")
         return array.astype(array.dtype.newbyteorder("="), copy=False)
 

@@ -18,6 +18,8 @@ def written_whole(path: Path) -> Iterator[Path]:
     to is replaced.
     """
     path = Path(os.path.realpath(path))
+    if not path.name or (path.exists() and not path.is_file()):
+        raise OSError(None, "there is something that is no plain file")
     temporary = _made_beside(path)
     try:
         yield temporary

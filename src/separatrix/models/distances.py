@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -40,6 +41,15 @@ NEEDED = {  # what scikit-learn would take from the samples of a block
 }
 
 
+PARAMETERS: dict[str, set[str]] = {  # of a metric; others have weights "w"
+    **{name: set() for name in (*FIXED, "sqeuclidean", "cosine", "precomputed", "haversine")},
+    **{name: {"p", "w"} for name in ("minkowski", "p")},
+    "seuclidean": {"V"},
+    "mahalanobis": {"VI"},
+    "nan_euclidean": {"missing_values"},
+}
+
+
 class NamedMetric(NamedTuple):
     """A metric and its parameters, as in scikit-learn's `effective_metric_`."""
 
@@ -67,8 +77,8 @@ def named_metric(
         key, what = NEEDED[metric]
         must_be = f"a dict with {key!r}, {what}, for metric={metric!r}"
         raise ParameterError(owner, "metric_params", must_be, metric_params)
-    unknown = params.keys() if metric in FIXED else params.keys() - {"p", "w"}
-    if metric in NORMS and unknown:
+    unknown = params.keys() - PARAMETERS.get(metric, {"w"})
+    if unknown:
         must_be = f"without {sorted(unknown)} for metric={metric!r}"
         raise ParameterError(owner, "metric_params", must_be, metric_params)
     if metric not in ("minkowski", "p"):
@@ -190,6 +200,7 @@ class Pairwise:
                 self.rows[rows],
                 metric=self._metric,
                 n_jobs=1,
+                **({"copy": True} if self._metric == "nan_euclidean" else {}),
                 ensure_all_finite="allow-nan" if self._metric == "nan_euclidean" else True,
                 **self._params,
             )
@@ -202,8 +213,16 @@ class FeatureSpace:
     def __init__(self, kernel: Kernel, X: Any) -> None:
         self._kernel = kernel
         self._X = X
+
+    def prepare(self) -> None:
+        """Refuse rows whose lengths overflow."""
+        self._lengths.max()
+
+    @cached_property
+    def _lengths(self) -> Vector:
+        X = self._X
         blocks = row_blocks(X.shape[0], rows_that_fit(8 * X.shape[1], BLOCK_BYTES))
-        self._lengths = np.concatenate([self._squared_lengths(_wide(X[rows])) for rows in blocks])
+        return np.concatenate([self._squared_lengths(_wide(X[rows])) for rows in blocks])
 
     def __call__(self, Q: Any, rows: slice) -> Matrix:
         """Distances of all queries to some rows, (m, rows)."""

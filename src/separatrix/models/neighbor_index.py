@@ -41,6 +41,8 @@ from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
 
 QUERY_BYTES = 64 * MEBIBYTE
 TAKE_SPARSE = ("sparse", "bits")  # methods whose queries may be CSR
+SEARCHED = {*NORMS, "sqeuclidean", "seuclidean", "cosine"}  # metrics with an index of their own
+BY_DISTANCE = (Linear, Gaussian, Laplacian)  # kernels that order rows as a norm does
 KEPT = (np.uint8, np.float32, np.float64)  # types that rows are searched in as they are
 
 
@@ -283,7 +285,10 @@ class NeighborIndex:
             self._as_given = True
             self.rows = X
             ours = not isinstance(kernel, FromCallable)
-            return Blocks(self.n_rows, FeatureSpace(kernel, X), threaded=ours)
+            space = FeatureSpace(kernel, X)
+            if not self._placed:
+                space.prepare()
+            return Blocks(self.n_rows, space, threaded=ours)
         if isinstance(kernel, Gaussian | Laplacian):
             self._finish = partial(_from_exponent, gamma=kernel.gamma)
         return index

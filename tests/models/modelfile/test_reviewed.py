@@ -10,7 +10,13 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.compose import make_column_selector
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import Normalizer, OneHotEncoder, OrdinalEncoder, StandardScaler
+from sklearn.preprocessing import (
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+)
 from tests.models.modelfile.cases import BY_NAME, TENTHS, TWO, WORDS, X, Y
 from tests.models.modelfile.hostile import signed
 from tests.models.modelfile.test_hostile import tried
@@ -18,6 +24,7 @@ from tests.models.modelfile.test_hostile import tried
 from separatrix import (
     SVC,
     BayesDecision,
+    GaussianNB,
     KNeighborsClassifier,
     LeastSquaresClassifier,
     LinearDiscriminantAnalysis,
@@ -373,3 +380,124 @@ def test_functions_in_other_places_are_refused(path):
     model.set_params(loss_matrix=make_column_selector())
     with pytest.raises(ModelFileError, match="no place in a file"):
         save(model, path)
+
+
+# the second round
+
+
+def test_words_take_no_more_room_than_their_letters(path):
+    document, tensors = parts(OneHotEncoder().fit(np.array([["a"] * 30])), path)
+    document["model"]["state"]["categories_"] = [["words", {"words": 2**23}, 1]] * 30
+    assert refused(document, tensors, path) == "schema"
+    document["model"]["state"]["categories_"] = [["words", {"words": 10_000}, 1]] * 30
+    assert tried(path, np.array([["a"] * 30])) is not None
+    document, tensors = parts(LogisticRegression().fit(X, WORDS), path)
+    document["model"]["state"]["classes_"] = {"words": 2**21}
+    assert refused(document, tensors, path) == "schema"
+
+
+def test_saving_leaves_the_model_and_its_rows_alone(path):
+    rows = X.copy()
+    rows[0, 0] = np.nan
+    model = KNeighborsClassifier(1, metric="nan_euclidean").fit(rows, Y)
+    load(save(model, path)).predict(rows)
+    assert np.isnan(rows).sum() == np.isnan(model.index_.rows).sum() == 1
+    for name in ("copy", "out", "squared"):
+        model = KNeighborsClassifier(1, metric="nan_euclidean", metric_params={name: False})
+        with pytest.raises(ValueError, match=rf"without \['{name}'\] for metric='nan_euclidean'"):
+            model.fit(rows, Y)
+
+
+def test_an_encoder_of_very_many_columns_is_refused_quickly(path):
+    document, _ = parts(OneHotEncoder().fit(np.array([[1]], np.uint8)), path)
+    columns = 60_000
+    document["model"]["state"] |= {
+        "categories_": [["u1", "numbers", 1]] * columns,
+        "n_features_in_": columns,
+    }
+    tensors = {"model.categories_.u1": np.ones(columns, np.uint8)}
+    assert refused(document, tensors, path) == "limit"
+    document["model"]["state"] |= {"categories_": [["u1", 0, 1]], "n_features_in_": 1}
+    assert refused(document, {"model.categories_.u1": np.ones(1, np.uint8)}, path) == "schema"
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.float16, np.int64, bool])
+def test_rows_of_neighbours_lie_as_they_are_searched(kind, path):
+    model = KNeighborsClassifier(3).fit(np.tile(TENTHS, 250), Y)
+    document, tensors = parts(model, path)
+    rows = tensors["model.rows"]
+    tensors["model.rows"] = rows.astype(kind)
+    assert refused(document, tensors, path) == "invariant"
+    document["model"]["state"]["rows"] = "F"
+    tensors["model.rows"] = np.ascontiguousarray(rows.T)
+    assert refused(document, tensors, path) == "invariant"
+
+
+def test_boundaries_are_counted_from_the_classes(path):
+    document, tensors = parts(SVC().fit(X, Y), path)
+    many = 150_000
+    for name, array in tensors.items():
+        if array.shape == (3,) and name != "model.classes_":
+            tensors[name] = np.zeros(many, array.dtype)
+    assert refused(document, tensors, path) == "invariant"
+
+
+def test_features_that_do_not_transform_are_refused(path):
+    document, tensors = parts(
+        LeastSquaresClassifier(1.0, features=StandardScaler()).fit(X, Y), path
+    )
+    other, more = parts(GaussianNB().fit(X, Y), path)
+    document["model"]["state"]["features_"] = other["model"]
+    tensors = {name: array for name, array in tensors.items() if ".features_" not in name}
+    tensors |= {name.replace("model.", "model.features_.", 1): more[name] for name in more}
+    assert refused(document, tensors, path) == "invariant"
+
+
+def test_a_perceptron_may_have_met_dense_and_sparse_samples(path):
+    model = Perceptron(predictor="vote").partial_fit(X, Y, classes=[0, 1, 2])
+    model.partial_fit(csr_array(X), Y)
+    np.testing.assert_array_equal(load(save(model, path)).predict(X), model.predict(X))
+
+
+def test_what_is_no_plain_file_is_not_replaced(tmp_path):
+    model = LogisticRegression().fit(X, Y)
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", "/"):
+        with pytest.raises(ModelFileError, match="no plain file") as raised:
+            save(model, place)
+        assert raised.value.reason == "unwritable"
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+
+
+@pytest.mark.parametrize("note", ["~~~", "# Verified", "    code", "---", "1. x"])
+def test_a_note_stays_in_its_cell(note, path):
+    lines = str(describe(save(LogisticRegression().fit(X, Y), path, note=note))).splitlines()
+    assert f"| note | {note} |" in lines
+
+
+def test_an_array_without_a_name_is_refused(path):
+    document, tensors = parts(LogisticRegression().fit(X, Y), path)
+    assert refused(document, {**tensors, "": np.zeros(1000)}, path) == "schema"
+
+
+@pytest.mark.parametrize(
+    "params", [{"min_frequency": 1}, {"max_categories": 2}, {"drop": [7.0] * 4}]
+)
+def test_encoders_are_let_in_as_they_are_let_out(params, path):
+    document, tensors = parts(OneHotEncoder().fit(TENTHS), path)
+    document["model"]["params"] |= params
+    refused(document, tensors, path)
+
+
+def test_labels_of_numpys_own_types_are_labels(path):
+    for label in (np.str_("?"), np.int64(-7)):
+        model = BayesDecision(GaussianNB(), reject_cost=0.1, reject_label=label)
+        model.fit(X, Y if isinstance(label, str) else WORDS)
+        assert load(save(model, path)).actions_.tolist() == model.actions_.tolist()
+
+
+def test_a_pipeline_may_end_with_nothing(path):
+    model = make_pipeline(StandardScaler(), "passthrough").fit(X)
+    np.testing.assert_array_equal(load(save(model, path)).transform(X), model.transform(X))
+    half = MinMaxScaler().fit(X.astype(np.float16))
+    assert load(save(half, path)).scale_.dtype == half.scale_.dtype

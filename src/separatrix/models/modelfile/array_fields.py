@@ -28,8 +28,11 @@ from separatrix.models.modelfile.fields import (
 
 ANY_SHAPE = "..."
 MOST_DIFFERENT = 64
-MOST_WORDS = 400_000  # each takes some eighty bytes once it is read
-LABEL_BYTES = 32 * MEBIBYTE  # labels of one length take as much as the longest, each
+MOST_WORDS = 200_000  # each takes some eighty bytes once it is read
+MOST_COLUMNS = 5_000  # that encoders have categories of
+LONGEST_WORD = 10_000  # letters
+MOST_LETTERS = 8 * MEBIBYTE  # of words that all have room for the longest, four bytes each
+MOST_RECORDS = 20_000  # of a table, each of which is a Python object
 NUMBERS = "b1 u1 i1 u2 i2 f2 u4 i4 f4 u8 i8 f8"  # kind and bytes of whatever an array may hold
 HOLDERS = ("words", "mixed", *NUMBERS.split())  # of the labels of a column
 
@@ -188,6 +191,8 @@ class Labels:
     def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
         """What kind of labels they are."""
         value = np.asarray(value)
+        if value.dtype.kind == "O":
+            value = _as_objects([_plain(label) for label in value])
         self.check(value, at, sizes)
         if value.dtype.kind == "U" or (
             value.dtype.kind == "O" and all(isinstance(label, str) for label in value)
@@ -206,10 +211,9 @@ class Labels:
         if document == "numbers":
             value = file.take(at)
         elif document == "objects":
-            value = _as_objects(_words(file.take(at), file.take(f"{at}.ends"), at))
+            value = _as_objects(_words(at, file))
         elif isinstance(document, dict) and list(document) == ["words"]:
-            words = _words(file.take(at), file.take(f"{at}.ends"), at)
-            value = _of_one_length(words, document["words"], at)
+            value = _of_one_length(_words(at, file), document["words"], at, file)
         elif isinstance(document, dict) and list(document) == ["mixed"]:
             value = _mixed(document["mixed"], at)
         else:
@@ -224,14 +228,16 @@ class Labels:
             check_values(value, at, "finite")
             if value.dtype.kind == "O" and any(not _is_plain(label) for label in value):
                 raise wrong(at, "words and numbers", {type(label).__name__ for label in value})
-        if value.dtype.kind == "U" and value.nbytes > LABEL_BYTES:
-            letters = value.itemsize // 4
-            raise ModelFileError("limit", f"`{at}`: words of up to {letters} letters are too long")
         if self.rising and value.dtype.kind != "O":
             if not (value[1:] > value[:-1]).all():
                 raise apart(at, "in rising order, none twice", "another order")
         elif self.distinct and len(set(value.tolist())) < len(value):
             raise apart(at, "all different", "one of them twice")
+
+
+def _plain(label: Any) -> Any:
+    """A label of Python's own type."""
+    return label.item() if isinstance(label, np.generic) else label
 
 
 def _is_plain(label: Any) -> bool:
@@ -265,10 +271,6 @@ def _as_objects(values: list[Any]) -> Any:
 
 
 def _put_words(words: Any, at: str, file: Filing) -> None:
-    if len(words) > MOST_WORDS:
-        raise ModelFileError(
-            "limit", f"`{at}` has {len(words)} words; at most {MOST_WORDS} are kept"
-        )
     try:
         parts = [str(word).encode() for word in words]
     except UnicodeEncodeError:
@@ -277,13 +279,11 @@ def _put_words(words: Any, at: str, file: Filing) -> None:
     file.keep(f"{at}.ends", np.cumsum([len(part) for part in parts], dtype=np.int64))
 
 
-def _words(data: Any, ends: Any, at: str) -> list[str]:
+def _words(at: str, file: Filing) -> list[str]:
+    data, ends = file.take(at), file.take(f"{at}.ends")
     if data.dtype != np.uint8 or data.ndim != 1 or ends.dtype != np.int64 or ends.ndim != 1:
         raise wrong(at, "bytes, and where each word ends", f"{data.dtype}, {ends.dtype}")
-    if len(ends) > MOST_WORDS:
-        raise ModelFileError(
-            "limit", f"`{at}` has {len(ends)} words; at most {MOST_WORDS} are read"
-        )
+    file.spend("words", len(ends), MOST_WORDS, at)
     starts = np.concatenate([np.zeros(1, np.int64), ends])
     if (np.diff(starts) < 0).any() or starts[-1] != len(data):
         raise apart(f"{at}.ends", f"rising from 0 to {len(data)}", "something else")
@@ -294,10 +294,11 @@ def _words(data: Any, ends: Any, at: str) -> list[str]:
         raise wrong(at, "words in UTF-8", "other bytes") from None
 
 
-def _of_one_length(words: list[str], length: Any, at: str) -> Any:
+def _of_one_length(words: list[str], length: Any, at: str, file: Filing) -> Any:
     """An array of NumPy's words, each with room for so many letters."""
-    if type(length) is not int or not 0 <= length * max(1, len(words)) * 4 <= LABEL_BYTES:
-        raise ModelFileError("limit", f"`{at}`: {len(words)} words of {length!s:.20} letters")
+    if type(length) is not int or not 0 <= length <= LONGEST_WORD:
+        raise wrong(at, f"words of at most {LONGEST_WORD} letters", length)
+    file.spend("letters of words", length * len(words), MOST_LETTERS, at)
     value = np.array(words, dtype=f"<U{length}")
     if value.tolist() != words:  # cut off, or zeros at the end, which NumPy drops
         raise wrong(at, f"words of up to {length} letters", "others")
@@ -335,6 +336,7 @@ class Columns:
         if not isinstance(document, list):
             raise wrong(at, "a list of columns", document)
         sizes.bind(at, (len(document),), self.letter)
+        file.spend("columns with categories", len(document), MOST_COLUMNS, at)
         arrays: dict[str, list[Any] | Any] = {}
         taken: dict[str, int] = {}
         columns = []
@@ -348,7 +350,7 @@ class Columns:
             start = taken.get(name, 0)
             taken[name] = start + size
             part = None if name == "mixed" else arrays[name][start : start + size]
-            columns.append(self._column(part, kind, size, place))
+            columns.append(self._column(part, kind, size, place, file))
         for name, whole in arrays.items():
             if taken[name] != len(whole):
                 raise apart(f"{at}.{name}", f"{taken[name]} labels", len(whole))
@@ -356,23 +358,25 @@ class Columns:
 
     def _whole(self, name: str, at: str, file: Filing) -> Any:
         place = f"{at}.{name}"
-        whole = file.take(place)
         if name == "words":
-            return _words(whole, file.take(f"{place}.ends"), place)
+            return _words(place, file)
+        whole = file.take(place)
+        file.spend("words", len(whole), MOST_WORDS, place)
         Array(name, "n", "any").check(whole, place, Sizes())
         return whole
 
-    def _column(self, part: Any, kind: Any, size: int, at: str) -> Any:
-        file = Filing()
+    def _column(self, part: Any, kind: Any, size: int, at: str, file: Filing) -> Any:
         if isinstance(part, list):
             value = _as_objects(part)
             if isinstance(kind, dict) and list(kind) == ["words"]:
-                value = _of_one_length(part, kind["words"], at)
+                value = _of_one_length(part, kind["words"], at, file)
             elif kind != "objects":
                 raise wrong(at, "words", kind)
             self.each.check(value, at, Sizes())
         elif part is None:
-            value = self.each.get(kind, at, file, Sizes())
+            value = self.each.get(kind, at, Filing(), Sizes())
+        elif kind != "numbers":
+            raise wrong(at, "numbers", kind)
         else:
             value = part.copy()
             self.each.check(value, at, Sizes())
@@ -418,6 +422,11 @@ class Table:
 
     def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
         """The words; the rest are arrays."""
+        if len(value) > MOST_RECORDS:
+            raise ModelFileError(
+                "limit",
+                f"`{at}` has {len(value)} records, at most {MOST_RECORDS} are kept; use slim=True",
+            )
         first = next(iter(self.arrays))
         ends = np.cumsum([len(getattr(row, first)) for row in value], dtype=np.int64)
         file.keep(f"{at}.ends", ends)
@@ -438,6 +447,7 @@ class Table:
         require_keys(document, at, set(self.words))
         ends = file.take(f"{at}.ends")
         Array("i8", self.letter, least=0, rising=True).check(ends, f"{at}.ends", sizes)
+        file.spend("records", len(ends), MOST_RECORDS, at)
         columns: dict[str, Any] = {}
         for name, column in self.arrays.items():
             place = f"{at}.{name}"

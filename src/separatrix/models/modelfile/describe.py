@@ -73,9 +73,9 @@ class Description:
     def _lines(self) -> Iterator[str]:
         top, card = self.parts[0], self.card
         yield f"# {top.kind}"
-        if card.note:
-            yield f"\n{escaped(card.note)}"
         yield "\n| | |\n|---|---|"
+        if card.note:
+            yield f"| note | {escaped(card.note)} |"
         slim = ", slim: it predicts, and cannot go on learning" if top.slim else ""
         yield f"| file | {code(self.path)}, {in_words(self.nbytes)}, format {self.format}{slim} |"
         if self.classes is not None:

@@ -68,6 +68,14 @@ class Filing:
     put_model: Callable[[Any, str, bool], Any] = _no_model
     get_model: Callable[[Any, str], Any] = _no_model
 
+    spent: dict[str, int] = field(default_factory=dict)  # of what all parts together may take
+
+    def spend(self, what: str, amount: int, most: int, at: str) -> None:
+        """Refuse what is more than one file may hold of something, over all of its parts."""
+        self.spent[what] = self.spent.get(what, 0) + amount
+        if self.spent[what] > most:
+            raise ModelFileError("limit", f"`{at}`: a file holds at most {most} {what}")
+
     def keep(self, at: str, array: Any) -> None:
         """Have an array in the file, under the name of its place."""
         if at in self.tensors:

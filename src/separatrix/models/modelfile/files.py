@@ -94,6 +94,9 @@ def save(
         raise ModelFileError(
             reason, f"this {type(model).__name__} cannot be saved: {error}"
         ) from None
+    except Exception as error:  # what nobody foresaw
+        said = f"this {type(model).__name__} cannot be saved: {in_a_line(error)}"
+        raise ModelFileError("unsupported", said) from error
     write_container(path, document, writing.file.tensors)
     return path
 
@@ -224,11 +227,12 @@ class _Writing:
                 f"{type(model).__name__} has attributes that no fit gives it, {sorted(unknown)}: "
                 "delete them, or keep them elsewhere",
             )
-        return {
-            name: part.put(values[name], at + name, self.file, sizes)
-            for name, part in kind.all_parts(slim).items()
-            if name in values
-        }
+        state = {}
+        for name, part in kind.all_parts(slim).items():
+            if name in values:
+                state[name] = part.put(values[name], at + name, self.file, sizes)
+                kind.settle(model, sizes)
+        return state
 
 
 class _Reading:
@@ -297,11 +301,11 @@ class _Reading:
             raise wrong(f"{at}slim", "true or false", slim)
         parts = kind.all_parts(slim)
         require_keys(state, f"{at}state", kind.needed(slim), set(parts))
-        values = {
-            name: part.get(state[name], at + name, self.file, sizes)
-            for name, part in parts.items()
-            if name in state
-        }
+        values = {}
+        for name, part in parts.items():
+            if name in state:
+                values[name] = part.get(state[name], at + name, self.file, sizes)
+                kind.settle(model, sizes)
         try:
             kind.unpack(model, values)
             kind.check(model, sizes)

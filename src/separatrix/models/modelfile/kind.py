@@ -84,6 +84,7 @@ class Kind:
     pack: Callable[[Any, Values, bool], Values] = _as_they_are  # model, attributes, slim
     unpack: Callable[[Any, Values], None] = set_all
     check: Callable[[Any, Sizes], None] = _nothing_more
+    boundaries: Callable[[Any, int], int] | None = None  # of a model with k classes: settles p
 
     def all_parts(self, slim: bool) -> dict[str, Field]:
         """Parts by name, in the order they are written and read."""
@@ -92,6 +93,12 @@ class Kind:
     def needed(self, slim: bool) -> set[str]:
         """Names of parts that must be there."""
         return set(self.all_parts(slim)) - self.sometimes - set(COMMON)
+
+    def settle(self, model: Any, sizes: Sizes) -> None:
+        """Say how many boundaries there must be, once the classes are known."""
+        if self.boundaries is not None and "k" in sizes and "p" not in sizes:
+            require(sizes["k"] >= 2, "classes_", "at least two", sizes["k"])
+            sizes["p"] = self.boundaries(model, sizes["k"])
 
     @property
     def parameters(self) -> set[str]:
@@ -162,26 +169,20 @@ LOG = Record(
 )
 
 
-def of_rest(k: int) -> int:
+def of_rest(_model: Any, k: int) -> int:
     """Boundaries of each class against the rest."""
     return 1 if k == 2 else k
 
 
-def of_pairs(k: int) -> int:
-    """Boundaries of every class against every other."""
-    return k * (k - 1) // 2
+def as_multi_class(model: Any, k: int) -> int:
+    """Boundaries of every class against every other, or against the rest."""
+    return k * (k - 1) // 2 if model.multi_class == "ovo" else of_rest(model, k)
 
 
 def require(holds: bool, at: str, expected: str, found: object) -> None:
     """Refuse parts that do not go together."""
     if not holds:
         raise apart(at, expected, found)
-
-
-def against_rest(_model: Any, sizes: Sizes) -> None:
-    """One boundary for each class, or one for two."""
-    require(sizes["k"] >= 2, "classes_", "at least two", sizes["k"])
-    require(sizes["p"] == of_rest(sizes["k"]), "coef_", "one row a boundary", sizes["p"])
 
 
 def _moments_fit(moments: Any, at: str, _sizes: Sizes) -> None:

@@ -131,10 +131,10 @@ def load_libsvm(path: PathLike, *, n_features: int | None = None) -> SVC:
             rows = _read_rows(lines, header)
             model = _machine(lines, header, rows, n_features)
     except FileNotFoundError as error:
-        raise ModelFileError("missing", f"there is no file {path}") from error
+        raise ModelFileError("missing", f"there is no file {in_a_line(path)}") from error
     except OSError as error:
         raise ModelFileError(
-            "unreadable", f"{path} cannot be read: {error.strerror or error}"
+            "unreadable", f"{in_a_line(path)} cannot be read: {error.strerror or error}"
         ) from error
     except MemoryError as error:
         raise ModelFileError("limit", f"{path} does not fit the memory there is") from error

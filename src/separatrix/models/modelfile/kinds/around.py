@@ -20,6 +20,7 @@ from sklearn.preprocessing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.compute.container import in_a_line
 from separatrix.errors import ModelFileError
 from separatrix.kernels.features import Monomials
 from separatrix.kernels.vector import Polynomial
@@ -51,7 +52,7 @@ from separatrix.models.modelfile.kind import (
 from separatrix.models.modelfile.values import KernelObject, Value
 
 MOST_STEPS = 64
-PER_FEATURE = Array("f4 f8", "d")
+PER_FEATURE = Array("f2 f4 f8", "d")
 HIGHEST_DEGREE = 10_000  # of a map; its time grows with it, whatever comes out
 
 
@@ -103,7 +104,6 @@ def _is_idle(step: Any) -> bool:
 
 
 def _pipeline_check(model: Any, _sizes: Sizes) -> None:
-    require(not _is_idle(model.steps[-1][1]), "steps", "with a model at the end", "nothing there")
     for name, step in model.steps:
         if not _is_idle(step):
             try:
@@ -134,17 +134,22 @@ def _map_check(model: Any, _sizes: Sizes) -> None:
 
 
 def _encoder_pack(model: Any, values: Values, _slim: bool) -> Values:
+    _refuse_groups(model)
+    return {name: values[name] for name in values if name in (*FEATURES, *COMMON, "categories_")}
+
+
+def _refuse_groups(model: Any) -> None:
     if model.min_frequency is not None or model.max_categories is not None:
         raise ModelFileError(
             "unsupported",
             f"`min_frequency` and `max_categories` of {type(model).__name__} group categories, which a "
             "file does not hold; leave them out",
         )
-    return {name: values[name] for name in values if name in (*FEATURES, *COMMON, "categories_")}
 
 
 def _encoder_unpack(model: Any, values: Values) -> None:
     """All else that an encoder holds follows from its categories: it is fitted to one row of them."""
+    _refuse_groups(model)
     categories = values["categories_"]
     row = np.empty((1, len(categories)), dtype=object)
     for j, own in enumerate(categories):
@@ -153,7 +158,8 @@ def _encoder_unpack(model: Any, values: Values) -> None:
     try:
         fitted = clone(model).set_params(categories=categories).fit(row)
     except (TypeError, ValueError, IndexError) as error:
-        raise ModelFileError("invariant", f"`categories_` cannot be used: {error}") from None
+        said = f"`categories_` cannot be used: {in_a_line(error)}"
+        raise ModelFileError("invariant", said) from None
     set_all(model, {name: value for name, value in vars(fitted).items() if name != "categories"})
     set_all(model, values)
 

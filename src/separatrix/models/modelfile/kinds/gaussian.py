@@ -15,8 +15,8 @@ from separatrix.models.modelfile.kind import (
     CLASSES,
     Kind,
     Values,
-    against_rest,
     moments_of,
+    of_rest,
     require,
     set_all,
     without,
@@ -84,8 +84,7 @@ def _fisher_check(model: Any, _sizes: Sizes) -> None:
     require(there, "threshold_", "there", "nothing")
 
 
-def _linear_check(model: Any, sizes: Sizes) -> None:
-    against_rest(model, sizes)
+def _linear_check(model: Any, _sizes: Sizes) -> None:
     if model.solver != "lsqr":
         require(hasattr(model, "scalings_"), "scalings_", "there", "nothing")
         out = model._n_features_out
@@ -147,6 +146,7 @@ KINDS = {
         },
         sometimes=frozenset({"xbar_", "scalings_", "explained_variance_ratio_", "covariance_"}),
         check=_linear_check,
+        boundaries=of_rest,
     ),
     "QuadraticDiscriminantAnalysis": Kind(
         QuadraticDiscriminantAnalysis,

@@ -31,9 +31,8 @@ from separatrix.models.modelfile.kind import (
     Model,
     Shape,
     Values,
+    as_multi_class,
     kernel_fits,
-    of_pairs,
-    of_rest,
     require,
     same_features,
     set_all,
@@ -122,10 +121,7 @@ def _svc_unpack(model: Any, values: Values) -> None:
 def _svc_check(model: Any, sizes: Sizes) -> None:
     k, p, r = sizes["k"], sizes["p"], sizes["r"]
     scheme, support = model.multi_class, model._support
-    require(k >= 2, "classes_", "at least two", k)
     paired = scheme == "ovo" and k > 2
-    boundaries = of_pairs(k) if scheme == "ovo" else of_rest(k)
-    require(p == boundaries, "_support.intercept", f"{boundaries} numbers", p)
     require(support.paired == paired, "_support.paired", str(paired), support.paired)
     require(r == (k - 1 if paired else p), "_support.coef", "a row for each other class", r)
     kernel_fits(model, sizes)
@@ -158,10 +154,6 @@ def _perceptron_unpack(model: Any, values: Values) -> None:
 
 
 def _perceptron_check(model: Any, sizes: Sizes) -> None:
-    k, p = sizes["k"], sizes["p"]
-    require(k >= 2, "classes_", "at least two", k)
-    boundaries = of_pairs(k) if model.multi_class == "ovo" else of_rest(k)
-    require(p == boundaries, "alpha_", f"of {boundaries} columns", p)
     last = int(model._log.steps.max(initial=0))
     require(last <= model._n_steps, "_log.steps", f"at most {model._n_steps}", last)
     words = {"budget", "multi_class"}
@@ -233,6 +225,7 @@ KINDS = {
         pack=_perceptron_pack,
         unpack=_perceptron_unpack,
         check=_perceptron_check,
+        boundaries=as_multi_class,
     ),
     "KernelPerceptronCV": Kind(
         KernelPerceptronCV,
@@ -273,6 +266,7 @@ KINDS = {
         pack=_svc_pack,
         unpack=_svc_unpack,
         check=_svc_check,
+        boundaries=as_multi_class,
     ),
     "SVCCV": Kind(
         SVCCV,

@@ -22,7 +22,6 @@ from separatrix.models.modelfile.kind import (
     Kind,
     Model,
     Values,
-    against_rest,
     moments_of,
     of_rest,
     require,
@@ -75,6 +74,12 @@ def _perceptron_pack(model: Any, values: Values, slim: bool) -> Values:
 
 def _joined(past: list[tuple[Any, Mistakes]]) -> Past:
     samples, logs = [part for part, _ in past], [log for _, log in past]
+    if len(past) > MOST_PASSES:
+        raise ModelFileError(
+            "limit",
+            f"`_past`: this Perceptron votes with what it learned in {len(past)} passes, and a file holds "
+            f"{MOST_PASSES}; learn from larger blocks, or use predictor='average'",
+        )
     if len({part.dtype for part in samples}) > 1:
         raise ModelFileError(
             "unsupported",
@@ -82,7 +87,7 @@ def _joined(past: list[tuple[Any, Mistakes]]) -> Past:
             "on samples of one type",
         )
     return Past(
-        sparse_vstack(samples).tocsr() if issparse(samples[0]) else np.concatenate(samples),
+        sparse_vstack(samples).tocsr() if any(map(issparse, samples)) else np.concatenate(samples),
         np.cumsum([part.shape[0] for part in samples], dtype=np.int64),
         Mistakes.joined(logs),
         np.cumsum([len(log.rows) for log in logs], dtype=np.int64),
@@ -113,8 +118,7 @@ def _perceptron_unpack(model: Any, values: Values) -> None:
     set_all(model, values)
 
 
-def _perceptron_check(model: Any, sizes: Sizes) -> None:
-    against_rest(model, sizes)
+def _perceptron_check(model: Any, _sizes: Sizes) -> None:
     words = {"predictor", "multi_class", "bias"}
     require(
         isinstance(model._begun, dict) and set(model._begun) == words, "_begun", "three", "others"
@@ -131,7 +135,6 @@ def _perceptron_check(model: Any, sizes: Sizes) -> None:
 
 
 def _logistic_check(model: Any, sizes: Sizes) -> None:
-    against_rest(model, sizes)
     posterior = model._posterior
     if posterior is None:
         return
@@ -144,10 +147,10 @@ def _logistic_check(model: Any, sizes: Sizes) -> None:
 
 
 def _least_squares_check(model: Any, sizes: Sizes) -> None:
-    require(sizes["k"] >= 2, "classes_", "at least two", sizes["k"])
-    require(sizes["p"] == of_rest(sizes["k"]), "coef_", "one row a boundary", sizes["p"])
     wide = sizes["d"]
     if model.features_ is not None:
+        there = hasattr(model.features_, "transform")
+        require(there, "features_", "a transformer", type(model.features_).__name__)
         same_features(model.features_, sizes["d"], "features_")
         wide = width_of(model.features_)
     require(sizes["e"] == wide, "coef_", f"{wide} columns wide", sizes["e"])
@@ -185,6 +188,7 @@ KINDS = {
         pack=_perceptron_pack,
         unpack=_perceptron_unpack,
         check=_perceptron_check,
+        boundaries=of_rest,
     ),
     "LinearSVC": Kind(
         LinearSVC,
@@ -195,7 +199,7 @@ KINDS = {
             "n_iter_": Whole(),
             "solver_": Text(),
         },
-        check=against_rest,
+        boundaries=of_rest,
     ),
     "SubgradientSVC": Kind(
         SubgradientSVC,
@@ -211,7 +215,7 @@ KINDS = {
             "stops_": Labels("p", rising=False, distinct=False),
             "stop_": Text(),
         },
-        check=against_rest,
+        boundaries=of_rest,
     ),
     "LeastSquaresClassifier": Kind(
         LeastSquaresClassifier,
@@ -232,6 +236,7 @@ KINDS = {
         },
         sometimes=frozenset({"loo_"}),
         check=_least_squares_check,
+        boundaries=of_rest,
     ),
     "LogisticRegression": Kind(
         LogisticRegression,
@@ -258,5 +263,6 @@ KINDS = {
         },
         sometimes=frozenset({"coef_std_", "intercept_std_", "log_evidence_"}),
         check=_logistic_check,
+        boundaries=of_rest,
     ),
 }

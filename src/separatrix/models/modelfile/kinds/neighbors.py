@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+from scipy.sparse import issparse
+
+from separatrix.models.distances import Pairwise
 from separatrix.models.modelfile.array_fields import Array, Labels, Rows
 from separatrix.models.modelfile.fields import (
     Listed,
@@ -17,7 +21,7 @@ from separatrix.models.modelfile.fields import (
 )
 from separatrix.models.modelfile.kind import FEATURES, Kind, Values, require, set_all
 from separatrix.models.modelfile.values import KernelObject, Value
-from separatrix.models.neighbor_index import NeighborIndex
+from separatrix.models.neighbor_index import BY_DISTANCE, KEPT, SEARCHED, NeighborIndex
 from separatrix.models.neighbors import KNeighborsClassifier
 from separatrix.models.votes import Voters
 from separatrix.solvers.nearest.blocks import Blocks
@@ -72,6 +76,11 @@ def _unpack(model: Any, values: Values) -> None:
     model.effective_metric_params_ = params
     if not isinstance(params, dict):
         raise wrong("index_metric_params", "a dict", params)
+    in_place = issparse(rows) or rows.flags.c_contiguous
+    require(in_place, "rows", "one row after the other", "columns")
+    if metric in SEARCHED and (model.kernel_ is None or type(model.kernel_) in BY_DISTANCE):
+        kept = (np.float64,) if issparse(rows) else KEPT
+        require(rows.dtype in kept, "rows", "of a type that is searched as it is", rows.dtype)
     model.index_ = NeighborIndex.restored(
         rows,
         model.n_features_in_,
@@ -85,7 +94,8 @@ def _unpack(model: Any, values: Values) -> None:
 
 def _check(model: Any, _sizes: Sizes) -> None:
     """One row is looked for where the parameters of a metric are not used before."""
-    if isinstance(model.index_._index, Blocks):
+    index = model.index_._index
+    if isinstance(index, Blocks) and isinstance(index._distances, Pairwise):
         model.index_.search(model.index_.rows[:1], 1)
 
 
