@@ -753,3 +753,32 @@ def test_a_score_of_0_is_the_later_classs(labels, tmp_path):
     )
     samples = np.ones((2, 1))
     np.testing.assert_array_equal(load_libsvm(path).predict(samples), svm_predict(path, samples))
+
+
+# real data
+
+
+@needs_svm_predict
+def test_both_ways_on_adult(a4a, tmp_path):
+    """Sparse, two classes, -1 and 1: theirs read by us, and ours by them."""
+    X, y, asked = csr_array(a4a.X[:2000]), a4a.y[:2000], csr_array(a4a.X_test[:3000])
+    path = svm_train(tmp_path, X, y, "-g", "0.01", "-c", "5")
+    theirs = load_libsvm(path, n_features=X.shape[1])
+    np.testing.assert_array_equal(theirs.predict(asked), svm_predict(path, asked))
+    ours = SVC(C=5, gamma=0.01).fit(X, y)
+    path = save_libsvm(ours, tmp_path / "ours.model")
+    np.testing.assert_array_equal(ours.predict(asked), svm_predict(path, asked))
+
+
+@needs_svm_predict
+def test_both_ways_on_usps(usps, tmp_path):
+    """Dense, ten classes, 45 boundaries."""
+    X, y, asked = usps.X[:1500], usps.y[:1500], usps.X[7000:8500]
+    path = svm_train(tmp_path, X, y, "-g", "0.0078125", "-c", "10")
+    theirs = load_libsvm(path, n_features=X.shape[1])
+    np.testing.assert_array_equal(theirs.predict(asked), svm_predict(path, asked))
+    ours = SVC(C=10, gamma=0.0078125).fit(X, y)
+    path = save_libsvm(ours, tmp_path / "ours.model")
+    np.testing.assert_array_equal(ours.predict(asked), svm_predict(path, asked))
+    whole = load(save(ours, tmp_path / "whole.model", slim=True))
+    np.testing.assert_array_equal(whole.decision_function(asked), ours.decision_function(asked))
