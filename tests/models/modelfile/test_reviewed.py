@@ -501,3 +501,13 @@ def test_a_pipeline_may_end_with_nothing(path):
     np.testing.assert_array_equal(load(save(model, path)).transform(X), model.transform(X))
     half = MinMaxScaler().fit(X.astype(np.float16))
     assert load(save(half, path)).scale_.dtype == half.scale_.dtype
+
+
+def test_a_threshold_is_between_two_classes(path):
+    """The 125,973rd hostile file."""
+    contents = read_container(
+        save(BY_NAME["fisher-threshold"].fitted(), path, slim=True), versions=lambda _: None
+    )
+    document, tensors = contents.document, dict(contents.tensors)
+    tensors["model.classes_"] = tensors["model.classes_"][:1]
+    assert refused(document, tensors, path) == "invariant"

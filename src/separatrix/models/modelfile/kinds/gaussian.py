@@ -79,9 +79,10 @@ def _gaussian_check(model: Any, _sizes: Sizes) -> None:
         require(hasattr(model, name), name, "there, or sums", "neither")
 
 
-def _fisher_check(model: Any, _sizes: Sizes) -> None:
-    there = model.threshold is None or hasattr(model, "threshold_")
-    require(there, "threshold_", "there", "nothing")
+def _fisher_check(model: Any, sizes: Sizes) -> None:
+    if model.threshold is not None:
+        require(sizes["k"] == 2, "classes_", "two, with a threshold", sizes["k"])
+        require(hasattr(model, "threshold_"), "threshold_", "there", "nothing")
 
 
 def _linear_check(model: Any, _sizes: Sizes) -> None:
