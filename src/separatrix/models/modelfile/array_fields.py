@@ -361,8 +361,8 @@ class Columns:
         if name == "words":
             return _words(place, file)
         whole = file.take(place)
-        file.spend("words", len(whole), MOST_WORDS, place)
         Array(name, "n", "any").check(whole, place, Sizes())
+        file.spend("words", len(whole), MOST_WORDS, place)
         return whole
 
     def _column(self, part: Any, kind: Any, size: int, at: str, file: Filing) -> Any:
