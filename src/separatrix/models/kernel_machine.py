@@ -18,6 +18,9 @@ from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.vectors import TOLERANCE
 
 
+MOST_MB = 2**40  # more than any machine has, and still a number of bytes
+
+
 class KernelMachine(BaseEstimator):
     """An estimator with a `kernel`, whose nested parameters (`kernel__gamma`) can be set."""
 
@@ -55,7 +58,7 @@ class KernelMachine(BaseEstimator):
 
     @property
     def _budget(self) -> int | None:
-        return None if self.cache_size is None else int(self.cache_size * MEBIBYTE)
+        return None if self.cache_size is None else int(min(self.cache_size, MOST_MB) * MEBIBYTE)
 
     @property
     def _kernel_tolerance(self) -> float:

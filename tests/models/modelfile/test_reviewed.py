@@ -511,3 +511,17 @@ def test_a_threshold_is_between_two_classes(path):
     document, tensors = contents.document, dict(contents.tensors)
     tensors["model.classes_"] = tensors["model.classes_"][:1]
     assert refused(document, tensors, path) == "invariant"
+
+
+def test_a_search_and_its_best_agree_on_probabilities(path):
+    """The 145,329th."""
+    document, tensors = parts(BY_NAME["decision-around-search"].fitted(), path)
+    search = document["model"]["state"]["estimator_"]
+    search["state"]["best_estimator_"]["params"]["calibration"] = None
+    assert refused(document, tensors, path) == "invariant"
+
+
+def test_a_memory_budget_may_be_as_large_as_a_number_can(path):
+    """The 52,875th."""
+    model = SVC(cache_size=1e308).fit(X, Y)
+    np.testing.assert_array_equal(load(save(model, path)).predict(X), SVC().fit(X, Y).predict(X))

@@ -181,6 +181,8 @@ def _search_unpack(model: Any, values: Values) -> None:
 
 def _search_check(model: Any, sizes: Sizes) -> None:
     same_features(model.best_estimator_, sizes["d"], "best_estimator_")
+    meant, found = model._model()._method, model.best_estimator_._method
+    require(meant == found, "best_estimator_.calibration", f"{meant}, as searched with", found)
 
 
 SEARCH: dict[str, Field] = {**FEATURES, "best_index_": Whole(), "best_score_": Real("any")}
