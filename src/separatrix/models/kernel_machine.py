@@ -17,7 +17,6 @@ from separatrix.kernels.gram import kernel_blocks, make_gram
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.vectors import TOLERANCE
 
-
 MOST_MB = 2**40  # more than any machine has, and still a number of bytes
 
 
