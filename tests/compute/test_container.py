@@ -13,10 +13,10 @@ from separatrix.compute.container import (
     BEGIN,
     DIGEST,
     LARGEST_HEADER,
-    parsed_json,
     read_container,
     write_container,
 )
+from separatrix.compute.strict_json import parsed_json
 from separatrix.errors import ModelFileError
 
 TENSORS = {

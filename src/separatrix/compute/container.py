@@ -14,9 +14,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from separatrix.compute.blocks import MEBIBYTE, in_words, memory_of_this_machine
 from separatrix.compute.files import written_whole
+from separatrix.compute.strict_json import LARGEST_INTEGER, parsed_json
 from separatrix.errors import ModelFileError
 
 Tensors = dict[str, npt.NDArray[Any]]
@@ -35,8 +36,6 @@ MOST_TENSORS = 1024
 MOST_AXES = 8
 LONGEST_AXIS = 2**48
 LONGEST_NAME = 200
-DEEPEST = 64  # brackets in brackets
-LARGEST_INTEGER = 2**63
 PIECE = 16 * MEBIBYTE  # bytes that are hashed before anybody may interrupt
 
 BEGIN = b'{"__metadata__":{"separatrix":"{\\"sha256\\":\\"'  # the digest follows
@@ -57,8 +56,6 @@ DTYPES = {
     "F64": "<f8",
 }
 NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
-OPENING, CLOSING = ([ord(letter) for letter in pair] for pair in ("[{", "]}"))
-STRINGS = re.compile(r'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 
 
 class TensorEntry(NamedTuple):
@@ -120,17 +117,8 @@ def read_container(
     `versions` says of the document's "format" why it cannot be read, or None. Of arrays that are not
     `wanted` only the bytes are looked at.
     """
-    try:
-        with opened(path) as file:
-            return _Reading(path, file).contents(versions, wanted)
-    except FileNotFoundError as error:
-        raise ModelFileError("missing", f"there is no file {in_a_line(path)}") from error
-    except OSError as error:
-        why = error.strerror or error
-        raise ModelFileError("unreadable", f"{in_a_line(path)} cannot be read: {why}") from error
-    except MemoryError as error:
-        said = f"{in_a_line(path)} does not fit the memory there is"
-        raise ModelFileError("limit", said) from error
+    with opened(path) as file:
+        return _Reading(path, file).contents(versions, wanted)
 
 
 class _Reading:
@@ -286,46 +274,6 @@ def in_a_line(found: object) -> str:
     return text if text.isprintable() else ascii(text)
 
 
-def parsed_json(text: str) -> Any:
-    """JSON without what makes it ambiguous or large: no key twice, no NaN, no endless number, not deep."""
-    letters = np.frombuffer(STRINGS.sub("", text).encode(), dtype=np.uint8)
-    steps = np.isin(letters, OPENING).astype(np.int8) - np.isin(letters, CLOSING)
-    deepest = int(np.cumsum(steps, dtype=np.int64).max(initial=0))
-    if deepest > DEEPEST:
-        raise ValueError(f"it is {deepest} levels deep, and at most {DEEPEST} are read")
-    return json.loads(
-        text,
-        object_pairs_hook=_without_duplicates,
-        parse_constant=_no_constant,
-        parse_int=_integer,
-        parse_float=_number,
-    )
-
-
-def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key comes twice")
-    return found
-
-
-def _no_constant(word: str) -> Any:
-    raise ValueError(f"{word} is no number of JSON")
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > 20 or not -LARGEST_INTEGER <= int(digits) < LARGEST_INTEGER:
-        raise ValueError(f"{digits:.20}... is beyond 64 bits")
-    return int(digits)
-
-
-def _number(digits: str) -> float:
-    value = float(digits) if len(digits) <= 40 else np.inf
-    if not np.isfinite(value):
-        raise ValueError(f"{digits:.40} is no finite number")
-    return value
-
-
 def _are_sizes(values: object, most: int) -> bool:
     return (
         isinstance(values, list)
@@ -334,8 +282,24 @@ def _are_sizes(values: object, most: int) -> bool:
     )
 
 
-def opened(path: Path) -> BinaryIO:
-    """The file, if it is one: opening a pipe would wait for somebody to write into it."""
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """A plain file to read; what the system says against that is a `ModelFileError`."""
+    name = in_a_line(path)
+    try:
+        with _plain_file(path) as file:
+            yield file
+    except FileNotFoundError as error:
+        raise ModelFileError("missing", f"there is no file {name}") from error
+    except OSError as error:
+        why = error.strerror or error
+        raise ModelFileError("unreadable", f"{name} cannot be read: {why}") from error
+    except MemoryError as error:
+        raise ModelFileError("limit", f"{name} does not fit the memory there is") from error
+
+
+def _plain_file(path: Path) -> BinaryIO:
+    """Opened, if it is one: opening a pipe would wait for somebody to write into it."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):

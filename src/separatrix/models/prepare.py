@@ -160,8 +160,6 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
     if "y" in more and more["y"] is None:
         raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
     _one_kind_of_label(more.get("y"))
-    if more.get("reset", True):  # a fit that begins anew
-        estimator.__dict__.pop("_slim", None)
     try:
         tags = get_tags(estimator).input_tags
         sparse = "csr" if tags.sparse else False
@@ -171,6 +169,8 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         samples = checked[0] if isinstance(checked, tuple) else checked
         if issparse(samples):  # compiled loops trust the indices
             samples.check_format(full_check=True)
+        if more.get("reset", True):  # a fit that begins anew
+            estimator.__dict__.pop("_slim", None)
         return checked
     except ValueError as error:
         if "\n" not in str(error):

@@ -471,10 +471,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.support_: Codes = order[support.rows].astype(np.int32)  # as scikit-learn's
         precomputed = isinstance(self.kernel_, Precomputed)
         self.support_vectors_ = np.empty((0, 0)) if precomputed else train.X[self.support_]
-        dual_coef = support.coef
-        sparse = issparse(train.X) and not isinstance(self.kernel_, FromCallable)
-        self.dual_coef_ = csr_array(dual_coef) if sparse else dual_coef
-        self.intercept_ = support.intercept.copy()
+        self._show_coefficients()
         first = np.searchsorted(train.y[order], np.arange(len(train.classes)))
         self.class_weight_ = train.class_weights[order][first]
         self.n_iter_ = np.array([fit.n_iter for fit in fits], dtype=np.int32)
@@ -485,6 +482,13 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.stop_ = [fit.stop for fit in fits]
         self.fit_status_ = int(any(stop != "tol" for stop in self.stop_))
         self._fits = [fit._replace(rows=order[fit.rows]) for fit in fits]
+
+    def _show_coefficients(self) -> None:
+        """The coefficients and biases as scikit-learn has them."""
+        sparse = issparse(self.support_vectors_) and not isinstance(self.kernel_, FromCallable)
+        coef = self._support.coef
+        self.dual_coef_ = csr_array(coef) if sparse else coef
+        self.intercept_ = self._support.intercept.copy()
 
     def _last_coefficients(self, train: Training) -> list[Vector] | None:
         """Coefficients of the last fit for each boundary, where that was on the same labels."""

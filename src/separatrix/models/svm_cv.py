@@ -105,7 +105,6 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
-        self._check_parameters()
         Cs, model = self._values_of_C(), self._model()
         train = prepare(self, X, y, sample_weight, class_weight=model.class_weight)
         candidates, kernels = self._candidates(model, train.X)

@@ -3,7 +3,6 @@
 import os
 import stat
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -37,7 +36,7 @@ from separatrix import (
     save,
 )
 from separatrix.compute.container import read_container
-from separatrix.errors import DataError, ModelFileError
+from separatrix.errors import DataError, ModelFileError, UnsupportedError
 from separatrix.kernels import Gaussian, Linear
 from separatrix.models.modelfile import files
 from separatrix.models.modelfile.array_fields import Words
@@ -96,12 +95,11 @@ def test_models_that_hold_each_other_many_times_are_counted(path):
     state = {"state": {"n_features_in_": 4}, "slim": False}
     steps = [["0", {**inner, **state}]]
     at = "model.steps[0].steps[0].steps[0]"
-    for level in range(3):
+    for _ in range(3):
         again = [[str(i + 1), {"same": at}] for i in range(20)]
         around = {"steps": steps + again, "memory": None, "verbose": False, "transform_input": None}
         whole = {"kind": "Pipeline", "params": around, "state": {}, "slim": False}
         steps, at = [["0", whole]], at.rpartition(".")[0]
-        assert level < 3
     document, _ = parts(Normalizer().fit(X), path)
     document["model"] = whole
     path.write_bytes(signed(document, {}))
@@ -149,9 +147,10 @@ def test_votes_of_many_classes_take_no_matrix_of_classes_by_pairs():
         summed = S @ sides
         margin = expected + summed / (3.0 * (np.abs(summed) + 1.0))
         np.testing.assert_allclose(decision_values(S, k, "ovo", "margin"), margin, rtol=1e-12)
-    began = time.perf_counter()
-    decision_values(np.ones((1, 1500 * 1499 // 2)), 1500, "ovo")
-    assert time.perf_counter() - began < 20  # it was 25 GB
+    assert decision_values(np.ones((1, 1500 * 1499 // 2)), 1500, "ovo").shape == (
+        1,
+        1500,
+    )  # was 25 GB
 
 
 def test_a_description_takes_no_more_models_and_keys_than_there_can_be(path):
@@ -390,7 +389,8 @@ def test_words_take_no_more_room_than_their_letters(path):
     document["model"]["state"]["categories_"] = [["words", {"words": 2**23}, 1]] * 30
     assert refused(document, tensors, path) == "schema"
     document["model"]["state"]["categories_"] = [["words", {"words": 10_000}, 1]] * 30
-    assert tried(path, np.array([["a"] * 30])) is not None
+    path.write_bytes(signed(document, tensors))
+    assert tried(path, np.array([["a"] * 30])) is None
     document, tensors = parts(LogisticRegression().fit(X, WORDS), path)
     document["model"]["state"]["classes_"] = {"words": 2**21}
     assert refused(document, tensors, path) == "schema"
@@ -525,3 +525,11 @@ def test_a_memory_budget_may_be_as_large_as_a_number_can(path):
     """The 52,875th."""
     model = SVC(cache_size=1e308).fit(X, Y)
     np.testing.assert_array_equal(load(save(model, path)).predict(X), SVC().fit(X, Y).predict(X))
+
+
+def test_a_fit_that_is_refused_leaves_a_slim_model_slim(path):
+    model = load(save(Perceptron().fit(X, Y), path, slim=True))
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full_like(X, np.nan), Y)
+    with pytest.raises(UnsupportedError, match="slim model file"):
+        model.partial_fit(X, Y)

@@ -67,7 +67,6 @@ class Filing:
     fitted: bool = True  # whether what is written now is more than a template
     put_model: Callable[[Any, str, bool], Any] = _no_model
     get_model: Callable[[Any, str], Any] = _no_model
-
     spent: dict[str, int] = field(default_factory=dict)  # of what all parts together may take
 
     def spend(self, what: str, amount: int, most: int, at: str) -> None:
@@ -118,7 +117,6 @@ class Whole:
 
     least: int = 0
     letter: str | None = None
-    most: int = LARGEST_WHOLE
 
     def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> int:
         """As an integer of Python."""
@@ -128,8 +126,8 @@ class Whole:
 
     def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> int:
         """In range, and the same as its letter."""
-        if type(document) is not int or not self.least <= document <= self.most:
-            raise wrong(at, f"a whole number from {self.least} to {self.most}", document)
+        if type(document) is not int or not self.least <= document <= LARGEST_WHOLE:
+            raise wrong(at, f"a whole number from {self.least} to {LARGEST_WHOLE}", document)
         if self.letter is not None:
             sizes.bind(at, (document,), self.letter)
         return document
@@ -230,32 +228,19 @@ class Maybe:
 
 @dataclass(frozen=True)
 class Listed:
-    """A list of parts of one kind; its length may settle a letter."""
+    """A list of parts of one kind."""
 
     inner: Field
-    letter: str | None = None
-    form: Callable[[list[Any]], Any] = list
 
     def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> list[Any]:
         """As a list of what goes into the document for each."""
-        value = list(value)
-        self._check(value, at, sizes)
         return [self.inner.put(part, f"{at}[{i}]", file, sizes) for i, part in enumerate(value)]
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
-        """The list, or whatever it was made of."""
-        if not isinstance(document, list):
-            raise wrong(at, "a list", document)
-        self._check(document, at, sizes)
-        return self.form(
-            [self.inner.get(part, f"{at}[{i}]", file, sizes) for i, part in enumerate(document)]
-        )
-
-    def _check(self, value: list[Any], at: str, sizes: Sizes) -> None:
-        if len(value) > MOST_ITEMS:
-            raise ModelFileError("limit", f"`{at}` has {len(value)} items")
-        if self.letter is not None:
-            sizes.bind(at, (len(value),), self.letter)
+    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> list[Any]:
+        """The list."""
+        if not isinstance(document, list) or len(document) > MOST_ITEMS:
+            raise wrong(at, f"a list of at most {MOST_ITEMS} items", document)
+        return [self.inner.get(part, f"{at}[{i}]", file, sizes) for i, part in enumerate(document)]
 
 
 @dataclass(frozen=True)

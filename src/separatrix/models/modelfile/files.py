@@ -83,7 +83,7 @@ def save(
     True
     """
     path = as_path(path)
-    _require_fitted(model)
+    require_fitted(model)
     card = card_of(model, data, note).as_document()
     try:
         writing = _Writing(slim)
@@ -164,7 +164,8 @@ def as_path(path: PathLike) -> Path:
     return Path(name)
 
 
-def _require_fitted(model: Any) -> None:
+def require_fitted(model: Any) -> None:
+    """Refuse what is no estimator, or has not been fitted."""
     if isinstance(model, type) or not isinstance(model, BaseEstimator):
         raise ModelFileError(
             "unsupported", f"`save` takes a fitted estimator; got {type(model).__name__}"
@@ -212,7 +213,7 @@ class _Writing:
         return {"kind": name, "params": params, "state": state, "slim": slim}
 
     def _state(self, model: Any, kind: Kind, at: str, slim: bool, sizes: Sizes) -> dict[str, Any]:
-        _require_fitted(model)
+        require_fitted(model)
         known = model.get_params(deep=False)
         values = {
             name: value

@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
-from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted
+from scipy.sparse import csr_array
 
 from separatrix.arrays import Codes, Matrix, Vector, require_integer
 from separatrix.compute.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
@@ -28,7 +26,7 @@ from separatrix.compute.files import written_whole
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.vector import Gaussian, Linear, Polynomial, Sigmoid
-from separatrix.models.modelfile.files import PathLike, as_path
+from separatrix.models.modelfile.files import PathLike, as_path, require_fitted
 from separatrix.models.prepare import tell
 from separatrix.models.support import Support
 from separatrix.models.svm import SVC
@@ -124,20 +122,11 @@ def load_libsvm(path: PathLike, *, n_features: int | None = None) -> SVC:
     path = as_path(path)
     if n_features is not None:
         require_integer("load_libsvm", "n_features", n_features, least=1)
-    try:
-        with opened(path) as file:
-            lines = _Lines(path, file)
-            header = _read_header(lines)
-            rows = _read_rows(lines, header)
-            model = _machine(lines, header, rows, n_features)
-    except FileNotFoundError as error:
-        raise ModelFileError("missing", f"there is no file {in_a_line(path)}") from error
-    except OSError as error:
-        raise ModelFileError(
-            "unreadable", f"{in_a_line(path)} cannot be read: {error.strerror or error}"
-        ) from error
-    except MemoryError as error:
-        raise ModelFileError("limit", f"{path} does not fit the memory there is") from error
+    with opened(path) as file:
+        lines = _Lines(path, file)
+        header = _read_header(lines)
+        rows = _read_rows(lines, header)
+        model = _machine(lines, header, rows, n_features)
     if header.probabilities:
         tell(
             f"{path} has probabilities (svm-train -b 1), which are left out: LIBSVM's are not those of "
@@ -207,10 +196,7 @@ def _require_svc(model: Any) -> None:
         raise ModelFileError(
             "unsupported", f"`save_libsvm` takes a fitted SVC; got {type(model).__name__}"
         )
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        raise ModelFileError("unsupported", "this SVC is not fitted: call `fit` first") from None
+    require_fitted(model)
     if type(model.kernel_) not in BY_MAKE:
         raise ModelFileError(
             "unsupported",
@@ -607,9 +593,7 @@ def _machine(lines: _Lines, header: _Header, rows: _Rows, n_features: int | None
     model.kernel_, model.classes_ = header.kernel, labels[order]
     model._support = boundaries.as_support()
     _set_vectors(model, rows, which, _width(lines, header, rows, n_features))
-    coef = model._support.coef
-    model.dual_coef_ = csr_array(coef) if issparse(model.support_vectors_) else coef
-    model.intercept_ = model._support.intercept.copy()
+    model._show_coefficients()
     model._exact, model._slim = True, True
     if (np.diff(order) < 0).any():
         model._ties = np.argsort(order)

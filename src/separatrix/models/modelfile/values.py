@@ -21,11 +21,11 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
-from separatrix.compute.container import is_storable
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
 from separatrix.kernels.kernel import FromCallable, Kernel, Precomputed
 from separatrix.kernels.vector import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from separatrix.models.modelfile.array_fields import ANY_SHAPE, NUMBERS, Array
 from separatrix.models.modelfile.fields import (
     LONGEST_TEXT,
     MOST_ITEMS,
@@ -69,6 +69,7 @@ TYPES: dict[str, type] = {
     },
     **{kind.__name__: kind for kind in (np.uint64, np.float32, np.float64)},
 }
+ANY_ARRAY = Array(NUMBERS, ANY_SHAPE, "any")
 SPLITTER_NAMES = {kind: name for name, (kind, _) in SPLITTERS.items()}
 KERNEL_NAMES = {kind: name for name, kind in KERNELS.items()}
 TYPE_NAMES = {kind: name for name, kind in TYPES.items()}
@@ -196,7 +197,7 @@ class Value:
         if what == "dict":
             return self._dict(inner, at, file, sizes)
         if what == "array":
-            return self._array(inner, at, file)
+            return ANY_ARRAY.get(inner, at, file, sizes)
         if what == "model":
             return file.get_model(inner, at)
         if what == "type" and isinstance(inner, str) and inner in TYPES:
@@ -233,17 +234,7 @@ class Value:
             if value.ndim != 1:
                 raise _unsupported(at, value)
             return {"tuple": [self.put(item, at, file, Sizes()) for item in value.tolist()]}
-        if not is_storable(value.dtype):
-            raise _unsupported(at, value)
-        backwards = value.flags.f_contiguous and not value.flags.c_contiguous
-        file.keep(at, value.T if backwards else value)
-        return {"array": "F" if backwards else "C"}
-
-    def _array(self, order: Any, at: str, file: Filing) -> Any:
-        if order not in ("C", "F"):
-            raise wrong(at, "'C' or 'F'", order)
-        value = file.take(at)
-        return value.T if order == "F" else value
+        return {"array": ANY_ARRAY.put(value, at, file, Sizes())}
 
     def _splitter(self, document: dict[str, Any], at: str, file: Filing, sizes: Sizes) -> Any:
         require_keys(document, at, {"splitter", "params"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
 
 from separatrix.kernels.kernel import Precomputed
 from separatrix.models.calibration import METHODS, Calibration
@@ -112,10 +111,8 @@ def _svc_unpack(model: Any, values: Values) -> None:
     set_all(model, values)
     if isinstance(model.kernel_, Precomputed):
         model.support_vectors_ = np.empty((0, 0))
-    sparse = issparse(getattr(model, "support_vectors_", None))
-    coef = model._support.coef
-    model.dual_coef_ = csr_array(coef) if sparse else coef
-    model.intercept_ = model._support.intercept.copy()
+    require(hasattr(model, "support_vectors_"), "support_vectors_", "there", "nothing")
+    model._show_coefficients()
 
 
 def _svc_check(model: Any, sizes: Sizes) -> None:

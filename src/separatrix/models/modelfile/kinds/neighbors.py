@@ -19,7 +19,7 @@ from separatrix.models.modelfile.fields import (
     Whole,
     wrong,
 )
-from separatrix.models.modelfile.kind import FEATURES, Kind, Values, require, set_all
+from separatrix.models.modelfile.kind import FEATURES, Kind, Values, require, set_all, without
 from separatrix.models.modelfile.values import KernelObject, Value
 from separatrix.models.neighbor_index import BY_DISTANCE, KEPT, SEARCHED, NeighborIndex
 from separatrix.models.neighbors import KNeighborsClassifier
@@ -47,13 +47,15 @@ OUTPUT = Scoped(
 )
 
 
-def _pack(model: Any, values: Values, _slim: bool) -> Values:
-    kept = ("n_features_in_", "n_samples_fit_", "kernel_", "accuracy_by_k_", "best_k_")
-    named = ("classes_", "_voters", "outputs_2d_", "index_")
-    metric = ("effective_metric_", "effective_metric_params_")
-    unknown = set(values) - {*kept, *named, *metric}
+DERIVED = without(
+    *("classes_", "_voters", "outputs_2d_", "index_"),
+    *("effective_metric_", "effective_metric_params_"),
+)
+
+
+def _pack(model: Any, values: Values, slim: bool) -> Values:
     return {
-        **{name: values[name] for name in values if name in (*kept, *unknown)},
+        **DERIVED(model, values, slim),
         "index_metric": model.index_._named.name,
         "index_metric_params": model.index_._named.params,
         "rows": model.index_.rows,
