@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks import (
     discriminant,
+    experiments,
     files,
     least_squares,
     linear_svm,
@@ -20,6 +21,7 @@ from benchmarks import (
     naive_bayes,
     neighbors,
     perceptrons,
+    readers,
     subgradient,
     svm,
 )
@@ -33,6 +35,7 @@ SUITES = [
     for module in (
         *(perceptrons, svm, linear_svm, subgradient),
         *(least_squares, discriminant, naive_bayes, logistic, neighbors, memory, files),
+        *(readers, experiments),
     )
     for suite in module.SUITES
 ]

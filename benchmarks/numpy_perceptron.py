@@ -23,6 +23,22 @@ def train(K, y, n_classes, max_iter):
     return alpha, epochs
 
 
+def train_each(K, y, n_classes, max_iter):
+    """The same with one sign perceptron for each class, corrected on its own mistakes."""
+    alpha = np.zeros((n_classes, len(y)), dtype=np.float32)
+    signs = np.where(y[None, :] == np.arange(n_classes)[:, None], 1, -1).astype(np.float32)
+    for epochs in range(1, max_iter + 1):  # noqa: B007
+        mistakes = 0
+        for t in range(len(y)):
+            wrong = signs[:, t] * (alpha @ K[t]) <= 0
+            if wrong.any():
+                alpha[wrong, t] += signs[wrong, t]
+                mistakes += 1
+        if not mistakes:
+            break
+    return alpha, epochs
+
+
 def train_and_test(K, y, train_rows, test_rows, n_classes, max_iter):
     """Train error, test error and passes."""
     K_train = np.ascontiguousarray(K[np.ix_(train_rows, train_rows)])

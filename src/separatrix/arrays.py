@@ -1,4 +1,4 @@
-"""Array types with their shape letters, checks at the border, and the Gram protocol.
+"""Array types with their shape letters, checks at the border, the Gram protocol, and graphs.
 
 Shape letters, the same everywhere: n samples, m other samples, d features, k classes, p binary
 problems. Matrices are capitals, as in the papers. Checks here run once, where values come in;
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from separatrix.errors import ParameterError
+from separatrix.errors import DataError, ParameterError
 
 Matrix = npt.NDArray[np.floating[Any]]
 Vector = npt.NDArray[np.floating[Any]]
@@ -30,6 +31,58 @@ class Block(NamedTuple):
     X: Any  # shape: (n, d); dense or CSR, of any number type
     y: Codes  # shape: (n,)
     weights: Vector  # shape: (n,)
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """An undirected graph: nodes 0..n_nodes-1, each edge once, labels where there are some.
+
+    >>> path = Graph(3, np.array([[0, 1], [1, 2]]), node_labels=np.array([6, 8, 6]))
+    >>> path
+    Graph(3 nodes, 2 edges)
+    """
+
+    n_nodes: int
+    edges: Codes  # shape: (m, 2); none twice, in either direction, and no loops
+    node_labels: Codes | None = None  # shape: (n_nodes,)
+    edge_labels: Codes | None = None  # shape: (m,)
+
+    def __post_init__(self) -> None:
+        require_integer("Graph", "n_nodes", self.n_nodes, least=1)
+        edges = _whole("edges", self.edges)
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            raise DataError(f"`edges` of Graph must have two columns; got shape {edges.shape}")
+        if edges.size and (edges.min() < 0 or edges.max() >= self.n_nodes):
+            raise DataError(
+                f"`edges` of Graph must join nodes 0 to {self.n_nodes - 1}; got node "
+                f"{edges.min() if edges.min() < 0 else edges.max()}"
+            )
+        if (edges[:, 0] == edges[:, 1]).any():
+            node = edges[edges[:, 0] == edges[:, 1]][0, 0]
+            raise DataError(f"`edges` of Graph must join different nodes; node {node} has a loop")
+        keys = edges.min(axis=1, initial=self.n_nodes) * self.n_nodes + edges.max(axis=1, initial=0)
+        if len(np.unique(keys)) != len(edges):
+            raise DataError("`edges` of Graph must name each edge once, in one direction")
+        object.__setattr__(self, "edges", edges)
+        for name, count in (("node_labels", self.n_nodes), ("edge_labels", len(edges))):
+            if getattr(self, name) is None:
+                continue
+            labels = _whole(name, getattr(self, name))
+            if labels.shape != (count,):
+                raise DataError(
+                    f"`{name}` of Graph must be {count} whole numbers; got shape {labels.shape}"
+                )
+            object.__setattr__(self, name, labels)
+
+    def __repr__(self) -> str:
+        return f"Graph({self.n_nodes} nodes, {len(self.edges)} edges)"
+
+
+def _whole(name: str, values: Any) -> Codes:
+    found = np.asarray(values)
+    if found.dtype.kind not in "iu" and found.size:
+        raise DataError(f"`{name}` of Graph must be whole numbers; got {found.dtype}")
+    return found.astype(np.intp)
 
 
 class Samples(Protocol):

@@ -3,6 +3,8 @@
     SeparatrixError
     ├── ParameterError      (ValueError)   a hyper-parameter the algorithm cannot run with
     ├── DataError           (ValueError)   samples, labels or weights that cannot be used
+    │   └── DataFileError                  a file of data that is refused, and where in it
+    ├── ExperimentError     (ValueError)   an experiment that cannot be run as it is written
     ├── UnsupportedError    (NotImplementedError, ValueError)  what goes with other parameters only
     ├── MissingDataError    (LookupError)  a data set that is not on this machine
     ├── MemoryBudgetError   (MemoryError)  work that does not fit the memory it was given
@@ -16,11 +18,13 @@ Each sentence says what was found, what was expected and, where that is known, w
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class SeparatrixError(Exception):
-    """Whatever separatrix refuses to do, with a sentence for a person."""
+    """Whatever separatrix refuses to do, with a sentence for a person; `hint` says what to do."""
+
+    hint: str = ""
 
 
 class ParameterError(SeparatrixError, ValueError):
@@ -42,6 +46,45 @@ class ParameterError(SeparatrixError, ValueError):
 
 class DataError(SeparatrixError, ValueError):
     """Samples, labels or weights cannot be used as they are."""
+
+
+class DataFileError(DataError):
+    """A file of data is refused; line and column count from 1, and 0 where there are none.
+
+    >>> raise DataFileError("iris.csv", 3, 7, found="'abc'", expected="a number")
+    Traceback (most recent call last):
+    ...
+    separatrix.errors.DataFileError: iris.csv:3:7: found 'abc', expected a number
+    """
+
+    def __init__(
+        self,
+        path: object,
+        line: int = 0,
+        column: int = 0,
+        *,
+        found: str,
+        expected: str,
+        hint: str = "",
+    ) -> None:
+        where = f"{path}" + (f":{line}" if line else "") + (f":{column}" if column else "")
+        super().__init__(f"{where}: found {found}, expected {expected}")
+        self.path, self.line, self.column = str(path), line, column
+        self.found, self.expected, self.hint = found, expected, hint
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        where = (str(self.path), self.line, self.column)
+        return _data_file_error, (*where, self.found, self.expected, self.hint)
+
+
+def _data_file_error(
+    path: str, line: int, column: int, found: str, expected: str, hint: str
+) -> DataFileError:
+    return DataFileError(path, line, column, found=found, expected=expected, hint=hint)
+
+
+class ExperimentError(SeparatrixError, ValueError):
+    """An experiment cannot be run as it is written, or its folder holds another one."""
 
 
 class UnsupportedError(SeparatrixError, NotImplementedError, ValueError):

@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 from click.testing import CliRunner
@@ -8,6 +9,8 @@ from sklearn.datasets import load_iris
 
 from separatrix import GaussianNB, __version__, describe, save
 from separatrix.cli import main
+from separatrix.evaluation.candidates import CANDIDATES
+from separatrix.report import demo
 
 
 def test_help_needs_nothing_heavy():
@@ -32,20 +35,23 @@ def test_the_version_is_printed():
     assert __version__ in CliRunner().invoke(main, ["--version"]).output
 
 
-def test_the_demo_prints_a_table_and_writes_pictures(tmp_path):
-    done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "new"), "--repeats", "2"])
+def test_the_demo_prints_a_table_and_writes_a_page_and_pictures(tmp_path):
+    done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "new"), "--repeats", "1"])
     assert done.exit_code == 0, done.output
-    assert "2 random splits, 1438 rows to train and 359 to test" in done.stdout
+    assert "5 folds, once, 1437 rows to train and 360 to test, seed 0" in done.stdout
+    assert all(f"\n{candidate.name} " in done.stdout for candidate in CANDIDATES)
+    assert "<html" in (tmp_path / "new" / "report.html").read_text()
     for name in ("confusion.png", "hardest.png"):
         assert (tmp_path / "new" / name).read_bytes().startswith(b"\x89PNG")
         assert name in done.stderr
 
 
-def test_the_demo_can_be_read_by_machines(tmp_path):
-    done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path), "--repeats", "2", "--json"])
+def test_the_demo_can_be_read_by_machines(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "suite", partial(demo.suite, models=["knn", "lda", "perceptron"]))
+    done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path), "--repeats", "1", "--json"])
     table = json.loads(done.stdout, parse_constant=pytest.fail)  # Infinity and NaN are not JSON
-    assert len(table["rows"]) == 15
-    assert {"model", "test_error", "seconds"} <= set(table["rows"][0])
+    assert len(table["rows"]) == 3
+    assert {"model", "test_error", "low", "high", "p_holm", "seconds"} <= set(table["rows"][0])
 
 
 def test_models_are_listed():

@@ -37,9 +37,12 @@ def test_fast_mathematics_never_assumes_away_nan_and_infinity():
 
 
 USE_ALL = """
-import json, warnings
+import json, pathlib, tempfile, warnings
 import numpy as np
 import scipy.sparse
+from separatrix.data.limits import Limits
+from separatrix.data.readers.svmlight import read_svmlight
+from separatrix.data.readers.table import read_csv
 import separatrix.kernels.vectors as vectors
 from separatrix import SVC, KernelPerceptron, LinearSVC, Perceptron, SubgradientSVC
 from separatrix import BernoulliNB, KNeighborsClassifier, MultinomialNB, NeighborIndex
@@ -48,6 +51,12 @@ from separatrix.solvers.rosenblatt import solve_dual, solve_primal
 from tests.contracts.test_numba import compiled
 warnings.simplefilter("ignore")
 vectors.SMALL = 0
+folder = pathlib.Path(tempfile.mkdtemp())
+(folder / "a").write_text("1 qid:2 1:1.5e3\\n")
+(folder / "b").write_text("a,b\\n1,x\\n2.5,y\\n")
+read_svmlight(folder / "a")
+read_svmlight(folder / "a", limits=Limits(features=2**40))
+read_csv(folder / "b")
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(400, 3)), rng.integers(0, 3, size=400)
 for multi_class in ("argmax", "ovr", "ovo"):

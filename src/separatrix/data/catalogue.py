@@ -1,112 +1,229 @@
-"""Data sets by name. What scikit-learn ships is there at once; the rest is found on disk.
+"""Data sets by name. What scikit-learn ships is there at once; the rest is found or downloaded.
 
-The folder with the rest is named by the environment variable `SEPARATRIX_DATA`.
+Files are looked for in the folder that the environment variable `SEPARATRIX_DATA` names, then in the
+user's cache. What is in neither is downloaded into the cache by `get`, and by `load` too where the
+variable is not set: who names a folder wants to know what is missing there.
 """
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from separatrix.errors import MissingDataError
+from separatrix.data.cards import CARDS, Card, File
+from separatrix.data.dataset import Dataset
+from separatrix.data.download import fetch, pooch
+from separatrix.errors import DataError, MissingDataError, MissingPackageError
 
 VARIABLE = "SEPARATRIX_DATA"
+BUILT_IN, ON_DISK, TO_DOWNLOAD = "built in", "on disk", "to download"
+_BOTH_PARTS = "zipcombo.dat.gz"  # zip.train, then zip.test: read where it is there
 
 
-@dataclass(frozen=True)
-class Dataset:
-    """Samples with labels, and the test part where the set comes with one."""
+def names() -> tuple[str, ...]:
+    """All data sets that have a name.
 
-    name: str
-    X: Any  # shape: (n, d)
-    y: Any  # shape: (n,)
-    X_test: Any = None  # shape: (m, d)
-    y_test: Any = None  # shape: (m,)
-    image: tuple[int, int] | None = None  # rows and columns of a picture of one sample
+    >>> names()[:4]
+    ('iris', 'digits', 'wine', 'breast_cancer')
+    """
+    return tuple(CARDS)
 
 
-def load(name: str) -> Dataset:
+def card(name: str) -> Card:
+    """What is known of a data set.
+
+    >>> card("mutag").rows, card("mutag").kind
+    (188, 'graphs')
+    """
+    if name not in CARDS:
+        raise MissingDataError(
+            f"no data set is called {name!r}; there are {', '.join(sorted(CARDS))}"
+        )
+    return CARDS[name]
+
+
+def state(name: str) -> str:
+    """Whether it is "built in", "on disk" or "to download".
+
+    >>> state("iris")
+    'built in'
+    """
+    files = card(name).files
+    if not files:
+        return BUILT_IN
+    return ON_DISK if _found(name, files) is not None else TO_DOWNLOAD
+
+
+def load(name: str, *, progress: bool | None = None) -> Dataset:
     """The data set of that name.
 
     >>> load("iris").X.shape
     (150, 4)
     """
-    if name not in _READERS:
-        raise MissingDataError(
-            f"no data set is called {name!r}; there are {', '.join(sorted(_READERS))}"
+    known = card(name)
+    if not known.files:
+        return _shipped(known)
+    paths = _found(name, known.files)
+    if paths is None:
+        if os.environ.get(VARIABLE):
+            raise MissingDataError(_what_is_missing(name, known.files))
+        get(name, progress=progress)
+        paths = _found(name, known.files) or []
+    data = _READERS[name](paths).renamed(name)
+    _require_rows(known, data, paths)
+    return data
+
+
+def get(name: str, *, progress: bool | None = None) -> Path | None:
+    """Have the files of a data set here, and say in which folder; None for one that is built in.
+
+    With progress=None a bar is drawn when stderr is a terminal.
+    """
+    files = card(name).files
+    if not files:
+        return None
+    paths = _found(name, files)
+    if paths is not None:
+        return paths[0].parent
+    listed = " and ".join(file.name for file in files)
+    advice = f"put {listed} into a folder and set {VARIABLE} to that folder"
+    try:
+        folder = cache_folder()
+        fetch(files, folder, progress=progress)
+    except MissingDataError as error:
+        raise MissingDataError(f"{name} is not on this machine; {error}; {advice}") from None
+    except MissingPackageError as error:
+        raise MissingPackageError(f"{name} is not on this machine; {error}; or {advice}") from None
+    except OSError as error:
+        raise MissingDataError(f"{name} has no place in the cache ({error}); {advice}") from None
+    return (folder / files[0].plain).parent
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept."""
+    return Path(pooch().os_cache("separatrix"))
+
+
+def _found(name: str, files: tuple[File, ...]) -> list[Path] | None:
+    """Where the files lie, in their order; None where one is missing."""
+    for folder in _folders():
+        if name == "usps" and (both := _there(folder, _BOTH_PARTS)):
+            return [both]
+        paths = [_there(folder, file.name) for file in files]
+        if all(paths):
+            return [path for path in paths if path]
+    return None
+
+
+def _folders() -> list[Path]:
+    named = os.environ.get(VARIABLE)
+    folders = [Path(named)] if named else []
+    try:
+        return [*folders, cache_folder()]
+    except MissingPackageError:
+        return folders
+
+
+def _there(folder: Path, name: str) -> Path | None:
+    paths = (folder / name, folder / name.removesuffix(".gz"))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _what_is_missing(name: str, files: tuple[File, ...]) -> str:
+    folder = os.environ[VARIABLE]
+    missing = next((file.name for file in files if not _there(Path(folder), file.name)), "")
+    if name == "usps":
+        missing = f"{_BOTH_PARTS} in it, nor {' and '.join(file.name for file in files)}"
+    else:
+        missing = f"{missing} in it"
+    return (
+        f"{VARIABLE} is {folder}, but there is no file {missing}; put it there, or download it "
+        f"with: separatrix data get {name}"
+    )
+
+
+def _require_rows(known: Card, data: Dataset, paths: list[Path]) -> None:
+    found = (len(data.y), 0 if data.y_test is None else len(data.y_test))
+    if found != (known.rows, known.test_rows):
+        raise DataError(
+            f"{known.name} in {paths[0].parent} has {found[0]} rows and {found[1]} to test; it "
+            f"should have {known.rows} and {known.test_rows}: these are other files of that name"
         )
-    return _READERS[name]()
 
 
-def _shipped(name: str, image: tuple[int, int] | None = None) -> Dataset:
+def _shipped(known: Card) -> Dataset:
     from sklearn import datasets
 
-    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-    return Dataset(name, X, y, image=image)
+    found = getattr(datasets, f"load_{known.name}")()
+    image = (8, 8) if known.name == "digits" else None
+    features = None if image else tuple(str(name) for name in found.feature_names)
+    return Dataset(known.name, found.data, found.target, image=image, features=features)
 
 
-def _file(name: str) -> Path:
-    folder = os.environ.get(VARIABLE)
-    if not folder:
-        raise MissingDataError(
-            f"{name} is not on this machine; put it into a folder and set {VARIABLE} to that folder"
-        )
-    path = Path(folder) / name
-    if not path.is_file():
-        raise MissingDataError(f"{VARIABLE} is {folder}, but there is no file {name} in it")
-    return path
+def _usps(paths: list[Path]) -> Dataset:
+    """9298 digits of 16 x 16, from one file or from two."""
+    from separatrix.data.readers.esl import read_esl
+
+    parts = [read_esl(path) for path in paths]
+    X, y = (np.concatenate(arrays) for arrays in zip(*((p.X, p.y) for p in parts), strict=True))
+    return Dataset("usps", X, y, image=(16, 16))
 
 
-def _usps() -> Dataset:
-    """9298 digits of 16 x 16, labels first, as one table of numbers."""
-    with gzip.open(_file("zipcombo.dat.gz")) as lines:
-        table = np.loadtxt(lines, dtype=np.float64)
-    return Dataset("usps", table[:, 1:], table[:, 0].astype(np.intp), image=(16, 16))
+def _idx(paths: list[Path]) -> Dataset:
+    from separatrix.data.readers.idx import read_idx
+
+    X, y, X_test, y_test = (read_idx(path) for path in paths)
+    flat = (len(X), -1), (len(X_test), -1)
+    return Dataset("", X.reshape(flat[0]), y, X_test.reshape(flat[1]), y_test, image=(28, 28))
 
 
-def _idx(name: str) -> Any:
-    """An array in the IDX format: two zero bytes, type, dimensions, sizes, then the bytes."""
-    with gzip.open(_file(name)) as stream:
-        raw = stream.read()
-    shape = tuple(int(size) for size in np.frombuffer(raw, ">u4", count=raw[3], offset=4))
-    return np.frombuffer(raw, np.uint8, offset=4 + 4 * raw[3]).reshape(shape)
+def _adult(paths: list[Path]) -> Dataset:
+    import scipy.sparse
 
-
-def _mnist() -> Dataset:
-    parts = [
-        (_idx(f"{part}-images-idx3-ubyte.gz"), _idx(f"{part}-labels-idx1-ubyte.gz"))
-        for part in ("train", "t10k")
-    ]
-    (X, y), (X_test, y_test) = (
-        (images.reshape(len(images), -1), labels) for images, labels in parts
-    )
-    return Dataset("mnist", X, y, X_test, y_test, image=(28, 28))
-
-
-def _adult(name: str) -> Dataset:
-    from sklearn.datasets import load_svmlight_file
+    from separatrix.data.readers.svmlight import read_svmlight
 
     parts = []
-    for file in (f"{name}.gz", f"{name}.t.gz"):
-        X, y = load_svmlight_file(_file(file), n_features=123)
+    for path in paths:
+        found = read_svmlight(path, n_features=123)
+        X = scipy.sparse.csr_matrix(found.X)
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
-        parts += [X, y.astype(np.intp)]
-    return Dataset(name, *parts)
+        parts += [X, found.y.astype(np.intp)]
+    return Dataset("", *parts)
 
 
-_READERS: dict[str, Callable[[], Dataset]] = {
-    "iris": lambda: _shipped("iris"),
-    "digits": lambda: _shipped("digits", image=(8, 8)),
-    "wine": lambda: _shipped("wine"),
-    "breast_cancer": lambda: _shipped("breast_cancer"),
+def _texts(paths: list[Path]) -> Dataset:
+    from separatrix.data.readers.text import read_text
+
+    train, *test = (read_text(path) for path in paths)
+    if not test:
+        return train
+    return Dataset("", train.X, train.y, test[0].X, test[0].y, kind="text")
+
+
+def _dna(paths: list[Path]) -> Dataset:
+    from separatrix.data.readers.dna import read_dna
+
+    return read_dna(paths[0])
+
+
+def _graphs(paths: list[Path]) -> Dataset:
+    from separatrix.data.readers.graphs import read_tu
+
+    return read_tu(paths[0].parent)
+
+
+_READERS: dict[str, Callable[[list[Path]], Dataset]] = {
     "usps": _usps,
-    "mnist": _mnist,
-    "a4a": lambda: _adult("a4a"),
-    "a9a": lambda: _adult("a9a"),
+    "mnist": _idx,
+    "fashion_mnist": _idx,
+    "a4a": _adult,
+    "a9a": _adult,
+    "sms_spam": _texts,
+    "r8": _texts,
+    "promoters": _dna,
+    "splice": _dna,
+    "mutag": _graphs,
 }

@@ -1,12 +1,19 @@
-"""Samples set aside for testing, drawn by a seed."""
+"""Samples set aside for testing, drawn by a seed: the same seed draws the same rows.
+
+`random_splits` and `fold_splits` look at nothing but row numbers. The stratified ones keep the shares
+of the classes, the grouped ones keep groups whole. Rows of a split are in rising order.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.arrays import Codes, require_integer, require_real
+from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError
 
 
@@ -15,6 +22,29 @@ class Split(NamedTuple):
 
     train: Codes
     test: Codes
+
+
+def checked_splits(splits: Sequence[Split], n: int) -> list[Split]:
+    """Splits of n rows as they are used, refused where a row is not there or is on both sides.
+
+    >>> checked_splits([([0, 1], [2])], 3)
+    [Split(train=array([0, 1]), test=array([2]))]
+    """
+    checked = []
+    for number, (train, test) in enumerate(splits):
+        parts = Split(np.asarray(train, dtype=np.intp), np.asarray(test, dtype=np.intp))
+        for name, rows in parts._asdict().items():
+            if rows.ndim != 1 or not len(rows) or rows.min() < 0 or rows.max() >= n:
+                raise DataError(
+                    f"the {name} rows of split {number} must be numbers from 0 to {n - 1}, at least one"
+                )
+        both = np.intersect1d(*parts)
+        if len(both):
+            raise DataError(f"row {both[0]} of split {number} is trained on and tested on")
+        checked.append(parts)
+    if not checked:
+        raise DataError("there must be at least one split; got none")
+    return checked
 
 
 def random_splits(n: int, *, repeats: int, test_size: float, seed: int) -> list[Split]:
@@ -52,3 +82,200 @@ def fold_splits(rows: Codes, *, folds: int, seed: int) -> list[Split]:
         raise DataError(f"{folds} folds need at least {folds} samples; got {len(rows)}")
     part = np.random.default_rng(seed).permutation(len(rows)) % folds
     return [Split(rows[part != fold], rows[part == fold]) for fold in range(folds)]
+
+
+def stratified_splits(y: Any, *, repeats: int, test_size: float, seed: int) -> list[Split]:
+    """Splits of the samples, each with a random `test_size` share of every class held out.
+
+    Held out are round(test_size * n) samples. Where shares are no whole numbers, the classes with the
+    largest remainders give one more, and chance decides among equals. Every class keeps at least one
+    sample to train on.
+
+    >>> y = np.array(["a", "a", "a", "a", "b", "b"])
+    >>> [split.test.tolist() for split in stratified_splits(y, repeats=2, test_size=0.5, seed=0)]
+    [[0, 2, 5], [0, 3, 5]]
+    """
+    require_integer("stratified_splits", "repeats", repeats, least=1)
+    require_real("stratified_splits", "test_size", test_size, above=0, below=1)
+    classes = _classes(y, "y", least=2)
+    n = sum(map(len, classes))
+    held_out = _held_out(test_size, n, "samples")
+    rng = np.random.default_rng(seed)
+    return [_without(n, _drawn(classes, held_out, rng, spare=1)) for _ in range(repeats)]
+
+
+def stratified_folds(y: Any, *, folds: int, seed: int, repeats: int = 1) -> list[Split]:
+    """Each sample held out once in every repeat; the folds have nearly equal shares of every class.
+
+    >>> y = np.array([0, 0, 1, 1, 1, 1])
+    >>> [split.test.tolist() for split in stratified_folds(y, folds=2, seed=0)]
+    [[0, 3, 4], [1, 2, 5]]
+    """
+    require_integer("stratified_folds", "folds", folds, least=2)
+    require_integer("stratified_folds", "repeats", repeats, least=1)
+    classes = _classes(y, "y", least=2)
+    n = sum(map(len, classes))
+    if folds > n:
+        raise DataError(f"{folds} folds need at least {folds} samples; got {n}")
+    rng = np.random.default_rng(seed)
+    splits = []
+    for _ in range(repeats):
+        part = np.empty(n, dtype=np.intp)
+        # Dealing goes on where the last class ended, so that folds differ by one sample at most.
+        part[np.concatenate([rng.permutation(rows) for rows in classes])] = np.arange(n) % folds
+        splits += [_without(n, np.flatnonzero(part == fold)) for fold in range(folds)]
+    return splits
+
+
+def grouped_splits(groups: Any, *, repeats: int, test_size: float, seed: int) -> list[Split]:
+    """Splits that keep groups whole, each with a random `test_size` share of the groups held out.
+
+    Groups that differ in size make test sets that do.
+
+    >>> patients = np.array([7, 7, 8, 8, 8, 9])
+    >>> [split.test.tolist() for split in grouped_splits(patients, repeats=2, test_size=0.3, seed=0)]
+    [[5], [5]]
+    """
+    require_integer("grouped_splits", "repeats", repeats, least=1)
+    require_real("grouped_splits", "test_size", test_size, above=0, below=1)
+    members = _classes(groups, "groups")
+    n = sum(map(len, members))
+    held_out = _held_out(test_size, len(members), "groups")
+    rng = np.random.default_rng(seed)
+    return [
+        _without(n, _union(members, rng.permutation(len(members))[:held_out]))
+        for _ in range(repeats)
+    ]
+
+
+def grouped_folds(groups: Any, *, folds: int, seed: int, repeats: int = 1) -> list[Split]:
+    """Each group held out once in every repeat, and no fold without one.
+
+    Groups are dealt in random order, each to the fold that has the fewest samples so far: the sizes
+    of two folds differ by no more than the largest group.
+
+    >>> patients = np.array([7, 7, 8, 8, 8, 9])
+    >>> [split.test.tolist() for split in grouped_folds(patients, folds=2, seed=0)]
+    [[2, 3, 4, 5], [0, 1]]
+    """
+    require_integer("grouped_folds", "folds", folds, least=2)
+    require_integer("grouped_folds", "repeats", repeats, least=1)
+    members = _classes(groups, "groups")
+    n = sum(map(len, members))
+    if folds > len(members):
+        raise DataError(f"{folds} folds need at least {folds} groups; got {len(members)}")
+    rng = np.random.default_rng(seed)
+    splits = []
+    for _ in range(repeats):
+        dealt = np.zeros(folds, dtype=np.intp)
+        fold_of = np.empty(len(members), dtype=np.intp)
+        for group in rng.permutation(len(members)):
+            fold_of[group] = np.argmin(dealt)
+            dealt[fold_of[group]] += len(members[group])
+        splits += [
+            _without(n, _union(members, np.flatnonzero(fold_of == fold))) for fold in range(folds)
+        ]
+    return splits
+
+
+def subsample(y: Any, size: int | float, *, seed: int, stratified: bool = True) -> Codes:
+    """Rows of a random part of the samples, in rising order.
+
+    `size` is a number of samples, or a share between 0 and 1. Stratified, the part has the same
+    shares of the classes, and every class has at least one sample in it where `size` allows.
+
+    >>> subsample(np.array([0, 0, 0, 0, 1, 1]), 3, seed=0).tolist()
+    [0, 2, 5]
+    """
+    classes = _classes(y, "y")
+    n = sum(map(len, classes))
+    if isinstance(size, float | np.floating):
+        require_real("subsample", "size", size, above=0, most=1)
+        size = max(round(float(size) * n), 1)
+    require_integer("subsample", "size", size, least=1)
+    if size > n:
+        raise DataError(f"a sub-sample of {size} needs at least {size} samples; got {n}")
+    rng = np.random.default_rng(seed)
+    if not stratified:
+        return np.sort(rng.permutation(n)[:size])
+    least = 1 if size >= len(classes) else 0
+    return np.sort(_drawn(classes, int(size), rng, least=least))
+
+
+def subsampled(data: Dataset, size: int | None, seed: int) -> Dataset:
+    """The data set with `size` of its rows, all classes as before, in the order they were.
+
+    A part that comes for testing stays whole. None, or more rows than there are: all of them.
+
+    >>> subsampled(Dataset("a", np.arange(8.0)[:, None], np.array([0, 1] * 4)), 4, 0).y.tolist()
+    [0, 0, 1, 1]
+    """
+    if size is None or data.y is None or size >= len(data.y):
+        return data
+    rows = np.sort(subsample(data.y, size, seed=seed, stratified=True))
+    X = [data.X[row] for row in rows] if isinstance(data.X, list) else data.X[rows]
+    return replace(data, X=X, y=np.asarray(data.y)[rows])
+
+
+def _classes(values: Any, name: str, least: int = 1) -> list[Codes]:
+    """The rows of each different value, values in rising order."""
+    found = np.asarray(values)
+    if found.ndim != 1 or not len(found):
+        raise DataError(f"{name} must be one value for each sample; got shape {found.shape}")
+    try:
+        labels, codes = np.unique(found, return_inverse=True)
+    except TypeError:
+        raise DataError(f"{name} must be all strings or all numbers") from None
+    counts = np.bincount(codes)
+    if counts.min() < least:
+        rare = labels[np.argmin(counts)]
+        raise DataError(
+            f"class {rare} has {counts.min()} sample; stratified splits need at least {least} of "
+            "each class: leave it out, or use random_splits"
+        )
+    return list(np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1]))
+
+
+def _held_out(test_size: float, n: int, what: str) -> int:
+    held_out = round(test_size * n)
+    if not 0 < held_out < n:
+        raise DataError(
+            f"test_size={test_size} of {n} {what} leaves {held_out} to test; need 1 to {n - 1}"
+        )
+    return held_out
+
+
+def _drawn(
+    classes: list[Codes], size: int, rng: np.random.Generator, *, least: int = 0, spare: int = 0
+) -> Codes:
+    """`size` rows, each class in proportion: at least `least` of it, and `spare` of it left."""
+    counts = np.array([len(rows) for rows in classes])
+    most = counts - spare
+    if size > most.sum():
+        raise DataError(
+            f"{size} of {counts.sum()} samples to test leave nothing to train on of some class; "
+            f"hold out at most {most.sum()}"
+        )
+    exact = counts * (size / counts.sum())
+    taken = np.clip(np.floor(exact).astype(np.intp), least, most)
+    # Equal remainders are put in random order first: no class is favoured by its name.
+    order = rng.permutation(len(classes))
+    while (left := size - taken.sum()) != 0:
+        step = 1 if left > 0 else -1
+        open_ = taken < most if step > 0 else taken > least
+        want = np.where(open_, step * (exact - taken), -np.inf)
+        best = order[np.argsort(-want[order], kind="stable")][: min(abs(left), int(open_.sum()))]
+        taken[best] += step
+    return np.concatenate(
+        [rng.permutation(rows)[:count] for rows, count in zip(classes, taken, strict=True)]
+    )
+
+
+def _union(members: list[Codes], chosen: Codes) -> Codes:
+    return np.concatenate([members[group] for group in chosen])
+
+
+def _without(n: int, test: Codes) -> Split:
+    held = np.zeros(n, dtype=bool)
+    held[test] = True
+    return Split(np.flatnonzero(~held), np.flatnonzero(held))

@@ -105,6 +105,12 @@ class Evaluation:
     seconds: float
     # of each class, (test rows, k), by candidate and split; empty where the model has none
     probabilities: dict[tuple[int, int], Matrix] = field(default_factory=dict)
+    # of each split, (repeats,); None where kernels shared their work, so that no split has its own
+    fit_seconds: Vector | None = None
+    predict_seconds: Vector | None = None  # for the test rows
+    settings: list[dict[str, Any]] = field(
+        default_factory=list
+    )  # chosen in each split, if any were
 
     @property
     def chosen(self) -> Codes:

@@ -12,19 +12,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.utils import check_X_y, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
-from separatrix.arrays import Codes, Matrix, Vector, require_integer
+from separatrix.arrays import Codes, Matrix, Vector, require_flag, require_integer
 from separatrix.compute.progress import bar
 from separatrix.compute.watch import Watch
-from separatrix.data.splits import Split, fold_splits, random_splits
+from separatrix.data.splits import Split, checked_splits, fold_splits, random_splits
 from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.result import Evaluation
+from separatrix.evaluation.samples import samples_and_labels
+from separatrix.evaluation.trial import Trial, lead_of_others, rows_of, tried
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel, Precomputed
+from separatrix.models.modelfile.card import data_hash
 from separatrix.models.multiclass import RowsClassified, winners
 from separatrix.models.shared_fits import classify_many, resolve_kernels
 from separatrix.models.support import class_segments
@@ -40,7 +42,11 @@ def evaluate(
     test_size: float = 0.2,
     folds: int | None = None,
     random_state: int = 0,
+    splits: Sequence[Split] | None = None,
+    retrain: bool = True,
+    products: Products | None = None,
     progress: bool | None = None,
+    name: str | None = None,
 ) -> Evaluation:
     """Train and test a classifier on many random splits; kernels share their inner products.
 
@@ -59,8 +65,16 @@ def evaluate(
         is trained on all of the part and tested. None: every kernel is trained and tested.
     random_state
         Seed of the order of rows, of the splits and of the folds.
+    splits
+        Rows to train and to test on, in place of random ones; rows are met in the order given.
+    retrain
+        With folds, whether the chosen kernel is then trained and tested. False: only `fold_error`.
+    products
+        Where inner products are kept for later evaluations of the same samples.
     progress
         Whether to draw a bar on stderr. None: where stderr is a terminal.
+    name
+        What the model is called in the bar and in the result. None: its class.
 
     Examples
     --------
@@ -75,9 +89,11 @@ def evaluate(
     """
     if not hasattr(model, "fit") or not hasattr(model, "predict"):
         raise ParameterError("evaluate", "model", "a classifier with fit and predict", model)
-    X, y = check_X_y(X, y, accept_sparse="csr", dtype="numeric")
+    shared = hasattr(model, "classify_rows")  # reads X itself; others say what they refuse
+    X, y = samples_and_labels(X, y, missing=not shared)
     check_classification_targets(y)
     require_integer("evaluate", "random_state", random_state, least=0)
+    require_flag("evaluate", "retrain", retrain)
     if folds is not None:
         require_integer("evaluate", "folds", folds, least=2)
     if get_tags(model).input_tags.pairwise:
@@ -87,11 +103,15 @@ def evaluate(
         raise DataError(
             f"evaluate needs samples of at least 2 classes; got one, {classes.tolist()[0]!r}"
         )
-    splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
-    order = np.random.default_rng(random_state).permutation(len(y))
+    order = np.arange(len(y))
+    if splits is None:
+        splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
+        order = np.random.default_rng(random_state).permutation(len(y))
+    else:
+        splits = checked_splits(splits, len(y))
     plain = kernels is None and folds is None
     # a shared fit has scores, no probabilities: a model that offers those is fitted by itself
-    shares = hasattr(model, "classify_rows") and not (plain and hasattr(model, "predict_proba"))
+    shares = shared and not (plain and hasattr(model, "predict_proba"))
     if shares:  # rows in class order: a class is one segment of the Gram
         by_class = np.argsort(codes[order], kind="stable")
         order, place = order[by_class], np.argsort(by_class)
@@ -107,14 +127,15 @@ def evaluate(
             "None for a model without shared kernels",
             (kernels, folds),
         )
-    ordered = _rows_of(model, X, order, order)
-    study = _Study(model, ordered, codes[order], names, splits, classes, progress)
+    ordered = rows_of(model, X, order, order)
+    called = type(model).__name__ if name is None else name
+    study = _Study(model, ordered, codes[order], names, splits, classes, progress, called)
     if shares:
-        study.run(folds, random_state)
+        study.run(folds, random_state, retrain, products or Products())
     else:
         study.run_one_by_one()
     return Evaluation(
-        name=type(model).__name__,
+        name=called,
         kernels=[" ".join(repr(name).split()) for name in names],
         classes=classes,
         y=y,
@@ -127,7 +148,35 @@ def evaluate(
         fold_error=study.fold_error,
         seconds=time.perf_counter() - begun,
         probabilities=study.probabilities,
+        fit_seconds=None if shares else np.array([found.fit_seconds for found in study.trials]),
+        predict_seconds=None if shares else np.array([t.predict_seconds for t in study.trials]),
+        settings=[found.settings for found in study.trials if found.settings],
     )
+
+
+class Products:
+    """The inner products of one data set, kept from one evaluation to the next.
+
+    They are known by the hash of the samples in their order, so none is ever taken for another's.
+    """
+
+    def __init__(self) -> None:
+        self._key: object = None
+        self._kept: SharedProducts | None = None
+
+    def of(self, model: Any, X: Any, y: Codes, n_classes: int) -> SharedProducts:
+        """Those of these samples, as the model wants them; only the latest are kept."""
+        terms = {
+            "memory": model._budget,
+            "tolerance": model._kernel_tolerance,
+            "threads": model._threads,
+            "segments": class_segments(y, n_classes),
+        }
+        key = (data_hash(X), *map(str, terms.values()))
+        if self._kept is None or key != self._key:
+            self._key, self._kept = key, None  # the old ones go first: both may not fit
+            self._kept = SharedProducts(X, **terms)
+        return self._kept
 
 
 def _kernels(model: Any, kernels: Sequence[Any] | None, X: Any) -> list[Kernel]:
@@ -138,11 +187,6 @@ def _kernels(model: Any, kernels: Sequence[Any] | None, X: Any) -> list[Kernel]:
             what = "'precomputed', as the model's own" if given else "a kernel on samples"
             raise ParameterError("evaluate", "kernels", what, kernel)
     return resolved
-
-
-def _rows_of(model: Any, X: Any, rows: Codes, columns: Codes) -> Any:
-    """Some samples; of a kernel matrix, their values with others."""
-    return X[rows][:, columns] if get_tags(model).input_tags.pairwise else X[rows]
 
 
 class _Study:
@@ -157,33 +201,31 @@ class _Study:
         splits: list[Split],
         classes: Any,
         progress: bool | None,
+        name: str,
     ) -> None:
         self.model, self.X, self.y, self.kernels = model, X, y, kernels
-        self.splits, self.classes, self.progress = splits, classes, progress
+        self.splits, self.classes, self.progress, self.name = splits, classes, progress, name
         self.errors = np.full((3, len(kernels), len(splits)), np.nan)  # train, test, epochs
         self.predicted: dict[tuple[int, int], Codes] = {}
         self.lead: dict[tuple[int, int], Vector] = {}
         self.probabilities: dict[tuple[int, int], Matrix] = {}
         self.fold_error: Any = None
+        self.trials: list[Trial] = []
 
-    def run(self, folds: int | None, seed: int) -> None:
+    def run(self, folds: int | None, seed: int, retrain: bool, products: Products) -> None:
         """All kernels on all splits, or the folds of all and then the chosen kernel of each."""
         self.model._check_parameters()
-        shared = SharedProducts(
-            self.X,
-            memory=self.model._budget,
-            tolerance=self.model._kernel_tolerance,
-            threads=self.model._threads,
-            segments=class_segments(self.y, len(self.classes)),
-        )
+        shared = products.of(self.model, self.X, self.y, len(self.classes))
         everywhere = {c: list(range(len(self.splits))) for c in range(len(self.kernels))}
         total = len(self.kernels) * len(self.splits) * (folds or 1) + (
-            len(self.splits) if folds else 0
+            len(self.splits) if folds and retrain else 0
         )
         with bar("evaluate", total, show=self.progress) as advance:
             watch = Watch(None, lambda _number: bool(advance()))
             if folds:
                 self._cross_validate(shared, folds, seed, watch)
+                if not retrain:
+                    return
                 chosen = self.fold_error.argmin(axis=0)
                 everywhere = {
                     int(c): np.flatnonzero(chosen == c).tolist() for c in np.unique(chosen)
@@ -215,7 +257,7 @@ class _Study:
             self._record(
                 candidate, numbers[run], result.codes(train), winners(values), result.n_iter
             )
-            self.lead[candidate, numbers[run]] = _lead_of_others(values, self.y[test])
+            self.lead[candidate, numbers[run]] = lead_of_others(values, self.y[test])
 
         runs = [self.splits[number] for number in numbers]
         list(self._classify(shared, [self.kernels[candidate]], runs, record, watch))
@@ -247,44 +289,13 @@ class _Study:
 
     def run_one_by_one(self) -> None:
         """Any classifier, fitted on each split."""
-        with bar(type(self.model).__name__, len(self.splits), show=self.progress) as advance:
+        with bar(self.name, len(self.splits), show=self.progress) as advance:
             for number, split in enumerate(self.splits):
-                train, everything = split.train, np.arange(len(self.y))
-                fitted = clone(self.model).fit(
-                    _rows_of(self.model, self.X, train, train), self.classes[self.y[train]]
-                )
-                guess = fitted.predict(_rows_of(self.model, self.X, everything, train))
-                codes = _codes(self.classes, guess)
-                n_iter = float(np.max(getattr(fitted, "n_iter_", 1)))
-                self._record(0, number, codes[train], codes[split.test], n_iter)
-                if hasattr(fitted, "predict_proba"):
-                    P = fitted.predict_proba(_rows_of(self.model, self.X, split.test, train))
-                    known = getattr(fitted, "classes_", self.classes[np.unique(self.y[train])])
-                    self._record_probabilities(number, known, P)
+                found = tried(self.model, self.X, self.y, split, self.classes)
+                self.trials.append(found)
+                self._record(0, number, found.on_train, found.on_test, found.n_iter)
+                if found.probabilities is not None:
+                    self.probabilities[0, number] = found.probabilities
+                    own = self.y[split.test]
+                    self.lead[0, number] = lead_of_others(found.probabilities, own)
                 advance()
-
-    def _record_probabilities(self, number: int, known: Any, P: Any) -> None:
-        """A class that was not in the training part has probability 0."""
-        test = self.splits[number].test
-        every = np.zeros((len(test), len(self.classes)))
-        every[:, _codes(self.classes, known)] = P
-        self.probabilities[0, number] = every
-        self.lead[0, number] = _lead_of_others(every, self.y[test])
-
-
-def _codes(classes: Any, labels: Any) -> Codes:
-    """The place of each label among the classes, -1 where it is none of them: a rejected row."""
-    places = {label: code for code, label in enumerate(classes.tolist())}
-    found = [places.get(label, -1) for label in np.asarray(labels).tolist()]
-    return np.array(found, dtype=np.intp)
-
-
-def _lead_of_others(values: Matrix, y: Codes) -> Vector:
-    """How far the best other class is ahead of a row's own, over the spread of all values, (m,)."""
-    if values.ndim == 1:
-        lead = np.where(y == 1, -values, values)
-    else:
-        others = values.copy()
-        others[np.arange(len(y)), y] = -np.inf
-        lead = others.max(axis=1) - values[np.arange(len(y)), y]
-    return np.asarray(lead / (values.std() or 1.0))

@@ -438,7 +438,8 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
                 spread * 2.0 * radius * float(square.sum()) / margin**2 if margin else float("inf")
             )
         margins = (coding(len(self.classes_), "ovr")[train.y[rows]] * S).min(axis=0)
-        return spread * radius * square / margins**2
+        with np.errstate(divide="ignore"):  # a margin that rounds to 0 bounds nothing
+            return spread * radius * square / margins**2
 
     def _keep(self) -> Self:
         W, b = self._state.W, self._state.b

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Vector, require_integer
 from separatrix.errors import DataError, ParameterError
-from separatrix.report.pictures import INK, _figure
+from separatrix.report.pictures import INK, new_figure
 from separatrix.report.regions import COLOURS, MARKERS
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def plot_k(model: Any, *, n: Any = None, error: bool = False, ax: Axes | None = 
     'each left out, n = 150: best 98.00 % at k = 19'
     """
     curves = _curves(model, n)
-    axes = _figure(5.4, 3.6).add_subplot() if ax is None else ax
+    axes = new_figure(5.4, 3.6).add_subplot() if ax is None else ax
     for place, (name, curve) in enumerate(curves.items()):
         color = INK if len(curves) == 1 else COLOURS[place % len(COLOURS)]
         rates = PERCENT * (1.0 - curve.accuracy if error else curve.accuracy)

@@ -21,7 +21,7 @@ def plot_confusion(evaluation: Evaluation) -> Figure:
     """Which class is taken for which: mean share of each class's test rows, with its sd, in per cent."""
     mean, sd = (100 * table for table in evaluation.confusion())
     k = len(evaluation.classes)
-    figure = _figure(1.6 + 0.62 * k, 1.2 + 0.52 * k)
+    figure = new_figure(1.6 + 0.62 * k, 1.2 + 0.52 * k)
     axes = figure.add_subplot()
     image = axes.imshow(mean, cmap=MISTAKES, vmin=0)
     for a in range(k):
@@ -55,7 +55,7 @@ def plot_hardest(
             f"images of {shape[0]} x {shape[1]} have {shape[0] * shape[1]} pixels; got {images.shape[1]}"
         )
     hardest = evaluation.hardest(count)
-    figure = _figure(1.9 * len(hardest), 2.6)
+    figure = new_figure(1.9 * len(hardest), 2.6)
     for place, (row, share, guess) in enumerate(hardest, start=1):
         axes = figure.add_subplot(1, len(hardest), place)
         axes.imshow(np.asarray(images[row], dtype=float).reshape(shape), cmap="gray_r")
@@ -78,7 +78,7 @@ def plot_features(model: Any, *, names: Any = None, shape: tuple[int, int] | Non
     )
     columns = min(5, len(weights))
     lines = -(-len(weights) // columns)
-    figure = _figure(2.4 * columns, 2.3 * lines)
+    figure = new_figure(2.4 * columns, 2.3 * lines)
     names = range(weights.shape[1]) if names is None else names
     for place, (row, title) in enumerate(zip(weights, titles, strict=True), start=1):
         axes = figure.add_subplot(lines, columns, place)
@@ -95,7 +95,7 @@ def plot_features(model: Any, *, names: Any = None, shape: tuple[int, int] | Non
 
 def plot_learning_curve(model: Any) -> Figure:
     """Number of samples mistaken in every pass of a perceptron."""
-    figure = _figure(4.5, 3)
+    figure = new_figure(4.5, 3)
     axes = figure.add_subplot()
     axes.plot(np.arange(1, len(model.mistakes_) + 1), model.mistakes_, marker="o", color=INK)
     axes.set_xlabel("pass")
@@ -111,7 +111,7 @@ def plot_grid(search: Any) -> Figure:
     names = [_name_of(cell) for cell in table["params"]]
     kernels = list(dict.fromkeys(names))
     scores = 100 * np.asarray(table["mean_test_score"]).reshape(len(Cs), len(kernels))
-    figure = _figure(2.2 + 0.75 * len(kernels), 1.8 + 0.45 * len(Cs))
+    figure = new_figure(2.2 + 0.75 * len(kernels), 1.8 + 0.45 * len(Cs))
     axes = figure.add_subplot()
     image = axes.imshow(scores, cmap=SCORES, aspect="auto")
     middle = (scores.min() + scores.max()) / 2
@@ -139,7 +139,8 @@ def _name_of(cell: dict[str, Any]) -> str:
     return ", ".join(words)
 
 
-def _figure(width: float, height: float) -> Figure:
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure of so many inches, which needs no screen."""
     try:
         from matplotlib.figure import Figure
     except ImportError:

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.errors import DataError
 from separatrix.evaluation.result import Evaluation
 from separatrix.models.decision import CostCurve
-from separatrix.report.pictures import INK, _figure
+from separatrix.report.pictures import INK, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ def plot_reliability(evaluation: Evaluation, bins: int = 10) -> Figure:
     found = evaluation.reliability(bins)
     filled = found.count > 0
     two = len(evaluation.classes) == 2
-    figure = _figure(4.5, 4.8)
+    figure = new_figure(4.5, 4.8)
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3, 1])
     above.plot([0, 1], [0, 1], color=PALE, linestyle="--", linewidth=1)
     above.plot(found.confidence[filled], found.share[filled], marker="o", color=INK, clip_on=False)
@@ -72,7 +72,7 @@ def plot_costs(curve: CostCurve | Mapping[str, CostCurve]) -> Figure:
     curves = {"": curve} if isinstance(curve, CostCurve) else dict(curve)
     if not curves:
         raise DataError("plot_costs needs at least one curve; got none")
-    figure = _figure(5.0, 3.4)
+    figure = new_figure(5.0, 3.4)
     axes = figure.add_subplot()
     for place, (name, one) in enumerate(curves.items()):
         color = INK if len(curves) == 1 else f"C{place}"

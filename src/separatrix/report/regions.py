@@ -17,7 +17,7 @@ from sklearn.utils.validation import column_or_1d
 from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.regions import RULES, Regions, decision_regions, planar_samples
-from separatrix.report.pictures import INK, _figure
+from separatrix.report.pictures import INK, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +83,7 @@ def plot_regions(
     samples, labels = planar_samples("plot_regions", X, y)
     codes = _codes(labels, regions.labels)
 
-    figure = _figure(6.4, 4.2)
+    figure = new_figure(6.4, 4.2)
     axes = figure.add_subplot()
     _fill(axes, regions)
     _draw_boundaries(axes, regions)
@@ -118,7 +118,7 @@ def plot_embedding(
         raise DataError(f"an embedding has shape (n, axes); transform gave {Z.shape}")
     check_consistent_length(Z, codes)
 
-    figure = _figure(6.4, 4.2)
+    figure = new_figure(6.4, 4.2)
     axes = figure.add_subplot()
     axes.set_xlabel(_axis_label(transformer, 0))
     if Z.shape[1] == 1:

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, issparse
 from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
@@ -43,6 +45,7 @@ from separatrix import (
     SubgradientSVC,
 )
 from separatrix.kernels import Gaussian, Laplacian, Linear, Normalized, Polynomial, Sigmoid
+from separatrix.models.positions import PositionIndicator
 
 IRIS, SPECIES = load_iris(return_X_y=True)
 ROWS = np.r_[0:50:5, 50:100:5, 100:150:5]  # ten of each class
@@ -50,6 +53,10 @@ X, Y = IRIS[ROWS], SPECIES[ROWS]
 WORDS = np.array(["setosa", "versicolor", "virginica"])[Y]
 TWO = Y < 2
 TENTHS = np.round(10 * X)
+SIX = ("aé", "long", "small", "WIDE", "thin", "petal")
+TEXTS = [" ".join(SIX[number % 6] for number in row) for row in TENTHS.astype(int)]
+SEQUENCES = ["".join("acgt"[number % 4] for number in row) for row in TENTHS.astype(int)]
+HOLES = np.where(np.arange(120).reshape(30, 4) % 7 == 0, np.nan, X)
 METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba", "transform")
 
 
@@ -245,6 +252,64 @@ CASES = [
             KNeighborsClassifier(3),
         ),
     ),
+    Case("count", CountVectorizer(), TEXTS),
+    Case("count-english", CountVectorizer(stop_words="english", binary=True, min_df=2), TEXTS),
+    Case("count-pairs", CountVectorizer(ngram_range=(1, 2), max_features=7), TEXTS),
+    Case("count-given", CountVectorizer(vocabulary=["petal", "long", "root"]), TEXTS),
+    Case("count-edges", CountVectorizer(analyzer="char_wb", ngram_range=(2, 3)), TEXTS),
+    Case("tfidf", TfidfVectorizer(sublinear_tf=True), TEXTS),
+    Case("tfidf-without", TfidfVectorizer(use_idf=False, norm="l1"), TEXTS),
+    Case("tfidf-float32", TfidfVectorizer(strip_accents="unicode", dtype=np.float32), TEXTS),
+    Case("weights", TfidfTransformer(), TENTHS),
+    Case("positions", PositionIndicator(), SEQUENCES),
+    *(
+        Case(f"fill-{how}", SimpleImputer(strategy=how), HOLES)
+        for how in ("mean", "median", "most_frequent", "constant")
+    ),
+    Case(
+        "fill-sparse",
+        SimpleImputer(missing_values=-1, strategy="constant", fill_value=2),
+        csr_array(np.where(np.isnan(HOLES), -1, TENTHS)),
+    ),
+    Case(
+        "fill-bytes",
+        SimpleImputer(missing_values=7, strategy="constant", fill_value=3),
+        TENTHS.astype(np.int8),
+    ),
+    Case(
+        "fill-empty-column",
+        SimpleImputer(strategy="median", keep_empty_features=True),
+        np.column_stack([HOLES, np.full(30, np.nan)]).astype(np.float32),
+    ),
+    Case(
+        "pipeline-texts",
+        make_pipeline(TfidfVectorizer(sublinear_tf=True), LinearSVC(random_state=0)),
+        TEXTS,
+        WORDS,
+    ),
+    Case("pipeline-counts", make_pipeline(CountVectorizer(), MultinomialNB()), TEXTS),
+    Case("pipeline-two-steps", make_pipeline(CountVectorizer(), TfidfTransformer(), SVC()), TEXTS),
+    Case(
+        "pipeline-triples",
+        make_pipeline(
+            CountVectorizer(analyzer="char", ngram_range=(3, 3), lowercase=False),
+            MaxAbsScaler(),
+            KNeighborsClassifier(3),
+        ),
+        SEQUENCES,
+        WORDS,
+    ),
+    Case(
+        "pipeline-positions", make_pipeline(PositionIndicator(), MaxAbsScaler(), SVC()), SEQUENCES
+    ),
+    Case(
+        "pipeline-fill",
+        make_pipeline(
+            SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler(), SVC()
+        ),
+        HOLES,
+    ),
+    Case("decision-texts", BayesDecision(make_pipeline(CountVectorizer(), MultinomialNB())), TEXTS),
 ]
 NAMES = [case.name for case in CASES]
 BY_NAME = {case.name: case for case in CASES}

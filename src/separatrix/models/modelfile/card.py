@@ -10,13 +10,17 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.errors import DataError
+from separatrix.models.decision import BayesDecision
 from separatrix.models.modelfile.fields import (
     Filing,
+    Maybe,
     Sizes,
     Text,
     Whole,
@@ -37,7 +41,7 @@ class TrainingData:
 
     sha256: str
     samples: int
-    features: int
+    features: int | None  # None of texts
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,8 @@ def read_card(document: Any) -> Card:
     if data is not None:
         require_keys(data, "card.data", {"sha256", "samples", "features"})
         text.get(data["sha256"], "card.data.sha256", file, sizes)
-        for name in ("samples", "features"):
-            Whole().get(data[name], f"card.data.{name}", file, sizes)
+        Whole().get(data["samples"], "card.data.samples", file, sizes)
+        Maybe(Whole()).get(data["features"], "card.data.features", file, sizes)
         data = TrainingData(**data)
     if seed is not None and type(seed) is not int:
         raise wrong("card.seed", "a whole number or null", seed)
@@ -117,15 +121,23 @@ def data_hash(X: Any, y: Any = None) -> str:
         for part, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, None)):
             digest.update(_bytes_of(part, kind))
     else:
-        X = np.asarray(X)
-        _hash_array(digest, X)
+        _hash_array(digest, _as_array(X))
     if y is not None:
-        _hash_array(digest, np.asarray(y))
+        _hash_array(digest, _as_array(y))
     return digest.hexdigest()
 
 
+def _as_array(values: Any) -> Any:
+    """An array; of texts one of objects, since NumPy's words would each have room for the longest."""
+    if isinstance(values, list | tuple) and values and all(isinstance(v, str) for v in values):
+        found = np.empty(len(values), dtype=object)
+        found[:] = [str(value) for value in values]
+        return found
+    return np.asarray(values)
+
+
 def _hash_array(digest: Any, values: Any) -> None:
-    if values.dtype.kind in "OU":
+    if values.dtype.kind in "OUT":
         digest.update(f"words {values.shape}".encode())
         for word in values.ravel().tolist():
             part = str(word).encode("utf-8", "surrogatepass")
@@ -160,6 +172,20 @@ def _innermost(model: Any) -> Any:
             return model
 
 
+def _takes_texts(model: Any) -> bool:
+    """Whether samples are texts, and no rows of features."""
+    while True:
+        if isinstance(model, Pipeline):
+            steps = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
+            model = steps[0] if steps else None
+        elif isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif isinstance(model, BayesDecision):
+            model = model.estimator_
+        else:
+            return model is not None and not get_tags(model).input_tags.two_d_array
+
+
 def _certificate(model: Any) -> dict[str, float]:
     found = {}
     for name in (*LARGEST, *AS_THEY_ARE):
@@ -179,14 +205,23 @@ def _training_data(model: Any, data: Any) -> TrainingData:
         raise DataError(f"`data` must be a tuple (X, y); got {type(data).__name__}")
     X, y = data
     try:
-        shape, labels = (part.shape if hasattr(part, "shape") else np.shape(part) for part in data)
+        shape, labels = (
+            part.shape if hasattr(part, "shape") else _as_array(part).shape for part in data
+        )
     except ValueError:
         raise DataError("`data` must be (X, y), samples and labels; X or y is ragged") from None
     if not labels or labels[0] != shape[0]:
         raise DataError(f"`data` must have a label for each sample; got {shape} and {labels}")
+    if _takes_texts(model):
+        if len(shape) != 1 or not all(isinstance(text, str | bytes) for text in X):
+            said = (
+                f"`data` must be what the model was trained on: texts; X has shape {tuple(shape)}"
+            )
+            raise DataError(said)
+        return TrainingData(data_hash(X, y), int(shape[0]), None)
     if len(shape) != 2 or shape[1] != getattr(model, "n_features_in_", shape[1]):
         raise DataError(
-            f"`data` must be what the model was trained on: {model.n_features_in_} features; "
-            f"X has shape {tuple(shape)}"
+            "`data` must be what the model was trained on: "
+            f"{getattr(model, 'n_features_in_', 'rows of')} features; X has shape {tuple(shape)}"
         )
     return TrainingData(data_hash(X, y), int(shape[0]), int(shape[1]))

@@ -87,7 +87,9 @@ class Description:
             if part.kernel is not None:
                 yield f"| kernel | {code(part.kernel)} |"
         if card.data is not None:
-            yield f"| trained on | {card.data.samples} samples of {card.data.features} features |"
+            d = card.data.features
+            what = "texts" if d is None else f"samples of {d} features"
+            yield f"| trained on | {card.data.samples} {what} |"
             yield f"| their SHA-256 | {code(card.data.sha256)} |"
         else:
             yield "| trained on | not said: `save(..., data=(X, y))` keeps the hash and the size |"

@@ -59,14 +59,15 @@ def save(
     ----------
     model
         A fitted estimator of separatrix, or a pipeline of such; `StandardScaler`, `MinMaxScaler`,
-        `MaxAbsScaler`, `Normalizer`, `OneHotEncoder` and `OrdinalEncoder` of scikit-learn may be in it.
+        `MaxAbsScaler`, `Normalizer`, `OneHotEncoder`, `OrdinalEncoder`, `SimpleImputer`,
+        `CountVectorizer`, `TfidfTransformer` and `TfidfVectorizer` of scikit-learn may be in it.
         Functions, as a kernel or a metric, and classes of your own have no place in a file.
     path
         Where to. What is there is replaced.
     slim
         Leave out what prediction does not need: sums to go on learning from, curves, certificates.
     data
-        The training set (X, y): the card then has its SHA-256 and its size.
+        The training set (X, y), X being rows or texts: the card then has its SHA-256 and its size.
     note
         A line for the card: what this model is for.
 
@@ -190,9 +191,11 @@ class _Writing:
         """What goes into the document for a model; of one that is only a template, its parameters."""
         name = type(model).__name__
         if name not in KINDS or type(model) is not KINDS[name].make:
+            found = "; of a search, save what it found: `separatrix.models.tuned.settled(model)`"
             raise ModelFileError(
                 "unsupported",
-                f"`{at}` is a {name}, which has no place in a file: it can hold {', '.join(KINDS)}",
+                f"`{at}` is a {name}, which has no place in a file: it can hold {', '.join(KINDS)}"
+                f"{found if hasattr(model, 'best_score_') else ''}",
             )
         if id(model) in self.places:
             return {"same": self.places[id(model)]}
@@ -287,6 +290,8 @@ class _Reading:
         }
         _check_plain(params, at)
         model = kind.make(**params)
+        if not params:
+            return model
         check: Callable[[], None] = getattr(model, "_check_parameters", model._validate_params)
         try:
             check()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from separatrix.kernels.kernel import Precomputed
@@ -232,6 +233,8 @@ def width_of(transformer: Any) -> int:
             return int(getattr(transformer, name))
     if hasattr(transformer, "_n_features_outs"):  # of each column, one-hot
         return int(sum(transformer._n_features_outs))
+    if isinstance(transformer, SimpleImputer):  # columns without any value are left out
+        return sum(value == value for value in transformer.statistics_)
     return int(getattr(transformer, "n_features_in_", -1))
 
 

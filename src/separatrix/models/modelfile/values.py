@@ -21,6 +21,7 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
 )
 
+from separatrix.compute.container import in_a_line
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
 from separatrix.kernels.kernel import FromCallable, Kernel, Precomputed
@@ -73,6 +74,7 @@ ANY_ARRAY = Array(NUMBERS, ANY_SHAPE, "any")
 SPLITTER_NAMES = {kind: name for name, (kind, _) in SPLITTERS.items()}
 KERNEL_NAMES = {kind: name for name, kind in KERNELS.items()}
 TYPE_NAMES = {kind: name for name, kind in TYPES.items()}
+NO_CODE = "for a file holds no code"
 
 
 @dataclass(frozen=True)
@@ -253,6 +255,46 @@ class Value:
             return make(**params)
         except (TypeError, ValueError) as error:
             raise ModelFileError("invariant", f"`{at}`: {error}") from None
+
+
+@dataclass(frozen=True)
+class Only:
+    """A parameter of which some values have a place in a file, and why others have none."""
+
+    choices: tuple[Any, ...]
+    why: str
+
+    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+        """As it is."""
+        value = value.item() if isinstance(value, np.generic) else value
+        return self.get(value, at, file, sizes)
+
+    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+        """One of the values."""
+        if any(type(document) is type(one) and document == one for one in self.choices):
+            return document
+        allowed = " or ".join(map(repr, self.choices))
+        found = "a function" if callable(document) else in_a_line(document)
+        raise ModelFileError("unsupported", f"`{at}` must be {allowed}, {self.why}; found {found}")
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number that stays whole if it was."""
+
+    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+        """As JSON."""
+        value = value.item() if isinstance(value, np.generic) else value
+        if not isinstance(value, int | float):
+            raise wrong(at, "a number", value)
+        return Value().put(value, at, file, sizes)
+
+    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+        """The number."""
+        value = Value().get(document, at, file, sizes)
+        if not isinstance(value, int | float):
+            raise wrong(at, "a number", value)
+        return value
 
 
 def _unsupported(at: str, value: object) -> ModelFileError:

@@ -1,7 +1,15 @@
 """The closed table: every kind of model that a file may hold. No other name in a file means anything."""
 
 from separatrix.models.modelfile.kind import Kind
-from separatrix.models.modelfile.kinds import around, gaussian, kernel, linear, neighbors
+from separatrix.models.modelfile.kinds import (
+    around,
+    gaussian,
+    kernel,
+    linear,
+    missing,
+    neighbors,
+    words,
+)
 
 KINDS: dict[str, Kind] = {
     **neighbors.KINDS,
@@ -9,4 +17,6 @@ KINDS: dict[str, Kind] = {
     **kernel.KINDS,
     **gaussian.KINDS,
     **around.KINDS,
+    **words.KINDS,
+    **missing.KINDS,
 }

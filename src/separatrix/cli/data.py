@@ -1,0 +1,101 @@
+"""`separatrix data`: what there is, what is known of it, and having it here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from separatrix.cli.common import Command, json_option, quiet_option, say, show_json
+
+
+@click.group()
+def data() -> None:
+    """Data sets by name: list them, look at one, download it."""
+
+
+@data.command("list", cls=Command)
+@json_option
+def list_all(as_json: bool) -> None:
+    """List the data sets that have a name."""
+    from separatrix.data import catalogue
+
+    rows = [_row(catalogue.card(name), catalogue.state(name)) for name in catalogue.names()]
+    if as_json:
+        show_json(rows)
+        return
+    click.echo(f"{'name':14} {'rows':>7} {'to test':>8} {'classes':>8}  {'kind':10} state")
+    for row in rows:
+        click.echo(
+            f"{row['name']:14} {row['rows']:7d} {row['test_rows']:8d} {row['classes']:8d}  "
+            f"{row['kind']:10} {row['state']}"
+        )
+
+
+@data.command(cls=Command)
+@click.argument("name")
+@json_option
+def show(name: str, as_json: bool) -> None:
+    """Show what is known of the data set NAME: its card, and its files."""
+    from separatrix.data import catalogue
+
+    card, state = catalogue.card(name), catalogue.state(name)
+    if as_json:
+        show_json({**card.as_dict(), "state": state})
+        return
+    click.echo(_card(card, state))
+
+
+@data.command(cls=Command)
+@click.argument("names", nargs=-1, required=True, metavar="NAME...")
+@quiet_option
+@json_option
+def get(names: tuple[str, ...], quiet: bool, as_json: bool) -> None:
+    """Download the data sets NAME... into the user's cache, where they are not here yet."""
+    from separatrix.data import catalogue
+
+    for name in names:
+        catalogue.card(name)  # a wrong name is refused before the first download
+    found = {}
+    for name in names:
+        folder = catalogue.get(name, progress=False if quiet else None)
+        found[name] = None if folder is None else str(folder)
+        if not as_json:
+            say(f"{name} is {'built in' if folder is None else f'in {folder}'}", quiet=quiet)
+    if as_json:
+        show_json(found)
+
+
+def _row(card: Any, state: str) -> dict[str, Any]:
+    return {
+        "name": card.name,
+        "rows": card.rows,
+        "test_rows": card.test_rows,
+        "classes": len(card.classes),
+        "kind": card.kind,
+        "state": state,
+    }
+
+
+def _card(card: Any, state: str) -> str:
+    classes = ", ".join(f"{name} {count}" for name, count in card.classes)
+    test = f", and {card.test_rows} to test" if card.test_rows else ""
+    lines = [
+        card.name,
+        f"  {card.what}",
+        f"  state     {state}",
+        f"  rows      {card.rows}{test}",
+        f"  features  {card.features}",
+        f"  classes   {classes}",
+        f"  source    {card.source}",
+        f"  licence   {card.licence}",
+        f"  cite      {card.citation}",
+    ]
+    for file in card.files:
+        lines += [f"  file      {file.name}", f"    sha256  {file.sha256 or 'not known'}"]
+        if file.md5:
+            lines += [f"    md5     {file.md5} (packed)"]
+        tried = "" if file.checked else " (address not checked)"
+        lines += [f"    from    {address}{tried}" for address in file.addresses]
+        lines += [f"    as      {file.member}"] if file.member else []
+    return "\n".join(lines)

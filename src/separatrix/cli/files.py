@@ -1,0 +1,233 @@
+"""One's own files: `fit`, `tune`, `predict`, `evaluate`, `explain`, `info`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from separatrix.cli.common import Command, json_option, quiet_option, say, show_json
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+target_option = click.option("--target", help="Column with the labels, by name or position")
+model_option = click.option(
+    "--model", "key", default="svm", show_default=True, help="Key, as in compare, or a class name"
+)
+seed_option = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed"
+)
+
+
+@click.command(cls=Command)
+@click.argument("data")
+@model_option
+@click.option(
+    "--set", "words", multiple=True, metavar="NAME=VALUE", help="A parameter of the model"
+)
+@target_option
+@click.option("--out", type=FILE, help="File for the model  [default: DATA.model]")
+@click.option("--slim", is_flag=True, help="Leave out of the file what predictions do not need")
+@click.option("--dry-run", is_flag=True, help="Say what would be done and what it takes")
+@seed_option
+@quiet_option
+@json_option
+def fit(
+    data: str, key: str, words: tuple[str, ...], target: str | None, out: Path | None, **how: Any
+) -> None:
+    """Fit a model to DATA, a file or a name of the catalogue, and save it."""
+    _fit(data, key, _parameters(words), target, out, tune=False, folds=0, **how)
+
+
+@click.command(cls=Command)
+@click.argument("data")
+@model_option
+@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="That choose")
+@target_option
+@click.option("--out", type=FILE, help="File for the model  [default: DATA.model]")
+@click.option("--slim", is_flag=True, help="Leave out of the file what predictions do not need")
+@click.option("--dry-run", is_flag=True, help="Say what would be done and what it takes")
+@seed_option
+@quiet_option
+@json_option
+def tune(data: str, key: str, folds: int, target: str | None, out: Path | None, **how: Any) -> None:
+    """Choose the parameters of a model by cross-validation on DATA, fit it and save it."""
+    _fit(data, key, {}, target, out, tune=True, folds=folds, **how)
+
+
+def _fit(
+    name: str,
+    key: str,
+    parameters: dict[str, Any],
+    target: str | None,
+    out: Path | None,
+    *,
+    tune: bool,
+    folds: int,
+    slim: bool,
+    dry_run: bool,
+    seed: int,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    from separatrix.evaluation.own_files import fit_file
+    from separatrix.report.runs import labelled
+
+    data = labelled(name, target)
+    path = out or Path(f"{Path(name).name}.model")
+    if dry_run:
+        _show_estimate(data, key, parameters, path, tune, folds, seed, as_json)
+        return
+    done = fit_file(
+        data, path, key=key, parameters=parameters, tune=tune, folds=folds, seed=seed, slim=slim
+    )
+    if as_json:
+        show_json(done.as_dict())
+        return
+    found = done.as_dict()
+    chosen = "".join(f", {word} = {value}" for word, value in found["chosen"].items())
+    click.echo(
+        f"{found['model']}{chosen}: {done.samples} samples, {len(done.classes)} classes, "
+        f"{100 * done.train_error:.2f} % wrong on these, {done.seconds:.2f} s"
+    )
+    for note in done.notes:
+        say(f"note: {note}", quiet=quiet)
+    say(f"wrote {done.path}", quiet=quiet)
+
+
+def _show_estimate(
+    data: Any,
+    key: str,
+    parameters: dict[str, Any],
+    path: Path,
+    tune: bool,
+    folds: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    from separatrix.compute.blocks import in_words
+    from separatrix.evaluation.own_files import planned_fit
+
+    model, expected = planned_fit(data, key, parameters, tune=tune, folds=folds, seed=seed)
+    if as_json:
+        show_json(
+            {
+                "samples": len(data.y),
+                "model": repr(model),
+                "file": str(path),
+                "seconds": expected.seconds,
+                "bytes": expected.bytes,
+            }
+        )
+        return
+    click.echo(f"would fit to {len(data.y)} samples of {data.name}:\n{model}\nand write {path}")
+    click.echo(f"about {expected.seconds:.1f} s and {in_words(expected.bytes)} of memory")
+
+
+@click.command(cls=Command)
+@click.argument("model", type=FILE)
+@click.argument("data")
+@click.option("--target", help="Column to leave out, where the model knows no names of columns")
+@click.option("--proba", is_flag=True, help="Also the probability of every class")
+@click.option("--out", type=FILE, help="CSV file to write  [default: stdout]")
+@quiet_option
+@json_option
+def predict(
+    model: Path,
+    data: str,
+    target: str | None,
+    proba: bool,
+    out: Path | None,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    """Predict the rows of DATA with a saved MODEL: CSV in, CSV out."""
+    from separatrix.evaluation.own_files import (
+        predict_rows,
+        print_predictions,
+        samples_for,
+        write_predictions,
+    )
+    from separatrix.models.modelfile.files import load
+
+    fitted = load(model)
+    found = samples_for(fitted, data, target)
+    for note in found.notes:
+        say(f"note: {note}", quiet=quiet)
+    labels, P = predict_rows(fitted, found, probabilities=proba)
+    if as_json:
+        show_json({"predictions": labels, "probabilities": P, "classes": fitted.classes_})
+    elif out is None:
+        print_predictions(sys.stdout, labels, fitted.classes_, P)
+    else:
+        write_predictions(out, labels, fitted.classes_, P)
+        say(f"wrote {out}, {len(labels)} rows", quiet=quiet)
+
+
+@click.command(cls=Command)
+@click.argument("model", type=FILE)
+@click.argument("data")
+@target_option
+@json_option
+def evaluate(model: Path, data: str, target: str | None, as_json: bool) -> None:
+    """Measure a saved MODEL on labelled DATA: error, other metrics, and the confusions."""
+    from separatrix.evaluation.own_files import labelled_for, measure
+    from separatrix.models.modelfile.files import load
+
+    fitted = load(model)
+    found = measure(fitted, labelled_for(fitted, data, target))
+    show_json(found.as_dict()) if as_json else click.echo(found)
+
+
+@click.command(cls=Command)
+@click.argument("model", type=FILE)
+@click.argument("data", required=False)
+@click.option("--row", type=click.IntRange(0), help="Explain what is said of this row, from 0")
+@click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="Lines")
+@target_option
+@json_option
+def explain(
+    model: Path, data: str | None, row: int | None, count: int, target: str | None, as_json: bool
+) -> None:
+    """Show what a saved MODEL looks at: weights, neighbours, support vectors, or shuffled DATA."""
+    from separatrix.evaluation import explain as room
+    from separatrix.evaluation.own_files import labelled_for, samples_for
+    from separatrix.models.modelfile.files import load
+
+    fitted = load(model)
+    found = None
+    if data is not None:
+        reader = samples_for if row is not None else labelled_for
+        found = reader(fitted, data, target)
+    told = room.explain(fitted, found, row=row, count=count)
+    show_json(told.as_dict()) if as_json else click.echo(told)
+
+
+@click.command(cls=Command)
+@click.argument("file", type=click.Path(path_type=Path))
+@json_option
+def info(file: Path, as_json: bool) -> None:
+    """Show what a model FILE holds and where it comes from: a model card in Markdown."""
+    from separatrix.models.modelfile.describe import describe
+
+    found = describe(file)
+    if as_json:
+        show_json(found.as_dict())
+        return
+    click.echo(found, nl=False)
+
+
+def _parameters(words: tuple[str, ...]) -> dict[str, Any]:
+    """NAME=VALUE as a parameter: numbers, true, false and null as JSON has them, else a string."""
+    found = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name:
+            raise click.UsageError(f"--set needs NAME=VALUE, as C=10; got {word}")
+        try:
+            found[name] = json.loads(value)
+        except ValueError:
+            found[name] = value
+    return found

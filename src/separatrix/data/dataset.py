@@ -1,0 +1,30 @@
+"""Samples with their labels, as every reader hands them on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Samples with labels, and the test part where the set comes with one.
+
+    X is a float matrix, dense or CSR, or a list: of texts, of sequences, of graphs. A categorical
+    column of a table is one column of X for each of its values, named "column=value".
+    """
+
+    name: str
+    X: Any  # shape: (n, d), or a list of n
+    y: Any  # shape: (n,); None where a file has no labels
+    X_test: Any = None  # shape: (m, d), or a list of m
+    y_test: Any = None  # shape: (m,)
+    image: tuple[int, int] | None = None  # rows and columns of a picture of one sample
+    features: tuple[str, ...] | None = None  # names of the columns of X
+    target: str = ""  # name of the column that y was
+    kind: str = "vectors"  # or "text", "sequences", "graphs"
+    notes: tuple[str, ...] = field(default=())  # what a reader did that is worth saying
+
+    def renamed(self, name: str) -> Dataset:
+        """The same under another name."""
+        return replace(self, name=name)

@@ -1,0 +1,249 @@
+"""What a comparison found: a leaderboard, with tests that know that splits overlap."""
+
+from __future__ import annotations
+
+import math
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from separatrix.evaluation.differences import Difference, corrected_t, holm, interval
+from separatrix.evaluation.result import Evaluation
+
+COLUMNS = 110
+LONG_NUMBER = re.compile(r"\d+\.\d{4,}(e-?\d+)?")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How rows were set aside for testing."""
+
+    cv: int | None  # folds; None: random splits
+    repeats: int
+    seed: int
+    grouped: bool = False
+
+    def __str__(self) -> str:
+        groups = " of whole groups" if self.grouped else ""
+        if self.cv is None:
+            return f"{self.repeats} random splits{groups}"
+        times = "once" if self.repeats == 1 else f"{self.repeats} times"
+        return f"{self.cv} folds{groups}, {times}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Evaluations of several classifiers on the same splits, and what became of the others."""
+
+    evaluations: dict[str, Evaluation]
+    left_out: dict[str, str] = field(default_factory=dict)  # why some were not tried
+    failed: dict[str, str] = field(
+        default_factory=dict
+    )  # errors of those that could not be trained
+    unfinished: dict[str, int] = field(default_factory=dict)  # warnings of fits off their tolerance
+    protocol: Protocol | None = None
+
+    @property
+    def best(self) -> str:
+        """The classifier with the lowest mean test error, the first among equals."""
+        return min(self.evaluations, key=lambda name: self.evaluations[name].test_error.mean())
+
+    def difference(self, one: str, other: str) -> Difference:
+        """How far the test error of one is above another's, a share, by the corrected t test."""
+        a, b = self.evaluations[one], self.evaluations[other]
+        return corrected_t(a.test_error[0] - b.test_error[0], self._ratio, self._rows)
+
+    def pairs(self) -> list[dict[str, Any]]:
+        """All pairs as plain values: the mean difference in per cent, its test, and Holm's p.
+
+        The family that Holm's p protects is all pairs. Which one is best is seen in the same data,
+        so a family of the pairs with the best would be too small.
+        """
+        pairs = list(combinations(self.evaluations, 2))
+        found = [self.difference(*pair) for pair in pairs]
+        adjusted = holm([difference.p for difference in found])
+        return [
+            {
+                "models": pair,
+                "difference": 100 * difference.mean,
+                "half_width": 100 * difference.half_width,
+                "p_value": _or_none(difference.p),
+                "p_holm": _or_none(p),
+            }
+            for pair, difference, p in zip(pairs, found, adjusted, strict=True)
+        ]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table as plain values, best first; errors in per cent, times in seconds.
+
+        `low` and `high` are the 95 % interval of the test error. `behind` is the mean difference to
+        the best, with the `half_width` of its interval and its `p_value` by Nadeau and Bengio's
+        corrected t test, and `p_holm` among all pairs of models. `fit_seconds` and `predict_seconds`
+        are means over splits, None where models shared their work; `seconds` is all of it. `chosen`
+        are the parameters chosen in each split. Where a model has probabilities there are `log_loss`
+        and `brier`, None for those without.
+        """
+        best = self.best
+        tests = {frozenset(pair["models"]): pair for pair in self.pairs()}
+        seen = any(found.probabilities for found in self.evaluations.values())
+        rows = []
+        for name, found in self.evaluations.items():
+            low, high = interval(found.test_error[0], self._ratio, self._rows, self._tested)
+            behind = self.difference(name, best)
+            test = tests.get(frozenset((name, best)), {})
+            rows.append(
+                {
+                    "model": name,
+                    "train_error": 100 * float(found.train_error.mean()),
+                    "test_error": 100 * float(found.test_error.mean()),
+                    "test_sd": 100 * float(found.test_error.std()),
+                    "low": 100 * low,
+                    "high": 100 * high,
+                    "behind": 100 * behind.mean,
+                    "half_width": 100 * behind.half_width,
+                    "p_value": test.get("p_value"),
+                    "p_holm": test.get("p_holm"),
+                    "fit_seconds": _mean(found.fit_seconds),
+                    "predict_seconds": _mean(found.predict_seconds),
+                    "seconds": found.seconds,
+                    "chosen": [_plain(settings) for settings in found.settings],
+                    **(_of_probabilities(found) if seen else {}),
+                }
+            )
+        return sorted(rows, key=lambda row: row["test_error"])
+
+    def __str__(self) -> str:
+        return "\n".join([self._how(), *self._table(), *self._notes()])
+
+    @property
+    def _splits(self) -> Any:
+        return next(iter(self.evaluations.values())).splits
+
+    @property
+    def _ratio(self) -> float:
+        """Rows tested over rows trained on."""
+        return float(np.mean([len(test) / len(train) for train, test in self._splits]))
+
+    @property
+    def _rows(self) -> int:
+        """Rows tested in a split."""
+        return round(np.mean([len(test) for _, test in self._splits]))
+
+    @property
+    def _tested(self) -> int:
+        """Rows tested at all."""
+        return len(np.unique(np.concatenate([test for _, test in self._splits])))
+
+    def _how(self) -> str:
+        train, test = self._splits[0]
+        protocol = self.protocol or Protocol(None, len(self._splits), 0)
+        seed = f", seed {protocol.seed}" if self.protocol else ""
+        return (
+            f"{protocol}, {len(train)} rows to train and {len(test)} to test{seed}; "
+            "95 % intervals and p by corrected t, Holm"
+        )
+
+    def _table(self) -> Iterator[str]:
+        rows = self.rows()
+        more = "brier" in rows[0]
+        yield (
+            f"{'model':<25}{'train':>6}{'test %':>8}{'interval':>14}{'behind best':>14}{'p':>8}"
+            f"{'fit s':>8}{'predict s':>10}" + (f"{'log loss':>9}{'Brier':>8}" if more else "")
+        )
+        for row in rows:
+            first = row["model"] == self.best
+            bounds = f"{row['low']:.1f}..{row['high']:.1f}"
+            behind = "" if first else f"{row['behind']:.2f}" + _plus_minus(row["half_width"])
+            yield (
+                f"{_short(row['model'], 24):<25}{row['train_error']:>6.2f}{row['test_error']:>8.2f}"
+                f"{bounds:>14}{behind:>14}{'' if first else _p(row['p_holm']):>8}"
+                + _number(row["fit_seconds"], 8, 3)
+                + _number(row["predict_seconds"], 10, 3)
+                + (_number(row["log_loss"], 9, 4) + _number(row["brier"], 8, 4) if more else "")
+            )
+
+    def _notes(self) -> Iterator[str]:
+        chosen = {name: _usual(found.settings) for name, found in self.evaluations.items()}
+        warned = {
+            name: f"{count} fits, those of searches included, missed their tolerance"
+            for name, count in self.unfinished.items()
+        }
+        for title, lines in (
+            ("chosen", {name: words for name, words in chosen.items() if words}),
+            ("not converged", warned),
+            ("failed", self.failed),
+            ("left out", self.left_out),
+        ):
+            if lines:
+                yield f"{title}:"
+            for name, words in lines.items():
+                yield from textwrap.wrap(
+                    f"{name}: {words}", COLUMNS, initial_indent="  ", subsequent_indent="      "
+                )
+
+
+def _of_probabilities(found: Evaluation) -> dict[str, float | None]:
+    if not found.probabilities:
+        return {"log_loss": None, "brier": None}
+    return {"log_loss": float(found.log_loss.mean()), "brier": float(found.brier.mean())}
+
+
+def _plain(settings: dict[str, Any]) -> dict[str, Any]:
+    """Parameters as JSON has them: numbers and words."""
+    return {
+        name: value if isinstance(value, bool | int | float | str) else repr(value)
+        for name, value in settings.items()
+    }
+
+
+def _usual(settings: list[dict[str, Any]]) -> str:
+    """What was chosen in words: one number from the least to the largest, else the usual choice."""
+    if not settings:
+        return ""
+    (name, first), *others = settings[0].items()
+    values = [chosen[name] for chosen in settings]
+    if not others and isinstance(first, int | float) and min(values) < max(values):
+        return f"{name}={_brief(min(values))} to {_brief(max(values))}"
+    words = [
+        ", ".join(f"{name}={_brief(value)}" for name, value in chosen.items())
+        for chosen in settings
+    ]
+    usual, count = Counter(words).most_common(1)[0]
+    return f"{usual} ({count} of {len(words)} times)"
+
+
+def _brief(value: Any) -> str:
+    """A number of four digits, also inside of a kernel."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", str(value))
+
+
+def _mean(seconds: Any) -> float | None:
+    return None if seconds is None else float(np.mean(seconds))
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def _p(value: float | None) -> str:
+    return "-" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _plus_minus(half_width: float) -> str:
+    return "" if math.isnan(half_width) else f" ± {half_width:.2f}"
+
+
+def _number(value: float | None, width: int, digits: int) -> str:
+    return f"{'-':>{width}}" if value is None else f"{value:>{width}.{digits}f}"
+
+
+def _short(name: str, most: int) -> str:
+    return name if len(name) <= most else name[: most - 3] + "..."

@@ -1,0 +1,1 @@
+"""What LIBSVM's `svm-train`, `svm-predict` and `svm-scale` do, with their files and their words."""

@@ -1,0 +1,77 @@
+"""A look at some samples: sizes and kinds, from which follows what suits them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from separatrix.errors import DataError
+from separatrix.evaluation.samples import is_text, samples_and_labels
+
+KINDS = ("vectors", "text", "sequences")
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is looked at to say which classifiers suit: sizes and kinds, never how classes differ."""
+
+    kind: str
+    n: int
+    d: int  # features; of texts unknown, and 0
+    k: int
+    smallest: int  # rows of the rarest class
+    missing: bool = False
+    sparse: bool = False
+    counts: bool = False  # whole numbers of at least 0
+    one_unit: bool = False  # most features span about the same range, as pixels do
+    aligned: bool = False  # sequences of one length
+
+
+def look_at(X: Any, y: Any, kind: str | None = None) -> Look:
+    """Sizes and kinds of the samples.
+
+    >>> look_at([[0, 2], [1, 3], [5, 2]], [0, 1, 1]).counts
+    True
+    """
+    if kind is None:
+        kind = "text" if is_text(X) else "vectors"
+    if (kind != "vectors") != is_text(X):
+        must_be = "a matrix of numbers" if kind == "vectors" else "strings, one for each sample"
+        raise DataError(f"X must be {must_be}, for kind={kind!r}")
+    X, y = samples_and_labels(X, y, missing=True)
+    counts = np.unique(y, return_counts=True)[1]
+    base: dict[str, Any] = {
+        "kind": kind,
+        "n": len(y),
+        "k": len(counts),
+        "smallest": int(counts.min()),
+    }
+    if kind != "vectors":
+        lengths = {len(sequence) for sequence in X}
+        aligned = kind == "sequences" and len(lengths) == 1
+        d = max(lengths) * len(set().union(*X)) if aligned else 0
+        return Look(**base, d=d, sparse=not aligned, counts=True, one_unit=True, aligned=aligned)
+    values = X.data if issparse(X) else X
+    missing = bool(np.isnan(values).any()) if values.dtype.kind == "f" else False
+    seen = values[~np.isnan(values)] if missing else values
+    return Look(
+        **base,
+        d=X.shape[1],
+        missing=missing,
+        sparse=issparse(X),
+        counts=bool(seen.min(initial=0) >= 0 and (seen == np.floor(seen)).all()),
+        one_unit=not issparse(X) and _share_a_unit(X),
+    )
+
+
+def _share_a_unit(X: Any) -> bool:
+    """Whether at least half of the features span at least half of what all of them span."""
+    known = X[:, ~np.isnan(X).all(axis=0)] if X.dtype.kind == "f" else X
+    if not known.size:
+        return False
+    low, high = np.nanmin(known, axis=0), np.nanmax(known, axis=0)
+    spans = (high - low)[high > low]
+    return len(spans) > 0 and bool(np.mean(spans >= (high.max() - low.min()) / 2) >= 0.5)

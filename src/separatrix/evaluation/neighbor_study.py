@@ -1,0 +1,60 @@
+"""Nearest neighbours on many splits from one search: those in a training part are among those of all."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+
+from separatrix.arrays import Codes, Matrix
+from separatrix.models.neighbor_index import NeighborIndex
+from separatrix.models.votes import Voters
+
+SPARE = 4  # neighbours looked up for each that is wanted
+
+
+class SharedNeighbors:
+    """The nearest of every row among all others, found once; ties by row number.
+
+    A row with too few of them in some training part is searched for again, in that part alone, so
+    that the answer is exact on any split.
+
+    >>> shared = SharedNeighbors.of(np.array([[0.0], [1.0], [3.0], [7.0]]), k=1)
+    >>> shared.among(np.array([0, 3]), np.array([1, 2])).tolist()
+    [[0], [0]]
+    """
+
+    def __init__(self, X: Any, rows: Codes, metric: str, k: int) -> None:
+        self.X, self.rows, self.metric, self.k = X, rows, metric, k
+
+    @classmethod
+    def of(cls, X: Any, *, k: int, metric: str = "euclidean") -> Self:
+        """Search for k neighbours of each sample, (n, d), and for some to spare."""
+        most = min(len(X) - 1, SPARE * k + 8)
+        return cls(X, NeighborIndex(X, metric, expected_k=most).search_self(most).rows, metric, k)
+
+    def among(self, train: Codes, queries: Codes) -> Codes:
+        """Rows of the k nearest of each query in a training part, nearest first, (queries, k)."""
+        member = np.zeros(len(self.rows), dtype=bool)
+        member[train] = True
+        found = self.rows[queries]
+        inside = member[found]
+        first = np.argsort(~inside, axis=1, kind="stable")[:, : self.k]
+        nearest = np.take_along_axis(found, first, axis=1)
+        short = np.flatnonzero(inside.sum(axis=1) < self.k)
+        if len(short):
+            part = np.sort(train)
+            alone = queries[short]
+            again = NeighborIndex(self.X[part], self.metric).search(self.X[alone], self.k + 1).rows
+            rows = part[again]
+            itself = rows == alone[:, None]
+            itself[~itself.any(axis=1), -1] = True
+            nearest[short] = rows[~itself].reshape(len(short), self.k)
+        return nearest
+
+    def winners(self, y: Codes, train: Codes, queries: Codes) -> Codes:
+        """The class code that 1, 2, ..., k neighbours vote for, (queries, k)."""
+        voters = Voters(y, np.ones(len(y)), int(y.max()) + 1)
+        nobody: Matrix = np.empty((0, 0))
+        rows = np.ascontiguousarray(self.among(train, queries))
+        return voters.winners(rows, nobody, "nearest", each=True)

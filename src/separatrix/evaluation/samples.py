@@ -1,0 +1,72 @@
+"""Samples as people have them, as an evaluation uses them: matrices, frames, texts.
+
+Afterwards X is a float matrix, dense or CSR, or an array of strings; rows are taken by X[rows].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import check_X_y, column_or_1d
+
+from separatrix.arrays import Matrix
+from separatrix.errors import DataError
+
+MOST_CATEGORIES = 1000
+
+
+def samples_and_labels(X: Any, y: Any, *, missing: bool = False) -> tuple[Any, Any]:
+    """X, (n, d) or n strings, and y, (n,), checked; NaN is refused unless `missing`.
+
+    A column of words in a frame becomes one column of 0 and 1 for each of its values.
+
+    >>> X, y = samples_and_labels(["win cash", "see you"], ["spam", "ham"])
+    >>> X[[1]].tolist()
+    ['see you']
+    """
+    if is_text(X):
+        X = np.array(list(X), dtype=object)
+        y = column_or_1d(y, warn=True)
+        if len(X) != len(y):
+            raise DataError(f"X has {len(X)} samples, but y has {len(y)} labels")
+        return X, y
+    finite: Any = "allow-nan" if missing else True
+    X, y = check_X_y(_matrix(X), y, accept_sparse="csr", dtype="numeric", ensure_all_finite=finite)
+    return X, y
+
+
+def is_text(X: Any) -> bool:
+    """Whether X is strings, one for each sample."""
+    if isinstance(X, str) or issparse(X) or not hasattr(X, "__len__") or len(X) == 0:
+        return False
+    if len(getattr(X, "shape", (1,))) != 1 or hasattr(X, "columns"):
+        return False
+    values = X if isinstance(X, list | tuple) else np.asarray(X, dtype=object)
+    return all(isinstance(value, str) for value in values)
+
+
+def _matrix(X: Any) -> Any:
+    """A frame with columns of words as numbers; anything else as it is."""
+    if not hasattr(X, "columns"):
+        return X
+    columns = {str(name): np.asarray(X[name]) for name in X.columns}
+    if all(values.dtype.kind in "biuf" for values in columns.values()):
+        return np.column_stack([values.astype(np.float64) for values in columns.values()])
+    return np.column_stack([_numbers(name, values) for name, values in columns.items()])
+
+
+def _numbers(name: str, values: Any) -> Matrix:
+    """A column as it is, (n, 1), or one column for each of its words, (n, categories)."""
+    if values.dtype.kind in "biuf":
+        return np.asarray(values, dtype=np.float64)[:, None]
+    known = np.array([value is not None and value == value for value in values])
+    words = values.astype(str)
+    categories = np.unique(words[known])
+    if len(categories) > MOST_CATEGORIES:
+        raise DataError(
+            f"column {name!r} has {len(categories)} different words; at most {MOST_CATEGORIES} can be "
+            "told apart: leave it out"
+        )
+    return np.asarray((words[:, None] == categories) & known[:, None], dtype=np.float64)

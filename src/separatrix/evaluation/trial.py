@@ -1,0 +1,73 @@
+"""One classifier, trained and tested on one split, by the clock."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.data.splits import Split
+from separatrix.models.tuned import chosen
+
+
+class Trial(NamedTuple):
+    """What a classifier said after training on one part, of both parts."""
+
+    on_train: Codes  # class codes, -1 where a row was rejected
+    on_test: Codes
+    probabilities: Matrix | None  # shape: (test rows, k)
+    n_iter: float
+    fit_seconds: float
+    predict_seconds: float  # for the test rows
+    settings: dict[str, Any]  # what the model chose for itself
+
+
+def tried(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> Trial:
+    """Train a copy of the model on one part of the samples, and let it classify both."""
+    train, test = split
+    begun = time.perf_counter()
+    fitted = clone(model).fit(rows_of(model, X, train, train), classes[y[train]])
+    trained = time.perf_counter()
+    on_test = fitted.predict(rows_of(model, X, test, train))
+    predicted = time.perf_counter()
+    P = None
+    if hasattr(fitted, "predict_proba"):
+        known = getattr(fitted, "classes_", classes[np.unique(y[train])])
+        P = np.zeros((len(test), len(classes)))  # a class not in the training part keeps 0
+        P[:, _codes(classes, known)] = fitted.predict_proba(rows_of(model, X, test, train))
+    return Trial(
+        on_train=_codes(classes, fitted.predict(rows_of(model, X, train, train))),
+        on_test=_codes(classes, on_test),
+        probabilities=P,
+        n_iter=float(np.max(getattr(fitted, "n_iter_", 1))),
+        fit_seconds=trained - begun,
+        predict_seconds=predicted - trained,
+        settings=chosen(fitted),
+    )
+
+
+def rows_of(model: Any, X: Any, rows: Codes, columns: Codes) -> Any:
+    """Some samples; of a kernel matrix, their values with others."""
+    return X[rows][:, columns] if get_tags(model).input_tags.pairwise else X[rows]
+
+
+def lead_of_others(values: Matrix, y: Codes) -> Vector:
+    """How far the best other class is ahead of a row's own, over the spread of all values, (m,)."""
+    if values.ndim == 1:
+        lead = np.where(y == 1, -values, values)
+    else:
+        others = values.copy()
+        others[np.arange(len(y)), y] = -np.inf
+        lead = others.max(axis=1) - values[np.arange(len(y)), y]
+    return np.asarray(lead / (values.std() or 1.0))
+
+
+def _codes(classes: Any, labels: Any) -> Codes:
+    """The place of each label among the classes, -1 where it is none of them: a rejected row."""
+    places = {label: code for code, label in enumerate(classes.tolist())}
+    found = [places.get(label, -1) for label in np.asarray(labels).tolist()]
+    return np.array(found, dtype=np.intp)

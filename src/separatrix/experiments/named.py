@@ -1,0 +1,63 @@
+"""The experiments that have a name: where each is, which document it reproduces, what it needs."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from separatrix.errors import ExperimentError
+from separatrix.experiments.steps import Experiment
+
+
+@dataclass(frozen=True)
+class Named:
+    """One experiment of the house."""
+
+    module: str  # with `experiment`, and of the same name in `report` with `page`
+    says: str
+    data: str
+
+
+NAMED = {
+    "usps-kernel-perceptron": Named(
+        "usps", "kernel perceptrons on handwritten digits, parts 1 to 7 of the document", "usps"
+    ),
+    "knn-and-perceptron": Named(
+        "knn_and_perceptron", "nearest neighbours and perceptrons: accuracy, k, features", "iris"
+    ),
+    "linear-classifiers": Named(
+        "linear", "twelve claims about linear classifiers, each a picture and a table", "built in"
+    ),
+    "kernel-methods": Named(
+        "kernel_methods",
+        "primal and dual, the bound, feature maps, one Gram for any object",
+        "built in",
+    ),
+    "mnist-parity": Named(
+        "mnist_parity", "odd or even digits by subgradient descent, and by kernels", "mnist"
+    ),
+    "mnist-all": Named("mnist_all", "every family on MNIST: error, time, memory", "mnist"),
+}
+
+
+def make(name: str, **options: Any) -> Experiment:
+    """The experiment of that name, with the options that were given.
+
+    >>> make("usps-kernel-perceptron", quick=True).options["data"]
+    'digits'
+    """
+    if name not in NAMED:
+        raise ExperimentError(f"no experiment is called {name!r}; there are {', '.join(NAMED)}")
+    build = import_module(f"separatrix.experiments.{NAMED[name].module}").experiment
+    known = list(inspect.signature(build).parameters)
+    given = {key: value for key, value in options.items() if value is not None}
+    for key in given:
+        if key not in known:
+            listed = ", ".join(f"--{word.replace('_', '-')}" for word in known)
+            error = ExperimentError(f"{name} has no option --{key.replace('_', '-')}")
+            error.hint = f"it has {listed}"
+            raise error
+    experiment: Experiment = build(**given)
+    return experiment

@@ -1,0 +1,72 @@
+"""What a run of a written experiment found, as a comparison of its models."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from separatrix.evaluation.compare import Comparison
+from separatrix.evaluation.result import Evaluation
+from separatrix.experiments.plan import Plan
+from separatrix.experiments.protocol import Family, Protocol
+from separatrix.experiments.steps import Workshop
+from separatrix.experiments.table import Results
+
+
+def comparison_of(plan: Plan, results: Results) -> Comparison:
+    """Each model as the folds chose it, on the splits that all had in common."""
+    workshop = Workshop(plan.experiment)
+    return Comparison(
+        {
+            name: _evaluation(protocol, family, results, workshop)
+            for name, (protocol, family) in plan.protocols.items()
+        }
+    )
+
+
+def _evaluation(
+    protocol: Protocol, family: Family, results: Results, workshop: Workshop
+) -> Evaluation:
+    _, y, splits = protocol.samples(workshop)
+    chosen = results.where(part=family.name, metric="chosen_error")
+    places = [row.parameters for row in chosen]
+    train = _of_chosen(results, family, places, "train_error")
+    predicted, probabilities = {}, {}
+    if family.shares == "gram":
+        names = list(dict.fromkeys(r.parameters for r in results.where(part=family.name)))
+        ends = np.cumsum([len(split.test) for split in splits])[:-1]
+        for number, parameters in enumerate(places):
+            step = family.every(names.index(parameters))
+            guesses = np.split(results.arrays[step]["predicted"], ends)
+            predicted[0, number] = guesses[number].astype(np.intp)
+    else:
+        for number in range(protocol.repeats):
+            arrays = results.arrays[family.split(number)]
+            predicted[0, number] = arrays["predicted"].astype(np.intp)
+            if "probabilities" in arrays:
+                probabilities[0, number] = arrays["probabilities"]
+    return Evaluation(
+        name=family.name,
+        kernels=[", ".join(f"{k}={v}" for k, v in json.loads(places[0]).items()) or family.name],
+        classes=np.unique(y),
+        y=y,
+        train_error=train,
+        test_error=np.array([[row.value for row in chosen]]),
+        n_iter=np.full((1, protocol.repeats), np.nan),
+        splits=splits,
+        predicted=predicted,
+        lead={},
+        fold_error=None,
+        seconds=float(sum({row.seconds for row in results.where(part=family.name)})),
+        probabilities=probabilities,
+    )
+
+
+def _of_chosen(results: Results, family: Family, places: list[str], metric: str) -> np.ndarray:
+    """A metric of what was chosen on each split, (1, repeats); NaN where it was not measured."""
+    found = {
+        (r.parameters, r.split): r.value for r in results.where(part=family.name, metric=metric)
+    }
+    values = [found.get((place, number), np.nan) for number, place in enumerate(places)]
+    return np.array([values])

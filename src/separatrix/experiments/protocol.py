@@ -1,0 +1,317 @@
+"""Models under their grids on given splits: the folds inside each training part choose, a test decides.
+
+Two ways to the same table. A family that *shares* trains each candidate on every split over one Gram
+matrix, so a step is a candidate. Any other is fitted by itself, so a step is a split. Either way the
+test part is looked at by what the folds chose, and no candidate sees it before.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix.data.splits import Split, fold_splits
+from separatrix.evaluation.measure import measured
+from separatrix.evaluation.neighbor_study import SharedNeighbors
+from separatrix.evaluation.result import Evaluation
+from separatrix.evaluation.study import Products, evaluate
+from separatrix.experiments.steps import Finding, Row, Step, Workshop, said
+
+
+class Samples(NamedTuple):
+    """What is split: samples and labels, with the rows of the splits."""
+
+    X: Any  # shape: (n, d), or a list of n
+    y: Any  # shape: (n,)
+    splits: list[Split]
+
+
+class Candidate(NamedTuple):
+    """A model that is not fitted yet, and what makes it different from the others."""
+
+    parameters: Mapping[str, Any]
+    model: Any
+
+
+@dataclass(frozen=True)
+class Family:
+    """A model under several candidates, which folds choose from.
+
+    `shares` is "gram" where all candidates train on one Gram matrix, "neighbors" where they are
+    numbers of neighbours, 1, 2, ..., and all votes come from one search, and "" where each is fitted
+    by itself.
+    """
+
+    name: str
+    candidates: Sequence[Callable[[Workshop], Candidate]]
+    shares: str = ""
+    metric: str = "euclidean"  # of neighbours
+
+    def every(self, place: int) -> str:
+        """Name of the step that trains and tests one candidate on all splits."""
+        return f"{self.name}: every split, candidate {place + 1}"
+
+    def folds(self, place: int) -> str:
+        """Name of the step that does so on the folds inside all training parts."""
+        return f"{self.name}: folds, candidate {place + 1}"
+
+    def split(self, number: int) -> str:
+        """Name of the step that does all for one split."""
+        return f"{self.name}: split {number + 1}"
+
+    @property
+    def choice(self) -> str:
+        """Name of the step that lets the folds choose."""
+        return f"{self.name}: choice"
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """Splits of one data set under one seed, and the steps of families on them."""
+
+    data: str
+    samples: Callable[[Workshop], Samples]
+    repeats: int
+    seed: int
+    folds: int
+    metrics: Sequence[str] = ("error",)
+
+    def steps(self, family: Family) -> list[Step]:
+        """What is to be done for a family."""
+        places = range(len(family.candidates))
+        if family.shares == "gram":
+            steps = [Step(family.every(i), partial(self.every, f=family, i=i)) for i in places]
+            if len(places) > 1:
+                steps += [
+                    Step(family.folds(i), partial(self.held_out, f=family, i=i)) for i in places
+                ]
+            return [*steps, Step(family.choice, partial(self.choice, f=family))]
+        one = self.neighbors if family.shares == "neighbors" else self.one_split
+        return [
+            Step(family.split(number), partial(one, f=family, number=number))
+            for number in range(self.repeats)
+        ]
+
+    def every(self, workshop: Workshop, f: Family, i: int) -> Finding:
+        """One candidate on all splits, over the Gram matrix that all share."""
+        candidate = f.candidates[i](workshop)
+        found = self._evaluate(workshop, candidate)
+        rows = [
+            self._row(f, candidate.parameters, number, metric, errors[0, number])
+            for number in range(self.repeats)
+            for metric, errors in (
+                ("train_error", found.train_error),
+                ("test_error", found.test_error),
+                ("n_iter", found.n_iter),
+            )
+        ]
+        cells = [(0, number) for number in range(self.repeats)]
+        return Finding(
+            rows,
+            {
+                "predicted": np.concatenate([found.predicted[cell] for cell in cells]).astype(
+                    np.int32
+                ),
+                "lead": np.concatenate([found.lead[cell] for cell in cells]),
+            },
+        )
+
+    def held_out(self, workshop: Workshop, f: Family, i: int) -> Finding:
+        """One candidate on the folds inside all training parts, over the same Gram matrix."""
+        candidate = f.candidates[i](workshop)
+        found = self._evaluate(workshop, candidate, folds=self.folds, retrain=False)
+        errors = np.asarray(found.fold_error)[0]
+        return Finding(
+            [
+                self._row(f, candidate.parameters, number, "fold_error", error)
+                for number, error in enumerate(errors)
+            ]
+        )
+
+    def choice(self, workshop: Workshop, f: Family) -> Finding:
+        """What the folds of each split choose: it was trained and tested already."""
+        study = self.study(workshop, f)
+        rows = []
+        for number, place in enumerate(study.chosen):
+            parameters = f.candidates[int(place)](workshop).parameters
+            guess = study.predicted[int(place), number]
+            rows += self._tested(workshop, f, parameters, number, guess, None)
+        return Finding(rows)
+
+    def one_split(self, workshop: Workshop, f: Family, number: int) -> Finding:
+        """Any model on one split: folds in its training part choose, it is fitted to all, and tested."""
+        X, y, splits = self.samples(workshop)
+        train, test = splits[number]
+        candidates = [make(workshop) for make in f.candidates]
+        rows = []
+        place = 0
+        if len(candidates) > 1:
+            inner = fold_splits(train, folds=self.folds, seed=self.seed + number)
+            errors = [
+                float(np.mean([_error(c.model, X, y, fold) for fold in inner])) for c in candidates
+            ]
+            rows = [
+                self._row(f, c.parameters, number, "fold_error", error)
+                for c, error in zip(candidates, errors, strict=True)
+            ]
+            place = int(np.argmin(errors))
+        chosen = candidates[place]
+        begun = time.perf_counter()
+        fitted = _fitted(chosen.model, X, y, train)
+        fit_seconds = time.perf_counter() - begun
+        begun = time.perf_counter()
+        classes = np.unique(y)
+        guess = np.searchsorted(classes, fitted.predict(rows_of(X, test)))
+        seconds = time.perf_counter() - begun
+        P = probabilities(fitted, rows_of(X, test), classes)
+        wrong = np.mean(fitted.predict(rows_of(X, train)) != y[train])
+        rows.append(self._row(f, chosen.parameters, number, "train_error", wrong, fit_seconds))
+        rows += self._tested(workshop, f, chosen.parameters, number, guess, P, seconds)
+        arrays = {"predicted": guess.astype(np.int32)}
+        return Finding(rows, arrays if P is None else {**arrays, "probabilities": P})
+
+    def neighbors(self, workshop: Workshop, f: Family, number: int) -> Finding:
+        """Numbers of neighbours on one split and its folds; all splits share one search."""
+        X, y, splits = self.samples(workshop)
+        train, test = splits[number]
+        candidates = [make(workshop) for make in f.candidates]
+        ks = np.array([c.parameters["n_neighbors"] for c in candidates]) - 1
+        shared: SharedNeighbors = workshop.once(
+            ("neighbors", f.metric, int(ks.max())),
+            lambda: SharedNeighbors.of(X, k=int(ks.max()) + 1, metric=f.metric),
+        )
+        classes, codes = np.unique(y, return_inverse=True)
+        inner = fold_splits(train, folds=self.folds, seed=self.seed + number)
+        errors = np.mean(
+            [
+                (shared.winners(codes, s.train, s.test) != codes[s.test][:, None]).mean(axis=0)
+                for s in inner
+            ],
+            axis=0,
+        )[ks]
+        guesses = shared.winners(codes, train, test)[:, ks]
+        rows = []
+        for place, c in enumerate(candidates):
+            wrong = float(np.mean(guesses[:, place] != codes[test]))
+            rows.append(self._row(f, c.parameters, number, "fold_error", errors[place]))
+            rows.append(self._row(f, c.parameters, number, "test_error", wrong))
+        place = int(errors.argmin())
+        guess = np.ascontiguousarray(guesses[:, place])
+        rows += self._tested(workshop, f, candidates[place].parameters, number, guess, None)
+        return Finding(
+            rows, {"predicted": guess.astype(np.int32), "classes": np.arange(len(classes))}
+        )
+
+    def study(self, workshop: Workshop, f: Family) -> Evaluation:
+        """What the steps of a sharing family found, as one evaluation with all its candidates."""
+        _, y, splits = self.samples(workshop)
+        places = range(len(f.candidates))
+        found = [workshop.found(f.every(i)) for i in places]
+        ends = np.cumsum([len(split.test) for split in splits])[:-1]
+        guesses = [np.split(finding.arrays["predicted"], ends) for finding in found]
+        leads = [np.split(finding.arrays["lead"], ends) for finding in found]
+
+        def errors(metric: str) -> Any:
+            return np.array([[r.value for r in one.rows if r.metric == metric] for one in found])
+
+        held_out = None
+        if len(places) > 1:
+            held_out = np.array(
+                [[row.value for row in workshop.found(f.folds(i)).rows] for i in places]
+            )
+        cells = [(i, number) for i in places for number in range(self.repeats)]
+        return Evaluation(
+            name=f.name,
+            kernels=[said(**f.candidates[i](workshop).parameters) for i in places],
+            classes=np.unique(y),
+            y=y,
+            train_error=errors("train_error"),
+            test_error=errors("test_error"),
+            n_iter=errors("n_iter"),
+            splits=splits,
+            predicted={(i, s): guesses[i][s].astype(np.intp) for i, s in cells},
+            lead={(i, s): leads[i][s] for i, s in cells},
+            fold_error=held_out,
+            seconds=0.0,
+        )
+
+    def _tested(
+        self,
+        workshop: Workshop,
+        f: Family,
+        parameters: Mapping[str, Any],
+        number: int,
+        guess: Any,
+        P: Any,
+        seconds: float = float("nan"),
+    ) -> list[Row]:
+        """Rows for what was chosen: its parameters, and every metric of its guesses."""
+        _, y, splits = self.samples(workshop)
+        classes = np.unique(y)
+        true = np.searchsorted(classes, y[splits[number].test])
+        return [
+            self._row(f, parameters, number, f"chosen_{metric}", value, seconds)
+            for metric, value in measured(self.metrics, true, guess, P, len(classes)).items()
+        ]
+
+    def _evaluate(self, workshop: Workshop, candidate: Candidate, **how: Any) -> Evaluation:
+        X, y, splits = self.samples(workshop)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # n_iter tells
+            return evaluate(
+                candidate.model,
+                X,
+                y,
+                kernels=[candidate.model.kernel],
+                splits=splits,
+                random_state=self.seed,
+                products=workshop.once("products", Products),
+                progress=False,
+                **how,
+            )
+
+    def _row(
+        self,
+        f: Family,
+        parameters: Mapping[str, Any],
+        number: int,
+        metric: str,
+        value: Any,
+        seconds: float = float("nan"),
+    ) -> Row:
+        return Row(
+            f.name, self.data, f.name, said(**parameters), number, metric, float(value), seconds
+        )
+
+
+def rows_of(X: Any, rows: Any) -> Any:
+    """Some samples, of a matrix or of a list."""
+    return [X[row] for row in rows] if isinstance(X, list) else X[rows]
+
+
+def probabilities(fitted: Any, X: Any, classes: Any) -> Any:
+    """Of every class, (m, k), 0 for those not trained on; None where the model has none."""
+    if not hasattr(fitted, "predict_proba"):
+        return None
+    P = np.zeros((len(X) if isinstance(X, list) else X.shape[0], len(classes)))
+    P[:, np.searchsorted(classes, fitted.classes_)] = fitted.predict_proba(X)
+    return P
+
+
+def _fitted(model: Any, X: Any, y: Any, rows: Any) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return clone(model).fit(rows_of(X, rows), y[rows])
+
+
+def _error(model: Any, X: Any, y: Any, split: Split) -> float:
+    fitted = _fitted(model, X, y, split.train)
+    return float(np.mean(fitted.predict(rows_of(X, split.test)) != y[split.test]))

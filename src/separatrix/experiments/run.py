@@ -1,0 +1,158 @@
+"""Run the steps of an experiment; each answer is on disk before the next step begins.
+
+A folder of a run holds `run.json` (what is run), `steps/` (an answer each, with a checksum) and, when
+all is done, the table. Killed at any moment, the next run in the same folder does what is missing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix.compute.container import read_container, write_container
+from separatrix.compute.files import written_whole
+from separatrix.compute.meter import Meter
+from separatrix.compute.progress import bar
+from separatrix.errors import ExperimentError, ModelFileError
+from separatrix.experiments.hashes import hash_of
+from separatrix.experiments.steps import Experiment, Finding, Row, Step, Workshop
+from separatrix.experiments.table import Results, threads_here, versions_here
+
+FORMAT = 1
+
+
+def run(
+    experiment: Experiment,
+    folder: Path,
+    *,
+    fresh: bool = False,
+    progress: bool | None = None,
+    done: Callable[[str, bool], None] | None = None,
+) -> Results:
+    """All steps, those in the folder as they are; the table is written when the last one is done.
+
+    Parameters
+    ----------
+    folder
+        Where answers are kept. It may hold a run of this experiment, which then goes on.
+    fresh
+        Forget what the folder holds of this or of another experiment.
+    done
+        Told the name of each step and whether it was there already.
+    """
+    workshop = Workshop(experiment, progress=False)
+    steps = folder / "steps"
+    steps.mkdir(parents=True, exist_ok=True)
+    about = _about(experiment, workshop)
+    _take_over(folder, about, fresh)
+    with bar(experiment.name, len(experiment.steps), show=progress) as advance:
+        for number, step in enumerate(experiment.steps):
+            path = steps / f"{number:03d}.step"
+            finding = _kept(path, step)
+            if done is not None:
+                done(step.name, finding is not None)
+            if finding is None:
+                finding = _timed(step, workshop)
+                _keep(path, step, finding)
+            workshop.keep(step.name, finding)
+            advance()
+    found = {step.name: workshop.found(step.name) for step in experiment.steps}
+    results = Results(
+        name=experiment.name,
+        title=experiment.title,
+        options=dict(experiment.options),
+        data_sha256=about["data"],
+        rows=[row for finding in found.values() for row in finding.rows],
+        arrays={name: finding.arrays for name, finding in found.items()},
+        versions=about["versions"],
+        threads=about["threads"],
+    )
+    results.write(folder)
+    return results
+
+
+def _about(experiment: Experiment, workshop: Workshop) -> dict[str, Any]:
+    about = {
+        "experiment": experiment.name,
+        "options": dict(experiment.options),
+        "steps": [step.name for step in experiment.steps],
+        "data": {name: hash_of(workshop.data(name)) for name in experiment.data},
+        "versions": versions_here(),
+        "threads": threads_here(),
+    }
+    again: dict[str, Any] = json.loads(json.dumps(about))  # as it will be read
+    return again
+
+
+def _take_over(folder: Path, about: dict[str, Any], fresh: bool) -> None:
+    """Make the folder one of this experiment, or refuse: answers of two must not meet in a table."""
+    path = folder / "run.json"
+    if not fresh and path.exists():
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            before = None
+        different = [key for key in about if not before or before.get(key) != about[key]]
+        if different:
+            error = ExperimentError(
+                f"{folder} holds a run that differs in its {' and '.join(different)}"
+            )
+            error.hint = "take another folder with --out, or start over with --fresh"
+            raise error
+        return
+    for old in (folder / "steps").glob("*.step"):
+        old.unlink()
+    with written_whole(path) as temporary:
+        temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def _timed(step: Step, workshop: Workshop) -> Finding:
+    """The answer of a step; rows that carry no time or memory of their own carry that of their step."""
+    with Meter() as meter:
+        rows, arrays = step.run(workshop)
+    timed = [
+        row._replace(
+            seconds=meter.seconds if np.isnan(row.seconds) else row.seconds,
+            memory=meter.mebibytes if np.isnan(row.memory) else row.memory,
+        )
+        for row in rows
+    ]
+    return Finding(timed, arrays)
+
+
+def _keep(path: Path, step: Step, finding: Finding) -> None:
+    rows = json.dumps([[*row[:6], *map(_number, row[6:])] for row in finding.rows]).encode()
+    write_container(
+        path,
+        {"format": FORMAT, "step": step.name},
+        {
+            "rows": np.frombuffer(rows, dtype=np.uint8),
+            **{f"a.{n}": a for n, a in finding.arrays.items()},
+        },
+    )
+
+
+def _kept(path: Path, step: Step) -> Finding | None:
+    """The answer in a file; None where there is none, or one that is damaged or of another step."""
+    try:
+        document, tensors, _, _ = read_container(path, versions=_why_not)
+    except ModelFileError:
+        return None
+    if document.get("step") != step.name or "rows" not in tensors:
+        return None
+    rows = [
+        Row(*row[:6], *map(float, row[6:])) for row in json.loads(tensors.pop("rows").tobytes())
+    ]
+    return Finding(rows, {name.removeprefix("a."): array for name, array in tensors.items()})
+
+
+def _number(value: float) -> float | str:
+    return float(value) if np.isfinite(value) else repr(float(value))
+
+
+def _why_not(format: object) -> str | None:
+    return None if format == FORMAT else f"its format is {format!r}"

@@ -1,0 +1,256 @@
+"""An experiment from a TOML file: data, splits, models with their grids, metrics, seed.
+
+    data = "digits"                      # a name of the catalogue, or a file beside this one
+    seed = 0
+    metrics = ["error", "log_loss"]
+
+    [split]
+    method = "stratified"                # random, stratified, folds, grouped or given
+    repeats = 10
+    test_size = 0.2
+
+    [[model]]
+    type = "SVC"
+    scale = 16                           # a number, "unit", "standard", "range" or "none"
+    parameters = { C = 10.0 }
+    grid = { kernel = [{ type = "Gaussian", gamma = 0.1 }, { type = "Polynomial", degree = 3 }] }
+
+Every word is checked before anything runs.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from separatrix.errors import ExperimentError, SeparatrixError
+from separatrix.evaluation.measure import NAMES, require_metrics
+
+METHODS = ("random", "stratified", "folds", "grouped", "given")
+SCALES = ("none", "unit", "standard", "range")
+LARGEST_GRID = 10_000
+
+
+@dataclass(frozen=True)
+class SplitSpec:
+    """How rows are set aside."""
+
+    method: str = "stratified"
+    repeats: int = 5
+    test_size: float = 0.2
+    folds: int = 5  # with method "folds": each of these parts is tested once, `repeats` times over
+    subsample: int | None = None
+    group: str | None = None  # a column; rows that agree in it stay together
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A classifier, what is fixed about it and what is tried."""
+
+    name: str
+    type: str
+    scale: float | str = "none"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    grid: Mapping[str, list[Any]] = field(default_factory=dict)
+
+    def combinations(self) -> list[dict[str, Any]]:
+        """Every cell of the grid, the last parameter changing first."""
+        return [dict(zip(self.grid, cell, strict=True)) for cell in product(*self.grid.values())]
+
+
+@dataclass(frozen=True)
+class Spec:
+    """An experiment as it is written."""
+
+    name: str
+    title: str
+    data: str
+    models: tuple[ModelSpec, ...]
+    split: SplitSpec = field(default_factory=SplitSpec)
+    metrics: tuple[str, ...] = ("error",)
+    tune_folds: int = 5
+    seed: int = 0
+    target: str | int | None = None
+    folder: Path = field(default_factory=Path)  # that relative file names start from
+
+
+def read_spec(path: Path) -> Spec:
+    """The experiment in a TOML file."""
+    try:
+        with path.open("rb") as file:
+            document = tomllib.load(file)
+    except FileNotFoundError:
+        raise ExperimentError(f"there is no file {path}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ExperimentError(f"{path}: found what is no TOML: {error}") from None
+    try:
+        return parse_spec(document, path.stem, path.parent)
+    except SeparatrixError as error:
+        said = ExperimentError(f"{path}: {error}")
+        said.hint = error.hint
+        raise said from None
+
+
+def parse_spec(document: Mapping[str, Any], name: str, folder: Path | None = None) -> Spec:
+    """The experiment in a document, every key and value checked.
+
+    >>> parse_spec({"data": "iris", "model": [{"type": "GaussianNB"}]}, "small").models[0].name
+    'GaussianNB'
+    """
+    top = _Keys(document, "the file")
+    models = top.take("model", list, None)
+    if not models:
+        raise ExperimentError("found no [[model]], expected at least one")
+    split = _Keys(top.take("split", dict, {}), "[split]")
+    spec = Spec(
+        name=top.take("name", str, name),
+        title=top.take("title", str, name.replace("-", " ").capitalize()),
+        data=top.take("data", str, None),
+        models=tuple(_model(model, number) for number, model in enumerate(models, start=1)),
+        split=SplitSpec(
+            method=split.choice("method", METHODS, "stratified"),
+            repeats=split.number("repeats", int, 5, least=1),
+            test_size=split.number("test_size", float, 0.2, above=0.0, below=1.0),
+            folds=split.number("folds", int, 5, least=2),
+            subsample=split.number("subsample", int, None, least=2),
+            group=split.take("group", str, None, optional=True),
+        ),
+        metrics=tuple(top.take("metrics", list, ["error"])),
+        tune_folds=top.number("tune_folds", int, 5, least=2),
+        seed=top.number("seed", int, 0, least=0),
+        target=top.take("target", str | int, None, optional=True),
+        folder=folder or Path(),
+    )
+    split.end()
+    top.end()
+    require_metrics(spec.metrics)
+    if (spec.split.method == "grouped") != (spec.split.group is not None):
+        raise ExperimentError(
+            '`group` names the column for method = "grouped", and goes with no other'
+        )
+    names = [model.name for model in spec.models]
+    if len(set(names)) < len(names):
+        raise ExperimentError(
+            f"models need one `name` each; got {', '.join(names)}; two of a type need their own"
+        )
+    return spec
+
+
+def _model(document: Any, number: int) -> ModelSpec:
+    where = f"[[model]] {number}"
+    if not isinstance(document, dict):
+        raise ExperimentError(f"{where}: found {document!r}, expected a table")
+    keys = _Keys(document, where)
+    kind = keys.take("type", str, None)
+    scale = keys.take("scale", str | int | float, "none")
+    if (isinstance(scale, str) and scale not in SCALES) or (
+        not isinstance(scale, str) and not scale > 0
+    ):
+        listed = ", ".join(SCALES)
+        raise ExperimentError(f"{where}: scale is {scale!r}, expected a number above 0 or {listed}")
+    grid = keys.take("grid", dict, {})
+    size = 1
+    for name, values in grid.items():
+        if not isinstance(values, list) or not values:
+            raise ExperimentError(f"{where}: grid.{name} is {values!r}, expected a list of values")
+        size *= len(values)
+    if size > LARGEST_GRID:
+        raise ExperimentError(
+            f"{where}: the grid has {size:,} cells; at most {LARGEST_GRID:,} are run"
+        )
+    model = ModelSpec(
+        keys.take("name", str, kind), kind, scale, keys.take("parameters", dict, {}), grid
+    )
+    both = sorted(set(model.parameters) & set(grid))
+    if both:
+        raise ExperimentError(f"{where}: {', '.join(both)} is both in parameters and in grid")
+    keys.end()
+    return model
+
+
+class _Keys:
+    """A table of the file that is taken apart; what nobody took is a mistake."""
+
+    def __init__(self, table: Mapping[str, Any], where: str) -> None:
+        self.table, self.where = dict(table), where
+        self.known: list[str] = []
+
+    def take(self, key: str, kind: Any, default: Any, *, optional: bool = False) -> Any:
+        """The value of a key, of that type; a default of None means that it must be there."""
+        self.known.append(key)
+        if key not in self.table:
+            if default is None and not optional:
+                raise ExperimentError(f"{self.where}: found no `{key}`, expected one")
+            return default
+        value = self.table.pop(key)
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            name = getattr(kind, "__name__", str(kind))
+            raise ExperimentError(f"{self.where}: {key} is {value!r}, expected {_words(name)}")
+        return value
+
+    def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:
+        """One of some words."""
+        value: str = self.take(key, str, default)
+        if value not in choices:
+            raise ExperimentError(
+                f"{self.where}: {key} is {value!r}, expected one of {', '.join(choices)}"
+            )
+        return value
+
+    def number(
+        self,
+        key: str,
+        kind: type,
+        default: Any,
+        *,
+        least: float | None = None,
+        above: float | None = None,
+        below: float | None = None,
+    ) -> Any:
+        """A number in range."""
+        value = self.take(key, int if kind is int else int | float, default, optional=True)
+        if value is None:
+            return None
+        bad = (
+            (least is not None and value < least)
+            or (above is not None and value <= above)
+            or (below is not None and value >= below)
+        )
+        if bad:
+            bounds = (
+                [f"at least {least}"] if least is not None else [f"above {above}", f"below {below}"]
+            )
+            raise ExperimentError(
+                f"{self.where}: {key} is {value}, expected {' and '.join(bounds)}"
+            )
+        return value
+
+    def end(self) -> None:
+        """Refuse what nobody took."""
+        if self.table:
+            found = ", ".join(f"`{key}`" for key in self.table)
+            raise ExperimentError(
+                f"{self.where}: found {found}, expected only {', '.join(self.known)}"
+            )
+
+
+def _words(name: str) -> str:
+    return {"str": "a string", "int": "a whole number", "dict": "a table", "list": "a list"}.get(
+        name, name.replace("|", "or")
+    )
+
+
+__all__ = [
+    "METHODS",
+    "NAMES",
+    "SCALES",
+    "ModelSpec",
+    "Spec",
+    "SplitSpec",
+    "parse_spec",
+    "read_spec",
+]

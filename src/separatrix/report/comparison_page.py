@@ -1,0 +1,185 @@
+"""The page of a comparison: which classifier is best, how sure that is, and where it goes wrong.
+
+Each section is a function that gives None where it does not apply; such sections are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix.data.dataset import Dataset
+from separatrix.evaluation.candidates import CANDIDATES
+from separatrix.evaluation.comparison import Comparison
+from separatrix.evaluation.result import Evaluation
+from separatrix.experiments.hashes import hash_of
+from separatrix.experiments.table import threads_here, versions_here
+from separatrix.report.comparison_models import features_section, regions_section
+from separatrix.report.comparison_searches import parameters_section
+from separatrix.report.comparison_sections import (
+    calibration_section,
+    confusion_section,
+    hardest_section,
+    is_level,
+    leaderboard_section,
+    others_section,
+    plus_minus,
+    sizes_section,
+    times_section,
+)
+from separatrix.report.page import Page, write
+
+MOST_NAMED = 5  # in the summary; the leaderboard has all
+
+
+def write_report(
+    comparison: Comparison, path: Path, data: Dataset | None = None, **more: Any
+) -> Path:
+    """Write the page of a comparison to a file; `more` as in `comparison_page`."""
+    return write(comparison_page(comparison, data=data, **more), Path(path))
+
+
+def comparison_page(
+    comparison: Comparison,
+    *,
+    data: Dataset | None = None,
+    command: str = "",
+    python: str = "",
+    fitted: Mapping[str, Any] | None = None,
+    sizes: Mapping[int, Evaluation] | None = None,
+    facts: Mapping[str, Any] | None = None,
+) -> Page:
+    """The page of a comparison.
+
+    Parameters
+    ----------
+    comparison
+        What `compare` found.
+    data
+        The samples that were compared on; with them the hardest are shown as they are.
+    command, python
+        How to get the same again.
+    fitted
+        Models fitted to `data`, by their names in the comparison: for the regions of the best one,
+        the weights of the best linear one, and what their searches tried.
+    sizes
+        Evaluations of the best classifier by the number of rows it was trained on. `closer_look`
+        finds both.
+    facts
+        What to say beside versions, threads and the hash of the data.
+    """
+    rows = comparison.rows()
+    protocol = _protocol(comparison)
+    fitted = fitted or {}
+    best = comparison.evaluations[comparison.best]
+    sections = (
+        leaderboard_section(rows, protocol),
+        confusion_section(comparison.best, best),
+        hardest_section(comparison.best, best, data),
+        sizes_section(comparison.best, sizes or {}),
+        parameters_section(rows, fitted),
+        calibration_section(comparison, rows),
+        regions_section(comparison.best, fitted.get(comparison.best), data),
+        features_section([row["model"] for row in rows], fitted, data),
+        times_section(rows),
+        others_section(comparison),
+    )
+    return Page(
+        title=f"Classifiers compared on {data.name}"
+        if data is not None
+        else "Classifiers compared",
+        summary=_summary(rows, best, protocol),
+        sections=[section for section in sections if section is not None],
+        command=command,
+        python=python or _python(comparison, data),
+        facts={**_facts(comparison, data), **(facts or {})},
+    )
+
+
+def _summary(rows: list[dict[str, Any]], best: Evaluation, protocol: str) -> list[str]:
+    first, others = rows[0], rows[1:]
+    over = f"{first['test_error']:.2f} % of the test rows are mistaken, over {protocol}"
+    level = [row["model"] for row in others if is_level(row)]
+    behind = [row for row in others if not is_level(row)]
+    said = [f"{first['model']}{' is best' if others else ''}: {over}."]
+    if level:
+        said.append(f"These splits do not tell it apart from {_listed(level)}.")
+    if behind:
+        said.append(_behind(behind, rest="the others" if level else "all others"))
+    return [*said, _in_context(best)]
+
+
+def _behind(rows: list[dict[str, Any]], rest: str) -> str:
+    nearest = rows[0]
+    by = f"{plus_minus(nearest['behind'], nearest['half_width'])} points"
+    if len(rows) == 1:
+        return f"It is better than {nearest['model']} beyond chance, by {by}."
+    return f"It is better than {rest} beyond chance; the nearest is {nearest['model']}, behind by {by}."
+
+
+def _protocol(comparison: Comparison) -> str:
+    splits = comparison.evaluations[comparison.best].splits
+    how = str(comparison.protocol or f"{len(splits)} splits")
+    return f"{how}, with {len(splits[0].train)} rows to train on and {len(splits[0].test)} to test"
+
+
+def _in_context(best: Evaluation) -> str:
+    labels, counts = np.unique(best.y, return_counts=True)
+    guess = 100 * (1 - counts.max() / counts.sum())
+    words = (
+        f"There are {counts.sum()} rows of {len(labels)} classes; always to say "
+        f"{labels[counts.argmax()]} would be wrong on {guess:.1f} %."
+    )
+    mean, _ = best.confusion()
+    if not mean.any():
+        return words
+    a, b = np.unravel_index(mean.argmax(), mean.shape)
+    return (
+        f"{words} Its most frequent mistake is to take {best.classes[a]} for {best.classes[b]}, in "
+        f"{100 * mean[a, b]:.1f} % of the rows of {best.classes[a]}."
+    )
+
+
+def _listed(names: list[str]) -> str:
+    """Names in a sentence, the first of them where there are many.
+
+    >>> _listed(["a", "b", "c"]), _listed(["SVM, linear", "b"]), _listed(list("abcdefg"))
+    ('a, b and c', 'SVM, linear; and b', 'a, b, c, d and 3 others')
+    """
+    if len(names) > MOST_NAMED:
+        names = [*names[: MOST_NAMED - 1], f"{len(names) - MOST_NAMED + 1} others"]
+    if len(names) == 1:
+        return names[0]
+    if any("," in name for name in names):
+        return f"{'; '.join(names[:-1])}; and {names[-1]}"
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _python(comparison: Comparison, data: Dataset | None) -> str:
+    """How to compare the same in Python; nothing where classifiers are a caller's own."""
+    known = {candidate.name: candidate.key for candidate in CANDIDATES}
+    tried = [*comparison.evaluations, *comparison.failed]
+    how = comparison.protocol
+    if data is None or how is None or how.grouped or not known.keys() >= set(tried):
+        return ""
+    keys = [known[name] for name in tried]
+    return (
+        "from separatrix import compare\n"
+        "from separatrix.data.find import find\n\n"
+        f"data = find({data.name!r})\n"
+        f"models = {keys!r}\n"
+        f"print(compare(models, data.X, data.y, cv={how.cv}, repeats={how.repeats}, "
+        f"random_state={how.seed}, kind={data.kind!r}))"
+    )
+
+
+def _facts(comparison: Comparison, data: Dataset | None) -> dict[str, Any]:
+    known: dict[str, Any] = {}
+    if data is not None:
+        known = {"data": data.name, "SHA-256 of the data": hash_of(data)}
+    if comparison.protocol is not None:
+        known["seed"] = comparison.protocol.seed
+    return {**known, **versions_here(), "threads": threads_here()}

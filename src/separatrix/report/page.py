@@ -1,0 +1,230 @@
+"""A page of results as plain values, and the one self-contained HTML file that shows it.
+
+A `Page` has a summary in words, sections of words, pictures and tables, and what is needed to run it
+again. The file loads nothing: styles are inside, pictures are inline SVG, and there is no script.
+Every word that comes from outside is escaped. The same page gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import resources
+from numbers import Integral, Real
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from separatrix.compute.files import written_whole
+from separatrix.errors import DataError, MissingPackageError
+from separatrix.report.drawing import cleaned, drawn
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+NOTHING = "–"
+LONGEST_WORD = 24  # letters; longer ones are broken
+MOST_DIGITS = 1e7  # whole numbers of floats below this are written out
+_NUMBER = re.compile(
+    r"[-−+±<>≤≥]?\s?[\d.,]+([eE][-+]?\d+)?( ?%| s| ms)?(\s?±\s?[\d.,]+( ?%)?)?|–|∞|-∞"
+)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of plain values under named columns.
+
+    Floats are shown to 4 significant digits, strings as they are, None and NaN as a dash. A column
+    named in `bars` has a bar behind each of its numbers, the longest for the largest.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    says: str = ""
+    bars: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows):
+            if len(row) != len(self.columns):
+                raise DataError(
+                    f"a table of {len(self.columns)} columns needs as many values in each row; "
+                    f"row {number} has {len(row)}"
+                )
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A matplotlib figure, what one sees on it in words, and the same numbers as a table."""
+
+    figure: Any
+    says: str
+    table: Table
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, paragraphs, then pictures and tables."""
+
+    title: str
+    words: Sequence[str] = ()
+    shows: Sequence[Picture | Table] = ()
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a report says: the answer in words first, then sections, then how to run it again."""
+
+    title: str
+    summary: Sequence[str]
+    sections: Sequence[Section]
+    command: str = ""
+    python: str = ""
+    facts: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # versions, seed, hash of the data, threads
+
+
+def render(page: Page) -> str:
+    """The page as one HTML document that loads nothing.
+
+    >>> html = render(Page("Iris", ["The perceptron is <best>."], []))
+    >>> html.splitlines()[0], "&lt;best&gt;" in html
+    ('<!doctype html>', True)
+    """
+    template = _template()
+    pictures = 0
+    sections = []
+    for number, section in enumerate(page.sections, start=1):
+        shows = []
+        for one in section.shows:
+            if isinstance(one, Picture):
+                pictures += 1
+                shows.append(_picture(one, f"p{pictures}"))
+            else:
+                shows.append({"table": _table(one)})
+        words = [cleaned(paragraph) for paragraph in section.words]
+        sections.append(
+            {"id": f"s{number}", "title": cleaned(section.title), "words": words, "shows": shows}
+        )
+    return template.render(
+        style=resources.files("separatrix.report").joinpath("page.css").read_text("utf-8"),
+        title=cleaned(page.title),
+        summary=[cleaned(paragraph) for paragraph in page.summary],
+        sections=sections,
+        command=cleaned(page.command).strip("\n"),
+        python=cleaned(page.python).strip("\n"),
+        facts=[(cleaned(name), shown(value)) for name, value in page.facts.items()],
+    )
+
+
+def write(page: Page, path: Path) -> Path:
+    """Write the page to a file, which is there whole or not at all."""
+    html = render(page)
+    with written_whole(Path(path)) as temporary:
+        temporary.write_text(html, encoding="utf-8", newline="\n")
+    return Path(path)
+
+
+def shown(value: Any) -> str:
+    """How a value is written in a cell.
+
+    >>> [shown(value) for value in (2.53149, 1234.56, 0.00001234, 7, "1.50", None, float("nan"), True)]
+    ['2.531', '1235', '1.234e-05', '7', '1.50', '–', '–', 'yes']
+    """
+    if value is None:
+        return NOTHING
+    if isinstance(value, bool) or type(value).__name__ == "bool":  # NumPy's is no bool
+        return "yes" if value else "no"
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real):
+        return _number(float(value))
+    return cleaned(str(value))
+
+
+def _number(value: float) -> str:
+    if math.isnan(value):
+        return NOTHING
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:.0f}" if 1000 <= abs(value) < MOST_DIGITS else f"{value:.4g}"
+
+
+def _table(table: Table) -> dict[str, Any]:
+    """A table as the template wants it: texts, which of them are numbers or long, lengths of bars."""
+    cells = [[shown(value) for value in row] for row in table.rows]
+    columns = [cleaned(str(name)) for name in table.columns]
+    numeric = [
+        bool(cells) and all(not row[c] or _NUMBER.fullmatch(row[c]) for row in cells)
+        for c in range(len(columns))
+    ]
+    bars = [
+        _lengths([row[c] for row in table.rows]) if name in table.bars else [None] * len(cells)
+        for c, name in enumerate(table.columns)
+    ]
+    return {
+        "says": cleaned(table.says),
+        "columns": [
+            {"text": text, "kind": _kind(text, number)}
+            for text, number in zip(columns, numeric, strict=True)
+        ],
+        "rows": [
+            [
+                {"text": text, "kind": _kind(text, numeric[c], bars[c][r]), "bar": bars[c][r]}
+                for c, text in enumerate(row)
+            ]
+            for r, row in enumerate(cells)
+        ],
+    }
+
+
+def _kind(text: str, numeric: bool, bar: str | None = None) -> str:
+    """The classes of a cell: number, with a bar, with a word that must be broken."""
+    wide = any(len(word) > LONGEST_WORD for word in text.split())
+    return " ".join(["n"] * numeric + ["b"] * (bar is not None) + ["w"] * wide)
+
+
+def _lengths(values: Sequence[Any]) -> list[str | None]:
+    """Lengths of bars, the longest 1; None where there is no number.
+
+    >>> _lengths([1, "2.50", 5.0, None])
+    ['0.200', '0.500', '1.000', None]
+    """
+    numbers = [_finite(value) for value in values]
+    longest = max((abs(number) for number in numbers if number is not None), default=0.0) or 1.0
+    return [None if number is None else f"{abs(number) / longest:.3f}" for number in numbers]
+
+
+def _finite(value: Any) -> float | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _picture(picture: Picture, name: str) -> dict[str, Any]:
+    return {
+        "svg": drawn(picture.figure, name, says=picture.says),
+        "says": cleaned(picture.says),
+        "table": _table(picture.table),
+    }
+
+
+def _template() -> Template:
+    try:
+        from jinja2 import Environment, StrictUndefined
+    except ImportError:
+        raise MissingPackageError(
+            "jinja2 is not installed; install it with: pip install 'separatrix[report]'"
+        ) from None
+    environment = Environment(
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    source = resources.files("separatrix.report").joinpath("page.html.j2").read_text("utf-8")
+    return environment.from_string(source)

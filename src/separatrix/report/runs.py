@@ -1,0 +1,134 @@
+"""From what was asked for to a table and a page: named experiments, written ones, comparisons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from separatrix.data.dataset import Dataset
+from separatrix.data.find import find
+from separatrix.data.splits import subsampled
+from separatrix.errors import ExperimentError
+from separatrix.evaluation.compare import Comparison, compare
+from separatrix.evaluation.own_files import require_labels
+from separatrix.evaluation.suite import suite
+from separatrix.experiments.named import NAMED, make
+from separatrix.experiments.outcome import comparison_of
+from separatrix.experiments.plan import Plan, plan
+from separatrix.experiments.run import run
+from separatrix.experiments.spec import Spec, read_spec
+from separatrix.experiments.steps import Experiment
+from separatrix.experiments.table import Results
+from separatrix.report.closer_look import closer_look
+from separatrix.report.comparison_page import comparison_page, write_report
+from separatrix.report.named import facts_of, page_of
+from separatrix.report.page import Page, write
+
+
+@dataclass(frozen=True)
+class Job:
+    """An experiment that is ready to run."""
+
+    name: str
+    experiment: Experiment
+    words: list[str]
+    plan: Plan | None = None
+    spec: Path | None = None
+
+    @property
+    def steps(self) -> list[str]:
+        """Names of the steps."""
+        return [step.name for step in self.experiment.steps]
+
+    def __str__(self) -> str:
+        lines = [f"{self.experiment.title}: {len(self.steps)} steps", *self.words]
+        return "\n".join([*lines, *(f"  {name}" for name in self.steps)])
+
+    def run(
+        self, folder: Path, *, fresh: bool = False, progress: bool | None = None
+    ) -> tuple[Results, Path]:
+        """Run it in a folder, and write its page."""
+        results = run(self.experiment, folder, fresh=fresh, progress=progress)
+        return results, write(self.page(results), folder / "report.html")
+
+    def page(self, results: Results) -> Page:
+        """The page of the results."""
+        if self.plan is None:
+            return page_of(results)
+        comparison = comparison_of(self.plan, results)
+        data = self.experiment.load(self.experiment.data[0])
+        made = comparison_page(comparison, data=data, command=f"separatrix run {self.spec}")
+        return replace(made, title=results.title, facts=facts_of(results))
+
+    def summary(self, results: Results) -> list[str]:
+        """The answer in words, and for a written experiment its leaderboard."""
+        if self.plan is None:
+            return list(page_of(results).summary)
+        return [str(comparison_of(self.plan, results))]
+
+
+def prepare(name: str, options: dict[str, Any]) -> Job:
+    """The experiment of that name, or in that file."""
+    if name in NAMED:
+        experiment = make(name, **options)
+        experiment = replace(experiment, load=find)
+        return Job(name, experiment, [NAMED[name].says])
+    path = Path(name)
+    if path.suffix != ".toml":
+        error = ExperimentError(f"no experiment is called {name!r}")
+        error.hint = f"there are {', '.join(NAMED)}; a file of your own ends in .toml"
+        raise error
+    spec = read_spec(path)
+    if "seed" in options:
+        spec = replace(spec, seed=options.pop("seed"))
+    for key in options:
+        raise ExperimentError(f"--{key.replace('_', '-')} is not for a file; write it into {path}")
+    made = plan(spec, partial(_found, spec=spec))
+    return Job(spec.name, made.experiment, made.words, made, path)
+
+
+def _found(name: str, spec: Spec) -> Dataset:
+    """The data of a written experiment; a file is looked for beside it first."""
+    beside = spec.folder / name
+    options = {} if spec.target is None else {"target": spec.target}
+    data = find(str(beside) if beside.exists() else name, **options)
+    return subsampled(data, spec.split.subsample, spec.seed)
+
+
+def compare_data(
+    name: str,
+    *,
+    models: list[str] | None = None,
+    cv: int = 5,
+    repeats: int | None = None,
+    target: str | None = None,
+    subsample: int | None = None,
+    seed: int = 0,
+    out: Path | None = None,
+    progress: bool | None = None,
+) -> tuple[Comparison, Path | None]:
+    """Compare the classifiers that suit some data; with a folder, write the page."""
+    data = subsampled(labelled(name, target), subsample, seed)
+    require_labels(data)
+    tried = suite(data.X, data.y, models=models, kind=data.kind, random_state=seed)
+    comparison = compare(
+        tried, data.X, data.y, cv=cv, repeats=repeats, random_state=seed, progress=progress
+    )
+    if out is None:
+        return comparison, None
+    out.mkdir(parents=True, exist_ok=True)
+    repeats = comparison.protocol.repeats if comparison.protocol else repeats
+    command = f"separatrix compare {name} --cv {cv} --repeats {repeats} --seed {seed}"
+    more = closer_look(comparison, tried, data)
+    page = write_report(comparison, out / "report.html", data=data, command=command, **more)
+    return comparison, page
+
+
+def labelled(name: str, target: str | None) -> Dataset:
+    """Data with labels; a target that is a number is a position."""
+    if target is None:
+        return find(name)
+    number = target.lstrip("-").isdigit()
+    return find(name, target=int(target) if number else target)

@@ -1,0 +1,121 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from separatrix.cli import main
+from separatrix.experiments.named import NAMED
+
+SMALL = """
+data = "iris"
+[split]
+repeats = 2
+[[model]]
+type = "GaussianNB"
+[[model]]
+type = "LinearDiscriminantAnalysis"
+"""
+
+
+def run(*words, code=0):
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+@pytest.fixture
+def small(tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    return tmp_path / "small.toml"
+
+
+def test_the_names_are_listed():
+    assert {row["name"] for row in json.loads(run("experiments", "--json").stdout)} == set(NAMED)
+    assert "usps-kernel-perceptron" in run("experiments").stdout
+
+
+def test_a_file_is_run_and_leaves_a_table_and_a_page(small, tmp_path):
+    done = run("run", small, "--out", tmp_path / "out")
+    assert "GaussianNB" in done.stdout
+    assert {p.name for p in (tmp_path / "out").iterdir()} == {
+        "report.html",
+        "results.csv",
+        "results.parquet",
+        "run.json",
+        "steps",
+    }
+    found = json.loads(run("run", small, "--out", tmp_path / "out", "--json").stdout)
+    assert {row["model"] for row in found["rows"]} == {"GaussianNB", "LinearDiscriminantAnalysis"}
+
+
+def test_a_dry_run_names_the_steps_and_writes_nothing(small, tmp_path):
+    shown = run("run", small, "--dry-run", "--out", tmp_path / "out").stdout
+    assert "GaussianNB: split 2" in shown
+    assert not (tmp_path / "out").exists()
+    assert len(json.loads(run("run", small, "--dry-run", "--json").stdout)["steps"]) == 4
+
+
+def test_a_file_of_data_beside_the_experiment_is_found(tmp_path):
+    rows = "\n".join(f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(40))
+    (tmp_path / "mine.csv").write_text("x,z,kind\n" + rows + "\n")
+    (tmp_path / "mine.toml").write_text(SMALL.replace('"iris"', '"mine.csv"\ntarget = "kind"'))
+    assert (
+        "LinearDiscriminant" in run("run", tmp_path / "mine.toml", "--out", tmp_path / "o").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["run", "no-such"], 1, "no experiment is called 'no-such'"),
+        (["run", "nowhere.toml"], 1, "there is no file nowhere.toml"),
+        (["run", "linear-classifiers", "--classifier", "knn"], 1, "has no option --classifier"),
+        (["run", "usps-kernel-perceptron", "--repeats", "0"], 2, "Invalid value"),
+        (["compare", "nowhere.csv"], 3, "there is no file nowhere.csv"),
+        (["compare", "iris", "--models", "oracle"], 1, "oracle"),
+    ],
+)
+def test_what_cannot_be_run_is_one_line_with_a_hint(words, code, says, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = run(*words, code=code)
+    assert says in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_compare_prints_a_leaderboard_and_writes_a_page(tmp_path):
+    words = ["compare", "iris", "--models", "lda,gaussian-nb", "--cv", 3, "--out", tmp_path]
+    done = run(*words)
+    assert "linear discriminant" in done.stdout
+    assert "naive Bayes, Gaussian" in (tmp_path / "report.html").read_text()
+    rows = json.loads(run(*words, "--json").stdout)["rows"]
+    assert {"p_holm", "fit_seconds", "behind"} <= set(rows[0])
+
+
+def test_ctrl_c_ends_with_130_and_keeps_what_is_done(small, tmp_path, monkeypatch):
+    from separatrix.experiments import protocol
+
+    one = protocol.Protocol.one_split
+
+    def interrupted(self, workshop, f, number):
+        if number == 1:
+            raise KeyboardInterrupt
+        return one(self, workshop, f, number)
+
+    monkeypatch.setattr(protocol.Protocol, "one_split", interrupted)
+    done = run("run", small, "--out", tmp_path / "out", code=130)
+    assert "stopped" in done.stderr
+    assert len(list((tmp_path / "out" / "steps").iterdir())) == 1
+
+
+def test_help_is_quick_enough_to_import_nothing_heavy():
+    code = (
+        "import sys\nfrom separatrix.cli import main\n"
+        "for words in (['--help'], ['run', '-h'], ['data', 'list', '-h'], ['svm-train', '--help']):\n"
+        "    try:\n        main(words)\n    except SystemExit:\n        pass\n"
+        "heavy = {'numpy', 'sklearn', 'scipy', 'numba', 'matplotlib', 'rich', 'pyarrow', 'jinja2'}\n"
+        "sys.exit(f'imported {heavy & set(sys.modules)}' if heavy & set(sys.modules) else 0)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

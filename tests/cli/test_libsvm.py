@@ -1,0 +1,497 @@
+"""LIBSVM's own programs are the oracle: the same words on both command lines, the same files out."""
+
+import gzip
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from separatrix import SVC, GaussianNB, load_libsvm, save
+from separatrix.cli.libsvm import svm_predict, svm_scale, svm_train
+from separatrix.data.readers.svmlight import write_svmlight
+from separatrix.kernels import Gaussian
+
+OURS = {"svm-train": svm_train, "svm-predict": svm_predict, "svm-scale": svm_scale}
+needs_libsvm = pytest.mark.skipif(
+    any(shutil.which(name) is None for name in OURS),
+    reason="LIBSVM's programs are not installed: apt-get install libsvm-tools",
+)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ours(name, *words):
+    return CliRunner().invoke(OURS[name], [str(word) for word in words])
+
+
+def done(name, *words):
+    found = ours(name, *words)
+    assert found.exit_code == 0, found.output
+    return found
+
+
+def theirs(name, *words):
+    return subprocess.run(
+        [name, *map(str, words)], capture_output=True, text=True, check=True, timeout=60
+    )
+
+
+def write(name, X, y):
+    with Path(name).open("wb") as file:
+        write_svmlight(file, X, y)
+    return name
+
+
+def iris(name="iris", labels=(0, 1, 2)):
+    """In a random order, so that labels come unsorted."""
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    return write(name, X[order], np.array(labels)[y[order]])
+
+
+def kernel_matrix(name, rows):
+    X, y = load_iris(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(y))
+    K = Gaussian(0.25).block(X[order], X[order])
+    lines = [
+        f"{y[order[row]]} 0:{row + 1} "
+        + " ".join(f"{column}:{value!r}" for column, value in enumerate(K[row].tolist(), start=1))
+        for row in rows
+    ]
+    Path(name).write_text("".join(f"{line}\n" for line in lines))
+    return name
+
+
+def numbers(text):
+    """Values of LIBSVM's summary by name, in their order, but for steps."""
+    words = text.replace(",", " ").split()
+    found = [(words[i - 1], float(words[i + 1])) for i, word in enumerate(words) if word == "="]
+    return [(name, value) for name, value in found if name != "#iter"]
+
+
+def header(model):
+    """What a model file says before its support vectors."""
+    lines = Path(model).read_text().partition("\nSV\n")[0].splitlines()
+    words = {line.split()[0]: line.split()[1:] for line in lines}
+    return {
+        key: values if "type" in key else list(map(float, values)) for key, values in words.items()
+    }
+
+
+# side by side; numbers are such as float32 holds, since Debian's programs read flags into that
+
+
+@needs_libsvm
+@pytest.mark.parametrize(
+    "flags",
+    [
+        "",
+        "-t 0 -c 0.5",
+        "-t 1 -d 2 -g 0.125 -r 1",
+        "-t 3 -g 0.015625 -r -0.25",
+        "-w1 5 -w2 0.5 -c 2",
+        "-m 1",
+    ],
+)
+def test_training_says_and_writes_what_svm_train_does(flags):
+    iris()
+    flags = [*flags.split(), "-e", "1e-7"]
+    ours_said = done("svm-train", *flags, "iris", "ours.model").stdout
+    theirs_said = theirs("svm-train", *flags, "iris", "theirs.model").stdout
+
+    for (name, value), (same, expected) in zip(
+        numbers(ours_said), numbers(theirs_said), strict=True
+    ):
+        assert name == same
+        assert value == pytest.approx(expected, abs=2e-5, rel=2e-5)
+    mine, other = header("ours.model"), header("theirs.model")
+    assert mine.pop("rho") == pytest.approx(other.pop("rho"), rel=5e-5, abs=2e-5)
+    assert mine == other
+    for model in ("ours.model", "theirs.model"):
+        line = done("svm-predict", "iris", model, "ours.out").stdout
+        assert line == theirs("svm-predict", "iris", model, "theirs.out").stdout
+        assert Path("ours.out").read_bytes() == Path("theirs.out").read_bytes()
+
+
+@needs_libsvm
+@pytest.mark.parametrize("labels", [(-1, 1, 1), (1, -1, -1), (7, -3, -3), (2, 9, 4)])
+def test_labels_lie_in_the_order_of_svm_train(labels):
+    iris(labels=labels)
+    done("svm-train", "-q", "iris", "ours.model")
+    theirs("svm-train", "-q", "iris", "theirs.model")
+    assert header("ours.model")["label"] == header("theirs.model")["label"]
+
+
+@needs_libsvm
+def test_accuracy_on_adult_is_that_of_svm_predict(a4a):
+    write("a4a", a4a.X[:1500], a4a.y[:1500])
+    write("a4a.t", a4a.X_test[:3000], a4a.y_test[:3000])
+    done("svm-train", "-q", "-e", "1e-6", "a4a")
+    theirs("svm-train", "-q", "-e", "1e-6", "a4a", "theirs.model")
+
+    mine = done("svm-predict", "a4a.t", "a4a.model", "ours.out").stdout
+
+    assert mine == theirs("svm-predict", "a4a.t", "a4a.model", "theirs.out").stdout
+    assert mine == theirs("svm-predict", "a4a.t", "theirs.model", "theirs.out").stdout
+
+
+@needs_libsvm
+def test_accuracy_on_digits_is_that_of_svm_predict(usps):
+    write("usps", usps.X[:600], usps.y[:600])
+    write("usps.t", usps.X[600:1200], usps.y[600:1200])
+    done("svm-train", "-q", "-e", "1e-6", "-c", "10", "usps")
+    theirs("svm-train", "-q", "-e", "1e-6", "-c", "10", "usps", "theirs.model")
+
+    mine = done("svm-predict", "usps.t", "usps.model", "ours.out").stdout
+
+    assert mine == theirs("svm-predict", "usps.t", "theirs.model", "theirs.out").stdout
+    assert Path("ours.out").read_bytes() == Path("theirs.out").read_bytes()
+
+
+@needs_libsvm
+@pytest.mark.parametrize("rows", [range(150), range(0, 150, 2)], ids=["all", "every second"])
+def test_kernel_matrices_are_read_with_their_numbers(rows):
+    kernel_matrix("part", rows)
+    kernel_matrix("all", range(150))
+    done("svm-train", "-q", "-t", "4", "part", "ours.model")
+    theirs("svm-train", "-q", "-t", "4", "part", "theirs.model")
+
+    for model in ("ours.model", "theirs.model"):
+        line = done("svm-predict", "all", model, "ours.out").stdout
+        assert line == theirs("svm-predict", "all", model, "theirs.out").stdout
+        assert Path("ours.out").read_bytes() == Path("theirs.out").read_bytes()
+
+
+@needs_libsvm
+@pytest.mark.parametrize("flags", ["-v 5", "-v 5 -t 0 -w1 3", "-v 3 -t 1", "-q -v 150"])
+def test_cross_validation_is_within_the_noise_of_folds(flags):
+    iris()
+    mine, other = (
+        done("svm-train", *flags.split(), "iris"),
+        theirs("svm-train", *flags.split(), "iris"),
+    )
+    last = other.stdout.splitlines()[-1]
+    assert mine.stdout.startswith("Cross Validation Accuracy = ")
+    assert mine.stdout.endswith("%\n")
+    assert float(mine.stdout.split()[-1][:-1]) == pytest.approx(
+        float(last.split()[-1][:-1]), abs=2.1
+    )
+    assert not Path("iris.model").exists()
+
+
+@needs_libsvm
+def test_leaving_each_sample_out_has_no_noise():
+    iris()
+    flags = ("-v", "150", "-e", "1e-6")
+    other = theirs("svm-train", "-q", *flags, "iris").stdout
+    assert done("svm-train", *flags, "iris").stdout == other
+    kernel_matrix("matrix", range(150))
+    assert done("svm-train", "-t", "4", *flags, "matrix").stdout == other
+
+
+@needs_libsvm
+def test_test_samples_may_have_more_or_fewer_features_than_support_vectors():
+    Path("train").write_text("1 1:1 2:0.5\n-1 1:-1 2:-0.5\n1 1:0.9\n-1 1:-0.8\n")
+    Path("test").write_text("1 1:1\n-1 1:-0.1 2:-1 5:3\n-1 5:0.1\n")
+    Path("narrow").write_text("-1 1:-0.5\n1 1:0.25\n")
+    done("svm-train", "-q", "-g", "0.3", "train", "model")
+    for test in ("test", "narrow"):
+        line = done("svm-predict", test, "model", "ours.out").stdout
+        assert line == theirs("svm-predict", test, "model", "theirs.out").stdout
+        assert Path("ours.out").read_bytes() == Path("theirs.out").read_bytes()
+
+
+@needs_libsvm
+def test_a_model_with_probabilities_of_libsvm_gives_labels_and_no_probabilities():
+    theirs("svm-train", "-q", "-b", "1", iris(), "model")
+    found = done("svm-predict", "iris", "model", "ours.out")
+    theirs("svm-predict", "iris", "model", "theirs.out")
+    assert Path("ours.out").read_bytes() == Path("theirs.out").read_bytes()
+    assert found.stderr.startswith("warning: model has probabilities (svm-train -b 1)")
+    assert found.stderr.count("\n") == 1
+    refused = ours("svm-predict", "-b", "1", "iris", "model", "out")
+    assert refused.exit_code == 1
+    assert "no probability estimates that separatrix can give" in refused.stderr
+
+
+def random_sparse(name, seed, *, density=0.3, columns=40, sign=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, columns)) * 10.0 ** rng.integers(-6, 7, size=columns)
+    X[:, : columns // 2] = np.abs(X[:, : columns // 2]) * sign
+    X[rng.random(X.shape) > density] = 0.0
+    X[:, 3], X[:, 5] = 0.0, 2.5
+    return write(name, X, rng.normal(size=60).round(3))
+
+
+@needs_libsvm
+@pytest.mark.parametrize(
+    "flags", ["", "-l 0", "-l 0 -u 3.75", "-l -2 -u -0.5 -y 0 1", "-y -3 7.125"]
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_scaling_gives_the_bytes_of_svm_scale(flags, seed):
+    random_sparse("train", seed, density=(0.05, 0.3, 0.9, 1.0)[seed])
+    random_sparse("test", seed + 100, columns=44, sign=-1.0)
+    flags = flags.split()
+
+    for words in ([*flags, "-s", "ranges", "train"], ["-r", "ranges", "test"], [*flags, "test"]):
+        mine = done("svm-scale", *words)
+        kept = Path("ranges").read_bytes()
+        other = theirs("svm-scale", *words)
+        assert mine.stdout == other.stdout
+        assert mine.stderr == other.stderr
+        assert kept == Path("ranges").read_bytes()
+
+
+@needs_libsvm
+def test_scaling_of_odd_files_gives_the_bytes_of_svm_scale():
+    Path("zero").write_text("1 0:3 1:0.1\n2 0:1 1:4\n3 1:2\n")
+    Path("zeros").write_text("1 1:0 2:0 3:1\n+2 1:0 3:-0\n-3e-2\n")
+    Path("one").write_text("1 1:2 2:3")
+    for name in ("zero", "zeros", "one"):
+        for flags in ([], ["-l", "0"], ["-s", "ranges"]):
+            mine, other = done("svm-scale", *flags, name), theirs("svm-scale", *flags, name)
+            assert mine.stdout == other.stdout
+            assert mine.stderr == other.stderr
+
+
+@needs_libsvm
+def test_ranges_that_know_more_and_fewer_features_are_used_as_svm_scale_does():
+    Path("ranges").write_text("y\n0 1\n-5 5\nx\n-1 1\n2 0 4\n9 -1 1\n")
+    Path("data").write_text("1 1:3 2:4 4:1\n-2 1:2 2:8\n")
+    mine, other = (run("svm-scale", "-r", "ranges", "data") for run in (done, theirs))
+    assert mine.stdout == other.stdout
+    assert mine.stderr == other.stderr
+    assert "feature index 1 appeared in file data was not seen" in mine.stderr
+
+
+# ours alone
+
+
+def test_the_model_goes_to_the_current_folder(folder):
+    (folder / "data").mkdir()
+    iris("data/iris")
+    found = done("svm-train", "data/iris")
+    assert found.stdout.splitlines()[-1].startswith("Total nSV = ")
+    assert load_libsvm("iris.model").classes_.tolist() == [0, 1, 2]
+
+
+def test_packed_files_are_read():
+    Path("iris.gz").write_bytes(gzip.compress(Path(iris()).read_bytes()))
+    done("svm-train", "-q", "iris", "plain")
+    done("svm-train", "-q", "iris.gz", "packed")
+    assert Path("plain").read_bytes() == Path("packed").read_bytes()
+
+
+def test_quiet_says_nothing_and_flags_without_effect_are_named():
+    iris()
+    assert done("svm-train", "-q", "-h", "0", "-n", "0.1", "iris").output == ""
+    assert done("svm-predict", "-q", "iris", "iris.model", "out").output == ""
+    said = done("svm-train", "-h", "0", "-p", "0.1", "iris").stderr
+    assert said == "-h has no effect here\n-p has no effect here\n"
+
+
+def test_a_weight_of_a_label_that_is_not_there_is_told():
+    iris()
+    assert "label 9 of -w9 is not in iris" in done("svm-train", "-q", "-w9", "2", "iris").stderr
+
+
+def test_predicting_with_models_of_separatrix(folder):
+    iris()
+    X, y = load_iris(return_X_y=True)
+    write("plain", X, y)
+    for model in (SVC(calibration="sigmoid", random_state=0), GaussianNB()):
+        scaled = make_pipeline(StandardScaler(), model).fit(X, y)
+        save(scaled, folder / "ours")
+
+        line = done("svm-predict", "-b", "1", "plain", "ours", "out").stdout
+
+        right = int((scaled.predict(X) == y).sum())
+        assert f"({right}/150) (classification)" in line
+        head, *rows = Path("out").read_text().splitlines()
+        assert head == "labels 0 1 2"
+        found = np.array([row.split() for row in rows], dtype=float)
+        np.testing.assert_array_equal(found[:, 0], scaled.predict(X))
+        np.testing.assert_allclose(found[:, 1:], scaled.predict_proba(X), rtol=1e-5, atol=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        ("-s 1", "nu-SVC"),
+        ("-s 2", "one-class SVM"),
+        ("-s 3", "epsilon-SVR"),
+        ("-s 4", "nu-SVR"),
+        ("-s 7", "-s 7 is no type of SVM"),
+        ("-t 5", "-t 5 is no type of kernel"),
+        ("-b 1", "-b 1 asks for LIBSVM's probability estimates"),
+        ("-c 0", "`-c` of svm-train must be above 0"),
+        ("-w1 0", "`-w1` of svm-train must be above 0"),
+        ("-e -1", "`-e` of svm-train must be above 0"),
+        ("-m 0", "`-m` of svm-train must be above 0"),
+        ("-g -1", "must be above 0; got -1"),
+        ("-t 4", "-t 4 reads"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused_by_name(words, named):
+    iris()
+    found = ours("svm-train", *words.split(), "iris")
+    assert found.exit_code == 1
+    assert named in found.stderr
+    assert found.stderr.startswith("Error: ")
+    assert found.stdout == ""
+    assert not Path("iris.model").exists()
+
+
+@pytest.mark.parametrize(
+    ("command", "words", "said"),
+    [
+        ("svm-train", "", "found 0 names of files, expected training_set_file [model_file]"),
+        ("svm-train", "a b c", "found 3 names"),
+        ("svm-train", "-z 1 a", "unknown flag -z"),
+        ("svm-train", "-c", "-c needs cost after it"),
+        ("svm-train", "-c five a", "-c: found 'five', expected a number"),
+        ("svm-train", "-c nan a", "expected a number"),
+        ("svm-train", "-d 1_0 a", "expected a whole number"),
+        ("svm-train", "-d 2.5 a", "expected a whole number"),
+        ("svm-train", "-h 2 a", "expected 0 or 1"),
+        ("svm-train", "-v 1 a", "from 2 on"),
+        ("svm-train", "-wx 1 a", "-wx: found 'x', expected a whole number"),
+        ("svm-predict", "a b", "found 2 names"),
+        ("svm-predict", "-w1 2 a b c", "unknown flag -w1"),
+        ("svm-scale", "-y 1 a", "-y: found 'a', expected a number"),
+        ("svm-scale", "-l", "-l needs lower after it"),
+    ],
+)
+def test_wrong_words_are_told(command, words, said):
+    found = ours(command, *words.split())
+    assert found.exit_code == 2
+    assert said in found.stderr
+
+
+HOSTILE = {
+    "empty": "",
+    "blank": "\n\n",
+    "words": "one 1:2\n",
+    "bare": "1 1:2 x\n",
+    "endless": "1 1:1e999\n2 1:1\n",
+    "nan": "1 1:nan\n2 1:1\n",
+    "falling": "1 3:1 2:1\n2 1:1\n",
+    "far": "1 2147483647:1\n-1 1:1\n",
+    "one class": "1 1:2\n1 1:3\n",
+    "fractions": "0.5 1:2\n1 1:3\n",
+    "large labels": "1e300 1:2\n1 1:3\n",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_training_file_that_cannot_be_used_is_one_line_and_a_hint(name):
+    Path(name).write_text(HOSTILE[name])
+    found = ours("svm-train", name)
+    assert found.exit_code == 1, found.output
+    first, *hint = found.stderr.splitlines()
+    assert first.startswith(f"Error: {name}")
+    assert all(line.startswith("hint: ") for line in hint)
+    assert len(hint) <= 1
+    assert not Path(f"{name}.model").exists()
+
+
+@pytest.mark.parametrize("name", sorted(set(HOSTILE) - {"one class", "fractions", "large labels"}))
+def test_a_file_that_cannot_be_predicted_or_scaled_is_one_line(name):
+    done("svm-train", "-q", iris())
+    Path(name).write_text(HOSTILE[name])
+    for words in (["svm-predict", name, "iris.model", "out"], ["svm-scale", name]):
+        found = ours(*words)
+        assert found.exit_code == 1, found.output
+        assert found.stderr.startswith(f"Error: {name}")
+        assert found.stderr.count("\n") <= 2
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "svm-train nothing",
+        "svm-train iris nowhere/model",
+        "svm-predict nothing iris.model out",
+        "svm-predict iris nothing out",
+        "svm-predict iris iris out",
+        "svm-predict iris iris.model nowhere/out",
+        "svm-predict -b 1 iris iris.model out",
+        "svm-scale nothing",
+        "svm-scale -r nothing iris",
+        "svm-scale -r iris iris",
+        "svm-scale -s nowhere/ranges iris",
+        "svm-scale -s a -r b iris",
+        "svm-scale -l 1 -u 1 iris",
+        "svm-scale -y 2 1 iris",
+        "svm-scale -u inf iris",
+    ],
+)
+def test_files_that_are_not_there_or_not_right_are_one_line(words):
+    done("svm-train", "-q", iris())
+    found = ours(*words.split())
+    assert found.exit_code == 1, found.output
+    assert found.stderr.startswith("Error: ")
+    assert found.stderr.count("\n") <= 2
+    assert ".part" not in found.stderr
+    assert sorted(path.name for path in Path().iterdir()) == ["iris", "iris.model"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "ranges:1: found nothing, expected x"),
+        ("z\n", "ranges:1: found 'z', expected x"),
+        ("x\n0\n", "ranges:2: found '0', expected 2 numbers"),
+        ("x\n0 1\n1 2\n", "ranges:3: found '2', expected 2 numbers"),
+        ("x\n0 1\n0 2 3\n", "ranges:3: found '0 2 3', expected an index from 1"),
+        ("x\n0 1\n2147483647 2 3\n", "expected an index from 1 to"),
+        ("x\n0 1\n99999999999999999999999 2 3\n", "expected an index from 1 to"),
+        ("x\n0 1\n\n1 nan 3\n", "ranges:4: found 'nan 3', expected 2 numbers"),
+        ("x\n0 1\n1 1_0 3\n", "ranges:3: found '1_0 3', expected 2 numbers"),
+        ("y\n0 1\nx\n0 1\n", "ranges:3: found 'x', expected 2 numbers"),
+        ("\xff\x00", "ranges:1: found"),
+    ],
+)
+def test_a_scaling_file_that_is_wrong_is_one_line(text, said):
+    Path("ranges").write_bytes(text.encode("latin-1"))
+    found = ours("svm-scale", "-r", "ranges", iris())
+    assert found.exit_code == 1, found.output
+    assert said in found.stderr
+    assert "hint: give -r a file that svm-scale -s wrote" in found.stderr
+
+
+def test_models_that_do_not_go_with_the_samples_are_refused(folder):
+    X, y = load_iris(return_X_y=True)
+    iris()
+    save(SVC().fit(X[:, :2], y), folder / "narrow")
+    save(SVC().fit(X, np.array(["a", "b", "c"])[y]), folder / "words")
+    done("svm-train", "-q", "-t", "4", kernel_matrix("matrix", range(150)))
+    found = [
+        ours("svm-predict", "iris", model, "out") for model in ("narrow", "words", "matrix.model")
+    ]
+    assert [one.exit_code for one in found] == [1, 1, 1]
+    assert "found 4 features, expected 2, as narrow has" in found[0].stderr
+    assert "the labels of words are no numbers" in found[1].stderr
+    assert "kernel values, expected" in found[2].stderr
+    assert not Path("out").exists()
+
+
+def test_help_lists_the_flags_and_h_is_one_of_them():
+    for name, flag in (
+        ("svm-train", "-wi weight"),
+        ("svm-predict", "-b "),
+        ("svm-scale", "-y y_lower"),
+    ):
+        assert flag in done(name, "--help").output
+    assert ours("svm-train", "-h").exit_code == 2

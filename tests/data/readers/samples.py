@@ -1,0 +1,54 @@
+"""Small whole files of each format, for the tests and as seeds of hostile ones."""
+
+import io
+import zipfile
+
+import numpy as np
+
+ESL = b"6.0000 -1.0000 -0.5000 1e-3 \n5.0000 0.2500 .5 +1.0000 \n\n0 1. 2 3\n"
+TEXT = "ham\tsee you at noon\nspam\tyou have won 1,000 \u00a3\n\nham\t\n".encode()
+PROMOTERS = b"+,S10,\t\ttactagcaatacgcttgc\n-,1019,\t\tgcgttcggtggttaagta\n"
+SPLICE = b"EI,    ATRINS-DONOR-521,    CCAGCTGCATCACAGGAGN\nN,  X,   CCRSDACCAGCTGCATCAC\n"
+
+
+def idx(values, code=8):
+    values = np.asarray(values)
+    sizes = np.array(values.shape, dtype=">u4").tobytes()
+    return bytes([0, 0, code, values.ndim]) + sizes + values.tobytes()
+
+
+def npz(packed=False, **arrays):
+    file = io.BytesIO()
+    (np.savez_compressed if packed else np.savez)(file, **arrays)
+    return file.getvalue()
+
+
+def npy(values):
+    file = io.BytesIO()
+    np.save(file, values)
+    return file.getvalue()
+
+
+def zipped(**members):
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+TRIANGLE_AND_PATH = {
+    "A": b"1, 2\n2, 1\n2, 3\n3, 2\n1, 3\n3, 1\n4, 5\n5, 4\n",
+    "graph_indicator": b"1\n1\n1\n2\n2\n2\n",
+    "graph_labels": b"1\n-1\n",
+    "node_labels": b"6\n6\n8\n7\n6\n0\n",
+    "edge_labels": b"0\n0\n1\n1\n2\n2\n3\n3\n",
+}
+
+
+def tu(folder, **changes):
+    folder.mkdir(exist_ok=True)
+    for part, content in {**TRIANGLE_AND_PATH, **changes}.items():
+        if content is not None:
+            (folder / f"SMALL_{part}.txt").write_bytes(content)
+    return folder

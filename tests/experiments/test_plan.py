@@ -1,0 +1,155 @@
+import json
+
+import numpy as np
+import pytest
+from sklearn.preprocessing import normalize
+
+from separatrix import SVC, KNeighborsClassifier
+from separatrix.data.catalogue import load
+from separatrix.data.dataset import Dataset
+from separatrix.data.splits import fold_splits, stratified_splits
+from separatrix.errors import ExperimentError
+from separatrix.experiments.outcome import comparison_of
+from separatrix.experiments.plan import plan
+from separatrix.experiments.run import run
+from separatrix.experiments.spec import parse_spec
+from separatrix.kernels import Gaussian, Linear, Polynomial
+
+GAUSSIAN = {"type": "Gaussian", "gamma": 0.5}
+CUBIC = {"type": "Polynomial", "degree": 3, "gamma": 0.1}
+
+
+def planned(load=load, **document):
+    return plan(parse_spec({"data": "iris", **document}, "test"), load)
+
+
+def test_what_can_be_shared_is_found():
+    machine = {"type": "SVC", "grid": {"kernel": [GAUSSIAN, CUBIC], "C": [1.0, 10.0]}}
+    neighbors = {"type": "KNeighborsClassifier", "grid": {"n_neighbors": [1, 3]}}
+    scaled = {"name": "scaled", "type": "SVC", "scale": "standard", "parameters": {"gamma": 0.1}}
+    by_data = {"name": "by data", "type": "SVC"}
+    found = planned(model=[machine, neighbors, scaled, by_data])
+    shares = [family.shares for _, family in found.protocols.values()]
+    assert shares == ["gram", "neighbors", "", ""]
+    assert "one Gram matrix" in found.words[0]
+    assert "gamma='scale' is of a training part" in found.words[3]
+
+
+@pytest.mark.parametrize("scale", ["none", 2.0, "unit"])
+def test_a_shared_machine_chooses_and_errs_as_one_that_is_fitted_alone(tmp_path, scale):
+    model = {"type": "SVC", "scale": scale, "grid": {"kernel": [GAUSSIAN, CUBIC], "C": [0.1, 10.0]}}
+    found = run(planned(model=[model], split={"repeats": 3}).experiment, tmp_path)
+    iris = load("iris")
+    X = normalize(iris.X) if scale == "unit" else iris.X / (1.0 if scale == "none" else scale)
+    candidates = [
+        SVC(C=C, kernel=kernel)
+        for kernel in (Gaussian(0.5), Polynomial(3, gamma=0.1))
+        for C in (0.1, 10.0)
+    ]
+    splits = stratified_splits(iris.y, repeats=3, test_size=0.2, seed=0)
+    for number, (train, test) in enumerate(splits):
+        held_out = [
+            np.mean(
+                [
+                    np.mean(c.fit(X[f.train], iris.y[f.train]).predict(X[f.test]) != iris.y[f.test])
+                    for f in fold_splits(train, folds=5, seed=number)
+                ]
+            )
+            for c in candidates
+        ]
+        shared = [r.value for r in found.where(metric="fold_error", split=number)]
+        assert shared == pytest.approx(held_out, abs=1e-12)
+        chosen = candidates[int(np.argmin(held_out))].fit(X[train], iris.y[train])
+        wrong = np.mean(chosen.predict(X[test]) != iris.y[test])
+        assert found.values(metric="chosen_error", split=number) == pytest.approx([wrong])
+
+
+def test_shared_neighbours_vote_as_those_of_a_classifier(tmp_path):
+    model = {"type": "KNeighborsClassifier", "grid": {"n_neighbors": [1, 4, 9]}}
+    found = run(planned(model=[model], split={"repeats": 3}).experiment, tmp_path)
+    iris = load("iris")
+    for number, (train, test) in enumerate(
+        stratified_splits(iris.y, repeats=3, test_size=0.2, seed=0)
+    ):
+        alone = [
+            np.mean(
+                KNeighborsClassifier(k).fit(iris.X[train], iris.y[train]).predict(iris.X[test])
+                != iris.y[test]
+            )
+            for k in (1, 4, 9)
+        ]
+        assert found.values(metric="test_error", split=number).tolist() == pytest.approx(alone)
+
+
+def test_only_what_the_folds_chose_is_told_of_the_test_part(tmp_path):
+    model = {"type": "LogisticRegression", "scale": "standard", "grid": {"C": [1e-6, 1.0]}}
+    made = planned(model=[model], split={"repeats": 2}, metrics=["error", "log_loss"])
+    found = run(made.experiment, tmp_path)
+    assert {r.metric for r in found.rows} == {
+        "fold_error",
+        "train_error",
+        "chosen_error",
+        "chosen_log_loss",
+    }
+    assert {json.loads(r.parameters)["C"] for r in found.where(metric="chosen_error")} == {1.0}
+    comparison = comparison_of(made, found)
+    (row,) = comparison.rows()
+    assert row["test_error"] == pytest.approx(100 * found.values(metric="chosen_error").mean())
+    assert row["log_loss"] == pytest.approx(found.values(metric="chosen_log_loss").mean())
+
+
+def test_a_given_test_part_is_the_only_split(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    data = Dataset("halves", X[:30], y[:30], X[30:], y[30:])
+    made = planned(lambda _: data, model=[{"type": "GaussianNB"}], split={"method": "given"})
+    ((protocol, family),) = made.protocols.values()
+    assert protocol.repeats == 1
+    found = run(made.experiment, tmp_path)
+    assert len(found.arrays[family.split(0)]["predicted"]) == 10
+    with pytest.raises(ExperimentError, match="comes without a test part"):
+        planned(model=[{"type": "GaussianNB"}], split={"method": "given"})
+
+
+def test_groups_stay_together(tmp_path):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=60), np.repeat(np.arange(12), 5)])
+    data = Dataset("people", X, np.tile([0, 1], 30), features=("height", "person"))
+    split = {"method": "grouped", "group": "person", "repeats": 3}
+    made = planned(lambda _: data, model=[{"type": "GaussianNB"}], split=split)
+    protocol, _ = made.protocols["GaussianNB"]
+    from separatrix.experiments.steps import Workshop
+
+    for train, test in protocol.samples(Workshop(made.experiment)).splits:
+        assert not set(X[train, 1]) & set(X[test, 1])
+
+
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        ({"type": "Oracle"}, "no classifier is called 'Oracle'; there are KNeighborsClassifier"),
+        ({"type": "Nystroem"}, "no classifier is called"),
+        ({"type": "SVC", "parameters": {"c": 1}}, "unexpected keyword argument 'c'"),
+        (
+            {"type": "SVC", "parameters": {"kernel": {"type": "Magic"}}},
+            "no kernel is called 'Magic'",
+        ),
+        ({"type": "SVC", "parameters": {"kernel": {"type": "Gaussian", "gamma": -1}}}, "gamma"),
+    ],
+)
+def test_a_model_that_is_not_there_is_refused_before_anything_runs(model, says):
+    with pytest.raises(ExperimentError, match=says):
+        planned(model=[model])
+
+
+def test_the_same_seed_gives_the_same_table_and_another_one_does_not(tmp_path):
+    model = {"type": "SVC", "parameters": {"kernel": {"type": "Linear"}}}
+    assert isinstance(Linear(), Linear)
+    first, again, other = (
+        run(planned(model=[model], seed=seed).experiment, tmp_path / str(place)).values(
+            metric="test_error"
+        )
+        for place, seed in enumerate((0, 0, 1))
+    )
+    assert first.tolist() == again.tolist()
+    assert first.tolist() != other.tolist()

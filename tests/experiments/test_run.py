@@ -1,0 +1,150 @@
+import csv
+import json
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from tests.experiments.kills import SMALL, killed_until_done, run_command, table
+
+from separatrix.data.dataset import Dataset
+from separatrix.errors import ExperimentError
+from separatrix.experiments.run import run
+from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, said
+from separatrix.experiments.table import read_results
+
+
+def row(name, value, **parameters):
+    return Row("part", "toy", name, said(**parameters), WHOLE, "metric", value)
+
+
+def toy(steps, options=None):
+    def load(_name):
+        return Dataset("toy", np.eye(2), np.array([0, 1]))
+
+    return Experiment("toy", "A toy", options or {"seed": 0}, ("toy",), steps, load)
+
+
+def test_steps_run_in_order_and_see_what_was_found_before(tmp_path):
+    def second(workshop):
+        assert workshop.found("first").rows[0].value == 1.5
+        return Finding([row("b", workshop.found("first").arrays["a"].sum())])
+
+    first = Step("first", lambda _: Finding([row("a", 1.5)], {"a": np.arange(4.0)}))
+    results = run(toy([first, Step("second", second)]), tmp_path)
+    assert results.values(model="b").tolist() == [6.0]
+    assert results.arrays["first"]["a"].tolist() == [0.0, 1.0, 2.0, 3.0]
+
+
+def test_what_is_done_is_not_done_again(tmp_path):
+    count = []
+
+    def step(_workshop):
+        count.append(1)
+        return Finding([row("a", float("nan")), row("b", float("inf"))], {"a": np.arange(3)})
+
+    experiment = toy([Step("only", step)])
+    first, again = run(experiment, tmp_path), run(experiment, tmp_path)
+    assert len(count) == 1
+    assert str(first.rows) == str(again.rows)  # times too: they are those of the first run
+    assert again.arrays["only"]["a"].dtype == np.arange(3).dtype
+
+
+def test_a_step_that_failed_is_done_again_and_those_before_are_not(tmp_path):
+    done, broken = [], [True]
+
+    def fails(_workshop):
+        if broken:
+            raise RuntimeError("no")
+        return Finding([row("b", 2.0)])
+
+    def works(_workshop):
+        done.append(1)
+        return Finding([row("a", 1.0)])
+
+    experiment = toy([Step("works", works), Step("fails", fails)])
+    with pytest.raises(RuntimeError):
+        run(experiment, tmp_path)
+    assert not (tmp_path / "results.csv").exists()
+    broken.clear()
+    assert [r.value for r in run(experiment, tmp_path).rows] == [1.0, 2.0]
+    assert done == [1]
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense", None])
+def test_a_damaged_answer_is_found_out_and_made_again(tmp_path, damage):
+    experiment = toy([Step("only", lambda _: Finding([row("a", 1.0)]))])
+    run(experiment, tmp_path)
+    kept = next((tmp_path / "steps").iterdir())
+    whole = kept.read_bytes()
+    kept.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]) if damage is None else damage)
+    assert run(experiment, tmp_path).values().tolist() == [1.0]
+    assert len(kept.read_bytes()) > 100
+
+
+def test_a_folder_of_another_experiment_is_refused_and_left_alone(tmp_path):
+    step = Step("only", lambda _: Finding([row("a", 1.0)]))
+    run(toy([step], {"seed": 0}), tmp_path)
+    before = (tmp_path / "results.csv").read_bytes()
+    with pytest.raises(ExperimentError, match="differs in its options") as caught:
+        run(toy([step], {"seed": 1}), tmp_path)
+    assert "--fresh" in caught.value.hint
+    assert (tmp_path / "results.csv").read_bytes() == before
+    assert run(toy([step], {"seed": 1}), tmp_path, fresh=True).options["seed"] == 1
+
+
+def test_a_run_file_that_cannot_be_read_is_a_refusal_too(tmp_path):
+    step = Step("only", lambda _: Finding([row("a", 1.0)]))
+    run(toy([step]), tmp_path)
+    (tmp_path / "run.json").write_text("{")
+    with pytest.raises(ExperimentError, match="holds a run that differs"):
+        run(toy([step]), tmp_path)
+
+
+def test_two_steps_of_one_name_are_refused():
+    step = Step("only", lambda _: Finding([]))
+    with pytest.raises(ExperimentError, match="one name each"):
+        toy([step, step])
+
+
+def test_the_table_has_what_is_needed_to_run_it_again(tmp_path):
+    run(toy([Step("only", lambda _: Finding([row("a", 0.25, C=1)]))]), tmp_path)
+    (found,) = read_results(tmp_path / "results.parquet")
+    assert found["seed"] == 0
+    assert found["threads"] >= 1
+    assert len(found["data_sha256"]) == 64
+    assert {"python", "numpy", "scikit_learn", "separatrix", "seconds", "memory"} <= set(found)
+    with open(tmp_path / "results.csv", newline="") as file:
+        (in_words,) = csv.DictReader(file)
+    assert set(in_words) == set(found)
+    assert float(in_words["value"]) == found["value"] == 0.25
+    assert json.loads(in_words["parameters"]) == {"C": 1}
+
+
+def test_killed_at_random_moments_it_resumes_to_the_same_table(tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    begun = time.perf_counter()
+    subprocess.run(run_command(tmp_path / "small.toml", tmp_path / "whole"), check=True)
+    took = time.perf_counter() - begun
+    kills = killed_until_done(
+        tmp_path / "small.toml", tmp_path / "killed", np.random.default_rng(0), 1.3 * took
+    )
+    assert kills > 0
+    assert table(tmp_path / "whole") == table(tmp_path / "killed")
+    assert not list((tmp_path / "killed").glob("*.part"))
+
+
+@pytest.mark.long
+def test_thirty_kills_give_thirty_tables_that_are_the_same(tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    begun = time.perf_counter()
+    subprocess.run(run_command(tmp_path / "small.toml", tmp_path / "whole"), check=True)
+    took = time.perf_counter() - begun
+    whole = table(tmp_path / "whole")
+    rng = np.random.default_rng(1)
+    kills, tables = 0, 0
+    while kills < 30 or tables < 30:
+        out = tmp_path / f"killed-{tables}"
+        kills += killed_until_done(tmp_path / "small.toml", out, rng, 1.2 * took)
+        assert table(out) == whole
+        tables += 1
