@@ -6,6 +6,7 @@ A suite that is run replaces its section; the others stay as they were.
 import re
 import sys
 import warnings
+from inspect import cleandoc
 from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
@@ -57,7 +58,7 @@ def main(names):
         if names and suite.__name__ not in names:
             continue
         rows, notes = suite()
-        section = f"## {suite.__name__}\n\n{suite.__doc__}\n\n{table(rows)}\n"
+        section = f"## {suite.__name__}\n\n{cleandoc(suite.__doc__)}\n\n{table(rows)}\n"
         section += "".join(f"\n```\n{note}\n```\n" for note in notes)
         print(section, flush=True)
         _keep(suite.__name__, f"{section}\nMachine: {machine()}.\n")

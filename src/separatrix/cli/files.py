@@ -72,17 +72,20 @@ def _fit(
     quiet: bool,
     as_json: bool,
 ) -> None:
+    from separatrix.compute.progress import busy
     from separatrix.evaluation.own_files import fit_file
     from separatrix.report.runs import labelled
 
-    data = labelled(name, target)
+    progress = False if quiet else None
+    data = labelled(name, target, progress=progress)
     path = out or Path(f"{Path(name).name}.model")
     if dry_run:
         _show_estimate(data, key, parameters, path, tune, folds, seed, as_json)
         return
-    done = fit_file(
-        data, path, key=key, parameters=parameters, tune=tune, folds=folds, seed=seed, slim=slim
-    )
+    with busy(f"{'tuning' if tune else 'fitting'} {key}", show=progress):
+        done = fit_file(
+            data, path, key=key, parameters=parameters, tune=tune, folds=folds, seed=seed, slim=slim
+        )
     if as_json:
         show_json(done.as_dict())
         return

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from separatrix.compute.progress import busy
 from separatrix.data.dataset import Dataset
 from separatrix.data.find import find
 from separatrix.data.splits import subsampled
@@ -21,6 +22,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
 from separatrix.experiments.steps import Experiment
 from separatrix.experiments.table import Results
+from separatrix.report.candidates import grids
 from separatrix.report.closer_look import closer_look
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.named import facts_of, page_of
@@ -60,7 +62,9 @@ class Job:
         comparison = comparison_of(self.plan, results)
         data = self.experiment.load(self.experiment.data[0])
         made = comparison_page(comparison, data=data, command=f"separatrix run {self.spec}")
-        return replace(made, title=results.title, facts=facts_of(results))
+        more = grids(results)
+        sections = [*made.sections[:1], *([more] if more else []), *made.sections[1:]]
+        return replace(made, title=results.title, facts=facts_of(results), sections=sections)
 
     def summary(self, results: Results) -> list[str]:
         """The answer in words, and for a written experiment its leaderboard."""
@@ -110,7 +114,7 @@ def compare_data(
     progress: bool | None = None,
 ) -> tuple[Comparison, Path | None]:
     """Compare the classifiers that suit some data; with a folder, write the page."""
-    data = subsampled(labelled(name, target), subsample, seed)
+    data = subsampled(labelled(name, target, progress=progress), subsample, seed)
     require_labels(data)
     tried = suite(data.X, data.y, models=models, kind=data.kind, random_state=seed)
     comparison = compare(
@@ -121,14 +125,16 @@ def compare_data(
     out.mkdir(parents=True, exist_ok=True)
     repeats = comparison.protocol.repeats if comparison.protocol else repeats
     command = f"separatrix compare {name} --cv {cv} --repeats {repeats} --seed {seed}"
-    more = closer_look(comparison, tried, data)
+    with busy("a closer look at the best", show=progress):
+        more = closer_look(comparison, tried, data)
     page = write_report(comparison, out / "report.html", data=data, command=command, **more)
     return comparison, page
 
 
-def labelled(name: str, target: str | None) -> Dataset:
+def labelled(name: str, target: str | None, *, progress: bool | None = None) -> Dataset:
     """Data with labels; a target that is a number is a position."""
-    if target is None:
-        return find(name)
-    number = target.lstrip("-").isdigit()
-    return find(name, target=int(target) if number else target)
+    options: dict[str, Any] = {}
+    if target is not None:
+        options["target"] = int(target) if target.lstrip("-").isdigit() else target
+    with busy(f"reading {name}", show=progress):
+        return find(name, **options)

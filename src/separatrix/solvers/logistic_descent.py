@@ -9,6 +9,7 @@ its answer is looked at in float64, and where that finds more left than wanted t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from scipy.sparse import issparse
 from separatrix.arrays import Block, Matrix, Samples, Vector
 from separatrix.compute.blocks import MEBIBYTE, default_budget, in_words, rows_that_fit
 from separatrix.compute.sums import dense, total
+from separatrix.compute.threads import blas_on_one_thread
 from separatrix.compute.watch import Watch
 from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.solvers.laplace import Posterior, laplace
@@ -248,7 +250,9 @@ class Descent:
         small = self._survey.samples * d <= SMALL
         if self.tol < FLOAT32 or self._survey.sparse or small:
             evaluate = self._evaluate(self._samples, np.float64)
-            return solve_lbfgs(evaluate, begin, max_iter=max_iter, **options)
+            # SciPy's own steps are short, and its threads would wait for NumPy's by spinning
+            with blas_on_one_thread() if small or self._survey.sparse else nullcontext():
+                return solve_lbfgs(evaluate, begin, max_iter=max_iter, **options)
         rough = self._evaluate(self._in_float32(), np.float32, margin=False)
         found = solve_lbfgs(rough, begin, max_iter=max_iter, **options)
         left = max_iter - found.n_iter if found.stop in ("tol", "rounding") else 0
