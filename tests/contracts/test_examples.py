@@ -8,7 +8,6 @@ import pytest
 
 FOLDER = Path(__file__).parents[2] / "examples"
 QUICK = {
-    "usps_study": ["--data", "digits", "--repeats", "2"],
     "larger_than_memory": ["--rows", "5000"],
 }
 
