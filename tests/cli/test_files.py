@@ -1,6 +1,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -174,3 +175,149 @@ def test_what_cannot_be_done_is_one_line(words, code, says, tmp_path, monkeypatc
     assert says in done.stderr
     assert "Traceback" not in done.output
     assert not list(tmp_path.iterdir())
+
+
+def refused(*words):
+    """The lines of a refusal."""
+    done = run(*words, code=1)
+    return done.stderr.strip().split("\n")
+
+
+def test_what_scikit_learn_refuses_is_one_line_and_no_traceback(tmp_path):
+    rows = "".join(f"{i % 3},{'inf' if i == 4 else i},{'ab'[i % 2]}\n" for i in range(20))
+    (tmp_path / "far.csv").write_text("x,z,class\n" + rows)
+    (line,) = refused("fit", tmp_path / "far.csv", "--out", tmp_path / "far.model")
+    assert line.startswith("Error: ")
+    assert "infinity" in line
+    assert not (tmp_path / "far.model").exists()
+
+
+def test_labels_with_fractions_are_no_classes(tmp_path):
+    (tmp_path / "heights.csv").write_text("x,y\n" + "".join(f"{i},{i}.25\n" for i in range(20)))
+    line, hint = refused("fit", tmp_path / "heights.csv")
+    assert "heights.csv has labels that are no classes, such as 0.25" in line
+    assert hint.startswith("hint: ")
+
+
+@pytest.mark.parametrize("target", ["--5", "²", "1-2"])
+def test_a_target_that_is_nearly_a_number_is_a_name(people, target):
+    line = refused("fit", people, f"--target={target}")[0]
+    assert f"no column named {target!r}" in line
+
+
+def test_a_warning_is_one_line_without_a_path_and_none_with_quiet(people, tmp_path):
+    words = ("fit", people, "--model", "Perceptron", "--set", "max_iter=1")
+    said = run(*words, "--out", tmp_path / "a.model").stderr
+    (line,) = (line for line in said.split("\n") if line.startswith("warning: "))
+    assert "max_iter" in line
+    assert ".py" not in said
+    assert run(*words, "--out", tmp_path / "b.model", "--quiet").stderr == ""
+
+
+def test_a_model_of_one_kind_refuses_samples_of_another(people, model, tmp_path):
+    (tmp_path / "mails.txt").write_text("ham\tsee you\nspam\tyou won\n" * 5)
+    (tmp_path / "four.svm").write_text("1 1:2 4:1\n0 1:1 2:3\n" * 5)
+    run("fit", tmp_path / "mails.txt", "--out", tmp_path / "mails.model", "--quiet")
+    run("fit", tmp_path / "four.svm", "--out", tmp_path / "four.model", "--quiet")
+    for command in (("predict",), ("explain", "--row", 0)):
+        first, *more = command
+        texts = refused(first, model, tmp_path / "mails.txt", *more)
+        table = refused(first, tmp_path / "mails.model", people, *more)
+        width = refused(first, tmp_path / "four.model", people, *more)
+        assert texts == ["Error: mails.txt holds text, but the model was fitted to 4 features"]
+        assert table == ["Error: people.csv holds vectors, but the model was fitted to texts"]
+        assert "but the model was fitted to 4" in width[0]
+        assert "--target" in width[-1]
+
+
+def test_missing_values_that_training_had_none_of_are_refused_by_name(model, tmp_path):
+    (tmp_path / "new.csv").write_text("age,job\n50,boss\n,clerk\n")
+    line, hint = refused("predict", model, tmp_path / "new.csv")
+    assert line == "Error: new.csv has missing values, but the model was fitted to data without any"
+    assert hint.startswith("hint: fill them")
+
+
+def test_probabilities_that_a_model_has_none_of_are_refused_with_a_way_to_have_them(people):
+    path = people.with_suffix(".svm.model")
+    run("fit", people, "--out", path, "--quiet")
+    line, hint = refused("predict", path, people, "--proba")
+    assert line == "Error: SVC has no probabilities as it was fitted"
+    assert "--set calibration=sigmoid" in hint
+
+
+def test_a_held_out_file_of_one_class_is_measured(model, tmp_path):
+    (tmp_path / "held.csv").write_text("age,job,income\n20,clerk,low\n22,clerk,low\n")
+    found = json.loads(run("evaluate", model, tmp_path / "held.csv", "--json").stdout)
+    assert found["samples"] == 2
+    assert found["metrics"]["accuracy"] == 1.0
+
+
+def test_classes_with_long_names_are_measured(tmp_path):
+    long = "a class with a name of more letters than are kept in an array of fixed width by far"
+    rows = "".join(f"{i % 2},{long if i % 2 else 'short'}\n" for i in range(20))
+    (tmp_path / "long.csv").write_text("x,class\n" + rows)
+    path = tmp_path / "long.model"
+    run("fit", tmp_path / "long.csv", "--out", path, "--quiet")
+    found = json.loads(run("evaluate", path, tmp_path / "long.csv", "--json").stdout)
+    assert found["classes"] == [long, "short"]
+    assert found["metrics"]["error"] == 0.0
+
+
+def test_values_that_training_had_none_of_are_told_when_a_model_is_measured(model, tmp_path):
+    (tmp_path / "held.csv").write_text("age,job,income\n20,clown,low\n52,boss,high\n")
+    assert "note: job: 1 rows have values" in run("evaluate", model, tmp_path / "held.csv").stderr
+    explained = run("explain", model, tmp_path / "held.csv", "--row", 0)
+    assert "note: job: 1 rows have values" in explained.stderr
+
+
+def test_a_row_is_explained_by_naive_bayes_without_a_warning(tmp_path):
+    (tmp_path / "counts.csv").write_text("x,z,class\n1,0,a\n0,2,b\n3,1,a\n0,1,b\n")
+    path = tmp_path / "counts.model"
+    run("fit", tmp_path / "counts.csv", "--model", "multinomial-nb", "--out", path, "--quiet")
+    assert run("explain", path, tmp_path / "counts.csv", "--row", 0).stderr == ""
+
+
+def test_predictions_that_cannot_be_written_name_the_file_that_was_asked_for(people, model):
+    out = people.parent / "nowhere" / "out.csv"
+    (line,) = refused("predict", model, people, "--out", out)
+    assert line == f"Error: {out}: cannot be written: No such file or directory"
+
+
+def test_a_model_that_could_not_be_written_is_not_fitted(people, monkeypatch):
+    from separatrix import SVC
+
+    monkeypatch.setattr(SVC, "fit", lambda *_: pytest.fail("it was fitted"))
+    out = people.parent / "nowhere" / "out.model"
+    (line,) = refused("fit", people, "--out", out)
+    assert line == f"Error: {out} cannot be written: there is no such folder"
+
+
+def test_a_dry_run_says_nothing_of_the_small_parts_it_fits(people):
+    said = run("fit", people, "--model", "qda", "--dry-run")
+    assert said.stderr == ""
+    assert "would fit to 10 samples" in said.stdout
+
+
+def test_how_a_table_is_read_can_be_said(tmp_path):
+    rows = "".join(f"{i};{i % 3};{'ab'[i % 2]}\n" for i in range(20))
+    (tmp_path / "odd.data").write_text("0;1;2\n" + rows)
+    words = ["--format", "csv", "--delimiter", ";", "--header", "--target", "2", "--model", "lda"]
+    found = json.loads(
+        run("fit", tmp_path / "odd.data", *words, "--out", tmp_path / "m", "--json").stdout
+    )
+    assert found["classes"] == ["a", "b"]
+    assert found["samples"] == 20
+    refused = run("fit", tmp_path / "odd.data", "--format", "magic", code=1)
+    assert "csv" in refused.stderr
+
+
+def test_a_set_with_a_test_part_is_measured_on_it(tmp_path, monkeypatch):
+    from separatrix.data import find as room
+
+    digits = read_by_name("digits")
+    halves = replace(
+        digits, X=digits.X[:900], y=digits.y[:900], X_test=digits.X[900:], y_test=digits.y[900:]
+    )
+    monkeypatch.setattr(room.catalogue, "load", lambda _name: halves)
+    run("fit", "digits", "--model", "knn", "--out", tmp_path / "m", "--quiet")
+    assert json.loads(run("evaluate", tmp_path / "m", "digits", "--json").stdout)["samples"] == 897

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -495,3 +496,13 @@ def test_help_lists_the_flags_and_h_is_one_of_them():
     ):
         assert flag in done(name, "--help").output
     assert ours("svm-train", "-h").exit_code == 2
+
+
+def test_a_model_of_texts_is_refused_with_a_sentence():
+    Path("a.svm").write_text("1 1:2\n-1 1:3\n")
+    model = make_pipeline(TfidfVectorizer(), SVC()).fit(["win cash", "see you"] * 5, [1, -1] * 5)
+    save(model, "texts.model")
+    refused = ours("svm-predict", "a.svm", "texts.model", "out")
+    assert refused.exit_code == 1
+    assert not Path("out").exists()
+    assert refused.stderr.startswith("Error: texts.model was fitted to texts")

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from tests.conftest import _real
 
-from separatrix.cli.data import data as command
+from separatrix.cli import main
 from separatrix.data import cards, catalogue, download
 from separatrix.data.cards import CARDS, Card, File
 from separatrix.errors import DataError, MissingDataError, MissingPackageError
@@ -324,7 +324,7 @@ def test_a_card_says_all_that_a_card_must(card: Card):
 
 
 def run(*words):
-    return CliRunner().invoke(command, words, catch_exceptions=False)
+    return CliRunner().invoke(main, ["data", *words], catch_exceptions=False)
 
 
 def test_the_command_lists_all(cache):

@@ -215,7 +215,7 @@ PUBLISHED = [
 @pytest.mark.parametrize(("rule", "errors", "within"), PUBLISHED)
 def test_usps_digits_reach_the_published_errors_of_every_degree(rule, errors, within, usps):
     model = KernelPerceptron(multi_class=rule, max_iter=20, shuffle=False)
-    found = evaluate(model, usps.X, usps.y, kernels=[Polynomial(d) for d in range(1, 8)])
+    found = evaluate(model, usps.X, usps.y, kernels=[Polynomial(d) for d in range(1, 8)], repeats=8)
     measured = 100 * found.test_error.mean(axis=1)
     assert (np.abs(measured - errors) <= within).all(), measured.round(2)
 
@@ -230,14 +230,14 @@ def test_usps_digits_reach_the_published_error_of_the_gaussian_and_their_hardest
 
 
 def test_usps_digits_reach_the_published_error_of_the_machine(usps):
-    found = evaluate(SVC(C=10, gamma=1 / 256), usps.X, usps.y, repeats=5)
+    found = evaluate(SVC(C=10, gamma=1 / 256), usps.X, usps.y, repeats=3)
     assert 100 * found.test_error.mean() == pytest.approx(2.20, abs=0.31)  # the published sd
 
 
 def test_usps_folds_choose_a_degree_and_an_error_in_the_published_range(usps):
     model = KernelPerceptron(max_iter=20, shuffle=False)
     kernels = [Polynomial(d) for d in range(1, 8)]
-    found = evaluate(model, usps.X, usps.y, kernels=kernels, repeats=8, folds=5)
+    found = evaluate(model, usps.X, usps.y, kernels=kernels, repeats=4, folds=5)
     assert 3.0 <= (1 + found.chosen).mean() <= 6.5
     assert 2.6 <= 100 * found.chosen_test_error.mean() <= 3.6
 

@@ -180,3 +180,9 @@ def test_positions_are_letters_in_their_place():
         model.transform([3])
     with pytest.raises(DataError, match="all sequences are empty"):
         model.fit(["", ""])
+
+
+@pytest.mark.parametrize("kind", [bool, np.int8])
+def test_a_look_at_small_whole_numbers_does_not_overflow(kind):
+    wide = np.array([[-128, 1, 0], [127, 0, 1], [0, 1, 0], [1, 0, 1]]).astype(kind)
+    assert look_at(wide, [0, 1, 0, 1]).one_unit == (kind is bool)

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 from separatrix.experiments.table import MEASURED, read_results
 
@@ -33,6 +34,15 @@ def table(folder):
 
 def run_command(spec, out):
     return [sys.executable, "-m", "separatrix", "run", str(spec), "--out", str(out), "--quiet"]
+
+
+def killed_once_begun(spec, out):
+    """Kill the run when its first answer is on disk."""
+    process = subprocess.Popen(run_command(spec, out), stdout=subprocess.DEVNULL)
+    while process.poll() is None and not (out / "steps" / "000.step").exists():
+        time.sleep(0.001)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
 
 
 def killed_until_done(spec, out, rng, longest, most=200):

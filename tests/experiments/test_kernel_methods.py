@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.experiments.quick_runs import quick_run
 
 from separatrix.errors import ParameterError
 from separatrix.experiments.kernel_methods import (
@@ -28,8 +29,8 @@ VALUE = Row._fields.index("value")
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    return run(experiment(quick=True), tmp_path_factory.mktemp("kernels"), progress=False)
+def results():
+    return quick_run("kernel_methods").results
 
 
 def test_two_runs_differ_in_nothing_but_times(results, tmp_path):

@@ -18,6 +18,7 @@ from separatrix.experiments.knn_and_perceptron import (
     _learned,
     experiment,
 )
+from separatrix.experiments.named import make
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, said
 
@@ -183,3 +184,11 @@ def test_what_is_not_vectors_is_refused(tmp_path):
     path.write_text("ham\tsee you at noon\nspam\tyou have won\n", encoding="utf-8")
     with pytest.raises(ExperimentError, match=r"needs vectors with labels; mails\.txt holds text"):
         run(experiment(data=str(path)), tmp_path / "run", progress=False)
+
+
+def test_data_of_a_named_experiment_may_be_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.normal() + i % 2},{rng.normal()},{'ab'[i % 2]}" for i in range(40)]
+    (tmp_path / "own.csv").write_text("\n".join(["x,z,class", *lines]) + "\n")
+    asked = make("knn-and-perceptron", quick=True, data=str(tmp_path / "own.csv"), repeats=1)
+    assert len(asked.load(asked.data[0]).y) == 40

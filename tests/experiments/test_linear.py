@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.experiments.quick_runs import quick_run
 
 from separatrix.experiments.linear import experiment
 from separatrix.experiments.linear.gaussian import TERMS
@@ -19,13 +20,13 @@ from separatrix.experiments.steps import Row, Workshop, said
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("linear")
+def folder():
+    return quick_run("linear").folder
 
 
 @pytest.fixture(scope="module")
-def results(folder):
-    return run(experiment(quick=True), folder, progress=False)
+def results():
+    return quick_run("linear").results
 
 
 def _but_for_times(results):

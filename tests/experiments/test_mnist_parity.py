@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from tests.experiments.quick_runs import quick_run
 
 from separatrix import SubgradientSVC, indicator
 from separatrix.errors import ExperimentError, ParameterError
@@ -33,8 +34,8 @@ def small():
 
 
 @pytest.fixture(scope="module")
-def results(small, tmp_path_factory):
-    return run(small, tmp_path_factory.mktemp("digits"), progress=False)
+def results():
+    return quick_run("mnist_parity", data="digits").results
 
 
 def values(results, part):

@@ -2,18 +2,20 @@ import json
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.preprocessing import normalize
 
 from separatrix import SVC, KNeighborsClassifier
 from separatrix.data.catalogue import load
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import fold_splits, stratified_splits
-from separatrix.errors import ExperimentError
+from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.experiments.outcome import comparison_of
 from separatrix.experiments.plan import plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import parse_spec
-from separatrix.kernels import Gaussian, Linear, Polynomial
+from separatrix.experiments.steps import Workshop
+from separatrix.kernels import Gaussian, Normalized, Polynomial
 
 GAUSSIAN = {"type": "Gaussian", "gamma": 0.5}
 CUBIC = {"type": "Polynomial", "degree": 3, "gamma": 0.1}
@@ -81,6 +83,99 @@ def test_shared_neighbours_vote_as_those_of_a_classifier(tmp_path):
         assert found.values(metric="test_error", split=number).tolist() == pytest.approx(alone)
 
 
+def test_neighbours_of_samples_on_two_scales_are_searched_for_twice(tmp_path):
+    neighbors = {"type": "KNeighborsClassifier", "grid": {"n_neighbors": [1, 3]}}
+    models = [{**neighbors, "name": "as they are"}, {**neighbors, "name": "b", "scale": "unit"}]
+    together = run(planned(model=models, split={"repeats": 2}).experiment, tmp_path / "a")
+    alone = run(planned(model=models[1:], split={"repeats": 2}).experiment, tmp_path / "b")
+    assert together.values(model="b").tolist() == alone.values(model="b").tolist()
+    assert together.values(model="b").tolist() != together.values(model="as they are").tolist()
+
+
+def test_sparse_samples_share_their_neighbours_too(tmp_path):
+    iris = load("iris")
+    sparse = Dataset("sparse", csr_array(iris.X), iris.y)
+    model = {"type": "KNeighborsClassifier", "grid": {"n_neighbors": [1, 4]}}
+    found, dense = (
+        run(planned(lambda _, d=d: d, model=[model]).experiment, tmp_path / d.name)
+        for d in (sparse, iris)
+    )
+    assert found.values().tolist() == dense.values().tolist()
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{"class_weight": "balanced"}, {"kernel": GAUSSIAN}, {"weights": "distance"}, {"p": 1}],
+)
+def test_neighbours_that_vote_or_are_found_in_another_way_are_not_shared(parameters):
+    model = {
+        "type": "KNeighborsClassifier",
+        "parameters": parameters,
+        "grid": {"n_neighbors": [1, 3]},
+    }
+    ((_, family),) = planned(model=[model]).protocols.values()
+    assert family.shares == ""
+
+
+@pytest.mark.parametrize("metrics", [[], ["accuracy"], ["log_loss"]])
+def test_the_error_of_what_was_chosen_is_measured_whatever_else_is(tmp_path, metrics):
+    made = planned(model=[{"type": "GaussianNB"}], split={"repeats": 2}, metrics=metrics)
+    found = run(made.experiment, tmp_path)
+    (row,) = comparison_of(made, found).rows()
+    assert row["test_error"] == pytest.approx(100 * found.values(metric="chosen_error").mean())
+
+
+def test_no_second_is_counted_twice(tmp_path):
+    model = {"type": "GaussianNB", "grid": {"var_smoothing": [1e-9, 0.1]}}
+    made = planned(model=[model], split={"repeats": 2})
+    found = run(made.experiment, tmp_path)
+    (row,) = comparison_of(made, found).rows()
+    steps = {r.seconds for r in found.where(metric="fold_error")}
+    assert len(steps) == 2
+    assert row["seconds"] == pytest.approx(sum(steps))
+
+
+def test_words_count_the_samples_that_are_split_and_all_fits():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
+    data = Dataset("halves", X[:30], y[:30], X[30:], y[30:])
+    model = {"type": "SVC", "parameters": {"kernel": "linear"}, "grid": {"C": [1.0, 2.0]}}
+    for split, n, fits in (({"method": "given"}, 40, 12), ({"repeats": 3}, 30, 36)):
+        (words,) = planned(lambda _: data, model=[model], split=split).words
+        assert f"({n} x {n})" in words
+        assert f" {fits} fits" in words
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (Dataset("d", np.eye(4), None), "d has no labels"),
+        (Dataset("d", ["a", "b"] * 5, np.arange(10) % 2, kind="text"), "d holds text"),
+        (Dataset("d", np.full((10, 1), np.nan), np.arange(10) % 2), "d has missing values"),
+    ],
+)
+def test_data_that_no_model_of_a_file_takes_is_refused_before_anything_runs(data, says):
+    with pytest.raises(SeparatrixError, match=says):
+        planned(lambda _: data, model=[{"type": "GaussianNB"}])
+
+
+def test_groups_may_be_a_column_of_sparse_samples():
+    X = np.column_stack([np.ones(60), np.repeat(np.arange(12), 5)])
+    data = Dataset("people", csr_array(X), np.tile([0, 1], 30), features=("height", "person"))
+    split = {"method": "grouped", "group": "person", "repeats": 3}
+    made = planned(lambda _: data, model=[{"type": "GaussianNB"}], split=split)
+    for train, test in made.protocols["GaussianNB"][0].samples(Workshop(made.experiment)).splits:
+        assert not set(X[train, 1]) & set(X[test, 1])
+
+
+def test_a_kernel_may_hold_another():
+    kernel = {"type": "Normalized", "kernel": GAUSSIAN}
+    made = planned(model=[{"type": "SVC", "parameters": {"kernel": kernel}}])
+    ((_, family),) = made.protocols.values()
+    candidate = family.candidates[0](Workshop(made.experiment))
+    assert candidate.model.kernel == Normalized(Gaussian(0.5))
+
+
 def test_only_what_the_folds_chose_is_told_of_the_test_part(tmp_path):
     model = {"type": "LogisticRegression", "scale": "standard", "grid": {"C": [1e-6, 1.0]}}
     made = planned(model=[model], split={"repeats": 2}, metrics=["error", "log_loss"])
@@ -107,6 +202,7 @@ def test_a_given_test_part_is_the_only_split(tmp_path):
     assert protocol.repeats == 1
     found = run(made.experiment, tmp_path)
     assert len(found.arrays[family.split(0)]["predicted"]) == 10
+    assert str(comparison_of(made, found)).startswith("1 split, 30 rows to train and 10 to test;")
     with pytest.raises(ExperimentError, match="comes without a test part"):
         planned(model=[{"type": "GaussianNB"}], split={"method": "given"})
 
@@ -118,8 +214,6 @@ def test_groups_stay_together(tmp_path):
     split = {"method": "grouped", "group": "person", "repeats": 3}
     made = planned(lambda _: data, model=[{"type": "GaussianNB"}], split=split)
     protocol, _ = made.protocols["GaussianNB"]
-    from separatrix.experiments.steps import Workshop
-
     for train, test in protocol.samples(Workshop(made.experiment)).splits:
         assert not set(X[train, 1]) & set(X[test, 1])
 
@@ -135,6 +229,12 @@ def test_groups_stay_together(tmp_path):
             "no kernel is called 'Magic'",
         ),
         ({"type": "SVC", "parameters": {"kernel": {"type": "Gaussian", "gamma": -1}}}, "gamma"),
+        ({"type": "SVC", "parameters": {"kernel": {"type": "Kernel"}}}, "no kernel is called"),
+        ({"type": "SVC", "parameters": {"C": -1}}, "`C` of SVC must be above 0; got -1"),
+        (
+            {"type": "KNeighborsClassifier", "grid": {"n_neighbors": [0, True]}},
+            "`n_neighbors` of KNeighborsClassifier must be an integer of at least 1; got 0",
+        ),
     ],
 )
 def test_a_model_that_is_not_there_is_refused_before_anything_runs(model, says):
@@ -144,7 +244,6 @@ def test_a_model_that_is_not_there_is_refused_before_anything_runs(model, says):
 
 def test_the_same_seed_gives_the_same_table_and_another_one_does_not(tmp_path):
     model = {"type": "SVC", "parameters": {"kernel": {"type": "Linear"}}}
-    assert isinstance(Linear(), Linear)
     first, again, other = (
         run(planned(model=[model], seed=seed).experiment, tmp_path / str(place)).values(
             metric="test_error"

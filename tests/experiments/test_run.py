@@ -1,11 +1,12 @@
 import csv
 import json
+import shutil
 import subprocess
 import time
 
 import numpy as np
 import pytest
-from tests.experiments.kills import SMALL, killed_until_done, run_command, table
+from tests.experiments.kills import SMALL, killed_once_begun, killed_until_done, run_command, table
 
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError
@@ -101,6 +102,55 @@ def test_a_run_file_that_cannot_be_read_is_a_refusal_too(tmp_path):
         run(toy([step]), tmp_path)
 
 
+@pytest.mark.parametrize("text", ["[]", "3", "[" * 100_000])
+def test_a_run_file_that_holds_something_else_is_a_refusal_too(tmp_path, text):
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(ExperimentError, match="holds a run that differs"):
+        run(toy([Step("only", lambda _: Finding([row("a", 1.0)]))]), tmp_path)
+
+
+def test_an_answer_of_another_run_or_step_is_not_taken_for_this_one(tmp_path):
+    def steps(value):
+        return [Step(name, lambda _: Finding([row("a", value)])) for name in ("one", "two")]
+
+    run(toy(steps(1.0), {"seed": 0}), tmp_path / "a")
+    run(toy(steps(2.0), {"seed": 1}), tmp_path / "b")
+    first, second = sorted((tmp_path / "a" / "steps").iterdir())
+    shutil.copy(first, tmp_path / "b" / "steps")  # of the same name, in another run
+    shutil.copy(first, second)
+    again = run(toy(steps(2.0), {"seed": 1}), tmp_path / "b")
+    assert again.values().tolist() == [2.0, 2.0]
+    made = []
+    run(toy(steps(1.0), {"seed": 0}), tmp_path / "a", done=lambda *told: made.append(told))
+    assert made == [("one", True), ("two", False)]
+
+
+def test_a_run_whose_folder_was_taken_over_writes_no_table(tmp_path):
+    def other(_workshop):
+        run(toy([Step("only", lambda _: Finding([row("b", 2.0)]))]), tmp_path, fresh=True)
+        return Finding([row("a", 1.0)])
+
+    with pytest.raises(ExperimentError, match="another run took"):
+        run(toy([Step("slow", other)], {"seed": 1}), tmp_path)
+    assert [one["value"] for one in read_results(tmp_path / "results.parquet")] == [2.0]
+
+
+def test_a_fresh_start_leaves_no_old_table_behind(tmp_path):
+    def fails(_workshop):
+        raise RuntimeError("no")
+
+    run(toy([Step("only", lambda _: Finding([row("a", 1.0)]))]), tmp_path)
+    with pytest.raises(RuntimeError):
+        run(toy([Step("only", fails)], {"seed": 1}), tmp_path, fresh=True)
+    assert not list(tmp_path.glob("results.*"))
+
+
+@pytest.mark.parametrize("seed", [-1, 2**32])
+def test_a_seed_that_no_table_holds_is_refused_before_anything_runs(seed):
+    with pytest.raises(ExperimentError, match=f"seed is {seed}, expected 0 to"):
+        toy([Step("only", lambda _: Finding([]))], {"seed": seed})
+
+
 def test_two_steps_of_one_name_are_refused():
     step = Step("only", lambda _: Finding([]))
     with pytest.raises(ExperimentError, match="one name each"):
@@ -126,10 +176,11 @@ def test_killed_at_random_moments_it_resumes_to_the_same_table(tmp_path):
     begun = time.perf_counter()
     subprocess.run(run_command(tmp_path / "small.toml", tmp_path / "whole"), check=True)
     took = time.perf_counter() - begun
-    kills = killed_until_done(
+    killed_once_begun(tmp_path / "small.toml", tmp_path / "killed")
+    assert not (tmp_path / "killed" / "results.csv").exists()
+    killed_until_done(
         tmp_path / "small.toml", tmp_path / "killed", np.random.default_rng(0), 1.3 * took
     )
-    assert kills > 0
     assert table(tmp_path / "whole") == table(tmp_path / "killed")
     assert not list((tmp_path / "killed").glob("*.part"))
 

@@ -1,3 +1,4 @@
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,18 @@ def test_a_grid_is_every_combination():
         ({"model": [{**MODEL, "grid": {"C": [1]}, "parameters": {"C": 1}}]}, "both in parameters"),
         ({"model": [{**MODEL, "grid": {"C": [1] * 200, "tol": [1] * 200}}]}, "40,000 cells"),
         ({"model": [{**MODEL, "gird": {}}]}, "found `gird`, expected only"),
+        ({"model": [{**MODEL, "grid": {"C": [1.0, 2.0, 1.0]}}]}, "grid.C has 1.0 twice"),
+        ({"model": [{**MODEL, "scale": float("inf")}]}, "scale is inf"),
+        ({"model": [{**MODEL, "scale": 10**400}]}, "expected a number above 0"),
+        ({"model": [{**MODEL, "parameters": {"C": float("nan")}}]}, "C is nan, expected numbers"),
+        ({"model": [{**MODEL, "parameters": {"C": date(2020, 1, 1)}}]}, "C is datetime.date"),
+        ({"model": [{**MODEL, "name": "a" * 2000}]}, "name has 2,000 letters"),
+        ({"name": "../../elsewhere"}, "name is '../../elsewhere', expected letters"),
+        ({"name": "/elsewhere"}, "name is '/elsewhere', expected letters"),
+        ({"name": r"..\\elsewhere"}, "expected letters"),
+        ({"name": ".."}, "expected letters"),
+        ({"name": ""}, "expected letters"),
+        ({"name": "a\nb"}, "expected letters"),
         ({"seeds": 1}, "found `seeds`, expected only"),
         ({"seed": -1}, "seed is -1, expected at least 0"),
         ({"seed": True}, "seed is True"),
@@ -59,6 +72,8 @@ def test_a_file_is_named_in_what_is_wrong_with_it(tmp_path):
         ("data = ", "no TOML"),
         ("data = 3", r"a\.toml: .*expected"),
         ("", "no `data`|no `model`"),
+        ("seed = " + 5000 * "9", "no TOML"),
+        ("seed = " + 100_000 * "[", "no TOML"),
     ):
         path.write_text(text)
         with pytest.raises(ExperimentError, match=says):

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from tests.experiments.quick_runs import quick_run
 
-from separatrix.experiments.run import run
 from separatrix.experiments.table import Results
 from separatrix.report.page import Page, Picture, Table, render
 
@@ -29,8 +29,8 @@ class Shown(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def every(tmp_path_factory):
-    return {name: made(name, tmp_path_factory.mktemp(name)) for name in QUICK}
+def every():
+    return {name: made(name, **options) for name, options in QUICK.items()}
 
 
 @pytest.fixture(params=QUICK)
@@ -53,9 +53,8 @@ def parity(every):
     return every["mnist_parity"]
 
 
-def made(name, folder, **options):
-    experiment = import_module(f"separatrix.experiments.{name}").experiment
-    results = run(experiment(quick=True, **(options or QUICK[name])), folder, progress=False)
+def made(name, **options):
+    results = quick_run(name, **options).results
     page = page_of(name, results)
     return Shown(name, results, page, render(page))
 
@@ -142,9 +141,9 @@ def test_features_have_one_panel_for_each_class(neighbours):
     ("classifier", "missing"),
     [("knn", "Mistakes of each pass"), ("perceptron", "Accuracy against k")],
 )
-def test_only_what_was_run_is_shown(classifier, missing, tmp_path):
+def test_only_what_was_run_is_shown(classifier, missing):
     few = {"repeats": 1, "max_iter": 3, "data": "digits", "subsample": 300}
-    page = made("knn_and_perceptron", tmp_path, classifier=classifier, **few).page
+    page = made("knn_and_perceptron", classifier=classifier, **few).page
     titles = [section.title for section in page.sections]
     assert missing not in titles
     assert "Data" in titles

@@ -3,11 +3,10 @@
 import dataclasses
 
 import pytest
+from tests.experiments.quick_runs import quick_run
 
 from separatrix.errors import ExperimentError
-from separatrix.experiments.linear import experiment
 from separatrix.experiments.linear.geometry import REGIONS
-from separatrix.experiments.run import run
 from separatrix.experiments.steps import said
 from separatrix.report.linear import page
 from separatrix.report.linear.claims import all_claims
@@ -16,8 +15,8 @@ from separatrix.report.page import Picture, render
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    return run(experiment(quick=True), tmp_path_factory.mktemp("linear"), progress=False)
+def results():
+    return quick_run("linear").results
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +72,8 @@ def test_the_page_renders_with_all_pictures_and_how_to_run_it_again(shown):
     assert html.count("<svg") == sum(
         isinstance(one, Picture) for section in shown.sections for one in section.shows
     )
-    assert "separatrix run linear-classifiers --quick" in html
-    assert "experiment(quick=True, seed=0)" in html
+    assert "separatrix run linear-classifiers --quick --seed 0" in html
+    assert "quick=True, seed=0)" in html
 
 
 def test_a_missing_row_is_said(results):

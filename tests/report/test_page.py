@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,9 +17,17 @@ from separatrix import (
     LinearDiscriminantAnalysis,
     LogisticRegression,
 )
+from separatrix.data.catalogue import load
 from separatrix.data.dataset import Dataset
+from separatrix.data.splits import subsampled
 from separatrix.errors import DataError
 from separatrix.evaluation.compare import compare
+from separatrix.evaluation.suite import suite
+from separatrix.experiments.outcome import comparison_of
+from separatrix.experiments.plan import plan
+from separatrix.experiments.run import run
+from separatrix.experiments.spec import parse_spec
+from separatrix.report.candidates import grids
 from separatrix.report.closer_look import closer_look
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.page import Page, Picture, Section, Table, render, write
@@ -237,7 +246,8 @@ def test_the_leaderboard_is_the_table_of_the_comparison(compared, whole):
 def test_the_summary_names_the_best_and_its_error(compared, whole):
     best = compared.rows()[0]
 
-    assert whole.summary[0].startswith(f"{best['model']} is best: {best['test_error']:.2f} %")
+    name = best["model"][0].upper() + best["model"][1:]
+    assert whole.summary[0].startswith(f"{name} is best: {best['test_error']:.2f} %")
 
 
 def test_a_classifier_is_told_from_the_best_only_where_the_test_does():
@@ -339,6 +349,62 @@ def test_hostile_names_of_classes_columns_and_models_go_through_a_whole_page():
     assert "<script" not in html
     assert "<img" not in html
     assert "Regions" in html
+
+
+def test_hostile_names_go_through_the_picture_of_a_grid(tmp_path):
+    models = [
+        {"name": name, "type": "GaussianNB", "grid": {"var_smoothing": [1e-9, 0.1]}}
+        for name in HOSTILE
+        if "\ud800" not in name  # which TOML cannot hold
+    ]
+    made = plan(parse_spec({"data": "iris", "model": models, "split": {"repeats": 1}}, "a"), load)
+    html = render(Page("Grids", [], [grids(run(made.experiment, tmp_path, progress=False))]))
+    assert html.count("<svg") == len(models)
+
+
+def test_of_a_large_grid_there_is_only_the_table(tmp_path):
+    values = np.geomspace(1e-9, 1, 100).tolist()
+    model = {"type": "GaussianNB", "grid": {"var_smoothing": values}}
+    document = {"data": "iris", "model": [model], "split": {"repeats": 1}, "tune_folds": 2}
+    made = plan(parse_spec(document, "a"), load)
+    (shown,) = grids(run(made.experiment, tmp_path, progress=False)).shows
+    assert isinstance(shown, Table)
+    assert len(shown.rows) == 100
+
+
+def test_how_to_run_it_again_in_python_gives_the_same_and_is_left_out_where_it_would_not():
+    iris = load("iris")
+    models = suite(iris.X, iris.y, models=["lda"], folds=2, random_state=3)
+    how = {"test_size": 0.4, "repeats": 2, "random_state": 3, "folds": 2}
+    found = compare(models, iris.X, iris.y, **how)
+    said = comparison_page(found, data=iris).python
+    names = {}
+    exec(said.replace("print(", "again = (", 1), names)
+    assert names["again"].evaluations.keys() == found.evaluations.keys()
+    name = found.best
+    again = names["again"].evaluations[name]
+    assert again.test_error.tolist() == found.evaluations[name].test_error.tolist()
+    assert len(again.splits[0].test) == 60
+    for other in (replace(iris, name="my.csv"), subsampled(iris, 90, seed=0)):
+        found = compare(models, other.X, other.y, **how)
+        assert comparison_page(found, data=other).python == ""
+
+
+def test_the_hardest_rows_of_a_given_test_part_are_shown(tmp_path):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 2)), np.arange(60) % 2
+    data = Dataset("halves", X[:40], y[:40], X[40:], y[40:])
+    document = {"data": "halves", "model": [{"type": "GaussianNB"}], "split": {"method": "given"}}
+    made = plan(parse_spec(document, "a"), lambda _: data)
+    found = comparison_of(made, run(made.experiment, tmp_path, progress=False))
+    page = comparison_page(found, data=data)
+    (table,) = next(one for one in page.sections if one.title == "Hardest rows").shows
+    assert all(row[0] >= 40 and row[4:] == X[row[0]].tolist() for row in table.rows)
+
+
+def test_all_points_of_a_learning_curve_are_means_over_the_same_splits(compared, iris):
+    sizes = closer_look(compared, MODELS, iris)["sizes"]
+    assert {found.test_error.shape for found in sizes.values()} == {(1, 3)}
 
 
 # ---- in the browser -------------------------------------------------------------------------

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -33,12 +36,13 @@ class Refusal(click.ClickException):
 
 
 class Command(click.Command):
-    """A command that shows the library's errors as one line, without a traceback."""
+    """A command that shows errors and warnings as one line each, without a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run it."""
         try:
-            return super().invoke(ctx)
+            with warnings_said(quiet=ctx.params.get("quiet", False)):
+                return super().invoke(ctx)
         except (MissingDataError, MissingPackageError) as error:
             raise Refusal(_sentence(error), error.hint, MISSING) from error
         except SeparatrixError as error:
@@ -46,6 +50,8 @@ class Command(click.Command):
         except BrokenPipeError:
             raise  # whoever read the output has seen enough; click ends quietly
         except OSError as error:
+            raise Refusal(_of_system(error), "", REFUSED) from error
+        except ValueError as error:  # scikit-learn refuses samples and parameters with these
             raise Refusal(_sentence(error), "", REFUSED) from error
         except MemoryError as error:
             hint = "take fewer samples, or a machine with more memory"
@@ -64,10 +70,45 @@ def quiet_option(command: Any) -> Any:
     return click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result")(command)
 
 
+def file_options(command: Any) -> Any:
+    """How a file is read: `--target`, `--format`, `--header`, `--delimiter`."""
+    for option in (
+        click.option("--delimiter", help="Between the cells of a table  [default: as it looks]"),
+        click.option(
+            "--header/--no-header",
+            default=None,
+            help="Whether its first line has names  [the same]",
+        ),
+        click.option("--format", help="Of the file  [default: by its name, else as it looks]"),
+        click.option("--target", help="Column with the labels, by name or position"),
+    ):
+        command = option(command)
+    return command
+
+
 def say(text: str, *, quiet: bool = False) -> None:
     """Tell the person, on stderr; results go to stdout."""
     if not quiet:
         click.echo(text, err=True)
+
+
+@contextmanager
+def warnings_said(*, quiet: bool = False) -> Iterator[None]:
+    """Warnings as one line each, on stderr, the same one once only."""
+    told: set[str] = set()
+
+    def tell(message: Warning | str, *_where: Any) -> None:
+        sentence = " ".join(str(message).split())
+        if sentence not in told:
+            told.add(sentence)
+            say(f"warning: {sentence}", quiet=quiet)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        for meant_for_programmers in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", meant_for_programmers)
+        warnings.showwarning = tell  # type: ignore[assignment]  # where it was raised is left out
+        yield
 
 
 def show_json(value: Any) -> None:
@@ -86,6 +127,12 @@ def _finite(value: Any) -> Any:
 def _plain(value: Any) -> Any:
     """NumPy's values as Python's, and paths as words."""
     return _finite(value.tolist()) if hasattr(value, "tolist") else str(value)
+
+
+def _of_system(error: OSError) -> str:
+    """What the system says, and of which file."""
+    where = f"{error.filename}: " if error.filename else ""
+    return where + (error.strerror or _sentence(error))
 
 
 def _sentence(error: BaseException) -> str:

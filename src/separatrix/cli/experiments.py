@@ -7,7 +7,14 @@ from typing import Any
 
 import click
 
-from separatrix.cli.common import Command, json_option, quiet_option, say, show_json
+from separatrix.cli.common import (
+    Command,
+    file_options,
+    json_option,
+    quiet_option,
+    say,
+    show_json,
+)
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -53,12 +60,12 @@ def run(
     if dry_run:
         show_json({"steps": job.steps, "plan": job.words}) if as_json else click.echo(job)
         return
-    results, page = job.run(folder, fresh=fresh, progress=False if quiet else None)
+    results, page, words = job.run(folder, fresh=fresh, progress=False if quiet else None)
     written = [folder / "results.csv", folder / "results.parquet", page]
     if as_json:
         show_json({"rows": results.table(), "files": [path for path in written if path.exists()]})
         return
-    for sentence in job.summary(results):
+    for sentence in words:
         click.echo(sentence)
     for path in written:
         if path.exists():
@@ -86,7 +93,7 @@ def experiments(as_json: bool) -> None:
 @click.option(
     "--repeats", type=click.IntRange(1), help="Of the folds  [default: as many as give 10 tests]"
 )
-@click.option("--target", help="Column with the labels, by name or position")
+@file_options
 @click.option("--subsample", type=click.IntRange(2), help="Rows to take from the data")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed")
 @click.option("--out", type=FOLDER, help="Folder for the page; without one there is only the table")
@@ -97,12 +104,12 @@ def compare(
     models: str | None,
     cv: int,
     repeats: int | None,
-    target: str | None,
     subsample: int | None,
     seed: int,
     out: Path | None,
     quiet: bool,
     as_json: bool,
+    **file: Any,
 ) -> None:
     """Compare all classifiers that suit DATA, a name of the catalogue or a file: a leaderboard.
 
@@ -110,17 +117,19 @@ def compare(
     """
     from separatrix.report.runs import compare_data
 
-    comparison, page = compare_data(
+    comparison, page, notes = compare_data(
         data,
         models=models.split(",") if models else None,
         cv=cv,
         repeats=repeats,
-        target=target,
         subsample=subsample,
         seed=seed,
         out=out,
         progress=False if quiet else None,
+        **file,
     )
+    for note in notes:
+        say(f"note: {note}", quiet=quiet)
     if as_json:
         files = [] if page is None else [page]
         show_json({"rows": comparison.rows(), "left_out": comparison.left_out, "files": files})

@@ -9,10 +9,16 @@ from typing import Any
 
 import click
 
-from separatrix.cli.common import Command, json_option, quiet_option, say, show_json
+from separatrix.cli.common import (
+    Command,
+    file_options,
+    json_option,
+    quiet_option,
+    say,
+    show_json,
+)
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-target_option = click.option("--target", help="Column with the labels, by name or position")
 model_option = click.option(
     "--model", "key", default="svm", show_default=True, help="Key, as in compare, or a class name"
 )
@@ -27,41 +33,38 @@ seed_option = click.option(
 @click.option(
     "--set", "words", multiple=True, metavar="NAME=VALUE", help="A parameter of the model"
 )
-@target_option
+@file_options
 @click.option("--out", type=FILE, help="File for the model  [default: DATA.model]")
 @click.option("--slim", is_flag=True, help="Leave out of the file what predictions do not need")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and what it takes")
 @seed_option
 @quiet_option
 @json_option
-def fit(
-    data: str, key: str, words: tuple[str, ...], target: str | None, out: Path | None, **how: Any
-) -> None:
+def fit(data: str, key: str, words: tuple[str, ...], out: Path | None, **how: Any) -> None:
     """Fit a model to DATA, a file or a name of the catalogue, and save it."""
-    _fit(data, key, _parameters(words), target, out, tune=False, folds=0, **how)
+    _fit(data, key, _parameters(words), out, tune=False, folds=0, **how)
 
 
 @click.command(cls=Command)
 @click.argument("data")
 @model_option
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="That choose")
-@target_option
+@file_options
 @click.option("--out", type=FILE, help="File for the model  [default: DATA.model]")
 @click.option("--slim", is_flag=True, help="Leave out of the file what predictions do not need")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and what it takes")
 @seed_option
 @quiet_option
 @json_option
-def tune(data: str, key: str, folds: int, target: str | None, out: Path | None, **how: Any) -> None:
+def tune(data: str, key: str, folds: int, out: Path | None, **how: Any) -> None:
     """Choose the parameters of a model by cross-validation on DATA, fit it and save it."""
-    _fit(data, key, {}, target, out, tune=True, folds=folds, **how)
+    _fit(data, key, {}, out, tune=True, folds=folds, **how)
 
 
 def _fit(
     name: str,
     key: str,
     parameters: dict[str, Any],
-    target: str | None,
     out: Path | None,
     *,
     tune: bool,
@@ -71,13 +74,14 @@ def _fit(
     seed: int,
     quiet: bool,
     as_json: bool,
+    **file: Any,
 ) -> None:
     from separatrix.compute.progress import busy
     from separatrix.evaluation.own_files import fit_file
     from separatrix.report.runs import labelled
 
     progress = False if quiet else None
-    data = labelled(name, target, progress=progress)
+    data = labelled(name, progress=progress, **file)
     path = out or Path(f"{Path(name).name}.model")
     if dry_run:
         _show_estimate(data, key, parameters, path, tune, folds, seed, as_json)
@@ -95,8 +99,7 @@ def _fit(
         f"{found['model']}{chosen}: {done.samples} samples, {len(done.classes)} classes, "
         f"{100 * done.train_error:.2f} % wrong on these, {done.seconds:.2f} s"
     )
-    for note in done.notes:
-        say(f"note: {note}", quiet=quiet)
+    _say_notes(done, quiet=quiet)
     say(f"wrote {done.path}", quiet=quiet)
 
 
@@ -132,7 +135,7 @@ def _show_estimate(
 @click.command(cls=Command)
 @click.argument("model", type=FILE)
 @click.argument("data")
-@click.option("--target", help="Column to leave out, where the model knows no names of columns")
+@file_options
 @click.option("--proba", is_flag=True, help="Also the probability of every class")
 @click.option("--out", type=FILE, help="CSV file to write  [default: stdout]")
 @quiet_option
@@ -140,13 +143,17 @@ def _show_estimate(
 def predict(
     model: Path,
     data: str,
-    target: str | None,
     proba: bool,
     out: Path | None,
     quiet: bool,
     as_json: bool,
+    **file: Any,
 ) -> None:
-    """Predict the rows of DATA with a saved MODEL: CSV in, CSV out."""
+    """Predict the rows of DATA with a saved MODEL: CSV in, CSV out.
+
+    A model that knows the names of its columns takes those. For any other, `--target` names a column
+    to leave out.
+    """
     from separatrix.evaluation.own_files import (
         predict_rows,
         print_predictions,
@@ -156,9 +163,8 @@ def predict(
     from separatrix.models.modelfile.files import load
 
     fitted = load(model)
-    found = samples_for(fitted, data, target)
-    for note in found.notes:
-        say(f"note: {note}", quiet=quiet)
+    found = samples_for(fitted, data, **file)
+    _say_notes(found, quiet=quiet)
     labels, P = predict_rows(fitted, found, probabilities=proba)
     if as_json:
         show_json({"predictions": labels, "probabilities": P, "classes": fitted.classes_})
@@ -172,15 +178,20 @@ def predict(
 @click.command(cls=Command)
 @click.argument("model", type=FILE)
 @click.argument("data")
-@target_option
+@file_options
 @json_option
-def evaluate(model: Path, data: str, target: str | None, as_json: bool) -> None:
-    """Measure a saved MODEL on labelled DATA: error, other metrics, and the confusions."""
+def evaluate(model: Path, data: str, as_json: bool, **file: Any) -> None:
+    """Measure a saved MODEL on labelled DATA: error, other metrics, and the confusions.
+
+    Of a data set of the catalogue that comes with a test part, that part is taken.
+    """
     from separatrix.evaluation.own_files import labelled_for, measure
     from separatrix.models.modelfile.files import load
 
     fitted = load(model)
-    found = measure(fitted, labelled_for(fitted, data, target))
+    samples = labelled_for(fitted, data, **file)
+    _say_notes(samples)
+    found = measure(fitted, samples)
     show_json(found.as_dict()) if as_json else click.echo(found)
 
 
@@ -189,10 +200,10 @@ def evaluate(model: Path, data: str, target: str | None, as_json: bool) -> None:
 @click.argument("data", required=False)
 @click.option("--row", type=click.IntRange(0), help="Explain what is said of this row, from 0")
 @click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="Lines")
-@target_option
+@file_options
 @json_option
 def explain(
-    model: Path, data: str | None, row: int | None, count: int, target: str | None, as_json: bool
+    model: Path, data: str | None, row: int | None, count: int, as_json: bool, **file: Any
 ) -> None:
     """Show what a saved MODEL looks at: weights, neighbours, support vectors, or shuffled DATA."""
     from separatrix.evaluation import explain as room
@@ -203,7 +214,8 @@ def explain(
     found = None
     if data is not None:
         reader = samples_for if row is not None else labelled_for
-        found = reader(fitted, data, target)
+        found = reader(fitted, data, **file)
+        _say_notes(found)
     told = room.explain(fitted, found, row=row, count=count)
     show_json(told.as_dict()) if as_json else click.echo(told)
 
@@ -220,6 +232,12 @@ def info(file: Path, as_json: bool) -> None:
         show_json(found.as_dict())
         return
     click.echo(found, nl=False)
+
+
+def _say_notes(found: Any, *, quiet: bool = False) -> None:
+    """What a reader did that is worth saying."""
+    for note in found.notes:
+        say(f"note: {note}", quiet=quiet)
 
 
 def _parameters(words: tuple[str, ...]) -> dict[str, Any]:

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -175,16 +173,6 @@ def _command(name: str, flags: Mapping[str, Flag], files: str) -> Callable[[Any]
     return made
 
 
-@contextmanager
-def _warnings_said() -> Iterator[None]:
-    """Warnings of the library as one line each, on stderr."""
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("default")
-        yield
-    for warning in told:
-        say(f"warning: {' '.join(str(warning.message).split())}")
-
-
 @_command("svm-train", TRAIN, "training_set_file [model_file]")
 def svm_train(words: tuple[str, ...]) -> None:
     """Train an SVC as LIBSVM's svm-train does, and write its model file, or cross-validate."""
@@ -197,10 +185,7 @@ def svm_train(words: tuple[str, ...]) -> None:
     from separatrix.evaluation.libsvm_tools.train import TrainOptions, train_file
 
     progress = sys.stderr.isatty() and not quiet
-    with _warnings_said():
-        done = train_file(
-            path, model[0] if model else None, TrainOptions(progress=progress, **options)
-        )
+    done = train_file(path, model[0] if model else None, TrainOptions(progress=progress, **options))
     for note in done.notes:
         say(f"warning: {note}")
     if not quiet or done.model is None:
@@ -215,8 +200,7 @@ def svm_predict(words: tuple[str, ...]) -> None:
 
     from separatrix.evaluation.libsvm_tools.predict import predict_file
 
-    with _warnings_said():
-        found = predict_file(path, model, output, probability=bool(options.get("probability")))
+    found = predict_file(path, model, output, probability=bool(options.get("probability")))
     if not quiet:
         click.echo(found.line)
 

@@ -182,5 +182,5 @@ def _looked_at(path: str, head: bytes) -> str:
         path,
         found=f"a file that begins with {first[:40].decode('latin1')!a}",
         expected=f"one of the formats {listed}",
-        hint="say which one it is: format=..., or --format",
+        hint="give its name an ending that says it, such as .csv or .svm, or read(..., format=...)",
     )

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+import numpy as np
+
 from separatrix.data.limits import Limits
 from separatrix.errors import DataFileError, MissingDataError
 
@@ -67,7 +69,7 @@ class Source:
                 continue
             block, rest = rest + part[:end], part[end:]
             self._require_line(block, line)
-            line += block.count(b"\n")
+            line += newlines(block)
             yield block
         if rest:
             self._require_line(rest, line)
@@ -150,6 +152,15 @@ def opened(path: str | os.PathLike[str], limits: Limits | None = None) -> Iterat
         kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
         stream = cast(BinaryIO, _unpacking(kind, raw))
         yield Source(name, raw, stream, limits)
+
+
+def newlines(block: bytes) -> int:
+    """How many lines end in a block; faster than `bytes.count` where lines are short.
+
+    >>> newlines(b"one\\ntwo\\nthree")
+    2
+    """
+    return int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == 10))
 
 
 def unpacked_suffix(path: str | os.PathLike[str]) -> str:

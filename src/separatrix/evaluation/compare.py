@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,8 +92,10 @@ def compare(
     if len(np.unique(y)) < 2:
         raise DataError(f"compare needs samples of at least 2 classes; got one, {y[0]!r}")
     models = _models(models, X, y, kind=kind, folds=folds, random_state=random_state)
-    protocol = _protocol(cv, repeats, random_state, groups)
-    splits = _splits(protocol, y, test_size, groups)
+    protocol = replace(
+        _protocol(cv, repeats, random_state, groups), test_size=test_size, folds=folds
+    )
+    splits = _splits(protocol, y, groups)
     evaluations: dict[str, Evaluation] = {}
     failed: dict[str, Exception] = {}
     unfinished: dict[str, int] = {}
@@ -149,9 +152,9 @@ def _protocol(cv: int | None, repeats: int | None, seed: int, groups: Any) -> Pr
     return Protocol(cv, repeats, seed, grouped=groups is not None)
 
 
-def _splits(protocol: Protocol, y: Any, test_size: float, groups: Any) -> list[Split]:
+def _splits(protocol: Protocol, y: Any, groups: Any) -> list[Split]:
     """The same for all models, with rows to train on in random order: folds that tune see no drift."""
-    cv, seed, n = protocol.cv, protocol.seed, len(y)
+    cv, seed, n, test_size = protocol.cv, protocol.seed, len(y), protocol.test_size
     repeats = {"repeats": protocol.repeats, "seed": seed}
     if groups is not None and len(groups) != n:
         raise DataError(f"X has {n} samples, but groups has {len(groups)} values")

@@ -28,6 +28,8 @@ class Protocol:
     repeats: int
     seed: int
     grouped: bool = False
+    test_size: float = 0.2  # of random splits
+    folds: int = 3  # that tune
 
     def __str__(self) -> str:
         groups = " of whole groups" if self.grouped else ""
@@ -53,6 +55,12 @@ class Comparison:
     def best(self) -> str:
         """The classifier with the lowest mean test error, the first among equals."""
         return min(self.evaluations, key=lambda name: self.evaluations[name].test_error.mean())
+
+    @property
+    def splits_in_words(self) -> str:
+        """How rows were set aside for testing, or how often, where that is all that is known."""
+        count = len(self._splits)
+        return str(self.protocol or ("1 split" if count == 1 else f"{count} splits"))
 
     def difference(self, one: str, other: str) -> Difference:
         """How far the test error of one is above another's, a share, by the corrected t test."""
@@ -142,10 +150,9 @@ class Comparison:
 
     def _how(self) -> str:
         train, test = self._splits[0]
-        protocol = self.protocol or Protocol(None, len(self._splits), 0)
-        seed = f", seed {protocol.seed}" if self.protocol else ""
+        seed = f", seed {self.protocol.seed}" if self.protocol else ""
         return (
-            f"{protocol}, {len(train)} rows to train and {len(test)} to test{seed}; "
+            f"{self.splits_in_words}, {len(train)} rows to train and {len(test)} to test{seed}; "
             "95 % intervals and p by corrected t, Holm"
         )
 
@@ -161,8 +168,10 @@ class Comparison:
             bounds = f"{row['low']:.1f}..{row['high']:.1f}"
             behind = "" if first else f"{row['behind']:.2f}" + _plus_minus(row["half_width"])
             yield (
-                f"{_short(row['model'], 24):<25}{row['train_error']:>6.2f}{row['test_error']:>8.2f}"
-                f"{bounds:>14}{behind:>14}{'' if first else _p(row['p_holm']):>8}"
+                f"{_short(row['model'], 24):<25}"
+                + _number(row["train_error"], 6, 2)
+                + _number(row["test_error"], 8, 2)
+                + f"{bounds:>14}{behind:>14}{'' if first else _p(row['p_holm']):>8}"
                 + _number(row["fit_seconds"], 8, 3)
                 + _number(row["predict_seconds"], 10, 3)
                 + (_number(row["log_loss"], 9, 4) + _number(row["brier"], 8, 4) if more else "")
@@ -242,7 +251,8 @@ def _plus_minus(half_width: float) -> str:
 
 
 def _number(value: float | None, width: int, digits: int) -> str:
-    return f"{'-':>{width}}" if value is None else f"{value:>{width}.{digits}f}"
+    unknown = value is None or math.isnan(value)
+    return f"{'-':>{width}}" if unknown else f"{value:>{width}.{digits}f}"
 
 
 def _short(name: str, most: int) -> str:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from separatrix.compute.blocks import default_budget
@@ -37,10 +36,10 @@ def estimate(model: Any, data: Dataset, *, most: int = 2000, seed: int = 0) -> E
         X = [data.X[row] for row in rows] if isinstance(data.X, list) else data.X[rows]
         begun = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore")  # they speak of a part, not of the whole
             try:
                 clone(model).fit(X, np.asarray(data.y)[rows])
-            except SeparatrixError:
+            except (SeparatrixError, ValueError):
                 continue  # a part may be too small for what the whole is large enough for
         found.append((len(rows), max(time.perf_counter() - begun, 1e-4)))
     found = found[1:] or found

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.evaluation.estimate import last_step
+from separatrix.evaluation.own_files import require_samples
 
 COUNT = 10
 
@@ -45,6 +46,8 @@ def explain(
 ) -> Explanation:
     """The most telling features of a model, or of what it says of one row of some data."""
     inner = last_step(model)
+    if data is not None:
+        require_samples(model, data)
     if row is not None:
         if data is None:
             raise DataError("a row is explained only with the data that it is in")
@@ -145,7 +148,9 @@ def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Expl
     if hasattr(inner, "support_vectors_") and hasattr(inner, "kernel_"):
         return _similar(inner, X, begin, count)
     if hasattr(inner, "predict_proba"):
-        P = inner.predict_proba(X)[0]
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            P = inner.predict_proba(X)[0]
         order = np.argsort(-P, kind="stable")[:count]
         rows = [(inner.classes_.tolist()[k], float(P[k])) for k in order]
         return Explanation(begin, ("class", "probability"), rows)

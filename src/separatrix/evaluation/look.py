@@ -72,6 +72,7 @@ def _share_a_unit(X: Any) -> bool:
     known = X[:, ~np.isnan(X).all(axis=0)] if X.dtype.kind == "f" else X
     if not known.size:
         return False
-    low, high = np.nanmin(known, axis=0), np.nanmax(known, axis=0)
+    # as floats: small whole numbers overflow, and truth values have no difference
+    low, high = (np.asarray(end(known, axis=0), float) for end in (np.nanmin, np.nanmax))
     spans = (high - low)[high > low]
     return len(spans) > 0 and bool(np.mean(spans >= (high.max() - low.min()) / 2) >= 0.5)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.arrays import Codes, Matrix
+from separatrix.errors import ParameterError
 from separatrix.models.neighbor_index import NeighborIndex
 from separatrix.models.votes import Voters
 
@@ -30,11 +31,14 @@ class SharedNeighbors:
     @classmethod
     def of(cls, X: Any, *, k: int, metric: str = "euclidean") -> Self:
         """Search for k neighbours of each sample, (n, d), and for some to spare."""
-        most = min(len(X) - 1, SPARE * k + 8)
+        most = min(X.shape[0] - 1, SPARE * k + 8)
         return cls(X, NeighborIndex(X, metric, expected_k=most).search_self(most).rows, metric, k)
 
     def among(self, train: Codes, queries: Codes) -> Codes:
         """Rows of the k nearest of each query in a training part, nearest first, (queries, k)."""
+        if self.k > len(train):
+            must_be = f"at most {len(train)}, the rows of a training part"
+            raise ParameterError("SharedNeighbors", "k", must_be, self.k)
         member = np.zeros(len(self.rows), dtype=bool)
         member[train] = True
         found = self.rows[queries]

@@ -7,22 +7,25 @@ table is read so that it has them, in their order, whatever else it has.
 from __future__ import annotations
 
 import csv
+import re
 import time
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from separatrix.compute.files import written_whole
 from separatrix.data.dataset import Dataset
 from separatrix.data.find import find
 from separatrix.data.read import FORMATS, format_of
-from separatrix.errors import DataError, ParameterError
+from separatrix.errors import DataError, ModelFileError, ParameterError, UnsupportedError
 from separatrix.evaluation.candidates import Terms
 from separatrix.evaluation.estimate import Estimate, estimate, last_step
 from separatrix.evaluation.look import look_at
@@ -145,6 +148,8 @@ def fit_file(
     note: str = "",
 ) -> Fitted:
     """Fit a model to data, or tune and then fit it, and save it."""
+    if not out.parent.is_dir():  # a fit may take hours
+        raise ModelFileError("unwritable", f"{out} cannot be written: there is no such folder")
     model = wanted(data, key, parameters or {}, tune=tune, folds=folds, seed=seed)
     begun = time.perf_counter()
     model = clone(model).fit(data.X, data.y)
@@ -171,7 +176,7 @@ def wanted(
     data: Dataset, key: str, parameters: Mapping[str, Any], *, tune: bool, folds: int, seed: int
 ) -> Any:
     """The model that was asked for, not fitted yet."""
-    require_labels(data)
+    require_classes(data)
     if not tune:
         return build(key, data, parameters, seed)
     if key not in PLAIN:
@@ -188,14 +193,19 @@ def planned_fit(
     return model, estimate(model, data, seed=seed)
 
 
-def samples_for(model: Any, path: str, target: Any = None) -> Dataset:
-    """A file, read so that it has the features that the model was fitted to."""
+def samples_for(model: Any, path: str, target: Any = None, **file: Any) -> Dataset:
+    """A file, read so that it has the features that the model was fitted to.
+
+    Of a set of the catalogue that comes with a test part, that part.
+    """
+    options = {key: value for key, value in file.items() if value is not None}
     if not Path(path).exists():
-        return find(path)
-    format = format_of(path)
-    options: dict[str, Any] = {}
-    if isinstance(target, str) and target.lstrip("-").isdigit():
-        target = int(target)
+        data = find(path, **options)
+        if data.X_test is None:
+            return data
+        return replace(data, name=f"{path}, its test part", X=data.X_test, y=data.y_test)
+    format = options.get("format") or format_of(path)
+    target = None if target is None else name_or_position(target)
     names = getattr(model, "feature_names_in_", None)
     if "features" in FORMATS[format].options:
         options["target"] = target
@@ -206,17 +216,28 @@ def samples_for(model: Any, path: str, target: Any = None) -> Dataset:
     return find(path, **options)
 
 
-def labelled_for(model: Any, path: str, target: Any = None) -> Dataset:
+def name_or_position(word: str) -> str | int:
+    """A column as a person types it.
+
+    >>> name_or_position("income"), name_or_position("-1")
+    ('income', -1)
+    """
+    return int(word) if re.fullmatch(r"-?[0-9]{1,9}", word) else word
+
+
+def labelled_for(model: Any, path: str, target: Any = None, **file: Any) -> Dataset:
     """The same with labels: those of the column named, or of the one that the reader finds."""
-    return samples_for(model, path, "auto" if target is None else target)
+    return samples_for(model, path, "auto" if target is None else target, **file)
 
 
 def predict_rows(model: Any, data: Dataset, *, probabilities: bool = False) -> tuple[Any, Any]:
     """Labels, and with `probabilities` those of every class; None where they are not wanted."""
+    require_samples(model, data)
     if probabilities and not hasattr(model, "predict_proba"):
-        raise ParameterError(
-            "predict", "probabilities", f"left out: {_named(model)} has none", probabilities
-        )
+        error = UnsupportedError(f"{_named(model)} has no probabilities as it was fitted")
+        error.hint = "logistic, lda, qda, knn and naive Bayes have them; so has svm, fitted with "
+        error.hint += "--set calibration=sigmoid"
+        raise error
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=_NAMELESS)
         labels = model.predict(data.X)
@@ -225,8 +246,11 @@ def predict_rows(model: Any, data: Dataset, *, probabilities: bool = False) -> t
 
 def write_predictions(out: Path, labels: Any, classes: Any, P: Any) -> None:
     """A CSV file with one line for each sample, there whole or not at all."""
-    with written_whole(out) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        print_predictions(file, labels, classes, P)
+    try:
+        with written_whole(out) as part, part.open("w", newline="", encoding="utf-8") as file:
+            print_predictions(file, labels, classes, P)
+    except OSError as error:  # it speaks of the temporary file
+        raise OSError(error.errno, f"cannot be written: {error.strerror}", str(out)) from error
 
 
 def print_predictions(file: TextIO, labels: Any, classes: Any, P: Any) -> None:
@@ -245,7 +269,7 @@ def measure(model: Any, data: Dataset) -> Measured:
     labels, P = predict_rows(model, data, probabilities=has)
     known = np.asarray(model.classes_)
     true = np.asarray(data.y)
-    if (known.dtype.kind in "US") != (true.dtype.kind in "USO"):
+    if (known.dtype.kind in "USO") != (true.dtype.kind in "USO"):
         raise DataError(
             f"the model knows classes such as {known.tolist()[0]!r}, but the file has labels such as "
             f"{true.tolist()[0]!r}"
@@ -264,14 +288,49 @@ def measure(model: Any, data: Dataset) -> Measured:
     return Measured(len(codes), classes.tolist(), values, confusion)
 
 
+def require_samples(model: Any, data: Dataset) -> None:
+    """Refuse samples of another kind or width than the model was fitted to."""
+    width = getattr(model, "n_features_in_", None)  # what takes texts has none
+    if (width is None) != isinstance(data.X, list):
+        wanted = "texts" if width is None else f"{width} features"
+        raise DataError(f"{data.name} holds {data.kind}, but the model was fitted to {wanted}")
+    if width is None:
+        return
+    if (found := data.X.shape[1]) != width:
+        error = DataError(f"{data.name} has {found} features, but the model was fitted to {width}")
+        if data.features is not None and found > width:
+            error.hint = "if a column holds the labels, name it with --target"
+        raise error
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
+    filled = any(isinstance(step, SimpleImputer) for step in steps)
+    values = data.X.data if issparse(data.X) else data.X
+    if not filled and values.dtype.kind == "f" and np.isnan(values).any():
+        error = DataError(
+            f"{data.name} has missing values, but the model was fitted to data without any"
+        )
+        error.hint = "fill them, or fit the model to data that has some too"
+        raise error
+
+
 def require_labels(data: Dataset) -> None:
     """Refuse data without labels, or of a kind that no model here takes."""
     if data.y is None:
         error = DataError(f"{data.name} has no labels")
-        error.hint = "name the column that has them with --target"
+        if data.features is not None:
+            error.hint = "name the column that has them with --target"
+        raise error
+    labels = np.asarray(data.y)
+    if labels.dtype.kind == "f" and (broken := labels[labels != np.rint(labels)]).size:
+        error = DataError(f"{data.name} has labels that are no classes, such as {broken[0]}")
+        error.hint = "classes are words or whole numbers; --target names their column"
         raise error
     if data.kind == "graphs":
         raise DataError(f"{data.name} holds graphs, which no model here takes yet")
+
+
+def require_classes(data: Dataset) -> None:
+    """Refuse what no model can be fitted to: no labels, or one class."""
+    require_labels(data)
     if len(np.unique(data.y)) < 2:
         raise DataError(f"{data.name} has one class only, {np.unique(data.y).tolist()[0]!r}")
 

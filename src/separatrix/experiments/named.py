@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
+from separatrix.data.find import find
 from separatrix.errors import ExperimentError
 from separatrix.experiments.steps import Experiment
 
@@ -43,7 +44,7 @@ NAMED = {
 
 
 def make(name: str, **options: Any) -> Experiment:
-    """The experiment of that name, with the options that were given.
+    """The experiment of that name, with the options that were given; its data may be a file.
 
     >>> make("usps-kernel-perceptron", quick=True).options["data"]
     'digits'
@@ -60,4 +61,4 @@ def make(name: str, **options: Any) -> Experiment:
             error.hint = f"it has {listed}"
             raise error
     experiment: Experiment = build(**given)
-    return experiment
+    return replace(experiment, load=find)

@@ -58,9 +58,16 @@ def _evaluation(
         predicted=predicted,
         lead={},
         fold_error=None,
-        seconds=float(sum({row.seconds for row in results.where(part=family.name)})),
+        seconds=_seconds(results, family),
         probabilities=probabilities,
     )
+
+
+def _seconds(results: Results, family: Family) -> float:
+    """Of all steps: rows of a step carry its time, but for those of one fit and one prediction."""
+    whole = results.where(part=family.name, metric="fold_error")
+    rows = whole if whole and family.shares != "gram" else results.where(part=family.name)
+    return float(sum({row.seconds for row in rows}))
 
 
 def _of_chosen(results: Results, family: Family, places: list[str], metric: str) -> np.ndarray:

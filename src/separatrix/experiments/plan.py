@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
+from inspect import isabstract
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ from separatrix.data.splits import (
     stratified_splits,
 )
 from separatrix.errors import ExperimentError, SeparatrixError
+from separatrix.evaluation.own_files import require_classes
 from separatrix.experiments.protocol import Candidate, Family, Protocol, Samples
 from separatrix.experiments.spec import ModelSpec, Spec
 from separatrix.experiments.steps import Experiment, Workshop
@@ -39,6 +41,7 @@ from separatrix.models.svm import SVC
 
 EVERYWHERE_THE_SAME = ("none", "unit")  # scales that do not look at other samples; numbers neither
 ALONE = "each by itself"
+NO_MATTER = ("n_neighbors", "algorithm", "leaf_size", "n_jobs", "verbose")  # to who is a neighbour
 
 
 @dataclass(frozen=True)
@@ -53,12 +56,14 @@ class Plan:
 def plan(spec: Spec, load: Callable[[str], Dataset]) -> Plan:
     """What is to be done; the data is read, nothing is trained."""
     data = load(spec.data)
-    repeats = len(_drawn(spec, data))
+    _require_vectors(data)
+    splits = _drawn(spec, data)
+    repeats, n = len(splits), sum(map(len, splits[0]))
     protocols = {}
     words = []
     steps = []
     for model in spec.models:
-        family, said = _family(model, data)
+        family, said = _family(model, data, n)
         protocol = Protocol(
             data=spec.data,
             samples=partial(_samples, spec=spec, scale=model.scale),
@@ -70,15 +75,35 @@ def plan(spec: Spec, load: Callable[[str], Dataset]) -> Plan:
         protocols[model.name] = (protocol, family)
         steps += protocol.steps(family)
         cells = len(family.candidates)
-        fits = repeats * (1 if cells == 1 else cells * spec.tune_folds + 1)
+        tested = cells if family.shares == "gram" else 1
+        fits = repeats * (1 if cells == 1 else cells * spec.tune_folds + tested)
         words.append(f"{model.name}: {cells} candidates on {repeats} splits, {fits} fits, {said}")
     options = {"seed": spec.seed, "spec": _as_document(spec)}
     experiment = Experiment(spec.name, spec.title, options, (spec.data,), steps, load)
     return Plan(experiment, protocols, words)
 
 
-def _family(model: ModelSpec, data: Dataset) -> tuple[Family, str]:
-    """The family of a model, and what it shares, in words."""
+def _require_vectors(data: Dataset) -> None:
+    """Refuse what no model of a file takes: they are given samples as they are, but for a scale."""
+    require_classes(data)
+    if data.kind != "vectors":
+        error = ExperimentError(
+            f"{data.name} holds {data.kind}; a written experiment needs numbers"
+        )
+        error.hint = "separatrix compare takes texts and sequences"
+        raise error
+    parts = [part for part in (data.X, data.X_test) if part is not None]
+    values = [part.data if issparse(part) else np.asarray(part) for part in parts]
+    if any(part.dtype.kind == "f" and np.isnan(part).any() for part in values):
+        error = ExperimentError(
+            f"{data.name} has missing values, which models of a file do not take"
+        )
+        error.hint = "fill them in the data; separatrix compare fills them with medians"
+        raise error
+
+
+def _family(model: ModelSpec, data: Dataset, n: int) -> tuple[Family, str]:
+    """The family of a model, and what it shares on n samples, in words."""
     entry = next((e for e in REGISTRY if e.name == model.type and e.kind == "classifier"), None)
     if entry is None:
         known = ", ".join(e.name for e in REGISTRY if e.kind == "classifier")
@@ -90,10 +115,9 @@ def _family(model: ModelSpec, data: Dataset) -> tuple[Family, str]:
     candidates = [_constant(Candidate(cell, one)) for cell, one in zip(cells, made, strict=True)]
     free = model.scale in EVERYWHERE_THE_SAME or not isinstance(model.scale, str)
     if free and all(type(one) in (SVC, KernelPerceptron) for one in made) and _has_kernels(made):
-        n = len(data.y) + (0 if data.y_test is None else len(data.y_test))
         said = f"all on one Gram matrix ({n:,} x {n:,})"
         return Family(model.name, candidates, "gram"), said
-    if free and _only_neighbors(made, cells):
+    if free and _only_neighbors(made):
         metric = made[0].metric if made[0].metric != "minkowski" else "euclidean"
         return Family(model.name, candidates, "neighbors", metric), "all from one neighbour search"
     if free and any(getattr(one, "gamma", None) == "scale" for one in made):
@@ -106,17 +130,14 @@ def _has_kernels(made: list[Any]) -> bool:
     return all(isinstance(one.kernel, Kernel) and not hasattr(one, "predict_proba") for one in made)
 
 
-def _only_neighbors(made: list[Any], cells: list[dict[str, Any]]) -> bool:
+def _only_neighbors(made: list[Any]) -> bool:
     """Whether votes of 1, 2, ... neighbours in one list of them are all that differs."""
-    return (
-        len(cells) > 1
-        and all(set(cell) == {"n_neighbors"} for cell in cells)
-        and all(type(one) is KNeighborsClassifier for one in made)
-        and made[0].weights == "uniform"
-        and made[0].metric in ("minkowski", "euclidean", "cosine", "manhattan")
-        and made[0].p == 2
-        and made[0].ties == "nearest"
-    )
+    if len(made) == 1 or not all(type(one) is KNeighborsClassifier for one in made):
+        return False
+    usual = {**KNeighborsClassifier().get_params(), "metric": made[0].metric}
+    others = [{**one.get_params(), **{name: usual[name] for name in NO_MATTER}} for one in made]
+    shared = made[0].metric in ("minkowski", "euclidean", "cosine", "manhattan")
+    return shared and all(one == usual for one in others)
 
 
 def _made(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> Any:
@@ -127,6 +148,7 @@ def _made(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> A
         given.setdefault("random_state", 0)
     try:
         made = kind(**given)
+        made._check_parameters()
     except (TypeError, SeparatrixError) as error:
         raise ExperimentError(f"{model.name}: {error}") from None
     if type(made) in (SVC, KernelPerceptron):
@@ -154,17 +176,23 @@ def _with_kernel_object(made: Any, X: Any) -> Any:
 def _kernel(value: Any) -> Any:
     if not isinstance(value, dict):
         return value
-    words = dict(value)
+    words = {name: _kernel(part) for name, part in value.items()}
     kind = words.pop("type", None)
-    made = getattr(kernel_names, str(kind), None)
-    if not (isinstance(made, type) and issubclass(made, Kernel)):
+    made = _kernel_types().get(str(kind))
+    if made is None:
         raise ExperimentError(
-            f"no kernel is called {kind!r}; there are {', '.join(kernel_names.__all__)}"
+            f"no kernel is called {kind!r}; there are {', '.join(_kernel_types())}"
         )
     try:
         return made(**words)
     except (TypeError, SeparatrixError) as error:
         raise ExperimentError(f"kernel {kind}: {error}") from None
+
+
+def _kernel_types() -> dict[str, Any]:
+    named = {name: getattr(kernel_names, name) for name in kernel_names.__all__}
+    kernels = {n: k for n, k in named.items() if isinstance(k, type) and issubclass(k, Kernel)}
+    return {name: kernel for name, kernel in kernels.items() if not isabstract(kernel)}
 
 
 def _scaled(X: Any, scale: float | str) -> Any:
@@ -180,14 +208,14 @@ def _samples(workshop: Workshop, spec: Spec, scale: float | str) -> Samples:
 
     def make() -> Samples:
         data = workshop.data(spec.data)
-        X, y = _joined(data) if spec.split.method == "given" else (data.X, data.y)
+        X, y = joined(data) if spec.split.method == "given" else (data.X, data.y)
         return Samples(_scaled(X, scale), np.asarray(y), _drawn(spec, data))
 
     found: Samples = workshop.once(("samples", str(scale)), make)
     return found
 
 
-def _joined(data: Dataset) -> tuple[Any, Any]:
+def joined(data: Dataset) -> tuple[Any, Any]:
     """Both parts of a set that comes with a test part, one after the other."""
     y = np.concatenate([data.y, data.y_test])
     if isinstance(data.X, list):
@@ -223,7 +251,8 @@ def _groups(spec: Spec, data: Dataset) -> Any:
     names = list(data.features or ())
     if spec.split.group not in names:
         raise ExperimentError(f"{spec.data} has no numeric column {spec.split.group!r} to group by")
-    return np.asarray(data.X)[:, names.index(spec.split.group)]
+    column = data.X[:, [names.index(spec.split.group)]]
+    return np.asarray(column.toarray() if issparse(column) else column).ravel()
 
 
 def _constant(candidate: Candidate) -> Callable[[Workshop], Candidate]:

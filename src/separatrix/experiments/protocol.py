@@ -185,7 +185,7 @@ class Protocol:
         candidates = [make(workshop) for make in f.candidates]
         ks = np.array([c.parameters["n_neighbors"] for c in candidates]) - 1
         shared: SharedNeighbors = workshop.once(
-            ("neighbors", f.metric, int(ks.max())),
+            ("neighbors", id(X), f.metric, int(ks.max())),  # they hold X, so no other gets its id
             lambda: SharedNeighbors.of(X, k=int(ks.max()) + 1, metric=f.metric),
         )
         classes, codes = np.unique(y, return_inverse=True)
@@ -253,13 +253,14 @@ class Protocol:
         P: Any,
         seconds: float = float("nan"),
     ) -> list[Row]:
-        """Rows for what was chosen: its parameters, and every metric of its guesses."""
+        """Rows for what was chosen: its parameters, its error, and every metric of its guesses."""
         _, y, splits = self.samples(workshop)
         classes = np.unique(y)
         true = np.searchsorted(classes, y[splits[number].test])
+        metrics = ("error", *self.metrics)
         return [
             self._row(f, parameters, number, f"chosen_{metric}", value, seconds)
-            for metric, value in measured(self.metrics, true, guess, P, len(classes)).items()
+            for metric, value in measured(metrics, true, guess, P, len(classes)).items()
         ]
 
     def _evaluate(self, workshop: Workshop, candidate: Candidate, **how: Any) -> Evaluation:

@@ -2,10 +2,12 @@
 
 A folder of a run holds `run.json` (what is run), `steps/` (an answer each, with a checksum) and, when
 all is done, the table. Killed at any moment, the next run in the same folder does what is missing.
+An answer carries the hash of `run.json`, so that one of another run is never taken for it.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +24,7 @@ from separatrix.experiments.hashes import hash_of
 from separatrix.experiments.steps import Experiment, Finding, Row, Step, Workshop
 from separatrix.experiments.table import Results, threads_here, versions_here
 
-FORMAT = 1
+FORMAT = 2
 
 
 def run(
@@ -49,15 +51,16 @@ def run(
     steps.mkdir(parents=True, exist_ok=True)
     about = _about(experiment, workshop)
     _take_over(folder, about, fresh)
+    whose = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
     with bar(experiment.name, len(experiment.steps), show=progress) as advance:
         for number, step in enumerate(experiment.steps):
             path = steps / f"{number:03d}.step"
-            finding = _kept(path, step)
+            finding = _kept(path, step, whose)
             if done is not None:
                 done(step.name, finding is not None)
             if finding is None:
                 finding = _timed(step, workshop)
-                _keep(path, step, finding)
+                _keep(path, step, whose, finding)
             workshop.keep(step.name, finding)
             advance()
     found = {step.name: workshop.found(step.name) for step in experiment.steps}
@@ -71,6 +74,10 @@ def run(
         versions=about["versions"],
         threads=about["threads"],
     )
+    if _before(folder) != about:
+        raise ExperimentError(
+            f"another run took {folder} over in the meantime; nothing was written"
+        )
     results.write(folder)
     return results
 
@@ -92,11 +99,8 @@ def _take_over(folder: Path, about: dict[str, Any], fresh: bool) -> None:
     """Make the folder one of this experiment, or refuse: answers of two must not meet in a table."""
     path = folder / "run.json"
     if not fresh and path.exists():
-        try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
-            before = None
-        different = [key for key in about if not before or before.get(key) != about[key]]
+        before = _before(folder)
+        different = [key for key in about if before.get(key) != about[key]]
         if different:
             error = ExperimentError(
                 f"{folder} holds a run that differs in its {' and '.join(different)}"
@@ -104,10 +108,19 @@ def _take_over(folder: Path, about: dict[str, Any], fresh: bool) -> None:
             error.hint = "take another folder with --out, or start over with --fresh"
             raise error
         return
-    for old in (folder / "steps").glob("*.step"):
-        old.unlink()
+    for old in (*(folder / "steps").glob("*.step"), *folder.glob("results.*")):
+        old.unlink(missing_ok=True)
     with written_whole(path) as temporary:
         temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
+
+
+def _before(folder: Path) -> dict[str, Any]:
+    """What the folder says that is run in it; nothing where that cannot be read."""
+    try:
+        found = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except (ValueError, RecursionError, FileNotFoundError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _timed(step: Step, workshop: Workshop) -> Finding:
@@ -124,11 +137,11 @@ def _timed(step: Step, workshop: Workshop) -> Finding:
     return Finding(timed, arrays)
 
 
-def _keep(path: Path, step: Step, finding: Finding) -> None:
+def _keep(path: Path, step: Step, whose: str, finding: Finding) -> None:
     rows = json.dumps([[*row[:6], *map(_number, row[6:])] for row in finding.rows]).encode()
     write_container(
         path,
-        {"format": FORMAT, "step": step.name},
+        {"format": FORMAT, "step": step.name, "run": whose},
         {
             "rows": np.frombuffer(rows, dtype=np.uint8),
             **{f"a.{n}": a for n, a in finding.arrays.items()},
@@ -136,13 +149,13 @@ def _keep(path: Path, step: Step, finding: Finding) -> None:
     )
 
 
-def _kept(path: Path, step: Step) -> Finding | None:
-    """The answer in a file; None where there is none, or one that is damaged or of another step."""
+def _kept(path: Path, step: Step, whose: str) -> Finding | None:
+    """The answer in a file; None where there is none, or a damaged one, or one to something else."""
     try:
         document, tensors, _, _ = read_container(path, versions=_why_not)
     except ModelFileError:
         return None
-    if document.get("step") != step.name or "rows" not in tensors:
+    if (document.get("step"), document.get("run")) != (step.name, whose):
         return None
     rows = [
         Row(*row[:6], *map(float, row[6:])) for row in json.loads(tensors.pop("rows").tobytes())

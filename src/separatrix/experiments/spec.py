@@ -20,7 +20,9 @@ Every word is checked before anything runs.
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import product
@@ -33,6 +35,8 @@ from separatrix.evaluation.measure import NAMES, require_metrics
 METHODS = ("random", "stratified", "folds", "grouped", "given")
 SCALES = ("none", "unit", "standard", "range")
 LARGEST_GRID = 10_000
+LARGEST_SCALE = 1e300
+LONGEST_STRING = 1000  # letters; of a name, or of any other
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,7 @@ def read_spec(path: Path) -> Spec:
             document = tomllib.load(file)
     except FileNotFoundError:
         raise ExperimentError(f"there is no file {path}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
         raise ExperimentError(f"{path}: found what is no TOML: {error}") from None
     try:
         return parse_spec(document, path.stem, path.parent)
@@ -127,6 +131,7 @@ def parse_spec(document: Mapping[str, Any], name: str, folder: Path | None = Non
     )
     split.end()
     top.end()
+    _require_folder_name(spec.name)
     require_metrics(spec.metrics)
     if (spec.split.method == "grouped") != (spec.split.group is not None):
         raise ExperimentError(
@@ -147,9 +152,7 @@ def _model(document: Any, number: int) -> ModelSpec:
     keys = _Keys(document, where)
     kind = keys.take("type", str, None)
     scale = keys.take("scale", str | int | float, "none")
-    if (isinstance(scale, str) and scale not in SCALES) or (
-        not isinstance(scale, str) and not scale > 0
-    ):
+    if scale not in SCALES if isinstance(scale, str) else not 0 < scale < LARGEST_SCALE:
         listed = ", ".join(SCALES)
         raise ExperimentError(f"{where}: scale is {scale!r}, expected a number above 0 or {listed}")
     grid = keys.take("grid", dict, {})
@@ -162,14 +165,40 @@ def _model(document: Any, number: int) -> ModelSpec:
         raise ExperimentError(
             f"{where}: the grid has {size:,} cells; at most {LARGEST_GRID:,} are run"
         )
+    for name, values in grid.items():
+        twice = [said for said, count in Counter(map(_json, values)).items() if count > 1]
+        if twice:
+            raise ExperimentError(f"{where}: grid.{name} has {twice[0]} twice, expected it once")
     model = ModelSpec(
         keys.take("name", str, kind), kind, scale, keys.take("parameters", dict, {}), grid
     )
+    for name, value in (*model.parameters.items(), *grid.items()):
+        if not _storable(value):
+            expected = "numbers, strings, true, false, lists and tables of these"
+            raise ExperimentError(f"{where}: {name} is {value!r}, expected {expected}")
     both = sorted(set(model.parameters) & set(grid))
     if both:
         raise ExperimentError(f"{where}: {', '.join(both)} is both in parameters and in grid")
     keys.end()
     return model
+
+
+def _storable(value: Any) -> bool:
+    """Whether JSON gives back the same: what is written beside a run is compared with it later."""
+    try:
+        return bool(json.loads(_json(value)) == value)
+    except (TypeError, ValueError, RecursionError):
+        return False
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=repr)
+
+
+def _require_folder_name(name: str) -> None:
+    """Refuse a name that is no plain one: a run's folder is called so."""
+    if not name.isprintable() or set(name) & set("/\\") or not name.strip(". "):
+        raise ExperimentError(f"name is {name!r}, expected letters, digits and dashes")
 
 
 class _Keys:
@@ -190,6 +219,10 @@ class _Keys:
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             name = getattr(kind, "__name__", str(kind))
             raise ExperimentError(f"{self.where}: {key} is {value!r}, expected {_words(name)}")
+        if isinstance(value, str) and len(value) > LONGEST_STRING:
+            raise ExperimentError(
+                f"{self.where}: {key} has {len(value):,} letters, expected at most {LONGEST_STRING:,}"
+            )
         return value
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:

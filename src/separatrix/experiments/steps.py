@@ -18,6 +18,7 @@ from separatrix.data.catalogue import load
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError
 
+LARGEST_SEED = 2**32 - 1  # as in scikit-learn
 WHOLE = -1  # the split of a row that is about all splits, or about none
 
 
@@ -67,6 +68,9 @@ class Experiment:
             raise ExperimentError(
                 f"the steps of {self.name} need one name each; got {', '.join(names) or 'none'}"
             )
+        seed = self.options.get("seed", 0)
+        if not 0 <= seed <= LARGEST_SEED:
+            raise ExperimentError(f"seed is {seed}, expected 0 to {LARGEST_SEED}")
 
 
 @dataclass

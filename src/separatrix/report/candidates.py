@@ -9,14 +9,17 @@ from typing import Any
 import numpy as np
 
 from separatrix.experiments.table import Results
+from separatrix.report.comparison_pictures import short
 from separatrix.report.page import Picture, Section, Table
 from separatrix.report.pictures import new_figure
+
+MOST_DRAWN = 60  # candidates; of more there is only the table
 
 
 def grids(results: Results) -> Section | None:
     """Every model with more than one candidate; None where there is none."""
     pictures = [
-        _picture(results, part)
+        _shown(results, part)
         for part in dict.fromkeys(row.part for row in results.rows)
         if len({row.parameters for row in results.where(part=part, metric="fold_error")}) > 1
     ]
@@ -24,7 +27,7 @@ def grids(results: Results) -> Section | None:
     return Section("Error against parameter", words, pictures) if pictures else None
 
 
-def _picture(results: Results, part: str) -> Picture:
+def _shown(results: Results, part: str) -> Picture | Table:
     errors: dict[str, list[float]] = {}
     for row in results.where(part=part, metric="fold_error"):
         errors.setdefault(row.parameters, []).append(100 * row.value)
@@ -32,18 +35,21 @@ def _picture(results: Results, part: str) -> Picture:
     names = [_said(parameters) for parameters in errors]
     mean = np.array([np.mean(values) for values in errors.values()])
     sd = np.array([np.std(values) for values in errors.values()])
-    figure = new_figure(6.4, 1.0 + 0.28 * len(names))
-    axes = figure.add_subplot()
-    places = np.arange(len(names))[::-1]
-    axes.errorbar(mean, places, xerr=sd, fmt="o", color="#0072b2", capsize=3)
-    axes.set_yticks(places, names, fontsize=7)
-    axes.set_xlabel("error on the folds, %")
-    axes.set_title(part, fontsize=9)
     rows = [
         (name, f"{m:.2f} ± {s:.2f}", often[parameters])
         for name, m, s, parameters in zip(names, mean, sd, errors, strict=True)
     ]
-    table = Table(("candidate", "fold error %", "times chosen"), rows, "Mean ± sd over the splits.")
+    columns = ("candidate", "fold error %", "times chosen")
+    if len(names) > MOST_DRAWN:
+        return Table(columns, rows, f"Candidates of {part}, mean ± sd over the splits.")
+    figure = new_figure(6.4, 1.0 + 0.28 * len(names))
+    axes = figure.add_subplot()
+    places = np.arange(len(names))[::-1]
+    axes.errorbar(mean, places, xerr=sd, fmt="o", color="#0072b2", capsize=3)
+    axes.set_yticks(places, [short(name) for name in names], fontsize=7)
+    axes.set_xlabel("error on the folds, %")
+    axes.set_title(short(part), fontsize=9)
+    table = Table(columns, rows, "Mean ± sd over the splits.")
     return Picture(figure, f"Error of each candidate of {part} on the folds.", table)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -53,11 +54,23 @@ def closer_look(comparison: Comparison, models: Mapping[str, Any], data: Dataset
     linear = [name for name in names if isinstance(_inner(models[name]), LINEAR)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the comparison has counted them
+        rows = np.random.default_rng(0).permutation(len(y))  # folds of a search see no drift
         fitted = {
-            name: clone(models[name]).fit(X, y) for name in dict.fromkeys([names[0], *linear[:1]])
+            name: clone(models[name]).fit(X[rows], y[rows])
+            for name in dict.fromkeys([names[0], *linear[:1]])
         }
         sizes = errors_by_size(models[names[0]], X, y, best.splits)
-    return {"fitted": fitted, "sizes": {**sizes, len(best.splits[0].train): best}}
+    return {"fitted": fitted, "sizes": {**sizes, len(best.splits[0].train): _first_splits(best)}}
+
+
+def _first_splits(found: Evaluation) -> Evaluation:
+    """Its errors on the splits that all points of a learning curve are a mean over."""
+    return replace(
+        found,
+        splits=found.splits[:SPLITS],
+        train_error=found.train_error[:, :SPLITS],
+        test_error=found.test_error[:, :SPLITS],
+    )
 
 
 def _inner(model: Any) -> Any:

@@ -6,16 +6,19 @@ Each section is a function that gives None where it does not apply; such section
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
+from separatrix.data.catalogue import card, names
 from separatrix.data.dataset import Dataset
 from separatrix.evaluation.candidates import CANDIDATES
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.experiments.hashes import hash_of
+from separatrix.experiments.plan import joined
 from separatrix.experiments.table import threads_here, versions_here
 from separatrix.report.comparison_models import features_section, regions_section
 from separatrix.report.comparison_searches import parameters_section
@@ -75,10 +78,11 @@ def comparison_page(
     protocol = _protocol(comparison)
     fitted = fitted or {}
     best = comparison.evaluations[comparison.best]
+    rows_of = _compared(data, len(best.y))
     sections = (
         leaderboard_section(rows, protocol),
         confusion_section(comparison.best, best),
-        hardest_section(comparison.best, best, data),
+        hardest_section(comparison.best, best, rows_of),
         sizes_section(comparison.best, sizes or {}),
         parameters_section(rows, fitted),
         calibration_section(comparison, rows),
@@ -104,7 +108,8 @@ def _summary(rows: list[dict[str, Any]], best: Evaluation, protocol: str) -> lis
     over = f"{first['test_error']:.2f} % of the test rows are mistaken, over {protocol}"
     level = [row["model"] for row in others if is_level(row)]
     behind = [row for row in others if not is_level(row)]
-    said = [f"{first['model']}{' is best' if others else ''}: {over}."]
+    name = str(first["model"])
+    said = [f"{name[:1].upper()}{name[1:]}{' is best' if others else ''}: {over}."]
     if level:
         said.append(f"These splits do not tell it apart from {_listed(level)}.")
     if behind:
@@ -121,9 +126,10 @@ def _behind(rows: list[dict[str, Any]], rest: str) -> str:
 
 
 def _protocol(comparison: Comparison) -> str:
-    splits = comparison.evaluations[comparison.best].splits
-    how = str(comparison.protocol or f"{len(splits)} splits")
-    return f"{how}, with {len(splits[0].train)} rows to train on and {len(splits[0].test)} to test"
+    train, test = comparison.evaluations[comparison.best].splits[0]
+    return (
+        f"{comparison.splits_in_words}, with {len(train)} rows to train on and {len(test)} to test"
+    )
 
 
 def _in_context(best: Evaluation) -> str:
@@ -159,21 +165,35 @@ def _listed(names: list[str]) -> str:
 
 
 def _python(comparison: Comparison, data: Dataset | None) -> str:
-    """How to compare the same in Python; nothing where classifiers are a caller's own."""
+    """How to compare the same in Python; nothing where classifiers or data are a caller's own."""
     known = {candidate.name: candidate.key for candidate in CANDIDATES}
     tried = [*comparison.evaluations, *comparison.failed]
     how = comparison.protocol
-    if data is None or how is None or how.grouped or not known.keys() >= set(tried):
+    if how is None or how.grouped or not known.keys() >= set(tried) or not _in_catalogue(data):
         return ""
+    split = f"test_size={how.test_size}" if how.cv is None else f"cv={how.cv}"
     keys = [known[name] for name in tried]
     return (
         "from separatrix import compare\n"
-        "from separatrix.data.find import find\n\n"
-        f"data = find({data.name!r})\n"
+        "from separatrix.data.catalogue import load\n\n"
+        f"data = load({data.name!r})\n"
         f"models = {keys!r}\n"
-        f"print(compare(models, data.X, data.y, cv={how.cv}, repeats={how.repeats}, "
-        f"random_state={how.seed}, kind={data.kind!r}))"
+        f"print(compare(models, data.X, data.y, {split}, repeats={how.repeats}, "
+        f"random_state={how.seed}, kind={data.kind!r}, folds={how.folds}))"
     )
+
+
+def _compared(data: Dataset | None, n: int) -> Dataset | None:
+    """The n rows that were compared on: with a given test part, its rows come after the others."""
+    if data is None or data.y_test is None or len(data.y) == n:
+        return data
+    X, y = joined(data)
+    return replace(data, X=X, y=y, X_test=None, y_test=None)
+
+
+def _in_catalogue(data: Dataset | None) -> TypeGuard[Dataset]:
+    """Whether its name is enough to have the same rows again: no file, and no part of them."""
+    return data is not None and data.name in names() and len(data.y) == card(data.name).rows
 
 
 def _facts(comparison: Comparison, data: Dataset | None) -> dict[str, Any]:

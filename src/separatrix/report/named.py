@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -33,7 +34,7 @@ def command_of(results: Results, more: Sequence[str] = ()) -> str:
             words += [flag, ",".join(map(str, value))]
         elif value is not None:
             words += [flag, str(value)]
-    return " ".join([*words, *more])
+    return shlex.join([*words, *more])
 
 
 def python_of(results: Results) -> str:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from separatrix.compute.files import written_whole
 from separatrix.errors import DataError, MissingPackageError
 from separatrix.report.drawing import cleaned, drawn
+from separatrix.report.pictures import new_figure
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -124,6 +125,12 @@ def write(page: Page, path: Path) -> Path:
     with written_whole(Path(path)) as temporary:
         temporary.write_text(html, encoding="utf-8", newline="\n")
     return Path(path)
+
+
+def require_packages() -> None:
+    """Refuse at once what could not be written in the end."""
+    _template()
+    new_figure(1, 1)
 
 
 def shown(value: Any) -> str:

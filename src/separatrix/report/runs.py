@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,7 +15,7 @@ from separatrix.data.find import find
 from separatrix.data.splits import subsampled
 from separatrix.errors import ExperimentError
 from separatrix.evaluation.compare import Comparison, compare
-from separatrix.evaluation.own_files import require_labels
+from separatrix.evaluation.own_files import name_or_position, require_classes
 from separatrix.evaluation.suite import suite
 from separatrix.experiments.named import NAMED, make
 from separatrix.experiments.outcome import comparison_of
@@ -26,7 +28,7 @@ from separatrix.report.candidates import grids
 from separatrix.report.closer_look import closer_look
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.named import facts_of, page_of
-from separatrix.report.page import Page, write
+from separatrix.report.page import Page, require_packages, write
 
 
 @dataclass(frozen=True)
@@ -50,27 +52,29 @@ class Job:
 
     def run(
         self, folder: Path, *, fresh: bool = False, progress: bool | None = None
-    ) -> tuple[Results, Path]:
-        """Run it in a folder, and write its page."""
+    ) -> tuple[Results, Path, Sequence[str]]:
+        """Run it in a folder, write its page, and give the answer in words."""
+        require_packages()
         results = run(self.experiment, folder, fresh=fresh, progress=progress)
-        return results, write(self.page(results), folder / "report.html")
+        with busy("drawing the page", show=progress):
+            page, words = self._page(results)
+            return results, write(page, folder / "report.html"), words
 
-    def page(self, results: Results) -> Page:
-        """The page of the results."""
+    def _page(self, results: Results) -> tuple[Page, Sequence[str]]:
+        """The page of the results, and its summary; of a written experiment, the leaderboard."""
         if self.plan is None:
-            return page_of(results)
+            page = page_of(results)
+            return page, page.summary
         comparison = comparison_of(self.plan, results)
         data = self.experiment.load(self.experiment.data[0])
-        made = comparison_page(comparison, data=data, command=f"separatrix run {self.spec}")
+        command = shlex.join(
+            ["separatrix", "run", str(self.spec), "--seed", str(results.options["seed"])]
+        )
+        made = comparison_page(comparison, data=data, command=command)
         more = grids(results)
         sections = [*made.sections[:1], *([more] if more else []), *made.sections[1:]]
-        return replace(made, title=results.title, facts=facts_of(results), sections=sections)
-
-    def summary(self, results: Results) -> list[str]:
-        """The answer in words, and for a written experiment its leaderboard."""
-        if self.plan is None:
-            return list(page_of(results).summary)
-        return [str(comparison_of(self.plan, results))]
+        page = replace(made, title=results.title, facts=facts_of(results), sections=sections)
+        return page, [str(comparison)]
 
 
 def prepare(name: str, options: dict[str, Any]) -> Job:
@@ -107,34 +111,45 @@ def compare_data(
     models: list[str] | None = None,
     cv: int = 5,
     repeats: int | None = None,
-    target: str | None = None,
     subsample: int | None = None,
     seed: int = 0,
     out: Path | None = None,
     progress: bool | None = None,
-) -> tuple[Comparison, Path | None]:
-    """Compare the classifiers that suit some data; with a folder, write the page."""
-    data = subsampled(labelled(name, target, progress=progress), subsample, seed)
-    require_labels(data)
+    **file: Any,
+) -> tuple[Comparison, Path | None, Sequence[str]]:
+    """Compare the classifiers that suit some data; with a folder, write the page. Notes come last.
+
+    `file` says how a file is read, as `separatrix.data.read.read` takes it.
+    """
+    data = subsampled(labelled(name, progress=progress, **file), subsample, seed)
+    require_classes(data)
+    if out is not None:  # a comparison may take hours
+        require_packages()
+        out.mkdir(parents=True, exist_ok=True)
     tried = suite(data.X, data.y, models=models, kind=data.kind, random_state=seed)
     comparison = compare(
         tried, data.X, data.y, cv=cv, repeats=repeats, random_state=seed, progress=progress
     )
     if out is None:
-        return comparison, None
-    out.mkdir(parents=True, exist_ok=True)
+        return comparison, None, data.notes
     repeats = comparison.protocol.repeats if comparison.protocol else repeats
-    command = f"separatrix compare {name} --cv {cv} --repeats {repeats} --seed {seed}"
+    words = ["separatrix", "compare", name, "--cv", cv, "--repeats", repeats, "--seed", seed]
+    given = {"models": ",".join(models or ()), "subsample": subsample, **file}
+    header = given.pop("header", None)
+    words += [] if header is None else ["--header" if header else "--no-header"]
+    for key, value in given.items():
+        words += [f"--{key}", value] if value else []
+    command = shlex.join([str(word) for word in words])
     with busy("a closer look at the best", show=progress):
         more = closer_look(comparison, tried, data)
     page = write_report(comparison, out / "report.html", data=data, command=command, **more)
-    return comparison, page
+    return comparison, page, data.notes
 
 
-def labelled(name: str, target: str | None, *, progress: bool | None = None) -> Dataset:
+def labelled(name: str, *, progress: bool | None = None, **file: Any) -> Dataset:
     """Data with labels; a target that is a number is a position."""
-    options: dict[str, Any] = {}
-    if target is not None:
-        options["target"] = int(target) if target.lstrip("-").isdigit() else target
+    options = {key: value for key, value in file.items() if value is not None}
+    if "target" in options:
+        options["target"] = name_or_position(options["target"])
     with busy(f"reading {name}", show=progress):
         return find(name, **options)

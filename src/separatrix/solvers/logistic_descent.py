@@ -9,7 +9,7 @@ its answer is looked at in float64, and where that finds more left than wanted t
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -43,6 +43,7 @@ FEW = (16, 4)  # one in so many samples is enough to begin with
 FEWEST = 1024  # samples that are left of them, at least, and 16 for each number to find
 FIRST_STEPS = 12  # with few samples, at most
 FLOAT32 = 1e-5  # tolerances down to this one are within reach of float32 products
+LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
 SMALL = 2**22  # values of X up to which float64 costs nothing worth saving
 COPIED = 256 * MEBIBYTE  # of float32 samples, at most, that are kept and not converted each time
 BEND = 0.05  # a usual second derivative of the loss by a score; at most it is 1/4
@@ -114,7 +115,13 @@ class Descent:
         if start is None:
             begin = self._begun_with_few(C, begin)
         near = bool(begin.any())
-        return self._newtons(self._samples, C, begin, self.tol, max_iter, near=near)
+        with self._threads_that_pay():
+            return self._newtons(self._samples, C, begin, self.tol, max_iter, near=near)
+
+    def _threads_that_pay(self) -> AbstractContextManager[None]:
+        """BLAS on one thread where a step of Newton's is a millisecond or so: more would spin."""
+        work = (self._survey.samples + self.numbers) * float(self.numbers) ** 2
+        return blas_on_one_thread() if work <= LITTLE_WORK else nullcontext()
 
     def most_evident(self, start: Matrix | None = None) -> tuple[float, LogisticFit]:
         """The variance of the prior under which the labels are most probable, and its peak."""
@@ -156,7 +163,8 @@ class Descent:
             found = found._replace(hessian=H)
         assert found.hessian is not None
         unit = (1.0 + C * self._size) ** 0.5 if np.isfinite(C) else 1.0
-        posterior = laplace(found.theta, found.hessian, found.objective, precision, unit)
+        with self._threads_that_pay():
+            posterior = laplace(found.theta, found.hessian, found.objective, precision, unit)
         if posterior is None:
             raise DataError(
                 "the posterior is flat in some direction, so no Gaussian describes it; use a finite C, "

@@ -458,3 +458,16 @@ def test_hostile_files_for_a_fitted_model_are_read_or_refused():
     features = ["age", "job=cook", "home, town=Rome"]
     taken = fuzz.survives(lambda path: read_csv(path, features=features), [MIXED], ".csv", 500, 3)
     assert taken > 50
+
+
+def test_texts_that_nearly_all_differ_are_noted_and_plain_categories_are_not(tmp_path):
+    rows = "".join(f'"{i},5",{"ab"[i % 2]},{i % 2}\n' for i in range(40))
+    (tmp_path / "comma.csv").write_text("length,job,class\n" + rows)
+    (note,) = read_csv(tmp_path / "comma.csv").notes
+    assert note.startswith("length: 40 different texts in 40 rows, such as '0,5', are taken for")
+
+
+def test_a_column_named_as_a_value_of_another_is_refused(tmp_path):
+    (tmp_path / "clash.csv").write_text("job=cook,job,class\n1,cook,x\n2,clerk,y\n3,cook,x\n")
+    with pytest.raises(DataFileError, match="both become 'job=cook'"):
+        read_csv(tmp_path / "clash.csv")

@@ -24,6 +24,9 @@ DONE, OPEN, TOO_MANY, TOO_FEW, AFTER_QUOTE = range(5)
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None")
 """Cells that stand for no value."""
 
+THREADS = min(4, os.cpu_count() or 1)
+"""That parse blocks at a time."""
+
 _SEED = np.uint64(int.from_bytes(os.urandom(8), "little"))  # so that nobody can plan collisions
 _PRIME = np.uint64(0x100000001B3)
 _SHIFT = np.uint64(29)
@@ -216,6 +219,25 @@ def code_texts(
             known += 1
         codes[row] = slots[slot]
     return known
+
+
+@njit(cache=True, nogil=True)
+def fill_rows(
+    X: Any,  # shape: (rows, columns); zeros
+    numbers: Any,  # shape: (rows, numbers)
+    kept: Any,  # shape: (some,); columns of numbers
+    moved: Any,  # shape: (some,); where they go
+    ones: Any,  # shape: (categories, rows); columns that are one, -1 for none
+    start: int,
+    stop: int,
+) -> None:
+    """Rows `start` to `stop` of X, each while it is at hand."""
+    for row in range(start, stop):
+        for j in range(len(kept)):
+            X[row, moved[j]] = numbers[row, kept[j]]
+        for c in range(len(ones)):
+            if ones[c, row] >= 0:
+                X[row, ones[c, row]] = 1.0
 
 
 def coded(

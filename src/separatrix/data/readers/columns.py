@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +16,7 @@ import scipy.sparse
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
+from separatrix.data.readers.cells import THREADS, fill_rows
 from separatrix.data.readers.layout import is_number
 from separatrix.errors import DataFileError, ParameterError
 
@@ -21,6 +25,9 @@ TARGETS = ("target", "label", "class", "y")
 
 SPARSE_WIDTH, SPARSE_TIMES = 1000, 10
 """X is CSR where categories make it wider than both this and so many times the table."""
+
+FEW_CATEGORIES = 20
+"""A column with more texts, most of them different, is taken for a category, and that is noted."""
 
 _SHORT = 64  # longest label kept in an array of fixed width
 
@@ -151,6 +158,7 @@ def as_dataset(
     columns = [column for column in table.categories if column != target]
     if wanted is None:
         wanted, sources = _all_of(table, columns), len(columns) + len(table.number_names)
+        notes += _nearly_all_different(table, columns)
     else:
         notes += _unseen(table, wanted)
         sources = len(set(wanted.columns))
@@ -158,6 +166,7 @@ def as_dataset(
         column if value is None else f"{column}={value}"
         for column, value in zip(wanted.columns, wanted.values, strict=True)
     )
+    _require_different(table.path, features)
     X = _matrix(table, wanted, sources, limits)
     return Dataset(name, X, y, features=features, target=target or "", notes=tuple(notes))
 
@@ -168,6 +177,33 @@ def _all_of(table: Table, columns: Sequence[str]) -> Wanted:
     for column in columns:
         pairs += [(column, value) for value in sorted(table.categories[column].values)]
     return Wanted(tuple(column for column, _ in pairs), tuple(value for _, value in pairs))
+
+
+def _require_different(path: str, features: tuple[str, ...]) -> None:
+    """Refuse a column "job=clerk" beside a job that is clerk: a model could not tell them apart."""
+    if len(set(features)) < len(features):
+        twice = next(name for name, count in Counter(features).items() if count > 1)
+        raise DataFileError(
+            path,
+            found=f"a column and a value of another that both become {twice!r}",
+            expected="features whose names differ",
+            hint="rename the column",
+        )
+
+
+def _nearly_all_different(table: Table, columns: Sequence[str]) -> list[str]:
+    """A sentence for each column of texts that says little but which row it is."""
+    notes = []
+    for column in columns:
+        codes, values = table.categories[column]
+        rows = int((codes >= 0).sum())
+        if len(values) > max(FEW_CATEGORIES, rows / 2):
+            notes.append(
+                f"{column}: {len(values)} different texts in {rows} rows, such as {values[0]!r:.40}, "
+                "are taken for categories; numbers have a decimal point, and a column of names, dates "
+                "or texts is best left out"
+            )
+    return notes
 
 
 def _unseen(table: Table, wanted: Wanted) -> list[str]:
@@ -209,27 +245,30 @@ def _matrix(table: Table, wanted: Wanted, sources: int, limits: Limits) -> Any:
             kept.append(place[column])
         else:
             hot.setdefault(column, {})[value] = i
-    found = [_hot_places(table.categories[column], where) for column, where in hot.items()]
+    ones = np.empty((len(hot), table.rows), dtype=np.int32)
+    for i, (column, where) in enumerate(hot.items()):
+        _hot_columns(table.categories[column], where, ones[i])
     if sparse:
-        return _sparse(table, width, moved, kept, found)
+        return _sparse(table, width, moved, kept, ones)
     X = np.zeros((table.rows, width))
-    X[:, moved] = table.numbers[:, kept]
-    for rows, columns in found:
-        X[rows, columns] = 1.0
+    numbers = np.ascontiguousarray(table.numbers)
+    fill = partial(fill_rows, X, numbers, np.array(kept, np.intp), np.array(moved, np.intp), ones)
+    cuts = np.linspace(0, table.rows, THREADS + 1).astype(np.intp)
+    with ThreadPoolExecutor(THREADS) as pool:
+        list(pool.map(fill, cuts[:-1], cuts[1:]))
     return X
 
 
-def _hot_places(category: Category, where: dict[str, int]) -> tuple[Any, Any]:
-    """Rows and columns of the ones that a category makes."""
-    to = np.array([where.get(value, -1) for value in category.values] + [-1], dtype=np.intp)
-    columns = to[category.codes]  # code -1 is the last entry, which is nowhere
-    rows = np.flatnonzero(columns >= 0)
-    return rows, columns[rows]
+def _hot_columns(category: Category, where: dict[str, int], out: npt.NDArray[np.int32]) -> None:
+    """The column that a category makes one in each row; -1 where it makes none."""
+    to = np.array([where.get(value, -1) for value in category.values] + [-1], dtype=np.int32)
+    np.take(to, category.codes, out=out, mode="wrap")  # code -1 is the last entry
 
 
 def _sparse(
-    table: Table, width: int, moved: list[int], kept: list[int], found: list[tuple[Any, Any]]
+    table: Table, width: int, moved: list[int], kept: list[int], ones: npt.NDArray[np.int32]
 ) -> Any:
+    found = [(rows, hot[rows]) for hot in ones for rows in [np.flatnonzero(hot >= 0)]]
     rows, columns = np.nonzero(table.numbers[:, kept])
     data = [table.numbers[:, kept][rows, columns]]
     places = [(rows, np.array(moved, dtype=np.intp)[columns]), *found]

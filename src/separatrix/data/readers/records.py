@@ -13,14 +13,13 @@ import numpy.typing as npt
 
 from separatrix.data.limits import Limits
 from separatrix.data.readers import cells
-from separatrix.data.readers.cells import NUMBER, SKIP, TEXT
+from separatrix.data.readers.cells import NUMBER, SKIP, TEXT, THREADS
 from separatrix.data.readers.columns import Category, Table, Wanted, stacked
 from separatrix.data.readers.layout import Layout
-from separatrix.data.streams import Source, opened
+from separatrix.data.streams import Source, newlines, opened
 from separatrix.errors import DataFileError
 
 _BOM, _WIDE_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
-_THREADS = min(4, os.cpu_count() or 1)
 _UTF8 = "save the file as UTF-8"
 
 
@@ -47,6 +46,7 @@ class _Parsed(NamedTuple):
     rows: int
     numbers: npt.NDArray[np.float64]  # shape: (rows and some, numbers)
     spans: npt.NDArray[np.int64]  # shape: (texts, rows and some, 2)
+    codes: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]]  # of each text, in this block
 
 
 class Reading:
@@ -99,22 +99,22 @@ class Reading:
         """
         held, line, header = b"", 1, self.layout.header
         ahead: deque[tuple[bytes, int, Future[_Parsed]]] = deque()
-        with ThreadPoolExecutor(_THREADS) as pool:
+        with ThreadPoolExecutor(THREADS) as pool:
             for block in text_blocks(source):
                 block = held + block
                 self._require_no_zero(source, block, line)
-                lines = block.count(b"\n")
+                lines = newlines(block)
                 if self.codes and not held and b'"' not in block:
                     parsed = pool.submit(self._parse_all, source, block, line, 0, lines)
                     ahead.append((block, line, parsed))
-                    self._keep_ahead(source, ahead, most=_THREADS)
+                    self._keep_ahead(source, ahead, most=THREADS)
                     line += lines
                     continue
                 self._keep_ahead(source, ahead, most=0)
                 at, header = self._after_header(source, block, line) if header else (0, False)
                 end = 0 if header else self._take(source, block, line, at, lines)
                 held = block[end:]
-                line += lines - held.count(b"\n")
+                line += lines - newlines(held)
                 if len(held) > self.limits.line_bytes:
                     break
                 if self.texts and self.rows and not held and len(self.codes) == 1:
@@ -163,11 +163,9 @@ class Reading:
         self.rows += parsed.rows
         self._require_size(source)
         self.numbers.append(parsed.numbers[: parsed.rows])
-        text = np.frombuffer(block, dtype=np.uint8)
         codes = np.empty((len(parsed.spans), parsed.rows), dtype=np.int32)
         for column, name in enumerate(self._named(TEXT)):
-            inside = parsed.spans[column, : parsed.rows]
-            codes[column] = self._coded(source, block, line, text, inside, column, name)
+            codes[column] = self._coded(source, block, line, parsed, column, name)
         self.codes.append(codes)
 
     def _parse_all(self, source: Source, block: bytes, line: int, at: int, lines: int) -> _Parsed:
@@ -198,7 +196,9 @@ class Reading:
         for row, place, start, stop in long[:longs].tolist():
             numbers[row, place] = float(block[start:stop])
         self._note_texts(source, block, line, wrong)
-        return _Parsed(end, rows, numbers, spans)
+        text = np.frombuffer(block, dtype=np.uint8)
+        codes = [cells.coded(text, inside) for inside in spans[:, :rows]]
+        return _Parsed(end, rows, numbers, spans, codes)
 
     def _note_texts(
         self, source: Source, block: bytes, line: int, wrong: npt.NDArray[np.int64]
@@ -232,13 +232,13 @@ class Reading:
         source: Source,
         block: bytes,
         line: int,
-        text: npt.NDArray[np.uint8],
-        spans: npt.NDArray[np.int64],
+        parsed: _Parsed,
         column: int,
         name: str,
     ) -> npt.NDArray[np.int32]:
         """Codes of a column's texts, the same all through the file; -1 for no value."""
-        local, firsts = cells.coded(text, spans)
+        local, firsts = parsed.codes[column]
+        spans = parsed.spans[column]
         known = self.values[column]
         codes = np.empty(len(firsts), dtype=np.int32)
         for i, (start, end) in enumerate(spans[firsts].tolist()):

@@ -46,6 +46,11 @@ def predict_file(
             UnsupportedError(f"{model} has no probability estimates that separatrix can give"),
             "leave out -b 1, or save an SVC(calibration='sigmoid') with separatrix.save",
         )
+    if not hasattr(machine, "n_features_in_"):
+        raise with_hint(
+            ModelFileError("unsupported", f"{model} was fitted to texts, and takes no vectors"),
+            "files of LIBSVM hold vectors; use separatrix predict",
+        )
     machine, X, y = _fitting(machine, model, path)
     predicted = np.asarray(machine.predict(X))
     if predicted.dtype.kind not in "biuf":

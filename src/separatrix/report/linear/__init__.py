@@ -12,6 +12,7 @@ from separatrix.report.linear.margins import soft_margin
 from separatrix.report.linear.softmax import probabilities
 from separatrix.report.linear.squares import fisher, one_hot, ridge
 from separatrix.report.linear.words import frequencies
+from separatrix.report.named import command_of, facts_of, python_of
 from separatrix.report.page import Page, Section, Table
 
 SECTIONS = (
@@ -33,25 +34,13 @@ SECTIONS = (
 def page(results: Results) -> Page:
     """All twelve parts, drawn from the results alone."""
     found = all_claims(results)
-    quick = bool(results.options.get("quick"))
     return Page(
         title=results.title,
         summary=_summary(found),
         sections=[_claims(found), *(section(results) for section in SECTIONS)],
-        command=f"separatrix run {results.name}{' --quick' if quick else ''}",
-        python=(
-            "from pathlib import Path\n"
-            "from separatrix.experiments.linear import experiment\n"
-            "from separatrix.experiments.run import run\n\n"
-            f"asked = experiment(quick={quick}, seed={results.options.get('seed', 0)})\n"
-            f'results = run(asked, Path("{results.name}"))'
-        ),
-        facts={
-            **results.options,
-            "threads": results.threads,
-            **results.versions,
-            **{f"SHA-256 of {name}": value for name, value in results.data_sha256.items()},
-        },
+        command=command_of(results),
+        python=python_of(results),
+        facts=facts_of(results),
     )
 
 
