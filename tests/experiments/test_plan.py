@@ -150,8 +150,7 @@ def test_words_count_the_samples_that_are_split_and_all_fits():
     ("data", "says"),
     [
         (Dataset("d", np.eye(4), None), "d has no labels"),
-        (Dataset("d", ["a", "b"] * 5, np.arange(10) % 2, kind="text"), "d holds text"),
-        (Dataset("d", np.full((10, 1), np.nan), np.arange(10) % 2), "d has missing values"),
+        (Dataset("d", np.eye(4), np.zeros(4, int)), "one class only"),
     ],
 )
 def test_data_that_no_model_of_a_file_takes_is_refused_before_anything_runs(data, says):
@@ -252,3 +251,29 @@ def test_the_same_seed_gives_the_same_table_and_another_one_does_not(tmp_path):
     )
     assert first.tolist() == again.tolist()
     assert first.tolist() != other.tolist()
+
+
+def test_texts_and_missing_values_are_prepared_inside_each_training_part(tmp_path):
+    mails = Dataset(
+        "mails", ["win cash", "see you"] * 20, np.array(["spam", "ham"] * 20), kind="text"
+    )
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3)) + 3 * (np.arange(40) % 2)[:, None]
+    X[::5, 1] = np.nan
+    gaps = Dataset("gaps", X, np.arange(40) % 2)
+    for place, (data, kind) in enumerate(((mails, "MultinomialNB"), (gaps, "LogisticRegression"))):
+        made = planned(lambda _, data=data: data, model=[{"type": kind}], split={"repeats": 2})
+        assert made.words[0].endswith("each by itself")
+        found = run(made.experiment, tmp_path / str(place))
+        assert found.values(metric="chosen_error").max() < 0.2
+        comparison_of(made, found)
+
+
+def test_the_column_that_groups_is_no_feature(tmp_path):
+    people = np.repeat(np.arange(12), 5)
+    X = np.column_stack([np.random.default_rng(0).normal(size=60), people])
+    data = Dataset("people", X, np.repeat(np.arange(12) % 2, 5), features=("height", "person"))
+    split = {"method": "grouped", "group": "person", "repeats": 2}
+    made = planned(lambda _: data, model=[{"type": "KNeighborsClassifier"}], split=split)
+    protocol, _ = made.protocols["KNeighborsClassifier"]
+    assert protocol.samples(Workshop(made.experiment)).X.tolist() == X[:, :1].tolist()

@@ -1,8 +1,10 @@
 import csv
 import json
+import os
 import shutil
 import subprocess
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +12,12 @@ from tests.experiments.kills import SMALL, killed_once_begun, killed_until_done,
 
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError
+from separatrix.experiments import usps
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, said
 from separatrix.experiments.table import read_results
+from separatrix.report.named import page_of
+from separatrix.report.page import render
 
 
 def row(name, value, **parameters):
@@ -199,3 +204,24 @@ def test_thirty_kills_give_thirty_tables_that_are_the_same(tmp_path):
         kills += killed_until_done(tmp_path / "small.toml", out, rng, 1.2 * took)
         assert table(out) == whole
         tables += 1
+
+
+def test_what_a_killed_run_left_half_written_is_swept_up(tmp_path):
+    experiment = toy([Step("only", lambda _: Finding([row("a", 1.0)]))])
+    run(experiment, tmp_path)
+    old, new = tmp_path / "steps" / ".0a.part", tmp_path / ".0b.part"
+    for part in (old, new):
+        part.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    os.utime(new, (2**32, 2**32))
+    run(experiment, tmp_path)
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+def test_labels_of_words_are_kept_too(tmp_path):
+    rng = np.random.default_rng(0)
+    y = np.repeat(["one", "two"], 30)
+    data = Dataset("words", rng.normal(size=(60, 4)) + 2 * (y == "two")[:, None], y)
+    made = replace(usps.experiment(quick=True, data="words", repeats=2), load=lambda _name: data)
+    found = run(made, tmp_path)
+    assert "two" in render(page_of(found))

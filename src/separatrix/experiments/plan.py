@@ -13,23 +13,17 @@ from functools import partial
 from inspect import isabstract
 from typing import Any
 
-import numpy as np
-from scipy.sparse import issparse, vstack
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
 from separatrix import kernels as kernel_names
 from separatrix.data.dataset import Dataset
-from separatrix.data.splits import (
-    Split,
-    grouped_splits,
-    random_splits,
-    stratified_folds,
-    stratified_splits,
-)
 from separatrix.errors import ExperimentError, SeparatrixError
-from separatrix.evaluation.own_files import require_classes
-from separatrix.experiments.protocol import Candidate, Family, Protocol, Samples
+from separatrix.evaluation.candidates import Terms
+from separatrix.evaluation.look import look_at
+from separatrix.evaluation.own_files import COUNTED
+from separatrix.experiments.drawn import Drawn, samples, without_column
+from separatrix.experiments.protocol import Candidate, Family, Protocol
 from separatrix.experiments.spec import ModelSpec, Spec
 from separatrix.experiments.steps import Experiment, Workshop
 from separatrix.kernels.kernel import Kernel
@@ -55,10 +49,10 @@ class Plan:
 
 def plan(spec: Spec, load: Callable[[str], Dataset]) -> Plan:
     """What is to be done; the data is read, nothing is trained."""
+    drawn = Drawn.of(spec, load(spec.data))
+    load = partial(_without_group, load=load, spec=spec)
     data = load(spec.data)
-    _require_vectors(data)
-    splits = _drawn(spec, data)
-    repeats, n = len(splits), sum(map(len, splits[0]))
+    repeats, n = len(drawn.splits), sum(map(len, drawn.splits[0]))
     protocols = {}
     words = []
     steps = []
@@ -66,7 +60,7 @@ def plan(spec: Spec, load: Callable[[str], Dataset]) -> Plan:
         family, said = _family(model, data, n)
         protocol = Protocol(
             data=spec.data,
-            samples=partial(_samples, spec=spec, scale=model.scale),
+            samples=partial(samples, data=spec.data, drawn=drawn, scale=model.scale),
             repeats=repeats,
             seed=spec.seed,
             folds=spec.tune_folds,
@@ -83,23 +77,9 @@ def plan(spec: Spec, load: Callable[[str], Dataset]) -> Plan:
     return Plan(experiment, protocols, words)
 
 
-def _require_vectors(data: Dataset) -> None:
-    """Refuse what no model of a file takes: they are given samples as they are, but for a scale."""
-    require_classes(data)
-    if data.kind != "vectors":
-        error = ExperimentError(
-            f"{data.name} holds {data.kind}; a written experiment needs numbers"
-        )
-        error.hint = "separatrix compare takes texts and sequences"
-        raise error
-    parts = [part for part in (data.X, data.X_test) if part is not None]
-    values = [part.data if issparse(part) else np.asarray(part) for part in parts]
-    if any(part.dtype.kind == "f" and np.isnan(part).any() for part in values):
-        error = ExperimentError(
-            f"{data.name} has missing values, which models of a file do not take"
-        )
-        error.hint = "fill them in the data; separatrix compare fills them with medians"
-        raise error
+def _without_group(name: str, load: Callable[[str], Dataset], spec: Spec) -> Dataset:
+    """The data without the column that it is grouped by: who a row is of says nothing about it."""
+    return load(name) if spec.split.group is None else without_column(load(name), spec.split.group)
 
 
 def _family(model: ModelSpec, data: Dataset, n: int) -> tuple[Family, str]:
@@ -141,7 +121,10 @@ def _only_neighbors(made: list[Any]) -> bool:
 
 
 def _made(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> Any:
-    """One candidate: parameters are checked, kernels are objects, scaling stands before it."""
+    """One candidate: parameters are checked, kernels are objects, scaling stands before it.
+
+    Texts, sequences and missing values are prepared as `compare` prepares them.
+    """
     given = {**model.parameters, **cell}
     given = {name: _kernel(value) if name == "kernel" else value for name, value in given.items()}
     if "random_state" in kind().get_params():
@@ -151,13 +134,15 @@ def _made(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> A
         made._check_parameters()
     except (TypeError, SeparatrixError) as error:
         raise ExperimentError(f"{model.name}: {error}") from None
+    look = look_at(data.X, data.y, data.kind)
+    if look.kind != "vectors" or look.missing:
+        return Terms(look, folds=2, seed=0).behind(made, counted=type(made).__name__ in COUNTED)
     if type(made) in (SVC, KernelPerceptron):
         made = _with_kernel_object(made, data.X)
     if isinstance(model.scale, str) and model.scale not in EVERYWHERE_THE_SAME:
-        sparse = not isinstance(data.X, list) and hasattr(data.X, "tocsr")
         if model.scale == "standard":
-            return make_pipeline(StandardScaler(with_mean=not sparse), made)
-        return make_pipeline(MaxAbsScaler() if sparse else MinMaxScaler(), made)
+            return make_pipeline(StandardScaler(with_mean=not look.sparse), made)
+        return make_pipeline(MaxAbsScaler() if look.sparse else MinMaxScaler(), made)
     return made
 
 
@@ -193,66 +178,6 @@ def _kernel_types() -> dict[str, Any]:
     named = {name: getattr(kernel_names, name) for name in kernel_names.__all__}
     kernels = {n: k for n, k in named.items() if isinstance(k, type) and issubclass(k, Kernel)}
     return {name: kernel for name, kernel in kernels.items() if not isabstract(kernel)}
-
-
-def _scaled(X: Any, scale: float | str) -> Any:
-    if isinstance(X, list) or scale in ("none", "standard", "range"):
-        return X
-    if scale == "unit":
-        return normalize(X)
-    return X * (1.0 / float(scale))
-
-
-def _samples(workshop: Workshop, spec: Spec, scale: float | str) -> Samples:
-    """The samples of a model, scaled where that looks at nothing else, and the splits."""
-
-    def make() -> Samples:
-        data = workshop.data(spec.data)
-        X, y = joined(data) if spec.split.method == "given" else (data.X, data.y)
-        return Samples(_scaled(X, scale), np.asarray(y), _drawn(spec, data))
-
-    found: Samples = workshop.once(("samples", str(scale)), make)
-    return found
-
-
-def joined(data: Dataset) -> tuple[Any, Any]:
-    """Both parts of a set that comes with a test part, one after the other."""
-    y = np.concatenate([data.y, data.y_test])
-    if isinstance(data.X, list):
-        return data.X + data.X_test, y
-    if issparse(data.X):
-        return vstack([data.X, data.X_test], format="csr"), y
-    return np.concatenate([data.X, data.X_test]), y
-
-
-def _drawn(spec: Spec, data: Dataset) -> list[Split]:
-    """The splits, as rows of the samples."""
-    how, n = spec.split, len(data.y)
-    if how.method == "given":
-        if data.y_test is None:
-            raise ExperimentError(
-                f"{spec.data} comes without a test part; take another split method"
-            )
-        return [Split(np.arange(n), np.arange(n, n + len(data.y_test)))]
-    y = np.asarray(data.y)
-    if how.method == "random":
-        drawn = random_splits(n, repeats=how.repeats, test_size=how.test_size, seed=spec.seed)
-    elif how.method == "stratified":
-        drawn = stratified_splits(y, repeats=how.repeats, test_size=how.test_size, seed=spec.seed)
-    elif how.method == "folds":
-        drawn = stratified_folds(y, folds=how.folds, repeats=how.repeats, seed=spec.seed)
-    else:
-        groups = _groups(spec, data)
-        drawn = grouped_splits(groups, repeats=how.repeats, test_size=how.test_size, seed=spec.seed)
-    return drawn
-
-
-def _groups(spec: Spec, data: Dataset) -> Any:
-    names = list(data.features or ())
-    if spec.split.group not in names:
-        raise ExperimentError(f"{spec.data} has no numeric column {spec.split.group!r} to group by")
-    column = data.X[:, [names.index(spec.split.group)]]
-    return np.asarray(column.toarray() if issparse(column) else column).ravel()
 
 
 def _constant(candidate: Candidate) -> Callable[[Workshop], Candidate]:

@@ -188,7 +188,7 @@ class Protocol:
             ("neighbors", id(X), f.metric, int(ks.max())),  # they hold X, so no other gets its id
             lambda: SharedNeighbors.of(X, k=int(ks.max()) + 1, metric=f.metric),
         )
-        classes, codes = np.unique(y, return_inverse=True)
+        _, codes = np.unique(y, return_inverse=True)
         inner = fold_splits(train, folds=self.folds, seed=self.seed + number)
         errors = np.mean(
             [
@@ -206,9 +206,7 @@ class Protocol:
         place = int(errors.argmin())
         guess = np.ascontiguousarray(guesses[:, place])
         rows += self._tested(workshop, f, candidates[place].parameters, number, guess, None)
-        return Finding(
-            rows, {"predicted": guess.astype(np.int32), "classes": np.arange(len(classes))}
-        )
+        return Finding(rows, {"predicted": guess.astype(np.int32)})
 
     def study(self, workshop: Workshop, f: Family) -> Evaluation:
         """What the steps of a sharing family found, as one evaluation with all its candidates."""

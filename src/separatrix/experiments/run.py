@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ from separatrix.experiments.hashes import hash_of
 from separatrix.experiments.steps import Experiment, Finding, Row, Step, Workshop
 from separatrix.experiments.table import Results, threads_here, versions_here
 
-FORMAT = 2
+FORMAT = 1
 
 
 def run(
@@ -46,6 +48,7 @@ def run(
     done
         Told the name of each step and whether it was there already.
     """
+    begun = time.time()
     workshop = Workshop(experiment, progress=False)
     steps = folder / "steps"
     steps.mkdir(parents=True, exist_ok=True)
@@ -79,7 +82,16 @@ def run(
             f"another run took {folder} over in the meantime; nothing was written"
         )
     results.write(folder)
+    _sweep(folder, begun)
     return results
+
+
+def _sweep(folder: Path, begun: float) -> None:
+    """Remove half-written files that a killed run left; none that somebody may be writing now."""
+    for part in folder.rglob(".*.part"):
+        with suppress(OSError):
+            if part.stat().st_mtime < begun:
+                part.unlink()
 
 
 def _about(experiment: Experiment, workshop: Workshop) -> dict[str, Any]:

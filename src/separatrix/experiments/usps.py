@@ -134,7 +134,7 @@ def _confusions(workshop: Workshop, protocol: Protocol, family: Family) -> Findi
         for j, b in enumerate(labels)
         for name, cell in (("mean", mean[i, j]), ("sd", sd[i, j]))
     ]
-    return Finding(rows, {"mean": mean, "sd": sd, "classes": np.array(labels)})
+    return Finding(rows, {"mean": mean, "sd": sd})
 
 
 def _hardest(workshop: Workshop, protocol: Protocol, family: Family) -> Finding:

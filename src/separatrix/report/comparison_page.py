@@ -17,8 +17,8 @@ from separatrix.data.dataset import Dataset
 from separatrix.evaluation.candidates import CANDIDATES
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
+from separatrix.experiments.drawn import joined
 from separatrix.experiments.hashes import hash_of
-from separatrix.experiments.plan import joined
 from separatrix.experiments.table import threads_here, versions_here
 from separatrix.report.comparison_models import features_section, regions_section
 from separatrix.report.comparison_searches import parameters_section

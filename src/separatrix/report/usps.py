@@ -130,7 +130,9 @@ def _choices(results: Results) -> Section:
 def _confusions(results: Results) -> Section:
     """Part 3."""
     arrays = results.arrays[CONFUSIONS]
-    mean, sd, labels = 100 * arrays["mean"], 100 * arrays["sd"], arrays["classes"].tolist()
+    mean, sd = 100 * arrays["mean"], 100 * arrays["sd"]
+    about = (json.loads(row.parameters) for row in results.where(part=CONFUSIONS))
+    labels = list(dict.fromkeys(one["of"] for one in about))
     k = len(labels)
     figure = new_figure(1.4 + 0.56 * k, 1.2 + 0.5 * k)
     axes = figure.add_subplot()
