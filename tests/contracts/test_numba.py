@@ -53,7 +53,7 @@ warnings.simplefilter("ignore")
 vectors.SMALL = 0
 folder = pathlib.Path(tempfile.mkdtemp())
 (folder / "a").write_text("1 qid:2 1:1.5e3\\n")
-(folder / "b").write_text("a,b\\n1,x\\n2.5,y\\n")
+(folder / "b").write_text("a,b,c\\n1,x,p\\n2.5,y,q\\n")
 read_svmlight(folder / "a")
 read_svmlight(folder / "a", limits=Limits(features=2**40))
 read_csv(folder / "b")
