@@ -21,7 +21,7 @@ demo: $(VENV)/.has-report
 
 test: $(VENV)/.has-test lint
 	$(BIN)/python -m pytest -n auto -m 'not long'
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck $(BIN)/python -m pytest -n auto -q -m 'not long' tests/solvers tests/kernels tests/data/readers tests/models/modelfile/test_hostile.py
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/numba-boundscheck $(BIN)/python -m pytest -n auto -q -m 'not long' tests/solvers tests/kernels tests/data/readers/test_svmlight.py tests/data/readers/test_table.py tests/models/modelfile/test_hostile.py
 
 test-long: $(VENV)/.has-test
 	$(BIN)/python -m pytest -m long
