@@ -39,7 +39,7 @@ def demo(out: Path, repeats: int, quiet: bool, as_json: bool) -> None:
     """Compare the classifiers on the built-in handwritten digits and draw what they get wrong."""
     from separatrix.report.demo import run_demo
 
-    comparison, written = run_demo(out, repeats=repeats)
+    comparison, written = run_demo(out, repeats=repeats, progress=False if quiet else None)
     if as_json:
         show_json({"rows": comparison.rows(), "pictures": written})
         return

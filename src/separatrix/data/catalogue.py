@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -72,7 +73,7 @@ def load(name: str, *, progress: bool | None = None) -> Dataset:
             raise MissingDataError(_what_is_missing(name, known.files))
         get(name, progress=progress)
         paths = _found(name, known.files) or []
-    data = _READERS[name](paths).renamed(name)
+    data = replace(_READERS[name](paths), name=name)
     _require_rows(known, data, paths)
     return data
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -25,6 +27,7 @@ class Dataset:
     kind: str = "vectors"  # or "text", "sequences", "graphs"
     notes: tuple[str, ...] = field(default=())  # what a reader did that is worth saying
 
-    def renamed(self, name: str) -> Dataset:
-        """The same under another name."""
-        return replace(self, name=name)
+    def at(self, rows: Any) -> Dataset:
+        """Some of its rows, by number; a part that comes for testing stays whole."""
+        X = [self.X[row] for row in rows] if isinstance(self.X, list) else self.X[rows]
+        return replace(self, X=X, y=None if self.y is None else np.asarray(self.y)[rows])

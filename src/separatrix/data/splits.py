@@ -7,7 +7,6 @@ of the classes, the grouped ones keep groups whole. Rows of a split are in risin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,9 +211,7 @@ def subsampled(data: Dataset, size: int | None, seed: int) -> Dataset:
     """
     if size is None or data.y is None or size >= len(data.y):
         return data
-    rows = np.sort(subsample(data.y, size, seed=seed, stratified=True))
-    X = [data.X[row] for row in rows] if isinstance(data.X, list) else data.X[rows]
-    return replace(data, X=X, y=np.asarray(data.y)[rows])
+    return data.at(np.sort(subsample(data.y, size, seed=seed, stratified=True)))
 
 
 def _classes(values: Any, name: str, least: int = 1) -> list[Codes]:

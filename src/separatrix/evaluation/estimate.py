@@ -33,12 +33,12 @@ def estimate(model: Any, data: Dataset, *, most: int = 2000, seed: int = 0) -> E
     found = []
     for size in (sizes[0], *sizes):  # the first is for what is compiled
         rows = np.arange(n) if size >= n else subsample(data.y, size, seed=seed, stratified=True)
-        X = [data.X[row] for row in rows] if isinstance(data.X, list) else data.X[rows]
+        part = data.at(rows)
         begun = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they speak of a part, not of the whole
             try:
-                clone(model).fit(X, np.asarray(data.y)[rows])
+                clone(model).fit(part.X, part.y)
             except (SeparatrixError, ValueError):
                 continue  # a part may be too small for what the whole is large enough for
         found.append((len(rows), max(time.perf_counter() - begun, 1e-4)))

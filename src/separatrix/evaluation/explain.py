@@ -134,7 +134,7 @@ def _support(inner: Any) -> Explanation:
 
 
 def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Explanation:
-    X = [data.X[row]] if isinstance(data.X, list) else data.X[[row]]
+    X = data.at([row]).X
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         label = np.asarray(model.predict(X)).tolist()[0]

@@ -6,71 +6,57 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import f1_score, recall_score
 
 from separatrix.arrays import Codes, Matrix
 from separatrix.errors import ExperimentError
 
 
-def _error(true: Codes, guess: Codes, _k: int) -> float:
+def _error(true: Codes, guess: Codes) -> float:
     return float(np.mean(true != guess))
 
 
-def _recalls(true: Codes, guess: Codes, k: int) -> Any:
-    table = np.zeros((k, k))
-    np.add.at(table, (true, guess), 1.0)
-    present = table.sum(axis=1) > 0
-    return (np.diag(table)[present] / table.sum(axis=1)[present], table)
+def _balanced_error(true: Codes, guess: Codes) -> float:
+    """One less the mean recall of the classes that are there."""
+    present = np.unique(true)
+    return 1.0 - float(recall_score(true, guess, labels=present, average="macro", zero_division=0))
 
 
-def _balanced_error(true: Codes, guess: Codes, k: int) -> float:
-    return float(1.0 - _recalls(true, guess, k)[0].mean())
+def _f1(true: Codes, guess: Codes) -> float:
+    return float(f1_score(true, guess, average="macro", zero_division=0))
 
 
-def _f1(true: Codes, guess: Codes, k: int) -> float:
-    """The mean over classes, as scikit-learn's macro average: a class never met counts as 0."""
-    table = _recalls(true, guess, k)[1]
-    either = table.sum(axis=0) + table.sum(axis=1)
-    met = either > 0
-    return float((2 * np.diag(table)[met] / either[met]).mean())
-
-
-def _accuracy(true: Codes, guess: Codes, _k: int) -> float:
-    return float(np.mean(true == guess))
-
-
-def _log_loss(true: Codes, P: Matrix) -> float:
+def log_loss(true: Codes, P: Matrix) -> float:
+    """Mean of -log p(own class). Nothing is clipped: it is infinite where that was given 0."""
     with np.errstate(divide="ignore"):
         return float(-np.log(P[np.arange(len(true)), true]).mean())
 
 
-def _brier(true: Codes, P: Matrix) -> float:
+def brier(true: Codes, P: Matrix) -> float:
+    """Mean of sum_k (p_k - 1[y = k])^2, from 0 to 2."""
     return float(((P - np.eye(P.shape[1])[true]) ** 2).sum(axis=1).mean())
 
 
-OF_CLASSES: dict[str, Callable[[Codes, Codes, int], float]] = {
+OF_CLASSES: dict[str, Callable[[Codes, Codes], float]] = {
     "error": _error,
     "balanced_error": _balanced_error,
-    "accuracy": _accuracy,
+    "accuracy": lambda true, guess: 1.0 - _error(true, guess),
     "f1_macro": _f1,
 }
 OF_PROBABILITIES: dict[str, Callable[[Codes, Matrix], float]] = {
-    "log_loss": _log_loss,
-    "brier": _brier,
+    "log_loss": log_loss,
+    "brier": brier,
 }
 NAMES = (*OF_CLASSES, *OF_PROBABILITIES)
 
 
-def measured(
-    names: Sequence[str], true: Codes, guess: Codes, P: Any, n_classes: int
-) -> dict[str, float]:
+def measured(names: Sequence[str], true: Codes, guess: Codes, P: Any) -> dict[str, float]:
     """The metrics of one test part; those of probabilities only where there are some.
 
-    >>> measured(["error", "f1_macro"], np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0]), None, 2)
+    >>> measured(["error", "f1_macro"], np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0]), None)
     {'error': 0.25, 'f1_macro': 0.733...}
     """
-    values = {
-        name: OF_CLASSES[name](true, guess, n_classes) for name in names if name in OF_CLASSES
-    }
+    values = {name: OF_CLASSES[name](true, guess) for name in names if name in OF_CLASSES}
     if P is not None:
         values |= {n: OF_PROBABILITIES[n](true, P) for n in names if n in OF_PROBABILITIES}
     return values

@@ -284,7 +284,7 @@ def measure(model: Any, data: Dataset) -> Measured:
         wide[:, np.searchsorted(classes, known)] = P
     confusion = np.zeros((len(classes), len(classes)), dtype=np.intp)
     np.add.at(confusion, (codes, guess), 1)
-    values = measured(NAMES, codes, guess, wide, len(classes))
+    values = measured(NAMES, codes, guess, wide)
     return Measured(len(codes), classes.tolist(), values, confusion)
 
 

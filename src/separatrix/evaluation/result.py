@@ -11,6 +11,7 @@ import numpy as np
 from separatrix.arrays import Codes, Matrix, Vector, require_integer
 from separatrix.data.splits import Split
 from separatrix.errors import DataError
+from separatrix.evaluation.measure import brier, log_loss
 
 
 @dataclass(frozen=True)
@@ -134,12 +135,7 @@ class Evaluation:
 
         Nothing is clipped: it is infinite where a row's own class was given probability 0.
         """
-
-        def loss(P: Matrix, y: Codes) -> float:
-            with np.errstate(divide="ignore"):
-                return float(-np.log(P[np.arange(len(y)), y]).mean())
-
-        return self._by_split(loss)
+        return self._by_split(log_loss)
 
     @property
     def brier(self) -> Matrix:
@@ -147,8 +143,7 @@ class Evaluation:
 
         From 0 to 2; for two classes twice the mean square of what one probability is off.
         """
-        hot = np.eye(len(self.classes))
-        return self._by_split(lambda P, y: float(((P - hot[y]) ** 2).sum(axis=1).mean()))
+        return self._by_split(brier)
 
     def reliability(self, bins: int = 10) -> Reliability:
         """Predicted against observed, over the test rows of all splits, in bins of equal width."""
@@ -163,10 +158,10 @@ class Evaluation:
             return Reliability.of(P[:, 1], y == 1, bins=bins)
         return Reliability.of(P.max(axis=1), P.argmax(axis=1) == y, bins=bins)
 
-    def _by_split(self, loss: Callable[[Matrix, Codes], float]) -> Matrix:
+    def _by_split(self, loss: Callable[[Codes, Matrix], float]) -> Matrix:
         values = np.full(self.test_error.shape, np.nan)
         for (candidate, number), P in self.probabilities.items():
-            values[candidate, number] = loss(P, self._true(number))
+            values[candidate, number] = loss(self._true(number), P)
         return values
 
     def _true(self, number: int) -> Codes:

@@ -59,7 +59,8 @@ def samples(workshop: Workshop, data: str, drawn: Drawn, scale: float | str) -> 
     def make() -> Samples:
         found = workshop.data(data)
         X, y = joined(found) if drawn.given else (found.X, found.y)
-        return Samples(_scaled(X, scale), np.asarray(y), drawn.splits)
+        X = np.array(X, dtype=object) if isinstance(X, list) else _scaled(X, scale)
+        return Samples(X, np.asarray(y), drawn.splits)
 
     ready: Samples = workshop.once(("samples", str(scale)), make)
     return ready
@@ -89,7 +90,7 @@ def without_column(data: Dataset, name: str) -> Dataset:
 
 
 def _scaled(X: Any, scale: float | str) -> Any:
-    if isinstance(X, list) or scale in ("none", "standard", "range"):
+    if scale in ("none", "standard", "range"):
         return X
     if scale == "unit":
         return normalize(X)

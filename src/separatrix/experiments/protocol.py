@@ -7,9 +7,9 @@ test part is looked at by what the folds chose, and no candidate sees it before.
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -23,13 +23,14 @@ from separatrix.evaluation.measure import measured
 from separatrix.evaluation.neighbor_study import SharedNeighbors
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.study import Products, evaluate
+from separatrix.evaluation.trial import tried
 from separatrix.experiments.steps import Finding, Row, Step, Workshop, said
 
 
 class Samples(NamedTuple):
     """What is split: samples and labels, with the rows of the splits."""
 
-    X: Any  # shape: (n, d), or a list of n
+    X: Any  # shape: (n, d), or (n,) of texts
     y: Any  # shape: (n,)
     splits: list[Split]
 
@@ -149,7 +150,7 @@ class Protocol:
     def one_split(self, workshop: Workshop, f: Family, number: int) -> Finding:
         """Any model on one split: folds in its training part choose, it is fitted to all, and tested."""
         X, y, splits = self.samples(workshop)
-        train, test = splits[number]
+        train = splits[number].train
         candidates = [make(workshop) for make in f.candidates]
         rows = []
         place = 0
@@ -164,16 +165,14 @@ class Protocol:
             ]
             place = int(np.argmin(errors))
         chosen = candidates[place]
-        begun = time.perf_counter()
-        fitted = _fitted(chosen.model, X, y, train)
-        fit_seconds = time.perf_counter() - begun
-        begun = time.perf_counter()
-        classes = np.unique(y)
-        guess = np.searchsorted(classes, fitted.predict(rows_of(X, test)))
-        seconds = time.perf_counter() - begun
-        P = probabilities(fitted, rows_of(X, test), classes)
-        wrong = np.mean(fitted.predict(rows_of(X, train)) != y[train])
-        rows.append(self._row(f, chosen.parameters, number, "train_error", wrong, fit_seconds))
+        classes, codes = np.unique(y, return_inverse=True)
+        with _told_by_n_iter():
+            trial = tried(chosen.model, X, codes, splits[number], classes)
+        wrong = np.mean(trial.on_train != codes[train])
+        guess, P, seconds = trial.on_test, trial.probabilities, trial.predict_seconds
+        rows.append(
+            self._row(f, chosen.parameters, number, "train_error", wrong, trial.fit_seconds)
+        )
         rows += self._tested(workshop, f, chosen.parameters, number, guess, P, seconds)
         arrays = {"predicted": guess.astype(np.int32)}
         return Finding(rows, arrays if P is None else {**arrays, "probabilities": P})
@@ -258,13 +257,12 @@ class Protocol:
         metrics = ("error", *self.metrics)
         return [
             self._row(f, parameters, number, f"chosen_{metric}", value, seconds)
-            for metric, value in measured(metrics, true, guess, P, len(classes)).items()
+            for metric, value in measured(metrics, true, guess, P).items()
         ]
 
     def _evaluate(self, workshop: Workshop, candidate: Candidate, **how: Any) -> Evaluation:
         X, y, splits = self.samples(workshop)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # n_iter tells
+        with _told_by_n_iter():
             return evaluate(
                 candidate.model,
                 X,
@@ -291,26 +289,15 @@ class Protocol:
         )
 
 
-def rows_of(X: Any, rows: Any) -> Any:
-    """Some samples, of a matrix or of a list."""
-    return [X[row] for row in rows] if isinstance(X, list) else X[rows]
+def _error(model: Any, X: Any, y: Any, split: Split) -> float:
+    with _told_by_n_iter():
+        fitted = clone(model).fit(X[split.train], y[split.train])
+    return float(np.mean(fitted.predict(X[split.test]) != y[split.test]))
 
 
-def probabilities(fitted: Any, X: Any, classes: Any) -> Any:
-    """Of every class, (m, k), 0 for those not trained on; None where the model has none."""
-    if not hasattr(fitted, "predict_proba"):
-        return None
-    P = np.zeros((len(X) if isinstance(X, list) else X.shape[0], len(classes)))
-    P[:, np.searchsorted(classes, fitted.classes_)] = fitted.predict_proba(X)
-    return P
-
-
-def _fitted(model: Any, X: Any, y: Any, rows: Any) -> Any:
+@contextmanager
+def _told_by_n_iter() -> Iterator[None]:
+    """Fits that end at their limit of passes are no news here."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return clone(model).fit(rows_of(X, rows), y[rows])
-
-
-def _error(model: Any, X: Any, y: Any, split: Split) -> float:
-    fitted = _fitted(model, X, y, split.train)
-    return float(np.mean(fitted.predict(rows_of(X, split.test)) != y[split.test]))
+        yield

@@ -21,10 +21,12 @@ from separatrix.compute.container import read_container, write_container
 from separatrix.compute.files import written_whole
 from separatrix.compute.meter import Meter
 from separatrix.compute.progress import bar
+from separatrix.compute.threads import thread_count
 from separatrix.errors import ExperimentError, ModelFileError
 from separatrix.experiments.hashes import hash_of
 from separatrix.experiments.steps import Experiment, Finding, Row, Step, Workshop
-from separatrix.experiments.table import Results, threads_here, versions_here
+from separatrix.experiments.table import Results
+from separatrix.models.modelfile.card import versions_here
 
 FORMAT = 1
 
@@ -49,7 +51,7 @@ def run(
         Told the name of each step and whether it was there already.
     """
     begun = time.time()
-    workshop = Workshop(experiment, progress=False)
+    workshop = Workshop(experiment)
     steps = folder / "steps"
     steps.mkdir(parents=True, exist_ok=True)
     about = _about(experiment, workshop)
@@ -101,7 +103,7 @@ def _about(experiment: Experiment, workshop: Workshop) -> dict[str, Any]:
         "steps": [step.name for step in experiment.steps],
         "data": {name: hash_of(workshop.data(name)) for name in experiment.data},
         "versions": versions_here(),
-        "threads": threads_here(),
+        "threads": thread_count(),
     }
     again: dict[str, Any] = json.loads(json.dumps(about))  # as it will be read
     return again

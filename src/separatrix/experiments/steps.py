@@ -78,7 +78,6 @@ class Workshop:
     """What steps work with: data read once, what is shared made once, what was found before."""
 
     experiment: Experiment
-    progress: bool | None = None
     _data: dict[str, Dataset] = field(default_factory=dict)
     _shared: dict[Any, Any] = field(default_factory=dict)
     _found: dict[str, Finding] = field(default_factory=dict)

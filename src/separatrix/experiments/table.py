@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import csv
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from separatrix.compute.files import written_whole
-from separatrix.compute.threads import thread_count
 from separatrix.errors import MissingPackageError
 from separatrix.experiments.steps import Row
 
 MEASURED = ("seconds", "memory")  # columns in which two runs of the same experiment differ
-PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba")
 
 
 @dataclass(frozen=True)
@@ -90,13 +86,3 @@ def read_results(path: Path) -> list[dict[str, Any]]:
         ) from None
     rows: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
     return rows
-
-
-def versions_here() -> dict[str, str]:
-    """Versions of what the numbers depend on."""
-    return {"python": platform.python_version(), **{name: version(name) for name in PACKAGES}}
-
-
-def threads_here() -> int:
-    """Threads that a run uses."""
-    return thread_count()

@@ -12,6 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from separatrix.compute.threads import thread_count
 from separatrix.data.catalogue import card, names
 from separatrix.data.dataset import Dataset
 from separatrix.evaluation.candidates import CANDIDATES
@@ -19,7 +20,7 @@ from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.experiments.drawn import joined
 from separatrix.experiments.hashes import hash_of
-from separatrix.experiments.table import threads_here, versions_here
+from separatrix.models.modelfile.card import versions_here
 from separatrix.report.comparison_models import features_section, regions_section
 from separatrix.report.comparison_searches import parameters_section
 from separatrix.report.comparison_sections import (
@@ -202,4 +203,4 @@ def _facts(comparison: Comparison, data: Dataset | None) -> dict[str, Any]:
         known = {"data": data.name, "SHA-256 of the data": hash_of(data)}
     if comparison.protocol is not None:
         known["seed"] = comparison.protocol.seed
-    return {**known, **versions_here(), "threads": threads_here()}
+    return {**known, **versions_here(), "threads": thread_count()}

@@ -15,12 +15,14 @@ from separatrix.report.pictures import plot_confusion, plot_hardest
 FOLDS = 5
 
 
-def run_demo(out: Path, *, repeats: int = 2) -> tuple[Comparison, list[Path]]:
+def run_demo(
+    out: Path, *, repeats: int = 2, progress: bool | None = None
+) -> tuple[Comparison, list[Path]]:
     """Compare on five folds of the digits, drawn `repeats` times; the page and pictures go to `out`."""
     out.mkdir(parents=True, exist_ok=True)
     digits = load("digits")
     models = suite(digits.X, digits.y)
-    comparison = compare(models, digits.X, digits.y, cv=FOLDS, repeats=repeats)
+    comparison = compare(models, digits.X, digits.y, cv=FOLDS, repeats=repeats, progress=progress)
     best = comparison.evaluations[comparison.best]
     assert digits.image is not None
     pictures = {

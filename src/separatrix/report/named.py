@@ -5,22 +5,16 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 
 from separatrix.experiments.named import NAMED
 from separatrix.experiments.table import Results
-from separatrix.report.page import Page, write
+from separatrix.report.page import Page
 
 
 def page_of(results: Results) -> Page:
     """The page of one of the named experiments."""
     page: Page = import_module(f"separatrix.report.{NAMED[results.name].module}").page(results)
     return page
-
-
-def write_page(results: Results, folder: Path) -> Path:
-    """Put report.html into the folder of a run."""
-    return write(page_of(results), folder / "report.html")
 
 
 def command_of(results: Results, more: Sequence[str] = ()) -> str:

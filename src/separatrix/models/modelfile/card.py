@@ -63,15 +63,18 @@ class Card:
         return document
 
 
+def versions_here() -> dict[str, str]:
+    """Versions of what the numbers of a model depend on."""
+    return {**{name: version(name) for name in PACKAGES}, "python": platform.python_version()}
+
+
 def card_of(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> Card:
     """The card of a fitted model."""
-    versions = {name: version(name) for name in PACKAGES}
-    versions["python"] = platform.python_version()
     inner = _innermost(model)
     seed = getattr(inner, "random_state", None)
     Text().put(note, "note", Filing(), Sizes())
     return Card(
-        versions,
+        versions_here(),
         _certificate(inner),
         None if data is None else _training_data(model, data),
         int(seed) if isinstance(seed, int | np.integer) else None,
