@@ -14,9 +14,7 @@ from separatrix.report.pictures import INK, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-TIMES = (
-    "Test error against seconds of training, both on a logarithmic scale: down and left is better."
-)
+TIMES = "Test error against seconds of training, both on logarithmic scales; numbers are ranks by error."
 
 
 def page(results: Results) -> Page:
@@ -62,9 +60,9 @@ def page(results: Results) -> Page:
 def _errors(tests: list[Row]) -> Figure:
     figure = new_figure(6.4, 0.9 + 0.26 * len(tests))
     axes = figure.add_subplot()
-    places = range(len(tests))
-    axes.barh(places, [100 * row.value for row in reversed(tests)], color="#0072b2")
-    axes.set_yticks(places, [row.model for row in reversed(tests)])
+    places = range(len(tests), 0, -1)
+    axes.barh(places, [100 * row.value for row in tests], color="#0072b2")
+    axes.set_yticks(places, [f"{rank} · {row.model}" for rank, row in enumerate(tests, start=1)])
     axes.set_xlabel("test error, %")
     return figure
 
@@ -72,13 +70,16 @@ def _errors(tests: list[Row]) -> Figure:
 def _times(tests: list[Row], fits: dict[str, Row]) -> Figure:
     figure = new_figure(6.4, 4.4)
     axes = figure.add_subplot()
-    for row in tests:
+    for rank, row in enumerate(tests, start=1):
         x, y = fits[row.model].seconds, 100 * row.value
         axes.plot(x, y, marker="o", color="#0072b2")
-        axes.annotate(row.model, (x, y), (4, 3), textcoords="offset points", fontsize=7, color=INK)
+        beside = (-6, -3) if rank % 2 else (6, -3)  # ranks of neighbours on two sides
+        side = "right" if rank % 2 else "left"
+        axes.annotate(f"{rank}", (x, y), beside, textcoords="offset points", ha=side, color=INK)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter("{x:g}")
     axes.set_xlabel("seconds of training")
     axes.set_ylabel("test error, %")
-    axes.margins(x=0.25)
     return figure
