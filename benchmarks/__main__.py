@@ -21,6 +21,7 @@ from benchmarks import (
     memory,
     naive_bayes,
     neighbors,
+    objects,
     perceptrons,
     readers,
     subgradient,
@@ -36,7 +37,7 @@ SUITES = [
     for module in (
         *(perceptrons, svm, linear_svm, subgradient),
         *(least_squares, discriminant, naive_bayes, logistic, neighbors, memory, files),
-        *(readers, experiments),
+        *(readers, experiments, objects),
     )
     for suite in module.SUITES
 ]

@@ -16,6 +16,8 @@ _HOMES = {
     "FisherDiscriminant": "separatrix.models.fisher",
     "GaussianNB": "separatrix.models.naive_bayes",
     "KNeighborsClassifier": "separatrix.models.neighbors",
+    "Graph": "separatrix.arrays",
+    "KernelFeatures": "separatrix.models.kernel_features",
     "KernelPerceptron": "separatrix.models.kernel_perceptrons",
     "KernelPerceptronCV": "separatrix.models.kernel_perceptron_cv",
     "LeastSquaresClassifier": "separatrix.models.least_squares",
@@ -36,6 +38,7 @@ _HOMES = {
     "describe": "separatrix.models.modelfile.describe",
     "decision_regions": "separatrix.evaluation.regions",
     "evaluate": "separatrix.evaluation.study",
+    "graphs_from_networkx": "separatrix.kernels.networkx_graphs",
     "indicator": "separatrix.data.targets",
     "kkt_report": "separatrix.models.kkt",
     "load": "separatrix.models.modelfile.files",
@@ -45,10 +48,12 @@ _HOMES = {
 }
 
 if TYPE_CHECKING:
+    from separatrix.arrays import Graph
     from separatrix.data.targets import indicator
     from separatrix.evaluation.compare import compare
     from separatrix.evaluation.regions import decision_regions
     from separatrix.evaluation.study import evaluate
+    from separatrix.kernels.networkx_graphs import graphs_from_networkx
     from separatrix.models.decision import BayesDecision
     from separatrix.models.discriminant import (
         LinearDiscriminantAnalysis,
@@ -56,6 +61,7 @@ if TYPE_CHECKING:
     )
     from separatrix.models.feature_maps import Nystroem, PolynomialMap, RandomFourier
     from separatrix.models.fisher import FisherDiscriminant
+    from separatrix.models.kernel_features import KernelFeatures
     from separatrix.models.kernel_perceptron_cv import KernelPerceptronCV
     from separatrix.models.kernel_perceptrons import KernelPerceptron
     from separatrix.models.kkt import kkt_report
@@ -80,7 +86,9 @@ __all__ = [
     "BernoulliNB",
     "FisherDiscriminant",
     "GaussianNB",
+    "Graph",
     "KNeighborsClassifier",
+    "KernelFeatures",
     "KernelPerceptron",
     "KernelPerceptronCV",
     "LeastSquaresClassifier",
@@ -99,6 +107,7 @@ __all__ = [
     "decision_regions",
     "describe",
     "evaluate",
+    "graphs_from_networkx",
     "indicator",
     "kkt_report",
     "load",

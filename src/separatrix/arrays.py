@@ -37,6 +37,8 @@ class Block(NamedTuple):
 class Graph:
     """An undirected graph: nodes 0..n_nodes-1, each edge once, labels where there are some.
 
+    Labels are whole numbers or strings.
+
     >>> path = Graph(3, np.array([[0, 1], [1, 2]]), node_labels=np.array([6, 8, 6]))
     >>> path
     Graph(3 nodes, 2 edges)
@@ -44,14 +46,18 @@ class Graph:
 
     n_nodes: int
     edges: Codes  # shape: (m, 2); none twice, in either direction, and no loops
-    node_labels: Codes | None = None  # shape: (n_nodes,)
-    edge_labels: Codes | None = None  # shape: (m,)
+    node_labels: Any = None  # shape: (n_nodes,)
+    edge_labels: Any = None  # shape: (m,)
 
     def __post_init__(self) -> None:
-        require_integer("Graph", "n_nodes", self.n_nodes, least=1)
+        require_integer("Graph", "n_nodes", self.n_nodes, least=0)
         edges = _whole("edges", self.edges)
+        if not edges.size:
+            edges = edges.reshape(0, 2)
         if edges.ndim != 2 or edges.shape[1] != 2:
             raise DataError(f"`edges` of Graph must have two columns; got shape {edges.shape}")
+        if edges.size and not self.n_nodes:
+            raise DataError(f"a Graph without nodes has no edges; got {len(edges)}")
         if edges.size and (edges.min() < 0 or edges.max() >= self.n_nodes):
             raise DataError(
                 f"`edges` of Graph must join nodes 0 to {self.n_nodes - 1}; got node "
@@ -67,10 +73,16 @@ class Graph:
         for name, count in (("node_labels", self.n_nodes), ("edge_labels", len(edges))):
             if getattr(self, name) is None:
                 continue
-            labels = _whole(name, getattr(self, name))
+            given = getattr(self, name)
+            if isinstance(given, list | tuple) and len({isinstance(x, str) for x in given}) > 1:
+                raise DataError(f"`{name}` of Graph must be all whole numbers or all strings")
+            labels = np.asarray(given)
+            if labels.dtype == object and all(isinstance(label, str) for label in labels):
+                labels = labels.astype(str)
+            labels = labels if labels.dtype.kind == "U" else _whole(name, labels)
             if labels.shape != (count,):
                 raise DataError(
-                    f"`{name}` of Graph must be {count} whole numbers; got shape {labels.shape}"
+                    f"`{name}` of Graph must be {count} whole numbers or strings; got shape {labels.shape}"
                 )
             object.__setattr__(self, name, labels)
 
@@ -81,7 +93,10 @@ class Graph:
 def _whole(name: str, values: Any) -> Codes:
     found = np.asarray(values)
     if found.dtype.kind not in "iu" and found.size:
-        raise DataError(f"`{name}` of Graph must be whole numbers; got {found.dtype}")
+        strings = "" if name == "edges" else " or strings"
+        raise DataError(f"`{name}` of Graph must be whole numbers{strings}; got {found.dtype}")
+    if found.dtype == np.uint64 and found.max(initial=0) >= 2**63:
+        raise DataError(f"`{name}` of Graph must be below 2**63; got {found.max()}")
     return found.astype(np.intp)
 
 

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import os
 import pkgutil
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import sys
 from numba.core.dispatcher import Dispatcher
 
 import separatrix
+
+COMPILED = "SEPARATRIX_TEST_COMPILED"  # an empty folder, filled here for all other tests
 
 
 def compiled():
@@ -46,7 +49,9 @@ from separatrix.data.readers.table import read_csv
 import separatrix.kernels.vectors as vectors
 from separatrix import SVC, KernelPerceptron, LinearSVC, Perceptron, SubgradientSVC
 from separatrix import BernoulliNB, KNeighborsClassifier, MultinomialNB, NeighborIndex
-from separatrix.kernels import Polynomial
+from separatrix import Graph
+from separatrix.kernels import Polynomial, ShortestPath, Spectrum, Subsequence, WeisfeilerLehman
+from separatrix.kernels.subsequence import Letters, letter_shares
 from separatrix.solvers.rosenblatt import solve_dual, solve_primal
 from tests.contracts.test_numba import compiled
 warnings.simplefilter("ignore")
@@ -101,6 +106,14 @@ for metric, rows, methods in (
         NeighborIndex(rows, metric, method=method).search(rows[:40], 3)
 signs = np.where(y > 0, 1, -1).astype(np.int8)
 solve_primal(X, signs, max_iter=2), solve_dual(X @ X.T, signs, max_iter=2)
+words = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(60)]
+for kernel in (Spectrum(5), Subsequence(2)):
+    SVC(kernel=kernel).fit(words, y[:60]).predict(words)
+    kernel.block(words, words)
+graphs = [Graph(3, [[0, 1], [1, 2]]), Graph(2, [[0, 1]])]
+WeisfeilerLehman(2).block(graphs, graphs), ShortestPath().block(graphs, graphs)
+pair = Letters(np.array([0, 1, 0, 1]), np.array([0, 2, 4]))
+letter_shares(pair.codes, pair, np.ones(2), 2, 0.5)
 counts = {}
 for name, dispatcher in compiled().items():
     counts[name] = [
@@ -111,7 +124,8 @@ print(json.dumps(counts))
 
 
 def test_what_was_compiled_once_is_read_from_the_cache_in_the_next_process(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    empty = os.environ.get(COMPILED, str(tmp_path))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", empty)
     first, second = (
         json.loads(subprocess.check_output([sys.executable, "-c", USE_ALL], timeout=600))
         for _ in range(2)

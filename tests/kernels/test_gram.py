@@ -24,6 +24,7 @@ from separatrix.kernels.gram import (
     make_gram,
     make_source,
 )
+from separatrix.kernels.vectors import Vectors
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(90, 6))
@@ -163,13 +164,9 @@ def test_what_even_float64_cannot_give_is_said():
 
 
 def test_products_are_computed_once_for_all_kernels(monkeypatch):
-    import separatrix.kernels.gram as module
-
     calls = []
-    products = module._symmetric_products
-    monkeypatch.setattr(
-        module, "_symmetric_products", lambda *args: calls.append(1) or products(*args)
-    )
+    products = Vectors.own_products
+    monkeypatch.setattr(Vectors, "own_products", lambda *args: calls.append(1) or products(*args))
     kernels = [Polynomial(d) for d in (1, 2, 3)] + [Normalized(Polynomial(2)), Linear()]
     for kernel, gram in zip(kernels, SharedProducts(X).grams(kernels), strict=True):
         np.testing.assert_allclose(gram.held, kernel.block(X, X), rtol=1e-9, atol=1e-9)
@@ -254,13 +251,9 @@ def test_a_matrix_that_is_none_is_not_held():
 
 
 def test_kernels_that_take_turns_share_both_ways_of_preparing(monkeypatch):
-    import separatrix.kernels.gram as module
-
     calls = []
-    products = module._symmetric_products
-    monkeypatch.setattr(
-        module, "_symmetric_products", lambda *args: calls.append(1) or products(*args)
-    )
+    products = Vectors.own_products
+    monkeypatch.setattr(Vectors, "own_products", lambda *args: calls.append(1) or products(*args))
     kernels = [Gaussian(0.1), Polynomial(2), Gaussian(0.2), Polynomial(3)]
     for kernel, gram in zip(kernels, SharedProducts(X).grams(kernels), strict=True):
         np.testing.assert_allclose(gram.held, kernel.block(X, X), rtol=1e-9, atol=1e-9)

@@ -33,6 +33,11 @@ seed_option = click.option(
 @click.option(
     "--set", "words", multiple=True, metavar="NAME=VALUE", help="A parameter of the model"
 )
+@click.option(
+    "--kernel",
+    metavar="KERNEL",
+    help='As in Python: "Spectrum(4)". On strings and graphs it is normalised; "1 * Spectrum(4)" is not',
+)
 @file_options
 @click.option("--out", type=FILE, help="File for the model  [default: DATA.model]")
 @click.option("--slim", is_flag=True, help="Leave out of the file what predictions do not need")
@@ -40,9 +45,21 @@ seed_option = click.option(
 @seed_option
 @quiet_option
 @json_option
-def fit(data: str, key: str, words: tuple[str, ...], out: Path | None, **how: Any) -> None:
+def fit(
+    data: str,
+    key: str,
+    words: tuple[str, ...],
+    kernel: str | None,
+    out: Path | None,
+    **how: Any,
+) -> None:
     """Fit a model to DATA, a file or a name of the catalogue, and save it."""
-    _fit(data, key, _parameters(words), out, tune=False, folds=0, **how)
+    parameters = _parameters(words)
+    if kernel is not None:
+        from separatrix.evaluation.own_files import kernel_from
+
+        parameters["kernel"] = kernel_from(kernel)
+    _fit(data, key, parameters, out, tune=False, folds=0, **how)
 
 
 @click.command(cls=Command)

@@ -16,18 +16,24 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from separatrix.evaluation.look import Look
+from separatrix.evaluation.look import KINDS, Look
+from separatrix.kernels.composed import Normalized
+from separatrix.kernels.graphs import ShortestPath, WeisfeilerLehman
+from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.strings import Spectrum, WeightedDegree
 from separatrix.kernels.vector import Polynomial
 from separatrix.models.discriminant import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
+from separatrix.models.kernel_features import KernelFeatures
 from separatrix.models.kernel_perceptron_cv import KernelPerceptronCV
 from separatrix.models.kernel_perceptrons import KernelPerceptron
 from separatrix.models.least_squares import LeastSquaresClassifier
 from separatrix.models.linear_svm import LinearSVC
 from separatrix.models.logistic import LogisticRegression
 from separatrix.models.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from separatrix.models.neighbors import KNeighborsClassifier
 from separatrix.models.perceptrons import Perceptron
 from separatrix.models.positions import PositionIndicator
 from separatrix.models.svm_cv import SVCCV
@@ -37,6 +43,7 @@ MOST_FOR_KERNELS = 10_000  # rows; a Gram matrix of more is slow to learn from, 
 MOST_FOR_NEIGHBOURS = 50_000  # rows; every one is compared with every other
 MOST_SQUARE = 3_000  # features, or rows if these are fewer, of a matrix that is factorised
 MOST_FOR_EVIDENCE = 200  # features; a posterior is found at every step
+ROUNDS = 3  # of labels around a node, where features of graphs are counted
 
 
 @dataclass(frozen=True)
@@ -57,9 +64,14 @@ class Terms:
         elif look.kind == "sequences":
             triples = CountVectorizer(analyzer="char", ngram_range=(3, 3), lowercase=False)
             steps.append(("letters", PositionIndicator() if look.aligned else triples))
+        elif look.kind == "graphs":
+            subtrees = WeisfeilerLehman(ROUNDS)
+            steps.append(
+                ("subtrees", KernelFeatures(subtrees if counted else Normalized(subtrees)))
+            )
         if look.missing:
             steps.append(("fill", SimpleImputer(strategy="median", keep_empty_features=True)))
-        if not counted and look.kind != "text":
+        if not counted and look.kind not in ("text", "graphs"):
             near_zero = look.sparse or look.one_unit
             steps.append(("scale", MaxAbsScaler() if near_zero else StandardScaler()))
         return Pipeline([*steps, ("model", model)])
@@ -71,11 +83,22 @@ class Terms:
 
     def widths(self) -> list[float]:
         """Values of gamma, of the size of one over the squared distance of two samples."""
-        if self.look.kind == "text":  # of length 1
+        if self.look.kind in ("text", "graphs"):  # of length 1
             return [0.3, 1.0, 3.0]
         near_zero = self.look.one_unit or self.look.sparse
         factors = (1.0, 4.0, 16.0) if near_zero else (0.1, 0.3, 1.0, 3.0)
         return [factor / max(1, self.look.d) for factor in factors]
+
+    def object_kernels(self) -> list[Kernel]:
+        """Kernels on the objects themselves, families together; each normalised."""
+        kernels: list[Kernel]
+        if self.look.kind == "graphs":
+            kernels = [*(WeisfeilerLehman(rounds) for rounds in range(7)), ShortestPath()]
+        else:
+            kernels = [Spectrum(length) for length in (3, 4, 5, 6)]
+            if self.look.aligned:
+                kernels += [WeightedDegree(length) for length in (2, 4, 8, 16)]
+        return [Normalized(kernel) for kernel in kernels]
 
 
 def _never(_look: Look) -> str:
@@ -91,6 +114,7 @@ class Candidate:
     build: Callable[[Terms], Any]
     cannot: Callable[[Look], str] = _never  # why not, or nothing
     too_slow: Callable[[Look], str] = _never  # why not, unless it is asked for
+    kinds: tuple[str, ...] = KINDS  # of samples; on others it is not spoken of unless asked for
 
 
 def _svm(terms: Terms) -> Any:
@@ -103,10 +127,18 @@ def _polynomial_svm(terms: Terms) -> Any:
     return terms.behind(SVCCV(Cs=(0.1, 1.0, 10.0), kernels=kernels, cv=terms.folds))
 
 
+def _object_svm(terms: Terms) -> Any:
+    search = SVCCV(Cs=(0.1, 1.0, 10.0, 100.0), kernels=terms.object_kernels(), cv=terms.folds)
+    return Pipeline([("model", search)])
+
+
 def _kernel_perceptron(terms: Terms) -> Any:
     inner = KernelPerceptron(
         predictor="average", max_iter=20, min_gain=0.001, min_iter=3, random_state=terms.seed
     )
+    if terms.look.kind == "graphs":
+        search = KernelPerceptronCV(terms.object_kernels(), cv=terms.folds, estimator=inner)
+        return Pipeline([("model", search)])
     return terms.behind(KernelPerceptronCV(cv=terms.folds, estimator=inner))
 
 
@@ -123,6 +155,9 @@ def _linear_svm(terms: Terms) -> Any:
 
 
 def _neighbours(terms: Terms) -> Any:
+    if terms.look.kind == "graphs":
+        by_kernel = KNeighborsClassifier(kernel=Normalized(WeisfeilerLehman(ROUNDS)))
+        return Pipeline([("model", KNeighborsCV(k_max=30, estimator=by_kernel))])
     return terms.behind(KNeighborsCV(k_max=30))
 
 
@@ -172,7 +207,8 @@ def _too_square(look: Look) -> str:
 
 def _not_a_table(look: Look) -> str:
     if look.kind != "vectors" and not look.aligned:
-        return "needs a table with few columns; words make thousands"
+        things = "subtrees" if look.kind == "graphs" else "words"
+        return f"needs a table with few columns; {things} make thousands"
     if look.d > MOST_SQUARE:
         return f"has d x d covariances, too large beyond {MOST_SQUARE:,} features"
     return ""
@@ -192,7 +228,16 @@ def _no_counts(look: Look) -> str:
 
 
 def _words(look: Look) -> str:
-    return "" if look.kind != "text" else "is left out on words, where a linear one does as well"
+    things = {"text": "words", "graphs": "subtrees"}.get(look.kind)
+    return f"is left out on {things}, where a linear one does as well" if things else ""
+
+
+def _not_strings(look: Look) -> str:
+    return "" if look.kind in ("text", "sequences") else "needs strings"
+
+
+def _not_graphs(look: Look) -> str:
+    return "" if look.kind == "graphs" else "needs graphs"
 
 
 CANDIDATES: tuple[Candidate, ...] = (
@@ -202,6 +247,22 @@ CANDIDATES: tuple[Candidate, ...] = (
         "SVM, polynomial",
         _polynomial_svm,
         too_slow=lambda look: _words(look) or _too_many_rows(MOST_FOR_KERNELS)(look),
+    ),
+    Candidate(
+        "svm-string",
+        "SVM, string kernel",
+        _object_svm,
+        cannot=_not_strings,
+        kinds=("text", "sequences"),
+        too_slow=lambda look: _words(look) or _too_many_rows(MOST_FOR_KERNELS)(look),
+    ),
+    Candidate(
+        "svm-graph",
+        "SVM, graph kernel",
+        _object_svm,
+        cannot=_not_graphs,
+        kinds=("graphs",),
+        too_slow=_too_many_rows(MOST_FOR_KERNELS),
     ),
     Candidate(
         "kernel-perceptron",

@@ -1,8 +1,12 @@
-"""Why a model says what it says: its weights, its support vectors, or the neighbours of a row."""
+"""Why a model says what it says: its weights, its support vectors, or the neighbours of a row.
+
+Of a sequence or a graph: the words, subtrees or paths that decided, and the share of each letter or node.
+"""
 
 from __future__ import annotations
 
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,28 +15,40 @@ from scipy.sparse import issparse
 from sklearn.inspection import permutation_importance
 from sklearn.pipeline import Pipeline
 
+from separatrix.arrays import Graph
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.evaluation.estimate import last_step
 from separatrix.evaluation.own_files import require_samples
+from separatrix.models.parts import largest_weights, parts_of
+from separatrix.models.prepare import object_kernel
+from separatrix.models.tuned import settled
 
 COUNT = 10
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A sentence, and a table with its columns."""
+    """A sentence, and a table with its columns; of a sequence or a graph also the share of each part.
+
+    `shares` has the "object", the "values" of its letters or nodes, and the class "against" which they
+    speak, None for all others.
+    """
 
     says: str
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
+    shares: dict[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
-        return {
+        told: dict[str, Any] = {
             "says": self.says,
             "rows": [dict(zip(self.columns, row, strict=True)) for row in self.rows],
         }
+        if self.shares is not None:
+            told["shares"] = {**self.shares, "object": _plain(self.shares["object"])}
+        return told
 
     def __str__(self) -> str:
         cells = [[_shown(value) for value in row] for row in (self.columns, *self.rows)]
@@ -45,6 +61,7 @@ def explain(
     model: Any, data: Dataset | None = None, *, row: int | None = None, count: int = COUNT
 ) -> Explanation:
     """The most telling features of a model, or of what it says of one row of some data."""
+    model = settled(model)
     inner = last_step(model)
     if data is not None:
         require_samples(model, data)
@@ -62,6 +79,8 @@ def explain(
     if data is not None and data.y is not None and not isinstance(data.X, list):
         return _permuted(model, data, count)
     if hasattr(inner, "support_"):
+        with suppress(UnsupportedError):
+            return _largest(model, count)
         return _support(inner)
     raise UnsupportedError(
         f"{type(inner).__name__} has no weights to show; give labelled data, and its features are "
@@ -120,6 +139,17 @@ def _permuted(model: Any, data: Dataset, count: int) -> Explanation:
     )
 
 
+def _largest(model: Any, count: int) -> Explanation:
+    """The largest weights of each boundary, of the features that a kernel counts."""
+    rows = [(title, _readable(name), w) for title, name, w in largest_weights(model, count)]
+    return Explanation(
+        "The largest weights of each boundary: what a feature gives to the score each time it is met; "
+        "with Normalized, in an object of length 1.",
+        ("boundary", "feature", "weight"),
+        rows,
+    )
+
+
 def _support(inner: Any) -> Explanation:
     counts = getattr(inner, "n_support_", None)
     if counts is None:
@@ -135,6 +165,9 @@ def _support(inner: Any) -> Explanation:
 
 def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Explanation:
     X = data.at([row]).X
+    if object_kernel(model[0] if isinstance(model, Pipeline) else model) is not None:
+        with suppress(UnsupportedError):
+            return _parts(model, data, row, count)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         label = np.asarray(model.predict(X)).tolist()[0]
@@ -155,6 +188,25 @@ def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Expl
         rows = [(inner.classes_.tolist()[k], float(P[k])) for k in order]
         return Explanation(begin, ("class", "probability"), rows)
     raise UnsupportedError(f"{type(inner).__name__} cannot explain a single row")
+
+
+def _parts(model: Any, data: Dataset, row: int, count: int) -> Explanation:
+    """The features of a sequence or a graph that decided, and the share of each letter or node."""
+    found = parts_of(model, data.X[row])
+    others = "all others" if found.against is None else repr(found.against)
+    says = (
+        f"Row {row} of {data.name} is taken for {found.label!r}. Its score against {others} is "
+        f"{found.score:.4g}: a bias of {found.bias:.4g}, and count times weight of "
+        f"{len(found.features):,} features; these terms are the largest."
+    )
+    largest = found.features[:count]
+    rows = [(_readable(one.name), one.count, one.weight, one.term) for one in largest]
+    shares = {
+        "object": found.object,
+        "values": found.shares.tolist(),
+        "against": found.against,
+    }
+    return Explanation(says, ("feature", "count", "weight", "term"), rows, shares)
 
 
 def _terms(model: Any, inner: Any, X: Any, label: Any, begin: str, count: int) -> Explanation:
@@ -192,9 +244,9 @@ def _neighbors(inner: Any, X: Any, begin: str) -> Explanation:
 
 
 def _similar(inner: Any, X: Any, begin: str, count: int) -> Explanation:
-    K = inner.kernel_.block(np.asarray(X.toarray() if issparse(X) else X), inner.support_vectors_)[
-        0
-    ]
+    if inner.kernel_.takes == "vectors":
+        X = np.asarray(X.toarray() if issparse(X) else X)
+    K = inner.kernel_.block(X, inner.support_vectors_)[0]
     order = np.argsort(-np.asarray(K), kind="stable")[:count]
     rows = [(int(inner.support_[place]), float(K[place])) for place in order]
     return Explanation(
@@ -221,6 +273,23 @@ def _boundaries(inner: Any, rows: int) -> list[str]:
     if rows == len(labels):
         return [f"{label}" for label in labels]
     return [f"boundary {number + 1}" for number in range(rows)]
+
+
+def _plain(item: Any) -> Any:
+    """A sequence or a graph as JSON has it."""
+    if isinstance(item, Graph):
+        labels = {"node_labels": item.node_labels, "edge_labels": item.edge_labels}
+        plain = {name: None if one is None else one.tolist() for name, one in labels.items()}
+        return {"n_nodes": item.n_nodes, "edges": item.edges.tolist(), **plain}
+    if isinstance(item, bytes):
+        return item.decode("latin-1")
+    return list(item) if isinstance(item, tuple) else item
+
+
+def _readable(name: str) -> str:
+    """In quotes where spaces or signs would not be seen."""
+    seen = name.isprintable() and name == name.strip() and "  " not in name
+    return name if seen else repr(name)
 
 
 def _shown(value: Any) -> str:

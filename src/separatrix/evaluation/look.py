@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError
-from separatrix.evaluation.samples import is_text, samples_and_labels
+from separatrix.evaluation.samples import is_graphs, is_text, samples_and_labels
 
-KINDS = ("vectors", "text", "sequences")
+KINDS = ("vectors", "text", "sequences", "graphs")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Look:
 
     kind: str
     n: int
-    d: int  # features; of texts unknown, and 0
+    d: int  # features; of texts and graphs unknown, and 0
     k: int
     smallest: int  # rows of the rarest class
     missing: bool = False
@@ -36,10 +36,11 @@ def look_at(X: Any, y: Any, kind: str | None = None) -> Look:
     >>> look_at([[0, 2], [1, 3], [5, 2]], [0, 1, 1]).counts
     True
     """
-    if kind is None:
-        kind = "text" if is_text(X) else "vectors"
-    if (kind != "vectors") != is_text(X):
-        must_be = "a matrix of numbers" if kind == "vectors" else "strings, one for each sample"
+    found = "text" if is_text(X) else "graphs" if is_graphs(X) else "vectors"
+    kind = kind or found
+    if found != ("text" if kind == "sequences" else kind):
+        what = {"vectors": "a matrix of numbers", "graphs": "graphs, one for each sample"}
+        must_be = what.get(kind, "strings, one for each sample")
         raise DataError(f"X must be {must_be}, for kind={kind!r}")
     X, y = samples_and_labels(X, y, missing=True)
     counts = np.unique(y, return_counts=True)[1]
@@ -49,6 +50,8 @@ def look_at(X: Any, y: Any, kind: str | None = None) -> Look:
         "k": len(counts),
         "smallest": int(counts.min()),
     }
+    if kind == "graphs":
+        return Look(**base, d=0, sparse=True, counts=True, one_unit=True)
     if kind != "vectors":
         lengths = {len(sequence) for sequence in X}
         aligned = kind == "sequences" and len(lengths) == 1

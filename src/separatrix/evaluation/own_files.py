@@ -31,13 +31,22 @@ from separatrix.evaluation.estimate import Estimate, estimate, last_step
 from separatrix.evaluation.look import look_at
 from separatrix.evaluation.measure import NAMES, measured
 from separatrix.evaluation.suite import suite
+from separatrix.kernels.composed import Normalized
+from separatrix.kernels.graphs import WeisfeilerLehman
+from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.names import parse_kernel
+from separatrix.kernels.objects import ObjectKernel
+from separatrix.kernels.strings import Spectrum
 from separatrix.models.modelfile.files import save
+from separatrix.models.prepare import object_kernel
 from separatrix.models.registry import REGISTRY
 from separatrix.models.tuned import chosen, settled
 
 PLAIN: dict[str, tuple[str, dict[str, Any]]] = {  # keys of the suite as single models
     "svm": ("SVC", {}),
     "svm-poly": ("SVC", {"kernel": "poly"}),
+    "svm-string": ("SVC", {"kernel": Normalized(Spectrum(4))}),
+    "svm-graph": ("SVC", {"kernel": Normalized(WeisfeilerLehman(3))}),
     "kernel-perceptron": ("KernelPerceptron", {}),
     "knn": ("KNeighborsClassifier", {}),
     "linear-svm": ("LinearSVC", {}),
@@ -132,7 +141,20 @@ def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0)
     if "random_state" in allowed:
         given.setdefault("random_state", seed)
     terms = Terms(look_at(data.X, data.y, data.kind), folds=2, seed=seed)
+    kernel = given.get("kernel")
+    if isinstance(kernel, Kernel) and kernel.takes != "vectors":  # takes the objects themselves
+        return Pipeline([("model", made(**given))])
     return terms.behind(made(**given), counted=name in COUNTED)
+
+
+def kernel_from(text: str) -> Kernel:
+    """A kernel as typed; one on strings or graphs is normalised, unless it is times a number.
+
+    >>> kernel_from("ShortestPath()")
+    Normalized(kernel=ShortestPath())
+    """
+    kernel = parse_kernel(text)
+    return Normalized(kernel) if isinstance(kernel, ObjectKernel) else kernel
 
 
 def fit_file(
@@ -290,9 +312,14 @@ def measure(model: Any, data: Dataset) -> Measured:
 
 def require_samples(model: Any, data: Dataset) -> None:
     """Refuse samples of another kind or width than the model was fitted to."""
-    width = getattr(model, "n_features_in_", None)  # what takes texts has none
-    if (width is None) != isinstance(data.X, list):
-        wanted = "texts" if width is None else f"{width} features"
+    width = getattr(model, "n_features_in_", None)  # what takes lists has none
+    kernel = object_kernel(model[0] if isinstance(model, Pipeline) else model)
+    wanted = "texts" if kernel is None else kernel.takes
+    if width is not None:
+        fits, wanted = not isinstance(data.X, list), f"{width} features"
+    else:
+        fits = isinstance(data.X, list) and (data.kind == "graphs") == (wanted == "graphs")
+    if not fits:
         raise DataError(f"{data.name} holds {data.kind}, but the model was fitted to {wanted}")
     if width is None:
         return
@@ -313,7 +340,7 @@ def require_samples(model: Any, data: Dataset) -> None:
 
 
 def require_labels(data: Dataset) -> None:
-    """Refuse data without labels, or of a kind that no model here takes."""
+    """Refuse data without labels."""
     if data.y is None:
         error = DataError(f"{data.name} has no labels")
         if data.features is not None:
@@ -324,8 +351,6 @@ def require_labels(data: Dataset) -> None:
         error = DataError(f"{data.name} has labels that are no classes, such as {broken[0]}")
         error.hint = "classes are words or whole numbers; --target names their column"
         raise error
-    if data.kind == "graphs":
-        raise DataError(f"{data.name} holds graphs, which no model here takes yet")
 
 
 def require_classes(data: Dataset) -> None:

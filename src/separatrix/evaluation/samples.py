@@ -1,6 +1,6 @@
-"""Samples as people have them, as an evaluation uses them: matrices, frames, texts.
+"""Samples as people have them, as an evaluation uses them: matrices, frames, texts, graphs.
 
-Afterwards X is a float matrix, dense or CSR, or an array of strings; rows are taken by X[rows].
+Afterwards X is a float matrix, dense or CSR, or an array of objects; rows are taken by X[rows].
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from sklearn.utils import check_X_y, column_or_1d
 
 from separatrix.arrays import Matrix
 from separatrix.errors import DataError
+from separatrix.kernels.graphs import checked_graphs, is_graph
+from separatrix.kernels.objects import as_objects
 
 MOST_CATEGORIES = 1000
 
 
 def samples_and_labels(X: Any, y: Any, *, missing: bool = False) -> tuple[Any, Any]:
-    """X, (n, d) or n strings, and y, (n,), checked; NaN is refused unless `missing`.
+    """X, (n, d) or n strings or graphs, and y, (n,), checked; NaN is refused unless `missing`.
 
     A column of words in a frame becomes one column of 0 and 1 for each of its values.
 
@@ -26,8 +28,8 @@ def samples_and_labels(X: Any, y: Any, *, missing: bool = False) -> tuple[Any, A
     >>> X[[1]].tolist()
     ['see you']
     """
-    if is_text(X):
-        X = np.array(list(X), dtype=object)
+    if is_text(X) or is_graphs(X):
+        X = checked_graphs("X", X) if is_graphs(X) else as_objects("X", X, "a list")
         y = column_or_1d(y, warn=True)
         if len(X) != len(y):
             raise DataError(f"X has {len(X)} samples, but y has {len(y)} labels")
@@ -39,12 +41,19 @@ def samples_and_labels(X: Any, y: Any, *, missing: bool = False) -> tuple[Any, A
 
 def is_text(X: Any) -> bool:
     """Whether X is strings, one for each sample."""
+    return _is_list(X) and all(isinstance(value, str) for value in X)
+
+
+def is_graphs(X: Any) -> bool:
+    """Whether X is graphs, one for each sample."""
+    return _is_list(X) and all(is_graph(value) for value in X)
+
+
+def _is_list(X: Any) -> bool:
+    """Whether X has items and no columns."""
     if isinstance(X, str) or issparse(X) or not hasattr(X, "__len__") or len(X) == 0:
         return False
-    if len(getattr(X, "shape", (1,))) != 1 or hasattr(X, "columns"):
-        return False
-    values = X if isinstance(X, list | tuple) else np.asarray(X, dtype=object)
-    return all(isinstance(value, str) for value in values)
+    return len(getattr(X, "shape", (1,))) == 1 and not hasattr(X, "columns")
 
 
 def _matrix(X: Any) -> Any:

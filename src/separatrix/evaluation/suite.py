@@ -20,7 +20,7 @@ class Suite(dict[str, Any]):
 
 
 def suite(
-    X: Any,  # shape: (n, d), or n strings
+    X: Any,  # shape: (n, d), or n strings, or n graphs
     y: Any,  # shape: (n,)
     *,
     models: Sequence[str] | None = None,
@@ -39,8 +39,8 @@ def suite(
         Keys of those wanted, from `keys()`; they are then left out only where they cannot work. None:
         all that suit.
     kind
-        "vectors", "text", or "sequences" for strings whose letters matter, such as DNA. None: text
-        where X is strings.
+        "vectors", "text", "sequences" for strings whose letters matter, such as DNA, or "graphs".
+        None: text where X is strings, graphs where it is graphs.
     folds
         Parts of the cross-validation that chooses parameters, inside the rows trained on.
     random_state
@@ -60,7 +60,8 @@ def suite(
         require_choice("suite", "kind", kind, KINDS)
     look = look_at(X, y, kind)
     terms = Terms(look, _folds(look, folds), random_state)
-    wanted = CANDIDATES if models is None else [_candidate(key) for key in models]
+    suited = [candidate for candidate in CANDIDATES if look.kind in candidate.kinds]
+    wanted = suited if models is None else [_candidate(key) for key in models]
     built, left_out = {}, {}
     for candidate in wanted:
         reason = candidate.cannot(look) or ("" if models else candidate.too_slow(look))

@@ -2,16 +2,28 @@
 
 A kernel refuses bad parameters at birth, prints as the call that makes it, and never changes. All
 vector kernels but `Laplacian` are element-wise functions of inner products and squared norms, so
-every kernel over the same data shares one product (`gram.py`).
+every kernel over the same data shares one product (`gram.py`). Kernels on sequences and graphs are inner
+products of counts, so that the same holds for them (`objects.py`).
 """
 
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
 from separatrix.kernels.embedding import eigen_embedding, is_positive_semidefinite
 from separatrix.kernels.features import quadratic_map
+from separatrix.kernels.gaps import Subsequence
+from separatrix.kernels.graphs import (
+    EdgeHistogram,
+    ShortestPath,
+    VertexHistogram,
+    WeisfeilerLehman,
+)
 from separatrix.kernels.kernel import FromCallable, Kernel, Precomputed
+from separatrix.kernels.networkx_graphs import graphs_from_networkx
+from separatrix.kernels.strings import BagOfWords, Spectrum, WeightedDegree
 from separatrix.kernels.vector import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 
 __all__ = [
+    "BagOfWords",
+    "EdgeHistogram",
     "FromCallable",
     "Gaussian",
     "Kernel",
@@ -22,9 +34,16 @@ __all__ = [
     "Precomputed",
     "Product",
     "Scaled",
+    "ShortestPath",
     "Sigmoid",
+    "Spectrum",
+    "Subsequence",
     "Sum",
+    "VertexHistogram",
+    "WeightedDegree",
+    "WeisfeilerLehman",
     "eigen_embedding",
+    "graphs_from_networkx",
     "is_positive_semidefinite",
     "quadratic_map",
 ]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from separatrix.arrays import Matrix, Vector, require_real
 from separatrix.errors import ParameterError
 from separatrix.kernels.kernel import Kernel, Precomputed
+
+if TYPE_CHECKING:
+    from separatrix.kernels.objects import ObjectKernel
 
 
 def _require_kernel(owner: str, name: str, value: object) -> None:
@@ -29,11 +32,25 @@ class _Pair(Kernel):
     def __post_init__(self) -> None:
         _require_kernel(type(self).__name__, "left", self.left)
         _require_kernel(type(self).__name__, "right", self.right)
+        if self.left.takes != self.right.takes:
+            must_be = f"a kernel on {self.left.takes}, as the left one is"
+            raise ParameterError(type(self).__name__, "right", must_be, self.right)
+
+    @property
+    def takes(self) -> str:  # type: ignore[override]
+        """What both take."""
+        return self.left.takes
+
+    @property
+    def base(self) -> ObjectKernel | None:
+        """That of both, where it is the same."""
+        return self.left.base if self.from_products else None
 
     @property
     def from_products(self) -> bool:
-        """Where both are."""
-        return self.left.from_products and self.right.from_products
+        """Where both are, of the same products."""
+        of_both = self.left.from_products and self.right.from_products
+        return of_both and self.left.base == self.right.base
 
     @property
     def translation_invariant(self) -> bool:
@@ -132,6 +149,16 @@ class _Around(Kernel):
         _require_kernel(type(self).__name__, "kernel", self.kernel)
 
     @property
+    def takes(self) -> str:  # type: ignore[override]
+        """What the kernel inside does."""
+        return self.kernel.takes
+
+    @property
+    def base(self) -> ObjectKernel | None:
+        """That of the kernel inside."""
+        return self.kernel.base
+
+    @property
     def from_products(self) -> bool:
         """Where the kernel inside is."""
         return self.kernel.from_products
@@ -201,8 +228,8 @@ class Normalized(_Around):
         K = self.kernel.block(X, Z)
         return (
             K
-            * _inverse_root(self.kernel.diagonal(X))[:, None]
-            * _inverse_root(self.kernel.diagonal(Z))
+            * inverse_root(self.kernel.diagonal(X))[:, None]
+            * inverse_root(self.kernel.diagonal(Z))
         )
 
     def diagonal(self, X: Any) -> Vector:
@@ -212,8 +239,8 @@ class Normalized(_Around):
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
         """The kernel inside, then the roots of both diagonals."""
         self.kernel.apply(P, sx, sz)
-        P *= _inverse_root(self.kernel.self_values(sx)).astype(P.dtype)[:, None]
-        P *= _inverse_root(self.kernel.self_values(sz)).astype(P.dtype)
+        P *= inverse_root(self.kernel.self_values(sx)).astype(P.dtype)[:, None]
+        P *= inverse_root(self.kernel.self_values(sz)).astype(P.dtype)
 
     def self_values(self, s: Vector) -> Vector:
         """1, or 0 where k(x, x) is 0."""
@@ -228,7 +255,8 @@ class Normalized(_Around):
         return self.kernel.error(s, eps)
 
 
-def _inverse_root(diagonal: Vector) -> Vector:
+def inverse_root(diagonal: Vector) -> Vector:
+    """1 over the root of each value, (n,); 0 where it is 0."""
     positive = diagonal > 0
     root = np.zeros(len(diagonal))
     root[positive] = 1.0 / np.sqrt(diagonal[positive])

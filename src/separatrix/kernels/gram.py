@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from separatrix.arrays import Codes, Gram, Matrix, Vector
 from separatrix.compute.blocks import default_budget, in_words, row_blocks, rows_that_fit
@@ -18,20 +17,22 @@ from separatrix.compute.threads import in_threads, thread_count
 from separatrix.errors import MemoryBudgetError
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.kernel import Kernel, Precomputed
-from separatrix.kernels.vectors import TOLERANCE, Vectors, prepare
+from separatrix.kernels.objects import FeatureKernel, ObjectKernel, as_vectors
+from separatrix.kernels.vectors import SMALL, TOLERANCE, Prepared, prepare
 
 ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
 WORTH_THREADS = 2**20  # values of an epilogue that take longer than starting threads
 STRIP_BYTES = 2**20  # of one epilogue call: stays in a core's second-level cache
 
 
-class VectorSource:
-    """Computes tiles of the kernel matrix of prepared vectors: products, then the epilogue."""
+class ProductSource:
+    """Computes tiles of the kernel matrix of prepared samples: products, then the epilogue."""
 
-    def __init__(self, kernel: Kernel, vectors: Vectors, threads: int) -> None:
-        self.kernel, self.vectors, self.threads = kernel, vectors, threads
+    def __init__(self, kernel: Kernel, vectors: Any, threads: int) -> None:
+        self.kernel, self.threads = kernel, threads
+        self.vectors: Prepared = vectors
         self.n, self.dtype = len(vectors), vectors.dtype
-        self._last: tuple[Any, Vectors] = (None, vectors)  # columns of the last tile
+        self._last: tuple[Any, Prepared] = (None, vectors)  # columns of the last tile
 
     def tile(
         self, rows: Codes | slice, columns: Codes | slice, out: Matrix | None = None
@@ -45,7 +46,7 @@ class VectorSource:
             self._last = last
         return self.between(self.vectors.take(rows), last[1], out)
 
-    def between(self, X: Vectors, Z: Vectors, out: Matrix | None = None) -> Matrix:
+    def between(self, X: Prepared, Z: Prepared, out: Matrix | None = None) -> Matrix:
         """Kernel values of two prepared sets."""
         P = X.products(Z, out)
         self.apply(P, X.squares, Z.squares)
@@ -95,7 +96,7 @@ class ObjectSource:
         return self.kernel.diagonal(self.X)
 
 
-Source = VectorSource | ObjectSource
+Source = ProductSource | ObjectSource
 
 
 class _SourcedGram:
@@ -260,6 +261,15 @@ class CachedGram(LazyGram):
         return f", {self.capacity} rows in {in_words(sum(part.nbytes for part in self._storage))}"
 
 
+def _prepared(kernel: Kernel, X: Any, order: Codes | None, **how: Any) -> Any:
+    """Samples, or the vectors of their features, in an order of rows, ready for products."""
+    base = kernel.base
+    if base is None or isinstance(base, FeatureKernel):
+        (X,) = as_vectors(kernel, X)
+        return prepare(kernel, X, order=order, **how)
+    return base.prepared(X if order is None else X[order])[0]
+
+
 def make_source(
     kernel: Kernel,
     X: Any,
@@ -271,8 +281,8 @@ def make_source(
 ) -> Source:
     """How tiles of the kernel matrix of X, in an order of its rows, are computed."""
     if kernel.from_products:
-        vectors = prepare(kernel, X, tolerance=tolerance, budget=budget, order=order)
-        return VectorSource(kernel, vectors, threads or thread_count())
+        vectors = _prepared(kernel, X, order, tolerance=tolerance, budget=budget)
+        return ProductSource(kernel, vectors, threads or thread_count())
     return ObjectSource(kernel, X if order is None else X[order])
 
 
@@ -349,22 +359,34 @@ class SharedProducts:
         self.X, self.tolerance, self.segments = X, tolerance, segments
         self.budget = default_budget() if memory is None else memory
         self.threads = threads or thread_count()
-        self._products: dict[tuple[bool, np.dtype[Any]], Matrix] = {}
+        self._products: dict[tuple[Any, bool, np.dtype[Any]], Matrix] = {}
         self._room: dict[np.dtype[Any], Matrix] = {}
+        self._wanted: dict[Any, set[int]] = {}  # levels of each family of kernels on objects
+        self._levels: tuple[Any, dict[int, tuple[Matrix, Vector]]] = (None, {})
 
     def grams(self, kernels: Iterable[Kernel]) -> Iterator[Gram]:
-        """The Gram of each kernel in turn; each is good until the next is asked for."""
+        """The Gram of each kernel in turn; each is good until the next is asked for.
+
+        Kernels of one family share the products of their levels where they follow each other.
+        """
+        kernels = list(kernels)
+        for kernel in kernels:
+            if kernel.base is not None:
+                levels = self._wanted.setdefault(kernel.base.family, set())
+                levels.update(level for level, _ in kernel.base.levels)
         for kernel in kernels:
             yield self._gram(kernel)
 
     def _gram(self, kernel: Kernel) -> Gram:
         if isinstance(kernel, Precomputed):
             return make_gram(kernel, self.X, segments=self.segments)
+        if kernel.base is not None and self._has_room(len(self._wanted[kernel.base.family])):
+            return self._of_levels(kernel, kernel.base)
         source = make_source(
             kernel, self.X, tolerance=self.tolerance, budget=self.budget, threads=self.threads
         )
         whole = source.n * source.n * source.dtype.itemsize
-        if not isinstance(source, VectorSource) or 2 * whole > self.budget:
+        if not isinstance(source, ProductSource) or 2 * whole > self.budget:
             return _gram_of(source, self.budget, self.segments)
         P = self._shared(source, whole)
         if source.dtype not in self._room:
@@ -379,12 +401,38 @@ class SharedProducts:
         in_threads(strip, _strips(P), threads=self.threads)
         return HeldGram(K, diagonal=source.diagonal(), segments=self.segments)
 
-    def _shared(self, source: VectorSource, size: int) -> Matrix:
-        way = (source.vectors.centre is not None, source.dtype)
+    def _has_room(self, levels: int) -> bool:
+        n = len(self.X)
+        return (levels + 2) * n * n * 8 <= self.budget
+
+    def _of_levels(self, kernel: Kernel, base: ObjectKernel) -> Gram:
+        """The weighted sum of the products of the kernel's levels, then what is made of them."""
+        if self._levels[0] != base.family:
+            wanted = sorted(self._wanted[base.family])
+            dtype = np.dtype(np.float32 if len(self.X) ** 2 > SMALL else np.float64)
+            found = base.level_products(self.X, wanted, dtype, self.threads)
+            self._levels = (base.family, dict(zip(wanted, found, strict=True)))
+        parts = [(weight, *self._levels[1][level]) for level, weight in base.levels]
+        K = np.zeros_like(parts[0][1], dtype=np.result_type(*(P for _, P, _ in parts)))
+        squares = np.zeros(len(K))
+        for weight, P, own in parts:
+            K += P if weight == 1 else K.dtype.type(weight) * P
+            squares += weight * own
+
+        def strip(rows: slice) -> None:
+            kernel.apply(K[rows], squares[rows], squares)
+
+        in_threads(strip, _strips(K), threads=self.threads)
+        held = HeldGram(K, diagonal=kernel.self_values(squares), segments=self.segments)
+        held.error = kernel.error(float(squares.max(initial=0.0)), float(np.finfo(K.dtype).eps))
+        return held
+
+    def _shared(self, source: ProductSource, size: int) -> Matrix:
+        way = (source.kernel.base, source.kernel.translation_invariant, source.dtype)
         if way not in self._products:
             if (len(self._products) + 2) * size > self.budget:
                 self._products.clear()
-            self._products[way] = _symmetric_products(source.vectors, self.threads)
+            self._products[way] = source.vectors.own_products(self.threads)
         return self._products[way]
 
 
@@ -405,10 +453,17 @@ def kernel_blocks(
         for rows in row_blocks(n, size):
             yield rows, kernel.block(X[rows], Z) if m else np.zeros((rows.stop - rows.start, 0))
         return
-    second = prepare(kernel, Z, X, tolerance=tolerance, budget=budget)
-    source = VectorSource(kernel, second, threads or thread_count())
+    threads = threads or thread_count()
+    if kernel.base is None or isinstance(kernel.base, FeatureKernel):
+        Z, X = as_vectors(kernel, Z, X)
+        second: Any = prepare(kernel, Z, X, tolerance=tolerance, budget=budget)
+        for rows in row_blocks(n, size):
+            first = second.like(X[rows])
+            yield rows, ProductSource(kernel, second, threads).between(first, second)
+        return
+    first, second = kernel.base.prepared(X, Z)
     for rows in row_blocks(n, size):
-        yield rows, source.between(second.like(X[rows]), second)
+        yield rows, ProductSource(kernel, second, threads).between(first.take(rows), second)
 
 
 def _strips(P: Matrix) -> Iterator[slice]:
@@ -416,33 +471,11 @@ def _strips(P: Matrix) -> Iterator[slice]:
 
 
 def _whole(source: Source) -> Matrix:
-    if isinstance(source, VectorSource):
-        K = _symmetric_products(source.vectors, source.threads)
+    if isinstance(source, ProductSource):
+        K = source.vectors.own_products(source.threads)
         source.apply(K, source.vectors.squares, source.vectors.squares)
         return K
     K = np.empty((source.n, source.n), source.dtype)
     for rows in row_blocks(source.n, ROWS_AT_ONCE):
         source.tile(rows, slice(0, source.n), out=K[rows])
     return K
-
-
-def _symmetric_products(vectors: Vectors, threads: int) -> Matrix:
-    """All products of the vectors with themselves: the upper half by BLAS, the lower mirrored."""
-    n = len(vectors)
-    P = np.empty((n, n), vectors.dtype)
-    for rows in row_blocks(n, ROWS_AT_ONCE):
-        rest = slice(rows.start, n)
-        vectors.take(rows).products(vectors.take(rest), out=P[rows, rest])
-    in_threads(lambda rows: _mirror(P, rows.start, rows.stop), row_blocks(n, 256), threads=threads)
-    return P
-
-
-@njit(cache=True, nogil=True)
-def _mirror(P: Matrix, start: int, stop: int) -> None:
-    """Rows start..stop of the lower half from the upper, by small squares that stay in cache."""
-    side = 32
-    for top in range(start, stop, side):
-        for left in range(0, top + side, side):
-            for i in range(top, min(top + side, stop)):
-                for j in range(left, min(left + side, i)):
-                    P[i, j] = P[j, i]

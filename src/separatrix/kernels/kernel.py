@@ -21,6 +21,7 @@ from separatrix.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from separatrix.kernels.composed import Product, Scaled, Sum
+    from separatrix.kernels.objects import ObjectKernel
 
 
 class Kernel(ABC):
@@ -29,10 +30,17 @@ class Kernel(ABC):
     `k1 + k2`, `k1 * k2` and `2.0 * k` are kernels again.
     """
 
+    takes = "vectors"  # or "sequences", "graphs"
+
     @property
     def from_products(self) -> bool:
         """Whether the kernel is an element-wise function of inner products: `apply` exists."""
         return False
+
+    @property
+    def base(self) -> ObjectKernel | None:
+        """The kernel on objects whose values are those products; None: they are of vectors."""
+        return None
 
     @property
     def translation_invariant(self) -> bool:

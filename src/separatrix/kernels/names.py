@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,54 @@ def resolve_kernel(
     if kernel == "sigmoid":
         return Sigmoid(width(owner, gamma, X), coef0)
     raise ParameterError(owner, "kernel", MEANT, kernel)
+
+
+def parse_kernel(text: str) -> Kernel:
+    """A kernel as a person writes it: a call with plain values, kernels inside, + and *.
+
+    >>> parse_kernel("Spectrum(4) + 2 * Spectrum(k=5)")
+    Sum(left=Spectrum(k=4, ...), right=Scaled(kernel=Spectrum(k=5, ...), factor=2))
+    """
+    try:
+        found = _built(ast.parse(text.strip(), mode="eval").body)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, TypeError) as error:
+        if isinstance(error, ParameterError):
+            raise
+        found = None
+    if not isinstance(found, Kernel):
+        raise ParameterError("kernel", "text", f"such as Spectrum(4) or one of {_listed()}", text)
+    return found
+
+
+def _built(node: ast.AST) -> Any:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        made = _kernel_classes().get(node.func.id)
+        if made is None or any(word.arg is None for word in node.keywords):
+            raise ValueError(node.func.id)
+        words = {str(word.arg): _built(word.value) for word in node.keywords}
+        return made(*map(_built, node.args), **words)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
+        left, right = _built(node.left), _built(node.right)
+        return left + right if isinstance(node.op, ast.Add) else left * right
+    return ast.literal_eval(node)
+
+
+def _kernel_classes() -> dict[str, Any]:
+    from separatrix import kernels
+
+    named = {name: getattr(kernels, name) for name in kernels.__all__}
+    no_text = (Precomputed, FromCallable)
+    return {
+        name: kernel
+        for name, kernel in named.items()
+        if isinstance(kernel, type)
+        and issubclass(kernel, Kernel)
+        and kernel not in (Kernel, *no_text)
+    }
+
+
+def _listed() -> str:
+    return ", ".join(_kernel_classes())
 
 
 def width(owner: str, gamma: Any, X: Any) -> float:

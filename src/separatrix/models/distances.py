@@ -221,7 +221,7 @@ class FeatureSpace:
     @cached_property
     def _lengths(self) -> Vector:
         X = self._X
-        blocks = row_blocks(X.shape[0], rows_that_fit(8 * X.shape[1], BLOCK_BYTES))
+        blocks = row_blocks(X.shape[0], rows_that_fit(_row_bytes(X), BLOCK_BYTES))
         return np.concatenate([self._squared_lengths(_wide(X[rows])) for rows in blocks])
 
     def __call__(self, Q: Any, rows: slice) -> Matrix:
@@ -231,7 +231,7 @@ class FeatureSpace:
         D = np.asarray(both - 2.0 * self._kernel.block(Q, Z), dtype=np.float64)
         np.maximum(D, 0.0, out=D)
         i, j = np.nonzero(ROUNDING * np.abs(both) >= D)
-        for part in row_blocks(len(i), rows_that_fit(8 * Q.shape[1], BLOCK_BYTES)):
+        for part in row_blocks(len(i), rows_that_fit(_row_bytes(Q), BLOCK_BYTES)):
             same = _equal(Q[i[part]], Z[j[part]])
             D[i[part][same], j[part][same]] = 0.0
         return np.asarray(np.sqrt(D, out=D))
@@ -244,11 +244,17 @@ class FeatureSpace:
 
 
 def _wide(X: Any) -> Any:
-    return X.astype(np.float64, copy=False)
+    return X if X.dtype == object else X.astype(np.float64, copy=False)
+
+
+def _row_bytes(X: Any) -> int:
+    return 8 * X.shape[1] if X.ndim == 2 else BLOCK_BYTES // 1024
 
 
 def _equal(A: Any, B: Any) -> Any:
-    """Which rows are the same, (n,)."""
+    """Which rows are the same, (n,); objects are where nothing the kernel sees tells them apart."""
+    if A.dtype == object:
+        return np.ones(len(A), dtype=bool)
     if issparse(A) or issparse(B):
         return np.asarray(abs(A - B).sum(axis=1)).ravel() == 0
     return (A == B).all(axis=1)

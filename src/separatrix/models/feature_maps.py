@@ -317,7 +317,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
     def _with_landmarks(self, X: Any, V: Matrix | None = None) -> Matrix:
         """Kernel values of X with the landmarks, times V where given; in float64, by blocks."""
         n, m = X.shape[0], len(self.component_indices_)
-        out = np.empty((n, m), np.float64 if V is None else X.dtype)
+        out = np.empty((n, m), X.dtype if V is not None and X.dtype in FLOATS else np.float64)
         for rows in row_blocks(n, SIDE):
             K = np.empty((rows.stop - rows.start, m))
             for columns in row_blocks(m, SIDE):

@@ -46,7 +46,12 @@ class KernelMachine(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self._precomputed
         tags.input_tags.sparse = not self._precomputed
-        return tags
+        return tags_of_kernel(tags, self._own_kernel)
+
+    @property
+    def _own_kernel(self) -> Any:
+        """What decides the kind of samples."""
+        return getattr(self, "kernel", None)
 
     @property
     def _precomputed(self) -> bool:
@@ -93,6 +98,14 @@ class KernelMachine(BaseEstimator):
         if self.cache_size is not None:
             require_real(name, "cache_size", self.cache_size, above=0)
         require_threads(name, self.n_jobs)
+
+
+def tags_of_kernel(tags: Tags, kernel: Any) -> Tags:
+    """Tags of an estimator that takes lists of objects where its kernel does."""
+    if isinstance(kernel, Kernel) and kernel.takes != "vectors":
+        tags.input_tags.sparse = tags.input_tags.two_d_array = False
+        tags.input_tags.string = kernel.takes == "sequences"
+    return tags
 
 
 def scores_of_rows(gram: Gram, support: Codes, coef: Matrix) -> Matrix:

@@ -20,6 +20,7 @@ from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import width
 from separatrix.kernels.vector import Gaussian
+from separatrix.models.kernel_machine import tags_of_kernel
 from separatrix.models.kernel_perceptrons import KernelPerceptron
 from separatrix.models.multiclass import RowsClassified
 from separatrix.models.prepare import check_samples, prepare
@@ -137,7 +138,12 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        return tags
+        return tags_of_kernel(tags, self._own_kernel)
+
+    @property
+    def _own_kernel(self) -> Any:
+        """What decides the kind of samples: the first of the kernels."""
+        return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
 
     def _check_parameters(self) -> None:
         self._model()._check_parameters()

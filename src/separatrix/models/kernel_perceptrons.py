@@ -467,4 +467,4 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 def _stacked(first: Any, second: Any) -> Any:
     if issparse(first) or issparse(second):
         return sparse_vstack([first, second]).tocsr()
-    return np.vstack([first, second])
+    return np.concatenate([first, second])

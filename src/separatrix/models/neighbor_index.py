@@ -21,6 +21,7 @@ from separatrix.compute.threads import thread_count
 from separatrix.compute.watch import Watch
 from separatrix.errors import DataError, ParameterError, PrecisionWarning, SeparatrixError
 from separatrix.kernels.kernel import FromCallable, Kernel
+from separatrix.kernels.objects import first_base
 from separatrix.kernels.vector import Gaussian, Laplacian, Linear
 from separatrix.models.distances import (
     NORMS,
@@ -52,8 +53,9 @@ class NeighborIndex:
     Parameters
     ----------
     X
-        Rows, (n, d), dense or sparse; with metric="precomputed" their distances, (n, n). Rows of
-        uint8, bool, float32 or float64 are not copied; do not change them while the index is in use.
+        Rows, (n, d), dense or sparse, or objects that the kernel takes, (n,); with
+        metric="precomputed" their distances, (n, n). Rows of uint8, bool, float32 or float64 are not
+        copied; do not change them while the index is in use.
     metric
         Any name that scikit-learn knows, or a function of two rows.
     p, metric_params
@@ -128,8 +130,10 @@ class NeighborIndex:
         self.metric = metric
         self._named = named_metric(name, metric, p, metric_params)
         self._nan = isinstance(metric, str) and metric == "nan_euclidean"
+        self._objects = first_base(kernel) if isinstance(kernel, Kernel) else None
         X = self._checked(X)
-        self.n_rows, self.n_features = X.shape
+        self.n_rows = int(X.shape[0])
+        self.n_features = int(X.shape[1]) if self._objects is None else 0
         self._placed = placed is not None
         if placed is not None:
             self._require_place_for(placed)
@@ -170,7 +174,7 @@ class NeighborIndex:
             Q, skip = self.rows, np.arange(self.n_rows)
         else:
             Q = self._checked(Q, rows=0)
-            if Q.shape[1] != self.n_features:
+            if self._objects is None and Q.shape[1] != self.n_features:
                 raise DataError(
                     f"queries have {Q.shape[1]} features, but the rows of the index have "
                     f"{self.n_features}"
@@ -191,9 +195,16 @@ class NeighborIndex:
             what = f"kernel={self.kernel!r}"
         what += "".join(f", {name}={value!r}" for name, value in self._named.params.items())
         rows = f"{self.n_rows} x {self.n_features} {self.rows.dtype}"
+        if self._objects is not None:
+            rows = f"{self.n_rows} {self._objects.takes}"
         return f"NeighborIndex({rows}, {what}, {self.method}, {in_words(self.nbytes)})"
 
     def _checked(self, X: Any, *, rows: int = 1) -> Any:
+        if self._objects is not None:
+            X = self._objects.checked(X)
+            if len(X) < rows:
+                raise DataError("NeighborIndex needs at least one row; got none")
+            return X
         finite: Any = "allow-nan" if self._nan else True
         X = check_array(
             X, accept_sparse="csr", order="C", ensure_all_finite=finite, ensure_min_samples=rows

@@ -27,7 +27,7 @@ from separatrix.compute.threads import thread_count
 from separatrix.compute.watch import Watch
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.models.distances import feature_kernel, named_metric, require_algorithm
-from separatrix.models.kernel_machine import KernelMachine
+from separatrix.models.kernel_machine import KernelMachine, tags_of_kernel
 from separatrix.models.neighbor_index import NeighborIndex
 from separatrix.models.prepare import (
     as_labels,
@@ -254,7 +254,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = self._precomputed
         tags.input_tags.allow_nan = isinstance(self.metric, str) and self.metric == "nan_euclidean"
-        return tags
+        return tags_of_kernel(tags, self._own_kernel)
 
     @property
     def _precomputed(self) -> bool:

@@ -23,6 +23,8 @@ from sklearn.utils.validation import column_or_1d, validate_data
 
 from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.errors import DataError, ParameterError, UnsupportedError
+from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.objects import ObjectKernel, first_base
 
 OURS = (str(Path(__file__).parents[1]), str(Path(sklearn.callback.__file__).parent))
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -160,6 +162,9 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
     if "y" in more and more["y"] is None:
         raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
     _one_kind_of_label(more.get("y"))
+    kernel = object_kernel(estimator)
+    if kernel is not None:
+        return _check_objects(estimator, kernel, X, **more)
     try:
         tags = get_tags(estimator).input_tags
         sparse = "csr" if tags.sparse else False
@@ -176,6 +181,32 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         if "\n" not in str(error):
             raise
         raise DataError(_in_one_line(str(error))) from error
+
+
+def object_kernel(estimator: Any) -> ObjectKernel | None:
+    """A kernel on objects that takes part in the estimator's; None where it takes vectors."""
+    kernel = getattr(estimator, "_own_kernel", None)
+    return first_base(kernel) if isinstance(kernel, Kernel) else None
+
+
+def _check_objects(
+    estimator: Any, kernel: ObjectKernel, X: Any, *, y: Any = "none", reset: bool = True, **_: Any
+) -> Any:
+    """Objects (and labels) as the kernel takes them; a fit that begins anew says what is odd."""
+    X = kernel.checked(X)
+    if not len(X):
+        raise DataError(f"Found array with 0 sample(s) while {_name(estimator)} needs at least 1")
+    if reset:
+        for name in ("_slim", "n_features_in_", "feature_names_in_"):
+            estimator.__dict__.pop(name, None)
+        for note in kernel.notes(X):
+            tell(note)
+    if isinstance(y, str):
+        return X
+    y = column_or_1d(y, warn=True)
+    if len(y) != len(X):
+        raise DataError(f"X has {len(X)} samples, but y has {len(y)} labels")
+    return X, y
 
 
 def _in_one_line(message: str) -> str:

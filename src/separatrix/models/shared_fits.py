@@ -60,6 +60,10 @@ def resolve_kernels(owner: str, kernels: Any, model: Any, X: Any) -> list[Kernel
     ]
     if not resolved:
         raise ParameterError(owner, "kernels", "a list of at least one kernel, or None", kernels)
+    for kernel in resolved[1:]:
+        if kernel.takes != resolved[0].takes:
+            must_be = f"all kernels on {resolved[0].takes}, as the first is"
+            raise ParameterError(owner, "kernels", must_be, kernel)
     return resolved
 
 

@@ -21,6 +21,7 @@ from separatrix.errors import ParameterError
 from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
+from separatrix.models.kernel_machine import tags_of_kernel
 from separatrix.models.multiclass import voted
 from separatrix.models.prepare import check_samples, prepare
 from separatrix.models.progress import watched, with_callbacks
@@ -179,7 +180,14 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         pairwise = self.kernels is None and estimator._precomputed
         tags.input_tags.pairwise = pairwise
         tags.input_tags.sparse = not pairwise
-        return tags
+        return tags_of_kernel(tags, self._own_kernel)
+
+    @property
+    def _own_kernel(self) -> Any:
+        """What decides the kind of samples: the first of the kernels."""
+        if self.kernels is not None:
+            return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
+        return self.estimator.kernel if isinstance(self.estimator, SVC) else None
 
     def _best(self) -> SVC:
         check_is_fitted(self)

@@ -61,7 +61,9 @@ class KNeighborsCV(ClassifierMixin, BaseEstimator):
         self.best_k_ = int(model.best_k_)
         self.best_score_ = float(model.accuracy_by_k_[self.best_k_ - 1])
         self.estimator_ = model.set_params(n_neighbors=self.best_k_, k_max=None)
-        self.classes_, self.n_features_in_ = model.classes_, model.n_features_in_
+        self.classes_ = model.classes_
+        if hasattr(model, "n_features_in_"):  # lists of objects have none
+            self.n_features_in_ = model.n_features_in_
         return self
 
     def predict(self, X: Any) -> Any:

@@ -64,12 +64,21 @@ class Picture:
 
 
 @dataclass(frozen=True)
+class Passage:
+    """A piece of HTML that is safe as it is, what one sees in it, and the same as a table."""
+
+    html: str
+    says: str
+    table: Table
+
+
+@dataclass(frozen=True)
 class Section:
-    """A heading, paragraphs, then pictures and tables."""
+    """A heading, paragraphs, then pictures, passages and tables."""
 
     title: str
     words: Sequence[str] = ()
-    shows: Sequence[Picture | Table] = ()
+    shows: Sequence[Picture | Passage | Table] = ()
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,8 @@ def render(page: Page) -> str:
             if isinstance(one, Picture):
                 pictures += 1
                 shows.append(_picture(one, f"p{pictures}"))
+            elif isinstance(one, Passage):
+                shows.append(_passage(one))
             else:
                 shows.append({"table": _table(one)})
         words = [cleaned(paragraph) for paragraph in section.words]
@@ -216,6 +227,16 @@ def _picture(picture: Picture, name: str) -> dict[str, Any]:
         "svg": drawn(picture.figure, name, says=picture.says),
         "says": cleaned(picture.says),
         "table": _table(picture.table),
+    }
+
+
+def _passage(passage: Passage) -> dict[str, Any]:
+    from markupsafe import Markup
+
+    return {
+        "svg": Markup(passage.html),  # whoever made it has escaped every text
+        "says": cleaned(passage.says),
+        "table": _table(passage.table),
     }
 
 

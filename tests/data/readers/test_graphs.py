@@ -103,7 +103,7 @@ def test_mutag_is_whole():
 @pytest.mark.parametrize(
     ("parts", "sentence"),
     [
-        ({"n_nodes": 0}, "`n_nodes` of Graph must be an integer of at least 1; got 0"),
+        ({"n_nodes": -1}, "`n_nodes` of Graph must be an integer of at least 0; got -1"),
         ({"edges": np.zeros((1, 3), int)}, "must have two columns; got shape"),
         ({"edges": np.array([[0.0, 1.0]])}, "`edges` of Graph must be whole numbers; got float64"),
         ({"edges": np.array([[0, 3]])}, "must join nodes 0 to 2; got node 3"),
@@ -111,7 +111,7 @@ def test_mutag_is_whole():
         ({"edges": np.array([[1, 1]])}, "must join different nodes; node 1 has a loop"),
         ({"edges": np.array([[0, 1], [1, 0]])}, "must name each edge once"),
         ({"node_labels": np.array([1, 2])}, "`node_labels` of Graph must be 3 whole numbers"),
-        ({"edge_labels": np.array(["a"])}, "`edge_labels` of Graph must be whole numbers"),
+        ({"edge_labels": np.array([0.5])}, "`edge_labels` of Graph must be whole numbers or strings"),
     ],
 )
 def test_a_graph_that_is_none_is_refused(parts, sentence):

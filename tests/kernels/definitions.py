@@ -1,0 +1,201 @@
+"""Kernels on sequences and graphs straight from their definitions: slow, plain, and the oracle.
+
+Each kernel is a function of two samples. A sequence is a str, bytes or a tuple of tokens; a graph has
+`n_nodes`, `edges`, `node_labels` and `edge_labels`. Below them, small random samples to try them on.
+"""
+
+import re
+from collections import Counter
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+
+from separatrix.arrays import Graph
+
+
+def block(definition, X, Z):
+    """Values of every sample of X with every sample of Z, (n, m), one pair at a time."""
+    return np.array([[definition(x, z) for z in Z] for x in X], dtype=float).reshape(len(X), len(Z))
+
+
+def inner(first, second):
+    """Sum over what both have of the product of both counts."""
+    return sum(count * second[what] for what, count in first.items() if what in second)
+
+
+# Sequences
+
+
+@cache
+def substrings(s, length):
+    """How often each run of `length` letters occurs."""
+    return Counter(s[i : i + length] for i in range(len(s) - length + 1))
+
+
+def spectrum(s, t, k, shortest=None, weights=None):
+    """Common substrings of each length, `shortest` to k, times the weight of the length."""
+    lengths = range(k if shortest is None else shortest, k + 1)
+    weights = weights or [1] * len(lengths)
+    return sum(
+        weight * inner(substrings(s, length), substrings(t, length))
+        for length, weight in zip(lengths, weights, strict=True)
+    )
+
+
+def weighted_degree(s, t, k):
+    """Common substrings at the same place, of every length d up to k, times beta_d."""
+    total = 0.0
+    for d in range(1, k + 1):
+        places = range(min(len(s), len(t)) - d + 1)
+        matches = sum(s[i : i + d] == t[i : i + d] for i in places)
+        total += 2 * (k - d + 1) / (k * (k + 1)) * matches
+    return total
+
+
+@cache
+def subsequences(s, k, decay):
+    """Each subsequence of k letters, with decay^span summed over the ways to find it."""
+    found = {}
+    for places in combinations(range(len(s)), k):
+        letters = tuple(s[i] for i in places)
+        found[letters] = found.get(letters, 0.0) + decay ** (places[-1] - places[0] + 1)
+    return found
+
+
+def subsequence(s, t, k, decay):
+    """Common subsequences of k letters; gaps cost."""
+    return inner(subsequences(s, k, decay), subsequences(t, k, decay))
+
+
+@cache
+def words(s, lowercase):
+    """How often each word occurs; tokens are words as they are."""
+    if isinstance(s, tuple):
+        return Counter(s)
+    pattern = r"\w+" if isinstance(s, str) else rb"\w+"
+    return Counter(re.findall(pattern, s.lower() if lowercase else s))
+
+
+def bag_of_words(s, t, lowercase=True):
+    """Common words."""
+    return inner(words(s, lowercase), words(t, lowercase))
+
+
+# Graphs
+
+
+def node_labels(graph):
+    """The label of each node; all the same where there are none."""
+    return [0] * graph.n_nodes if graph.node_labels is None else graph.node_labels.tolist()
+
+
+def edge_labels(graph):
+    """The label of each edge; all the same where there are none."""
+    return [0] * len(graph.edges) if graph.edge_labels is None else graph.edge_labels.tolist()
+
+
+def neighbours(graph):
+    """Of each node, its neighbours as (node, label of the edge)."""
+    found = [[] for _ in range(graph.n_nodes)]
+    for (a, b), label in zip(graph.edges.tolist(), edge_labels(graph), strict=True):
+        found[a].append((b, label))
+        found[b].append((a, label))
+    return found
+
+
+def vertex_histogram(G, H):
+    """Common labels of nodes."""
+    return inner(Counter(node_labels(G)), Counter(node_labels(H)))
+
+
+def edge_histogram(G, H):
+    """Common labels of edges."""
+    return inner(Counter(edge_labels(G)), Counter(edge_labels(H)))
+
+
+@cache
+def subtrees(graph, iterations, with_edge_labels):
+    """The nodes' labels after each refinement, as nested tuples; a Counter for each refinement."""
+    labels = node_labels(graph)
+    levels = [Counter(labels)]
+    for _ in range(iterations):
+        labels = [
+            (
+                labels[node],
+                tuple(
+                    sorted(
+                        ((edge, labels[other]) if with_edge_labels else labels[other])
+                        for other, edge in around
+                    )
+                ),
+            )
+            for node, around in enumerate(neighbours(graph))
+        ]
+        levels.append(Counter(labels))
+    return levels
+
+
+def weisfeiler_lehman(G, H, iterations, edge_labels=False):
+    """Common labels of nodes, summed over all refinements."""
+    return sum(
+        inner(of_g, of_h)
+        for of_g, of_h in zip(
+            subtrees(G, iterations, edge_labels), subtrees(H, iterations, edge_labels), strict=True
+        )
+    )
+
+
+@cache
+def paths(graph):
+    """How many ordered pairs of nodes there are of each (label, label, hops between them)."""
+    labels, around, found = node_labels(graph), neighbours(graph), Counter()
+    for start in range(graph.n_nodes):
+        hops = {start: 0}
+        queue = [start]
+        for node in queue:  # breadth first: the queue grows while it is read
+            for other, _ in around[node]:
+                if other not in hops:
+                    hops[other] = hops[node] + 1
+                    queue.append(other)
+        found.update((labels[start], labels[end], hops[end]) for end in queue[1:])
+    return found
+
+
+def shortest_path(G, H):
+    """Common shortest paths, known by the labels of their ends and their number of edges."""
+    return inner(paths(G), paths(H))
+
+
+# Random samples
+
+
+def random_sequences(rng, count, letters, longest=9):
+    """Sequences of 0 to `longest` of these letters, of the type of `letters`: str, bytes or tuple."""
+    found = []
+    for _ in range(count):
+        drawn = [letters[i] for i in rng.integers(len(letters), size=rng.integers(longest + 1))]
+        if isinstance(letters, str):
+            found.append("".join(drawn))
+        else:
+            found.append(type(letters)(drawn))
+    return found
+
+
+def random_graphs(rng, count, *, nodes=None, edges=None, fewest=0, most=7):
+    """Graphs of `fewest` to `most` nodes, from none to all edges; labels drawn from `nodes`, `edges`."""
+    found = []
+    for _ in range(count):
+        n = int(rng.integers(fewest, most + 1))
+        pairs = [(a, b) if rng.random() < 0.5 else (b, a) for a, b in combinations(range(n), 2)]
+        density = rng.choice([0.0, 0.2, 0.4, 0.7, 1.0])
+        drawn = [pair for pair in pairs if rng.random() < density]
+        found.append(
+            Graph(
+                n,
+                np.array(drawn, dtype=int).reshape(-1, 2),
+                None if nodes is None else rng.choice(nodes, size=n),
+                None if edges is None else rng.choice(edges, size=len(drawn)),
+            )
+        )
+    return found
