@@ -19,11 +19,11 @@ from separatrix.kernels.gram import (
     CachedGram,
     HeldGram,
     LazyGram,
-    SharedProducts,
     kernel_blocks,
     make_gram,
     make_source,
 )
+from separatrix.kernels.shared import SharedProducts
 from separatrix.kernels.vectors import Vectors
 
 RNG = np.random.default_rng(0)

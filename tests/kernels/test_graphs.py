@@ -22,7 +22,7 @@ from separatrix.kernels import (
     WeisfeilerLehman,
     graphs_from_networkx,
 )
-from separatrix.kernels import graphs as module
+from separatrix.kernels import graph_union as module
 
 LABELS = {
     "none": {},

@@ -17,8 +17,10 @@ from separatrix.kernels import (
     WeightedDegree,
     WeisfeilerLehman,
 )
-from separatrix.kernels.gram import CachedGram, LazyGram, SharedProducts, kernel_blocks, make_gram
-from separatrix.kernels.vectors import Vectors, _products_by_column
+from separatrix.kernels.gram import CachedGram, LazyGram, kernel_blocks, make_gram
+from separatrix.kernels.products import products_by_column
+from separatrix.kernels.shared import SharedProducts
+from separatrix.kernels.vectors import Vectors
 
 RNG = np.random.default_rng(0)
 STRINGS = ["".join(RNG.choice(list("ACGT"), RNG.integers(0, 20))) for _ in range(60)]
@@ -127,7 +129,7 @@ def test_products_found_through_the_columns_are_the_products(density):
         for m in (300, 150)
     )
     np.testing.assert_allclose(
-        _products_by_column(X, Z, None), (X @ Z.T).toarray(), rtol=1e-12, atol=1e-15
+        products_by_column(X, Z, None), (X @ Z.T).toarray(), rtol=1e-12, atol=1e-15
     )
     whole = Vectors(X, np.zeros(300), None, None).own_products(2)
     np.testing.assert_allclose(whole, (X @ X.T).toarray(), rtol=1e-12, atol=1e-15)

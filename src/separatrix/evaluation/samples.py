@@ -13,7 +13,7 @@ from sklearn.utils import check_X_y, column_or_1d
 
 from separatrix.arrays import Matrix
 from separatrix.errors import DataError
-from separatrix.kernels.graphs import checked_graphs, is_graph
+from separatrix.kernels.graph_union import checked_graphs, is_graph
 from separatrix.kernels.objects import as_objects
 
 MOST_CATEGORIES = 1000

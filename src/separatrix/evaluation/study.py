@@ -24,8 +24,8 @@ from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import samples_and_labels
 from separatrix.evaluation.trial import Trial, lead_of_others, rows_of, tried
 from separatrix.kernels.embedding import symmetric_matrix
-from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel, Precomputed
+from separatrix.kernels.shared import SharedProducts
 from separatrix.models.modelfile.card import data_hash
 from separatrix.models.multiclass import RowsClassified, winners
 from separatrix.models.shared_fits import classify_many, resolve_kernels

@@ -1,12 +1,12 @@
 """The kernel matrix as an operator: held, cached by column segment, or computed when asked.
 
 All three give the same values to the precision of their products, which shows in the repr. Inner
-products are computed once and shared by all kernels over the same data (`SharedProducts`).
+products are computed once and shared by all kernels over the same data (`shared.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from separatrix.compute.threads import in_threads, thread_count
 from separatrix.errors import MemoryBudgetError
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.kernel import Kernel, Precomputed
-from separatrix.kernels.objects import FeatureKernel, ObjectKernel, as_vectors
-from separatrix.kernels.vectors import SMALL, TOLERANCE, Prepared, prepare
+from separatrix.kernels.objects import FeatureKernel, as_vectors
+from separatrix.kernels.vectors import TOLERANCE, Prepared, prepare
 
 ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
 WORTH_THREADS = 2**20  # values of an epilogue that take longer than starting threads
@@ -59,7 +59,7 @@ class ProductSource:
             self.kernel.apply(P[rows], sx[rows], sz)
 
         threads = self.threads if P.size > WORTH_THREADS else 1
-        in_threads(strip, _strips(P), threads=threads)
+        in_threads(strip, strips(P), threads=threads)
 
     def diagonal(self) -> Vector:
         """All k(x, x)."""
@@ -314,12 +314,13 @@ def make_gram(
     source = make_source(
         kernel, X, tolerance=tolerance, budget=budget, threads=threads, order=order
     )
-    return _gram_of(source, budget, segments, hold=hold)
+    return gram_of(source, budget, segments, hold=hold)
 
 
-def _gram_of(
+def gram_of(
     source: Source, budget: int, segments: tuple[slice, ...] | None, *, hold: bool = True
 ) -> Gram:
+    """The Gram of a source in the form that fits the budget."""
     row = source.n * source.dtype.itemsize
     if hold and row * source.n <= budget:
         held = HeldGram(_whole(source), diagonal=source.diagonal(), segments=segments)
@@ -334,106 +335,6 @@ def _gram_of(
     if rows_that_fit(row, budget) < 2 * min(64, source.n):
         return LazyGram(source, batch=batch, segments=segments)
     return CachedGram(source, budget=budget, batch=batch, segments=segments)
-
-
-class SharedProducts:
-    """One data set under many kernels: the products are computed once, each kernel is an epilogue.
-
-    >>> from separatrix.kernels import Gaussian, Polynomial
-    >>> shared = SharedProducts(np.arange(6.0).reshape(3, 2))
-    >>> for gram in shared.grams([Polynomial(2), Polynomial(3)]):
-    ...     print(gram.held[0, 1])
-    9.0
-    27.0
-    """
-
-    def __init__(
-        self,
-        X: Any,
-        *,
-        memory: int | None = None,
-        tolerance: float = TOLERANCE,
-        threads: int | None = None,
-        segments: tuple[slice, ...] | None = None,
-    ) -> None:
-        self.X, self.tolerance, self.segments = X, tolerance, segments
-        self.budget = default_budget() if memory is None else memory
-        self.threads = threads or thread_count()
-        self._products: dict[tuple[Any, bool, np.dtype[Any]], Matrix] = {}
-        self._room: dict[np.dtype[Any], Matrix] = {}
-        self._wanted: dict[Any, set[int]] = {}  # levels of each family of kernels on objects
-        self._levels: tuple[Any, dict[int, tuple[Matrix, Vector]]] = (None, {})
-
-    def grams(self, kernels: Iterable[Kernel]) -> Iterator[Gram]:
-        """The Gram of each kernel in turn; each is good until the next is asked for.
-
-        Kernels of one family share the products of their levels where they follow each other.
-        """
-        kernels = list(kernels)
-        for kernel in kernels:
-            if kernel.base is not None:
-                levels = self._wanted.setdefault(kernel.base.family, set())
-                levels.update(level for level, _ in kernel.base.levels)
-        for kernel in kernels:
-            yield self._gram(kernel)
-
-    def _gram(self, kernel: Kernel) -> Gram:
-        if isinstance(kernel, Precomputed):
-            return make_gram(kernel, self.X, segments=self.segments)
-        if kernel.base is not None and self._has_room(len(self._wanted[kernel.base.family])):
-            return self._of_levels(kernel, kernel.base)
-        source = make_source(
-            kernel, self.X, tolerance=self.tolerance, budget=self.budget, threads=self.threads
-        )
-        whole = source.n * source.n * source.dtype.itemsize
-        if not isinstance(source, ProductSource) or 2 * whole > self.budget:
-            return _gram_of(source, self.budget, self.segments)
-        P = self._shared(source, whole)
-        if source.dtype not in self._room:
-            self._room = {source.dtype: np.empty_like(P)}
-        K = self._room[source.dtype]
-        squares = source.vectors.squares
-
-        def strip(rows: slice) -> None:
-            K[rows] = P[rows]
-            kernel.apply(K[rows], squares[rows], squares)
-
-        in_threads(strip, _strips(P), threads=self.threads)
-        return HeldGram(K, diagonal=source.diagonal(), segments=self.segments)
-
-    def _has_room(self, levels: int) -> bool:
-        n = len(self.X)
-        return (levels + 2) * n * n * 8 <= self.budget
-
-    def _of_levels(self, kernel: Kernel, base: ObjectKernel) -> Gram:
-        """The weighted sum of the products of the kernel's levels, then what is made of them."""
-        if self._levels[0] != base.family:
-            wanted = sorted(self._wanted[base.family])
-            dtype = np.dtype(np.float32 if len(self.X) ** 2 > SMALL else np.float64)
-            found = base.level_products(self.X, wanted, dtype, self.threads)
-            self._levels = (base.family, dict(zip(wanted, found, strict=True)))
-        parts = [(weight, *self._levels[1][level]) for level, weight in base.levels]
-        K = np.zeros_like(parts[0][1], dtype=np.result_type(*(P for _, P, _ in parts)))
-        squares = np.zeros(len(K))
-        for weight, P, own in parts:
-            K += P if weight == 1 else K.dtype.type(weight) * P
-            squares += weight * own
-
-        def strip(rows: slice) -> None:
-            kernel.apply(K[rows], squares[rows], squares)
-
-        in_threads(strip, _strips(K), threads=self.threads)
-        held = HeldGram(K, diagonal=kernel.self_values(squares), segments=self.segments)
-        held.error = kernel.error(float(squares.max(initial=0.0)), float(np.finfo(K.dtype).eps))
-        return held
-
-    def _shared(self, source: ProductSource, size: int) -> Matrix:
-        way = (source.kernel.base, source.kernel.translation_invariant, source.dtype)
-        if way not in self._products:
-            if (len(self._products) + 2) * size > self.budget:
-                self._products.clear()
-            self._products[way] = source.vectors.own_products(self.threads)
-        return self._products[way]
 
 
 def kernel_blocks(
@@ -466,7 +367,8 @@ def kernel_blocks(
         yield rows, ProductSource(kernel, second, threads).between(first.take(rows), second)
 
 
-def _strips(P: Matrix) -> Iterator[slice]:
+def strips(P: Matrix) -> Iterator[slice]:
+    """Rows of P, so many at a time that they stay in a core's second-level cache."""
     return row_blocks(len(P), rows_that_fit(P.shape[1] * P.itemsize, STRIP_BYTES))
 
 

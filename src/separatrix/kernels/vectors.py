@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numba import njit
 from scipy.sparse import issparse
 
 from separatrix.arrays import Codes, Matrix, Vector
@@ -22,6 +21,7 @@ from separatrix.compute.blocks import row_blocks
 from separatrix.compute.threads import in_threads, thread_count
 from separatrix.errors import DataError, PrecisionWarning
 from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.products import few_meet, mirror, products_by_column
 from separatrix.kernels.vector import squared_norms
 
 TOLERANCE = 1e-3
@@ -34,7 +34,6 @@ LARGEST_SPREAD = 2**28  # bytes of sparse samples spread out
 WORTH_SAYING = 1e-9  # float64 values that are off by no more than this are as exact as asked for
 MOSTLY_USED = 0.95  # dropping empty columns pays below this share of columns in use
 PRODUCT_ROWS = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
-SCATTERED = 3  # a product found through the columns costs as much as this many in a row
 
 
 class Prepared(Protocol):
@@ -102,8 +101,8 @@ class Vectors:
         if not issparse(self.X):
             dense = other.X.toarray() if issparse(other.X) else other.X
             return np.matmul(self.X, dense.T, out=out)
-        if issparse(other.X) and _few_meet(self.X, other.X):
-            return _products_by_column(self.X, other.X, out)
+        if issparse(other.X) and few_meet(self.X, other.X):
+            return products_by_column(self.X, other.X, out)
         # sparse times dense is scipy's fast path; the smaller set is spread out
         if 8 * min(len(self), len(other)) * self.X.shape[1] > LARGEST_SPREAD:
             P = np.asarray((self.X @ other.X.T).toarray())
@@ -124,73 +123,11 @@ class Vectors:
             rest = slice(rows.start, n)
             self.take(rows).products(self.take(rest), out=P[rows, rest])
         in_threads(
-            lambda rows: _mirror(P, rows.start, rows.stop),
+            lambda rows: mirror(P, rows.start, rows.stop),
             row_blocks(n, 256),
             threads=threads or thread_count(),
         )
         return P
-
-
-def _few_meet(X: Any, Z: Any) -> bool:
-    """Whether so few pairs of stored values share a column that each is best found alone."""
-    d = X.shape[1]
-    in_x, in_z = (np.bincount(part.indices, minlength=d) for part in (X, Z))
-    return bool(SCATTERED * float(in_x @ in_z.astype(np.float64)) < float(X.nnz) * Z.shape[0])
-
-
-def _products_by_column(X: Any, Z: Any, out: Matrix | None) -> Matrix:
-    """x . z for sparse rows, (n, m): each value of x meets only those of its column of Z."""
-    columns = Z.tocsc()
-    P = np.empty((X.shape[0], Z.shape[0]), X.dtype) if out is None else out
-
-    def fill(rows: slice) -> None:
-        _add_products(
-            X.indptr,
-            X.indices,
-            X.data,
-            columns.indptr,
-            columns.indices,
-            columns.data,
-            P,
-            rows.start,
-            rows.stop,
-        )
-
-    threads = thread_count() if P.size > WORTH_THREADS else 1
-    in_threads(fill, row_blocks(X.shape[0], 128), threads=threads)
-    return P
-
-
-@njit(cache=True, nogil=True)
-def _add_products(
-    starts: Codes,
-    features: Codes,
-    values: Vector,
-    tops: Codes,
-    rows: Codes,
-    others: Vector,
-    P: Matrix,
-    begin: int,
-    end: int,
-) -> None:
-    for i in range(begin, end):
-        row = P[i]
-        row[:] = 0
-        for at in range(starts[i], starts[i + 1]):
-            value, feature = values[at], features[at]
-            for below in range(tops[feature], tops[feature + 1]):
-                row[rows[below]] += value * others[below]
-
-
-@njit(cache=True, nogil=True)
-def _mirror(P: Matrix, start: int, stop: int) -> None:
-    """Rows start..stop of the lower half from the upper, by small squares that stay in cache."""
-    side = 32
-    for top in range(start, stop, side):
-        for left in range(0, top + side, side):
-            for i in range(top, min(top + side, stop)):
-                for j in range(left, min(left + side, i)):
-                    P[i, j] = P[j, i]
 
 
 def prepare(

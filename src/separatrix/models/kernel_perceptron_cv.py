@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Matrix
 from separatrix.errors import ParameterError
-from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import width
+from separatrix.kernels.shared import SharedProducts
 from separatrix.kernels.vector import Gaussian
 from separatrix.models.kernel_machine import tags_of_kernel
 from separatrix.models.kernel_perceptrons import KernelPerceptron

@@ -12,9 +12,9 @@ from separatrix.arrays import Codes, Gram
 from separatrix.compute.threads import in_threads
 from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
-from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.names import resolve_kernel
+from separatrix.kernels.shared import SharedProducts
 from separatrix.models.multiclass import RowsClassified
 from separatrix.models.prepare import generator
 

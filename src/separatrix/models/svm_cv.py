@@ -18,9 +18,9 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Codes, Gram, Matrix, Vector, require_real
 from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
-from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
+from separatrix.kernels.shared import SharedProducts
 from separatrix.models.kernel_machine import tags_of_kernel
 from separatrix.models.multiclass import voted
 from separatrix.models.prepare import check_samples, prepare

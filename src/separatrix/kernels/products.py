@@ -1,0 +1,77 @@
+"""Inner products of sparse rows, found through the columns, and the half of a symmetric matrix mirrored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.blocks import row_blocks
+from separatrix.compute.threads import in_threads, thread_count
+
+SCATTERED = 3  # a product found through the columns costs as much as this many in a row
+WORTH_THREADS = 2**20  # values that take longer than starting threads
+
+
+def few_meet(X: Any, Z: Any) -> bool:
+    """Whether so few pairs of stored values share a column that each is best found alone."""
+    d = X.shape[1]
+    in_x, in_z = (np.bincount(part.indices, minlength=d) for part in (X, Z))
+    return bool(SCATTERED * float(in_x @ in_z.astype(np.float64)) < float(X.nnz) * Z.shape[0])
+
+
+def products_by_column(X: Any, Z: Any, out: Matrix | None) -> Matrix:
+    """x . z for sparse rows, (n, m): each value of x meets only those of its column of Z."""
+    columns = Z.tocsc()
+    P = np.empty((X.shape[0], Z.shape[0]), X.dtype) if out is None else out
+
+    def fill(rows: slice) -> None:
+        _add_products(
+            X.indptr,
+            X.indices,
+            X.data,
+            columns.indptr,
+            columns.indices,
+            columns.data,
+            P,
+            rows.start,
+            rows.stop,
+        )
+
+    threads = thread_count() if P.size > WORTH_THREADS else 1
+    in_threads(fill, row_blocks(X.shape[0], 128), threads=threads)
+    return P
+
+
+@njit(cache=True, nogil=True)
+def _add_products(
+    starts: Codes,
+    features: Codes,
+    values: Vector,
+    tops: Codes,
+    rows: Codes,
+    others: Vector,
+    P: Matrix,
+    begin: int,
+    end: int,
+) -> None:
+    for i in range(begin, end):
+        row = P[i]
+        row[:] = 0
+        for at in range(starts[i], starts[i + 1]):
+            value, feature = values[at], features[at]
+            for below in range(tops[feature], tops[feature + 1]):
+                row[rows[below]] += value * others[below]
+
+
+@njit(cache=True, nogil=True)
+def mirror(P: Matrix, start: int, stop: int) -> None:
+    """Rows start..stop of the lower half from the upper, by small squares that stay in cache."""
+    side = 32
+    for top in range(start, stop, side):
+        for left in range(0, top + side, side):
+            for i in range(top, min(top + side, stop)):
+                for j in range(left, min(left + side, i)):
+                    P[i, j] = P[j, i]
