@@ -49,7 +49,7 @@ from separatrix.data.readers.table import read_csv
 import separatrix.kernels.vectors as vectors
 from separatrix import SVC, KernelPerceptron, LinearSVC, Perceptron, SubgradientSVC
 from separatrix import BernoulliNB, KNeighborsClassifier, MultinomialNB, NeighborIndex
-from separatrix import Graph
+from separatrix import Graph, KernelFeatures, load, save
 from separatrix.kernels import Polynomial, ShortestPath, Spectrum, Subsequence, WeisfeilerLehman
 from separatrix.kernels.subsequence import Letters, letter_shares
 from separatrix.solvers.rosenblatt import solve_dual, solve_primal
@@ -110,6 +110,7 @@ words = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(60)]
 for kernel in (Spectrum(5), Subsequence(2)):
     SVC(kernel=kernel).fit(words, y[:60]).predict(words)
     kernel.block(words, words)
+load(save(KernelFeatures(Spectrum(5)).fit(words), folder / "words.model"))
 graphs = [Graph(3, [[0, 1], [1, 2]]), Graph(2, [[0, 1]])]
 WeisfeilerLehman(2).block(graphs, graphs), ShortestPath().block(graphs, graphs)
 pair = Letters(np.array([0, 1, 0, 1]), np.array([0, 2, 4]))

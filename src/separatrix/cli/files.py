@@ -217,12 +217,21 @@ def evaluate(model: Path, data: str, as_json: bool, **file: Any) -> None:
 @click.argument("data", required=False)
 @click.option("--row", type=click.IntRange(0), help="Explain what is said of this row, from 0")
 @click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="Lines")
+@click.option(
+    "--picture", type=FILE, help="Draw the sequence or graph of the row, coloured by its parts"
+)
 @file_options
 @json_option
 def explain(
-    model: Path, data: str | None, row: int | None, count: int, as_json: bool, **file: Any
+    model: Path,
+    data: str | None,
+    row: int | None,
+    count: int,
+    picture: Path | None,
+    as_json: bool,
+    **file: Any,
 ) -> None:
-    """Show what a saved MODEL looks at: weights, neighbours, support vectors, or shuffled DATA."""
+    """Show what a saved MODEL looks at: weights, words, subtrees, neighbours, or shuffled DATA."""
     from separatrix.evaluation import explain as room
     from separatrix.evaluation.own_files import labelled_for, samples_for
     from separatrix.models.modelfile.files import load
@@ -235,6 +244,12 @@ def explain(
         _say_notes(found)
     told = room.explain(fitted, found, row=row, count=count)
     show_json(told.as_dict()) if as_json else click.echo(told)
+    if picture is not None:
+        if row is None or found is None:
+            raise click.UsageError("--picture needs DATA and --row")
+        from separatrix.report.parts import write_parts
+
+        say(f"wrote {write_parts(fitted, found, row, picture)}", quiet=as_json)
 
 
 @click.command(cls=Command)

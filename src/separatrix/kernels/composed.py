@@ -44,7 +44,8 @@ class _Pair(Kernel):
     @property
     def base(self) -> ObjectKernel | None:
         """That of both, where it is the same."""
-        return self.left.base if self.from_products else None
+        base = self.left.base
+        return base if base == self.right.base else None
 
     @property
     def from_products(self) -> bool:

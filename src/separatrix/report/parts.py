@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from separatrix.arrays import Graph
+from separatrix.compute.files import written_whole
+from separatrix.data.dataset import Dataset
 from separatrix.errors import ParameterError
-from separatrix.models.parts import Parts
-from separatrix.report.graph_drawing import plot_graph
+from separatrix.models.parts import Parts, parts_of
+from separatrix.report.graph_drawing import MUTAG_ATOMS, MUTAG_BONDS, plot_graph
 from separatrix.report.sequence_drawing import plot_letters
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 REST = "all others"
+FORMATS = (".svg", ".png", ".pdf")
 
 
 def plot_parts(
@@ -67,3 +71,15 @@ def plot_parts(
         given = "names" if names is not None else "bonds"
         raise ParameterError("plot_parts", given, "None, for a sequence", names or bonds)
     return plot_letters(parts.object, parts.shares, title=title, classes=classes, limit=limit)
+
+
+def write_parts(model: Any, data: Dataset, row: int, path: Path) -> Path:
+    """Draw why one row of some data is taken for what it is; the file is there whole or not at all."""
+    if path.suffix.lower() not in FORMATS:
+        raise ParameterError("explain", "picture", f"a file {', '.join(FORMATS)}", str(path))
+    known = data.name.upper() == "MUTAG"  # whose labels have names
+    names, bonds = (MUTAG_ATOMS, MUTAG_BONDS) if known else (None, None)
+    figure = plot_parts(parts_of(model, data.X[row]), names=names, bonds=bonds)
+    with written_whole(path) as part:
+        figure.savefig(part, format=path.suffix[1:].lower())
+    return path

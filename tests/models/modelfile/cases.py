@@ -29,6 +29,7 @@ from separatrix import (
     BernoulliNB,
     FisherDiscriminant,
     GaussianNB,
+    KernelFeatures,
     KernelPerceptron,
     KernelPerceptronCV,
     KNeighborsClassifier,
@@ -44,7 +45,23 @@ from separatrix import (
     RandomFourier,
     SubgradientSVC,
 )
-from separatrix.kernels import Gaussian, Laplacian, Linear, Normalized, Polynomial, Sigmoid
+from separatrix.arrays import Graph
+from separatrix.kernels import (
+    BagOfWords,
+    EdgeHistogram,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Normalized,
+    Polynomial,
+    ShortestPath,
+    Sigmoid,
+    Spectrum,
+    Subsequence,
+    VertexHistogram,
+    WeightedDegree,
+    WeisfeilerLehman,
+)
 from separatrix.models.positions import PositionIndicator
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -56,6 +73,28 @@ TENTHS = np.round(10 * X)
 SIX = ("aé", "long", "small", "WIDE", "thin", "petal")
 TEXTS = [" ".join(SIX[number % 6] for number in row) for row in TENTHS.astype(int)]
 SEQUENCES = ["".join("acgt"[number % 4] for number in row) for row in TENTHS.astype(int)]
+STRANGE = ["\ud800é日" * (row % 3) + text for row, text in enumerate(SEQUENCES)]
+BYTES = [text.encode() + b"\0" for text in SEQUENCES]
+TOKENS = [[*text.split(), row % 5] for row, text in enumerate(TEXTS)]
+
+
+def graph_of(row: Any, labels: Any = None, more: Any = None) -> Graph:
+    """A graph of four to six nodes that says something about a flower."""
+    nodes = 4 + int(row[0]) % 3
+    edges = [[0, 1], [1, 2], [2, 3], *([0, node] for node in range(4, nodes))]
+    edges += [[0, 3]] if row[2] > 30 else []
+    return Graph(
+        nodes,
+        np.array(edges),
+        None if labels is None else labels[(np.arange(nodes) + int(row[2])) % len(labels)],
+        None if more is None else more[(np.arange(len(edges)) + int(row[3])) % len(more)],
+    )
+
+
+ATOMS, BONDS = np.array(["C", "Cl", "é"]), np.array([1, -2, 7])
+MOLECULES = [graph_of(row, ATOMS, BONDS) for row in TENTHS]
+NUMBERED = [graph_of(row, BONDS, ATOMS) for row in TENTHS]
+BARE = [graph_of(row) for row in TENTHS]
 HOLES = np.where(np.arange(120).reshape(30, 4) % 7 == 0, np.nan, X)
 METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba", "transform")
 
@@ -96,6 +135,20 @@ EVERY_KERNEL = {
     "scaled": 0.5 * Laplacian(0.2),
     "normalized": Normalized(Polynomial(3, 0.1, 1.0)),
     "nested": 2.0 * (Normalized(Linear()) + Gaussian(0.3)) * Laplacian(0.1),
+}
+
+OBJECT_KERNELS = {
+    "spectrum": (Spectrum(2), SEQUENCES),
+    "spectrum-weights": (Spectrum(3, shortest=1, weights=(1.0, 2.5, 4.0)), STRANGE),
+    "degree": (WeightedDegree(3, alphabet="acgté\x00日"), BYTES),
+    "subsequence": (Subsequence(2, decay=0.75), TOKENS),
+    "words": (BagOfWords(lowercase=False), TEXTS),
+    "vertices": (VertexHistogram(), MOLECULES),
+    "edges": (EdgeHistogram(), NUMBERED),
+    "subtrees": (WeisfeilerLehman(2, edge_labels=True), MOLECULES),
+    "paths": (ShortestPath(), BARE),
+    "normalized-sequences": (2.0 * Normalized(Spectrum(2)) * Spectrum(1) + BagOfWords(), STRANGE),
+    "normalized-graphs": (0.5 * Normalized(WeisfeilerLehman(1)) + ShortestPath(), NUMBERED),
 }
 
 CASES = [
@@ -310,6 +363,49 @@ CASES = [
         HOLES,
     ),
     Case("decision-texts", BayesDecision(make_pipeline(CountVectorizer(), MultinomialNB())), TEXTS),
+    *(
+        Case(f"svc-on-{name}", SVC(kernel=kernel), samples, WORDS)
+        for name, (kernel, samples) in OBJECT_KERNELS.items()
+    ),
+    *(
+        Case(f"{kind}-on-{name}", model, OBJECT_KERNELS[name][1])
+        for name in ("spectrum-weights", "subsequence", "subtrees", "normalized-graphs")
+        for kind, model in (
+            ("kernel-perceptron", KernelPerceptron(OBJECT_KERNELS[name][0], max_iter=4)),
+            ("knn", KNeighborsClassifier(3, kernel=OBJECT_KERNELS[name][0])),
+            ("nystroem", Nystroem(OBJECT_KERNELS[name][0], n_components=5, random_state=0)),
+        )
+    ),
+    Case(
+        "svc-calibrated-on-bytes",
+        SVC(kernel=Normalized(Spectrum(2)), calibration="sigmoid", random_state=0),
+        BYTES,
+    ),
+    Case("svc-cv-on-sequences", SVCCV([1.0], kernels=[Spectrum(2), Spectrum(3)], cv=2), SEQUENCES),
+    Case("svc-cv-on-graphs", SVCCV([1.0], estimator=SVC(kernel=ShortestPath()), cv=2), MOLECULES),
+    Case(
+        "perceptron-cv-on-graphs",
+        KernelPerceptronCV([WeisfeilerLehman(1), WeisfeilerLehman(2)], cv=2),
+        MOLECULES,
+    ),
+    *(
+        Case(f"features-{name}", KernelFeatures(OBJECT_KERNELS[name][0]), OBJECT_KERNELS[name][1])
+        for name in ("spectrum-weights", "degree", "words", "vertices", "subtrees", "paths")
+    ),
+    Case("features-tokens", KernelFeatures(Normalized(BagOfWords())), TOKENS),
+    Case(
+        "pipeline-subtrees",
+        make_pipeline(KernelFeatures(Normalized(WeisfeilerLehman(2))), LinearSVC(random_state=0)),
+        MOLECULES,
+        WORDS,
+    ),
+    Case(
+        "decision-sequences",
+        BayesDecision(
+            SVC(kernel=WeightedDegree(2), calibration="sigmoid", random_state=0), reject_cost=0.2
+        ),
+        SEQUENCES,
+    ),
 ]
 NAMES = [case.name for case in CASES]
 BY_NAME = {case.name: case for case in CASES}

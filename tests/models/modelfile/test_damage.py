@@ -8,7 +8,7 @@ from separatrix import load, save
 from separatrix.errors import ModelFileError
 
 KINDS = {type(case.model).__name__: case for case in reversed(CASES)}
-FLIPS, CUTS = 400, 100
+FLIPS, CUTS = 200, 100
 EVERY_KIND = pytest.mark.parametrize("case", KINDS.values(), ids=KINDS)
 
 

@@ -17,8 +17,8 @@ from separatrix.compute.container import DIGEST, LARGEST_HEADER, NO_DIGEST, read
 from separatrix.errors import ModelFileError, SeparatrixError
 
 SECONDS, MEMORY = 1.0, 64 * 2**20
-MANY, VERY_MANY = 5_000, 200_000
-PARTS = 10
+MANY, VERY_MANY = 2_500, 200_000
+PARTS = 5
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ def tried(path, samples=None):
     """Load a file; what it was refused for, or None, after it has been held to its limits."""
     measured = begin_anew()
     before = resident()[0] if measured else 0
-    began = time.perf_counter()
+    began = time.process_time()
     reason, model, said, cause = None, None, "", None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -65,14 +65,14 @@ def tried(path, samples=None):
             model = load(path)
         except ModelFileError as error:
             reason, said, cause = error.reason, str(error), error.__cause__
-        took = time.perf_counter() - began
+        took = time.process_time() - began
         if measured:
             assert resident()[1] - before < MEMORY + os.path.getsize(path), "too much memory"
         if took > SECONDS:  # once more, without what else may have been going on
-            began = time.perf_counter()
+            began = time.process_time()
             with suppress(ModelFileError):
                 load(path)
-            assert time.perf_counter() - began < SECONDS, "too slow"
+            assert time.process_time() - began < SECONDS, "too slow"
         if model is not None:
             used(model, samples)
     assert reason is None or reason in ModelFileError.REASONS
@@ -174,17 +174,17 @@ def test_a_file_of_holes_is_refused_before_it_is_read(sources, tmp_path):
     path.write_bytes(sources[0].read_bytes())
     with path.open("r+b") as file:
         file.truncate(2**41)
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(ModelFileError) as raised:
         load(path)
-    assert time.perf_counter() - began < SECONDS
+    assert time.process_time() - began < SECONDS
     assert raised.value.reason == "size"
 
 
 def test_describing_is_as_safe_as_loading(sources, tmp_path):
     maker, path = Maker(sources), tmp_path / "x.model"
     said = 0
-    for number in range(1000):
+    for number in range(500):
         path.write_bytes(maker.one(number))
         try:
             found = describe(path)
@@ -194,4 +194,4 @@ def test_describing_is_as_safe_as_loading(sources, tmp_path):
         for line in found.markdown().splitlines():
             assert line.isprintable()
         dumped(found.as_dict())
-    assert said > 100
+    assert said > 50

@@ -15,8 +15,12 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
+from separatrix.arrays import Graph
 from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.errors import DataError
+from separatrix.kernels.graph_union import checked_graphs
+from separatrix.kernels.networkx_graphs import is_networkx
+from separatrix.kernels.objects import ObjectKernel
 from separatrix.models.decision import BayesDecision
 from separatrix.models.modelfile.fields import (
     Filing,
@@ -29,6 +33,7 @@ from separatrix.models.modelfile.fields import (
     require_keys,
     wrong,
 )
+from separatrix.models.prepare import object_kernel
 
 PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba")
 LARGEST = ("violation_", "dual_gap_")  # of a certificate, that of the worst boundary counts
@@ -41,7 +46,7 @@ class TrainingData:
 
     sha256: str
     samples: int
-    features: int | None  # None of texts
+    features: int | None  # None of texts, sequences and graphs
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,8 @@ def read_card(document: Any) -> Card:
 def data_hash(X: Any, y: Any = None) -> str:
     """SHA-256 of samples and labels: of their shapes, types and values, whatever they come in.
 
+    Samples may be rows, texts, bytes, lists of tokens, or graphs.
+
     >>> data_hash([[1.0, 2.0]], ["a"])[:12]
     '4e281e29b680'
     """
@@ -132,17 +139,40 @@ def data_hash(X: Any, y: Any = None) -> str:
 
 def _as_array(values: Any) -> Any:
     """An array; of texts one of objects, since NumPy's words would each have room for the longest."""
-    if isinstance(values, list | tuple) and values and all(isinstance(v, str) for v in values):
-        found = np.empty(len(values), dtype=object)
-        found[:] = [str(value) for value in values]
-        return found
-    return np.asarray(values)
+    if not isinstance(values, list | tuple) or not values:
+        return np.asarray(values)
+    for kind in (str, bytes):
+        if all(isinstance(value, kind) for value in values):
+            return _objects([kind(value) for value in values])
+    if isinstance(values[0], Graph) or is_networkx(values[0]):
+        return checked_graphs("a data set", values)
+    try:
+        return np.asarray(values)
+    except ValueError:  # ragged
+        if not all(_is_sequence(value) for value in values):
+            raise
+        return _objects([tuple(value) for value in values])
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether it is a list of tokens."""
+    return isinstance(value, list | tuple) and all(isinstance(one, str | int) for one in value)
+
+
+def _objects(values: list[Any]) -> Any:
+    found = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values):  # one by one: NumPy would look into tuples
+        found[row] = value
+    return found
 
 
 def _hash_array(digest: Any, values: Any) -> None:
     if values.dtype.kind in "OUT":
         digest.update(f"words {values.shape}".encode())
         for word in values.ravel().tolist():
+            if isinstance(word, Graph):
+                _hash_graph(digest, word)
+                continue
             part = str(word).encode("utf-8", "surrogatepass")
             digest.update(f"{type(word).__name__} {len(part)} ".encode() + part)
         return
@@ -153,6 +183,15 @@ def _hash_array(digest: Any, values: Any) -> None:
     row = max(1, values.nbytes // max(1, len(values)))
     for rows in row_blocks(len(values), rows_that_fit(row, 16 * MEBIBYTE)):
         digest.update(_bytes_of(values[rows], None))
+
+
+def _hash_graph(digest: Any, graph: Graph) -> None:
+    digest.update(f"graph {graph.n_nodes} ".encode())
+    for part in (graph.edges, graph.node_labels, graph.edge_labels):
+        if part is None:
+            digest.update(b"none")
+        else:
+            _hash_array(digest, part)
 
 
 def _bytes_of(values: Any, kind: str | None) -> bytes:
@@ -175,8 +214,8 @@ def _innermost(model: Any) -> Any:
             return model
 
 
-def _takes_texts(model: Any) -> bool:
-    """Whether samples are texts, and no rows of features."""
+def _first(model: Any) -> Any:
+    """The estimator that sees samples as they come, inside pipelines and decisions."""
     while True:
         if isinstance(model, Pipeline):
             steps = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
@@ -186,7 +225,7 @@ def _takes_texts(model: Any) -> bool:
         elif isinstance(model, BayesDecision):
             model = model.estimator_
         else:
-            return model is not None and not get_tags(model).input_tags.two_d_array
+            return model
 
 
 def _certificate(model: Any) -> dict[str, float]:
@@ -206,16 +245,20 @@ def _certificate(model: Any) -> dict[str, float]:
 def _training_data(model: Any, data: Any) -> TrainingData:
     if not isinstance(data, tuple) or len(data) != 2:
         raise DataError(f"`data` must be a tuple (X, y); got {type(data).__name__}")
-    X, y = data
+    first = _first(model)
+    kernel = None if first is None else object_kernel(first)
+    X, y = _checked_objects(kernel, data)
     try:
         shape, labels = (
-            part.shape if hasattr(part, "shape") else _as_array(part).shape for part in data
+            part.shape if hasattr(part, "shape") else _as_array(part).shape for part in (X, y)
         )
     except ValueError:
         raise DataError("`data` must be (X, y), samples and labels; X or y is ragged") from None
     if not labels or labels[0] != shape[0]:
         raise DataError(f"`data` must have a label for each sample; got {shape} and {labels}")
-    if _takes_texts(model):
+    if kernel is not None:
+        return TrainingData(data_hash(X, y), int(shape[0]), None)
+    if first is not None and not get_tags(first).input_tags.two_d_array:
         if len(shape) != 1 or not all(isinstance(text, str | bytes) for text in X):
             said = (
                 f"`data` must be what the model was trained on: texts; X has shape {tuple(shape)}"
@@ -228,3 +271,15 @@ def _training_data(model: Any, data: Any) -> TrainingData:
             f"{getattr(model, 'n_features_in_', 'rows of')} features; X has shape {tuple(shape)}"
         )
     return TrainingData(data_hash(X, y), int(shape[0]), int(shape[1]))
+
+
+def _checked_objects(kernel: ObjectKernel | None, data: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Samples as the kernel takes them, where it takes objects."""
+    X, y = data
+    if kernel is None:
+        return X, y
+    try:
+        return kernel.checked(X), y
+    except DataError as error:
+        said = f"`data` must be what the model was trained on: {kernel.takes}; {error}"
+        raise DataError(said) from None

@@ -9,14 +9,17 @@ from typing import Any
 
 from separatrix.compute.blocks import in_words
 from separatrix.compute.container import TensorEntry, read_container
+from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
 from separatrix.models.modelfile.array_fields import Labels
 from separatrix.models.modelfile.card import Card, read_card
 from separatrix.models.modelfile.fields import Filing, Sizes, require_keys, wrong
 from separatrix.models.modelfile.files import MOST_MODELS, PathLike, as_path, told_of, why_not
 from separatrix.models.modelfile.kinds import KINDS
+from separatrix.models.modelfile.values import KERNELS
 
 SHOWN = 12  # classes, names and arrays in a card; all are in `as_dict`
 LABELS = ("classes_", ".classes", "feature_names_in_")
+COMPOSED = (Normalized, Product, Scaled, Sum)
 MARKS = "\\`*[]|"  # what Markdown looks for within a line
 
 
@@ -30,6 +33,7 @@ class Part:
     slim: bool
     features: int | None
     kernel: str | None
+    takes: str | None = None  # "sequences" or "graphs", where samples are no vectors
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,11 @@ class Description:
     def kind(self) -> str:
         """The class of the model."""
         return self.parts[0].kind
+
+    @property
+    def objects(self) -> str | None:
+        """What samples are where they are no vectors: "sequences" or "graphs"; None otherwise."""
+        return next((part.takes for part in self.parts if part.takes is not None), None)
 
     def as_dict(self) -> dict[str, Any]:
         """All of it as plain values, for JSON."""
@@ -81,14 +90,16 @@ class Description:
         if self.classes is not None:
             yield f"| classes | {len(self.classes)}: {_some(self.classes)} |"
         features = [part.features for part in self.parts if part.features is not None]
-        if features:
+        if self.objects is not None:
+            yield f"| samples | {self.objects} |"
+        elif features:
             yield f"| features | {features[0]}{self._names()} |"
         for part in self.parts:
             if part.kernel is not None:
                 yield f"| kernel | {code(part.kernel)} |"
         if card.data is not None:
             d = card.data.features
-            what = "texts" if d is None else f"samples of {d} features"
+            what = (self.objects or "texts") if d is None else f"samples of {d} features"
             yield f"| trained on | {card.data.samples} {what} |"
             yield f"| their SHA-256 | {code(card.data.sha256)} |"
         else:
@@ -220,7 +231,19 @@ def _part(document: dict[str, Any], at: str) -> Part:
         bool(document["slim"]),
         features if type(features) is int else None,
         None if kernel is None else in_text(kernel),
+        _takes(kernel),
     )
+
+
+def _takes(kernel: Any) -> str | None:
+    """What the first kernel that another is made of takes, if that is no vectors."""
+    while isinstance(kernel, dict) and isinstance(kernel.get("params"), dict):
+        name, params = kernel.get("kernel"), kernel["params"]
+        if isinstance(name, str) and name in KERNELS and KERNELS[name] not in COMPOSED:
+            takes = KERNELS[name].takes
+            return None if takes == "vectors" else takes
+        kernel = params.get("left", params.get("kernel"))
+    return None
 
 
 def _holds_model(value: Any) -> bool:

@@ -191,6 +191,17 @@ def is_one_line(text: str) -> bool:
     return not any(unicodedata.category(letter) in ("Cc", "Cs", "Zl", "Zp") for letter in text)
 
 
+def checked_text(value: str, at: str) -> str:
+    """Refuse text that is very long, or has halves of letters in it."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise wrong(at, "text that UTF-8 can write", "a lone surrogate") from None
+    if len(value) > LONGEST_TEXT:
+        raise ModelFileError("limit", f"`{at}` has {len(value)} letters")
+    return value
+
+
 @dataclass(frozen=True)
 class Text:
     """A line of text, or one of some words."""

@@ -67,7 +67,8 @@ def save(
     slim
         Leave out what prediction does not need: sums to go on learning from, curves, certificates.
     data
-        The training set (X, y), X being rows or texts: the card then has its SHA-256 and its size.
+        The training set (X, y), X being rows, texts, sequences or graphs, as the model takes them:
+        the card then has its SHA-256 and its size.
     note
         A line for the card: what this model is for.
 
@@ -290,9 +291,9 @@ class _Reading:
         }
         _check_plain(params, at)
         model = kind.make(**params)
-        if not params:
+        check = _own_check(model) if params else None
+        if check is None:
             return model
-        check: Callable[[], None] = getattr(model, "_check_parameters", model._validate_params)
         try:
             check()
         except (SeparatrixError, ValueError, TypeError) as error:
@@ -321,6 +322,14 @@ class _Reading:
             raise ModelFileError("invariant", f"`{at[:-1]}`: {in_a_line(error)}") from None
         if slim:
             model._slim = True
+
+
+def _own_check(model: Any) -> Callable[[], None] | None:
+    """What a model checks its parameters with, where it has something."""
+    if hasattr(model, "_check_parameters"):
+        check: Callable[[], None] = model._check_parameters
+        return check
+    return model._validate_params if hasattr(model, "_parameter_constraints") else None
 
 
 def _check_plain(params: dict[str, Any], at: str) -> None:

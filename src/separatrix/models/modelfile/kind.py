@@ -7,7 +7,7 @@ the file has a `pack` and an `unpack`; what one part says about another is in `c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,10 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
-from separatrix.kernels.kernel import Precomputed
+from separatrix.compute.blocks import in_words, memory_of_this_machine
+from separatrix.errors import ModelFileError
+from separatrix.kernels.graphs import ShortestPath
+from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.models.modelfile.array_fields import ANY_SHAPE, Array, Labels, Rows
 from separatrix.models.modelfile.fields import (
     Field,
@@ -28,6 +31,7 @@ from separatrix.models.modelfile.fields import (
     apart,
     wrong,
 )
+from separatrix.models.modelfile.object_fields import kind_of
 from separatrix.solvers.moments import Moments
 from separatrix.solvers.online_to_batch import Mistakes
 
@@ -138,24 +142,24 @@ class Model:
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape that samples had, as a tuple."""
+    """The shape that samples had, as a tuple; that of objects has the first letter alone."""
 
     letters: str
 
     def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> list[int]:
         """As a list."""
-        shape = [int(length) for length in value]
-        sizes.bind(at, tuple(shape), self.letters)
-        return shape
+        return list(self.get([int(length) for length in value], at, file, sizes))
 
     def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> tuple[int, ...]:
         """The tuple."""
         shape = Listed(Whole()).get(document, at, file, sizes)
-        sizes.bind(at, tuple(shape), self.letters)
+        letters = self.letters.split()
+        sizes.bind(at, tuple(shape), letters[0] if len(shape) == 1 else self.letters)
         return tuple(shape)
 
 
 FEATURES: dict[str, Field] = {"n_features_in_": Whole(1, "d")}
+OF_VECTORS = frozenset(FEATURES)  # samples that are objects have none
 CLASSES: dict[str, Field] = {**FEATURES, "classes_": Labels("k")}
 WEIGHTS: dict[str, Field] = {"coef_": Rows("p d"), "intercept_": Array("f8", "p")}
 BY_BOUNDARY = Array("f8", "p", "any")
@@ -210,6 +214,8 @@ def moments_of(letter: str = "d") -> Record:
 
 def kernel_fits(model: Any, sizes: Sizes) -> None:
     """A kernel matrix as samples has a column for every training sample, and no support vectors."""
+    name = "components_" if hasattr(model, "components_") else "support_vectors_"
+    samples_fit(model, model.kernel_, getattr(model, name, None), name)
     precomputed = isinstance(model.kernel_, Precomputed)
     require(model._precomputed == precomputed, "kernel", f"{model.kernel_!r}", model.kernel)
     if precomputed:
@@ -221,6 +227,36 @@ def kernel_fits(model: Any, sizes: Sizes) -> None:
         require(have == len(model.support_), "support_vectors_", "one for each of support_", have)
 
 
+def takes(kernel: Any) -> str:
+    """What samples an estimator with such a kernel takes."""
+    return kernel.takes if isinstance(kernel, Kernel) else "vectors"
+
+
+def samples_fit(model: Any, kernel: Any, samples: Any, at: str) -> None:
+    """The kernel, the one that was asked for and the samples are on things of one kind."""
+    kind = takes(kernel)
+    asked = takes(model._own_kernel)
+    require(asked == kind, "kernel", f"on {kind}, as kernel_ is", f"one on {asked}")
+    found = kind if samples is None else kind_of(samples)
+    require(found in (kind, None), at, kind, found)
+    counted = hasattr(model, "n_features_in_")
+    require(counted == (kind == "vectors"), "n_features_in_", f"as samples are {kind}", counted)
+    if found == "graphs" and any(isinstance(one, ShortestPath) for one in _leaves(kernel)):
+        pairs = 24 * sum(graph.n_nodes**2 for graph in samples)
+        if pairs > memory_of_this_machine():
+            said = f"`{at}`: shortest paths in these graphs take {in_words(pairs)}"
+            raise ModelFileError("limit", f"{said}, more than this machine has")
+
+
+def _leaves(kernel: Kernel) -> Iterator[Kernel]:
+    """The kernels that one is made of in the end."""
+    inner = [one for one in kernel.get_params(deep=False).values() if isinstance(one, Kernel)]
+    for one in inner:
+        yield from _leaves(one)
+    if not inner:
+        yield kernel
+
+
 def width_of(transformer: Any) -> int:
     """How many features come out of a fitted transformer, counted without naming them."""
     if isinstance(transformer, FrozenEstimator):
@@ -228,7 +264,7 @@ def width_of(transformer: Any) -> int:
     if isinstance(transformer, Pipeline):
         steps = [step for _, step in transformer.steps if hasattr(step, "transform")]
         return width_of(steps[-1]) if steps else -1
-    for name in ("n_output_features_", "_n_features_out"):
+    for name in ("n_output_features_", "_n_features_out", "n_features_out_"):
         if hasattr(transformer, name):
             return int(getattr(transformer, name))
     if hasattr(transformer, "_n_features_outs"):  # of each column, one-hot
@@ -242,3 +278,13 @@ def same_features(inner: Any, d: int, at: str) -> None:
     """The model inside takes the samples that the one around it takes."""
     have = getattr(inner, "n_features_in_", d)
     require(have == d, f"{at}.n_features_in_", str(d), have)
+
+
+def same_samples(model: Any, inner: Any, sizes: Sizes, at: str) -> None:
+    """A kernel machine inside a search takes the samples that the search was asked for."""
+    kind, asked = takes(inner.kernel_), takes(model._own_kernel)
+    require(asked == kind, "kernels", f"on {kind}, as {at}.kernel_ is", f"one on {asked}")
+    counted = "d" in sizes
+    require(counted == (kind == "vectors"), "n_features_in_", f"as samples are {kind}", counted)
+    if counted:
+        same_features(inner, sizes["d"], at)

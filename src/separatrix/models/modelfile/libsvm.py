@@ -23,7 +23,7 @@ from separatrix.arrays import Codes, Matrix, Vector, require_integer
 from separatrix.compute.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
 from separatrix.compute.container import in_a_line, opened, unwritable
 from separatrix.compute.files import written_whole
-from separatrix.errors import ModelFileError, ParameterError
+from separatrix.errors import ModelFileError, ParameterError, UnsupportedError
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.vector import Gaussian, Linear, Polynomial, Sigmoid
 from separatrix.models.modelfile.files import PathLike, as_path, require_fitted
@@ -197,6 +197,11 @@ def _require_svc(model: Any) -> None:
             "unsupported", f"`save_libsvm` takes a fitted SVC; got {type(model).__name__}"
         )
     require_fitted(model)
+    if model.kernel_.takes != "vectors":
+        raise UnsupportedError(
+            f"LIBSVM's files hold vectors, and this SVC was trained on {model.kernel_.takes}; `save` "
+            "writes a file of separatrix, which can hold them"
+        )
     if type(model.kernel_) not in BY_MAKE:
         raise ModelFileError(
             "unsupported",

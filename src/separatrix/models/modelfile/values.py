@@ -24,21 +24,32 @@ from sklearn.model_selection import (
 from separatrix.compute.container import in_a_line
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
+from separatrix.kernels.gaps import Subsequence
+from separatrix.kernels.graphs import (
+    EdgeHistogram,
+    ShortestPath,
+    VertexHistogram,
+    WeisfeilerLehman,
+)
 from separatrix.kernels.kernel import FromCallable, Kernel, Precomputed
+from separatrix.kernels.strings import BagOfWords, Spectrum, WeightedDegree
 from separatrix.kernels.vector import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 from separatrix.models.modelfile.array_fields import ANY_SHAPE, NUMBERS, Array
 from separatrix.models.modelfile.fields import (
-    LONGEST_TEXT,
     MOST_ITEMS,
     Filing,
     Sizes,
+    checked_text,
     number_as_json,
     number_from_json,
     require_keys,
     wrong,
 )
+from separatrix.models.modelfile.kernel_parameters import OTHER_PARAMETERS
 
 KERNELS: dict[str, type[Kernel]] = {
+    "BagOfWords": BagOfWords,
+    "EdgeHistogram": EdgeHistogram,
     "Gaussian": Gaussian,
     "Laplacian": Laplacian,
     "Linear": Linear,
@@ -47,8 +58,14 @@ KERNELS: dict[str, type[Kernel]] = {
     "Precomputed": Precomputed,
     "Product": Product,
     "Scaled": Scaled,
+    "ShortestPath": ShortestPath,
     "Sigmoid": Sigmoid,
+    "Spectrum": Spectrum,
+    "Subsequence": Subsequence,
     "Sum": Sum,
+    "VertexHistogram": VertexHistogram,
+    "WeightedDegree": WeightedDegree,
+    "WeisfeilerLehman": WeisfeilerLehman,
 }
 SPLITTERS: dict[str, tuple[type, tuple[str, ...]]] = {
     "GroupKFold": (GroupKFold, ("n_splits", "shuffle", "random_state")),
@@ -103,7 +120,8 @@ class KernelObject:
             if isinstance(inner, Kernel):
                 params[name] = self.put(inner, place, file, sizes)
             else:
-                params[name] = Value().put(inner, place, file, sizes)
+                field = OTHER_PARAMETERS.get(name, Value())
+                params[name] = field.put(inner, place, file, sizes)
         return {"kernel": KERNEL_NAMES[type(value)], "params": params}
 
     def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Kernel:
@@ -120,6 +138,8 @@ class KernelObject:
             place = f"{at}.{key}"
             if isinstance(inner, dict) and "kernel" in inner:
                 params[key] = KernelObject().get(inner, place, file, sizes)
+            elif key in OTHER_PARAMETERS:
+                params[key] = OTHER_PARAMETERS[key].get(inner, place, file, sizes)
             elif type(inner) in (int, float):
                 params[key] = inner
             else:
@@ -127,7 +147,7 @@ class KernelObject:
         try:
             kernel = kind(**params)
         except ParameterError as error:
-            raise ModelFileError("invariant", f"`{at}`: {error}") from None
+            raise ModelFileError("invariant", f"`{at}`: {in_a_line(error)}") from None
         if not isinstance(kernel, self.only):
             raise wrong(at, f"a {' or '.join(k.__name__ for k in self.only)}", name)
         return kernel
@@ -150,7 +170,7 @@ class Value:
         if isinstance(value, float | np.floating):
             return number_as_json(float(value))
         if isinstance(value, str):
-            return self._text(str(value), at)
+            return checked_text(str(value), at)
         if isinstance(value, list | tuple):
             items = [self.put(item, f"{at}[{i}]", file, sizes) for i, item in enumerate(value)]
             return items if isinstance(value, list) else {"tuple": items}
@@ -179,7 +199,7 @@ class Value:
         if document is None or isinstance(document, bool | int | float):
             return document
         if isinstance(document, str):
-            return self._text(document, at)
+            return checked_text(document, at)
         if isinstance(document, list):
             return self._items(document, at, file, sizes)
         if not isinstance(document, dict) or not document:
@@ -205,15 +225,6 @@ class Value:
         if what == "type" and isinstance(inner, str) and inner in TYPES:
             return TYPES[inner]
         raise wrong(at, "a value", document)
-
-    def _text(self, value: str, at: str) -> str:
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise wrong(at, "text that UTF-8 can write", "a lone surrogate") from None
-        if len(value) > LONGEST_TEXT:
-            raise ModelFileError("limit", f"`{at}` has {len(value)} letters")
-        return value
 
     def _items(self, items: Any, at: str, file: Filing, sizes: Sizes) -> list[Any]:
         if not isinstance(items, list) or len(items) > MOST_ITEMS:

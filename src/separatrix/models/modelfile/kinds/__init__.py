@@ -3,6 +3,7 @@
 from separatrix.models.modelfile.kind import Kind
 from separatrix.models.modelfile.kinds import (
     around,
+    features,
     gaussian,
     kernel,
     linear,
@@ -19,4 +20,5 @@ KINDS: dict[str, Kind] = {
     **around.KINDS,
     **words.KINDS,
     **missing.KINDS,
+    **features.KINDS,
 }

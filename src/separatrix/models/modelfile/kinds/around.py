@@ -26,7 +26,7 @@ from separatrix.kernels.features import Monomials
 from separatrix.kernels.vector import Polynomial
 from separatrix.models.decision import BayesDecision, CostCurve
 from separatrix.models.feature_maps import Nystroem, PolynomialMap, RandomFourier
-from separatrix.models.modelfile.array_fields import Array, Columns, Labels, Rows
+from separatrix.models.modelfile.array_fields import Array, Columns, Labels
 from separatrix.models.modelfile.fields import (
     Filing,
     Flag,
@@ -41,6 +41,7 @@ from separatrix.models.modelfile.fields import (
 from separatrix.models.modelfile.kind import (
     COMMON,
     FEATURES,
+    OF_VECTORS,
     Kind,
     Model,
     Values,
@@ -49,6 +50,7 @@ from separatrix.models.modelfile.kind import (
     same_features,
     set_all,
 )
+from separatrix.models.modelfile.object_fields import Samples
 from separatrix.models.modelfile.values import KernelObject, Value
 
 MOST_STEPS = 64
@@ -217,12 +219,13 @@ KINDS = {
         {
             **FEATURES,
             "kernel_": KernelObject(),
-            "components_": Rows("m d"),
+            "components_": Samples("m d"),
             "component_indices_": Array("i8", "m", least=0),
             "normalization_": Array("f8", "m m"),
             "rank_": Whole(),
             "_n_features_out": Whole(1, "m"),
         },
+        sometimes=OF_VECTORS,
         check=kernel_fits,
     ),
     "RandomFourier": Kind(

@@ -10,7 +10,7 @@ from separatrix.kernels.kernel import Precomputed
 from separatrix.models.calibration import METHODS, Calibration
 from separatrix.models.kernel_perceptron_cv import KernelPerceptronCV
 from separatrix.models.kernel_perceptrons import KernelPerceptron
-from separatrix.models.modelfile.array_fields import ANY_SHAPE, Array, Rows, Table, Words
+from separatrix.models.modelfile.array_fields import ANY_SHAPE, Array, Table, Words
 from separatrix.models.modelfile.fields import (
     Field,
     Flag,
@@ -26,6 +26,7 @@ from separatrix.models.modelfile.kind import (
     CLASSES,
     FEATURES,
     LOG,
+    OF_VECTORS,
     Kind,
     Model,
     Shape,
@@ -33,10 +34,12 @@ from separatrix.models.modelfile.kind import (
     as_multi_class,
     kernel_fits,
     require,
-    same_features,
+    same_samples,
     set_all,
+    takes,
     without,
 )
+from separatrix.models.modelfile.object_fields import Samples
 from separatrix.models.modelfile.values import KernelObject, Value
 from separatrix.models.support import Support
 from separatrix.models.svm import SVC
@@ -122,6 +125,8 @@ def _svc_check(model: Any, sizes: Sizes) -> None:
     require(support.paired == paired, "_support.paired", str(paired), support.paired)
     require(r == (k - 1 if paired else p), "_support.coef", "a row for each other class", r)
     kernel_fits(model, sizes)
+    axes = 2 if takes(model.kernel_) == "vectors" else 1
+    require(len(model.shape_fit_) == axes, "shape_fit_", f"{axes} numbers", model.shape_fit_)
     if hasattr(model, "_ties"):
         order = np.sort(model._ties).tolist()
         require(order == list(range(k)), "_ties", "an order of all classes", model._ties)
@@ -168,7 +173,7 @@ def _perceptron_search_unpack(model: Any, values: Values) -> None:
 
 
 def _perceptron_search_check(model: Any, sizes: Sizes) -> None:
-    same_features(model.estimator_, sizes["d"], "estimator_")
+    same_samples(model, model.estimator_, sizes, "estimator_")
 
 
 def _search_unpack(model: Any, values: Values) -> None:
@@ -177,7 +182,7 @@ def _search_unpack(model: Any, values: Values) -> None:
 
 
 def _search_check(model: Any, sizes: Sizes) -> None:
-    same_features(model.best_estimator_, sizes["d"], "best_estimator_")
+    same_samples(model, model.best_estimator_, sizes, "best_estimator_")
     meant, found = model._model()._method, model.best_estimator_._method
     require(meant == found, "best_estimator_.calibration", f"{meant}, as searched with", found)
 
@@ -192,7 +197,7 @@ KINDS = {
             **CLASSES,
             "kernel_": KernelObject(),
             "support_": Array("i8", "s", least=0),
-            "support_vectors_": Rows("s d"),
+            "support_vectors_": Samples("s d"),
             "alpha_": Array("f8", "s p"),
             "_n_steps": Whole(),
             "_begun": Value(),
@@ -220,7 +225,7 @@ KINDS = {
             "stop_": Text(),
             "gram_": Text(),
         },
-        sometimes=frozenset({"support_vectors_", "gram_"}),
+        sometimes=OF_VECTORS | {"support_vectors_", "gram_"},
         pack=_perceptron_pack,
         unpack=_perceptron_unpack,
         check=_perceptron_check,
@@ -230,6 +235,7 @@ KINDS = {
         KernelPerceptronCV,
         {**SEARCH, "best_kernel_": KernelObject(), "estimator_": Model(("KernelPerceptron",))},
         RESULTS,
+        sometimes=OF_VECTORS,
         pack=without("classes_", "n_iter_"),
         unpack=_perceptron_search_unpack,
         check=_perceptron_search_check,
@@ -241,7 +247,7 @@ KINDS = {
             "kernel_": KernelObject(),
             "shape_fit_": Shape("n d"),
             "support_": Array("i4", "s", least=0, below="n"),
-            "support_vectors_": Rows("s d"),
+            "support_vectors_": Samples("s d"),
             "_support": SUPPORT,
             "_exact": Flag(),
             "_calibration": CALIBRATION,
@@ -261,7 +267,7 @@ KINDS = {
             "_last_y": Array("i8", "n", least=0),
             "_fits": FITS,
         },
-        sometimes=frozenset({"support_vectors_", "_calibration", "_ties"}),
+        sometimes=OF_VECTORS | {"support_vectors_", "_calibration", "_ties"},
         pack=_svc_pack,
         unpack=_svc_unpack,
         check=_svc_check,
@@ -271,6 +277,7 @@ KINDS = {
         SVCCV,
         {**SEARCH, "best_params_": Value(), "best_estimator_": Model(("SVC",))},
         RESULTS,
+        sometimes=OF_VECTORS,
         pack=without("classes_"),
         unpack=_search_unpack,
         check=_search_check,

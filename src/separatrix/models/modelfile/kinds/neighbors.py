@@ -8,7 +8,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.models.distances import Pairwise
-from separatrix.models.modelfile.array_fields import Array, Labels, Rows
+from separatrix.models.modelfile.array_fields import Array, Labels
 from separatrix.models.modelfile.fields import (
     Listed,
     Maybe,
@@ -19,7 +19,17 @@ from separatrix.models.modelfile.fields import (
     Whole,
     wrong,
 )
-from separatrix.models.modelfile.kind import FEATURES, Kind, Values, require, set_all, without
+from separatrix.models.modelfile.kind import (
+    FEATURES,
+    OF_VECTORS,
+    Kind,
+    Values,
+    require,
+    samples_fit,
+    set_all,
+    without,
+)
+from separatrix.models.modelfile.object_fields import Samples
 from separatrix.models.modelfile.values import KernelObject, Value
 from separatrix.models.neighbor_index import BY_DISTANCE, KEPT, SEARCHED, NeighborIndex
 from separatrix.models.neighbors import KNeighborsClassifier
@@ -69,6 +79,7 @@ def _unpack(model: Any, values: Values) -> None:
     outputs, rows = values.pop("outputs"), values.pop("rows")
     metric, params = values.pop("index_metric"), values.pop("index_metric_params")
     set_all(model, values)
+    samples_fit(model, model.kernel_, rows, "rows")
     require(len(outputs) > 0, "outputs", "at least one", 0)
     model._voters = [Voters(part.y, part.weights, len(part.classes)) for part in outputs]
     model.outputs_2d_ = len(outputs) > 1
@@ -85,7 +96,7 @@ def _unpack(model: Any, values: Values) -> None:
         require(rows.dtype in kept, "rows", "of a type that is searched as it is", rows.dtype)
     model.index_ = NeighborIndex.restored(
         rows,
-        model.n_features_in_,
+        getattr(model, "n_features_in_", 0),  # objects have none
         metric,
         metric_params=params or None,
         kernel=model.kernel_,
@@ -107,14 +118,14 @@ KINDS = {
         {
             **FEATURES,
             "n_samples_fit_": Whole(1, "n"),
-            "rows": Rows("n f", "any"),
+            "rows": Samples("n f", "any"),
             "index_metric": Text(),
             "index_metric_params": Value(),
             "kernel_": Maybe(KernelObject()),
             "outputs": Listed(OUTPUT),
         },
         {"accuracy_by_k_": Array("f8", "m"), "best_k_": Whole(1)},
-        sometimes=frozenset({"accuracy_by_k_", "best_k_"}),
+        sometimes=OF_VECTORS | {"accuracy_by_k_", "best_k_"},
         pack=_pack,
         unpack=_unpack,
         check=_check,
