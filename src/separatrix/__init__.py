@@ -43,6 +43,7 @@ _HOMES = {
     "kkt_report": "separatrix.models.kkt",
     "load": "separatrix.models.modelfile.files",
     "load_libsvm": "separatrix.models.modelfile.libsvm",
+    "parts_of": "separatrix.models.parts",
     "save": "separatrix.models.modelfile.files",
     "save_libsvm": "separatrix.models.modelfile.libsvm",
 }
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
     from separatrix.models.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
     from separatrix.models.neighbor_index import NeighborIndex
     from separatrix.models.neighbors import KNeighborsClassifier
+    from separatrix.models.parts import parts_of
     from separatrix.models.perceptrons import Perceptron
     from separatrix.models.subgradient_svm import SubgradientSVC
     from separatrix.models.svm import SVC
@@ -112,6 +114,7 @@ __all__ = [
     "kkt_report",
     "load",
     "load_libsvm",
+    "parts_of",
     "save",
     "save_libsvm",
 ]

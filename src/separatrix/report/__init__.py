@@ -2,6 +2,7 @@
 
 from separatrix.report.graph_drawing import plot_graph, plot_graphs
 from separatrix.report.neighbors import plot_k
+from separatrix.report.parts import plot_parts
 from separatrix.report.pictures import (
     plot_confusion,
     plot_features,
@@ -25,6 +26,7 @@ __all__ = [
     "plot_k",
     "plot_learning_curve",
     "plot_letters",
+    "plot_parts",
     "plot_regions",
     "plot_reliability",
 ]
