@@ -45,14 +45,14 @@ def killed_once_begun(spec, out):
     process.communicate()
 
 
-def killed_until_done(spec, out, rng, longest, most=200):
+def killed_until_done(spec, out, rng, longest, earliest=0.2, most=200):
     """Kill the run after a random time, again and again, until one comes to its end; how many died."""
     for kills in range(most):
         process = subprocess.Popen(
             run_command(spec, out), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
         try:
-            _, said = process.communicate(timeout=rng.uniform(0.2, longest))
+            _, said = process.communicate(timeout=rng.uniform(earliest, longest))
         except subprocess.TimeoutExpired:
             os.kill(process.pid, signal.SIGKILL)
             process.communicate()

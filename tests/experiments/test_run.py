@@ -183,8 +183,9 @@ def test_killed_at_random_moments_it_resumes_to_the_same_table(tmp_path):
     took = time.perf_counter() - begun
     killed_once_begun(tmp_path / "small.toml", tmp_path / "killed")
     assert not (tmp_path / "killed" / "results.csv").exists()
+    rng = np.random.default_rng(3)  # whose first moments are early ones
     killed_until_done(
-        tmp_path / "small.toml", tmp_path / "killed", np.random.default_rng(0), 1.3 * took
+        tmp_path / "small.toml", tmp_path / "killed", rng, 1.3 * took, earliest=0.5 * took
     )
     assert table(tmp_path / "whole") == table(tmp_path / "killed")
     assert not list((tmp_path / "killed").glob("*.part"))

@@ -167,6 +167,18 @@ def shortest_path(G, H):
     return inner(paths(G), paths(H))
 
 
+def published_path(G, H):
+    """The same, each pair once whichever end comes first, and each node as a path without edges."""
+    return inner(_once(G), _once(H))
+
+
+def _once(graph):
+    found = Counter({(label, label, 0): n for label, n in Counter(node_labels(graph)).items()})
+    for (a, b, hops), count in paths(graph).items():
+        found[(*sorted([a, b]), hops)] += count / 2  # both directions are there
+    return found
+
+
 # Random samples
 
 

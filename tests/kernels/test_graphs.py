@@ -42,6 +42,7 @@ DEFINED = [
         lambda G, H: definitions.weisfeiler_lehman(G, H, 3, edge_labels=True),
     ),
     (ShortestPath(), definitions.shortest_path),
+    (ShortestPath(both_ways=False, nodes=True), definitions.published_path),
 ]
 KERNELS = [kernel for kernel, _ in DEFINED]
 

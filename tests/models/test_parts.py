@@ -49,6 +49,7 @@ GRAPHS = [
     Normalized(WeisfeilerLehman(3)),
     WeisfeilerLehman(2, edge_labels=True),
     Scaled(Normalized(ShortestPath()), 2.0),
+    Normalized(ShortestPath(both_ways=False, nodes=True)),
 ]
 
 LONG_WORDS = {("hgfedcba" + "abcdefgh" * 3)[at : at + 20] for at in range(13)}

@@ -321,7 +321,7 @@ _ALL = (
     ),
     Card(
         "promoters",
-        "Stretches of E. coli DNA, with a promoter (+) or without (-).",
+        "Stretches of E. coli DNA, with a promoter (+) or without (-); those without overlap each other.",
         106,
         "sequences of 57 bases",
         (("+", 53), ("-", 53)),

@@ -150,8 +150,8 @@ def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0)
 def kernel_from(text: str) -> Kernel:
     """A kernel as typed; one on strings or graphs is normalised, unless it is times a number.
 
-    >>> kernel_from("ShortestPath()")
-    Normalized(kernel=ShortestPath())
+    >>> kernel_from("VertexHistogram()")
+    Normalized(kernel=VertexHistogram())
     """
     kernel = parse_kernel(text)
     return Normalized(kernel) if isinstance(kernel, ObjectKernel) else kernel

@@ -79,7 +79,7 @@ def keys() -> list[str]:
     """What `models` may name.
 
     >>> keys()[:4]
-    ['svm', 'svm-poly', 'kernel-perceptron', 'knn']
+    ['svm', 'svm-poly', 'svm-string', 'svm-graph']
     """
     return [candidate.key for candidate in CANDIDATES]
 

@@ -34,12 +34,22 @@ NAMED = {
     "kernel-methods": Named(
         "kernel_methods",
         "primal and dual, the bound, feature maps, one Gram for any object",
-        "built in",
+        "built in, promoters, mutag",
     ),
     "mnist-parity": Named(
         "mnist_parity", "odd or even digits by subgradient descent, and by kernels", "mnist"
     ),
     "mnist-all": Named("mnist_all", "every family on MNIST: error, time, memory", "mnist"),
+    "splice": Named(
+        "splice", "splice junctions by string kernels, and the letters that decide", "splice"
+    ),
+    "promoters": Named(
+        "promoters", "promoters by string kernels, with and without overlaps", "promoters"
+    ),
+    "mutag": Named("mutag", "molecules by kernels on graphs, and the atoms that decide", "mutag"),
+    "reuters-strings": Named(
+        "reuters_strings", "news by subsequences, runs of letters and words", "r8"
+    ),
 }
 
 

@@ -44,7 +44,7 @@ def labels(vocabulary: Vocabulary, name: str, numbers: Codes) -> list[str]:
     texts = list(map(text_of, vocabulary.things))
     keys = vocabulary.tables[name].keys[numbers].tolist()
     return [
-        NO_LABEL if kind == 0 else texts[n] if kind == 1 else str(n if kind == 2 else -n)
+        NO_LABEL if kind == 0 else texts[n] if kind == 1 else str(n if kind == 2 else -n - 1)
         for n, kind in keys
     ]
 
@@ -56,7 +56,9 @@ def paths(vocabulary: Vocabulary, numbers: Codes) -> list[str]:
     ends, hops = vocabulary.tables["paths"].keys[numbers].T
     first, second = vocabulary.tables["ends"].keys[ends].T
     both = (labels(vocabulary, "node labels", nodes) for nodes in (first, second))
-    return [f"{a}-{b}, {d} apart" for a, b, d in zip(*both, hops.tolist(), strict=True)]
+    return [
+        f"{a}-{b}, {d} apart" if d else a for a, b, d in zip(*both, hops.tolist(), strict=True)
+    ]
 
 
 class Subtrees:

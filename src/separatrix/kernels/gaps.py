@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,6 +12,7 @@ import numpy as np
 from separatrix.arrays import Matrix, Vector, require_integer, require_real
 from separatrix.compute.progress import bar
 from separatrix.compute.threads import thread_count
+from separatrix.errors import DataError, ParameterError
 from separatrix.kernels.sequences import Letters, letters_of
 from separatrix.kernels.strings import SequenceKernel
 from separatrix.kernels.subsequence import self_products, steps, subsequence_products
@@ -56,6 +57,11 @@ class Subsequence(SequenceKernel):
     def __post_init__(self) -> None:
         require_integer("Subsequence", "k", self.k, least=1)
         require_real("Subsequence", "decay", self.decay, above=0, most=1)
+        if self.decay ** (2 * self.k) < np.finfo(np.float64).tiny:
+            must_be = (
+                f"larger with k={self.k}, or k smaller: decay^(2 k), a letter after the other, is 0"
+            )
+            raise ParameterError("Subsequence", "decay", must_be, self.decay)
         self._require_alphabet()
 
     @property
@@ -79,9 +85,14 @@ class Subsequence(SequenceKernel):
         self, X: Any, levels: Sequence[int], dtype: np.dtype[Any], threads: int
     ) -> list[tuple[Matrix, Vector]]:
         """All of them from one dynamic programme of the longest."""
-        letters, longest = letters_of(X, Vocabulary()), max(levels)
-        P = _products(letters, None, longest, self.decay, all_levels=True, threads=threads)
-        return [(P[level - 1], np.diagonal(P[level - 1]).copy()) for level in levels]
+        letters, several = letters_of(X, Vocabulary()), len(levels) > 1
+        P = _products(letters, None, max(levels), self.decay, all_levels=several, threads=threads)
+        found = [P[level - 1] for level in levels] if several else [P]
+        return [(finite(self, values), np.diagonal(values).copy()) for values in found]
+
+    def matrices_of(self, levels: Collection[int]) -> int:
+        """Beside several levels, those below too."""
+        return max(levels) if len(levels) > 1 else 1
 
 
 class Gapped:
@@ -98,7 +109,8 @@ class Gapped:
         """Values of each sequence with itself, (n,)."""
         if self._squares is None:
             k, decay = self.kernel.k, self.kernel.decay
-            self._squares = self_products(self.letters, k, decay, threads=thread_count())
+            squares = self_products(self.letters, k, decay, threads=thread_count())
+            self._squares = finite(self.kernel, squares)
         return self._squares
 
     def __len__(self) -> int:
@@ -118,7 +130,9 @@ class Gapped:
     def products(self, other: Gapped, out: Matrix | None = None) -> Matrix:
         """Values of all pairs, (n, m)."""
         k, decay = self.kernel.k, self.kernel.decay
-        P = _products(self.letters, other.letters, k, decay, threads=thread_count())
+        P = finite(
+            self.kernel, _products(self.letters, other.letters, k, decay, threads=thread_count())
+        )
         if out is None:
             return P
         out[...] = P
@@ -127,9 +141,21 @@ class Gapped:
     def own_products(self, threads: int | None = None) -> Matrix:
         """Values of all pairs among themselves, (n, n)."""
         k, decay = self.kernel.k, self.kernel.decay
-        P = _products(self.letters, None, k, decay, threads=threads or thread_count())
+        P = finite(
+            self.kernel,
+            _products(self.letters, None, k, decay, threads=threads or thread_count()),
+        )
         self._squares = np.diagonal(P).copy()
         return P
+
+
+def finite(kernel: Subsequence, values: Matrix) -> Matrix:
+    """The values, refused where they are beyond float64."""
+    if not np.isfinite(values).all():
+        raise DataError(
+            f"values of {kernel!r} are beyond float64; lower k or decay, or cut the sequences"
+        )
+    return values
 
 
 def _products(

@@ -9,7 +9,6 @@ import numpy as np
 from numba import njit
 
 from separatrix.arrays import Codes, Graph
-from separatrix.compute.blocks import row_blocks
 from separatrix.errors import DataError
 from separatrix.kernels.networkx_graphs import from_networkx, is_networkx
 from separatrix.kernels.objects import as_objects
@@ -82,10 +81,7 @@ def alike(owner: str, graphs: Any) -> Any:
         some = [
             graph for graph in graphs if (graph.n_nodes if what == "nodes" else len(graph.edges))
         ]
-        kinds = {
-            "no labels" if labels is None else "numbers" if labels.dtype.kind == "i" else "strings"
-            for labels in (getattr(graph, name) for graph in some)
-        }
+        kinds = {_kind(getattr(graph, name)) for graph in some}
         if len(kinds) > 1:
             listed = " and ".join(sorted(kinds))
             raise DataError(
@@ -94,11 +90,28 @@ def alike(owner: str, graphs: Any) -> Any:
     return graphs
 
 
+def _kind(labels: Any) -> str:
+    return "no labels" if labels is None else "numbers" if labels.dtype.kind == "i" else "strings"
+
+
+def _require_known_kind(name: str, labels: Any, vocabulary: Vocabulary) -> None:
+    """Refuse labels of another type than those that the features were learned from."""
+    met = vocabulary.tables[name].keys[:1, 1] if name in vocabulary.tables else ()
+    for number in met:
+        known = ("no labels", "strings", "numbers", "numbers")[number]
+        if known != _kind(labels):
+            raise DataError(
+                f"the features are those of graphs with {known} as {name}; got {_kind(labels)}"
+            )
+
+
 def _numbered(name: str, X: Any, counts: Codes, vocabulary: Vocabulary) -> Codes:
     """Labels as numbers, those of all graphs one after the other; 0 throughout where there are none."""
     field = name.replace(" ", "_")
     labels = [getattr(graph, field) for graph in X]
     labels = [part for part, count in zip(labels, counts, strict=True) if count]
+    if labels and vocabulary.closed:
+        _require_known_kind(name, labels[0], vocabulary)
     if not labels or labels[0] is None:
         return vocabulary.pairs(name, np.zeros(counts.sum(), dtype=np.intp), 0)
     together = np.concatenate(labels)
@@ -110,23 +123,42 @@ def _numbered(name: str, X: Any, counts: Codes, vocabulary: Vocabulary) -> Codes
     return vocabulary.pairs(name, np.where(below, -(together + 1), together), 2 + below)
 
 
-def all_paths(union: Union) -> Iterator[tuple[Codes, Codes, Codes]]:
-    """Ordered pairs of different nodes with a path, and its length; some graphs at a time."""
-    sizes = np.diff(union.starts)
-    largest = int(sizes.max(initial=0))
-    at_once = max(1, PAIRS_AT_ONCE // max(1, largest * largest))
-    for graphs in row_blocks(len(sizes), at_once):
-        begin, end = union.starts[graphs.start], union.starts[graphs.stop]
-        room = int((sizes[graphs] * (sizes[graphs] - 1)).sum())
-        first, second, hops = (np.empty(room, dtype=np.intp) for _ in range(3))
-        count = _paths(union.tops, union.neighbors, begin, end, largest, first, second, hops)
-        yield first[:count], second[:count], hops[:count]
+def all_paths(
+    union: Union, *, both_ways: bool = True, nodes: bool = False
+) -> Iterator[tuple[Codes, Codes, Codes]]:
+    """Pairs of different nodes with a path, and its length; some first nodes at a time.
+
+    Each pair once or both ways; with `nodes`, every node with itself too.
+    """
+    owners = union.owners
+    sizes = np.diff(union.starts)[owners]
+    upto = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(sizes - 1)])
+    end = 0
+    while end < len(owners):
+        begin = end
+        fitting = np.searchsorted(upto, upto[begin] + PAIRS_AT_ONCE, side="right") - 1
+        end = max(begin + 1, int(fitting))
+        first, second, hops = (np.empty(upto[end] - upto[begin], dtype=np.intp) for _ in range(3))
+        among = union.starts[owners[begin]], union.starts[owners[end - 1] + 1]
+        edges = union.tops, union.neighbors
+        count = _paths(*edges, begin, end, *among, sizes, first, second, hops)
+        first, second, hops = first[:count], second[:count], hops[:count]
+        if not both_ways:
+            once = first < second
+            first, second, hops = first[once], second[once], hops[once]
+        if nodes:
+            alone = np.arange(begin, end)
+            order = np.argsort(np.concatenate([alone, first]), kind="stable")
+            first = np.concatenate([alone, first])[order]
+            second = np.concatenate([alone, second])[order]
+            hops = np.concatenate([np.zeros_like(alone), hops])[order]
+        yield first, second, hops
 
 
-def paths_of(union: Union) -> tuple[Codes, Codes, Codes]:
+def paths_of(union: Union, **which: bool) -> tuple[Codes, Codes, Codes]:
     """The same for all graphs together."""
     none = (np.zeros(0, dtype=np.intp),) * 3
-    first, second, hops = map(np.concatenate, zip(none, *all_paths(union), strict=True))
+    first, second, hops = map(np.concatenate, zip(none, *all_paths(union, **which), strict=True))
     return first, second, hops
 
 
@@ -159,31 +191,37 @@ def _paths(
     neighbors: Codes,
     begin: int,
     end: int,
-    largest: int,
+    lowest: int,
+    highest: int,
+    sizes: Codes,
     first: Codes,
     second: Codes,
     hops: Codes,
 ) -> int:
-    """Breadth first from every node begin..end; returns how many pairs were found."""
-    seen = np.full(end - begin, -1)  # the last source that reached a node
-    far = np.empty(end - begin, np.int64)
-    queue = np.empty(max(1, largest), np.int64)
+    """Breadth first from every node begin..end, whose graphs are nodes lowest..highest, each with the
+    size of its own; returns how many pairs were found.
+    """
+    seen = np.full(highest - lowest, -1)  # the last source that reached a node
+    far = np.empty(highest - lowest, np.int64)
+    queue = np.empty(highest - lowest, np.int64)
     count = 0
     for source in range(begin, end):
         queue[0], waiting, at = source, 1, 0
-        seen[source - begin], far[source - begin] = source, 0
+        seen[source - lowest], far[source - lowest] = source, 0
         while at < waiting:
             node = queue[at]
             at += 1
             if node != source:
                 first[count], second[count] = source, node
-                hops[count] = far[node - begin]
+                hops[count] = far[node - lowest]
                 count += 1
+            if waiting == sizes[source]:  # the whole graph is reached
+                continue
             for place in range(tops[node], tops[node + 1]):
                 other = neighbors[place]
-                if seen[other - begin] != source:
-                    seen[other - begin] = source
-                    far[other - begin] = far[node - begin] + 1
+                if seen[other - lowest] != source:
+                    seen[other - lowest] = source
+                    far[other - lowest] = far[node - lowest] + 1
                     queue[waiting] = other
                     waiting += 1
     return count

@@ -7,7 +7,7 @@ nodes has the value 0 with everything; unconnected nodes have no path.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from separatrix.kernels.graph_union import (
     sort_each,
     union_of,
 )
-from separatrix.kernels.objects import Covered, FeatureKernel, Occurrences
+from separatrix.kernels.objects import Covered, FeatureKernel, Occurrences, counted
 from separatrix.kernels.vocabulary import Vocabulary
 
 
@@ -64,6 +64,7 @@ class VertexHistogram(GraphKernel):
 
     Examples
     --------
+    >>> from separatrix import Graph
     >>> water = Graph(3, np.array([[0, 1], [0, 2]]), node_labels=np.array(["O", "H", "H"]))
     >>> VertexHistogram().block([water], [water])
     array([[5.]])
@@ -89,6 +90,7 @@ class EdgeHistogram(GraphKernel):
 
     Examples
     --------
+    >>> from separatrix import Graph
     >>> path = Graph(3, np.array([[0, 1], [1, 2]]), edge_labels=np.array([1, 2]))
     >>> EdgeHistogram().block([path], [path])
     array([[2.]])
@@ -126,6 +128,7 @@ class WeisfeilerLehman(GraphKernel):
 
     Examples
     --------
+    >>> from separatrix import Graph
     >>> path = Graph(3, np.array([[0, 1], [1, 2]]))
     >>> triangle = Graph(3, np.array([[0, 1], [1, 2], [0, 2]]))
     >>> WeisfeilerLehman(1).block([path], [path, triangle])
@@ -201,39 +204,70 @@ class WeisfeilerLehman(GraphKernel):
 class ShortestPath(GraphKernel):
     """Pairs of nodes that two graphs share: by the labels of both ends and the edges between them.
 
-    k(G, H) = sum over labels a, b and lengths d of c_abd(G) c_abd(H), where c_abd counts the ordered
-    pairs of different nodes so labelled whose shortest path has d edges. Time grows with the nodes
-    times the edges of each graph.
+    k(G, H) = sum over labels a, b and lengths d of c_abd(G) c_abd(H), where c_abd counts the pairs of
+    different nodes so labelled whose shortest path has d edges. Time grows with the nodes times the
+    edges of each graph.
+
+    Parameters
+    ----------
+    both_ways
+        Whether a pair counts from either end, as in grakel. Otherwise a-b and b-a are the same.
+    nodes
+        Whether each node counts too, as a path without edges. Shervashidze's programme, with which
+        the published figures were made, has both_ways=False and nodes=True.
 
     Examples
     --------
+    >>> from separatrix import Graph
     >>> path = Graph(3, np.array([[0, 1], [1, 2]]))
     >>> ShortestPath().block([path], [path])
     array([[20.]])
+    >>> ShortestPath(both_ways=False, nodes=True).block([path], [path])
+    array([[14.]])
 
     References
     ----------
     Borgwardt and Kriegel, Shortest-Path Kernels on Graphs, ICDM (2005).
     """
 
+    both_ways: bool = True
+    nodes: bool = False
+
+    def __post_init__(self) -> None:
+        require_flag("ShortestPath", "both_ways", self.both_ways)
+        require_flag("ShortestPath", "nodes", self.nodes)
+
     def occurrences(self, X: Any, level: int, found: Union, vocabulary: Vocabulary) -> Occurrences:
-        """One for each ordered pair of nodes with a path, at its first node."""
-        places, owners = found.places, found.owners
-        rows, features, at = [], [], []
-        for first, second, hops in all_paths(found):
-            labels = found.node_labels
-            ends = vocabulary.pairs("ends", labels[first], labels[second])
-            features.append(vocabulary.pairs("paths", ends, hops))
-            rows.append(owners[first])
-            at.append(places[first])
+        """One for each pair of nodes with a path, at its first node."""
         none = np.zeros(0, dtype=np.intp)
-        table = vocabulary.tables.get("paths")
-        return Occurrences(
-            np.concatenate([none, *rows]),
-            np.concatenate([none, *features]),
-            np.concatenate([none, *at]),
-            0 if table is None else len(table),
+        met = [(none, none, none), *(part[:3] for part in self._parts(found, vocabulary))]
+        rows, features, places = map(np.concatenate, zip(*met, strict=True))
+        return Occurrences(rows, features, places, _numbers(vocabulary, "paths"))
+
+    def counts(
+        self, X: Any, vocabulary: Vocabulary, levels: Sequence[int] | None = None
+    ) -> list[Any]:
+        """Some pairs of nodes at a time: all of them may not fit the memory."""
+        found = self.looked_at(X, vocabulary, (0,))
+        met = [counted(part, len(X)).tocoo() for part in self._parts(found, vocabulary)]
+        none = np.zeros(0, dtype=np.intp)
+        rows, features, counts = (
+            np.concatenate([none, *(getattr(part, name) for part in met)])
+            for name in ("row", "col", "data")
         )
+        shape = (len(X), max(1, _numbers(vocabulary, "paths")))
+        return [csr_array((counts.astype(np.float64), (rows, features)), shape=shape)]
+
+    def _parts(self, found: Union, vocabulary: Vocabulary) -> Iterator[Occurrences]:
+        places, owners, labels = found.places, found.owners, found.node_labels
+        for first, second, hops in all_paths(found, both_ways=self.both_ways, nodes=self.nodes):
+            one, other = labels[first], labels[second]
+            if not self.both_ways:
+                one, other = np.minimum(one, other), np.maximum(one, other)
+            ends = vocabulary.pairs("ends", one, other)
+            features = vocabulary.pairs("paths", ends, hops)
+            width = _numbers(vocabulary, "paths")
+            yield Occurrences(owners[first], features, places[first], width)
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
         """The labels of both ends, and the edges between them."""
@@ -241,7 +275,7 @@ class ShortestPath(GraphKernel):
 
     def covers(self, X: Any, level: int, found: Union, occurrences: Occurrences) -> Covered:
         """Both ends of each path."""
-        first, second, _ = paths_of(found)
+        first, second, _ = paths_of(found, both_ways=self.both_ways, nodes=self.nodes)
         return _both_ends(found, first, second)
 
 
@@ -264,6 +298,10 @@ def _refined(
             name, 2 * state[nodes] + 1, around[union.tops[nodes] + step]
         )
     return vocabulary.pairs(f"round {t}", state, 0)
+
+
+def _numbers(vocabulary: Vocabulary, name: str) -> int:
+    return len(vocabulary.tables[name]) if name in vocabulary.tables else 0
 
 
 def _both_ends(union: Union, first: Codes, second: Codes) -> Covered:

@@ -9,7 +9,7 @@ sum of their products, and kernels of one family share them.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Collection, Hashable, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -61,6 +61,10 @@ class ObjectKernel(Kernel):
         self, X: Any, levels: Sequence[int], dtype: np.dtype[Any], threads: int
     ) -> list[tuple[Matrix, Vector]]:
         """Products of checked samples at each level, (n, n), and of each with itself, (n,)."""
+
+    def matrices_of(self, levels: Collection[int]) -> int:
+        """How many matrices (n, n) the products of these levels take."""
+        return len(levels)
 
     def notes(self, X: Any) -> list[str]:
         """What is worth saying about checked training samples."""
@@ -137,7 +141,7 @@ class FeatureKernel(ObjectKernel):
         if levels is None:
             levels = [level for level, _ in self.levels]
         found = self.looked_at(X, vocabulary, levels)
-        return [_counted(self.occurrences(X, level, found, vocabulary), len(X)) for level in levels]
+        return [counted(self.occurrences(X, level, found, vocabulary), len(X)) for level in levels]
 
     def vectors(self, X: Any, vocabulary: Vocabulary) -> Any:
         """Sparse vectors of checked samples, (n, features), whose inner products are the kernel."""
@@ -208,7 +212,8 @@ def _in_words(X: Any) -> str:
     return f"{type(X).__name__}" + (f" of shape {shape}" if shape is not None else "")
 
 
-def _counted(found: Occurrences, n: int) -> Any:
+def counted(found: Occurrences, n: int) -> Any:
+    """How often each of n samples has each feature, (n, features), sparse."""
     known = found.features >= 0
     rows, features = found.rows, found.features
     if not known.all():

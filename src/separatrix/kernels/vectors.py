@@ -154,7 +154,7 @@ def prepare(
     dtype = single if values > SMALL else double
     ready, squares = _ready_rows(X, dtype, centre, used, order)
     all_squares = np.concatenate([squares, *(_squares(part, centre) for part in others)])
-    wanted = _precision(kernel, all_squares, tolerance, can_be_float32=dtype == single)
+    wanted = precision(kernel, all_squares, tolerance, can_be_float32=dtype == single)
     if wanted != dtype:
         ready, squares = _ready_rows(X, wanted, centre, used, order)
     return Vectors(ready, squares.astype(wanted), centre, used)
@@ -231,7 +231,7 @@ def _squares(X: Any, centre: Vector | None) -> Vector:
     )
 
 
-def _precision(
+def precision(
     kernel: Kernel, squares: Vector, tolerance: float, *, can_be_float32: bool
 ) -> np.dtype[Any]:
     """float32 where neither its range nor its error bound stands against it."""

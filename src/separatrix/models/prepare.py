@@ -16,13 +16,14 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 import sklearn.callback
 from scipy.sparse import issparse
-from sklearn.utils import get_tags
+from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.errors import DataError, ParameterError, UnsupportedError
+from separatrix.kernels.graph_union import is_graph
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.objects import ObjectKernel, first_base
 
@@ -165,6 +166,7 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
     kernel = object_kernel(estimator)
     if kernel is not None:
         return _check_objects(estimator, kernel, X, **more)
+    _refuse_objects(estimator, X)
     try:
         tags = get_tags(estimator).input_tags
         sparse = "csr" if tags.sparse else False
@@ -190,7 +192,13 @@ def object_kernel(estimator: Any) -> ObjectKernel | None:
 
 
 def _check_objects(
-    estimator: Any, kernel: ObjectKernel, X: Any, *, y: Any = "none", reset: bool = True, **_: Any
+    estimator: Any,
+    kernel: ObjectKernel,
+    X: Any,
+    *,
+    reset: bool = True,
+    multi_output: bool = False,
+    **more: Any,
 ) -> Any:
     """Objects (and labels) as the kernel takes them; a fit that begins anew says what is odd."""
     X = kernel.checked(X)
@@ -201,12 +209,33 @@ def _check_objects(
             estimator.__dict__.pop(name, None)
         for note in kernel.notes(X):
             tell(note)
-    if isinstance(y, str):
+    if "y" not in more:
         return X
-    y = column_or_1d(y, warn=True)
+    y = more["y"]
+    if multi_output:
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    else:
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
     if len(y) != len(X):
         raise DataError(f"X has {len(X)} samples, but y has {len(y)} labels")
     return X, y
+
+
+def _refuse_objects(estimator: Any, X: Any) -> None:
+    """Say what takes a list of strings or graphs, where vectors are wanted."""
+    flat = isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1
+    first = next(iter(X), None) if flat else None
+    if isinstance(first, str | bytes):
+        kind, kernel = "sequences", "Spectrum(3)"
+    elif is_graph(first):
+        kind, kernel = "graphs", "WeisfeilerLehman(3)"
+    else:
+        return
+    raise DataError(
+        f"Expected 2D array of numbers, but X is a list of {type(first).__name__}: pass {_name(estimator)} "
+        f"a kernel on {kind}, as kernel={kernel}, if it has one, or put KernelFeatures({kernel}) before it"
+    )
 
 
 def _in_one_line(message: str) -> str:

@@ -53,6 +53,12 @@ def resolve_kernels(owner: str, kernels: Any, model: Any, X: Any) -> list[Kernel
     """Candidates by name or as objects; those given by name take the model's gamma, degree, coef0."""
     if isinstance(kernels, str | Kernel) or not isinstance(kernels, Iterable):
         raise ParameterError(owner, "kernels", "a list of at least one kernel, or None", kernels)
+    kernels = list(kernels)
+    taken = [kernel.takes if isinstance(kernel, Kernel) else "vectors" for kernel in kernels]
+    for kernel, kind in zip(kernels, taken, strict=True):
+        if kind != taken[0]:
+            must_be = f"all kernels on {taken[0]}, as the first is"
+            raise ParameterError(owner, "kernels", must_be, kernel)
     named = {"gamma": model.gamma, "degree": model.degree, "coef0": model.coef0}
     resolved = [
         resolve_kernel(owner, kernel, X, **({} if isinstance(kernel, Kernel) else named))
@@ -60,10 +66,6 @@ def resolve_kernels(owner: str, kernels: Any, model: Any, X: Any) -> list[Kernel
     ]
     if not resolved:
         raise ParameterError(owner, "kernels", "a list of at least one kernel, or None", kernels)
-    for kernel in resolved[1:]:
-        if kernel.takes != resolved[0].takes:
-            must_be = f"all kernels on {resolved[0].takes}, as the first is"
-            raise ParameterError(owner, "kernels", must_be, kernel)
     return resolved
 
 

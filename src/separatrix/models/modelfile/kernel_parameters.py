@@ -78,10 +78,12 @@ class Weights:
 
 OTHER_PARAMETERS: dict[str, Field] = {
     "alphabet": Maybe(Alphabet()),
+    "both_ways": Flag(),
     "edge_labels": Flag(),
     "iterations": Levels(),
     "k": Levels(),
     "lowercase": Flag(),
+    "nodes": Flag(),
     "shortest": Maybe(Levels()),
     "weights": Maybe(Weights()),
 }
