@@ -49,16 +49,16 @@ def labels(vocabulary: Vocabulary, name: str, numbers: Codes) -> list[str]:
     ]
 
 
-def paths(vocabulary: Vocabulary, numbers: Codes) -> list[str]:
-    """Both ends of paths, and their lengths."""
+def paths(vocabulary: Vocabulary, numbers: Codes, *, both_ways: bool) -> list[str]:
+    """Both ends of paths, and their lengths; unless they count both ways, in the order of their names."""
     if not len(numbers):
         return []
     ends, hops = vocabulary.tables["paths"].keys[numbers].T
     first, second = vocabulary.tables["ends"].keys[ends].T
     both = (labels(vocabulary, "node labels", nodes) for nodes in (first, second))
-    return [
-        f"{a}-{b}, {d} apart" if d else a for a, b, d in zip(*both, hops.tolist(), strict=True)
-    ]
+    pairs = [pair if both_ways else sorted(pair) for pair in zip(*both, strict=True)]
+    lengths = hops.tolist()
+    return [f"{a}-{b}, {d} apart" if d else a for (a, b), d in zip(pairs, lengths, strict=True)]
 
 
 class Subtrees:

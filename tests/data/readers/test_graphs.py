@@ -111,7 +111,10 @@ def test_mutag_is_whole():
         ({"edges": np.array([[1, 1]])}, "must join different nodes; node 1 has a loop"),
         ({"edges": np.array([[0, 1], [1, 0]])}, "must name each edge once"),
         ({"node_labels": np.array([1, 2])}, "`node_labels` of Graph must be 3 whole numbers"),
-        ({"edge_labels": np.array([0.5])}, "`edge_labels` of Graph must be whole numbers or strings"),
+        (
+            {"edge_labels": np.array([0.5])},
+            "`edge_labels` of Graph must be whole numbers or strings",
+        ),
     ],
 )
 def test_a_graph_that_is_none_is_refused(parts, sentence):
