@@ -33,6 +33,9 @@ class Block(NamedTuple):
     weights: Vector  # shape: (n,)
 
 
+MOST_NODES = 2**31  # so that two of their numbers fit into one
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
     """An undirected graph: nodes 0..n_nodes-1, each edge once, labels where there are some.
@@ -51,6 +54,8 @@ class Graph:
 
     def __post_init__(self) -> None:
         require_integer("Graph", "n_nodes", self.n_nodes, least=0)
+        if self.n_nodes > MOST_NODES:
+            raise DataError(f"a Graph has at most {MOST_NODES:,} nodes; got {self.n_nodes:,}")
         edges = _whole("edges", self.edges)
         if not edges.size:
             edges = edges.reshape(0, 2)
@@ -77,6 +82,8 @@ class Graph:
             if isinstance(given, list | tuple) and len({isinstance(x, str) for x in given}) > 1:
                 raise DataError(f"`{name}` of Graph must be all whole numbers or all strings")
             labels = np.asarray(given)
+            if labels.dtype.kind == "U" or labels.dtype == object:
+                _require_no_null_at_the_end(name, given)
             if labels.dtype == object and all(isinstance(label, str) for label in labels):
                 labels = labels.astype(str)
             labels = labels if labels.dtype.kind == "U" else _whole(name, labels)
@@ -88,6 +95,13 @@ class Graph:
 
     def __repr__(self) -> str:
         return f"Graph({self.n_nodes} nodes, {len(self.edges)} edges)"
+
+
+def _require_no_null_at_the_end(name: str, labels: Any) -> None:
+    """NumPy drops it, and two labels would be one."""
+    for label in np.ravel(np.asarray(labels, dtype=object)):
+        if isinstance(label, str) and label.endswith("\0"):
+            raise DataError(f"`{name}` of Graph must not end with the letter NUL; got {label!r}")
 
 
 def _whole(name: str, values: Any) -> Codes:

@@ -14,7 +14,7 @@ from sklearn.utils import check_X_y, column_or_1d
 from separatrix.arrays import Matrix
 from separatrix.errors import DataError
 from separatrix.kernels.graph_union import checked_graphs, is_graph
-from separatrix.kernels.objects import as_objects
+from separatrix.kernels.sequences import checked_sequences
 
 MOST_CATEGORIES = 1000
 
@@ -28,8 +28,8 @@ def samples_and_labels(X: Any, y: Any, *, missing: bool = False) -> tuple[Any, A
     >>> X[[1]].tolist()
     ['see you']
     """
-    if is_text(X) or is_graphs(X):
-        X = checked_graphs("X", X) if is_graphs(X) else as_objects("X", X, "a list")
+    if is_graphs(X) or _is_sequences(X):
+        X = checked_graphs("X", X) if is_graphs(X) else checked_sequences("X", X)
         y = column_or_1d(y, warn=True)
         if len(X) != len(y):
             raise DataError(f"X has {len(X)} samples, but y has {len(y)} labels")
@@ -47,6 +47,20 @@ def is_text(X: Any) -> bool:
 def is_graphs(X: Any) -> bool:
     """Whether X is graphs, one for each sample."""
     return _is_list(X) and all(is_graph(value) for value in X)
+
+
+def _is_sequences(X: Any) -> bool:
+    """Whether X is strings, bytes, or lists of tokens that are no rows of numbers, as far as one sees."""
+    if not _is_list(X):
+        return False
+    items = list(X)
+    if isinstance(items[0], str | bytes):
+        return True
+    tokens = all(isinstance(item, list | tuple) for item in items)
+    as_objects = isinstance(X, np.ndarray)  # of lists: nobody means a matrix
+    return tokens and (
+        as_objects or any(isinstance(token, str) for item in items for token in item)
+    )
 
 
 def _is_list(X: Any) -> bool:

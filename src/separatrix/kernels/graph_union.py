@@ -9,12 +9,15 @@ import numpy as np
 from numba import njit
 
 from separatrix.arrays import Codes, Graph
-from separatrix.errors import DataError
+from separatrix.compute.blocks import memory_of_this_machine
+from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.kernels.networkx_graphs import from_networkx, is_networkx
 from separatrix.kernels.objects import as_objects
 from separatrix.kernels.vocabulary import Vocabulary
 
 MEANT = "a list of Graph objects or of networkx graphs"
+MANY_NODES = 2**24  # from which on memory is looked at
+NODE_BYTES = 64  # at least, that a node takes
 PAIRS_AT_ONCE = 2**22  # of nodes, whose distances are looked at together
 
 
@@ -64,6 +67,10 @@ def union_of(X: Any, vocabulary: Vocabulary) -> Union:
     nodes = np.fromiter((graph.n_nodes for graph in X), dtype=np.intp, count=len(X))
     sizes = np.fromiter((len(graph.edges) for graph in X), dtype=np.intp, count=len(X))
     starts = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(nodes)])
+    if starts[-1] > MANY_NODES and NODE_BYTES * starts[-1] > memory_of_this_machine():
+        raise MemoryBudgetError(
+            f"graphs of {starts[-1]:,} nodes together do not fit the memory of this machine; pass fewer"
+        )
     edges = np.concatenate([np.zeros((0, 2), dtype=np.intp), *(graph.edges for graph in X)])
     edges = edges + np.repeat(starts[:-1], sizes)[:, None]
     node_labels = _numbered("node labels", X, nodes, vocabulary)

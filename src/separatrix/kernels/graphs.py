@@ -271,7 +271,7 @@ class ShortestPath(GraphKernel):
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
         """The labels of both ends, and the edges between them."""
-        return feature_names.paths(vocabulary, numbers)
+        return feature_names.paths(vocabulary, numbers, both_ways=self.both_ways)
 
     def covers(self, X: Any, level: int, found: Union, occurrences: Occurrences) -> Covered:
         """Both ends of each path."""

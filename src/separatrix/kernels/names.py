@@ -82,6 +82,8 @@ def _built(node: ast.AST) -> Any:
         return made(*map(_built, node.args), **words)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
         left, right = _built(node.left), _built(node.right)
+        if not any(isinstance(side, Kernel) for side in (left, right)):
+            raise ValueError("nothing but kernels is added or multiplied")  # a text might get huge
         return left + right if isinstance(node.op, ast.Add) else left * right
     return ast.literal_eval(node)
 

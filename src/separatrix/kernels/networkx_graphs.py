@@ -15,7 +15,9 @@ LABEL = "label"
 
 def is_networkx(item: Any) -> bool:
     """Whether the item looks like a graph of networkx."""
-    return all(hasattr(item, name) for name in ("nodes", "edges", "is_directed", "is_multigraph"))
+    return not isinstance(item, type) and all(
+        hasattr(item, name) for name in ("nodes", "edges", "is_directed", "is_multigraph")
+    )
 
 
 def from_networkx(
@@ -70,7 +72,7 @@ def _labels(found: list[Any], where: str, what: str, name: str) -> Any:
             "to none"
         )
     if all(isinstance(label, str) for label in found):
-        return np.array(found)
+        return np.array(found, dtype=object)
     strange = [label for label in found if not _is_whole(label)]
     if strange:
         raise DataError(

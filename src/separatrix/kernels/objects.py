@@ -209,7 +209,8 @@ def _in_words(X: Any) -> str:
     if isinstance(X, str | bytes | Graph) or is_networkx(X):
         return f"a single {type(X).__name__}: put it into a list"
     shape = getattr(X, "shape", None)
-    return f"{type(X).__name__}" + (f" of shape {shape}" if shape is not None else "")
+    column = ": pass its one column alone" if shape is not None and shape[1:] == (1,) else ""
+    return type(X).__name__ + (f" of shape {shape}" if shape is not None else "") + column
 
 
 def counted(found: Occurrences, n: int) -> Any:

@@ -16,6 +16,7 @@ from separatrix.kernels.vocabulary import UNKNOWN, Vocabulary
 MEANT = "a list of strings, of bytes, or of lists of tokens"
 KEY_BITS = 62  # of a whole number that stands for several letters
 ASCII_BITS, BYTE_BITS, UNICODE_BITS, TOKEN_BITS = 7, 8, 21, 31
+KINDS = {ASCII_BITS: "str", UNICODE_BITS: "str", BYTE_BITS: "bytes", TOKEN_BITS: "lists of tokens"}
 WORD, BYTE_WORD = re.compile(r"\w+"), re.compile(rb"\w+")
 
 
@@ -65,6 +66,8 @@ def letters_of(X: Any, vocabulary: Vocabulary) -> Letters:
         bits = ASCII_BITS if codes.max(initial=0) < 1 << ASCII_BITS else UNICODE_BITS
     if not vocabulary.letter_bits:
         vocabulary.letter_bits = bits
+    elif len(X) and KINDS[bits] != KINDS[vocabulary.letter_bits]:
+        raise _other_kind(KINDS[vocabulary.letter_bits], KINDS[bits])
     return Letters(np.where(codes < 1 << vocabulary.letter_bits, codes, UNKNOWN), starts)
 
 
@@ -97,6 +100,9 @@ def words_of(letters: Letters, length: int, vocabulary: Vocabulary) -> Words:
 
 def bags_of(X: Any, vocabulary: Vocabulary, *, lowercase: bool) -> Letters:
     """The words of each text, or its tokens, as numbers."""
+    known = next(iter(vocabulary.things), None)
+    if known is not None and len(X) and isinstance(known, bytes) != isinstance(X[0], bytes):
+        raise _other_kind(type(known).__name__, type(X[0]).__name__)
     bags = [_split(item, lowercase) for item in X]
     starts = np.cumsum([0, *map(len, bags)])
     codes = vocabulary.numbers(word for bag in bags for word in bag)
@@ -134,6 +140,12 @@ def _tokens(owner: str, objects: Any) -> Any:
             int(token) if isinstance(token, np.integer) else token for token in tokens
         )
     return found
+
+
+def _other_kind(known: str, got: str) -> DataError:
+    return DataError(
+        f"the features are those of {known}; got {got}: pass the same type as in training"
+    )
 
 
 def _packed(codes: Codes, at: Codes, begin: int, length: int, bits: int) -> Codes:

@@ -13,7 +13,7 @@ from separatrix.compute.threads import in_threads, thread_count
 from separatrix.kernels.gram import HeldGram, ProductSource, gram_of, make_gram, make_source, strips
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.objects import ObjectKernel
-from separatrix.kernels.vectors import SMALL, TOLERANCE
+from separatrix.kernels.vectors import SMALL, TOLERANCE, precision
 
 
 class SharedProducts:
@@ -60,7 +60,7 @@ class SharedProducts:
     def _gram(self, kernel: Kernel) -> Gram:
         if isinstance(kernel, Precomputed):
             return make_gram(kernel, self.X, segments=self.segments)
-        if kernel.base is not None and self._has_room(len(self._wanted[kernel.base.family])):
+        if kernel.base is not None and self._has_room(kernel.base):
             return self._of_levels(kernel, kernel.base)
         source = make_source(
             kernel, self.X, tolerance=self.tolerance, budget=self.budget, threads=self.threads
@@ -81,31 +81,35 @@ class SharedProducts:
         in_threads(strip, strips(P), threads=self.threads)
         return HeldGram(K, diagonal=source.diagonal(), segments=self.segments)
 
-    def _has_room(self, levels: int) -> bool:
-        n = len(self.X)
-        return (levels + 2) * n * n * 8 <= self.budget
+    def _has_room(self, base: ObjectKernel) -> bool:
+        matrices = base.matrices_of(self._wanted[base.family]) + 2
+        return matrices * 8 * len(self.X) ** 2 <= self.budget
 
     def _of_levels(self, kernel: Kernel, base: ObjectKernel) -> Gram:
         """The weighted sum of the products of the kernel's levels, then what is made of them."""
-        if self._levels[0] != base.family:
+        held = self._levels[1] if self._levels[0] == base.family else {}
+        if not all(level in held for level, _ in base.levels):
+            self._levels = (None, {})  # room for those that come
             wanted = sorted(self._wanted[base.family])
             dtype = np.dtype(np.float32 if len(self.X) ** 2 > SMALL else np.float64)
             found = base.level_products(self.X, wanted, dtype, self.threads)
             self._levels = (base.family, dict(zip(wanted, found, strict=True)))
         parts = [(weight, *self._levels[1][level]) for level, weight in base.levels]
-        K = np.zeros_like(parts[0][1], dtype=np.result_type(*(P for _, P, _ in parts)))
-        squares = np.zeros(len(K))
-        for weight, P, own in parts:
-            K += P if weight == 1 else K.dtype.type(weight) * P
-            squares += weight * own
+        with np.errstate(over="ignore"):  # `precision` says so
+            squares: Vector = np.sum([weight * own for weight, _, own in parts], axis=0)
+        single = all(P.dtype == np.float32 for _, P, _ in parts)
+        dtype = precision(kernel, squares, self.tolerance, can_be_float32=single)
+        K = np.zeros((len(squares), len(squares)), dtype)
+        for weight, P, _ in parts:
+            K += P if weight == 1 else dtype.type(weight) * P
 
         def strip(rows: slice) -> None:
             kernel.apply(K[rows], squares[rows], squares)
 
         in_threads(strip, strips(K), threads=self.threads)
-        held = HeldGram(K, diagonal=kernel.self_values(squares), segments=self.segments)
-        held.error = kernel.error(float(squares.max(initial=0.0)), float(np.finfo(K.dtype).eps))
-        return held
+        gram = HeldGram(K, diagonal=kernel.self_values(squares), segments=self.segments)
+        gram.error = kernel.error(float(squares.max(initial=0.0)), float(np.finfo(K.dtype).eps))
+        return gram
 
     def _shared(self, source: ProductSource, size: int) -> Matrix:
         way = (source.kernel.base, source.kernel.translation_invariant, source.dtype)

@@ -290,7 +290,7 @@ def _letters_of_words(item: Any, lowercase: bool) -> list[Codes]:
 
 def _require_weights(owner: str, weights: Any, count: int) -> None:
     must_be = f"{count} numbers above 0, one for each length"
-    if isinstance(weights, str) or not hasattr(weights, "__len__") or len(weights) != count:
+    if not isinstance(weights, list | tuple | np.ndarray) or len(weights) != count:
         raise ParameterError(owner, "weights", must_be, weights)
     for weight in weights:
         require_real(owner, "weights", weight, above=0)

@@ -295,11 +295,12 @@ class NeighborIndex:
         else:
             self._as_given = True
             self.rows = X
-            ours = not isinstance(kernel, FromCallable)
+            # kernels on objects have threads of their own, and Ctrl-C reaches those from this one
+            threaded = self._objects is None and not isinstance(kernel, FromCallable)
             space = FeatureSpace(kernel, X)
             if not self._placed:
                 space.prepare()
-            return Blocks(self.n_rows, space, threaded=ours)
+            return Blocks(self.n_rows, space, threaded=threaded)
         if isinstance(kernel, Gaussian | Laplacian):
             self._finish = partial(_from_exponent, gamma=kernel.gamma)
         return index

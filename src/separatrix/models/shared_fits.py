@@ -11,9 +11,10 @@ from sklearn.base import clone
 from separatrix.arrays import Codes, Gram
 from separatrix.compute.threads import in_threads
 from separatrix.compute.watch import Watch
-from separatrix.errors import ParameterError
+from separatrix.errors import DataError, ParameterError
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.names import resolve_kernel
+from separatrix.kernels.objects import first_base
 from separatrix.kernels.shared import SharedProducts
 from separatrix.models.multiclass import RowsClassified
 from separatrix.models.prepare import generator
@@ -59,6 +60,7 @@ def resolve_kernels(owner: str, kernels: Any, model: Any, X: Any) -> list[Kernel
         if kind != taken[0]:
             must_be = f"all kernels on {taken[0]}, as the first is"
             raise ParameterError(owner, "kernels", must_be, kernel)
+    _require_samples_for(kernels[:1], X)
     named = {"gamma": model.gamma, "degree": model.degree, "coef0": model.coef0}
     resolved = [
         resolve_kernel(owner, kernel, X, **({} if isinstance(kernel, Kernel) else named))
@@ -67,6 +69,19 @@ def resolve_kernels(owner: str, kernels: Any, model: Any, X: Any) -> list[Kernel
     if not resolved:
         raise ParameterError(owner, "kernels", "a list of at least one kernel, or None", kernels)
     return resolved
+
+
+def _require_samples_for(kernels: Sequence[Any], X: Any) -> None:
+    """Refuse samples of another kind than the kernels take: not everybody has checked them."""
+    for kernel in kernels:
+        base = first_base(kernel) if isinstance(kernel, Kernel) else None
+        if base is not None:
+            base.checked(X)
+        elif X.dtype == object and not callable(kernel):
+            raise DataError(
+                f"{kernel!r} takes vectors; got a list of {type(X[0]).__name__}: a kernel on sequences, as "
+                "Spectrum(3), or on graphs, as WeisfeilerLehman(3), takes those"
+            )
 
 
 def classify_many(
