@@ -71,6 +71,7 @@ for multi_class in ("argmax", "ovr", "ovo"):
             model.fit(X, y).predict(X)
             model.set_params(cache_size=0.3).fit(X, y)
 KernelPerceptron(budget=5, max_iter=2).fit(X, y)
+SVC(kernel="precomputed").fit(X @ X.T, y)
 for samples in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
     for multi_class in ("argmax", "ovr"):
         Perceptron(multi_class=multi_class, max_iter=2).fit(samples, y)

@@ -309,7 +309,7 @@ def make_gram(
     """
     if isinstance(kernel, Precomputed):
         K = symmetric_matrix(X, name="X (kernel='precomputed')")
-        return HeldGram(K if order is None else K[np.ix_(order, order)], segments=segments)
+        return HeldGram(K if order is None else reordered(K, order), segments=segments)
     budget = default_budget() if memory is None else memory
     source = make_source(
         kernel, X, tolerance=tolerance, budget=budget, threads=threads, order=order
@@ -365,6 +365,17 @@ def kernel_blocks(
     first, second = kernel.base.prepared(X, Z)
     for rows in row_blocks(n, size):
         yield rows, ProductSource(kernel, second, threads).between(first.take(rows), second)
+
+
+def reordered(K: Matrix, order: Codes) -> Matrix:
+    """Both sides of a square matrix in another order."""
+    out = np.empty_like(K, order="C")
+
+    def strip(rows: slice) -> None:
+        out[rows] = K[order[rows]][:, order]
+
+    in_threads(strip, row_blocks(len(K), 256), threads=thread_count())
+    return out
 
 
 def strips(P: Matrix) -> Iterator[slice]:

@@ -12,6 +12,7 @@ import numpy as np
 from separatrix.arrays import Codes, Flags, Gram, Matrix, Vector
 from separatrix.compute.blocks import row_blocks, rows_that_fit
 from separatrix.kernels.embedding import symmetric_matrix
+from separatrix.kernels.gram import reordered
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.solvers.problems import coding, pairs
 from separatrix.solvers.smo import SvmFit
@@ -182,5 +183,5 @@ def stratified_folds(
 def in_order(kernel: Kernel, X: Any, order: Codes) -> Any:
     """Samples, or both sides of a kernel matrix, in another order."""
     if isinstance(kernel, Precomputed):
-        return symmetric_matrix(X, name="X (kernel='precomputed')")[np.ix_(order, order)]
+        return reordered(symmetric_matrix(X, name="X (kernel='precomputed')"), order)
     return X[order]
