@@ -95,14 +95,14 @@ def sequence_machine():
             f"SVC, splice, ready matrix, fit ({100 * same:.2f} % alike)",
             f"{times['matrix']:.2f} s",
             peer,
-            f"{times['peer'] / times['matrix']:.1f}x faster",
+            f"{times['peer'] / times['matrix']:.1f}x its speed",
             "the solver's speed of part 2",
         ),
         Row(
             f"SVC, splice, from strings, fit (matrix alone {times['gram']:.2f} s)",
             f"{times['strings']:.2f} s",
             f"{peer}, matrix given",
-            f"{times['peer'] / times['strings']:.1f}x faster",
+            f"{times['peer'] / times['strings']:.1f}x its speed",
             "report",
         ),
     ]

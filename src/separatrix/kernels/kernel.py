@@ -126,6 +126,25 @@ class Kernel(ABC):
     __rmul__ = __mul__
 
 
+class InnerProduct(Kernel):
+    """A kernel whose values are the inner products themselves."""
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """Products are the values."""
+
+    def self_values(self, s: Vector) -> Vector:
+        """|x|^2."""
+        return s
+
+    def scale(self, s: float) -> float:
+        """A product is at most the larger |x|^2."""
+        return s
+
+    def error(self, s: float, eps: float) -> float:
+        """That of the products."""
+        return eps * s
+
+
 @dataclass(frozen=True)
 class Precomputed(Kernel):
     """The samples are kernel values already: X is a block of a kernel matrix.

@@ -18,14 +18,14 @@ from scipy.sparse import csr_array, hstack, issparse
 
 from separatrix.arrays import Codes, Graph, Matrix, Vector
 from separatrix.errors import DataError
-from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.kernel import InnerProduct, Kernel
 from separatrix.kernels.networkx_graphs import is_networkx
 from separatrix.kernels.vector import squared_norms
 from separatrix.kernels.vectors import Prepared, Vectors
 from separatrix.kernels.vocabulary import Vocabulary
 
 
-class ObjectKernel(Kernel):
+class ObjectKernel(InnerProduct):
     """A kernel on objects. Its values are inner products; what is made of it is a function of them."""
 
     @property
@@ -82,21 +82,6 @@ class ObjectKernel(Kernel):
     def diagonal(self, X: Any) -> Vector:
         """Kernel value of every object with itself, (n,)."""
         return self.prepared(self.checked(X))[0].squares.astype(np.float64)
-
-    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        """Products are the values."""
-
-    def self_values(self, s: Vector) -> Vector:
-        """They are products too."""
-        return s
-
-    def scale(self, s: float) -> float:
-        """A product is at most the larger of both objects with themselves."""
-        return s
-
-    def error(self, s: float, eps: float) -> float:
-        """That of the products."""
-        return eps * s
 
 
 class Occurrences(NamedTuple):

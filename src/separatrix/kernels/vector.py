@@ -13,7 +13,7 @@ from separatrix.arrays import Matrix, Vector, require_integer, require_real
 from separatrix.compute.blocks import row_blocks
 from separatrix.errors import DataError
 from separatrix.kernels.epilogues import exp_of_distances, power
-from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.kernel import InnerProduct, Kernel
 
 
 def squared_norms(X: Any) -> Vector:
@@ -70,27 +70,12 @@ class VectorKernel(Kernel):
 
 
 @dataclass(frozen=True)
-class Linear(VectorKernel):
+class Linear(InnerProduct, VectorKernel):
     """Inner product, k(x, z) = <x, z>.
 
     >>> Linear().block(np.array([[1.0, 2.0]]), np.array([[3.0, 4.0]]))
     array([[11.]])
     """
-
-    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        """Products are the values."""
-
-    def self_values(self, s: Vector) -> Vector:
-        """|x|^2."""
-        return s
-
-    def scale(self, s: float) -> float:
-        """|x|^2."""
-        return s
-
-    def error(self, s: float, eps: float) -> float:
-        """That of the products."""
-        return eps * s
 
 
 @dataclass(frozen=True)
