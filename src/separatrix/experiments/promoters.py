@@ -13,17 +13,15 @@ from functools import partial
 
 from separatrix.arrays import require_integer
 from separatrix.data.find import find
-from separatrix.data.splits import subsampled
 from separatrix.experiments.sequence_candidates import machines
 from separatrix.experiments.sequence_samples import (
-    Sequences,
+    drawn_from,
     group_out_way,
     one_out_way,
     related,
-    sequences_of,
 )
 from separatrix.experiments.sequence_study import DATA, Study, look
-from separatrix.experiments.steps import Experiment, Step, Workshop
+from separatrix.experiments.steps import Experiment, Step
 from separatrix.kernels import Kernel, Normalized, Spectrum, Subsequence, WeightedDegree
 
 NAME = "promoters"
@@ -72,7 +70,13 @@ def experiment(
     inner = 3 if quick else FOLDS
     study = Study(
         data=data,
-        sequences=partial(sequences, data=data, subsample=subsample, seed=seed),
+        sequences=partial(
+            drawn_from,
+            data=data,
+            subsample=subsample,
+            seed=seed,
+            groups=partial(related, letters=SHARED),
+        ),
         ways={
             ONE: partial(one_out_way, inner=inner, seed=seed),
             RELATED: partial(group_out_way, inner=inner, seed=seed),
@@ -84,14 +88,3 @@ def experiment(
     steps = [Step(DATA, partial(look, study=study)), *study.steps()]
     title = "Promoters told by string kernels"
     return Experiment(NAME, title, options, (data,), steps, find)
-
-
-def sequences(workshop: Workshop, data: str, subsample: int | None, seed: int) -> Sequences:
-    """The sequences, and which of them overlap."""
-
-    def make() -> Sequences:
-        found = subsampled(workshop.data(data), subsample, seed)
-        return sequences_of(found, partial(related, letters=SHARED))
-
-    made: Sequences = workshop.once("sequences", make)
-    return made

@@ -10,8 +10,9 @@ from scipy.sparse.csgraph import connected_components
 
 from separatrix.arrays import Codes
 from separatrix.data.dataset import Dataset
-from separatrix.data.splits import Split, grouped_folds, stratified_folds
+from separatrix.data.splits import Split, grouped_folds, stratified_folds, subsampled
 from separatrix.errors import ExperimentError
+from separatrix.experiments.steps import Workshop
 from separatrix.kernels import Spectrum
 
 
@@ -40,6 +41,20 @@ def sequences_of(data: Dataset, groups: Callable[[Any], Codes]) -> Sequences:
     X = np.empty(len(data.X), dtype=object)
     X[:] = data.X
     return Sequences(X, np.asarray(data.y), groups(X))
+
+
+def drawn_from(
+    workshop: Workshop,
+    data: str,
+    subsample: int | None,
+    seed: int,
+    groups: Callable[[Any], Codes],
+) -> Sequences:
+    """Some sequences of a data set, or all, and which of them belong together; made once."""
+    made: Sequences = workshop.once(
+        "sequences", lambda: sequences_of(subsampled(workshop.data(data), subsample, seed), groups)
+    )
+    return made
 
 
 def identical(X: Any) -> Codes:

@@ -16,13 +16,12 @@ from sklearn.pipeline import make_pipeline
 
 from separatrix.arrays import require_integer
 from separatrix.data.find import find
-from separatrix.data.splits import subsampled
 from separatrix.experiments.sequence_candidates import Candidate, Model, Neighbours, machines
 from separatrix.experiments.sequence_samples import (
     Sequences,
+    drawn_from,
     grouped_way,
     identical,
-    sequences_of,
     stratified_way,
 )
 from separatrix.experiments.sequence_study import DATA, Study, look
@@ -104,7 +103,7 @@ def experiment(
     folds, inner = (3, 2) if quick else (FOLDS, INNER)
     study = Study(
         data=data,
-        sequences=partial(sequences, data=data, subsample=subsample, seed=seed),
+        sequences=partial(drawn_from, data=data, subsample=subsample, seed=seed, groups=identical),
         ways={
             PLAIN: partial(stratified_way, folds=folds, inner=inner, seed=seed),
             GROUPED: partial(grouped_way, folds=folds, inner=inner, seed=seed),
@@ -120,16 +119,6 @@ def experiment(
     options = {"quick": quick, "seed": seed, "data": data, "subsample": subsample}
     title = "Splice junctions told by string kernels"
     return Experiment(NAME, title, options, (data,), steps, find)
-
-
-def sequences(workshop: Workshop, data: str, subsample: int | None, seed: int) -> Sequences:
-    """The sequences, and which of them are identical."""
-
-    def make() -> Sequences:
-        return sequences_of(subsampled(workshop.data(data), subsample, seed), identical)
-
-    made: Sequences = workshop.once("sequences", make)
-    return made
 
 
 def _positions(workshop: Workshop, study: Study, seed: int) -> Finding:

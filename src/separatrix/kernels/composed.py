@@ -256,6 +256,13 @@ class Normalized(_Around):
         return self.kernel.error(s, eps)
 
 
+def inside(kernel: Any) -> Any:
+    """What `Normalized` and multiples are around; anything else as it is."""
+    while isinstance(kernel, _Around):
+        kernel = kernel.kernel
+    return kernel
+
+
 def inverse_root(diagonal: Vector) -> Vector:
     """1 over the root of each value, (n,); 0 where it is 0."""
     positive = diagonal > 0

@@ -130,9 +130,13 @@ class FeatureKernel(ObjectKernel):
 
     def vectors(self, X: Any, vocabulary: Vocabulary) -> Any:
         """Sparse vectors of checked samples, (n, features), whose inner products are the kernel."""
+        return self.side_by_side(self.counts(X, vocabulary))
+
+    def side_by_side(self, counts: list[Any]) -> Any:
+        """The counts of all levels as one sparse matrix, weighed so that its products are the kernel."""
         weighted = [
-            counts if weight == 1 else counts * np.sqrt(weight)
-            for counts, (_, weight) in zip(self.counts(X, vocabulary), self.levels, strict=True)
+            part if weight == 1 else part * np.sqrt(weight)
+            for part, (_, weight) in zip(counts, self.levels, strict=True)
         ]
         return weighted[0] if len(weighted) == 1 else hstack(weighted, format="csr")
 
@@ -171,8 +175,10 @@ def as_vectors(kernel: Kernel, *sets: Any) -> tuple[Any, ...]:
 
 def first_base(kernel: Kernel) -> ObjectKernel | None:
     """The first kernel on objects that a kernel is made of; None where it takes vectors."""
-    if isinstance(kernel, ObjectKernel) or kernel.takes == "vectors":
-        return kernel if isinstance(kernel, ObjectKernel) else None
+    if kernel.takes == "vectors":
+        return None
+    if isinstance(kernel, ObjectKernel):
+        return kernel
     inner = kernel.get_params(deep=False).values()
     return next(first_base(part) for part in inner if isinstance(part, Kernel))
 

@@ -93,7 +93,8 @@ class Vocabulary:
 
 
 @njit(cache=True, nogil=True)
-def _place(first: int, second: int, mask: int) -> int:
+def home_of(first: int, second: int, mask: int) -> int:
+    """Where the search for a pair begins in a table of mask + 1 places."""
     mixed = np.uint64(first) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(32))) + np.uint64(second)
     mixed *= np.uint64(0xD6E8FEB86659FD93)
@@ -119,7 +120,7 @@ def _numbered(
         if a < 0 or b < 0:
             found[i] = -1
             continue
-        at = _place(a, b, mask)
+        at = home_of(a, b, mask)
         while True:
             number = places[at]
             if number < 0:
@@ -144,7 +145,7 @@ def _numbered(
 def _placed(keys: Codes, count: int, places: Codes) -> None:
     mask = len(places) - 1
     for number in range(count):
-        at = _place(keys[number, 0], keys[number, 1], mask)
+        at = home_of(keys[number, 0], keys[number, 1], mask)
         while places[at] >= 0:
             at = (at + 1) & mask
         places[at] = number

@@ -248,6 +248,7 @@ def _wide(X: Any) -> Any:
 
 
 def _row_bytes(X: Any) -> int:
+    """Bytes of a row; of objects that nobody can weigh, what makes blocks of 1024."""
     return 8 * X.shape[1] if X.ndim == 2 else BLOCK_BYTES // 1024
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import diags_array, hstack
+from scipy.sparse import diags_array
 from sklearn.base import TransformerMixin
 from sklearn.utils import _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
-from separatrix.kernels.composed import Normalized, Scaled, inverse_root
+from separatrix.kernels.composed import inside, inverse_root
 from separatrix.kernels.objects import FeatureKernel
 from separatrix.kernels.shares import look_at
 from separatrix.kernels.vocabulary import Vocabulary
@@ -48,8 +48,6 @@ class KernelFeatures(TransformerMixin, KernelMachine):
     array([[0., 1., 0., 2., 0., 0., 0.]])
     """
 
-    cache_size = None
-    n_jobs = None
     kernel_: FeatureKernel
     vocabulary_: Vocabulary
 
@@ -100,26 +98,17 @@ class KernelFeatures(TransformerMixin, KernelMachine):
         return np.array(names, dtype=object)
 
     def _scaled(self, X: Any, counts: list[Any]) -> Any:
-        """Counts of all levels side by side, as the kernel weighs them."""
-        weights = [weight for _, weight in self.kernel_.levels]
-        parts = [part * np.sqrt(w) for part, w in zip(counts, weights, strict=True)]
-        factors = np.ones(len(X))
-        kernel = self.kernel
-        while not isinstance(kernel, FeatureKernel):
-            if isinstance(kernel, Scaled):
-                factors *= np.sqrt(kernel.factor)
-            else:  # what is around it inside makes no difference to the direction
-                factors *= inverse_root(self.kernel_.diagonal(X))
-                break
-            kernel = kernel.kernel
-        F = hstack(parts, format="csr")
-        return _align_api_if_sparse((diags_array(factors) @ F).tocsr())
+        """Counts of all levels side by side, as the kernel weighs them and what is around it."""
+        F = self.kernel_.side_by_side(counts)
+        if self.kernel is not self.kernel_:  # then values are multiples, and so are vectors
+            own = self.kernel_.diagonal(X)
+            factors = np.sqrt(self.kernel.self_values(own)) * inverse_root(own)
+            F = (diags_array(factors) @ F).tocsr()
+        return _align_api_if_sparse(F)
 
     def _counting(self, kernel: Any) -> FeatureKernel:
-        inside = kernel
-        while isinstance(inside, Normalized | Scaled):
-            inside = inside.kernel
-        if not isinstance(inside, FeatureKernel):
+        found = inside(kernel)
+        if not isinstance(found, FeatureKernel):
             must_be = "a kernel that counts features, alone, Normalized or times a number"
             raise ParameterError("KernelFeatures", "kernel", must_be, kernel)
-        return inside
+        return found

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Graph, Matrix, Vector
 from separatrix.errors import ParameterError, UnsupportedError
-from separatrix.kernels.composed import Normalized, Scaled
+from separatrix.kernels.composed import inside
 from separatrix.kernels.gaps import Subsequence
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.objects import FeatureKernel, ObjectKernel
@@ -157,10 +157,8 @@ def _machine(model: Any) -> _Machine:
             f"{type(model).__name__} has no parts: they are known of SVC, of KernelPerceptron, and of "
             "KernelFeatures with a linear model"
         )
-    kernel: Any = model.kernel_
-    base = kernel
-    while isinstance(base, Normalized | Scaled):
-        base = base.kernel
+    kernel = model.kernel_
+    base = inside(kernel)
     if not isinstance(base, FeatureKernel | Subsequence):
         raise UnsupportedError(
             f"parts are known of a kernel on sequences or graphs, alone or inside Normalized or a "

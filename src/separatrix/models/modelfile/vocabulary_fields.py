@@ -11,7 +11,7 @@ from numba import njit
 
 from separatrix.arrays import Codes
 from separatrix.kernels.sequences import ASCII_BITS, BYTE_BITS, TOKEN_BITS, UNICODE_BITS
-from separatrix.kernels.vocabulary import SMALLEST, Pairs, Vocabulary, _place
+from separatrix.kernels.vocabulary import SMALLEST, Pairs, Vocabulary, home_of
 from separatrix.models.modelfile.array_fields import Array
 from separatrix.models.modelfile.fields import (
     Filing,
@@ -90,5 +90,5 @@ def _steps(homes: Codes) -> int:
 def _homes(keys: Codes, mask: int) -> Codes:
     homes = np.empty(len(keys), np.int64)
     for number in range(len(keys)):
-        homes[number] = _place(keys[number, 0], keys[number, 1], mask)
+        homes[number] = home_of(keys[number, 0], keys[number, 1], mask)
     return homes
