@@ -100,7 +100,7 @@ class KernelFeatures(TransformerMixin, KernelMachine):
     def _scaled(self, X: Any, counts: list[Any]) -> Any:
         """Counts of all levels side by side, as the kernel weighs them and what is around it."""
         F = self.kernel_.side_by_side(counts)
-        if self.kernel is not self.kernel_:  # then values are multiples, and so are vectors
+        if self.kernel != self.kernel_:  # then values are multiples, and so are vectors
             own = self.kernel_.diagonal(X)
             factors = np.sqrt(self.kernel.self_values(own)) * inverse_root(own)
             F = (diags_array(factors) @ F).tocsr()
