@@ -8,7 +8,7 @@ COMPILED := $(CURDIR)/$(VENV)/numba-tests
 CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
 COMPILES := tests/contracts/test_numba.py::test_what_was_compiled_once_is_read_from_the_cache_in_the_next_process
 
-.PHONY: demo test compiled compiled-boundscheck test-long lint bench docs clean
+.PHONY: demo test compiled compiled-boundscheck test-long test-gpu lint bench docs clean
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -39,6 +39,11 @@ compiled-boundscheck: $(VENV)/.has-test
 
 test-long: $(VENV)/.has-test
 	$(BIN)/python -m pytest -m long
+
+# For a machine with a card that has torch, Triton, NumPy, SciPy, scikit-learn and numba, and may have
+# nothing else: no environment is made and nothing is installed.
+test-gpu:
+	PYTHONPATH=src env -u NUMBA_CACHE_DIR $(PYTHON) -m tests.gpu
 
 lint: $(VENV)/.has-lint
 	$(BIN)/ruff check .

@@ -1,6 +1,7 @@
 """What tests share: real data where it is at hand, small made-up problems, plain reference loops."""
 
 import os
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +11,13 @@ from separatrix.data.catalogue import VARIABLE, load
 
 def pytest_configure(config):
     os.environ.setdefault("MPLBACKEND", "Agg")
+
+
+@pytest.fixture(autouse=True)
+def one_thread_of_torch():
+    """Workers share the cores already; torch's own threads would only wait for each other."""
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
 
 
 def _real(name):

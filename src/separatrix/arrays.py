@@ -147,6 +147,11 @@ class Gram(Protocol):
     """
 
     @property
+    def device(self) -> Any:
+        """The torch device that its values are tensors on; None: they are NumPy arrays."""
+        ...
+
+    @property
     def shape(self) -> tuple[int, int]:
         """(n, n)."""
         ...

@@ -9,6 +9,7 @@
     ├── MissingDataError    (LookupError)  a data set that is not on this machine
     ├── MemoryBudgetError   (MemoryError)  work that does not fit the memory it was given
     ├── MissingPackageError (ImportError)  an optional package that is not installed
+    ├── DeviceError         (RuntimeError) a card that is not there, or cannot do this work
     └── ModelFileError      (ValueError)   a model file that is refused; `reason` says why in a word
 
 Warnings: `PrecisionWarning` where even float64 cannot give kernel values to the wanted tolerance, and
@@ -101,6 +102,10 @@ class MemoryBudgetError(SeparatrixError, MemoryError):
 
 class MissingPackageError(SeparatrixError, ImportError):
     """An optional package is not installed."""
+
+
+class DeviceError(SeparatrixError, RuntimeError):
+    """There is no card to work on, or not for this work."""
 
 
 class ModelFileError(SeparatrixError, ValueError):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.arrays import Matrix, Vector, require_real
+from separatrix.compute.backends import as_numpy, dtype_of, like
 from separatrix.errors import ParameterError
 from separatrix.kernels.kernel import Kernel, Precomputed
 
@@ -78,7 +79,7 @@ class Sum(_Pair):
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
         """Sum of both applied."""
-        other = P.copy()
+        other = P * 1  # a copy of arrays and of tensors alike
         self.left.apply(P, sx, sz)
         self.right.apply(other, sx, sz)
         P += other
@@ -119,7 +120,7 @@ class Product(_Pair):
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
         """Product of both applied."""
-        other = P.copy()
+        other = P * 1  # a copy of arrays and of tensors alike
         self.left.apply(P, sx, sz)
         self.right.apply(other, sx, sz)
         P *= other
@@ -240,8 +241,11 @@ class Normalized(_Around):
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
         """The kernel inside, then the roots of both diagonals."""
         self.kernel.apply(P, sx, sz)
-        P *= inverse_root(self.kernel.self_values(sx)).astype(P.dtype)[:, None]
-        P *= inverse_root(self.kernel.self_values(sz)).astype(P.dtype)
+        first, second = (
+            inverse_root(self.kernel.self_values(as_numpy(s))).astype(dtype_of(P)) for s in (sx, sz)
+        )
+        P *= like(first, P)[:, None]
+        P *= like(second, P)
 
     def self_values(self, s: Vector) -> Vector:
         """1, or 0 where k(x, x) is 0."""

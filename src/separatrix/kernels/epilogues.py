@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 
 from separatrix.arrays import Matrix, Vector
+from separatrix.compute.backends import is_tensor
 from separatrix.compute.compiled import FAST_SUMS
 
 STRIP = 1024  # values that stay in the first-level cache between steps
@@ -16,20 +17,40 @@ STRIP = 1024  # values that stay in the first-level cache between steps
 
 def power(P: Matrix, gamma: float, coef0: float, degree: int) -> None:
     """P becomes (gamma P + coef0)^degree."""
+    if is_tensor(P):
+        from separatrix.kernels import device_epilogues
+
+        return device_epilogues.power(P, gamma, coef0, degree)
     _power(P, P.dtype.type(gamma), P.dtype.type(coef0), degree)
+    return None
 
 
 def exp_of_distances(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
     """P becomes exp(-gamma (sx + sz - 2P)), distances below 0 taken as 0."""
+    if is_tensor(P):
+        from separatrix.kernels import device_epilogues
+
+        return device_epilogues.exp_of_distances(P, sx, sz, gamma)
     if P.dtype == np.float32:
         _exp_of_distances(P, sx.astype(np.float32), sz.astype(np.float32), np.float32(gamma))
-        return
+        return None
     P *= -2.0
     P += sx[:, None]
     P += sz
     np.maximum(P, 0.0, out=P)
     P *= -gamma
     np.exp(P, out=P)
+    return None
+
+
+def tanh(P: Matrix, gamma: float, coef0: float) -> None:
+    """P becomes tanh(gamma P + coef0)."""
+    P *= gamma
+    P += coef0
+    if is_tensor(P):
+        P.tanh_()  # type: ignore[attr-defined]
+    else:
+        np.tanh(P, out=P)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)

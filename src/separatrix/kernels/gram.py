@@ -103,6 +103,7 @@ class _SourcedGram:
     """What the three forms share: shape, segments, products with a matrix, the repr."""
 
     keeps_rows = True
+    device: Any = None  # this machine's memory
 
     def __init__(
         self, n: int, dtype: np.dtype[Any], segments: tuple[slice, ...] | None, batch: int
@@ -296,17 +297,25 @@ def make_gram(
     threads: int | None = None,
     hold: bool = True,
     order: Codes | None = None,
+    device: Any = None,
 ) -> Gram:
     """The kernel matrix of X in the form that fits the memory, in bytes: held, cached or lazy.
 
     With hold=False it is not computed at once, though there be room: whoever is short of time. Its
-    rows are those of X in `order`.
+    rows are those of X in `order`. On a torch device it is a `DeviceGram`.
 
     >>> from separatrix.kernels import Gaussian
     >>> X = np.arange(6.0).reshape(3, 2)
     >>> make_gram(Gaussian(0.1), X)
     HeldGram(3 x 3, float64, 72 bytes)
     """
+    if device is not None:
+        from separatrix.kernels.device_gram import device_gram
+
+        on_device: Any = device_gram(
+            kernel, X, device, memory=memory, segments=segments, tolerance=tolerance, order=order
+        )
+        return on_device  # type: ignore[no-any-return]
     if isinstance(kernel, Precomputed):
         K = symmetric_matrix(X, name="X (kernel='precomputed')")
         return HeldGram(K if order is None else reordered(K, order), segments=segments)

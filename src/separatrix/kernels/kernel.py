@@ -196,3 +196,12 @@ class FromCallable(Kernel):
         """k(x, x), from blocks of 16 samples."""
         blocks = (X[rows] for rows in row_blocks(X.shape[0], 16))
         return np.concatenate([np.diagonal(self.block(part, part)) for part in blocks])
+
+
+def device_kernel_refusal(kernel: Any) -> str | None:
+    """Why the matrix of a kernel cannot be on a card; None: it can."""
+    if isinstance(kernel, Precomputed):
+        return None
+    if isinstance(kernel, Kernel) and (not kernel.from_products or kernel.base is not None):
+        return f"{kernel!r}, which is no function of inner products of vectors"
+    return None

@@ -9,6 +9,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.arrays import require_real
+from separatrix.compute.backends import is_tensor
+from separatrix.compute.blocks import row_blocks
 from separatrix.errors import DataError, ParameterError
 from separatrix.kernels.kernel import FromCallable, Kernel, Precomputed
 from separatrix.kernels.vector import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
@@ -16,6 +18,7 @@ from separatrix.kernels.vector import Gaussian, Laplacian, Linear, Polynomial, S
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
 MEANT = f"a kernel object, a callable or one of {', '.join(NAMES)}"
 DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 0.0}
+ROWS_AT_ONCE = 8192  # of a tensor that are float64 at a time
 
 
 def resolve_kernel(
@@ -125,6 +128,11 @@ def width(owner: str, gamma: Any, X: Any) -> float:
 
 
 def _variance(X: Any) -> float:
+    if is_tensor(X):
+        blocks = [X[rows] for rows in row_blocks(len(X), ROWS_AT_ONCE)]
+        mean = sum(part.double().sum() for part in blocks) / X.numel()
+        squares = sum((part.double() - mean).square().sum() for part in blocks)
+        return float(squares) / float(X.numel())
     if issparse(X):
         wide = X.astype(np.float64)
         return float(wide.multiply(wide).mean() - wide.mean() ** 2)

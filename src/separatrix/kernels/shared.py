@@ -35,8 +35,12 @@ class SharedProducts:
         tolerance: float = TOLERANCE,
         threads: int | None = None,
         segments: tuple[slice, ...] | None = None,
+        device: Any = None,
     ) -> None:
+        self.device = device
+        self._there: Any = None  # the same on that device, once it was asked for
         self.X, self.tolerance, self.segments = X, tolerance, segments
+        self.memory = memory
         self.budget = default_budget() if memory is None else memory
         self.threads = threads or thread_count()
         self._products: dict[tuple[Any, bool, np.dtype[Any]], Matrix] = {}
@@ -50,6 +54,9 @@ class SharedProducts:
         Kernels of one family share the products of their levels where they follow each other.
         """
         kernels = list(kernels)
+        if self.device is not None:
+            yield from self._grams_on_device(kernels)
+            return
         for kernel in kernels:
             if kernel.base is not None:
                 levels = self._wanted.setdefault(kernel.base.family, set())
@@ -80,6 +87,19 @@ class SharedProducts:
 
         in_threads(strip, strips(P), threads=self.threads)
         return HeldGram(K, diagonal=source.diagonal(), segments=self.segments)
+
+    def _grams_on_device(self, kernels: list[Kernel]) -> Iterator[Gram]:
+        from separatrix.kernels.device_gram import SharedOnDevice
+
+        if self._there is None:
+            self._there = SharedOnDevice(
+                self.X,
+                self.device,
+                memory=self.memory,
+                tolerance=self.tolerance,
+                segments=self.segments,
+            )
+        yield from self._there.grams(kernels)
 
     def _has_room(self, base: ObjectKernel) -> bool:
         matrices = base.matrices_of(self._wanted[base.family]) + 2

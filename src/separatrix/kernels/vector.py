@@ -12,7 +12,7 @@ from scipy.spatial.distance import cdist
 from separatrix.arrays import Matrix, Vector, require_integer, require_real
 from separatrix.compute.blocks import row_blocks
 from separatrix.errors import DataError
-from separatrix.kernels.epilogues import exp_of_distances, power
+from separatrix.kernels.epilogues import exp_of_distances, power, tanh
 from separatrix.kernels.kernel import InnerProduct, Kernel
 
 
@@ -199,9 +199,7 @@ class Sigmoid(VectorKernel):
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
         """Hyperbolic tangent of the products."""
-        P *= self.gamma
-        P += self.coef0
-        np.tanh(P, out=P)
+        tanh(P, self.gamma, self.coef0)
 
     def self_values(self, s: Vector) -> Vector:
         """tanh(gamma |x|^2 + coef0)."""
