@@ -75,7 +75,7 @@ def solve_kernel_perceptron(
         argmax:  find coef such that  sum_j K_ij coef_jc is largest at the row's own class
 
     Given
-        gram       K, held or computed when asked
+        gram       K, held or computed when asked, here or on a card (`perceptrons_in_lockstep.py`)
         problems   the rows that train and their targets t; one-vs-rest targets for argmax
         rule       "signs": every problem is corrected on its own mistakes, a score of 0 is one;
                    "argmax": on a mistake the own class gains the row, the guessed class (lowest
@@ -95,6 +95,23 @@ def solve_kernel_perceptron(
     Machine Learning 37 (1999).
     """
     watch = watch or Watch()
+    if gram.device is not None:
+        from separatrix.solvers.perceptrons_in_lockstep import solve_on_device
+
+        return solve_on_device(
+            gram,
+            problems,
+            rule=rule,
+            rates=rates,
+            max_iter=max_iter,
+            min_iter=min_iter,
+            min_gain=min_gain,
+            shuffle=shuffle,
+            rng=rng,
+            start=start,
+            keep_scores=keep_scores,
+            watch=watch,
+        )
     held = gram.held
     scan = _Scan(problems, rule, rates)
     S = (

@@ -12,7 +12,7 @@ References: Platt 1998; Fan, Chen and Lin, JMLR 6 (2005); Wen et al., ThunderSVM
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from separatrix.compute.threads import in_threads
 from separatrix.compute.watch import CHUNK, Watch
 from separatrix.solvers.working_set import (
     PADDING,
+    ROUNDING,
     add,
     begin_round,
     intercept,
@@ -100,15 +101,19 @@ def solve_svms(
 ) -> list[SvmFit]:
     """Solve every problem to a violation ("kkt") or relative gap ("gap") of at most tol."""
     watch = watch or Watch()
-    diagonal = gram.diagonal()
     most = np.iinfo(np.int64).max if max_iter < 0 else max_iter
-    rule = _Rule(np.inf, tol, most) if stop == "gap" else _Rule(tol, max(tol, GAP), most)
-    layouts: dict[bytes, _Layout] = {}  # folds and values of C share them
+    rule = Rule(np.inf, tol, most) if stop == "gap" else Rule(tol, max(tol, GAP), most)
+    if gram.device is not None:
+        from separatrix.solvers.lockstep import solve_in_lockstep
+
+        return solve_in_lockstep(gram, problems, rule, watch)
+    diagonal = gram.diagonal()
+    layouts: dict[bytes, Layout] = {}  # folds and values of C share them
     running = []
     for problem in problems:
         sides = problem.sides.tobytes()
         if sides not in layouts:
-            layouts[sides] = _Layout.of(gram, problem.sides, diagonal)
+            layouts[sides] = Layout.of(gram, problem.sides, diagonal)
         running.append(_Running(gram, problem, layouts[sides], rule, watch))
     if sum(len(problem.rows) ** 2 for problem in running) <= WORTH_THREADS:
         threads = 1
@@ -123,13 +128,19 @@ def solve_svms(
     return [problem.result() for problem in running]
 
 
-class _Rule(NamedTuple):
+class Rule(NamedTuple):
+    """When a problem is solved."""
+
     tol: float  # of the violation
     gap: float  # relative
     max_iter: int
 
+    def for_box(self, scale: float) -> Rule:
+        """The rule for a problem whose C times its largest k(x, x) is `scale`."""
+        return self if scale <= LARGE or self.tol == np.inf else self._replace(gap=np.inf)
 
-class _Layout(NamedTuple):
+
+class Layout(NamedTuple):
     """Where the rows of a problem lie in the Gram, and what they are."""
 
     segments: list[int]
@@ -141,7 +152,7 @@ class _Layout(NamedTuple):
     largest: float  # of the diagonal
 
     @classmethod
-    def of(cls, gram: Gram, sides: Signs, diagonal: Vector) -> _Layout:
+    def of(cls, gram: Gram, sides: Signs, diagonal: Vector) -> Layout:
         """The rows of all segments on some side."""
         segments = np.flatnonzero(sides).tolist()
         runs = [gram.segments[s] for s in segments]
@@ -157,7 +168,7 @@ class _Running:
     """One problem on its way."""
 
     def __init__(
-        self, gram: Gram, problem: SvmProblem, layout: _Layout, rule: _Rule, watch: Watch
+        self, gram: Gram, problem: SvmProblem, layout: Layout, rule: Rule, watch: Watch
     ) -> None:
         self.segments, self.rows, self.cuts, self.shifts, self.y, self.diagonal, largest = layout
         self.problem, self.largest = problem, largest
@@ -173,7 +184,7 @@ class _Running:
         self.steps, self.kept = np.empty(self.size), 0
         self.tile = np.empty((0, 0), gram.dtype)  # kernel values among the working rows
         scale = float(self.box.max()) * self.largest
-        self.rule = rule if scale <= LARGE or rule.tol == np.inf else rule._replace(gap=np.inf)
+        self.rule = rule.for_box(scale)
         self.watch, self.ticks = watch, 0
         self.n_iter, self.violation, self.inner, self.stop = 0, np.inf, 0.0, ""
         self._checked, self._dual = 0, -np.inf
@@ -302,10 +313,8 @@ class _Running:
         return 4.0 * self._square() <= least
 
     def _tell(self) -> None:
-        """One step of the watch for each tenth of the way, in the logarithm, to the tolerance."""
-        tol = min(self.rule.tol, self.rule.gap)
-        way = np.log(2.0 / max(self.violation, 1e-300)) / np.log(max(2.0 / tol, 1.1))
-        due = TICKS if self.stop else min(TICKS - 1, int(TICKS * max(0.0, way)))
+        """Steps of the watch as far as the problem has come."""
+        due = ticks_due(self.violation, min(self.rule.tol, self.rule.gap), bool(self.stop))
         while self.ticks < due:
             self.watch.step()
             self.ticks += 1
@@ -328,6 +337,13 @@ class Stored(NamedTuple):
     first_column: int  # the column of K that the segment begins at
 
 
+def ticks_due(violation: Any, tol: Any, stopped: Any) -> Any:
+    """Tenths of the way, in the logarithm, to the tolerance; all of them for a problem that stopped."""
+    way = np.log(2.0 / np.maximum(violation, 1e-300)) / np.log(np.maximum(2.0 / tol, 1.1))
+    due = np.minimum(TICKS - 1, (TICKS * np.maximum(0.0, way)).astype(np.int64))
+    return np.where(stopped, TICKS, due)
+
+
 def _set_size(n: int) -> int:
     """Rows to work on at a time: more where a round over all n rows costs more."""
     size = WORKING_SET
@@ -344,6 +360,8 @@ def feasible(start: Vector, y: Vector, box: Vector) -> Vector:
     """
     alpha = np.clip(start, 0.0, box)
     plus, minus = alpha[y > 0].sum(), alpha[y < 0].sum()
+    if abs(plus - minus) <= ROUNDING * plus:  # scaling would take rows off their bounds for nothing
+        return alpha
     if plus > minus:
         alpha[y > 0] *= minus / plus
     elif minus > plus:

@@ -19,6 +19,7 @@ from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.compute.compiled import FAST_SUMS
 
 SMALLEST_CURVATURE = 1e-12
+ROUNDING = 1e-12  # of a bound, or of the two sides of y'a = 0
 PLACE_BITS = 4095  # a tile has at most 4096 rows
 BARRED = 1e300
 PADDING = (
@@ -242,10 +243,14 @@ def solve_tile(
 
 @njit(cache=True, nogil=True)
 def intercept(F: Vector, y: Vector, alpha: Vector, box: Vector) -> float:
-    """The bias: the mean of -F over rows on the margin, or the middle of where it may lie."""
+    """The bias: the mean of -F over rows on the margin, or the middle of where it may lie.
+
+    A coefficient that rounding has left beside its bound counts as being there.
+    """
     total, free = 0.0, 0
     for i in range(len(F)):
-        if 0.0 < alpha[i] < box[i]:
+        off = ROUNDING * box[i] if box[i] < np.inf else 0.0
+        if off < alpha[i] < box[i] - off:
             total -= F[i]
             free += 1
     if free > 0:
