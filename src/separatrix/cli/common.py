@@ -70,6 +70,17 @@ def quiet_option(command: Any) -> Any:
     return click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result")(command)
 
 
+def device_option(command: Any) -> Any:
+    """`--device`: where models work that have a choice."""
+    return click.option(
+        "--device",
+        type=click.Choice(["auto", "cpu", "cuda"]),
+        default="auto",
+        show_default=True,
+        help="Where to work; auto: on a card, where it pays",
+    )(command)
+
+
 def file_options(command: Any) -> Any:
     """How a file is read: `--target`, `--format`, `--header`, `--delimiter`."""
     for option in (

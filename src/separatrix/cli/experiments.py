@@ -9,6 +9,7 @@ import click
 
 from separatrix.cli.common import (
     Command,
+    device_option,
     file_options,
     json_option,
     quiet_option,
@@ -34,6 +35,13 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--k-max", type=click.IntRange(1), help="The largest number of neighbours")
 @click.option("--max-iter", type=click.IntRange(1), help="Passes of a perceptron")
 @click.option("--digits", "--v", "v", help="Digits counted as +1, as 0,2,4,6,8")
+@click.option("--jitters", help="Pixels by which support vectors are moved, as 1,2")
+@click.option("--degree", type=click.IntRange(1), help="Of the polynomial kernel")
+@click.option("--C", "C", type=float, help="Weight of the loss")
+@click.option("--deskew", type=click.Choice(["no", "yes", "both"]), help="Set pictures upright")
+@click.option("--multi-class", type=click.Choice(["ovo", "ovr"]), help="Pairs, or one against all")
+@click.option("--copies", type=click.Choice(["own", "all"]), help="Of which support vectors")
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Where machines work")
 @click.option("--out", type=FOLDER, help="Folder of the run  [default: runs/EXPERIMENT]")
 @click.option("--fresh", is_flag=True, help="Forget what the folder holds, and start over")
 @click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing")
@@ -97,6 +105,7 @@ def experiments(as_json: bool) -> None:
 @click.option("--subsample", type=click.IntRange(2), help="Rows to take from the data")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed")
 @click.option("--out", type=FOLDER, help="Folder for the page; without one there is only the table")
+@device_option
 @quiet_option
 @json_option
 def compare(
@@ -107,6 +116,7 @@ def compare(
     subsample: int | None,
     seed: int,
     out: Path | None,
+    device: str,
     quiet: bool,
     as_json: bool,
     **file: Any,
@@ -125,6 +135,7 @@ def compare(
         subsample=subsample,
         seed=seed,
         out=out,
+        device=device,
         progress=False if quiet else None,
         **file,
     )

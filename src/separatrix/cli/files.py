@@ -11,6 +11,7 @@ import click
 
 from separatrix.cli.common import (
     Command,
+    device_option,
     file_options,
     json_option,
     quiet_option,
@@ -43,6 +44,7 @@ seed_option = click.option(
 @click.option("--slim", is_flag=True, help="Leave out of the file what predictions do not need")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and what it takes")
 @seed_option
+@device_option
 @quiet_option
 @json_option
 def fit(
@@ -71,6 +73,7 @@ def fit(
 @click.option("--slim", is_flag=True, help="Leave out of the file what predictions do not need")
 @click.option("--dry-run", is_flag=True, help="Say what would be done and what it takes")
 @seed_option
+@device_option
 @quiet_option
 @json_option
 def tune(data: str, key: str, folds: int, out: Path | None, **how: Any) -> None:
@@ -89,6 +92,7 @@ def _fit(
     slim: bool,
     dry_run: bool,
     seed: int,
+    device: str,
     quiet: bool,
     as_json: bool,
     **file: Any,
@@ -101,11 +105,20 @@ def _fit(
     data = labelled(name, progress=progress, **file)
     path = out or Path(f"{Path(name).name}.model")
     if dry_run:
-        _show_estimate(data, key, parameters, path, tune, folds, seed, as_json)
+        asked = {"tune": tune, "folds": folds, "seed": seed, "device": device}
+        _show_estimate(data, key, parameters, path, as_json, **asked)
         return
     with busy(f"{'tuning' if tune else 'fitting'} {key}", show=progress):
         done = fit_file(
-            data, path, key=key, parameters=parameters, tune=tune, folds=folds, seed=seed, slim=slim
+            data,
+            path,
+            key=key,
+            parameters=parameters,
+            tune=tune,
+            folds=folds,
+            seed=seed,
+            slim=slim,
+            device=device,
         )
     if as_json:
         show_json(done.as_dict())
@@ -125,15 +138,13 @@ def _show_estimate(
     key: str,
     parameters: dict[str, Any],
     path: Path,
-    tune: bool,
-    folds: int,
-    seed: int,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     from separatrix.compute.blocks import in_words
     from separatrix.evaluation.own_files import planned_fit
 
-    model, expected = planned_fit(data, key, parameters, tune=tune, folds=folds, seed=seed)
+    model, expected = planned_fit(data, key, parameters, **asked)
     if as_json:
         show_json(
             {
@@ -155,6 +166,7 @@ def _show_estimate(
 @file_options
 @click.option("--proba", is_flag=True, help="Also the probability of every class")
 @click.option("--out", type=FILE, help="CSV file to write  [default: stdout]")
+@device_option
 @quiet_option
 @json_option
 def predict(
@@ -162,6 +174,7 @@ def predict(
     data: str,
     proba: bool,
     out: Path | None,
+    device: str,
     quiet: bool,
     as_json: bool,
     **file: Any,
@@ -177,9 +190,8 @@ def predict(
         samples_for,
         write_predictions,
     )
-    from separatrix.models.modelfile.files import load
 
-    fitted = load(model)
+    fitted = _loaded(model, device)
     found = samples_for(fitted, data, **file)
     _say_notes(found, quiet=quiet)
     labels, P = predict_rows(fitted, found, probabilities=proba)
@@ -196,16 +208,16 @@ def predict(
 @click.argument("model", type=FILE)
 @click.argument("data")
 @file_options
+@device_option
 @json_option
-def evaluate(model: Path, data: str, as_json: bool, **file: Any) -> None:
+def evaluate(model: Path, data: str, device: str, as_json: bool, **file: Any) -> None:
     """Measure a saved MODEL on labelled DATA: error, other metrics, and the confusions.
 
     Of a data set of the catalogue that comes with a test part, that part is taken.
     """
     from separatrix.evaluation.own_files import labelled_for, measure
-    from separatrix.models.modelfile.files import load
 
-    fitted = load(model)
+    fitted = _loaded(model, device)
     samples = labelled_for(fitted, data, **file)
     _say_notes(samples)
     found = measure(fitted, samples)
@@ -264,6 +276,16 @@ def info(file: Path, as_json: bool) -> None:
         show_json(found.as_dict())
         return
     click.echo(found, nl=False)
+
+
+def _loaded(path: Path, device: str) -> Any:
+    """The model in a file, told where to work."""
+    from separatrix.models.modelfile.files import load
+    from separatrix.models.placing import set_device
+
+    model = load(path)
+    set_device(device, model)
+    return model
 
 
 def _say_notes(found: Any, *, quiet: bool = False) -> None:

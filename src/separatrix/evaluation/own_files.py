@@ -38,6 +38,7 @@ from separatrix.kernels.names import parse_kernel
 from separatrix.kernels.objects import ObjectKernel
 from separatrix.kernels.strings import Spectrum
 from separatrix.models.modelfile.files import save
+from separatrix.models.placing import set_device
 from separatrix.models.prepare import object_kernel
 from separatrix.models.registry import REGISTRY
 from separatrix.models.tuned import chosen, settled
@@ -168,11 +169,12 @@ def fit_file(
     seed: int = 0,
     slim: bool = False,
     note: str = "",
+    device: str = "auto",
 ) -> Fitted:
     """Fit a model to data, or tune and then fit it, and save it."""
     if not out.parent.is_dir():  # a fit may take hours
         raise ModelFileError("unwritable", f"{out} cannot be written: there is no such folder")
-    model = wanted(data, key, parameters or {}, tune=tune, folds=folds, seed=seed)
+    model = wanted(data, key, parameters or {}, tune=tune, folds=folds, seed=seed, device=device)
     begun = time.perf_counter()
     model = clone(model).fit(data.X, data.y)
     seconds = time.perf_counter() - begun
@@ -195,23 +197,34 @@ def fit_file(
 
 
 def wanted(
-    data: Dataset, key: str, parameters: Mapping[str, Any], *, tune: bool, folds: int, seed: int
+    data: Dataset,
+    key: str,
+    parameters: Mapping[str, Any],
+    *,
+    tune: bool,
+    folds: int,
+    seed: int,
+    device: str = "auto",
 ) -> Any:
     """The model that was asked for, not fitted yet."""
     require_classes(data)
-    if not tune:
-        return build(key, data, parameters, seed)
-    if key not in PLAIN:
+    if tune and key not in PLAIN:
         raise ParameterError("tune", "model", f"one of {', '.join(PLAIN)}", key)
-    found = suite(data.X, data.y, models=[key], kind=data.kind, folds=folds, random_state=seed)
-    return next(iter(found.values()))
+    if tune:
+        found = suite(data.X, data.y, models=[key], kind=data.kind, folds=folds, random_state=seed)
+        model = next(iter(found.values()))
+    else:
+        model = build(key, data, parameters, seed)
+    if device != "auto":
+        set_device(device, model)
+    return model
 
 
 def planned_fit(
-    data: Dataset, key: str, parameters: Mapping[str, Any], *, tune: bool, folds: int, seed: int
+    data: Dataset, key: str, parameters: Mapping[str, Any], *, seed: int, **asked: Any
 ) -> tuple[Any, Estimate]:
     """The model that would be fitted, and what that would take."""
-    model = wanted(data, key, parameters, tune=tune, folds=folds, seed=seed)
+    model = wanted(data, key, parameters, seed=seed, **asked)
     return model, estimate(model, data, seed=seed)
 
 

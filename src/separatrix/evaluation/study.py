@@ -16,6 +16,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.arrays import Codes, Matrix, Vector, require_flag, require_integer
+from separatrix.compute.backends import as_numpy, on_card_or_here
 from separatrix.compute.progress import bar
 from separatrix.compute.watch import Watch
 from separatrix.data.splits import Split, checked_splits, fold_splits, random_splits
@@ -28,7 +29,7 @@ from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.shared import SharedProducts
 from separatrix.models.modelfile.card import data_hash
 from separatrix.models.multiclass import RowsClassified, winners
-from separatrix.models.shared_fits import classify_many, resolve_kernels
+from separatrix.models.shared_fits import classify_many, place_of_runs, resolve_kernels
 from separatrix.models.support import class_segments
 
 
@@ -90,7 +91,7 @@ def evaluate(
     if not hasattr(model, "fit") or not hasattr(model, "predict"):
         raise ParameterError("evaluate", "model", "a classifier with fit and predict", model)
     shared = hasattr(model, "classify_rows")  # reads X itself; others say what they refuse
-    X, y = samples_and_labels(X, y, missing=not shared)
+    X, y = samples_and_labels(as_numpy(X), as_numpy(y), missing=not shared)
     check_classification_targets(y)
     require_integer("evaluate", "random_state", random_state, least=0)
     require_flag("evaluate", "retrain", retrain)
@@ -131,7 +132,13 @@ def evaluate(
     called = type(model).__name__ if name is None else name
     study = _Study(model, ordered, codes[order], names, splits, classes, progress, called)
     if shares:
-        study.run(folds, random_state, retrain, products or Products())
+        kept = products or Products()
+        on_card_or_here(
+            "evaluate",
+            getattr(model, "device", "cpu"),
+            place_of_runs(model, ordered, names),
+            lambda place: study.run(folds, random_state, retrain, kept, place),
+        )
     else:
         study.run_one_by_one()
     return Evaluation(
@@ -164,13 +171,14 @@ class Products:
         self._key: object = None
         self._kept: SharedProducts | None = None
 
-    def of(self, model: Any, X: Any, y: Codes, n_classes: int) -> SharedProducts:
+    def of(self, model: Any, X: Any, y: Codes, n_classes: int, place: Any = None) -> SharedProducts:
         """Those of these samples, as the model wants them; only the latest are kept."""
         terms = {
             "memory": model._budget,
             "tolerance": model._kernel_tolerance,
             "threads": model._threads,
             "segments": class_segments(y, n_classes),
+            "device": place,
         }
         key = (data_hash(X), *map(str, terms.values()))
         if self._kept is None or key != self._key:
@@ -212,10 +220,12 @@ class _Study:
         self.fold_error: Any = None
         self.trials: list[Trial] = []
 
-    def run(self, folds: int | None, seed: int, retrain: bool, products: Products) -> None:
+    def run(
+        self, folds: int | None, seed: int, retrain: bool, products: Products, place: Any = None
+    ) -> None:
         """All kernels on all splits, or the folds of all and then the chosen kernel of each."""
         self.model._check_parameters()
-        shared = products.of(self.model, self.X, self.y, len(self.classes))
+        shared = products.of(self.model, self.X, self.y, len(self.classes), place)
         everywhere = {c: list(range(len(self.splits))) for c in range(len(self.kernels))}
         total = len(self.kernels) * len(self.splits) * (folds or 1) + (
             len(self.splits) if folds and retrain else 0

@@ -10,11 +10,14 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Matrix
+from separatrix.arrays import Matrix, require_choice
+from separatrix.compute.backends import DEVICES, as_numpy, like, on_card_or_here
+from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import width
@@ -23,10 +26,10 @@ from separatrix.kernels.vector import Gaussian
 from separatrix.models.kernel_machine import tags_of_kernel
 from separatrix.models.kernel_perceptrons import KernelPerceptron
 from separatrix.models.multiclass import RowsClassified
-from separatrix.models.prepare import check_samples, prepare
+from separatrix.models.prepare import Training, check_samples, prepare
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.search import results_table
-from separatrix.models.shared_fits import classify_many, resolve_kernels
+from separatrix.models.shared_fits import classify_many, place_of_runs, resolve_kernels
 
 DEFAULT_FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
 
@@ -47,6 +50,10 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         A `KernelPerceptron` with all other parameters; its own kernel is not used. None: the default.
     verbose
         Above 0, a progress bar on stderr.
+    device
+        As in `KernelPerceptron`, for the search and for the best kernel's training. An `estimator`
+        that asks for "cpu" or "cuda" itself has its way. On a card all folds of a kernel are trained
+        at the same time.
 
     Attributes
     ----------
@@ -74,11 +81,13 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         cv: Any = 5,
         estimator: KernelPerceptron | None = None,
         verbose: int = 0,
+        device: str = "auto",
     ) -> None:
         self.kernels = kernels
         self.cv = cv
         self.estimator = estimator
         self.verbose = verbose
+        self.device = device
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
@@ -89,23 +98,13 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         kernels = self._kernels(model, train.X)
         folds = list(check_cv(self.cv, train.y, classifier=True).split(train.X, train.y))
         steps = len(kernels) * len(folds)
-
-        def accuracy(fold: int, result: RowsClassified) -> float:
-            held_out = folds[fold][1]
-            return float(np.mean(result.codes(held_out) == train.y[held_out]))
-
+        place = place_of_runs(model, train.X, kernels)
         with watched(self, train.X, train.y, steps=steps, task="fold") as watch:
-            scores = list(
-                classify_many(
-                    model,
-                    SharedProducts(train.X, memory=model._budget, threads=model._threads),
-                    train.y,
-                    kernels,
-                    [rows for rows, _ in folds],
-                    accuracy,
-                    n_classes=len(train.classes),
-                    watch=watch,
-                )
+            scores = on_card_or_here(
+                type(self).__name__,
+                model.device,
+                place,
+                lambda place: self._accuracies(model, train, kernels, folds, watch, place),
             )
         if watch.over():
             warnings.warn(
@@ -124,16 +123,51 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.classes_, self.n_iter_ = self.estimator_.classes_, self.estimator_.n_iter_
         return self
 
+    def _accuracies(
+        self,
+        model: KernelPerceptron,
+        train: Training,
+        kernels: list[Kernel],
+        folds: list[Any],
+        watch: Watch,
+        place: Any,
+    ) -> list[list[float]]:
+        """Of every kernel on every fold, worked out in one place."""
+
+        def accuracy(fold: int, result: RowsClassified) -> float:
+            held_out = folds[fold][1]
+            return float(np.mean(result.codes(held_out) == train.y[held_out]))
+
+        X = as_numpy(train.X) if place is None else train.X
+        return list(
+            classify_many(
+                model,
+                SharedProducts(X, memory=model._budget, threads=model._threads, device=place),
+                train.y,
+                kernels,
+                [rows for rows, _ in folds],
+                accuracy,
+                n_classes=len(train.classes),
+                watch=watch,
+            )
+        )
+
     def decision_function(self, X: Any) -> Matrix:
         """That of the best kernel's perceptron."""
         check_is_fitted(self)
-        values: Matrix = self.estimator_.decision_function(check_samples(self, X, reset=False))
+        checked = check_samples(self, X, reset=False)
+        values: Matrix = like(self.estimator_.decision_function(checked), X)
         return values
 
     def predict(self, X: Any) -> Any:
         """Most confident class of each sample, (n,)."""
         check_is_fitted(self)
-        return self.estimator_.predict(check_samples(self, X, reset=False))
+        return like(self.estimator_.predict(check_samples(self, X, reset=False)), X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of samples whose label is predicted."""
+        labels, weights = as_numpy(y), as_numpy(sample_weight)
+        return float(accuracy_score(labels, as_numpy(self.predict(X)), sample_weight=weights))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -146,17 +180,18 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
 
     def _check_parameters(self) -> None:
+        require_choice(type(self).__name__, "device", self.device, DEVICES)
         self._model()._check_parameters()
 
     def _model(self) -> KernelPerceptron:
         if self.estimator is None:
-            return KernelPerceptron()
+            return KernelPerceptron(device=self.device)
         if not isinstance(self.estimator, KernelPerceptron):
             raise ParameterError(
                 "KernelPerceptronCV", "estimator", "a KernelPerceptron or None", self.estimator
             )
         copy: KernelPerceptron = clone(self.estimator)
-        return copy
+        return copy.set_params(device=self.device) if copy.device == "auto" else copy
 
     def _kernels(self, model: KernelPerceptron, X: Any) -> list[Kernel]:
         name = "KernelPerceptronCV"

@@ -1,11 +1,13 @@
 """The kernel perceptron as an estimator.
 
-The arithmetic is in `solvers/kernel_perceptron.py` and, with a budget, in `solvers/projectron.py`.
+The arithmetic is in `solvers/kernel_perceptron.py`, on a card in `solvers/perceptrons_in_lockstep.py`,
+and with a budget in `solvers/projectron.py`.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +16,7 @@ from scipy.sparse import vstack as sparse_vstack
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,11 +29,20 @@ from separatrix.arrays import (
     require_integer,
     require_real,
 )
+from separatrix.compute.backends import (
+    DEVICES,
+    as_numpy,
+    chosen_device,
+    is_tensor,
+    like,
+    on_card_or_here,
+)
 from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
-from separatrix.kernels.kernel import Precomputed
+from separatrix.kernels.gram import make_gram
+from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
-from separatrix.models.kernel_machine import KernelMachine, scores_of_rows
+from separatrix.models.kernel_machine import KernelMachine, joined, scores_of_rows
 from separatrix.models.multiclass import TIES, RowsClassified, decision_values, winners
 from separatrix.models.prepare import (
     Training,
@@ -42,6 +54,7 @@ from separatrix.models.prepare import (
     require_whole,
 )
 from separatrix.models.progress import watched, with_callbacks
+from separatrix.models.rows_on_card import rows_of_fits, rows_on_card
 from separatrix.solvers.kernel_perceptron import KernelPerceptronFit, solve_kernel_perceptron
 from separatrix.solvers.online_to_batch import PREDICTORS, Mistakes, at_steps, averaged, last, votes
 from separatrix.solvers.problems import coding, problems_of
@@ -93,6 +106,10 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         Above 0, a progress bar on stderr.
     random_state
         Seed for the order of samples and for predictor="random".
+    device
+        "auto": a card where there is one and the work is worth it, "cpu", or "cuda": an error where
+        that cannot be, as with a budget. Tensors that lie on a card are worked on there, and answered
+        with tensors. `partial_fit` works in this machine's memory.
 
     Attributes
     ----------
@@ -147,6 +164,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         time_limit: float | None = None,
         verbose: int = 0,
         random_state: Any = 0,
+        device: str = "auto",
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -166,6 +184,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.time_limit = time_limit
         self.verbose = verbose
         self.random_state = random_state
+        self.device = device
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -173,15 +192,13 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self._check_parameters()
         train = prepare(self, X, y, sample_weight)
         self._begin(train)
-        gram = self._gram(self.kernel_, train.X)
-        self.gram_ = repr(gram)
+        place = self._place(train.X, train.X.shape[0])
         with watched(self, train.X, train.y, steps=self.max_iter) as watch:
-            found = self._solve(
-                gram,
-                train,
-                np.flatnonzero(train.weights),
-                generator(self),
-                watch,
+            found = on_card_or_here(
+                type(self).__name__,
+                self.device,
+                place,
+                lambda place: self._found(train, watch, place),
             )
         self._warn_if_unfinished(found)
         return self._keep(train, found)
@@ -191,6 +208,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """Learn from one pass over more samples X, (n, d); the first call must name all classes."""
         self._check_parameters()
         require_whole(self, "partial_fit")
+        X = as_numpy(X)
         first, as_it_was = not hasattr(self, "support_"), dict(self.__dict__)
         if not first:
             check_unchanged(self, self._begun)
@@ -218,23 +236,23 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 
     def decision_function(self, X: Any) -> Matrix:
         """Confidence in each class, (n, k), or in the second of two, (n,); votes for pairs."""
-        S = self.boundary_scores(X)
-        return decision_values(S, len(self.classes_), self._scheme, self.ties)
+        values: Matrix = like(self._values(X), X)
+        return values
 
     def boundary_scores(self, X: Any) -> Matrix:
         """Score of each sample at each of the p boundaries, positive on the first class's side."""
-        check_is_fitted(self)
-        X = check_samples(self, X, reset=False)
-        S = np.zeros((X.shape[0], self.alpha_.shape[1]))
-        rng = generator(self)
-        for rows, K in self._kernel_with_support(X, self.support_, self.support_vectors_):
-            S[rows] = self._scores(K, self.alpha_, self._log, self._n_steps, rng)
+        S: Matrix = like(self._scored(X), X)
         return S
 
     def predict(self, X: Any) -> Any:
         """Most confident class of each sample, (n,)."""
-        check_is_fitted(self)
-        return self.classes_[winners(self.decision_function(X))]
+        codes = as_numpy(winners(self._values(X)))
+        return like(self.classes_[codes], X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of samples whose label is predicted."""
+        labels, weights = as_numpy(y), as_numpy(sample_weight)
+        return float(accuracy_score(labels, as_numpy(self.predict(X)), sample_weight=weights))
 
     def classify_rows(
         self,
@@ -251,11 +269,46 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         Scores of all rows are kept while training anyway, so this is how cross-validation and
         repeated splits share one kernel matrix.
         """
-        train = Training(None, y, np.arange(n_classes), np.ones(len(y)), np.ones(len(y)))
+        train = _unweighted(y, n_classes)
         rng = generator(self)
         found = self._solve(gram, train, rows, rng, watch, keep_scores=True, threads=threads)
         S = self._scores_on(gram, found, coding(n_classes, self._scheme).shape[1], rng)
         return RowsClassified(S, n_classes, self._scheme, self.ties, found.n_iter)
+
+    def classify_rows_many(
+        self,
+        gram: Gram,
+        y: Codes,  # shape: (n,)
+        runs: Sequence[Codes],
+        *,
+        n_classes: int,
+        watch: Watch | None = None,
+    ) -> Iterator[RowsClassified]:
+        """`classify_rows` for each of many runs, trained at the same time on a Gram on a card."""
+        if self.budget is not None or self.predictor not in ("last", "average"):
+            for rows in runs:
+                yield self.classify_rows(gram, y, rows, n_classes=n_classes, watch=watch)
+            return
+        from separatrix.solvers.perceptron_blocks import Examples
+        from separatrix.solvers.perceptrons_in_lockstep import solve_kernel_perceptrons
+
+        train, sides = _unweighted(y, n_classes), coding(n_classes, self._scheme)
+        batches = solve_kernel_perceptrons(
+            gram,
+            Examples(np.arange(len(y)), y, train.rates(self.eta0, self._scheme)),
+            sides,
+            runs,
+            keep_mistakes=self.predictor != "last",
+            **self._terms(n_classes, generator(self), watch),
+        )
+        decided = (n_classes, self._scheme, self.ties)
+        for batch in batches:
+            if self.predictor == "last":
+                yield from rows_of_fits(batch.scores, batch.n_iter, *decided)
+                continue
+            for found in batch.fits():
+                S = self._scores_on(gram, found, sides.shape[1], np.random.default_rng(0))
+                yield rows_on_card(S, found.n_iter, *decided)
 
     @property
     def _scheme(self) -> str:
@@ -264,7 +317,18 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     def _rule(self, n_classes: int) -> str:
         return "argmax" if self.multi_class == "argmax" and n_classes > 2 else "signs"
 
+    def _place(
+        self, X: Any, n: int, *, kernel: Kernel | None = None, predicting: bool = False
+    ) -> Any:
+        """Where to work on n samples X; a budget is kept in this machine's memory."""
+        if self.budget is not None and not predicting:
+            return chosen_device(type(self).__name__, self.device, X, without="a budget")
+        if predicting and not len(self.support_):  # all scores are 0
+            return None
+        return super()._place(X, n, kernel=kernel, predicting=predicting)
+
     def _begin(self, train: Training) -> None:
+        self.__dict__.pop("_on_card", None)
         self.classes_ = train.classes
         self._begun = {name: getattr(self, name) for name in ("budget", "multi_class")}
         self.kernel_ = resolve_kernel(
@@ -275,6 +339,33 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             degree=self.degree,
             coef0=self.coef0,
         )
+
+    def _found(self, train: Training, watch: Watch, place: Any) -> Any:
+        """What training finds, worked out in one place."""
+        gram = make_gram(
+            self.kernel_,
+            as_numpy(train.X) if place is None else train.X,
+            memory=self._budget,
+            threads=self._threads,
+            device=place,
+        )
+        self.gram_ = repr(gram)
+        rows = np.flatnonzero(train.weights)
+        return self._solve(gram, train, rows, generator(self), watch)
+
+    def _terms(
+        self, n_classes: int, rng: np.random.Generator, watch: Watch | None
+    ) -> dict[str, Any]:
+        """What all solvers are told alike."""
+        return {
+            "rule": self._rule(n_classes),
+            "max_iter": self.max_iter,
+            "min_iter": self.min_iter,
+            "min_gain": self.min_gain,
+            "shuffle": self.shuffle,
+            "rng": rng,
+            "watch": watch,
+        }
 
     def _solve(
         self,
@@ -290,15 +381,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         threads: int | None = None,
     ) -> KernelPerceptronFit | ProjectronFit:
         k = len(train.classes)
-        common = {
-            "rule": self._rule(k),
+        common = self._terms(k, rng, watch) | {
             "rates": train.rates(self.eta0, self._scheme)[:, rows],
             "max_iter": max_iter or self.max_iter,
-            "min_iter": self.min_iter,
-            "min_gain": self.min_gain,
-            "shuffle": self.shuffle,
-            "rng": rng,
-            "watch": watch,
             "start": start,
         }
         problems = problems_of(train.y, rows, coding(k, self._scheme))
@@ -325,7 +410,9 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             self._log = found.mistakes._replace(rows=places)
             self.alpha_ = self._coefficients(self._log, len(self.support_), p)
         self.support_vectors_ = (
-            np.empty((0, 0)) if isinstance(self.kernel_, Precomputed) else train.X[self.support_]
+            np.empty((0, 0))
+            if isinstance(self.kernel_, Precomputed)
+            else as_numpy(train.X[like(self.support_, train.X)])
         )
         n = np.count_nonzero(train.weights)
         self._rows_seen = len(train.y)
@@ -339,13 +426,35 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             return averaged(log, n, p, self._n_steps)
         return last(log, n, p)
 
+    def _values(self, X: Any) -> Any:
+        """Confidence in each class, where it was computed: NumPy, or a tensor on a card."""
+        return decision_values(self._scored(X), len(self.classes_), self._scheme, self.ties)
+
+    def _scored(self, X: Any) -> Any:
+        """Scores at the boundaries, (m, p), where they were computed."""
+        check_is_fitted(self)
+        X = check_samples(self, X, reset=False)
+
+        def work(place: Any) -> Any:
+            rng = generator(self)
+            blocks = self._kernel_with_support(X, self.support_, self.support_vectors_, place)
+            return joined(
+                [self._scores(K, self.alpha_, self._log, self._n_steps, rng) for _, K in blocks]
+            )
+
+        place = self._place(X, X.shape[0], predicting=True)
+        return on_card_or_here(type(self).__name__, self.device, place, work)
+
     def _scores(
-        self, K: Matrix, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
-    ) -> Matrix:  # K (m, s) -> (m, p)
-        """Scores from kernel values with the support, by the chosen predictor."""
+        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
+    ) -> Any:  # K (m, s) -> (m, p)
+        """Scores from kernel values with the support, by the chosen predictor.
+
+        Votes of all hypotheses, and those drawn at random, are counted in this machine's memory.
+        """
         if self.predictor in ("last", "average"):
-            return K @ alpha
-        p = alpha.shape[1]
+            return K @ alpha if not is_tensor(K) else K.double() @ like(alpha, K)
+        K, p = as_numpy(K), alpha.shape[1]
         if self.predictor == "vote":
             by_argmax = self.multi_class == "argmax" and p > 1
             return votes(K, log, p, n_steps, by_argmax=by_argmax)
@@ -357,8 +466,8 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         found: KernelPerceptronFit | ProjectronFit,
         p: int,
         rng: np.random.Generator,
-    ) -> Matrix:
-        """Scores of all rows of the Gram that was trained on, (n, p)."""
+    ) -> Any:
+        """Scores of all rows of the Gram that was trained on, (n, p); a tensor where the Gram is."""
         if isinstance(found, ProjectronFit):
             coef = found.average() if self.predictor == "average" else found.coef
             return scores_of_rows(gram, found.support, coef)
@@ -369,7 +478,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         if self.predictor == "average":
             return scores_of_rows(gram, support, averaged(log, len(support), p, found.n_steps))
         alpha = np.zeros((len(support), p))
-        return self._scores(gram.rows(support).T, alpha, log, found.n_steps, rng)
+        return self._scores(as_numpy(gram.rows(support)).T, alpha, log, found.n_steps, rng)
 
     def _go_on(self, train: Training) -> None:
         """One pass over new samples, starting from what the support says about them."""
@@ -447,6 +556,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         require_choice(name, "multi_class", self.multi_class, ("argmax", "ovr", "ovo"))
         require_choice(name, "predictor", self.predictor, PREDICTORS)
         require_choice(name, "ties", self.ties, TIES)
+        require_choice(name, "device", self.device, DEVICES)
         require_integer(name, "max_iter", self.max_iter, least=1)
         require_integer(name, "min_iter", self.min_iter, least=1)
         if self.min_gain is not None:
@@ -468,3 +578,8 @@ def _stacked(first: Any, second: Any) -> Any:
     if issparse(first) or issparse(second):
         return sparse_vstack([first, second]).tocsr()
     return np.concatenate([first, second])
+
+
+def _unweighted(y: Codes, n_classes: int) -> Training:
+    """Rows of a Gram that all weigh 1."""
+    return Training(None, y, np.arange(n_classes), np.ones(len(y)), np.ones(len(y)))

@@ -2,16 +2,17 @@
 
 Scores have one column for each problem of `solvers.problems.coding`. With two classes there is one,
 and the second class wins where it is above 0. Equal votes or scores go to the lowest class index,
-or, for votes, to the larger summed margin.
+or, for votes, to the larger summed margin. Scores may be tensors on a card; so are the answers then.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.arrays import Codes, Matrix
+from separatrix.compute.backends import as_numpy, like
 from separatrix.solvers.problems import coding, pairs
 
 TIES = ("lowest", "margin")
@@ -35,25 +36,37 @@ def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest"
         return S[:, 0]
     if scheme != "ovo":
         return S
-    for_first = (S > 0).astype(np.float64)
+    for_first = _as_numbers(S > 0)
     votes = _by_class(for_first, 1.0 - for_first, n_classes)
     if ties == "margin":
+        S = _as_numbers(S)
         summed = _by_class(S, -S, n_classes)
-        votes = votes + summed / (3.0 * (np.abs(summed) + 1.0))
+        votes = votes + summed / (3.0 * (abs(summed) + 1.0))
     return votes
+
+
+def _as_numbers(flags: Any, dtype: Any = np.float64) -> Any:
+    """Flags, or numbers of less precision, in this one."""
+    return flags * like(np.ones(1, dtype), flags)
 
 
 def _by_class(for_first: Matrix, for_second: Matrix, n_classes: int) -> Matrix:
     """What all pairs give to their first and to their second class, summed for each class, (n, k)."""
     if n_classes <= MATRIX_UP_TO:
-        sides = coding(n_classes, "ovo").T.astype(np.float64)  # (p, k)
-        product: Matrix = for_first @ (sides > 0) + for_second @ (sides < 0)
+        sides = coding(n_classes, "ovo").T  # (p, k)
+        firsts, seconds = (
+            like(one.astype(np.float64), for_first) for one in (sides > 0, sides < 0)
+        )
+        product: Matrix = for_first @ firsts + for_second @ seconds
         return product
-    summed = np.zeros((len(for_first), n_classes))
+    summed: Matrix = like(np.zeros((len(for_first), n_classes)), for_first)
     first, second = pairs(n_classes).T
     for c in range(n_classes):
-        summed[:, c] = for_first[:, first == c].sum(axis=1)
-        summed[:, c] += for_second[:, second == c].sum(axis=1)
+        won = (
+            like(np.flatnonzero(first == c), for_first),
+            like(np.flatnonzero(second == c), for_first),
+        )
+        summed[:, c] = for_first[:, won[0]].sum(axis=1) + for_second[:, won[1]].sum(axis=1)
     return summed
 
 
@@ -66,8 +79,10 @@ def winners(values: Matrix) -> Codes:
     [0]
     """
     if values.ndim == 1:
-        return (values > 0).astype(np.intp)
-    return np.asarray(values.argmax(axis=1))
+        codes: Codes = _as_numbers(values > 0, np.intp)
+        return codes
+    best: Codes = values.argmax(axis=1)
+    return best
 
 
 def voted(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> Codes:
@@ -80,9 +95,12 @@ def voted(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) ->
     """
     if order is not None:  # a score of 0 is that of the pair's later class, in that order
         first, second = np.argsort(order)[pairs(n_classes)].T
-        S = np.where((S == 0) & (first > second), -1.0 if n_classes == 2 else 1.0, S)
+        other = like((first > second) * (-1.0 if n_classes == 2 else 1.0), S)
+        S = S + (S == 0) * other
+        order = like(order, S)
     if n_classes == 2:
-        return (S[:, 0] >= 0).astype(np.intp)
+        codes: Codes = _as_numbers(S[:, 0] >= 0, np.intp)
+        return codes
     values = decision_values(S, n_classes, scheme)
     return winners(values) if order is None else order[winners(values[:, order])]
 
@@ -90,7 +108,7 @@ def voted(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) ->
 class RowsClassified(NamedTuple):
     """Every row of a Gram matrix as seen by a model trained on some of them."""
 
-    scores: Matrix  # shape: (n, p)
+    scores: Matrix  # shape: (n, p); may be a tensor
     n_classes: int
     scheme: str
     ties: str
@@ -98,7 +116,9 @@ class RowsClassified(NamedTuple):
 
     def values(self, rows: Codes) -> Matrix:
         """Confidence in each class for some rows, (rows, k), or in the second of two, (rows,)."""
-        return decision_values(self.scores[rows], self.n_classes, self.scheme, self.ties)
+        values = decision_values(self.scores[rows], self.n_classes, self.scheme, self.ties)
+        found: Matrix = as_numpy(values)
+        return found
 
     def codes(self, rows: Codes) -> Codes:
         """The most confident class of some rows, (rows,)."""

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -22,13 +23,20 @@ from separatrix.arrays import (
     require_real,
     require_threads,
 )
+from separatrix.compute.backends import as_numpy, chosen_device, like
 from separatrix.compute.progress import bar
 from separatrix.compute.threads import thread_count
 from separatrix.compute.watch import Watch
 from separatrix.errors import DataError, ParameterError, UnsupportedError
-from separatrix.models.distances import feature_kernel, named_metric, require_algorithm
+from separatrix.models.distances import (
+    NamedMetric,
+    feature_kernel,
+    named_metric,
+    require_algorithm,
+)
 from separatrix.models.kernel_machine import KernelMachine, tags_of_kernel
 from separatrix.models.neighbor_index import NeighborIndex
+from separatrix.models.neighbor_rows import why_not_on_a_card
 from separatrix.models.prepare import (
     as_labels,
     check_samples,
@@ -81,6 +89,10 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         them up to this. Below the number of samples. None: do not.
     verbose
         Above 0, a progress bar on stderr.
+    device
+        "auto": a card where there is one, the samples are worth it and distances are Euclidean or order
+        as such do; "cpu"; or "cuda": an error where that cannot be. Tensors are answered with tensors on
+        their device, but labels that are no numbers.
 
     Attributes
     ----------
@@ -136,6 +148,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         kernel: Any = None,
         k_max: int | None = None,
         verbose: int = 0,
+        device: str = "auto",
     ) -> None:
         self.n_neighbors = n_neighbors
         self.weights = weights
@@ -150,6 +163,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         self.kernel = kernel
         self.k_max = k_max
         self.verbose = verbose
+        self.device = device
 
     @with_callbacks
     @or_unchanged
@@ -175,6 +189,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
                 kernel=self.kernel_,
                 n_jobs=self.n_jobs,
                 expected_k=max(self.n_neighbors, self.k_max or 1),
+                device=self.device,
             )
             self.n_samples_fit_ = n
             watch.step()
@@ -188,7 +203,9 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         labels = [
             classes[voters.winners(rows, factors, self.ties)] for classes, voters in self._outputs()
         ]
-        return np.stack(labels, axis=1) if self.outputs_2d_ else labels[0]
+        return like(
+            np.stack(labels, axis=1) if self.outputs_2d_ else labels[0], self.index_.example(X)
+        )
 
     def predict_proba(self, X: Any) -> Any:
         """The share of the votes that each class has, (m, k); with several outputs a list of them.
@@ -196,7 +213,10 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         Of equal shares, that of the predicted class is larger by the last bit.
         """
         rows, factors = self._votes(X)
-        shares = [voters.shares(rows, factors, self.ties) for _, voters in self._outputs()]
+        shares = [
+            like(voters.shares(rows, factors, self.ties), self.index_.example(X))
+            for _, voters in self._outputs()
+        ]
         return shares if self.outputs_2d_ else shares[0]
 
     def predict_by_k(self, X: Any, k_max: int) -> Any:
@@ -208,12 +228,19 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         self._check_votes()
         self._require_one_output("predict_by_k")
         self._require_k_max(k_max, self.n_samples_fit_ - (X is None))
-        return self.classes_[self._winners_by_k(self._found(X, int(k_max)))]
+        return like(
+            self.classes_[self._winners_by_k(self._found(X, int(k_max)))], self.index_.example(X)
+        )
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of samples whose class is the predicted one; of all outputs, where there are more."""
+        predicted, weights = as_numpy(self.predict(X)), as_numpy(sample_weight)
+        return float(accuracy_score(as_numpy(y), predicted, sample_weight=weights))
 
     def score_by_k(self, X: Any, y: Any, k_max: int) -> Vector:
         """Accuracy with 1, 2, ..., k_max neighbours, (k_max,), from one search."""
-        predicted = self.predict_by_k(X, k_max)
-        y = as_labels(y)
+        predicted = as_numpy(self.predict_by_k(X, k_max))
+        y = as_labels(as_numpy(y))
         if len(y) != len(predicted):
             raise DataError(f"X has {len(predicted)} samples, but y has {len(y)} labels")
         return np.asarray((predicted == y[:, None]).mean(axis=0))
@@ -229,7 +256,8 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         k = self.n_neighbors if n_neighbors is None else n_neighbors
         require_integer(type(self).__name__, "n_neighbors", k, least=1)
         found = self._found(X, int(k))
-        return (found.distances, found.rows) if return_distance else found.rows
+        distances, rows = (like(part, self.index_.example(X)) for part in found)
+        return (distances, rows) if return_distance else rows
 
     def kneighbors_graph(
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
@@ -240,7 +268,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
                 'Unsupported mode, must be one of "connectivity", or "distance" but got '
                 f'"{mode}" instead'
             )
-        distances, rows = self.kneighbors(X, n_neighbors)
+        distances, rows = map(as_numpy, self.kneighbors(X, n_neighbors))
         m, k = rows.shape
         values = distances if mode == "distance" else np.ones_like(distances)
         ends = np.arange(m + 1) * k
@@ -305,6 +333,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """The checked samples; everything else that a fit learns is kept."""
+        y = as_numpy(y)
         if _has_columns(y):
             self._require_no_search()
             X, y = check_samples(self, X, y=y.toarray() if issparse(y) else y, multi_output=True)
@@ -332,7 +361,12 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         metric, params = named_metric(name, self.metric, self.p, self.metric_params)
         self.effective_metric_ = metric if self.kernel is None else "kernel"
         self.effective_metric_params_ = params
+        self._require_place(X, why_not_on_a_card(NamedMetric(metric, params), self.kernel_, X))
         return X
+
+    def _require_place(self, X: Any, without: str | None) -> None:
+        """Refuse a device that the samples, or how they are compared, do not go with."""
+        chosen_device(type(self).__name__, self.device, X, worth=False, without=without)
 
     def _leave_out(self, k_max: int, watch: Watch) -> None:
         found = self.index_.nearest(None, k_max, threads=thread_count(self.n_jobs), watch=watch)
@@ -351,6 +385,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         """The k nearest training samples of each sample, or of each training sample but itself."""
         if X is not None:
             X = self._checked(X)
+        self._require_place(X, self.index_.without)
         n = self.n_samples_fit_
         if k > n - (X is None):
             sign = "<" if X is None else "<="
@@ -367,11 +402,16 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
                 return False
 
             return self.index_.nearest(
-                X, k, threads=thread_count(self.n_jobs), watch=Watch(None, on_step)
+                X,
+                k,
+                threads=thread_count(self.n_jobs),
+                watch=Watch(None, on_step),
+                device=self.device,
+                checked=True,
             )
 
     def _checked(self, X: Any) -> Any:
-        if issparse(X) and not issparse(self.index_.rows) and "tree" in self.algorithm:
+        if issparse(X) and not issparse(self.index_.rows_as_kept) and "tree" in self.algorithm:
             raise DataError(
                 f"{self.algorithm} does not work with sparse matrices. Densify the data, or set "
                 "algorithm='brute'"

@@ -22,11 +22,19 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, column_or_1d, validate_data
 
 from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.backends import (
+    as_numpy,
+    chosen_device,
+    is_tensor,
+    place_of,
+    require_one_place,
+)
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.kernels.graph_union import is_graph
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.objects import ObjectKernel, first_base
 
+EXACT = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8")  # tensors that are taken
 OURS = (str(Path(__file__).parents[1]), str(Path(sklearn.callback.__file__).parent))
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -34,7 +42,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class Training(NamedTuple):
     """A checked training set."""
 
-    X: Any  # shape: (n, d); dense or CSR
+    X: Any  # shape: (n, d); dense or CSR, or a tensor where the estimator works on a card
     y: Codes  # shape: (n,); class codes
     classes: Any  # shape: (k,)
     weights: Vector  # shape: (n,); sample weights
@@ -66,6 +74,7 @@ def prepare(
 
     "balanced" class weights count "rows" or their "weights": scikit-learn's models do either.
     """
+    require_one_place(X, sample_weight)
     X, y = check_samples(estimator, X, y=y, dtype=dtype, reset=reset)
     y = as_labels(y)
     found, codes = encoded(y)
@@ -159,13 +168,25 @@ def classes_of_stream(estimator: Any, classes: Any) -> Any:
 
 
 def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any) -> Any:
-    """Samples (and labels) through scikit-learn's checks, with one-line errors."""
-    if "y" in more and more["y"] is None:
-        raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
-    _one_kind_of_label(more.get("y"))
+    """Samples (and labels) through scikit-learn's checks, with one-line errors.
+
+    Tensors become NumPy arrays, but for samples that are to be worked on where they are: those on a
+    card, and those of an estimator with device="cuda".
+    """
+    if "y" in more:
+        if more["y"] is None:
+            raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
+        require_one_place(X, more["y"])
+        more["y"] = as_numpy(more["y"])
+        _one_kind_of_label(more["y"])
     kernel = object_kernel(estimator)
     if kernel is not None:
         return _check_objects(estimator, kernel, X, **more)
+    _refuse_coarse(estimator, X)
+    if is_tensor(X):
+        if _stays(estimator, X):
+            return check_tensor(estimator, X, **more)
+        X = as_numpy(X)
     _refuse_objects(estimator, X)
     try:
         tags = get_tags(estimator).input_tags
@@ -183,6 +204,61 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         if "\n" not in str(error):
             raise
         raise DataError(_in_one_line(str(error))) from error
+
+
+def check_tensor(
+    estimator: Any, X: Any, *, reset: bool = True, multi_output: bool = False, **more: Any
+) -> Any:
+    """Samples that are a tensor (and labels, which are not) through the same checks, on its device."""
+    X, name = X.detach(), _name(estimator)
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {X.ndim}D array instead: X has shape {tuple(X.shape)}"
+        )
+    for count, what in zip(X.shape, ("sample", "feature"), strict=True):
+        if not count:
+            raise DataError(
+                f"Found array with 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required "
+                f"by {name}."
+            )
+    # a finite sum has no other parts, and takes no room
+    finite = bool(X.sum().isfinite()) or bool(X.isfinite().all())
+    if not finite and not get_tags(estimator).input_tags.allow_nan:
+        what = "NaN" if bool(X.isnan().any()) else "infinity"
+        raise DataError(f"Input X contains {what}. Drop or impute such values")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of features
+    if reset:
+        estimator.__dict__.pop("_slim", None)
+    return (X, _check_labels(more["y"], len(X), multi_output)) if "y" in more else X
+
+
+def _stays(estimator: Any, X: Any) -> bool:
+    """Whether a tensor is worked on as it is."""
+    if place_of(X) == "cpu":
+        return getattr(estimator, "device", "cpu") == "cuda"
+    if not hasattr(estimator, "device"):
+        raise DataError(
+            f"X is on {place_of(X)}, but {_name(estimator)} works on arrays in memory; pass X.cpu()"
+        )
+    chosen_device(_name(estimator), estimator.device, X)  # refuses what is not where it is wanted
+    return True
+
+
+def _refuse_coarse(estimator: Any, X: Any) -> None:
+    """Refuse numbers that are too coarse for what is computed on a card, or have no NumPy name."""
+    how = "X.float()"
+    if is_tensor(X):
+        if str(X.layout) != "torch.strided":
+            raise DataError("X is a sparse tensor; pass X.to_dense()")
+        found = str(X.dtype).removeprefix("torch.")
+        coarse = found not in EXACT if _stays(estimator, X) else found.startswith(("bfl", "float8"))
+    else:
+        found, how = str(getattr(X, "dtype", "")), "X.astype('float32')"
+        coarse = found == "float16" and getattr(estimator, "device", "cpu") == "cuda"
+    if coarse:
+        raise DataError(
+            f"X holds {found}, and {_name(estimator)} takes float32, float64 or whole numbers; pass {how}"
+        )
 
 
 def object_kernel(estimator: Any) -> ObjectKernel | None:
@@ -209,17 +285,19 @@ def _check_objects(
             estimator.__dict__.pop(name, None)
         for note in kernel.notes(X):
             tell(note)
-    if "y" not in more:
-        return X
-    y = more["y"]
+    return (X, _check_labels(more["y"], len(X), multi_output)) if "y" in more else X
+
+
+def _check_labels(y: Any, n: int, multi_output: bool) -> Any:
+    """One finite label, or row of them, for each of n samples."""
     if multi_output:
         y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
     else:
         y = column_or_1d(y, warn=True)
         assert_all_finite(y, input_name="y")
-    if len(y) != len(X):
-        raise DataError(f"X has {len(X)} samples, but y has {len(y)} labels")
-    return X, y
+    if len(y) != n:
+        raise DataError(f"X has {n} samples, but y has {len(y)} labels")
+    return y
 
 
 def _refuse_objects(estimator: Any, X: Any) -> None:
@@ -250,7 +328,7 @@ def check_weights(sample_weight: Any, n: int) -> Vector:
     if sample_weight is None:
         return np.ones(n)
     try:
-        weights = np.asarray(sample_weight, dtype=np.float64)
+        weights = np.asarray(as_numpy(sample_weight), dtype=np.float64)
     except (TypeError, ValueError):
         raise DataError(f"`sample_weight` must hold numbers; got {sample_weight!r:.60}") from None
     if weights.ndim == 0:

@@ -84,6 +84,14 @@ def _require_samples_for(kernels: Sequence[Any], X: Any) -> None:
             )
 
 
+def place_of_runs(model: Any, X: Any, kernels: Sequence[Kernel]) -> Any:
+    """Where a model is trained under many kernels: on a card only where all of them can be there."""
+    if not hasattr(model, "device"):
+        return None
+    places = [model._place(X, X.shape[0], kernel=kernel) for kernel in kernels]
+    return None if None in places else places[0]
+
+
 def classify_many(
     model: TrainsOnGram,
     shared: SharedProducts,
@@ -97,11 +105,18 @@ def classify_many(
 ) -> Iterator[list[Kept]]:
     """For each kernel in turn, what `keep` makes of every run; all cores are busy with runs.
 
-    `runs` are the rows that each run trains on. A run is a step of the watch.
+    `runs` are the rows that each run trains on. A run is a step of the watch. On a card all runs are
+    trained at the same time by a model that can, and its time limit is that of all.
     """
     threads = shared.threads
     model = seeded(model)
     for gram in shared.grams(kernels):
+        at_the_same_time = getattr(model, "classify_rows_many", None)
+        if gram.device is not None and at_the_same_time is not None:
+            inner = watch.inner(model.time_limit)
+            found = at_the_same_time(gram, y, runs, n_classes=n_classes, watch=inner)
+            yield [_kept(keep, number, result, watch) for number, result in enumerate(found)]
+            continue
         # a cache of rows serves one run at a time, and then every core works for that run
         at_once, inside = (threads, 1) if gram.held is not None else (1, threads)
 
@@ -118,3 +133,10 @@ def classify_many(
             return keep(run[0], result)
 
         yield in_threads(one, enumerate(runs), threads=at_once, watch=watch)
+
+
+def _kept(
+    keep: Callable[[int, RowsClassified], Kept], number: int, result: RowsClassified, watch: Watch
+) -> Kept:
+    watch.step()
+    return keep(number, result)

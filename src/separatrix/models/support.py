@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from separatrix.arrays import Codes, Flags, Gram, Matrix, Vector
+from separatrix.compute.backends import dtype_of, is_tensor, like, place_of, zeros
 from separatrix.compute.blocks import row_blocks, rows_that_fit
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram import reordered
@@ -17,7 +18,7 @@ from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.solvers.problems import coding, pairs
 from separatrix.solvers.smo import SvmFit
 
-TILE_BYTES = 2**27
+TILE_BYTES, DEVICE_TILE_BYTES = 2**27, 2**31
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,27 @@ class Support:
         intercept = np.array([fit.intercept for fit in fits])
         return cls(rows, classes, cuts, coef[:, rows], intercept, paired)
 
-    def scores(self, K: Matrix) -> Matrix:
+    def scores(self, K: Any) -> Any:
         """Scores at every boundary from kernel values with the support rows, (m, s) -> (m, p)."""
+        if is_tensor(K):
+            columns, intercept = self._on(K)
+            return (K @ columns).double() + intercept
         return _scores(K, self.coef[None], self.cuts, self.intercept[None], self.paired)[:, 0]
 
-    def scores_of(self, gram: Gram, rows: Codes) -> Matrix:
+    def _on(self, K: Any) -> tuple[Any, Any]:
+        """Coefficients (s, p) and intercepts where kernel values are; they stay there for the next ones."""
+        key = (place_of(K), dtype_of(K))
+        kept = self.__dict__.get("_on_card")
+        if kept is None or kept[0] != key:
+            columns = np.ascontiguousarray(self.columns().T.astype(dtype_of(K)))
+            kept = (key, like(columns, K), like(self.intercept, K))
+            self.__dict__["_on_card"] = kept  # the class is frozen, but this says nothing new
+        return kept[1:]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_on_card"}
+
+    def scores_of(self, gram: Gram, rows: Codes) -> Any:
         """Scores of rows of the Gram, (rows, p)."""
         return scores_of_all([self], gram, rows)[:, 0]
 
@@ -98,39 +115,44 @@ class Support:
         return sides @ self.columns() if self.paired or k == 2 else self.columns()
 
 
-def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Matrix:
+def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Any:
     """Scores of rows of the Gram by each of several machines on it, (rows, machines, p).
 
     Kernel values are looked up once. Of a matrix in memory whole rows are read where many values out
     of them are wanted, and as they lie where all rows are.
     """
     n = gram.shape[0]
-    everything = len(rows) == n
+    everything = len(rows) == n and gram.device is None
     in_any = np.zeros(n, dtype=bool)
     for support in supports:
         in_any[support.rows] = True
     union = np.flatnonzero(in_any)
-    held = gram.held if everything or 2 * len(union) > n else None
-    if held is not None:
+    whole_rows = everything or 2 * len(union) > n
+    held = gram.held if whole_rows else None
+    if held is not None or (whole_rows and gram.device is not None):
         union = np.arange(n)
     coef = np.zeros((len(supports), len(supports[0].coef), len(union)))
     for number, support in enumerate(supports):
         coef[number][:, np.searchsorted(union, support.rows)] = support.coef
     cuts = np.searchsorted(union, [segment.start for segment in gram.segments] + [n])
     intercept = np.stack([support.intercept for support in supports])
-    S = np.empty((len(rows), *intercept.shape))
-    for part in row_blocks(len(rows), rows_that_fit(8 * max(1, len(union)), TILE_BYTES)):
-        here = part if everything else rows[part]
-        K = gram.tile(rows[part], union) if held is None else held[here]
+    S = zeros((len(rows), *intercept.shape), gram.diagonal())
+    tile_bytes = TILE_BYTES if gram.device is None else DEVICE_TILE_BYTES
+    for part in row_blocks(len(rows), rows_that_fit(8 * max(1, len(union)), tile_bytes)):
+        if held is not None:
+            K = held[part if everything else rows[part]]
+        else:
+            K = gram.rows(rows[part]) if len(union) == n else gram.tile(rows[part], union)
         S[part] = _scores(K, coef, cuts, intercept, supports[0].paired)
     return S[rows] if everything and held is not None else S
 
 
-def _scores(K: Matrix, coef: Matrix, cuts: Codes, intercept: Matrix, paired: bool) -> Matrix:
+def _scores(K: Any, coef: Matrix, cuts: Codes, intercept: Matrix, paired: bool) -> Any:
     """Scores of machines with coefficients (machines, k - 1 or p, s) on the same rows, (m, machines, p)."""
     machines, r, s = coef.shape
-    S = np.tile(intercept, (len(K), 1, 1))
-    flat = coef.reshape(machines * r, s).astype(K.dtype, copy=False)
+    S = zeros((len(K), *intercept.shape), K)
+    S += like(intercept, K)
+    flat = like(coef.reshape(machines * r, s).astype(dtype_of(K), copy=False), K)
     if not paired:
         S += (K @ flat.T).reshape(len(K), machines, r)
         return S

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
@@ -11,6 +11,7 @@ from scipy.sparse import csr_array, issparse
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
@@ -25,23 +26,26 @@ from separatrix.arrays import (
     require_integer,
     require_real,
 )
+from separatrix.compute.backends import DEVICES, as_numpy, is_tensor, like, on_card_or_here
 from separatrix.compute.watch import Watch
 from separatrix.errors import DataError
 from separatrix.kernels.gram import make_gram
-from separatrix.kernels.kernel import FromCallable, Precomputed
+from separatrix.kernels.kernel import FromCallable, Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.vector import Linear
 from separatrix.kernels.vectors import TOLERANCE
 from separatrix.models.calibration import METHODS, Calibration, fit_calibration
-from separatrix.models.kernel_machine import KernelMachine
+from separatrix.models.kernel_machine import KernelMachine, joined
 from separatrix.models.multiclass import RowsClassified, voted, winners
 from separatrix.models.prepare import (
     Training,
     check_samples,
     class_weights,
     generator,
+    or_unchanged,
     prepare,
     require_whole,
+    tell,
 )
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.support import Support, class_segments, stratified_folds
@@ -88,7 +92,8 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         Stop when the optimality conditions are violated by no more than this (as LIBSVM), and the
         relative duality gap is at most the larger of tol and 1e-3 (while C k(x, x) <= 1000).
     cache_size
-        Memory for kernel values in MB; by default 4096, or a quarter of the machine's if less.
+        Memory for kernel values in MB; by default 4096, or a quarter of the machine's if less; on a
+        card nine tenths of what is free there.
     class_weight
         Factors of C for each class, as a dict or "balanced".
     verbose
@@ -112,6 +117,9 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         Seconds after which to stop with what was learned so far.
     n_jobs
         Threads, -1 or None for all cores.
+    device
+        "auto": a card where there is one and the work is worth it, "cpu", or "cuda": an error where
+        that cannot be. Tensors that lie on a card are worked on there, and answered with tensors.
 
     Attributes
     ----------
@@ -174,6 +182,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         warm_start: bool = False,
         time_limit: float | None = None,
         n_jobs: int | None = None,
+        device: str = "auto",
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -196,8 +205,10 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.warm_start = warm_start
         self.time_limit = time_limit
         self.n_jobs = n_jobs
+        self.device = device
 
     @with_callbacks
+    @or_unchanged
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
         self._check_parameters()
@@ -207,45 +218,64 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         kernel = resolve_kernel(
             type(self).__name__, self.kernel, train.X, **self._kernel_parameters()
         )
-        k = len(train.classes)
-        sides = coding(k, self.multi_class)
+        place = self._place(train.X, train.X.shape[0], kernel=kernel)
+        self.__dict__.pop("_on_card", None)
         start = self._last_coefficients(train)
-        steps = sides.shape[1] * TICKS * (FOLDS + 1 if self._method else 1)
+        boundaries = coding(len(train.classes), self.multi_class).shape[1]
+        steps = boundaries * TICKS * (FOLDS + 1 if self._method else 1)
         with watched(self, train.X, train.y, steps=steps, task="step") as watch:
-            order = np.argsort(train.y, kind="stable")
-            box = self._times_C(train.weights * train.class_weights)[order]
-            self._exact = bool(np.isinf(self.C))
-            gram = self._sorted_gram(kernel, train.X, train.y, order)
-            fits = self._solve(gram, sides, box, start, watch)
-            if gram.dtype != np.float64 and gram.error * _largest_norm(fits) > self.tol:
-                # errors of kernel values add up to more than the tolerance: once more, in float64
-                self._exact = True
-                gram = self._sorted_gram(kernel, train.X, train.y, order)
-                fits = self._solve(gram, sides, box, [fit.alpha for fit in fits], watch)
-            self.gram_ = repr(gram)
-            self._refuse_unseparable(fits)
-            support = Support.of(fits, k, self.multi_class, segments=gram.segments)
-            if self._method:
-                self._calibration = self._calibrated(gram, train, order, box, support, watch)
-        self.kernel_, self.classes_, self.shape_fit_ = kernel, train.classes, train.X.shape
-        self._keep(train, order, support, fits)
+            order = class_order(train.y, len(train.classes))
+            support, fits, used = on_card_or_here(
+                type(self).__name__,
+                self.device,
+                place,
+                lambda place: self._solved(kernel, train, order, start, watch, place),
+            )
+        self.kernel_, self.classes_, self.shape_fit_ = kernel, train.classes, tuple(train.X.shape)
+        self._keep(train, order, support, fits, used)
         self._warn_if_unfinished(fits)
         return self
+
+    def _solved(
+        self,
+        kernel: Kernel,
+        train: Training,
+        order: Codes,
+        start: list[Vector] | None,
+        watch: Watch,
+        place: Any,
+    ) -> tuple[Support, list[SvmFit], Any]:
+        """All boundaries, and probabilities where they are wanted, worked out in one place: that too."""
+        k = len(train.classes)
+        sides = coding(k, self.multi_class)
+        box = self._times_C(train.weights * train.class_weights)[order]
+        self._exact = bool(np.isinf(self.C))
+        gram = self._sorted_gram(kernel, train.X, train.y, order, place)
+        fits = self._solve(gram, sides, box, start, watch)
+        if gram.dtype != np.float64 and gram.error * _largest_norm(fits) > self.tol:
+            # errors of kernel values add up to more than the tolerance: once more, in float64
+            self._exact = True
+            del gram  # room for the next
+            gram = self._sorted_gram(kernel, train.X, train.y, order, place)
+            fits = self._solve(gram, sides, box, [fit.alpha for fit in fits], watch)
+        self.gram_ = repr(gram)
+        self._refuse_unseparable(fits)
+        support = Support.of(fits, k, self.multi_class, segments=gram.segments)
+        if self._method:
+            self._calibration = self._calibrated(gram, train, order, box, support, watch)
+        return support, fits, place
 
     def decision_function(self, X: Any) -> Matrix:
         """Confidence in each class, (n, k), or in the second of two, (n,).
 
         With `decision_function_shape="ovo"` the score at each pair's boundary, (n, k (k - 1) / 2).
         """
-        return self._values(self.boundary_scores(X))
+        values: Matrix = like(self._values(self._scored(X)), X)
+        return values
 
     def boundary_scores(self, X: Any) -> Matrix:
         """Score of each sample at each of the p boundaries, positive on the first class's side."""
-        check_is_fitted(self)
-        X = self._checked(X)
-        S = np.empty((X.shape[0], len(self.intercept_)))
-        for rows, K in self._kernel_with_support(X, self.support_, self.support_vectors_):
-            S[rows] = self._support.scores(K)
+        S: Matrix = like(self._scored(X), X)
         return S
 
     def predict(self, X: Any) -> Any:
@@ -253,7 +283,12 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         check_is_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return self.classes_[self._codes(self.boundary_scores(X))]
+        return like(self.classes_[as_numpy(self._codes(self._scored(X)))], X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of samples whose label is predicted."""
+        labels, weights = as_numpy(y), as_numpy(sample_weight)
+        return float(accuracy_score(labels, as_numpy(self.predict(X)), sample_weight=weights))
 
     @available_if(lambda self: self._offers_probabilities())
     def predict_proba(self, X: Any) -> Matrix:
@@ -264,14 +299,16 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
                 "predict_proba is not available when fitted with probability=False or calibration=None; "
                 "fit again"
             )
-        S = self.boundary_scores(X)
-        return self._calibration.probabilities(S, self._codes(S))
+        S = as_numpy(self._scored(X))
+        P: Matrix = like(self._calibration.probabilities(S, self._codes(S)), X)
+        return P
 
     @available_if(lambda self: self._offers_probabilities())
     def predict_log_proba(self, X: Any) -> Matrix:
         """Logarithm of `predict_proba`, (n, k)."""
         P: Matrix = self.predict_proba(X)
-        return np.log(P)
+        logarithms: Matrix = like(np.log(as_numpy(P)), X)
+        return logarithms
 
     def explain(self, X: Any, n_terms: int = 5) -> Explanation:
         """Which training rows decided each prediction: the largest terms of the predicted class's sum.
@@ -280,18 +317,22 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """
         check_is_fitted(self)
         require_integer(type(self).__name__, "n_terms", n_terms, least=1)
-        X = self._checked(X)
+        checked = self._checked(X)
         n_terms = min(n_terms, len(self.support_))
         coef = self._support.by_class()  # (k, s)
-        found = []
-        for _, K in self._kernel_with_support(X, self.support_, self.support_vectors_):
+
+        def largest_terms(K: Any) -> tuple[Codes, Codes, Matrix]:
+            K = as_numpy(K)
             codes = self._codes(self._support.scores(K))
             terms = K * coef[codes]
             largest = np.argsort(-np.abs(terms), axis=1, kind="stable")[:, :n_terms]
-            found.append((codes, largest, np.take_along_axis(terms, largest, axis=1)))
+            return codes, largest, np.take_along_axis(terms, largest, axis=1)
+
+        found = self._on_place(checked, largest_terms)
         codes, places, terms = (np.concatenate(part) for part in zip(*found, strict=True))
         labels = self.classes_[self._support.classes[places]]
-        return Explanation(self.classes_[codes], self.support_[places], labels, terms)
+        parts = (self.classes_[codes], self.support_[places], labels, terms)
+        return Explanation(*(like(part, X) for part in parts))
 
     def classify_rows(
         self,
@@ -304,16 +345,40 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         threads: int = 1,
     ) -> RowsClassified:
         """Train on some rows of a Gram matrix with a segment for each class, and classify all of them."""
+        many = self.classify_rows_many(
+            gram, y, [rows], n_classes=n_classes, watch=watch, threads=threads
+        )
+        return next(many)
+
+    def classify_rows_many(
+        self,
+        gram: Gram,
+        y: Codes,  # shape: (n,); rising: rows lie in class order
+        runs: Sequence[Codes],
+        *,
+        n_classes: int,
+        watch: Watch | None = None,
+        threads: int = 1,
+    ) -> Iterator[RowsClassified]:
+        """`classify_rows` for each of many runs: all boundaries of all runs are solved together."""
+        sides = coding(n_classes, self.multi_class)
+        boxes = [self._box_of(y, rows, n_classes) for rows in runs]
+        problems = [SvmProblem(side, box) for box in boxes for side in sides.T]
+        all_fits = self._solved_problems(gram, problems, watch or Watch(), threads)
+        everyone = np.arange(len(y))
+        for number in range(len(runs)):
+            fits = all_fits[number * sides.shape[1] : (number + 1) * sides.shape[1]]
+            self._refuse_unseparable(fits)
+            support = Support.of(fits, n_classes, self.multi_class, segments=gram.segments)
+            S = support.scores_of(gram, everyone)
+            n_iter = max(fit.n_iter for fit in fits)
+            yield RowsClassified(S, n_classes, self.multi_class, "lowest", n_iter)
+
+    def _box_of(self, y: Codes, rows: Codes, n_classes: int) -> Vector:
+        """The bounds of all rows where some of them train."""
         weights = np.zeros(len(y))
         weights[rows] = class_weights(self, self.class_weight, y[rows], np.arange(n_classes))
-        box = self._times_C(weights)
-        sides = coding(n_classes, self.multi_class)
-        fits = self._solve(gram, sides, box, None, watch or Watch(), threads)
-        self._refuse_unseparable(fits)
-        support = Support.of(fits, n_classes, self.multi_class, segments=gram.segments)
-        S = support.scores_of(gram, np.arange(len(y)))
-        n_iter = max(fit.n_iter for fit in fits)
-        return RowsClassified(S, n_classes, self.multi_class, "lowest", n_iter)
+        return self._times_C(weights)
 
     def training_margins(self) -> tuple[Matrix, Matrix]:
         """Margin y f(x) and slack max(0, 1 - y f(x)) of every training row, each (n, p).
@@ -365,6 +430,21 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             raise AttributeError("predict_proba is not available when calibration=None")
         return True
 
+    def _scored(self, X: Any) -> Any:
+        """Scores at the boundaries, (m, p), where they were computed: NumPy, or a tensor on a card."""
+        check_is_fitted(self)
+        return joined(self._on_place(self._checked(X), self._support.scores))
+
+    def _on_place(self, X: Any, function: Callable[[Any], Any]) -> list[Any]:
+        """A function of the kernel values of each block of samples with the support."""
+
+        def work(place: Any) -> list[Any]:
+            blocks = self._kernel_with_support(X, self.support_, self.support_vectors_, place)
+            return [function(K) for _, K in blocks]
+
+        place = self._place(X, X.shape[0], predicting=True)
+        return on_card_or_here(type(self).__name__, self.device, place, work)
+
     def _codes(self, S: Matrix) -> Codes:
         """Predicted class codes from scores at the boundaries."""
         if self.break_ties and len(self.classes_) > 2:
@@ -376,6 +456,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             return S[:, 0]
         if self.multi_class == "ovr" or self.decision_function_shape == "ovo":
             return S
+        S = as_numpy(S)
         values: Matrix = _ovr_decision_function(S < 0, -S, len(self.classes_))
         return values
 
@@ -388,17 +469,18 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             raise DataError(f"The internal representation of {type(self).__name__} was altered")
         return X
 
-    def _sorted_gram(self, kernel: Any, X: Any, y: Codes, order: Codes) -> Gram:
+    def _sorted_gram(self, kernel: Any, X: Any, y: Codes, order: Codes, place: Any = None) -> Gram:
         """The kernel matrix with rows in class order, one segment for each class."""
         return make_gram(
             kernel,
-            X,
+            as_numpy(X) if place is None else X,
             memory=self._budget,
             order=order,
             segments=class_segments(y[order], int(y.max()) + 1),
             tolerance=self._kernel_tolerance,
             threads=self._threads,
             hold=len(order) <= (HOLD_AT_MOST if self.time_limit is None else HOLD_BELOW),
+            device=place,
         )
 
     @property
@@ -417,12 +499,16 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         box: Vector,
         start: list[Vector] | None,
         watch: Watch,
-        threads: int | None = None,
     ) -> list[SvmFit]:
         problems = [
             SvmProblem(sides[:, p], box, None if start is None else start[p])
             for p in range(sides.shape[1])
         ]
+        return self._solved_problems(gram, problems, watch, self._threads)
+
+    def _solved_problems(
+        self, gram: Gram, problems: list[SvmProblem], watch: Watch, threads: int
+    ) -> list[SvmFit]:
         return solve_svms(
             gram,
             problems,
@@ -430,7 +516,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             stop=self.stop,
             max_iter=self.max_iter,
             watch=watch,
-            threads=threads or self._threads,
+            threads=threads,
         )
 
     def _calibrated(
@@ -445,12 +531,11 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         sides = coding(k, self.multi_class)
         S: Matrix = np.zeros((len(y), sides.shape[1]))
         if folds is None:
-            warnings.warn(
+            tell(
                 "a class has fewer than 2 samples: probabilities are learned from the margins of "
-                "samples that were trained on, and are too sure of themselves",
-                stacklevel=4,
+                "samples that were trained on, and are too sure of themselves"
             )
-            S = support.scores_of(gram, np.arange(len(y)))
+            S = as_numpy(support.scores_of(gram, np.arange(len(y))))
             return fit_calibration(method, S, y, weights, k, self.multi_class)
         for held_out in folds:
             inside = box.copy()
@@ -458,19 +543,24 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             fits = self._solve(gram, sides, inside, support.alphas(gram.segments), watch)
             if method == "temperature":
                 left = Support.of(fits, k, self.multi_class, segments=gram.segments)
-                S[held_out] = left.scores_of(gram, held_out)
+                S[held_out] = as_numpy(left.scores_of(gram, held_out))
                 continue
             for p, fit in enumerate(fits):  # a sigmoid is learned from its own two classes alone
                 left_out = fit.box == 0
                 S[fit.rows[left_out], p] = fit.scores[left_out]
         return fit_calibration(method, S, y, weights, k, self.multi_class)
 
-    def _keep(self, train: Training, order: Codes, support: Support, fits: list[SvmFit]) -> None:
+    def _keep(
+        self, train: Training, order: Codes, support: Support, fits: list[SvmFit], place: Any
+    ) -> None:
         self._support, self._last = support, (self.multi_class, train.y.tobytes())
         self.__dict__.pop("_ties", None)  # of a file of LIBSVM
         self.support_: Codes = order[support.rows].astype(np.int32)  # as scikit-learn's
         precomputed = isinstance(self.kernel_, Precomputed)
-        self.support_vectors_ = np.empty((0, 0)) if precomputed else train.X[self.support_]
+        vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
+        self.support_vectors_ = as_numpy(vectors)
+        if is_tensor(vectors) and place is not None and len(vectors):
+            self._keep_on(place, self.support_vectors_, vectors)
         self._show_coefficients()
         first = np.searchsorted(train.y[order], np.arange(len(train.classes)))
         self.class_weight_ = train.class_weights[order][first]
@@ -529,7 +619,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
                 f"{name} cannot come closer with numbers of this size; scale the features, lower C or "
                 f"raise `tol`: {where}"
             )
-        warnings.warn(said, ConvergenceWarning, stacklevel=4)
+        tell(said, ConvergenceWarning)
 
     def _kernel_parameters(self) -> dict[str, Any]:
         return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
@@ -546,14 +636,25 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         )
         require_choice(name, "stop", self.stop, ("kkt", "gap"))
         require_choice(name, "calibration", self.calibration, (None, *METHODS))
+        require_choice(name, "device", self.device, DEVICES)
         for flag in ("shrinking", "break_ties", "warm_start"):
             require_flag(name, flag, getattr(self, flag))
         if self.time_limit is not None:
             require_real(name, "time_limit", self.time_limit, above=0)
         if self.probability != "deprecated":
             require_flag(name, "probability", self.probability)
-            warnings.warn(PROBABILITY, FutureWarning, stacklevel=4)
+            tell(PROBABILITY, FutureWarning)
         self._check_resources()
+
+
+def class_order(y: Codes, n_classes: int) -> Codes:
+    """Rows by class, in their own order within each.
+
+    >>> class_order(np.array([1, 0, 1]), 2).tolist()
+    [1, 0, 2]
+    """
+    narrow = y.astype(np.uint16) if n_classes < 2**16 else y  # sorted by digits, not by comparing
+    return np.argsort(narrow, kind="stable")
 
 
 def _largest_norm(fits: list[SvmFit]) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
@@ -15,15 +14,16 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Codes, Gram, Matrix, Vector, require_real
+from separatrix.arrays import Codes, Gram, Matrix, Vector, require_choice, require_real
+from separatrix.compute.backends import DEVICES, as_numpy, chosen_device, like, on_card_or_here
 from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.shared import SharedProducts
-from separatrix.models.kernel_machine import tags_of_kernel
+from separatrix.models.kernel_machine import WORTH_ROWS, tags_of_kernel, why_not_on_a_card
 from separatrix.models.multiclass import voted
-from separatrix.models.prepare import check_samples, prepare
+from separatrix.models.prepare import Training, check_samples, or_unchanged, prepare, tell
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.search import results_table
 from separatrix.models.shared_fits import resolve_kernels
@@ -64,6 +64,9 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Seconds after which to stop searching; cells not reached count as 0.
     verbose
         Above 0, a progress bar on stderr.
+    device
+        Where to search: "auto": a card where there is one and the work is worth it, "cpu", or "cuda":
+        an error where that cannot be. An estimator whose own is "auto" gets it too.
 
     Attributes
     ----------
@@ -94,6 +97,7 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         estimator: SVC | None = None,
         time_limit: float | None = None,
         verbose: int = 0,
+        device: str = "auto",
     ) -> None:
         self.Cs = Cs
         self.gammas = gammas
@@ -102,46 +106,40 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.estimator = estimator
         self.time_limit = time_limit
         self.verbose = verbose
+        self.device = device
 
     @with_callbacks
+    @or_unchanged
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
         Cs, model = self._values_of_C(), self._model()
         train = prepare(self, X, y, sample_weight, class_weight=model.class_weight)
         candidates, kernels = self._candidates(model, train.X)
-        labels, k = train.classes[train.y], len(train.classes)
+        labels = train.classes[train.y]
         splits = list(check_cv(self.cv, train.y, classifier=True).split(train.X, labels))
         order = np.argsort(train.y, kind="stable")
-        place = np.argsort(order)  # of each sample among rows in class order
+        rank = np.argsort(order)  # of each sample among rows in class order
         weights = (train.weights * train.class_weights)[order]
-        folds = [_fold(weights, place[rows], place[left]) for rows, left in splits]
-        shared = SharedProducts(
-            in_order(kernels[0], train.X, order),
-            memory=model._budget,
-            tolerance=model._kernel_tolerance,
-            threads=model._threads,
-            segments=class_segments(train.y[order], k),
-        )
-        scores = np.zeros((len(Cs), len(kernels), len(folds)))
-        unfinished, begun = 0, list[Vector]()
-        with watched(self, train.X, train.y, steps=scores.size, task="fold") as watch:
-            for g, gram in enumerate(shared.grams(kernels)):
-                if not watch.over():
-                    path = _path(model, gram, train.y[order], k, folds, Cs, watch, begun)
-                    scores[:, g], missed = path
-                    unfinished += missed
+        folds = [_fold(weights, rank[rows], rank[left]) for rows, left in splits]
+        steps = len(Cs) * len(kernels) * len(folds)
+        device = self._device(model)
+        with watched(self, train.X, train.y, steps=steps, task="fold") as watch:
+            scores, unfinished = on_card_or_here(
+                "SVCCV",
+                device,
+                _place(device, train.X, kernels),
+                lambda place: _searched(model, train, order, folds, Cs, kernels, watch, place),
+            )
         if watch.over():
-            warnings.warn(
+            tell(
                 "SVCCV was told to stop before all folds were done; cells not reached count as 0",
                 ConvergenceWarning,
-                stacklevel=3,  # past the wrapper that ends callbacks
             )
         elif unfinished:
-            warnings.warn(
+            tell(
                 f"{unfinished} boundaries in the folds of SVCCV missed tol={model.tol:g}; raise "
                 "`max_iter` or `time_limit` of the estimator, scale the features, or lower `Cs`",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         cells = [{"C": C, **candidate} for C in Cs for candidate in candidates]
         self.cv_results_ = results_table(cells, scores.reshape(-1, len(folds)))
@@ -155,24 +153,28 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Matrix:
         """That of the best cell's machine."""
-        values: Matrix = self._best().decision_function(check_samples(self, X, reset=False))
+        values: Matrix = like(self._best().decision_function(self._checked(X)), X)
         return values
 
     def predict(self, X: Any) -> Any:
         """Class of each sample, (n,)."""
-        return self._best().predict(check_samples(self, X, reset=False))
+        return like(self._best().predict(self._checked(X)), X)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of samples whose label is predicted."""
+        return self._best().score(self._checked(X), y, sample_weight)
 
     @available_if(lambda self: self._model()._offers_probabilities())
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k), where the estimator has a `calibration`."""
-        P: Matrix = self._best().predict_proba(check_samples(self, X, reset=False))
+        P: Matrix = like(self._best().predict_proba(self._checked(X)), X)
         return P
 
     @available_if(lambda self: self._model()._offers_probabilities())
     def predict_log_proba(self, X: Any) -> Matrix:
         """Logarithm of `predict_proba`, (n, k)."""
-        P: Matrix = self.predict_proba(X)
-        return np.log(P)
+        P: Matrix = like(self._best().predict_log_proba(self._checked(X)), X)
+        return P
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -189,17 +191,30 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
         return self.estimator.kernel if isinstance(self.estimator, SVC) else None
 
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return check_samples(self, X, reset=False)
+
+    def _device(self, model: SVC) -> str:
+        """Which device is asked for: the estimator's, where the search has none in mind."""
+        return model.device if self.device == "auto" else self.device
+
     def _best(self) -> SVC:
         check_is_fitted(self)
+        if self.best_estimator_.device == "auto":
+            self.best_estimator_.device = self.device
         return self.best_estimator_
 
     def _model(self) -> SVC:
+        require_choice("SVCCV", "device", self.device, DEVICES)
         if self.estimator is None:
-            return SVC()
+            return SVC(device=self.device)
         if not isinstance(self.estimator, SVC):
             raise ParameterError("SVCCV", "estimator", "an SVC or None", self.estimator)
         copy: SVC = clone(self.estimator)
         copy._check_parameters()
+        if copy.device == "auto":
+            copy.device = self.device
         return copy
 
     def _check_parameters(self) -> None:
@@ -253,6 +268,42 @@ def _fold(weights: Vector, trained: Codes, held_out: Codes) -> _Fold:
     inside = np.zeros_like(weights)
     inside[trained] = weights[trained]
     return _Fold(inside, held_out)
+
+
+def _place(device: str, X: Any, kernels: list[Kernel]) -> Any:
+    """Where to search: a torch device that can have the matrices of all kernels, or None."""
+    refusals = [why_not_on_a_card(kernel, X) for kernel in kernels]
+    without = next(filter(None, refusals), None)
+    return chosen_device("SVCCV", device, X, worth=X.shape[0] >= WORTH_ROWS, without=without)
+
+
+def _searched(
+    model: SVC,
+    train: Training,
+    order: Codes,
+    folds: Sequence[_Fold],
+    Cs: Sequence[float],
+    kernels: list[Kernel],
+    watch: Watch,
+    place: Any,
+) -> tuple[Matrix, int]:
+    """Accuracy of every cell, (Cs, kernels, folds), and boundaries that missed their tolerance."""
+    y, k = train.y[order], len(train.classes)
+    shared = SharedProducts(
+        in_order(kernels[0], as_numpy(train.X) if place is None else train.X, order),
+        memory=model._budget,
+        tolerance=model._kernel_tolerance,
+        threads=model._threads,
+        segments=class_segments(y, k),
+        device=place,
+    )
+    scores = np.zeros((len(Cs), len(kernels), len(folds)))
+    unfinished, begun = 0, list[Vector]()
+    for g, gram in enumerate(shared.grams(kernels)):
+        if not watch.over():
+            scores[:, g], missed = _path(model, gram, y, k, folds, Cs, watch, begun)
+            unfinished += missed
+    return scores, unfinished
 
 
 def _path(
@@ -310,7 +361,7 @@ def _path(
     for number, fold in enumerate(folds if reached else []):
         S = scores_of_all(supports[number], gram, fold.held_out)
         for place, c in enumerate(reached):
-            guess = voted(S[:, place], n_classes, model.multi_class)
+            guess = as_numpy(voted(S[:, place], n_classes, model.multi_class))
             accuracies[c, number] = np.mean(guess == y[fold.held_out])
     return accuracies, unfinished
 
@@ -324,5 +375,6 @@ def _from_last(problem: SvmProblem, fit: SvmFit, ratio: float) -> SvmProblem:
     support = fit.alpha > 0
     if 2 * np.count_nonzero(fit.alpha[support] == fit.box[support]) < np.count_nonzero(support):
         return problem._replace(start=fit.alpha, start_errors=fit.errors)
-    scaled = np.minimum(fit.alpha * ratio, problem.box[fit.rows])
+    box = problem.box[fit.rows]
+    scaled = np.where(fit.alpha == fit.box, box, np.minimum(fit.alpha * ratio, box))
     return problem._replace(start=scaled, start_errors=ratio * (fit.errors + fit.y) - fit.y)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import platform
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,14 @@ class Card:
 
 def versions_here() -> dict[str, str]:
     """Versions of what the numbers of a model depend on."""
-    return {**{name: version(name) for name in PACKAGES}, "python": platform.python_version()}
+    return {**{name: _version(name) for name in PACKAGES}, "python": platform.python_version()}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from its folder, not installed
+        return str(import_module(package).__version__)
 
 
 def card_of(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> Card:

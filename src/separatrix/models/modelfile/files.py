@@ -29,7 +29,7 @@ from separatrix.models.modelfile.fields import (
     require_keys,
     wrong,
 )
-from separatrix.models.modelfile.kind import IGNORED, Kind
+from separatrix.models.modelfile.kind import IGNORED, OF_THE_MACHINE, Kind
 from separatrix.models.modelfile.kinds import KINDS
 from separatrix.models.modelfile.values import TYPES, Value
 
@@ -207,6 +207,7 @@ class _Writing:
         params = {
             key: kind.params.get(key, Value()).put(value, f"{at}.{key}", self.file, sizes)
             for key, value in model.get_params(deep=False).items()
+            if key not in OF_THE_MACHINE
         }
         self.file.fitted = around
         if not fitted:

@@ -56,7 +56,9 @@ class OutputConfig:
         return {"transform": Text(OUTPUTS).get(document["transform"], at, file, sizes)}
 
 
-IGNORED = {"_skl_callbacks", "_metadata_request", "_slim"}  # attributes that are no part of a model
+# attributes that are no part of a model
+IGNORED = {"_skl_callbacks", "_metadata_request", "_slim", "_on_card"}
+OF_THE_MACHINE = {"device"}  # parameters that say where to work: the file may be read elsewhere
 COMMON: dict[str, Field] = {
     "feature_names_in_": Labels("d", rising=False, distinct=False),
     "_sklearn_output_config": OutputConfig(),
@@ -107,8 +109,8 @@ class Kind:
 
     @property
     def parameters(self) -> set[str]:
-        """Names of the hyper-parameters."""
-        return set(self.make._get_param_names())  # type: ignore[attr-defined]
+        """Names of the hyper-parameters that a file has."""
+        return set(self.make._get_param_names()) - OF_THE_MACHINE  # type: ignore[attr-defined]
 
 
 def without(*names: str) -> Callable[[Any, Values, bool], Values]:

@@ -31,7 +31,8 @@ from separatrix.models.modelfile.kind import (
 )
 from separatrix.models.modelfile.object_fields import Samples
 from separatrix.models.modelfile.values import KernelObject, Value
-from separatrix.models.neighbor_index import BY_DISTANCE, KEPT, SEARCHED, NeighborIndex
+from separatrix.models.neighbor_index import BY_DISTANCE, SEARCHED, NeighborIndex
+from separatrix.models.neighbor_rows import KEPT
 from separatrix.models.neighbors import KNeighborsClassifier
 from separatrix.models.votes import Voters
 from separatrix.solvers.nearest.blocks import Blocks

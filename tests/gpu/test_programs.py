@@ -1,0 +1,218 @@
+"""Each Triton program beside what stands for it on the CPU, on random input.
+
+`TRITON_INTERPRET=1 python -m tests.gpu --pretend programs` compares them without a card.
+"""
+
+from contextlib import contextmanager
+
+import numpy as np
+from tests.gpu.at_hand import case, clouds, size, tensor
+
+from separatrix.compute import backends
+from separatrix.kernels import Gaussian, Polynomial
+
+
+@contextmanager
+def without_triton(module):
+    """What the module does where Triton does not run."""
+    before = module.runs_triton
+    module.runs_triton = lambda device: False
+    try:
+        yield
+    finally:
+        module.runs_triton = before
+
+
+def both(module, name, *arrays):
+    """A function of tensors by Triton and without it; results and arguments of each, as NumPy."""
+    import torch
+
+    there = [tensor(array.copy()) for array in arrays]
+    here = [torch.as_tensor(array.copy()) for array in arrays]
+    by_triton = getattr(module, name)(*there)
+    with without_triton(module):
+        plain = getattr(module, name)(*here)
+    return (
+        [backends.as_numpy(part) for part in (by_triton, *there)],
+        [backends.as_numpy(part) for part in (plain, *here)],
+    )
+
+
+def placed_rows(rng, n, capacity, dtype=np.float32):
+    """Some rows of a symmetric matrix at places of a storage: storage, where, the rows that are there."""
+    A = rng.normal(size=(n, 6))
+    K = np.exp(-0.1 * ((A[:, None] - A) ** 2).sum(axis=2)).astype(dtype)
+    there = rng.permutation(n)[:capacity]
+    where = np.full(n, -1, dtype=np.int32)
+    where[there] = np.arange(capacity)
+    return K[there], where, there
+
+
+def test_kernel_values_become_what_their_formula_says():
+    from separatrix.kernels import device_epilogues
+
+    rng = np.random.default_rng(0)
+    for dtype, rtol in ((np.float32, 2e-5), (np.float64, 1e-13)):
+        X, Z = rng.normal(size=(37, 5)), rng.normal(size=(1100, 5))
+        sx, sz = ((part**2).sum(axis=1) for part in (X, Z))
+        P = X @ Z.T
+        wide = np.zeros((37, 1300))
+        wide[:, 100:1200] = P
+        for gamma, coef0, degree in ((0.3, 1.1, 1), (0.7, 0.0, 5), (1.3, 0.1, 9)):
+            with case(dtype.__name__, gamma, coef0, degree):
+                T = tensor(wide.astype(dtype))
+                device_epilogues.power(T[:, 100:1200], gamma, coef0, degree)
+                found = backends.as_numpy(T)
+                base = gamma * P.astype(dtype).astype(float) + coef0
+                size = (np.abs(gamma * P) + coef0) ** degree  # of the terms that may cancel
+                assert (np.abs(found[:, 100:1200] - base**degree) <= 10 * rtol * size + 1e-30).all()
+                assert not found[:, :100].any()
+                assert not found[:, 1200:].any()
+        for gamma in (0.3, 1e-3):
+            with case(dtype.__name__, "distances", gamma):
+                T = tensor(wide.astype(dtype))
+                squares = [tensor(part.astype(dtype)) for part in (sx, sz)]
+                device_epilogues.exp_of_distances(T[:, 100:1200], *squares, gamma)
+                found = backends.as_numpy(T)
+                wanted = np.exp(-gamma * np.maximum(sx[:, None] + sz - 2 * P, 0.0))
+                np.testing.assert_allclose(found[:, 100:1200], wanted, rtol=10 * rtol, atol=1e-30)
+                assert not found[:, :100].any()
+
+
+def test_tiles_are_gathered_value_by_value():
+    from separatrix.solvers import lockstep_programs
+
+    rng = np.random.default_rng(1)
+    n, capacity, p, w = size((4000, 3000, 20, 1024), (90, 60, 2, 16))
+    for dtype in (np.float32, np.float64):
+        storage, where, there = placed_rows(rng, n, capacity, dtype)
+        rows = np.stack([rng.permutation(there)[:w] for _ in range(p)]).astype(np.int32)
+        with case(dtype.__name__):
+            (tiles, *_), (plain, *_) = both(lockstep_programs, "gather_tiles", storage, where, rows)
+            np.testing.assert_array_equal(tiles, plain)
+            np.testing.assert_array_equal(tiles[0], storage[where[rows[0]]][:, rows[0]])
+
+
+def test_rows_are_added_to_the_errors_of_their_own_problems():
+    from separatrix.solvers import lockstep_programs
+
+    rng = np.random.default_rng(2)
+    n, capacity, w, layouts, r = size((4000, 3000, 256, 5, 2500), (90, 60, 16, 2, 40))
+    storage, where, there = placed_rows(rng, n, capacity)
+    p = 2 * layouts
+    F = rng.normal(size=(p, r + 1))
+    columns = np.zeros((layouts, r + 1), dtype=np.int32)
+    columns[:, :r] = [rng.permutation(n)[:r] for _ in range(layouts)]
+    layout = np.arange(p) % layouts
+    problems = rng.permutation(p)[: p - 1]
+    rows = np.stack([rng.permutation(there)[:w] for _ in problems]).astype(np.int32)
+    steps = rng.normal(size=rows.shape) * (rng.random(rows.shape) < 0.6)
+    steps[0] = 0.0
+    (_, found, *_), (_, plain, *_) = both(
+        lockstep_programs, "add_rows", F, storage, where, columns, layout, problems, rows, steps
+    )
+    np.testing.assert_allclose(found, plain, rtol=1e-12, atol=1e-12)
+    untouched = np.setdiff1d(np.arange(p), problems[1:])
+    np.testing.assert_array_equal(found[untouched], F[untouched])
+    np.testing.assert_array_equal(found[:, -1], F[:, -1])  # padding
+
+
+def test_steps_inside_a_tile_end_at_its_optimum_and_in_its_box():
+    from separatrix.solvers import lockstep_programs
+
+    rng = np.random.default_rng(3)
+    p, w = size((12, 1024), (2, 32))
+    A = rng.normal(size=(p, w, 4))
+    K = np.exp(-0.5 * ((A[:, :, None] - A[:, None]) ** 2).sum(axis=3))
+    y = np.where(rng.random((p, w)) < 0.5, -1.0, 1.0)
+    box = rng.uniform(0.2, 3.0, (p, w))
+    box[:, ::9] = 0.0
+    low, high = np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0)
+    diagonal, F = np.ones((p, w)), -y
+    for tol in (0.3, 1e-3):
+        arguments = (
+            *(K, diagonal, np.zeros((p, w)), low, high, F),
+            np.full(p, tol), np.full(p, 200_000, dtype=np.int64),
+        )  # fmt: skip
+        (made, *there), (plain_made, *here) = both(lockstep_programs, "solve_tiles", *arguments)
+        for b, steps in ((there[2], made), (here[2], plain_made)):
+            with case(f"tol={tol}"):
+                assert (low <= b).all()
+                assert (b <= high).all()
+                assert (steps > 0).all()
+                np.testing.assert_allclose(b.sum(axis=1), 0.0, atol=1e-9)
+                wish = y - np.einsum("pij,pj->pi", K, b)
+                top = np.where(b < high, wish, -np.inf).max(axis=1)
+                bottom = np.where(b > low, wish, np.inf).min(axis=1)
+                assert (top - bottom <= 1.001 * tol).all(), top - bottom
+        np.testing.assert_allclose(_dual(K, there[2]), _dual(K, here[2]), rtol=2 * tol)
+
+
+def _dual(K, b):
+    return np.abs(b).sum(axis=1) - 0.5 * np.einsum("pi,pij,pj->p", b, K, b)
+
+
+def test_a_tile_takes_as_many_steps_as_it_may_and_no_more():
+    from separatrix.solvers import lockstep_programs
+
+    rng = np.random.default_rng(4)
+    p, w = 2, 32
+    A = rng.normal(size=(p, w, 4))
+    K = np.exp(-0.5 * ((A[:, :, None] - A[:, None]) ** 2).sum(axis=3))
+    y = np.where(np.arange(w) % 2, 1.0, -1.0) * np.ones((p, 1))
+    arguments = (
+        *(K, np.ones((p, w)), np.zeros((p, w)), np.minimum(y, 0.0), np.maximum(y, 0.0), -y),
+        np.full(p, 1e-6), np.array([0, 3]),
+    )  # fmt: skip
+    (made, *there), _ = both(lockstep_programs, "solve_tiles", *arguments)
+    assert made.tolist() == [0, 3]
+    assert not there[2][0].any()
+    assert 2 <= np.count_nonzero(there[2][1]) <= 6
+
+
+def test_perceptron_programs_find_the_mistakes_of_the_compiled_scan():
+    from separatrix.kernels.gram import make_gram
+    from separatrix.solvers.kernel_perceptron import solve_kernel_perceptron
+    from separatrix.solvers.problems import coding, problems_of
+
+    n = size(3000, 200)
+    X, y = clouds(n, 4, classes=3, spread=3.0)
+    X = np.rint(4 * X)  # whole numbers: scores are exact, and so is every decision
+    order = np.random.default_rng(5).permutation(n)
+    kernel = Polynomial(2, coef0=1.0)
+    whole = make_gram(kernel, X, device=backends.card())
+    some = make_gram(
+        kernel, X, memory=int(0.9 * n * n * whole.dtype.itemsize), device=backends.card()
+    )
+    assert whole.whole
+    assert not some.whole
+    for rule, scheme in (("signs", "ovr"), ("signs", "ovo"), ("argmax", "ovr")):
+        problems = problems_of(y, order, coding(3, scheme))
+        terms = {"rule": rule, "rates": np.ones((2, n)), "max_iter": 3, "shuffle": True}
+        wanted = solve_kernel_perceptron(
+            make_gram(kernel, X), problems, rng=np.random.default_rng(6), **terms
+        )
+        for gram in (whole, some):
+            with case(rule, scheme, gram):
+                found = solve_kernel_perceptron(
+                    gram, problems, rng=np.random.default_rng(6), **terms
+                )
+                np.testing.assert_array_equal(found.mistakes_by_epoch, wanted.mistakes_by_epoch)
+                np.testing.assert_array_equal(found.scores, wanted.scores)
+                for mine, theirs in zip(found.mistakes, wanted.mistakes, strict=True):
+                    np.testing.assert_array_equal(mine, theirs)
+
+
+def test_the_matrix_on_a_card_is_the_matrix_here():
+    from separatrix.kernels.gram import make_gram
+
+    X, _ = clouds(size(5000, 60), 12)
+    for kernel in (Gaussian(0.7), Polynomial(3, gamma=0.2, coef0=1.0)):
+        for tolerance, atol in ((1e-3, 1e-5), (1e-13, 1e-13)):
+            with case(kernel, tolerance):
+                gram = make_gram(kernel, X, tolerance=tolerance, device=backends.card())
+                rows = np.arange(0, len(X), 3)
+                found = backends.as_numpy(gram.tile(rows, np.arange(len(X))))
+                np.testing.assert_allclose(found, kernel.block(X[rows], X), atol=atol, rtol=atol)
+                diagonal = backends.as_numpy(gram.diagonal())
+                np.testing.assert_allclose(diagonal, kernel.diagonal(X), rtol=1e-12)
