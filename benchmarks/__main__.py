@@ -74,6 +74,7 @@ def _keep(name, section):
     sections[name] = section.strip() + "\n"
     order = [suite.__name__ for suite in SUITES]
     kept = [sections[title] for title in order if title in sections]
+    kept += [text for title, text in sections.items() if title not in order]  # of `benchmarks.gpu`
     FILE.write_text("\n".join([HEAD, *kept]))
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from math import isqrt
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from separatrix.compute.blocks import row_blocks
 from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.data.dataset import Dataset
 from separatrix.data.find import find
+from separatrix.data.images import WHITEST, as_bytes, sides
 from separatrix.data.targets import indicator
 from separatrix.errors import ExperimentError, ParameterError
 from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
@@ -49,7 +49,6 @@ HONEST_STEPS = 5000
 ALL_KEPT = 50  # steps up to which every iterate is scored and kept; after that every 25th
 HELD_OUT = 0.3  # of 60,000 rows this leaves 42,000, as many as the document has
 QUICK_ROWS, QUICK_TEST_ROWS = 6000, 2000
-WHITEST = 255
 PIXELS = 784  # for which widths of kernels are given
 BLOCK = 8192  # rows that become floats at a time
 
@@ -273,13 +272,13 @@ class _Parity:
         if self.quick:
             X, y = X[:QUICK_ROWS], y[:QUICK_ROWS]
         cut = round((1.0 - HELD_OUT) * len(y))
-        X = _bytes(X, low, high)
+        X = as_bytes(X, low, high)
         learn, held = (X[:cut], y[:cut]), (X[cut:], y[cut:])
-        shape = data.image or _square(X.shape[1])
+        shape = data.image or sides(X.shape[1])
         if not given:
             return Images(*learn, *held, *learn, *held, shape)
         last = QUICK_TEST_ROWS if self.quick else len(test)
-        tested = _bytes(test[:last], low, high), test_labels[:last]
+        tested = as_bytes(test[:last], low, high), test_labels[:last]
         return Images(*learn, *held, X, y, *tested, shape)
 
     def _row(self, part: str, model: str, metric: str, value: Any, **how: Any) -> Row:
@@ -312,20 +311,6 @@ def _kept(steps: int) -> list[int]:
 
 def _dense(X: Any) -> Any:
     return X.toarray() if issparse(X) else np.asarray(X)
-
-
-def _bytes(X: Any, low: float, high: float) -> Any:
-    """Pixels stretched to 0..255; those that are so already stay as they are."""
-    if X.dtype == np.uint8 and low == 0 and high == WHITEST:
-        return X
-    spread = (high - low) or 1.0
-    return np.clip(np.round((X - low) * (WHITEST / spread)), 0, WHITEST).astype(np.uint8)
-
-
-def _square(d: int) -> tuple[int, int]:
-    """The sides of a picture of d pixels; one line where it is no square."""
-    side = isqrt(d)
-    return (side, side) if side * side == d else (1, d)
 
 
 def _checked(v: Any) -> list[int]:

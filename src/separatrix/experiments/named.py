@@ -40,6 +40,9 @@ NAMED = {
         "mnist_parity", "odd or even digits by subgradient descent, and by kernels", "mnist"
     ),
     "mnist-all": Named("mnist_all", "every family on MNIST: error, time, memory", "mnist"),
+    "mnist-virtual-sv": Named(
+        "mnist_virtual_sv", "support vectors, moved by a pixel or two, trained again", "mnist"
+    ),
     "splice": Named(
         "splice", "splice junctions by string kernels, and the letters that decide", "splice"
     ),

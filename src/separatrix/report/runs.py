@@ -24,6 +24,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
 from separatrix.experiments.steps import Experiment
 from separatrix.experiments.table import Results
+from separatrix.models.placing import set_device
 from separatrix.report.candidates import grids
 from separatrix.report.closer_look import closer_look
 from separatrix.report.comparison_page import comparison_page, write_report
@@ -112,6 +113,7 @@ def compare_data(
     subsample: int | None = None,
     seed: int = 0,
     out: Path | None = None,
+    device: str = "auto",
     progress: bool | None = None,
     **file: Any,
 ) -> tuple[Comparison, Path | None, Sequence[str]]:
@@ -125,6 +127,8 @@ def compare_data(
         require_packages()
         out.mkdir(parents=True, exist_ok=True)
     tried = suite(data.X, data.y, models=models, kind=data.kind, random_state=seed)
+    if device != "auto":
+        set_device(device, *tried.values())
     comparison = compare(
         tried, data.X, data.y, cv=cv, repeats=repeats, random_state=seed, progress=progress
     )
@@ -133,6 +137,7 @@ def compare_data(
     repeats = comparison.protocol.repeats if comparison.protocol else repeats
     words = ["separatrix", "compare", name, "--cv", cv, "--repeats", repeats, "--seed", seed]
     given = {"models": ",".join(models or ()), "subsample": subsample, **file}
+    given["device"] = "" if device == "auto" else device
     header = given.pop("header", None)
     words += [] if header is None else ["--header" if header else "--no-header"]
     for key, value in given.items():

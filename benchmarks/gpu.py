@@ -1,0 +1,158 @@
+"""`PYTHONPATH=src python -m benchmarks.gpu [suite ...] [--out FILE] [--time-limit S]`: on a card.
+
+Needs torch, Triton, NumPy, SciPy, scikit-learn and numba, and nothing else. Prints sections as RESULTS.md
+has them, and writes what was measured to FILE after each suite. A suite that fails is told and the next
+one begun. `--plot FILE` draws docs/gpu_scaling.svg from such a file, `--keep FILE` puts its sections into
+RESULTS.md; both need no card.
+"""
+
+import argparse
+import json
+import sys
+import time
+import traceback
+import warnings
+from dataclasses import asdict
+from importlib import import_module
+from inspect import cleandoc
+from pathlib import Path
+
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.measure import Row, machine, table
+
+# where each suite is; those of a module that is not there, or fails, do not keep the others from running
+HOMES = {
+    "ceilings": "gpu_ceilings",
+    "svc": "gpu_svc",
+    "svccv": "gpu_svc",
+    "perceptron": "gpu_perceptrons",
+    "study": "gpu_perceptrons",
+    "neighbors": "gpu_neighbors",
+    "million": "gpu_million",
+    "virtual": "gpu_virtual",
+}
+
+
+def main(arguments):
+    options = parsed(arguments)
+    if options.plot:
+        from benchmarks.gpu_million import draw
+
+        return print(draw(json.loads(Path(options.plot).read_text())["million"]["figures"]))
+    if options.keep:
+        return keep(json.loads(Path(options.keep).read_text()))
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    reason = why_no_card()
+    if reason:
+        sys.exit(f"error: {reason}")
+    if options.time_limit:
+        import_module("benchmarks.gpu_million").TIME_LIMIT = options.time_limit
+    told = {}
+    for name in options.suites or HOMES:
+        told[name] = measured(name)
+        print(told[name]["section"], flush=True)
+        if options.out:
+            Path(options.out).write_text(json.dumps(told, indent=1) + "\n")
+    return 1 if any(part["failed"] for part in told.values()) else 0
+
+
+def parsed(arguments):
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu")
+    parser.add_argument("suites", nargs="*", metavar="suite", help=f"of {', '.join(HOMES)}")
+    parser.add_argument("--out", metavar="FILE", help="also write all figures as JSON")
+    parser.add_argument("--time-limit", type=float, metavar="S", help="of each size of `million`")
+    parser.add_argument("--plot", metavar="FILE", help="draw docs/gpu_scaling.svg from a JSON file")
+    parser.add_argument("--keep", metavar="FILE", help="put a JSON file's sections into RESULTS.md")
+    options = parser.parse_args(arguments)
+    unknown = set(options.suites) - set(HOMES)
+    if unknown:
+        parser.error(f"no suite {sorted(unknown)}; there are {list(HOMES)}")
+    return options
+
+
+def why_no_card():
+    from separatrix.compute.backends import card
+    from separatrix.errors import DeviceError
+
+    try:
+        card()
+    except DeviceError as error:
+        return str(error)
+    return None
+
+
+def measured(name):
+    """One suite: its section, rows and figures; a traceback in their place where it fails."""
+    import torch
+
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    began = time.perf_counter()
+    suite, found = None, ([], [], {})
+    failed = ""
+    try:
+        suite = suite_called(name)
+        result = suite()
+        found = (*result, {}) if len(result) == 2 else result
+    except Exception:
+        failed = traceback.format_exc()
+        print(failed, file=sys.stderr, flush=True)
+    rows, notes, figures = found
+    peak = max([torch.cuda.max_memory_allocated() / 2**30, *peaks_of(figures)])
+    took = time.perf_counter() - began
+    rows = [*rows, Row("peak memory of the card over the suite", f"{peak:.1f} GiB", "-", "-", "-")]
+    notes = [*notes, *([failed.strip()] if failed else [])]
+    about = cleandoc((suite and suite.__doc__) or "")
+    section = f"## gpu_{name}\n\n{about}\n\n{table(rows)}\n"
+    section += "".join(f"\n```\n{note}\n```\n" for note in notes)
+    section += f"\nMachine: {card_in_words()}; {machine()}. The suite took {took:.0f} s.\n"
+    return {
+        "section": section,
+        "rows": [asdict(row) for row in rows],
+        "figures": figures,
+        "seconds": took,
+        "peak_gib": peak,
+        "failed": failed,
+    }
+
+
+def peaks_of(figures):
+    """Peaks that a suite took itself, which began to count anew for that."""
+    return [part["peak_gib"] for part in figures if isinstance(part, dict) and "peak_gib" in part]
+
+
+def suite_called(name):
+    """The function of a suite, as it is called there: its name with or without `gpu_` before it."""
+    module = import_module(f"benchmarks.{HOMES[name]}")
+    return getattr(module, name, None) or getattr(module, f"gpu_{name}")
+
+
+def card_in_words():
+    import torch
+    import triton
+
+    properties = torch.cuda.get_device_properties(0)
+    size = properties.total_memory / 2**30
+    return (
+        f"{properties.name}, {size:.0f} GiB, torch {torch.__version__}, triton {triton.__version__}"
+    )
+
+
+def keep(told):
+    """Put sections into RESULTS.md, in the place of those of the same name, else at the end."""
+    path = Path(__file__).with_name("RESULTS.md")
+    text = path.read_text()
+    for part in told.values():
+        if part["failed"]:
+            continue
+        head = part["section"].split("\n", 1)[0]
+        before, found, after = text.partition(f"{head}\n")
+        rest = after.find("\n## ") if found else -1
+        after = after[rest + 1 :] if rest >= 0 else ""
+        text = f"{before.rstrip()}\n\n{part['section'].strip()}\n\n{after}".rstrip() + "\n"
+    path.write_text(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
