@@ -80,3 +80,30 @@ def test_other_words_are_refused():
     found = ask("fit", "iris", "--device", "gpu")
     assert found.exit_code == 2
     assert "'gpu' is not one of 'auto', 'cpu', 'cuda'" in found.stderr
+
+
+@pytest.fixture
+def written(tmp_path):
+    """An experiment in a file."""
+    path = tmp_path / "small.toml"
+    path.write_text('data = "iris"\n[split]\nrepeats = 1\n[[model]]\ntype = "SVC"\n')
+    return path
+
+
+def test_experiments_are_told_where_to_work(no_card, written):
+    for name in ("knn-and-perceptron", written):
+        assert ask("run", name, "--device", "cpu", "--dry-run").exit_code == 0
+        found = ask("run", name, "--device", "cuda", "--dry-run")
+        assert (found.exit_code, found.stderr) == (1, "Error: there is no card here\n")
+
+
+def test_a_written_experiment_goes_on_on_another_device(written, tmp_path):
+    words = ("run", written, "--out", tmp_path / "out", "-q")
+    assert ask(*words, "--device", "cpu").exit_code == 0
+    assert ask(*words).exit_code == 0
+
+
+def test_an_experiment_without_such_models_has_no_device():
+    found = ask("run", "promoters", "--device", "cpu", "--dry-run")
+    assert found.exit_code == 1
+    assert found.stderr.startswith("Error: promoters has no option --device\nhint: it has --quick")

@@ -207,6 +207,56 @@ def test_the_same_thing_is_said_once():
     assert all(warning.category is RuntimeWarning for warning in said)
 
 
+def test_what_is_said_is_said_at_the_line_of_whoever_asked(no_card):
+    with pytest.warns(RuntimeWarning, match="holiday") as said:
+        chosen_device("SVC", "auto", X)
+    assert said[0].filename == __file__
+
+
+def test_one_cause_is_said_once_whoever_meets_it(no_card, torch):
+    def full(where):
+        if where is not None:
+            raise torch.OutOfMemoryError("full")
+
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for owner in ("SVCCV", "SVC"):
+            chosen_device(owner, "auto", X)
+            on_card_or_here(owner, "auto", torch.device("cpu"), full)
+    first, second = (str(warning.message) for warning in said)
+    assert first.endswith("SVCCV works without a card")
+    assert second.endswith("SVCCV goes on without a card")
+
+
+@pytest.mark.parametrize(
+    ("made", "how"),
+    [(lambda y: y.bfloat16(), "float"), (lambda y: y.to_sparse(), "to_dense")],
+)
+def test_tensors_that_numpy_does_not_know_are_refused_with_what_to_do(made, how, torch):
+    with pytest.raises(DataError, match=rf"pass tensor\.{how}\(\)"):
+        as_numpy(made(torch.ones(3)))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("Failed to find C compiler. Please specify via CC environment variable"),
+        subprocess.CalledProcessError(1, ["gcc", "main.c"]),
+    ],
+)
+def test_a_launcher_that_cannot_be_built_is_said_in_a_sentence(error, torch):
+    with (
+        pytest.raises(DeviceError, match="needs a C compiler and Python's headers; install gcc"),
+        on_card("SVC", torch.device("cpu")),
+    ):
+        raise error
+
+
+def test_other_errors_on_a_card_stay_what_they_are(torch):
+    with pytest.raises(RuntimeError, match="shapes"), on_card("SVC", torch.device("cpu")):
+        raise RuntimeError("shapes do not match")
+
+
 @pytest.mark.parametrize("ends_badly", [False, True])
 def test_products_are_exact_inside_and_the_callers_precision_is_restored(torch, ends_badly):
     before = torch.get_float32_matmul_precision()
@@ -268,3 +318,19 @@ def test_triton_runs_on_a_card_or_where_it_is_interpreted(torch, monkeypatch):
     assert not backends.runs_triton(torch.device("cpu"))
     monkeypatch.setenv("TRITON_INTERPRET", "1")
     assert backends.runs_triton(torch.device("cpu"))
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6.0)[::-1],
+        np.arange(6.0).reshape(2, 3).T[:, ::-1],
+        np.arange(6).astype(">i4"),
+        np.arange(6, dtype=np.longdouble),
+    ],
+    ids=["backwards", "columns backwards", "other byte order", "long doubles"],
+)
+def test_arrays_that_torch_cannot_share_become_tensors_of_the_same_values(array, torch):
+    there = backends.as_tensor(array, torch.device("cpu"))
+
+    np.testing.assert_array_equal(there.numpy(), array)

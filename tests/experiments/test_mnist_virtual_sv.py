@@ -81,6 +81,12 @@ def test_pairs_of_classes_share_their_copies(digits):
     assert [stage.error for stage in own] == [stage.error for stage in shared]
 
 
+def test_copies_of_another_kind_are_refused(digits):
+    train, test = (digits.images, digits.labels), (digits.test, digits.test_labels)
+    with pytest.raises(ParameterError, match="`copies` of run_virtual_sv must be one of"):
+        run_virtual_sv(train, test, copies="some")
+
+
 def test_copies_make_fewer_mistakes(results):
     for upright in (False, True):
         before, after = (
@@ -168,7 +174,6 @@ def test_without_a_card_fewer_rows_are_taken(monkeypatch):
 
 
 def test_the_device_reaches_the_machine():
-    assert experiment(device="cpu").options["device"] == "cpu"
     model = experiment(device="cpu").steps[1].run.func.__self__.machine()
     assert model.device == "cpu"
     assert (model.C, model.multi_class) == (2.0, "ovr")

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -90,6 +91,35 @@ def test_kernels_over_shared_products_are_those_computed_alone(samples):
         np.testing.assert_allclose(gram.storage.numpy(), alone, rtol=1e-12, atol=1e-12)
 
 
+def test_the_memory_of_one_kernel_is_there_for_the_next(samples):
+    one_matrix = 8 * len(samples) ** 2
+    grams = SharedProducts(samples, device=HERE, memory=one_matrix).grams([Gaussian(0.1), Linear()])
+    first = next(grams)
+    values = weakref.ref(first.storage)
+
+    second = next(grams)
+
+    assert first.whole
+    assert second.whole
+    assert values() is None
+
+
+def test_rows_that_are_computed_and_those_that_are_kept_stay_within_the_memory(monkeypatch):
+    n, memory, computed = 400, 8 * 400 * 300, []
+    X = np.random.default_rng(2).normal(size=(n, 3))
+    gram = make_gram(Gaussian(0.4), X, device=HERE, memory=memory)
+    compute = type(gram)._computed
+    monkeypatch.setattr(
+        type(gram),
+        "_computed",
+        lambda self, rows: computed.append(len(rows)) or compute(self, rows),
+    )
+
+    gram.at_hand(torch.arange(gram.room))
+
+    assert 8 * n * (gram.room + max(computed)) <= memory
+
+
 def test_features_that_are_the_same_throughout_and_far_offsets_change_nothing(samples):
     padded = np.hstack([samples + 1e6, np.full((90, 20), 3.0)])
 
@@ -118,6 +148,18 @@ def test_large_matrices_are_float32_where_that_is_enough_and_float64_where_not()
     assert "float32" in repr(make_gram(Gaussian(0.1), X, device=HERE))
 
 
+@pytest.mark.parametrize("device", [None, HERE])
+def test_samples_below_the_range_of_float32_have_the_values_of_larger_ones(device):
+    X = np.random.default_rng(6).normal(size=(2100, 2))
+    tiny = 2.0**-70  # squares are below 1e-40
+
+    gram = make_gram(Gaussian(0.1 / tiny**2), tiny * X, device=device)
+
+    rows = np.array([0, 7, 2099])
+    values = np.asarray(gram.rows(rows))
+    np.testing.assert_allclose(values, Gaussian(0.1).block(X[rows], X), atol=1e-5)
+
+
 def test_a_kernel_matrix_that_is_none_is_refused_as_a_tensor_too():
     K = torch.tensor([[1.0, 0.5], [0.1, 1.0]])
 
@@ -127,6 +169,20 @@ def test_a_kernel_matrix_that_is_none_is_refused_as_a_tensor_too():
         make_gram(Precomputed(), K[:1], device=HERE)
     with pytest.raises(DataError, match="must be finite"):
         make_gram(Precomputed(), K * float("nan"), device=HERE)
+
+
+def test_a_large_kernel_matrix_is_looked_at_in_parts(monkeypatch):
+    monkeypatch.setattr("separatrix.kernels.device_gram.SCORED_ROWS", 3)
+    K = np.random.default_rng(7).normal(size=(8, 8))
+    K = torch.as_tensor(K + K.T)
+    order = np.random.default_rng(8).permutation(8)
+
+    there = make_gram(Precomputed(), K, device=HERE, order=order)
+
+    np.testing.assert_array_equal(there.storage.numpy(), K.numpy()[np.ix_(order, order)])
+    K[7, 2] += 1.0
+    with pytest.raises(DataError, match="must be symmetric"):
+        make_gram(Precomputed(), K, device=HERE)
 
 
 BY_TRITON = """

@@ -15,12 +15,22 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from separatrix import SVC, SVCCV, LogisticRegression, load, save
+from separatrix import (
+    SVC,
+    SVCCV,
+    BayesDecision,
+    KernelPerceptron,
+    KernelPerceptronCV,
+    KNeighborsClassifier,
+    LogisticRegression,
+    load,
+    save,
+)
 from separatrix.compute import backends
 from separatrix.errors import DataError, DeviceError, MemoryBudgetError, ParameterError
 from separatrix.kernels import Gaussian, Laplacian, Linear, Normalized, Polynomial, Spectrum
 from separatrix.kernels.names import resolve_kernel
-from separatrix.models import kernel_machine, svm, svm_cv
+from separatrix.models import kernel_machine, svm
 from separatrix.models.multiclass import decision_values, voted, winners
 from separatrix.models.placing import set_device
 
@@ -42,8 +52,7 @@ def a_card(monkeypatch):
 
 @pytest.fixture
 def all_is_worth_it(monkeypatch):
-    for module in (kernel_machine, svm_cv):
-        monkeypatch.setattr(module, "WORTH_ROWS", 0)
+    monkeypatch.setattr(kernel_machine, "WORTH_ROWS", 0)
     monkeypatch.setattr(kernel_machine, "WORTH_VALUES", 0)
 
 
@@ -166,6 +175,38 @@ def test_an_estimator_that_has_its_own_device_keeps_it(own):
 
     assert search._model().device == ("cpu" if own == "auto" else own)
     assert search.estimator.device == own
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        SVCCV([1.0], cv=2),
+        KernelPerceptronCV([Gaussian(0.5)], cv=2, estimator=KernelPerceptron(min_gain=0.1)),
+    ],
+    ids=lambda m: type(m),
+)
+def test_a_search_works_where_it_is_told_to_after_its_fit(search, a_card):
+    search = clone(search).set_params(device="cuda").fit(X, Y)
+    best = getattr(search, "best_estimator_", None) or search.estimator_
+    expected = search.predict(X)
+    for device in ("cpu", "cuda", "auto"):
+        np.testing.assert_array_equal(search.set_params(device=device).predict(X), expected)
+        assert best.device == device
+    with pytest.raises(ParameterError, match=r"`device` of .*CV must be one of"):
+        search.set_params(device="gpu").predict(X)
+
+
+def test_a_decision_around_a_machine_takes_tensors_as_arrays(a_card):
+    machine = SVC(calibration="sigmoid", random_state=0, device="cuda")
+    y, two = torch.as_tensor(Y), torch.as_tensor((Y == 2).astype(int))
+    plain, model = BayesDecision(machine).fit(X, Y), BayesDecision(machine).fit(TENSOR, y)
+    np.testing.assert_array_equal(model.predict(TENSOR), plain.predict(X))
+    assert model.score(TENSOR, y, torch.ones(len(y))) == plain.score(X, Y)
+    assert model.mean_cost(TENSOR, y) == plain.mean_cost(X, Y)
+    tuned = BayesDecision(machine, threshold="tune", cv=2).fit(TENSOR, two)
+    assert (
+        tuned.threshold_ == BayesDecision(machine, threshold="tune", cv=2).fit(X, Y == 2).threshold_
+    )
 
 
 METHODS = ("predict", "decision_function", "boundary_scores", "predict_proba", "predict_log_proba")
@@ -291,6 +332,7 @@ def test_a_copy_has_nothing_on_a_card(copied, a_card):
     found = copied(model)
 
     assert not hasattr(found, "_on_card")
+    assert hasattr(model, "_on_card")
     found.device = "cpu"
     np.testing.assert_array_equal(found.predict(X), expected)
 
@@ -379,6 +421,9 @@ def test_tensors_on_several_devices_are_refused(both):
     elsewhere = torch.empty(len(Y), device="meta")
     message = "X is on cpu, but other input is on meta; move all of it to one device"
     refused(both, DataError, message, TENSOR, elsewhere)
+    refused([KNeighborsClassifier(), KernelPerceptron()], DataError, message, TENSOR, elsewhere)
+    with pytest.raises(DataError, match=message):
+        KernelPerceptron().partial_fit(TENSOR, elsewhere, classes=[0, 1])
     refused(both, DataError, message, TENSOR, torch.as_tensor(Y), sample_weight=elsewhere)
 
 
@@ -500,9 +545,10 @@ def test_a_card_that_runs_out_of_memory_in_a_search_is_too(a_card, monkeypatch, 
     with pytest.raises(MemoryBudgetError, match="SVCCV ran out of memory"):
         SVCCV(device="cuda", **how).fit(X, Y)
 
-    with pytest.warns(RuntimeWarning, match="goes on without a card"):
+    with pytest.warns(RuntimeWarning, match="SVCCV goes on without a card") as said:
         there = SVCCV(**how).fit(X, Y)
 
+    assert [warning.filename for warning in said] == [__file__]  # not again by the last fit
     for key in here.cv_results_:
         np.testing.assert_array_equal(there.cv_results_[key], here.cv_results_[key])
 
@@ -550,14 +596,18 @@ def test_torch_is_not_imported_where_nobody_asked_for_it():
     program = """
 import sys
 import numpy as np
-from separatrix import SVC, SVCCV
+from separatrix import SVC, SVCCV, KernelPerceptron, KNeighborsClassifier
 from separatrix.compute import backends
+from separatrix.experiments.named import make
 backends.has_driver = lambda: False
 X = np.random.default_rng(0).normal(size=(4100, 2))
 y = (X[:, 0] > 0).astype(int)
 for device in ("auto", "cpu"):
     SVC(device=device).fit(X, y).predict(X)
     SVCCV([1.0], cv=2, device=device).fit(X[:100], y[:100]).predict(X)
+    KernelPerceptron(min_gain=0.1, device=device).fit(X, y).predict(X)
+    KNeighborsClassifier(device=device).fit(np.tile(X, 512), y).predict(np.tile(X[:9], 512))
+    make("knn-and-perceptron", device=device)
 assert "torch" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -157,6 +157,43 @@ def test_what_cannot_be_on_a_card_is_said(samples):
 
 
 @pytest.mark.parametrize("predictor", ["last", "average", "vote", "random"])
+def test_without_support_scores_are_those_of_the_cpu(predictor, samples):
+    X, _ = samples
+    model = KernelPerceptron(KERNEL, predictor=predictor, device="cuda")
+    model.partial_fit(X, np.zeros(len(X)), classes=[0, 1, 2])  # of equal scores the first is right
+
+    scores = model.decision_function(torch.as_tensor(X))
+
+    assert not len(model.support_)
+    here = model.set_params(device="cpu").decision_function(X)
+    np.testing.assert_array_equal(scores.numpy(), here)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_fit_that_fails_leaves_the_last_one(device, samples, monkeypatch):
+    X, y = samples
+    search = KernelPerceptronCV([KERNEL], cv=2, estimator=KernelPerceptron(min_gain=0.1))
+    models = [KernelPerceptron(KERNEL, min_gain=0.1), search]
+    for model in models:
+        expected = model.set_params(device=device).fit(X, y).predict(X)
+        before = dict(vars(model))
+        for bad, labels in ((X * np.nan, y), (X, y[:5])):
+            with pytest.raises(ValueError, match=r"NaN|inconsistent"):
+                model.fit(bad, labels)
+        with monkeypatch.context() as patched:
+            patched.setattr(KernelPerceptron, "_solve", _interrupted)
+            patched.setattr(KernelPerceptronCV, "_accuracies", _interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X[:, :2], y)
+        assert all(vars(model)[name] is value for name, value in before.items())
+        np.testing.assert_array_equal(model.set_params(device="cpu").predict(X), expected)
+
+
+def _interrupted(*_args, **_more):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("predictor", ["last", "average", "vote", "random"])
 @pytest.mark.parametrize("multi_class", RULES)
 def test_runs_classified_at_the_same_time_are_those_classified_alone(
     multi_class, predictor, samples

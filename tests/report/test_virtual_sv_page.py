@@ -71,6 +71,13 @@ def test_published_numbers_stand_beside_mnist_only(made, results):
     assert "more than here" in told.words[-1]
 
 
+@pytest.mark.parametrize(("multi_class", "whose"), [("ovr", "its own"), ("ovo", "from the same")])
+def test_the_page_says_whose_copies_a_boundary_learns_from(multi_class, whose, results):
+    options = {**results.options, "copies": "own", "multi_class": multi_class}
+    told = page(dataclasses.replace(results, options=options))
+    assert section(told, "Against what was published").words[0].endswith(f"{whose}.")
+
+
 def test_the_summary_names_the_best_machine(made, results):
     best = min(results.where(metric="test_error"), key=lambda row: row.value)
     assert f"({best.part}) has {100 * best.value:.2f} %" in made.summary[0]

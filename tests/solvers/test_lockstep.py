@@ -9,6 +9,7 @@ import pytest
 
 from separatrix.compute.watch import Watch
 from separatrix.kernels import Gaussian, Linear, Polynomial
+from separatrix.kernels.device_gram import DeviceGram
 from separatrix.kernels.gram import make_gram
 from separatrix.models.support import class_segments
 from separatrix.solvers.problems import coding
@@ -170,6 +171,53 @@ def test_more_problems_than_memory_holds_are_solved_in_groups(monkeypatch):
 
     for one, other in zip(together, apart, strict=True):
         np.testing.assert_array_equal(one.alpha, other.alpha)
+
+
+def test_tiles_take_no_more_memory_than_there_is(monkeypatch):
+    X, segments, problems = problems_of(120, 4, "ovo", C=1.0)
+    gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
+    together, gathered, gather = solve_svms(gram, problems), [], lockstep.gather_tiles
+    room = 4 * 2 * 8 * 64**2  # of which a quarter is two tiles
+    monkeypatch.setattr(lockstep, "free_bytes", lambda device: room)
+    monkeypatch.setattr(
+        lockstep, "gather_tiles", lambda *args: gathered.append(gather(*args)) or gathered[-1]
+    )
+
+    apart = solve_svms(gram, problems)
+
+    assert max(tiles.nbytes for tiles in gathered) <= room // 4
+    for one, other in zip(together, apart, strict=True):
+        np.testing.assert_array_equal(one.alpha, other.alpha)
+
+
+def test_what_stalls_in_float32_goes_on_in_float64(monkeypatch):
+    X, segments, problems = problems_of(120, 3, "ovo", C=1.0)
+    K = make_gram(Gaussian(0.3), X, segments=segments).held.astype(np.float32)
+    gram = DeviceGram(torch.as_tensor(K), torch.ones(120, dtype=torch.float64), segments)
+    solve = lockstep.solve_tiles
+    types = []
+
+    def stuck_in_float32(*args, single):
+        types.append(single)
+        return torch.zeros_like(args[-1]) if single else solve(*args)
+
+    monkeypatch.setattr(lockstep, "solve_tiles", stuck_in_float32)
+
+    there = solve_svms(gram, problems)
+
+    assert types[:2] == [True, False]
+    assert {fit.stop for fit in there} == {"tol"}
+
+
+def test_no_step_at_all_is_a_stall_with_and_without_a_margin(monkeypatch):
+    X, segments, (soft,) = problems_of(60, 2, "ovo", C=1.0, held_out=0.0)
+    hard = soft._replace(box=np.full(60, np.inf))
+    gram = make_gram(Gaussian(5.0), X, segments=segments, device=HERE)
+    monkeypatch.setattr(lockstep, "solve_tiles", lambda *args, single: torch.zeros_like(args[-1]))
+
+    there = solve_svms(gram, [soft, hard])
+
+    assert [fit.stop for fit in there] == ["stalled", "stalled"]
 
 
 PROGRAMS = """

@@ -235,3 +235,14 @@ def test_a_ranked_value_is_that_of_sorting(n):
     for values in (RNG.normal(size=n), RNG.integers(0, 3, size=n).astype(float)):
         for rank in range(n):
             assert _ranked(values.copy(), rank) == np.sort(values)[rank]
+
+
+@pytest.mark.parametrize("n", [60, 1500])
+def test_a_problem_that_may_make_no_step_is_not_said_to_be_solved(n):
+    X, _, segments = two_classes(n)
+    gram = HeldGram(Gaussian(0.1).block(X, X), segments=segments)
+
+    [fit] = solve_svms(gram, [SvmProblem(SIDES, np.ones(n))], max_iter=0)
+
+    assert (fit.n_iter, fit.stop) == (0, "max_iter")
+    assert fit.violation == 2.0

@@ -10,15 +10,16 @@ import ctypes
 import importlib.util
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
+from subprocess import CalledProcessError
 from typing import Any, TypeVar
 
 import numpy as np
 
 from separatrix.compute.blocks import default_budget, in_words
+from separatrix.compute.telling import tell
 from separatrix.errors import DataError, DeviceError, MemoryBudgetError, ParameterError
 
 DEVICES = ("auto", "cpu", "cuda")
@@ -38,7 +39,14 @@ def is_tensor(array: Any) -> bool:
 
 def as_numpy(array: Any) -> Any:
     """A tensor as a NumPy array, through memory where it is on a card; anything else as it is."""
-    return array.detach().cpu().numpy() if is_tensor(array) else array
+    if not is_tensor(array):
+        return array
+    try:
+        return array.detach().cpu().numpy()
+    except TypeError:
+        sparse = str(array.layout) != "torch.strided"
+        what, how = ("a sparse tensor", "to_dense") if sparse else (array.dtype, "float")
+        raise DataError(f"got {what}, which NumPy does not know; pass tensor.{how}()") from None
 
 
 def like(values: Any, example: Any) -> Any:
@@ -56,10 +64,16 @@ def like(values: Any, example: Any) -> Any:
 
 
 def as_tensor(array: Any, device: Any) -> Any:
-    """A NumPy array as a tensor on a device; one that may not be written to is copied first."""
+    """A NumPy array as a tensor on a device; one that torch cannot share as it lies is copied first."""
     import torch
 
-    return torch.as_tensor(array if array.flags.writeable else array.copy(), device=device)
+    known = array.dtype.newbyteorder("=")
+    if known == np.longdouble:
+        known = np.dtype(np.float64)
+    backwards = min(array.strides, default=0) < 0
+    if backwards or not array.flags.writeable or array.dtype != known:
+        array = array.astype(known, order="C")
+    return torch.as_tensor(array, device=device)
 
 
 def zeros(shape: tuple[int, ...], example: Any) -> Any:
@@ -117,7 +131,7 @@ def chosen_device(
     try:
         return card()
     except DeviceError as error:
-        say_once(f"{error}. {owner} works without a card")
+        say_once(f"{error}. {owner} works without a card", about=str(error))
         return None
 
 
@@ -131,7 +145,8 @@ def on_card_or_here(owner: str, device: str, place: Any, work: Callable[[Any], R
     except (DeviceError, MemoryBudgetError) as error:
         if device != "auto":
             raise
-        say_once(f"{error}. {owner} goes on without a card", about=owner)
+        # models inside a search and what comes after it would say the same
+        say_once(f"{error}. {owner} goes on without a card", about=type(error).__name__)
     return work(None)
 
 
@@ -197,6 +212,13 @@ def on_card(owner: str, device: Any) -> Iterator[None]:
             f"{owner} ran out of memory on {device}, which has {in_words(free_bytes(device))} free; lower "
             "`cache_size`, free tensors of your own, or use device='cpu'"
         ) from error
+    except (RuntimeError, CalledProcessError) as error:
+        if isinstance(error, RuntimeError) and "C compiler" not in str(error):
+            raise
+        raise DeviceError(
+            "Triton cannot build its launcher, for which it needs a C compiler and Python's headers; "
+            "install gcc and python3-dev, or use device='cpu'"
+        ) from error
     finally:
         torch.set_float32_matmul_precision(before)
 
@@ -205,7 +227,7 @@ def say_once(message: str, about: str | None = None) -> None:
     """Warn, the same thing, or about the same thing, only once in a process."""
     if (about or message) not in _said:
         _said.add(about or message)
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        tell(message, RuntimeWarning)
 
 
 _said: set[str] = set()

@@ -25,14 +25,15 @@ class SharedNeighbors:
     [[0], [0]]
     """
 
-    def __init__(self, X: Any, rows: Codes, metric: str, k: int) -> None:
-        self.X, self.rows, self.metric, self.k = X, rows, metric, k
+    def __init__(self, X: Any, rows: Codes, metric: str, k: int, device: str = "auto") -> None:
+        self.X, self.rows, self.metric, self.k, self.device = X, rows, metric, k, device
 
     @classmethod
-    def of(cls, X: Any, *, k: int, metric: str = "euclidean") -> Self:
+    def of(cls, X: Any, *, k: int, metric: str = "euclidean", device: str = "auto") -> Self:
         """Search for k neighbours of each sample, (n, d), and for some to spare."""
         most = min(X.shape[0] - 1, SPARE * k + 8)
-        return cls(X, NeighborIndex(X, metric, expected_k=most).search_self(most).rows, metric, k)
+        index = NeighborIndex(X, metric, expected_k=most, device=device)
+        return cls(X, index.search_self(most).rows, metric, k, device)
 
     def among(self, train: Codes, queries: Codes) -> Codes:
         """Rows of the k nearest of each query in a training part, nearest first, (queries, k)."""
@@ -49,8 +50,8 @@ class SharedNeighbors:
         if len(short):
             part = np.sort(train)
             alone = queries[short]
-            again = NeighborIndex(self.X[part], self.metric).search(self.X[alone], self.k + 1).rows
-            rows = part[again]
+            index = NeighborIndex(self.X[part], self.metric, device=self.device)
+            rows = part[index.search(self.X[alone], self.k + 1).rows]
             itself = rows == alone[:, None]
             itself[~itself.any(axis=1), -1] = True
             nearest[short] = rows[~itself].reshape(len(short), self.k)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.arrays import require_choice, require_integer, require_real
+from separatrix.compute.backends import chosen_device
 from separatrix.data.dataset import Dataset
 from separatrix.data.find import find
 from separatrix.data.splits import random_splits
@@ -46,6 +47,7 @@ def experiment(
     k_max: int = 50,
     max_iter: int = 100,
     repeats: int | None = None,
+    device: str = "auto",
 ) -> Experiment:
     """Accuracy against k, mistakes of each pass, and the features that weigh most.
 
@@ -70,6 +72,8 @@ def experiment(
         Passes of the perceptron, at most; a clean pass ends it before.
     repeats
         Random splits. None: twenty, or five.
+    device
+        "auto", "cpu" or "cuda": where Euclidean neighbours are searched for.
     """
     require_integer(NAME, "seed", seed, least=0)
     require_choice(NAME, "classifier", classifier, CLASSIFIERS)
@@ -82,6 +86,10 @@ def experiment(
         require_real(NAME, "test_size", test_size, above=0, below=1)
     if repeats is not None:
         require_integer(NAME, "repeats", repeats, least=1)
+    alone = classifier == "perceptron"
+    without = f"classifier={classifier!r}" if alone else f"distance={distance!r}"
+    possible = distance == "euclidean" and not alone
+    chosen_device(NAME, device, worth=False, without=None if possible else without)
     options = {
         "quick": quick,
         "seed": seed,
@@ -94,7 +102,7 @@ def experiment(
         "max_iter": max_iter,
         "repeats": repeats or (5 if quick else 20),
     }
-    protocol = _Protocol(**options)
+    protocol = _Protocol(device, **options)
     steps = [Step(DATA, protocol.look)]
     if classifier != "perceptron":
         steps.append(Step(NEIGHBOURS, protocol.neighbours))
@@ -124,8 +132,8 @@ class Descent(NamedTuple):
 class _Protocol:
     """The steps, under one set of options."""
 
-    def __init__(self, **options: Any) -> None:
-        self.options = options
+    def __init__(self, device: str, **options: Any) -> None:
+        self.options, self.device = options, device
         self.data: str = options["data"]
 
     def look(self, workshop: Workshop) -> Finding:
@@ -149,7 +157,8 @@ class _Protocol:
         parts = self.parts(workshop)
         k_max = min(self.options["k_max"], *(part.X.shape[0] - 1 for part in parts))
         for split, part in enumerate(parts):
-            model = KNeighborsClassifier(p=p, k_max=k_max).fit(part.X, part.y)
+            model = KNeighborsClassifier(p=p, k_max=k_max, device=self.device)
+            model.fit(part.X, part.y)
             wrong = model.predict_by_k(part.X_test, k_max) != part.y_test[:, None]
             errors, accuracy = wrong.sum(axis=0), 1.0 - wrong.mean(axis=0)
             for k in range(1, k_max + 1):

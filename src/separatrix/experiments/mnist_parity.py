@@ -15,6 +15,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.arrays import Matrix, Vector, require_integer
+from separatrix.compute.backends import chosen_device
 from separatrix.compute.blocks import row_blocks
 from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.data.dataset import Dataset
@@ -59,6 +60,7 @@ def experiment(
     seed: int = 0,
     data: str | None = None,
     v: Sequence[int] | str = EVEN,
+    device: str = "auto",
 ) -> Experiment:
     """The descent with two sets of constants, its loss curves and weights, and kernels beside.
 
@@ -72,12 +74,15 @@ def experiment(
         label, then the pixels. None: MNIST.
     v
         Labels that count as +1, all others are -1; a sequence, or a text such as "0,1".
+    device
+        "auto", "cpu" or "cuda": where the two machines with kernels are trained.
     """
     require_integer(NAME, "seed", seed, least=0)
+    chosen_device(NAME, device, worth=False)
     wanted = _checked(v)
     if data is None:
         data = "digits" if quick and state("mnist") == TO_DOWNLOAD else "mnist"
-    parity = _Parity(data, wanted, quick=quick, seed=seed)
+    parity = _Parity(data, wanted, quick=quick, seed=seed, device=device)
     steps = [Step(DATA, parity.look)]
     if wanted != list(PUBLISHED_TARGET):
         published = partial(parity.descent, part=PUBLISHED, v=list(PUBLISHED_TARGET))
@@ -116,8 +121,8 @@ class Images(NamedTuple):
 class _Parity:
     """The steps, on one data set for one target."""
 
-    def __init__(self, data: str, v: list[int], *, quick: bool, seed: int) -> None:
-        self.data, self.v, self.quick, self.seed = data, v, quick, seed
+    def __init__(self, data: str, v: list[int], *, quick: bool, seed: int, device: str) -> None:
+        self.data, self.v, self.quick, self.seed, self.device = data, v, quick, seed, device
 
     def look(self, workshop: Workshop) -> Finding:
         """How many pictures there are, and one of each label."""
@@ -181,7 +186,7 @@ class _Parity:
 
     def _kernel(self, workshop: Workshop, part: str, kernel: Any) -> Finding:
         images = self.images(workshop)
-        model = SVC(C=2.0, kernel=kernel)
+        model = SVC(C=2.0, kernel=kernel, device=self.device)
         model.fit(self._whole(workshop), self.target(images.whole_labels, self.v))
         how = {"v": self.v, "C": model.C, "kernel": repr(kernel), "pixels": "/ 255"}
         rows = self._scores(workshop, part, model, how)

@@ -134,7 +134,6 @@ def experiment(
         "deskew": deskew,
         "multi_class": multi_class,
         "copies": copies,
-        "device": device,
     }
     return Experiment(NAME, "Digits by virtual support vectors", options, (data,), steps, find)
 

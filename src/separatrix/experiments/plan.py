@@ -30,12 +30,14 @@ from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.names import resolve_kernel
 from separatrix.models.kernel_perceptrons import KernelPerceptron
 from separatrix.models.neighbors import KNeighborsClassifier
+from separatrix.models.placing import set_device
 from separatrix.models.registry import REGISTRY
 from separatrix.models.svm import SVC
 
 EVERYWHERE_THE_SAME = ("none", "unit")  # scales that do not look at other samples; numbers neither
 ALONE = "each by itself"
-NO_MATTER = ("n_neighbors", "algorithm", "leaf_size", "n_jobs", "verbose")  # to who is a neighbour
+# to who is a neighbour
+NO_MATTER = ("n_neighbors", "algorithm", "leaf_size", "n_jobs", "verbose", "device")
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,11 @@ class Plan:
     words: list[str]
 
 
-def plan(spec: Spec, load: Callable[[str], Dataset]) -> Plan:
-    """What is to be done; the data is read, nothing is trained."""
+def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Plan:
+    """What is to be done; the data is read, nothing is trained.
+
+    Models work on the device that the file names, or all of them on one that is named here.
+    """
     drawn = Drawn.of(spec, load(spec.data))
     load = partial(_without_group, load=load, spec=spec)
     data = load(spec.data)
@@ -56,8 +61,11 @@ def plan(spec: Spec, load: Callable[[str], Dataset]) -> Plan:
     protocols = {}
     words = []
     steps = []
+    models: list[Any] = []
     for model in spec.models:
-        family, said = _family(model, data, n)
+        made = _all_made(model, data)
+        models += made
+        family, said = _family(model, made, n)
         protocol = Protocol(
             data=spec.data,
             samples=partial(samples, data=spec.data, drawn=drawn, scale=model.scale),
@@ -72,6 +80,8 @@ def plan(spec: Spec, load: Callable[[str], Dataset]) -> Plan:
         tested = cells if family.shares == "gram" else 1
         fits = repeats * (1 if cells == 1 else cells * spec.tune_folds + tested)
         words.append(f"{model.name}: {cells} candidates on {repeats} splits, {fits} fits, {said}")
+    if device != "auto":
+        set_device(device, *models)
     options = {"seed": spec.seed, "spec": _as_document(spec)}
     experiment = Experiment(spec.name, spec.title, options, (spec.data,), steps, load)
     return Plan(experiment, protocols, words)
@@ -82,16 +92,20 @@ def _without_group(name: str, load: Callable[[str], Dataset], spec: Spec) -> Dat
     return load(name) if spec.split.group is None else without_column(load(name), spec.split.group)
 
 
-def _family(model: ModelSpec, data: Dataset, n: int) -> tuple[Family, str]:
-    """The family of a model, and what it shares on n samples, in words."""
+def _all_made(model: ModelSpec, data: Dataset) -> list[Any]:
+    """A model under every cell of its grid."""
     entry = next((e for e in REGISTRY if e.name == model.type and e.kind == "classifier"), None)
     if entry is None:
         known = ", ".join(e.name for e in REGISTRY if e.kind == "classifier")
         raise ExperimentError(
             f"{model.name}: no classifier is called {model.type!r}; there are {known}"
         )
+    return [_made(entry.load(), model, cell, data) for cell in model.combinations()]
+
+
+def _family(model: ModelSpec, made: list[Any], n: int) -> tuple[Family, str]:
+    """The family of a model's candidates, and what it shares on n samples, in words."""
     cells = model.combinations()
-    made = [_made(entry.load(), model, cell, data) for cell in cells]
     candidates = [_constant(Candidate(cell, one)) for cell, one in zip(cells, made, strict=True)]
     free = model.scale in EVERYWHERE_THE_SAME or not isinstance(model.scale, str)
     if free and all(type(one) in (SVC, KernelPerceptron) for one in made) and _has_kernels(made):
@@ -188,4 +202,6 @@ def _as_document(spec: Spec) -> dict[str, Any]:
     """What makes it this experiment, as JSON holds it."""
     document = asdict(spec)
     document.pop("folder")
+    for model in document["models"]:
+        model["parameters"].pop("device", None)  # a run may go on elsewhere
     return document

@@ -185,7 +185,9 @@ class Protocol:
         ks = np.array([c.parameters["n_neighbors"] for c in candidates]) - 1
         shared: SharedNeighbors = workshop.once(
             ("neighbors", id(X), f.metric, int(ks.max())),  # they hold X, so no other gets its id
-            lambda: SharedNeighbors.of(X, k=int(ks.max()) + 1, metric=f.metric),
+            lambda: SharedNeighbors.of(
+                X, k=int(ks.max()) + 1, metric=f.metric, device=candidates[0].model.device
+            ),
         )
         _, codes = np.unique(y, return_inverse=True)
         inner = fold_splits(train, folds=self.folds, seed=self.seed + number)

@@ -53,7 +53,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Experiment:
-    """Steps under a name, with the options that make it this experiment and no other."""
+    """Steps under a name, with the options that make it this experiment and no other.
+
+    Where machines work, their `device`, is not among these: a run may go on elsewhere.
+    """
 
     name: str
     title: str

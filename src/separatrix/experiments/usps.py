@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.arrays import require_integer
+from separatrix.compute.backends import chosen_device
 from separatrix.data.splits import Split, random_splits
 from separatrix.experiments.protocol import Candidate, Family, Protocol, Samples
 from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
@@ -27,6 +28,7 @@ FOLDS = 5
 TEST_SIZE = 0.2
 DEGREES = tuple(range(1, 8))
 K_MOST = 9
+AGAINST_THE_REST: dict[str, Any] = {"multi_class": "ovr", "max_iter": 20}
 
 REST, ARGMAX = "1-4 one against the rest", "1 argmax"
 SWEEP, GAUSSIAN, PAIRS = "5 coarse sweep", "5 Gaussian", "6 one against one"
@@ -34,16 +36,20 @@ MACHINE, NEIGHBORS = "7 support vectors", "7 nearest neighbours"
 CONFUSIONS, HARDEST = "3 confusions", "4 hardest"
 
 
-def families(gamma: float) -> list[Family]:
+def families(gamma: float, device: str = "auto") -> list[Family]:
     """What is trained, in the order of the document; gamma is where the machine's widths begin."""
-    rest = {"multi_class": "ovr", "max_iter": 20}
-    argmax = {"multi_class": "argmax", "min_gain": 0.001, "min_iter": 5}
-    pairs = {"multi_class": "ovo", "max_iter": 20}
+    rest = {**AGAINST_THE_REST, "device": device}
+    argmax = {"multi_class": "argmax", "min_gain": 0.001, "min_iter": 5, "device": device}
+    pairs = {"multi_class": "ovo", "max_iter": 20, "device": device}
     wide = [
-        _given(SVC(C=10.0, kernel=Gaussian(gamma * 2.0**step)), C=10.0) for step in range(-1, 3)
+        _given(SVC(C=10.0, kernel=Gaussian(gamma * 2.0**step), device=device), C=10.0)
+        for step in range(-1, 3)
     ]
     ks = [
-        _plain({"n_neighbors": k, "metric": "cosine"}, KNeighborsClassifier(k, metric="cosine"))
+        _plain(
+            {"n_neighbors": k, "metric": "cosine"},
+            KNeighborsClassifier(k, metric="cosine", device=device),
+        )
         for k in range(1, K_MOST + 1)
     ]
     return [
@@ -57,10 +63,16 @@ def families(gamma: float) -> list[Family]:
 
 
 def experiment(
-    *, quick: bool = False, seed: int = 0, data: str | None = None, repeats: int | None = None
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    data: str | None = None,
+    repeats: int | None = None,
+    device: str = "auto",
 ) -> Experiment:
     """The whole protocol; quick is three splits of the digits that scikit-learn ships."""
     require_integer(NAME, "seed", seed, least=0)
+    chosen_device(NAME, device, worth=False)
     data = data or ("digits" if quick else "usps")
     repeats = (3 if quick else 20) if repeats is None else repeats
     require_integer(NAME, "repeats", repeats, least=1)
@@ -72,8 +84,8 @@ def experiment(
         folds=FOLDS,
     )
     # 1/256 is the published width, for pixels from -1 to 1; the digits' go from 0 to 16
-    trained = families(1 / 256 if data == "usps" else 0.001)
-    steps = [Step(SWEEP, partial(_sweep, protocol=protocol))]
+    trained = families(1 / 256 if data == "usps" else 0.001, device)
+    steps = [Step(SWEEP, partial(_sweep, protocol=protocol, device=device))]
     for family in trained:
         steps += protocol.steps(family)
     steps += [
@@ -94,14 +106,15 @@ def samples(workshop: Workshop, data: str, repeats: int, seed: int) -> Samples:
     return Samples(found.X, found.y, [Split(order[s.train], order[s.test]) for s in drawn])
 
 
-def _sweep(workshop: Workshop, protocol: Protocol) -> Finding:
+def _sweep(workshop: Workshop, protocol: Protocol, device: str) -> Finding:
     """The folds of one split try widths far apart; the best is the middle of the fine ones."""
     X = workshop.data(protocol.data).X
     middle = 1.0 / (X.shape[1] * float(np.var(X)))
     first = Protocol(protocol.data, _first_split(protocol), 1, protocol.seed, protocol.folds)
     rows: list[Row] = []
     for step in range(-3, 4):
-        width = _plain_kernel(Gaussian(middle * 4.0**step), {"multi_class": "ovr", "max_iter": 20})
+        kernel = Gaussian(middle * 4.0**step)
+        width = _plain_kernel(kernel, {**AGAINST_THE_REST, "device": device})
         rows += first.held_out(workshop, Family(SWEEP, [width], "gram"), 0).rows
     best = int(np.argmin([row.value for row in rows])) - 3
     return Finding(rows, {"best": np.array([middle * 4.0**best])})

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.arrays import Codes, Matrix
+from separatrix.arrays import Codes, Matrix, require_choice
 from separatrix.compute.blocks import row_blocks
 from separatrix.compute.meter import Meter
 from separatrix.compute.progress import bar
@@ -96,8 +96,8 @@ def run_virtual_sv(
         Of the machine: see `SVC` and `power_kernel`.
     copies
         "own": each class against the rest learns from copies of the support vectors of that
-        boundary, as DeCoste and Schoelkopf do: many small problems. "all": one machine learns from copies
-        of all of them, and so it is with pairs of classes.
+        boundary: many small problems. "all": one machine learns from copies of all of them, and so it is
+        with pairs of classes.
     progress
         Whether to draw a bar; None where a person looks.
 
@@ -109,6 +109,7 @@ def run_virtual_sv(
     >>> first.what, first.rows, second.rows == 9 * first.support_vectors
     ('deskewed, every picture', 300, True)
     """
+    require_choice("run_virtual_sv", "copies", copies, ("own", "all"))
     make = partial(machine, C=C, degree=degree, multi_class=multi_class, device=device)
     digits = _given(train, test)
     stages = []
@@ -213,14 +214,14 @@ def _error(predicted: Any, digits: Digits) -> float:
 
 
 def _given(train: tuple[Any, Any], test: tuple[Any, Any]) -> Digits:
-    (X, y), (X_test, y_test) = train, test
+    (X, y), (X_test, y_test) = (map(np.asarray, part) for part in (train, test))
     low, high = float(X.min()), float(X.max())
-    images, tested = (_pictures(as_bytes(np.asarray(part), low, high)) for part in (X, X_test))
+    images, tested = (_pictures(as_bytes(part, low, high)) for part in (X, X_test))
     if images.shape[1:] != tested.shape[1:]:
         raise DataError(
             f"pictures to learn from are {images.shape[1:]}, those to test {tested.shape[1:]}"
         )
-    return Digits(images, np.asarray(y), tested, np.asarray(y_test), np.arange(len(tested)))
+    return Digits(images, y, tested, y_test, np.arange(len(tested)))
 
 
 def _pictures(X: Any) -> Any:

@@ -104,7 +104,7 @@ class DeviceGram:
         """Kernel values of rows with columns."""
         rows, columns = (torch.as_tensor(part, device=self.device) for part in (rows, columns))
         if self._source is None:
-            return self.storage[rows][:, columns]
+            return self.storage[rows[:, None], columns]
         kernel, vectors = self._source
         return vectors.take(rows).kernel_values(kernel, vectors.take(columns))
 
@@ -123,7 +123,10 @@ class DeviceGram:
         return f"DeviceGram({n} x {n}, {self.dtype}, {kept}{in_words(size)} on {self.device})"
 
     def _rows_at_once(self) -> int:
-        return rows_that_fit(self.shape[1] * self.dtype.itemsize, BLOCK_BYTES, most=PRODUCT_ROWS)
+        room = BLOCK_BYTES
+        if not self.whole:  # storage is three quarters of the memory there is for this
+            room = min(room, self.storage.numel() * self.dtype.itemsize // 3)
+        return rows_that_fit(self.shape[1] * self.dtype.itemsize, room, most=PRODUCT_ROWS)
 
     def _computed(self, rows: Tensor) -> Tensor:
         assert self._source is not None
@@ -146,7 +149,7 @@ def device_gram(
         K = _symmetric(X, device)
         if order is not None:
             index = torch.as_tensor(order, device=device)
-            K = K[index][:, index]
+            K = K[index[:, None], index]
         return DeviceGram(K, torch.diagonal(K).to(torch.float64), segments)
     vectors = prepare_on(device, kernel, X, tolerance=tolerance, order=order)
     budget = free_bytes(device) if memory is None else min(memory, free_bytes(device))
@@ -189,20 +192,19 @@ class SharedOnDevice:
         tolerance: float,
         segments: tuple[slice, ...] | None,
     ) -> None:
-        self.X, self.device, self.tolerance, self.segments = (
-            on(X, device),
-            device,
-            tolerance,
-            segments,
-        )
-        self.memory = memory
+        self.X, self.device, self.memory = on(X, device), device, memory
+        self.tolerance, self.segments = tolerance, segments
         self._products: tuple[Any, Tensor] = (None, None)
-        self._room: Tensor | None = None
+        self._room: Tensor | None = None  # where values of kernels lie, one after the other
 
     def grams(self, kernels: Iterable[Kernel]) -> Iterator[DeviceGram]:
         """The Gram of each kernel in turn; each is good until the next is asked for."""
+        last = None
         for kernel in kernels:
-            yield self._gram(kernel)
+            if last is not None:  # whoever has it still holds its memory, and the next wants it
+                last.storage = last.storage.new_empty((0, last.shape[1]))
+            last = self._gram(kernel)
+            yield last
 
     def _gram(self, kernel: Kernel) -> DeviceGram:
         if isinstance(kernel, Precomputed):
@@ -211,11 +213,10 @@ class SharedOnDevice:
         way = (kernel.translation_invariant, vectors.dtype)
         size = len(vectors) ** 2 * vectors.dtype.itemsize
         if self._products[0] != way:
-            self._products = (None, None)
+            self._products, self._room = (None, None), None
             budget = free_bytes(self.device)
             budget = budget if self.memory is None else min(self.memory, budget)
             if 2 * size > budget:
-                self._room = None
                 return gram_of_vectors(kernel, vectors, budget, self.segments)
             self._products = (way, _upper_products(vectors))
             self._room = torch.empty_like(self._products[1])
@@ -277,7 +278,9 @@ def _symmetric(K: Any, device: Any) -> Tensor:
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise DataError(f"X (kernel='precomputed') must be square; got shape {tuple(K.shape)}")
     K = K.to(device, torch.float64)
-    largest, gap = K.abs().max(), (K - K.T).abs().max()
+    parts = list(row_blocks(len(K), SCORED_ROWS))
+    largest = torch.stack([K[rows].abs().max() for rows in parts]).max()
+    gap = torch.stack([(K[rows] - K[:, rows].T).abs().max() for rows in parts]).max()
     if not bool(torch.isfinite(largest)) or bool(gap > 1e-5 * largest):
         symmetric_matrix(as_numpy(K), name="X (kernel='precomputed')")  # says what is wrong
     return K

@@ -8,7 +8,6 @@ for small matrices too, where it costs nothing.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, Self
@@ -18,6 +17,7 @@ from scipy.sparse import issparse
 
 from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.compute.blocks import row_blocks
+from separatrix.compute.telling import tell
 from separatrix.compute.threads import in_threads, thread_count
 from separatrix.errors import DataError, PrecisionWarning
 from separatrix.kernels.kernel import Kernel
@@ -243,7 +243,7 @@ def precision(
     def off(dtype: type[np.floating[Any]]) -> float:
         return kernel.error(s, float(np.finfo(dtype).eps)) / resolution if resolution else 0.0
 
-    in_range = max(scale, s) < LARGEST_FLOAT32 and kernel.scale(least) > SMALLEST_FLOAT32
+    in_range = max(scale, s) < LARGEST_FLOAT32 and min(kernel.scale(least), s) > SMALLEST_FLOAT32
     if can_be_float32 and (in_range or s == 0) and off(np.float32) <= wanted:
         return np.dtype(np.float32)
     if not np.isfinite(scale):
@@ -252,10 +252,9 @@ def precision(
             "Scale the features (for example to [0, 1]) or lower the degree"
         )
     if off(np.float64) > max(wanted, WORTH_SAYING):
-        warnings.warn(
+        tell(
             f"{kernel!r} of samples with squared norm {s:.3g} may be off by {off(np.float64):.1g}, "
             f"more than the {wanted:.1g} wanted; scale the features to a common size",
             PrecisionWarning,
-            stacklevel=3,
         )
     return np.dtype(np.float64)

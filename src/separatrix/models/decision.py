@@ -20,6 +20,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from separatrix.arrays import Codes, Flags, Matrix, Vector, require_integer, require_real
+from separatrix.compute.backends import as_numpy
 from separatrix.errors import DataError, ParameterError
 from separatrix.models.logistic import LogisticRegression
 from separatrix.models.prepare import check_weights, or_unchanged
@@ -189,6 +190,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         """Fit the classifier on samples X, (n, d), and labels y, (n,); tune the threshold if asked."""
         self._check_parameters()
         model = self._classifier()
+        X, y, sample_weight = map(as_numpy, (X, y, sample_weight))  # any classifier takes these
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         if weights and not _takes_weights(model):
             raise ParameterError(
@@ -219,7 +221,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k), as the classifier says."""
         check_is_fitted(self)
-        return np.asarray(self.estimator_.predict_proba(X))
+        return np.asarray(self.estimator_.predict_proba(as_numpy(X)))
 
     def expected_loss(self, X: Any) -> Matrix:
         """What each action costs in the mean, (n, actions), if the probabilities are right."""
@@ -239,9 +241,10 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of samples decided for their own class; a rejected sample counts as wrong."""
-        decided, y = self.predict(X), column_or_1d(y)
-        check_consistent_length(decided, y, sample_weight)
-        return float(np.average(decided == y, weights=sample_weight))
+        decided, y = self.predict(X), column_or_1d(as_numpy(y))
+        weights = as_numpy(sample_weight)
+        check_consistent_length(decided, y, weights)
+        return float(np.average(decided == y, weights=weights))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -271,7 +274,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _with_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[Matrix, Codes, Vector]:
         """Probabilities of samples, (n, k), codes of their labels, (n,), and weights, (n,)."""
-        P, y = self.predict_proba(X), column_or_1d(y)
+        P, y = self.predict_proba(X), column_or_1d(as_numpy(y))
         check_consistent_length(P, y)
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         unknown = sorted(set(y.tolist()) - set(codes), key=str)

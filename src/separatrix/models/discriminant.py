@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.arrays import Matrix, Vector, require_integer, require_real
 from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.compute.sums import dense
+from separatrix.compute.telling import tell
 from separatrix.compute.threads import in_order, thread_count
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.models.gaussian_classes import (
@@ -24,7 +25,7 @@ from separatrix.models.gaussian_classes import (
 )
 from separatrix.models.linear_machine import LinearMachine
 from separatrix.models.multiclass import winners
-from separatrix.models.prepare import check_samples, tell
+from separatrix.models.prepare import check_samples
 from separatrix.models.streams import ArrayBlocks, StreamBlocks
 from separatrix.solvers.discriminant import (
     LinearRules,

@@ -12,10 +12,10 @@ from sklearn.metrics import pairwise_distances
 
 from separatrix.arrays import Matrix, Vector, require_real
 from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.compute.telling import tell
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
-from separatrix.models.prepare import tell
 from separatrix.solvers.nearest.metrics import Metric, metric_of
 
 BLOCK_BYTES = 64 * MEBIBYTE

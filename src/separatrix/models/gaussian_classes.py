@@ -11,10 +11,11 @@ from sklearn.base import clone
 from separatrix.arrays import Block, Matrix, Vector, require_choice, require_flag, require_real
 from separatrix.compute.blocks import default_budget, in_words, row_blocks
 from separatrix.compute.sums import dense, rows_of_a_block, total
+from separatrix.compute.telling import tell
 from separatrix.compute.threads import thread_count
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError, UnsupportedError
 from separatrix.models.one_pass import OnePass
-from separatrix.models.prepare import or_unchanged, tell
+from separatrix.models.prepare import or_unchanged
 from separatrix.models.progress import with_callbacks
 from separatrix.models.streams import ArrayBlocks, StreamBlocks, blocks_of, require_repeatable
 from separatrix.solvers.discriminant import (

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple, Self
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 
 from separatrix.arrays import Codes, Gram, Matrix, require_real, require_threads
-from separatrix.compute.backends import as_numpy, chosen_device, is_tensor
+from separatrix.compute.backends import as_numpy, chosen_device, is_tensor, on_card_or_here
 from separatrix.compute.blocks import MEBIBYTE, row_blocks
 from separatrix.compute.threads import thread_count
 from separatrix.errors import ParameterError
@@ -22,6 +23,7 @@ from separatrix.kernels.vectors import TOLERANCE
 MOST_MB = 2**40  # more than any machine has, and still a number of bytes
 WORTH_ROWS = 4096  # samples whose kernel matrix is worth a card
 WORTH_VALUES = 2**24  # kernel values of a prediction that are
+Found = TypeVar("Found")
 
 
 class OnCard(NamedTuple):
@@ -32,6 +34,17 @@ class OnCard(NamedTuple):
     place: Any
     tolerance: float
     prepared: Any
+
+
+class TakesTensors(ClassifierMixin):
+    """A classifier whose samples, labels and weights may be tensors, on a card or not."""
+
+    predict: Callable[[Any], Any]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of samples whose label is predicted."""
+        labels, weights = as_numpy(y), as_numpy(sample_weight)
+        return float(accuracy_score(labels, as_numpy(self.predict(X)), sample_weight=weights))
 
 
 class KernelMachine(BaseEstimator):
@@ -63,8 +76,7 @@ class KernelMachine(BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         """All but what lies on a card: the copy may go to a machine without one."""
         state: dict[str, Any] = super().__getstate__()
-        state.pop("_on_card", None)
-        return state
+        return {name: value for name, value in state.items() if name != "_on_card"}
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -97,9 +109,15 @@ class KernelMachine(BaseEstimator):
     def _threads(self) -> int:
         return thread_count(self.n_jobs)
 
-    def _gram(self, kernel: Kernel, X: Any) -> Gram:
-        """The kernel matrix of the training samples."""
-        return make_gram(kernel, X, memory=self._budget, threads=self._threads)
+    def _gram(self, kernel: Kernel, X: Any, place: Any = None) -> Gram:
+        """The kernel matrix of the training samples, here or on a card."""
+        return make_gram(
+            kernel,
+            as_numpy(X) if place is None else X,
+            memory=self._budget,
+            threads=self._threads,
+            device=place,
+        )
 
     def _place(
         self, X: Any, n: int, *, kernel: Kernel | None = None, predicting: bool = False
@@ -117,6 +135,16 @@ class KernelMachine(BaseEstimator):
             worth=worth,
             without=why_not_on_a_card(kernel, X, *known),
         )
+
+    def _from_kernel_values(self, X: Any, work: Callable[[Iterator[Any]], Found]) -> Found:
+        """What work makes of blocks of kernel values of samples with the support, on a card or here."""
+
+        def there(place: Any) -> Found:
+            blocks = self._kernel_with_support(X, self.support_, self.support_vectors_, place)
+            return work(K for _, K in blocks)
+
+        place = self._place(X, X.shape[0], predicting=True)
+        return on_card_or_here(type(self).__name__, self.device, place, there)
 
     def _kernel_with_support(
         self, X: Any, support: Codes, vectors: Any, place: Any = None

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Matrix, require_choice
-from separatrix.compute.backends import DEVICES, as_numpy, like, on_card_or_here
+from separatrix.arrays import Matrix
+from separatrix.compute.backends import as_numpy, like, on_card_or_here
+from separatrix.compute.telling import tell
 from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import width
 from separatrix.kernels.shared import SharedProducts
 from separatrix.kernels.vector import Gaussian
-from separatrix.models.kernel_machine import tags_of_kernel
+from separatrix.models.kernel_machine import TakesTensors, tags_of_kernel
 from separatrix.models.kernel_perceptrons import KernelPerceptron
 from separatrix.models.multiclass import RowsClassified
-from separatrix.models.prepare import Training, check_samples, prepare
+from separatrix.models.placing import device_of_search
+from separatrix.models.prepare import Training, check_samples, or_unchanged, prepare
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.search import results_table
 from separatrix.models.shared_fits import classify_many, place_of_runs, resolve_kernels
@@ -34,7 +34,7 @@ from separatrix.models.shared_fits import classify_many, place_of_runs, resolve_
 DEFAULT_FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
 
 
-class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
     """Kernel perceptron whose kernel is chosen by cross-validation.
 
     All folds of all kernels share the inner products of the samples, and scores on the samples held
@@ -90,6 +90,7 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.device = device
 
     @with_callbacks
+    @or_unchanged
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the kernel on samples X, (n, d), with labels y, (n,), and train on all of them."""
         self._check_parameters()
@@ -107,18 +108,19 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 lambda place: self._accuracies(model, train, kernels, folds, watch, place),
             )
         if watch.over():
-            warnings.warn(
+            tell(
                 "KernelPerceptronCV was told to stop before all folds were done; scores of those cut "
                 "short are of unfinished fits",
                 ConvergenceWarning,
-                stacklevel=3,  # past the wrapper that ends callbacks
             )
         cells = [{"kernel": kernel} for kernel in kernels]
         self.cv_results_ = results_table(cells, np.array(scores))
         self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
         self.best_kernel_ = kernels[self.best_index_]
-        self.estimator_ = clone(model).set_params(kernel=self.best_kernel_, verbose=0)
+        self.estimator_: KernelPerceptron = clone(model).set_params(
+            kernel=self.best_kernel_, verbose=0
+        )
         self.estimator_.fit(train.X, train.classes[train.y])
         self.classes_, self.n_iter_ = self.estimator_.classes_, self.estimator_.n_iter_
         return self
@@ -154,20 +156,12 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: Any) -> Matrix:
         """That of the best kernel's perceptron."""
-        check_is_fitted(self)
-        checked = check_samples(self, X, reset=False)
-        values: Matrix = like(self.estimator_.decision_function(checked), X)
+        values: Matrix = like(self._best().decision_function(self._checked(X)), X)
         return values
 
     def predict(self, X: Any) -> Any:
         """Most confident class of each sample, (n,)."""
-        check_is_fitted(self)
-        return like(self.estimator_.predict(check_samples(self, X, reset=False)), X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of samples whose label is predicted."""
-        labels, weights = as_numpy(y), as_numpy(sample_weight)
-        return float(accuracy_score(labels, as_numpy(self.predict(X)), sample_weight=weights))
+        return like(self._best().predict(self._checked(X)), X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -179,19 +173,29 @@ class KernelPerceptronCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """What decides the kind of samples: the first of the kernels."""
         return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
 
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return check_samples(self, X, reset=False)
+
+    def _best(self) -> KernelPerceptron:
+        """The perceptron of the best kernel, told where to work now."""
+        check_is_fitted(self)
+        self.estimator_.device = device_of_search(self)
+        return self.estimator_
+
     def _check_parameters(self) -> None:
-        require_choice(type(self).__name__, "device", self.device, DEVICES)
         self._model()._check_parameters()
 
     def _model(self) -> KernelPerceptron:
+        device = device_of_search(self)
         if self.estimator is None:
-            return KernelPerceptron(device=self.device)
+            return KernelPerceptron(device=device)
         if not isinstance(self.estimator, KernelPerceptron):
             raise ParameterError(
                 "KernelPerceptronCV", "estimator", "a KernelPerceptron or None", self.estimator
             )
         copy: KernelPerceptron = clone(self.estimator)
-        return copy.set_params(device=self.device) if copy.device == "auto" else copy
+        return copy.set_params(device=device)
 
     def _kernels(self, model: KernelPerceptron, X: Any) -> list[Kernel]:
         name = "KernelPerceptronCV"

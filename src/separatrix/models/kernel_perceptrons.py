@@ -6,17 +6,14 @@ and with a budget in `solvers/projectron.py`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.sparse import vstack as sparse_vstack
-from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
@@ -36,13 +33,14 @@ from separatrix.compute.backends import (
     is_tensor,
     like,
     on_card_or_here,
+    require_one_place,
 )
+from separatrix.compute.telling import tell
 from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
-from separatrix.kernels.gram import make_gram
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
-from separatrix.models.kernel_machine import KernelMachine, joined, scores_of_rows
+from separatrix.models.kernel_machine import KernelMachine, TakesTensors, joined, scores_of_rows
 from separatrix.models.multiclass import TIES, RowsClassified, decision_values, winners
 from separatrix.models.prepare import (
     Training,
@@ -50,6 +48,7 @@ from separatrix.models.prepare import (
     check_unchanged,
     classes_of_stream,
     generator,
+    or_unchanged,
     prepare,
     require_whole,
 )
@@ -61,7 +60,7 @@ from separatrix.solvers.problems import coding, problems_of
 from separatrix.solvers.projectron import ProjectronFit, solve_projectron
 
 
-class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
+class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     """Perceptron in the feature space of a kernel.
 
     Each training sample carries the corrections made on it; a score is the sum of kernel values with
@@ -187,6 +186,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         self.device = device
 
     @with_callbacks
+    @or_unchanged
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
         self._check_parameters()
@@ -208,6 +208,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """Learn from one pass over more samples X, (n, d); the first call must name all classes."""
         self._check_parameters()
         require_whole(self, "partial_fit")
+        require_one_place(X, y, sample_weight)
         X = as_numpy(X)
         first, as_it_was = not hasattr(self, "support_"), dict(self.__dict__)
         if not first:
@@ -248,11 +249,6 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """Most confident class of each sample, (n,)."""
         codes = as_numpy(winners(self._values(X)))
         return like(self.classes_[codes], X)
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of samples whose label is predicted."""
-        labels, weights = as_numpy(y), as_numpy(sample_weight)
-        return float(accuracy_score(labels, as_numpy(self.predict(X)), sample_weight=weights))
 
     def classify_rows(
         self,
@@ -323,8 +319,6 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         """Where to work on n samples X; a budget is kept in this machine's memory."""
         if self.budget is not None and not predicting:
             return chosen_device(type(self).__name__, self.device, X, without="a budget")
-        if predicting and not len(self.support_):  # all scores are 0
-            return None
         return super()._place(X, n, kernel=kernel, predicting=predicting)
 
     def _begin(self, train: Training) -> None:
@@ -342,13 +336,7 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
 
     def _found(self, train: Training, watch: Watch, place: Any) -> Any:
         """What training finds, worked out in one place."""
-        gram = make_gram(
-            self.kernel_,
-            as_numpy(train.X) if place is None else train.X,
-            memory=self._budget,
-            threads=self._threads,
-            device=place,
-        )
+        gram = self._gram(self.kernel_, train.X, place)
         self.gram_ = repr(gram)
         rows = np.flatnonzero(train.weights)
         return self._solve(gram, train, rows, generator(self), watch)
@@ -433,17 +421,14 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     def _scored(self, X: Any) -> Any:
         """Scores at the boundaries, (m, p), where they were computed."""
         check_is_fitted(self)
-        X = check_samples(self, X, reset=False)
 
-        def work(place: Any) -> Any:
-            rng = generator(self)
-            blocks = self._kernel_with_support(X, self.support_, self.support_vectors_, place)
+        def scores(blocks: Iterator[Any]) -> Any:
+            rng = generator(self)  # anew where work begins anew
             return joined(
-                [self._scores(K, self.alpha_, self._log, self._n_steps, rng) for _, K in blocks]
+                [self._scores(K, self.alpha_, self._log, self._n_steps, rng) for K in blocks]
             )
 
-        place = self._place(X, X.shape[0], predicting=True)
-        return on_card_or_here(type(self).__name__, self.device, place, work)
+        return self._from_kernel_values(check_samples(self, X, reset=False), scores)
 
     def _scores(
         self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
@@ -543,12 +528,11 @@ class KernelPerceptron(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     def _warn_if_unfinished(self, found: KernelPerceptronFit | ProjectronFit) -> None:
         if found.stop in ("max_iter", "stopped") and found.mistakes_by_epoch[-1]:
             reached = "time_limit" if found.stop == "stopped" else "max_iter"
-            warnings.warn(
+            tell(
                 f"{type(self).__name__} still made {found.mistakes_by_epoch[-1]} mistakes in pass "
                 f"{found.n_iter} ({reached} reached, a clean pass wanted): raise {reached}, set "
                 "min_gain to stop earlier, or use predictor='average'",
                 ConvergenceWarning,
-                stacklevel=4,  # past `fit` and the wrapper that ends callbacks
             )
 
     def _check_parameters(self) -> None:

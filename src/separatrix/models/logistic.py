@@ -24,12 +24,13 @@ from separatrix.arrays import (
     require_threads,
 )
 from separatrix.compute.sums import dense
+from separatrix.compute.telling import tell
 from separatrix.compute.threads import thread_count
 from separatrix.errors import DataError, ParameterError
 from separatrix.models.calibration import agreeing
 from separatrix.models.linear_machine import SolvedMachine
 from separatrix.models.multiclass import winners
-from separatrix.models.prepare import check_samples, or_unchanged, tell
+from separatrix.models.prepare import check_samples, or_unchanged
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.streams import ArrayBlocks, StreamBlocks, blocks_of, require_repeatable
 from separatrix.solvers.laplace import Posterior, mackay, mean_sigmoid, mean_softmax

@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Block, Matrix, Vector, require_flag, require_real
 from separatrix.compute.blocks import rows_that_fit
+from separatrix.compute.telling import tell
 from separatrix.errors import DataError, ParameterError
 from separatrix.models.linear_machine import weight_norms
 from separatrix.models.one_pass import OnePass
-from separatrix.models.prepare import check_samples, check_unchanged, tell
+from separatrix.models.prepare import check_samples, check_unchanged
 from separatrix.models.streams import ArrayBlocks, StreamBlocks
 from separatrix.solvers.moments import Moments, moments_of
 from separatrix.solvers.moments import merged as merged_moments

@@ -9,12 +9,12 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.arrays import Codes
+from separatrix.compute.telling import tell
 from separatrix.compute.watch import Watch
 from separatrix.errors import DataError, PrecisionWarning
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.vector import Gaussian, Linear
 from separatrix.models.distances import NORMS, NamedMetric
-from separatrix.models.prepare import tell
 from separatrix.solvers.nearest.directions import canonical
 from separatrix.solvers.nearest.index import Index
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, metric_of

@@ -7,10 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags, _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -23,8 +21,9 @@ from separatrix.arrays import (
     require_real,
     require_threads,
 )
-from separatrix.compute.backends import as_numpy, chosen_device, like
+from separatrix.compute.backends import DEVICES, as_numpy, chosen_device, like, require_one_place
 from separatrix.compute.progress import bar
+from separatrix.compute.telling import tell
 from separatrix.compute.threads import thread_count
 from separatrix.compute.watch import Watch
 from separatrix.errors import DataError, ParameterError, UnsupportedError
@@ -34,7 +33,7 @@ from separatrix.models.distances import (
     named_metric,
     require_algorithm,
 )
-from separatrix.models.kernel_machine import KernelMachine, tags_of_kernel
+from separatrix.models.kernel_machine import KernelMachine, TakesTensors, tags_of_kernel
 from separatrix.models.neighbor_index import NeighborIndex
 from separatrix.models.neighbor_rows import why_not_on_a_card
 from separatrix.models.prepare import (
@@ -45,7 +44,6 @@ from separatrix.models.prepare import (
     encoded,
     or_unchanged,
     prepare,
-    tell,
 )
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.votes import TIES, Voters, factors_of
@@ -55,7 +53,7 @@ ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
 WITH_STORED_ZEROS = ("csr", "csc", "coo", "lil")
 
 
-class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine):
+class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
     """The class that most of the nearest training samples have.
 
     A drop-in for scikit-learn's `KNeighborsClassifier`, exact and with every tie decided: of equal
@@ -232,11 +230,6 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
             self.classes_[self._winners_by_k(self._found(X, int(k_max)))], self.index_.example(X)
         )
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of samples whose class is the predicted one; of all outputs, where there are more."""
-        predicted, weights = as_numpy(self.predict(X)), as_numpy(sample_weight)
-        return float(accuracy_score(as_numpy(y), predicted, sample_weight=weights))
-
     def score_by_k(self, X: Any, y: Any, k_max: int) -> Vector:
         """Accuracy with 1, 2, ..., k_max neighbours, (k_max,), from one search."""
         predicted = as_numpy(self.predict_by_k(X, k_max))
@@ -292,6 +285,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
         name = type(self).__name__
         self._check_votes()
         require_choice(name, "algorithm", self.algorithm, ALGORITHMS)
+        require_choice(name, "device", self.device, DEVICES)
         require_integer(name, "leaf_size", self.leaf_size, least=1)
         if self.k_max is not None:
             require_integer(name, "k_max", self.k_max, least=1)
@@ -333,6 +327,7 @@ class KNeighborsClassifier(CallbackSupportMixin, ClassifierMixin, KernelMachine)
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """The checked samples; everything else that a fit learns is kept."""
+        require_one_place(X, y, sample_weight)
         y = as_numpy(y)
         if _has_columns(y):
             self._require_no_search()

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from separatrix.compute.backends import chosen_device
+from separatrix.arrays import require_choice
+from separatrix.compute.backends import DEVICES, chosen_device
 from separatrix.errors import UnsupportedError
+
+
+def device_of_search(search: Any) -> str:
+    """Where a search and what it finds work: as its estimator asks or, where that has no wish, itself.
+
+    >>> from separatrix import SVC, SVCCV
+    >>> device_of_search(SVCCV(estimator=SVC(), device="cpu"))
+    'cpu'
+    """
+    require_choice(type(search).__name__, "device", search.device, DEVICES)
+    own: str = getattr(search.estimator, "device", "auto")
+    return search.device if own == "auto" else own
 
 
 def set_device(device: str, *models: Any) -> None:

@@ -5,16 +5,12 @@ scikit-learn's checks do most of it; what they say over several lines is said he
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Callable
 from functools import wraps
 from numbers import Real
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-import sklearn.callback
 from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.class_weight import compute_sample_weight
@@ -29,13 +25,13 @@ from separatrix.compute.backends import (
     place_of,
     require_one_place,
 )
+from separatrix.compute.telling import tell
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.kernels.graph_union import is_graph
 from separatrix.kernels.kernel import Kernel
 from separatrix.kernels.objects import ObjectKernel, first_base
 
 EXACT = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8")  # tensors that are taken
-OURS = (str(Path(__file__).parents[1]), str(Path(sklearn.callback.__file__).parent))
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -131,14 +127,6 @@ def or_unchanged(method: Method) -> Method:
             raise
 
     return cast(Method, guarded)
-
-
-def tell(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of whoever called into this package."""
-    level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
-        level, frame = level + 1, frame.f_back
-    warnings.warn(message, category, stacklevel=level)
 
 
 def check_unchanged(estimator: Any, begun: dict[str, Any]) -> None:

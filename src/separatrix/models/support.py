@@ -67,7 +67,8 @@ class Support:
         if is_tensor(K):
             columns, intercept = self._on(K)
             return (K @ columns).double() + intercept
-        return _scores(K, self.coef[None], self.cuts, self.intercept[None], self.paired)[:, 0]
+        coef = self.coef[None].astype(K.dtype, copy=False)
+        return _scores(K, coef, self.cuts, self.intercept[None], self.paired)[:, 0]
 
     def _on(self, K: Any) -> tuple[Any, Any]:
         """Coefficients (s, p) and intercepts where kernel values are; they stay there for the next ones."""
@@ -135,7 +136,8 @@ def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Any:
     for number, support in enumerate(supports):
         coef[number][:, np.searchsorted(union, support.rows)] = support.coef
     cuts = np.searchsorted(union, [segment.start for segment in gram.segments] + [n])
-    intercept = np.stack([support.intercept for support in supports])
+    coef = like(coef.astype(gram.dtype, copy=False), gram.diagonal())
+    intercept = like(np.stack([support.intercept for support in supports]), gram.diagonal())
     S = zeros((len(rows), *intercept.shape), gram.diagonal())
     tile_bytes = TILE_BYTES if gram.device is None else DEVICE_TILE_BYTES
     for part in row_blocks(len(rows), rows_that_fit(8 * max(1, len(union)), tile_bytes)):
@@ -147,12 +149,15 @@ def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Any:
     return S[rows] if everything and held is not None else S
 
 
-def _scores(K: Any, coef: Matrix, cuts: Codes, intercept: Matrix, paired: bool) -> Any:
-    """Scores of machines with coefficients (machines, k - 1 or p, s) on the same rows, (m, machines, p)."""
+def _scores(K: Any, coef: Any, cuts: Codes, intercept: Any, paired: bool) -> Any:
+    """Scores of machines with coefficients (machines, k - 1 or p, s) on the same rows, (m, machines, p).
+
+    Coefficients are of the type of K, and intercepts lie where K does.
+    """
     machines, r, s = coef.shape
     S = zeros((len(K), *intercept.shape), K)
-    S += like(intercept, K)
-    flat = like(coef.reshape(machines * r, s).astype(dtype_of(K), copy=False), K)
+    S += intercept
+    flat = coef.reshape(machines * r, s)
     if not paired:
         S += (K @ flat.T).reshape(len(K), machines, r)
         return S

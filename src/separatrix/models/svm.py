@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from numbers import Real
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.metrics import accuracy_score
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
@@ -26,7 +24,15 @@ from separatrix.arrays import (
     require_integer,
     require_real,
 )
-from separatrix.compute.backends import DEVICES, as_numpy, is_tensor, like, on_card_or_here
+from separatrix.compute.backends import (
+    DEVICES,
+    as_numpy,
+    is_tensor,
+    like,
+    on_card,
+    on_card_or_here,
+)
+from separatrix.compute.telling import tell
 from separatrix.compute.watch import Watch
 from separatrix.errors import DataError
 from separatrix.kernels.gram import make_gram
@@ -35,7 +41,7 @@ from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.vector import Linear
 from separatrix.kernels.vectors import TOLERANCE
 from separatrix.models.calibration import METHODS, Calibration, fit_calibration
-from separatrix.models.kernel_machine import KernelMachine, joined
+from separatrix.models.kernel_machine import KernelMachine, TakesTensors, joined
 from separatrix.models.multiclass import RowsClassified, voted, winners
 from separatrix.models.prepare import (
     Training,
@@ -45,7 +51,6 @@ from separatrix.models.prepare import (
     or_unchanged,
     prepare,
     require_whole,
-    tell,
 )
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.support import Support, class_segments, stratified_folds
@@ -70,7 +75,7 @@ class Explanation(NamedTuple):
     terms: Matrix  # shape: (m, terms); above 0: for the predicted class
 
 
-class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
+class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
     """Support vector machine: the boundary with the widest margin in the feature space of a kernel.
 
     A drop-in for scikit-learn's `SVC`, exact to the same tolerance. All classes share one kernel
@@ -285,11 +290,6 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
         return like(self.classes_[as_numpy(self._codes(self._scored(X)))], X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of samples whose label is predicted."""
-        labels, weights = as_numpy(y), as_numpy(sample_weight)
-        return float(accuracy_score(labels, as_numpy(self.predict(X)), sample_weight=weights))
-
     @available_if(lambda self: self._offers_probabilities())
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k). The most likely one is what `predict` says."""
@@ -328,7 +328,7 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
             largest = np.argsort(-np.abs(terms), axis=1, kind="stable")[:, :n_terms]
             return codes, largest, np.take_along_axis(terms, largest, axis=1)
 
-        found = self._on_place(checked, largest_terms)
+        found = self._from_kernel_values(checked, lambda blocks: [largest_terms(K) for K in blocks])
         codes, places, terms = (np.concatenate(part) for part in zip(*found, strict=True))
         labels = self.classes_[self._support.classes[places]]
         parts = (self.classes_[codes], self.support_[places], labels, terms)
@@ -433,17 +433,10 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
     def _scored(self, X: Any) -> Any:
         """Scores at the boundaries, (m, p), where they were computed: NumPy, or a tensor on a card."""
         check_is_fitted(self)
-        return joined(self._on_place(self._checked(X), self._support.scores))
-
-    def _on_place(self, X: Any, function: Callable[[Any], Any]) -> list[Any]:
-        """A function of the kernel values of each block of samples with the support."""
-
-        def work(place: Any) -> list[Any]:
-            blocks = self._kernel_with_support(X, self.support_, self.support_vectors_, place)
-            return [function(K) for _, K in blocks]
-
-        place = self._place(X, X.shape[0], predicting=True)
-        return on_card_or_here(type(self).__name__, self.device, place, work)
+        scores = self._support.scores
+        return self._from_kernel_values(
+            self._checked(X), lambda blocks: joined([scores(K) for K in blocks])
+        )
 
     def _codes(self, S: Matrix) -> Codes:
         """Predicted class codes from scores at the boundaries."""
@@ -560,7 +553,8 @@ class SVC(CallbackSupportMixin, ClassifierMixin, KernelMachine):
         vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
         self.support_vectors_ = as_numpy(vectors)
         if is_tensor(vectors) and place is not None and len(vectors):
-            self._keep_on(place, self.support_vectors_, vectors)
+            with on_card(type(self).__name__, place):
+                self._keep_on(place, self.support_vectors_, vectors)
         self._show_coefficients()
         first = np.searchsorted(train.y[order], np.arange(len(train.classes)))
         self.class_weight_ = train.class_weights[order][first]

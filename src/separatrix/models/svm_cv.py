@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
@@ -14,19 +14,21 @@ from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Codes, Gram, Matrix, Vector, require_choice, require_real
-from separatrix.compute.backends import DEVICES, as_numpy, chosen_device, like, on_card_or_here
+from separatrix.arrays import Codes, Gram, Matrix, Vector, require_real
+from separatrix.compute.backends import as_numpy, like, on_card_or_here
+from separatrix.compute.telling import tell
 from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.shared import SharedProducts
-from separatrix.models.kernel_machine import WORTH_ROWS, tags_of_kernel, why_not_on_a_card
+from separatrix.models.kernel_machine import TakesTensors, tags_of_kernel
 from separatrix.models.multiclass import voted
-from separatrix.models.prepare import Training, check_samples, or_unchanged, prepare, tell
+from separatrix.models.placing import device_of_search
+from separatrix.models.prepare import Training, check_samples, or_unchanged, prepare
 from separatrix.models.progress import watched, with_callbacks
 from separatrix.models.search import results_table
-from separatrix.models.shared_fits import resolve_kernels
+from separatrix.models.shared_fits import place_of_runs, resolve_kernels
 from separatrix.models.support import Support, class_segments, in_order, scores_of_all
 from separatrix.models.svm import SVC
 from separatrix.solvers.problems import coding
@@ -40,7 +42,7 @@ class _Fold(NamedTuple):
     held_out: Codes
 
 
-class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
     """Support vector machine whose C and kernel are chosen by cross-validation.
 
     All folds, class pairs, widths and values of C share the inner products of the samples; along C
@@ -65,8 +67,8 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     verbose
         Above 0, a progress bar on stderr.
     device
-        Where to search: "auto": a card where there is one and the work is worth it, "cpu", or "cuda":
-        an error where that cannot be. An estimator whose own is "auto" gets it too.
+        As in `SVC`, for the search and for the best cell's training. An `estimator` that asks for "cpu"
+        or "cuda" itself has its way.
 
     Attributes
     ----------
@@ -122,12 +124,11 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         weights = (train.weights * train.class_weights)[order]
         folds = [_fold(weights, rank[rows], rank[left]) for rows, left in splits]
         steps = len(Cs) * len(kernels) * len(folds)
-        device = self._device(model)
         with watched(self, train.X, train.y, steps=steps, task="fold") as watch:
             scores, unfinished = on_card_or_here(
                 "SVCCV",
-                device,
-                _place(device, train.X, kernels),
+                model.device,
+                place_of_runs(model, train.X, kernels),
                 lambda place: _searched(model, train, order, folds, Cs, kernels, watch, place),
             )
         if watch.over():
@@ -160,10 +161,6 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Class of each sample, (n,)."""
         return like(self._best().predict(self._checked(X)), X)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of samples whose label is predicted."""
-        return self._best().score(self._checked(X), y, sample_weight)
-
     @available_if(lambda self: self._model()._offers_probabilities())
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k), where the estimator has a `calibration`."""
@@ -195,26 +192,21 @@ class SVCCV(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return check_samples(self, X, reset=False)
 
-    def _device(self, model: SVC) -> str:
-        """Which device is asked for: the estimator's, where the search has none in mind."""
-        return model.device if self.device == "auto" else self.device
-
     def _best(self) -> SVC:
+        """The machine of the best cell, told where to work now."""
         check_is_fitted(self)
-        if self.best_estimator_.device == "auto":
-            self.best_estimator_.device = self.device
+        self.best_estimator_.device = device_of_search(self)
         return self.best_estimator_
 
     def _model(self) -> SVC:
-        require_choice("SVCCV", "device", self.device, DEVICES)
+        device = device_of_search(self)
         if self.estimator is None:
-            return SVC(device=self.device)
+            return SVC(device=device)
         if not isinstance(self.estimator, SVC):
             raise ParameterError("SVCCV", "estimator", "an SVC or None", self.estimator)
         copy: SVC = clone(self.estimator)
         copy._check_parameters()
-        if copy.device == "auto":
-            copy.device = self.device
+        copy.device = device
         return copy
 
     def _check_parameters(self) -> None:
@@ -268,13 +260,6 @@ def _fold(weights: Vector, trained: Codes, held_out: Codes) -> _Fold:
     inside = np.zeros_like(weights)
     inside[trained] = weights[trained]
     return _Fold(inside, held_out)
-
-
-def _place(device: str, X: Any, kernels: list[Kernel]) -> Any:
-    """Where to search: a torch device that can have the matrices of all kernels, or None."""
-    refusals = [why_not_on_a_card(kernel, X) for kernel in kernels]
-    without = next(filter(None, refusals), None)
-    return chosen_device("SVCCV", device, X, worth=X.shape[0] >= WORTH_ROWS, without=without)
 
 
 def _searched(

@@ -108,11 +108,12 @@ def _errors(results: Results, machines: list[Shown], tested: int) -> Section:
         f"Of {tested} test pictures; seed {options['seed']}.",
     )
     learned = int(results.values(part=DATA, metric="rows")[0])
+    whose = WHOSE["all" if options["multi_class"] == "ovo" else options["copies"]]
     words = [
         f"Support vector machines with the kernel (x.z + 1)^{options['degree']} / 2^{options['degree']}, "
         f"C={options['C']:g}, on pictures scaled to length 1. The first learns from {learned} pictures. "
         "The others learn from its support vectors and copies of them, moved by up to so many pixels in "
-        f"every direction, {WHOSE[options['copies']]}.",
+        f"every direction, {whose}.",
     ]
     if told and (learned < ROWS or options["test_size"] < 1):
         words.append(

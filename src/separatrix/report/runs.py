@@ -90,9 +90,10 @@ def prepare(name: str, options: dict[str, Any]) -> Job:
     spec = read_spec(path)
     if "seed" in options:
         spec = replace(spec, seed=options.pop("seed"))
+    device = options.pop("device", "auto")
     for key in options:
         raise ExperimentError(f"--{key.replace('_', '-')} is not for a file; write it into {path}")
-    made = plan(spec, partial(_found, spec=spec))
+    made = plan(spec, partial(_found, spec=spec), device)
     return Job(spec.name, made.experiment, made.words, made, path)
 
 

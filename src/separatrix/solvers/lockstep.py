@@ -7,8 +7,11 @@ added to the errors of all rows. Problems that are done leave the batch. Once a 
 come back to Python, where progress, the clock and Ctrl-C are looked at.
 
 It ends: a working set always holds the row that asks most to go up and the one that asks most to go
-down, so the first step of a round lowers the objective at least as far as a step on the most
-violating pair, and such steps reach any tolerance after finitely many.
+down, so a problem that is not solved has a step to make. The second row of a step is chosen by its
+gain over a curvature that is bounded from both sides, so each step is on two rows whose violation
+is no less than a fixed share of the tolerance, and of such steps there are finitely many. Rounding
+may spoil that: a problem that made no step, or whose objective has stopped rising, stops as stalled;
+where its tile was float32, it goes on in float64 first.
 
 References: Keerthi and Gilbert, Machine Learning 46 (2002); Chen, Fan and Lin, IEEE Transactions on
 Neural Networks 17 (2006).
@@ -27,6 +30,7 @@ from separatrix.compute.backends import as_numpy, free_bytes
 from separatrix.compute.blocks import row_blocks, rows_that_fit
 from separatrix.compute.watch import Watch
 from separatrix.solvers.lockstep_programs import add_rows, gather_tiles, solve_tiles
+from separatrix.solvers.lockstep_rows import Keys, Rows, choose, objectives, relative_gaps
 from separatrix.solvers.smo import (
     NOT_SEPARABLE,
     STEPS_PER_CHECK,
@@ -37,14 +41,11 @@ from separatrix.solvers.smo import (
     feasible,
     ticks_due,
 )
-from separatrix.solvers.working_set import ROUNDING
 
 Tensor = Any
 WORKING_SET = 2048
 SMALLEST_SET = 16
-SINGLE = (
-    3e-5  # tolerance of a tile, for errors of size 1, down to which float32 inside it is enough
-)
+SINGLE = 3e-5  # tolerance of a tile, for errors of size 1, down to which it is solved in float32
 STEPS_AT_ONCE = 20_000  # of a tile: some 50 ms of a card
 STATE_ARRAYS = 16  # of float64, for each row of each problem
 TILE_BYTES = 2**33  # of tiles at a time
@@ -121,40 +122,6 @@ class _Layouts:
         return self.all[self.number(problem)]
 
 
-class _Rows(NamedTuple):
-    """The rows of some problems; the last column is padding, where everything is 0."""
-
-    b: Tensor  # shape: (p, r + 1), as all
-    low: Tensor
-    high: Tensor
-    F: Tensor
-    y: Tensor
-
-    def of(self, problems: Tensor) -> _Rows:
-        """Those of some of the problems; not a copy where that is all of them."""
-        return self if len(problems) == len(self.b) else _Rows(*(part[problems] for part in self))
-
-
-class _Keys(NamedTuple):
-    """How much each row asks to go up and to go down, and the most that any does."""
-
-    up: Tensor  # shape: (p, r + 1); -F, or -inf
-    down: Tensor  # shape: (p, r + 1); F, or -inf
-    top: Tensor  # shape: (p,); largest -F of rows that may go up
-    bottom: Tensor  # shape: (p,); smallest -F of rows that may go down
-
-    @classmethod
-    def of(cls, rows: _Rows) -> _Keys:
-        up = torch.where(rows.b < rows.high, -rows.F, -torch.inf)
-        down = torch.where(rows.b > rows.low, rows.F, -torch.inf)
-        return cls(up, down, up.amax(dim=1), -down.amax(dim=1))
-
-    @property
-    def violation(self) -> Tensor:
-        """Of the optimality conditions, (p,)."""
-        return (self.top - self.bottom).clamp_min(0.0)
-
-
 class _Batch:
     """Problems on their way together."""
 
@@ -186,8 +153,10 @@ class _Batch:
         self.n_iter, self.checked = np.zeros(p, np.int64), np.zeros(p, np.int64)
         self.dual, self.ticks = np.full(p, -np.inf), np.zeros(p, np.int64)
         self.stop, self.rounds = np.full(p, "", dtype="<U13"), 0
+        self.single, self.double = False, np.zeros(p, bool)  # last tiles' type; who needs float64
         numbers = [layouts.number(problem) for problem in problems]
         self.layout = torch.tensor(numbers, device=gram.device)
+        self.tile_room = min(TILE_BYTES, free_bytes(gram.device) // 4)  # half is for the state
         self.all = self._begun(problems)
         self.work = torch.full((p, self.w), layouts.width, device=gram.device)
         if self.whole:
@@ -202,7 +171,7 @@ class _Batch:
         made = None
         while True:
             rows = self.all.of(self._on(active))
-            keys = _Keys.of(rows)
+            keys = Keys.of(rows)
             steps = torch.zeros_like(keys.top) if made is None else made.double()
             top, bottom, steps = as_numpy(torch.stack([keys.top, keys.bottom, steps]))
             self.n_iter[active] += steps.astype(np.int64)
@@ -214,14 +183,17 @@ class _Batch:
                 return self._found()
             if len(going) < len(active):
                 here = self._on(going)
-                rows, keys = rows.of(here), _Keys(*(part[here] for part in keys))
+                rows, keys = rows.of(here), Keys(*(part[here] for part in keys))
                 active, inner, coarse = active[going], inner[going], coarse[going]
-            made = self._round(active, rows, keys, inner, single=bool(coarse.all()))
+            self.single = self.gram.dtype == np.float32 and bool(
+                (coarse & ~self.double[active]).all()
+            )
+            made = self._round(active, rows, keys, inner)
 
     def _on(self, array: Any) -> Tensor:
         return torch.as_tensor(array, device=self.gram.device)
 
-    def _begun(self, problems: Sequence[SvmProblem]) -> _Rows:
+    def _begun(self, problems: Sequence[SvmProblem]) -> Rows:
         """Bounds of all problems, coefficients to begin from, and their errors."""
         columns = self.layouts.columns[self.layout].long()
         boxes = {id(problem.box): problem.box for problem in problems}  # folds share them
@@ -230,12 +202,12 @@ class _Batch:
         box = self._on(np.stack(list(boxes.values())))[which[:, None], columns]
         y = self.layouts.y[self.layout]
         low, high = torch.where(y < 0, -box, 0.0), torch.where(y > 0, box, 0.0)
-        rows = _Rows(torch.zeros_like(y), low, high, -y, y)
+        rows = Rows(torch.zeros_like(y), low, high, -y, y)
         if any(problem.start is not None for problem in problems):
             self._begin_from(problems, rows)
         return rows
 
-    def _begin_from(self, problems: Sequence[SvmProblem], rows: _Rows) -> None:
+    def _begin_from(self, problems: Sequence[SvmProblem], rows: Rows) -> None:
         """Begin from coefficients of an earlier fit; errors that are not known are summed up."""
         b, F = np.zeros(rows.b.shape), as_numpy(rows.F).copy()
         unknown = np.zeros(len(problems), dtype=bool)
@@ -264,9 +236,7 @@ class _Batch:
                     everyone[part], of_matrix[part], steps[part].gather(1, work[part]),
                 )  # fmt: skip
 
-    def _decide(
-        self, active: Codes, rows: _Rows, violation: Vector, steps: Vector | None
-    ) -> Vector:
+    def _decide(self, active: Codes, rows: Rows, violation: Vector, steps: Vector | None) -> Vector:
         """Note which problems stop here; the tolerance of each tile."""
         tol = self.rule.tol
         met = violation <= tol
@@ -276,8 +246,8 @@ class _Batch:
         close = met & (violation > 0) & np.isfinite(self.gaps[active])
         far = np.zeros(len(active), dtype=bool)
         if close.any():
-            _, primal, dual, _ = (as_numpy(part) for part in _objectives(rows))
-            far = close & (_relative_gaps(primal, dual) > self.gaps[active])
+            _, primal, dual, _ = (as_numpy(part) for part in objectives(rows))
+            far = close & (relative_gaps(primal, dual) > self.gaps[active])
             inner = np.where(far, 0.2 * violation, inner)
         flat, meeting = self._hopeless(active, rows, steps)
         reasons = {
@@ -291,32 +261,33 @@ class _Batch:
         self._tell(active, violation)
         return inner
 
-    def _hopeless(self, active: Codes, rows: _Rows, steps: Vector | None) -> tuple[Flags, Flags]:
+    def _hopeless(self, active: Codes, rows: Rows, steps: Vector | None) -> tuple[Flags, Flags]:
         """Problems whose objective does not rise any more, and those of two hulls that meet."""
         if steps is None:
             return np.zeros(len(active), bool), np.zeros(len(active), bool)
         flat = steps == 0
         due = self.n_iter[active] - self.checked[active] >= STEPS_PER_CHECK
         if due.any():
-            dual = as_numpy(_objectives(rows)[2])
+            dual = as_numpy(objectives(rows)[2])
             flat |= due & (dual - self.dual[active] <= 1e-13 * np.abs(dual))
             self.checked[active[due]] = self.n_iter[active[due]]
             self.dual[active[due]] = dual[due]
+        if self.single:
+            self.double[active[flat]] = True
+            flat = np.zeros_like(flat)
         if not np.isfinite(self.least).any():
             return flat, np.zeros(len(active), bool)
         square = as_numpy((rows.b * (rows.F + rows.y)).sum(dim=1))
         total = as_numpy(rows.b.abs().sum(dim=1))
-        return flat, 4.0 * square <= self.least[active] * np.maximum(total, 1e-300) ** 2
+        return flat, 4.0 * square <= self.least[active] * np.maximum(total, 1e-150) ** 2
 
-    def _round(
-        self, active: Codes, rows: _Rows, keys: _Keys, inner: Vector, *, single: bool
-    ) -> Tensor:
+    def _round(self, active: Codes, rows: Rows, keys: Keys, inner: Vector) -> Tensor:
         """Work on the worst rows of every problem; the steps made."""
         numbers = self._on(active)
         work = self.work[numbers]
         if not self.whole:
             kept = self.w // 2 if self.rounds else 0
-            work = _choose(work[:, self.w - kept :], keys, self.w, self.layouts.width)
+            work = choose(work[:, self.w - kept :], keys, self.w, self.layouts.width)
         self.rounds += 1
         left = np.minimum(self.rule.max_iter - self.n_iter[active], STEPS_AT_ONCE)
         tols, left = self._on(inner), self._on(left)
@@ -330,7 +301,7 @@ class _Batch:
             made[part] = solve_tiles(
                 gather_tiles(storage, where, of_matrix[part]), diagonal[part],
                 b[part], low[part], high[part], F[part], tols[part], left[part],
-                single=single and self.gram.dtype == np.float32,
+                single=self.single,
             )  # fmt: skip
             add_rows(
                 self.all.F, storage, where, self.layouts.columns, self.layout,
@@ -343,7 +314,7 @@ class _Batch:
     def _that_fit(self, of_matrix: Tensor) -> Iterator[slice]:
         """Problems whose working rows and tiles can be at hand together."""
         tile = of_matrix.shape[1] ** 2 * self.gram.dtype.itemsize
-        size = rows_that_fit(tile, TILE_BYTES)
+        size = rows_that_fit(tile, self.tile_room)
         if not self.gram.whole:
             size = min(size, max(1, self.gram.room // of_matrix.shape[1]))
         return row_blocks(len(of_matrix), size)
@@ -361,62 +332,14 @@ class _Batch:
 
     def _found(self) -> Found:
         """What was found, measured once more."""
-        measured = (*_objectives(self.all), _Keys.of(self.all).violation)
+        measured = (*objectives(self.all), Keys.of(self.all).violation)
         bias, primal, dual, square, violation = as_numpy(torch.stack(measured))
-        gap = _relative_gaps(primal, dual)
+        gap = relative_gaps(primal, dual)
         self.stop[(violation <= self.rule.tol) & (gap <= self.gaps)] = "tol"
         return Found(
             as_numpy(self.all.b), as_numpy(self.all.F),
             bias, violation, primal, dual, square, self.n_iter, self.stop,
         )  # fmt: skip
-
-
-def _choose(kept: Tensor, keys: _Keys, w: int, padding: int) -> Tensor:
-    """The rows to work on next, (p, w): those kept from the last ones, then the worst violators.
-
-    Half of the new ones ask to go up, half to go down. Where there are not so many, padding.
-    """
-    up, down = keys.up.clone(), keys.down.clone()
-    up[up <= keys.bottom[:, None]] = -torch.inf  # not violated
-    down[down <= -keys.top[:, None]] = -torch.inf
-    for key in (up, down):
-        key.scatter_(1, kept, -torch.inf)
-    chosen = [kept]
-    half = (w - kept.shape[1]) // 2
-    for key in (up, down):
-        best = torch.topk(key, min(half, key.shape[1]), dim=1, sorted=False)
-        rows = torch.where(best.values > -torch.inf, best.indices, padding)
-        down.scatter_(1, rows, -torch.inf)
-        chosen.append(rows)
-    work = torch.cat(chosen, dim=1)
-    return torch.nn.functional.pad(work, (0, w - work.shape[1]), value=padding)
-
-
-def _objectives(rows: _Rows) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Intercept, primal and dual objective and |w|^2 of each problem, as `working_set.py` has them."""
-    b, low, high, F, y = rows
-    keys = _Keys.of(rows)
-    box = high - low
-    off = torch.where(torch.isinf(box), 0.0, ROUNDING * box)
-    free = (b > low + off) & (b < high - off)
-    count = free.sum(dim=1)
-    mean = -torch.where(free, F, 0.0).sum(dim=1) / count.clamp_min(1)
-    top, bottom = keys.top, keys.bottom
-    middle = torch.where(torch.isinf(bottom), top, 0.5 * (top + bottom))
-    middle = torch.where(torch.isinf(top), bottom, middle)
-    bias = torch.where(count > 0, mean, middle)
-    square = (b * (F + y)).sum(dim=1)
-    slack = -y * (F + bias[:, None])
-    loss = torch.where((slack > 0) & (box > 0) & torch.isfinite(box), box * slack, 0.0).sum(dim=1)
-    least = torch.where(torch.isinf(box), 1.0 - slack, 1.0).amin(dim=1).clamp_max(1.0)
-    primal = torch.where(least > 0, 0.5 * square / least**2 + loss, torch.inf)
-    return bias, primal, b.abs().sum(dim=1) - 0.5 * square, square
-
-
-def _relative_gaps(primal: Vector, dual: Vector) -> Vector:
-    with np.errstate(invalid="ignore"):
-        gap = (primal - dual) / np.maximum(np.abs(primal), 1.0)
-    return np.where(np.isinf(primal), np.inf, gap)
 
 
 def _groups(

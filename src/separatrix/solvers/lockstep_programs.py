@@ -22,10 +22,7 @@ from separatrix.solvers.working_set import SMALLEST_CURVATURE, solve_tile
 
 Tensor = Any
 TILE_ROWS, TILE_COLUMNS = 8, 128  # of a tile that one program gathers
-ADDED_ROWS, ADDED_COLUMNS = (
-    8,
-    512,
-)  # kernel rows that one program adds at a time, over so many columns
+ADDED_ROWS, ADDED_COLUMNS = 8, 512  # of the matrix that one program adds at a time
 WARPS = 8  # of a program that solves a tile
 CURVATURE = tl.constexpr(SMALLEST_CURVATURE)
 

@@ -23,9 +23,7 @@ from separatrix.solvers.kernel_perceptron import _add_rows, _Scan
 from separatrix.solvers.problems import Problems
 
 Tensor = Any
-BLOCK = (
-    2048  # examples of a block that one problem meets at once: with more, fewer programs fit a card
-)
+BLOCK = 2048  # examples that one problem meets at once: with more, fewer programs fit a card
 CELLS = 8192  # scores of a block that one program of all classes has in registers
 BLOCKS_OF_CLASSES = (16, 1024)  # fewest and most examples of such a block
 TILE = 1024  # examples of a block when the Gram is not whole: a tile of this many squared

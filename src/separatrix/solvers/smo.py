@@ -264,7 +264,7 @@ class _Running:
     def after_round(self, made: int, *, stuck: bool = False) -> None:
         """Count, tell of progress, and decide whether this was the last round."""
         self.n_iter += made
-        if self.count == 0:
+        if self.count == 0 and self.violation < np.inf:  # else no round was begun
             self.stop = "tol"
         elif stuck or self._gains_nothing():
             self.stop = "stalled"
@@ -339,7 +339,7 @@ class Stored(NamedTuple):
 
 def ticks_due(violation: Any, tol: Any, stopped: Any) -> Any:
     """Tenths of the way, in the logarithm, to the tolerance; all of them for a problem that stopped."""
-    way = np.log(2.0 / np.maximum(violation, 1e-300)) / np.log(np.maximum(2.0 / tol, 1.1))
+    way = np.log(2.0 / np.clip(violation, 1e-300, 1e300)) / np.log(np.maximum(2.0 / tol, 1.1))
     due = np.minimum(TICKS - 1, (TICKS * np.maximum(0.0, way)).astype(np.int64))
     return np.where(stopped, TICKS, due)
 

@@ -196,6 +196,15 @@ def test_a_watch_stops_between_tiles(monkeypatch):
     assert 0 < done.sum() < 300
 
 
+def test_rows_that_lie_there_already_take_no_more_room(monkeypatch):
+    room = screens.bytes_of_screen(*REAL.shape)
+    monkeypatch.setattr(module, "free_bytes", lambda device: room)
+
+    assert OnDevice(torch.as_tensor(REAL), HERE).nbytes <= room
+    with pytest.raises(MemoryBudgetError):
+        OnDevice(REAL, HERE)
+
+
 def test_rows_that_do_not_fit_are_refused_with_their_size(monkeypatch):
     monkeypatch.setattr(module, "free_bytes", lambda device: 1000)
     with pytest.raises(

@@ -23,11 +23,11 @@ from separatrix.arrays import Codes, Matrix, Vector, require_integer
 from separatrix.compute.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
 from separatrix.compute.container import in_a_line, opened, unwritable
 from separatrix.compute.files import written_whole
+from separatrix.compute.telling import tell
 from separatrix.errors import ModelFileError, ParameterError, UnsupportedError
 from separatrix.kernels.kernel import Kernel, Precomputed
 from separatrix.kernels.vector import Gaussian, Linear, Polynomial, Sigmoid
 from separatrix.models.modelfile.files import PathLike, as_path, require_fitted
-from separatrix.models.prepare import tell
 from separatrix.models.support import Support
 from separatrix.models.svm import SVC
 from separatrix.solvers.problems import pairs

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
 from separatrix.arrays import Codes
-from separatrix.compute.backends import free_bytes
+from separatrix.compute.backends import as_tensor, free_bytes, is_tensor, place_of
 from separatrix.compute.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
 from separatrix.compute.watch import Watch
 from separatrix.errors import MemoryBudgetError
@@ -23,10 +22,7 @@ from separatrix.solvers.nearest.metrics import CHUNK
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
 from separatrix.solvers.nearest.screens import GROUP, Screen, bytes_of_screen, whole_scale
 
-FEW, MORE = (
-    3,
-    11,
-)  # rows that are measured besides the k nearest by score: of whole numbers, and others
+FEW, MORE = 3, 11  # rows to measure besides the k nearest by score: of whole numbers, and others
 SCORE_BYTES = 2048 * MEBIBYTE  # of a tile
 GAP_BYTES = 1024 * MEBIBYTE  # of differences that are measured at a time
 AGAIN = 8  # the part of a tile whose scores are looked through a second time
@@ -46,7 +42,8 @@ class OnDevice:
 
     def __init__(self, X: Any, device: Any) -> None:
         n, d = X.shape
-        needed = n * d * X.dtype.itemsize + bytes_of_screen(n, d)
+        there = is_tensor(X) and place_of(X) == str(device)
+        needed = (0 if there else n * d * X.dtype.itemsize) + bytes_of_screen(n, d)
         free = free_bytes(device)
         if needed > free:
             raise MemoryBudgetError(
@@ -198,9 +195,8 @@ def in_order(gaps: Any) -> Any:
 
 def on_device(array: Any, device: Any) -> Any:
     """An array as a contiguous tensor of a device, in its own type."""
-    if isinstance(array, np.ndarray) and not array.flags.writeable:
-        array = array.copy()  # torch warns of others, which it might write to
-    return torch.as_tensor(array, device=device).contiguous()
+    there = array.to(device) if is_tensor(array) else as_tensor(array, device)
+    return there.contiguous()
 
 
 def _nobody(m: int, k: int, device: Any) -> Best:

@@ -1,0 +1,19 @@
+"""Warnings, at the line of the person whom they concern."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import sklearn.callback
+
+OURS = (str(Path(__file__).parents[1]), str(Path(sklearn.callback.__file__).parent))
+
+
+def tell(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line of whoever called into this package."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
