@@ -6,14 +6,14 @@ import sys
 import warnings
 from pathlib import Path
 
-import sklearn.callback
-
-OURS = (str(Path(__file__).parents[1]), str(Path(sklearn.callback.__file__).parent))
+OURS = str(Path(__file__).parents[1])
+AROUND = "sklearn.callback"  # wraps `fit`
 
 
 def tell(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of whoever called into this package."""
+    inside = (OURS, *(str(Path(path)) for path in getattr(sys.modules.get(AROUND), "__path__", ())))
     level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(OURS):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)

@@ -175,13 +175,13 @@ class OnCard(State):
                 *tables, self.rates, *state, *sizes, CLASSES=classes, **shape
             )
         else:
-            grid = (len(self.live), self.n_problems)
+            grid = (self.n_problems * len(self.live),)  # only the first of three may be large
             programs.scan_signs[grid](*tables, self.sides, self.rates, *state, *sizes, **shape)
 
     def _add(self, K: Tensor, where: Tensor) -> None:
         from separatrix.solvers import perceptron_programs as programs
 
-        grid = (-(-self.n // ADDED["WIDTH"]), self.n_problems, len(self.live))
+        grid = (self.n_problems * -(-self.n // ADDED["WIDTH"]), len(self.live))
         lists = (*self.log[1:], self.first, self.counts)
         sizes = (self.n, self.n_problems, K.stride(0), 0 if self.by_argmax else 1)
         programs.add_rows[grid](K, where, self.S, self.live, *lists, *sizes, **ADDED)

@@ -26,9 +26,10 @@ def scan_signs(  # type: ignore[no-untyped-def]
     BLOCK: tl.constexpr, TILED: tl.constexpr,
 ):  # fmt: skip
     """One problem of one fit: wherever target times score is not above 0, the row is added."""
-    turn = tl.program_id(0).to(tl.int64)
+    fits = tl.num_programs(0) // n_problems
+    turn = (tl.program_id(0) % fits).to(tl.int64)
     fit = tl.load(live + turn).to(tl.int64)
-    problem = tl.program_id(1).to(tl.int64)
+    problem = (tl.program_id(0) // fits).to(tl.int64)
     begin = fit * width + start
     at = tl.arange(0, BLOCK)
     inside = start + at < tl.load(lengths + fit)
@@ -163,14 +164,15 @@ def add_rows(  # type: ignore[no-untyped-def]
 
     A problem has a list of its own where `alone` is 1; otherwise a fit has one list for all of them.
     """
-    fit = tl.load(live + tl.program_id(2)).to(tl.int64)
-    problem = tl.program_id(1)
+    fit = tl.load(live + tl.program_id(1)).to(tl.int64)
+    parts = tl.cdiv(n, WIDTH)
+    problem = tl.program_id(0) // parts
     own = fit * n_problems + problem
     ours = tl.where(alone == 1, own, fit)
     count = tl.load(counts + ours)
     if count > 0:
         begin = tl.load(first + ours)
-        column = tl.program_id(0).to(tl.int64) * WIDTH + tl.arange(0, WIDTH)
+        column = (tl.program_id(0) % parts).to(tl.int64) * WIDTH + tl.arange(0, WIDTH)
         inside = column < n
         total = tl.zeros([EVENTS, WIDTH], tl.float64)
         done = count * 0
