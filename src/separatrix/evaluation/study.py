@@ -132,13 +132,7 @@ def evaluate(
     called = type(model).__name__ if name is None else name
     study = _Study(model, ordered, codes[order], names, splits, classes, progress, called)
     if shares:
-        kept = products or Products()
-        on_card_or_here(
-            "evaluate",
-            getattr(model, "device", "cpu"),
-            place_of_runs(model, ordered, names),
-            lambda place: study.run(folds, random_state, retrain, kept, place),
-        )
+        study.run(folds, random_state, retrain, products or Products())
     else:
         study.run_one_by_one()
     return Evaluation(
@@ -220,11 +214,19 @@ class _Study:
         self.fold_error: Any = None
         self.trials: list[Trial] = []
 
-    def run(
-        self, folds: int | None, seed: int, retrain: bool, products: Products, place: Any = None
-    ) -> None:
+    def run(self, folds: int | None, seed: int, retrain: bool, products: Products) -> None:
         """All kernels on all splits, or the folds of all and then the chosen kernel of each."""
         self.model._check_parameters()
+        on_card_or_here(
+            "evaluate",
+            getattr(self.model, "device", "cpu"),
+            place_of_runs(self.model, self.X, self.kernels),
+            lambda place: self._run(folds, seed, retrain, products, place),
+        )
+
+    def _run(
+        self, folds: int | None, seed: int, retrain: bool, products: Products, place: Any
+    ) -> None:
         shared = products.of(self.model, self.X, self.y, len(self.classes), place)
         everywhere = {c: list(range(len(self.splits))) for c in range(len(self.kernels))}
         total = len(self.kernels) * len(self.splits) * (folds or 1) + (

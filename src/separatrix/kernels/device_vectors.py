@@ -58,9 +58,9 @@ class DeviceVectors:
             return False
         return precision(kernel, sizes, tolerance, can_be_float32=True) == np.float32
 
-    def kernel_values(self, kernel: Kernel, other: DeviceVectors, out: Tensor = None) -> Tensor:
+    def kernel_values(self, kernel: Kernel, other: DeviceVectors) -> Tensor:
         """k(x, z) for all pairs, (n, m)."""
-        P = torch.mm(self.X, other.X.T, out=out)
+        P = self.X @ other.X.T
         kernel.apply(P, self.squares, other.squares)
         return P
 

@@ -113,7 +113,7 @@ def solve_kernel_perceptron(
             watch=watch,
         )
     held = gram.held
-    scan = _Scan(problems, rule, rates)
+    scan = Scan(problems, rule, rates)
     S = (
         np.zeros((scan.n_problems, gram.shape[0]))
         if start is None
@@ -160,7 +160,7 @@ def solve_kernel_perceptron(
     )
 
 
-class _Scan:
+class Scan:
     """The compiled scan of one rule with what it needs to know about the examples."""
 
     def __init__(self, problems: Problems, rule: str, rates: Matrix) -> None:
@@ -206,7 +206,7 @@ class _Scan:
 class _HeldScores:
     """Scores over a held matrix: one compiled call runs until the epoch ends."""
 
-    def __init__(self, K: Matrix, S: Matrix, scan: _Scan) -> None:
+    def __init__(self, K: Matrix, S: Matrix, scan: Scan) -> None:
         self.K, self.S, self.scan = K, S, scan
         self.log = scan.log(S.shape[1])
 
@@ -225,7 +225,7 @@ class _HeldScores:
 class _TiledScores:
     """Scores over a Gram that is not held: exact inside a block, brought up to date in batches."""
 
-    def __init__(self, gram: Gram, S: Matrix, scan: _Scan, threads: int) -> None:
+    def __init__(self, gram: Gram, S: Matrix, scan: Scan, threads: int) -> None:
         self.gram, self.S, self.scan, self.threads = gram, S, scan, threads
         self.most = min(BLOCKS[1], int(np.sqrt(gram.batch * gram.shape[0])))  # a tile fits a batch
         self.block = min(BLOCKS[0], self.most)
@@ -301,7 +301,7 @@ class _TiledScores:
 
     def _add(self, S: Matrix, K: Matrix, slots: Codes, columns: Codes, deltas: Vector) -> None:
         def strip(part: slice) -> None:
-            _add_rows(S, K, part.start, part.stop, slots, columns, deltas)
+            add_rows(S, K, part.start, part.stop, slots, columns, deltas)
 
         in_threads(strip, row_blocks(S.shape[1], STRIP), threads=self.threads)
 
@@ -373,7 +373,7 @@ def _add_to_two(first: Vector, second: Vector, row: Vector, delta: float, other:
 
 
 @njit(cache=True, nogil=True)
-def _add_rows(
+def add_rows(
     S: Matrix, K: Matrix, start: int, stop: int, slots: Codes, columns: Codes, deltas: Vector
 ) -> None:
     """Add rows of K to rows of S over columns start to stop.

@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import triton
 
 from separatrix.arrays import Codes, Flags, Matrix, Vector
 from separatrix.compute.backends import as_numpy, free_bytes
@@ -147,7 +148,7 @@ class _Batch:
         # |w|^2 below which two convex hulls meet, for each squared sum of coefficients
         self.least = np.where(hard, NOT_SEPARABLE * np.array(largest), -np.inf)
         trained = max(int(np.count_nonzero(box)) for box in boxes)
-        self.w = min(_power_of_two(max(trained, SMALLEST_SET)), _largest_set(gram))
+        self.w = min(triton.next_power_of_2(max(trained, SMALLEST_SET)), _largest_set(gram))
         self.whole = trained <= self.w
         p = len(problems)
         self.n_iter, self.checked = np.zeros(p, np.int64), np.zeros(p, np.int64)
@@ -349,11 +350,6 @@ def _groups(
     size = rows_that_fit(8 * STATE_ARRAYS * (width + 1), free_bytes(gram.device) // 2)
     for part in row_blocks(len(problems), size):
         yield problems[part]
-
-
-def _power_of_two(n: int) -> int:
-    """The least that is not below n."""
-    return int(2 ** np.ceil(np.log2(n)))
 
 
 def _largest_set(gram: Any) -> int:

@@ -15,11 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+import triton
 
 from separatrix.arrays import Codes, Matrix, Signs, Vector
 from separatrix.compute.backends import as_numpy, as_tensor
 from separatrix.compute.blocks import row_blocks
-from separatrix.solvers.kernel_perceptron import _add_rows, _Scan
+from separatrix.solvers import perceptron_programs as programs
+from separatrix.solvers.kernel_perceptron import Scan, add_rows
 from separatrix.solvers.problems import Problems
 
 Tensor = Any
@@ -49,6 +51,7 @@ class State:
         self.gram, self.device, self.by_argmax = gram, gram.device, rule == "argmax"
         self.n, self.n_fits, self.n_problems = gram.shape[0], len(runs), sides.shape[1]
         self.width = max(len(run) for run in runs)
+        self.padded = triton.next_power_of_2(max(2, self.n_problems))  # scores in registers
         self.keys_of_an_example = 2 if self.by_argmax else self.n_problems
         self.keys_of_a_fit = self.width * self.keys_of_an_example
         padded = np.zeros((self.n_fits, self.width), dtype=np.int32)
@@ -86,7 +89,7 @@ class State:
         most = BLOCK
         if self.by_argmax:
             fewest, most = BLOCKS_OF_CLASSES
-            most = min(max(CELLS // _power_of_two(self.n_problems), fewest), most)
+            most = min(max(CELLS // self.padded, fewest), most)
         return most if self.gram.whole else min(most, TILE)
 
     def _there(self, values: Any) -> Tensor:
@@ -152,8 +155,6 @@ class OnCard(State):
         return wrong, tuple(part[:count].clone() for part in self.log) if keep else None
 
     def _scan(self, K: Tensor, where: Tensor | None, start: int) -> None:
-        from separatrix.solvers import perceptron_programs as programs
-
         tiled = where is None
         tables = (K, self.live if where is None else where, self.S, self.met, self.rows, self.codes)
         state = (
@@ -169,18 +170,15 @@ class OnCard(State):
         sizes = (start, self.n, self.width, self.n_problems, len(self.rows), stride)
         shape = {"BLOCK": self.block, "TILED": tiled, "num_warps": WARPS}
         if self.by_argmax:
-            classes = _power_of_two(self.n_problems)
             grid: tuple[int, ...] = (len(self.live),)
             programs.scan_argmax[grid](
-                *tables, self.rates, *state, *sizes, CLASSES=classes, **shape
+                *tables, self.rates, *state, *sizes, CLASSES=self.padded, **shape
             )
         else:
             grid = (self.n_problems * len(self.live),)  # only the first of three may be large
             programs.scan_signs[grid](*tables, self.sides, self.rates, *state, *sizes, **shape)
 
     def _add(self, K: Tensor, where: Tensor) -> None:
-        from separatrix.solvers import perceptron_programs as programs
-
         grid = (self.n_problems * -(-self.n // ADDED["WIDTH"]), len(self.live))
         lists = (*self.log[1:], self.first, self.counts)
         sizes = (self.n, self.n_problems, K.stride(0), 0 if self.by_argmax else 1)
@@ -219,7 +217,7 @@ class Here(State):
         super().__init__(gram, examples, sides, runs, rule)
         targets = np.zeros((len(examples.rows), self.n_problems), dtype=np.int8)
         targets = targets if self.by_argmax else sides[examples.codes]
-        self.scan = _Scan(Problems(examples.rows, targets, examples.codes), rule, examples.rates)
+        self.scan = Scan(Problems(examples.rows, targets, examples.codes), rule, examples.rates)
         self.lengths = [len(run) for run in runs]
         self.places = np.full(examples.rows.shape, -1)
         self._events: list[tuple[Any, ...]] = []
@@ -265,7 +263,7 @@ class Here(State):
             slots = where.numpy()[met].astype(np.intp)
             at_hand = slots >= 0
             found = (slots[at_hand], events[1][at_hand], events[2][at_hand])
-            _add_rows(S, storage.numpy(), 0, self.n, *found)
+            add_rows(S, storage.numpy(), 0, self.n, *found)
         return events
 
     def _advance(
@@ -282,8 +280,3 @@ class Here(State):
 def events_of_an_example(sides: Signs, rule: str) -> int:
     """Corrections that one example can make in a pass, at most."""
     return 2 if rule == "argmax" else max(1, int(np.count_nonzero(sides, axis=1).max()))
-
-
-def _power_of_two(count: int) -> int:
-    """The least power of two that is not below a count, at least 2."""
-    return max(2, 1 << (count - 1).bit_length())

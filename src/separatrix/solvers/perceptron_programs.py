@@ -19,6 +19,22 @@ import triton.language as tl
 SIZES = ["start", "n", "width", "n_problems", "n_examples", "stride", "alone"]
 
 
+@triton.jit
+def _kernel_values(  # type: ignore[no-untyped-def]
+    K, where, row, at, turn, part, BLOCK: tl.constexpr, TILED: tl.constexpr
+):
+    """Where kernel values of a block begin, at which of their rows each example lies, and which column."""
+    values = K
+    place = at.to(tl.int64)
+    column = place
+    if TILED:
+        values = K + turn * BLOCK * BLOCK
+    else:
+        place = tl.load(where + row, mask=part, other=0).to(tl.int64)
+        column = row
+    return values, place, column
+
+
 @triton.jit(do_not_specialize=SIZES)
 def scan_signs(  # type: ignore[no-untyped-def]
     K, where, S, met, rows, codes, sides, rates, live, lengths, wrong, keys, columns, log_rows, deltas,
@@ -39,14 +55,7 @@ def scan_signs(  # type: ignore[no-untyped-def]
     target = tl.load(sides + code * n_problems + problem, mask=inside, other=0).to(tl.float64)
     part = target != 0
     score = tl.load(S + (fit * n_problems + problem) * n + row, mask=part, other=0.0)
-    if TILED:
-        place = at.to(tl.int64)
-        column = at.to(tl.int64)
-        values = K + turn * BLOCK * BLOCK
-    else:
-        place = tl.load(where + row, mask=part, other=0).to(tl.int64)
-        column = row
-        values = K
+    values, place, column = _kernel_values(K, where, row, at, turn, part, BLOCK, TILED)
     # one reduction says both where the next mistake is and where its kernel row lies
     key = (at.to(tl.int64) << 32) | place
     nothing = tl.full([], BLOCK, tl.int64) << 32
@@ -101,14 +110,7 @@ def scan_argmax(  # type: ignore[no-untyped-def]
         mask=(c < n_problems)[:, None] & part[None, :],
         other=float("-inf"),
     )
-    if TILED:
-        place = at.to(tl.int64)
-        column = at.to(tl.int64)
-        values = K + turn * BLOCK * BLOCK
-    else:
-        place = tl.load(where + row, mask=part, other=0).to(tl.int64)
-        column = row
-        values = K
+    values, place, column = _kernel_values(K, where, row, at, turn, part, BLOCK, TILED)
     key = (at.to(tl.int64) << 47) | place
     nothing = tl.full([], BLOCK, tl.int64) << 47
     mistaken = tl.zeros([BLOCK], tl.int32)
