@@ -26,6 +26,7 @@ from benchmarks import (
     readers,
     subgradient,
     svm,
+    workbench,
 )
 from benchmarks.measure import machine, table
 from benchmarks.picture import draw
@@ -37,7 +38,7 @@ SUITES = [
     for module in (
         *(perceptrons, svm, linear_svm, subgradient),
         *(least_squares, discriminant, naive_bayes, logistic, neighbors, memory, files),
-        *(readers, experiments, objects),
+        *(readers, experiments, objects, workbench),
     )
     for suite in module.SUITES
 ]

@@ -222,6 +222,10 @@ def test_the_table_says_how_it_was_got():
         ({"grid": 9}, ParameterError, "`grid` .* must be an integer from 10 to 2000; got 9"),
         ({"grid": 2001}, ParameterError, "from 10 to 2000; got 2001"),
         ({"grid": 20.0}, ParameterError, "from 10 to 2000; got 20.0"),
+        ({"window": (1, 0, 0, 1)}, ParameterError, r"`window` .* x0 < x1 and y0 < y1; got \(1, 0"),
+        ({"window": (0, 1, 0)}, ParameterError, "`window` .* four numbers"),
+        ({"window": (0, np.inf, 0, 1)}, ParameterError, "`window` .* four numbers"),
+        ({"window": "0101"}, ParameterError, "`window` .* four numbers"),
         ({"margin": -0.1}, ParameterError, "`margin` .* at least 0; got -0.1"),
         ({"model": object()}, ParameterError, "`model` .* a classifier with predict; got"),
         ({"X": np.ones((4, 3))}, DataError, "2 features; got 3: .* FisherDiscriminant or PCA"),
@@ -250,3 +254,55 @@ def test_more_boundaries_than_memory_ask_for_a_smaller_grid(monkeypatch):
 
     with pytest.raises(MemoryBudgetError, match=r"3 boundaries on 100 cells .* a smaller grid"):
         decision_regions(GaussianNB(), SQUARE, LABELS, rule="pairs", grid=10)
+
+
+def test_a_window_is_what_is_cut_into_cells():
+    found = decision_regions(GaussianNB(), SQUARE, LABELS, grid=10, window=(-1, 1, 5, 6))
+
+    np.testing.assert_allclose(found.first, np.linspace(-0.9, 0.9, 10))
+    np.testing.assert_allclose(found.second, np.linspace(5.05, 5.95, 10))
+
+
+def test_the_window_of_the_samples_range_changes_nothing():
+    model = SVC(gamma=0.3)
+    by_range = decision_regions(model, SQUARE, LABELS, grid=30, margin=0)
+    by_window = decision_regions(model, SQUARE, LABELS, grid=30, window=(0, 4, 0, 4))
+
+    np.testing.assert_array_equal(by_range.codes, by_window.codes)
+    np.testing.assert_array_equal(by_range.fields, by_window.fields)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_other_places_are_decided_by_the_same_rule(rule):
+    X, y = load_iris(return_X_y=True)
+    found = decision_regions(LinearSVC(), X[:, 2:], y, rule=rule, grid=40)
+    places = np.stack(np.meshgrid(found.first, found.second), axis=-1).reshape(-1, 2)
+
+    np.testing.assert_array_equal(found.codes_at(places).reshape(40, 40), found.codes)
+
+
+def test_machines_are_what_was_trained_and_on_which_samples():
+    X, y = load_iris(return_X_y=True)
+    own = decision_regions(SVC(), X[:, 2:], y, grid=10)
+    pairs = decision_regions(SVC(), X[:, 2:], y, grid=10, rule="pairs")
+
+    assert own.machines[0].fitted.classes_.tolist() == [0, 1, 2]
+    assert own.machines[0].rows.tolist() == list(range(150))
+    assert [sorted(set(y[machine.rows].tolist())) for machine in pairs.machines] == [
+        [0, 1],
+        [0, 2],
+        [1, 2],
+    ]
+
+
+def test_scores_beyond_float32_are_cut_to_it():
+    class Steep(KnownLines):
+        def __getattr__(self, name):
+            if name == "decision_function":
+                return lambda X: 1e300 * (X @ self.w_[:2] + self.w_[2])
+            raise AttributeError(name)
+
+    found = decision_regions(Steep(AGAINST_REST), SQUARE, LABELS, rule="rest", grid=20, margin=0)
+
+    assert np.isfinite(found.fields).all()
+    assert np.abs(found.fields).max() == np.finfo(np.float32).max

@@ -66,6 +66,69 @@ def test_every_wrong_word_is_refused_with_what_was_expected(change, says):
         parse_spec({"data": "iris", "model": [MODEL], **change}, "a")
 
 
+INLINE = {"columns": ["x", "y", "kind"], "target": "kind", "rows": [[0, 1.5, "a"], [2, 3, "b"]]}
+
+
+def test_a_file_may_carry_its_samples():
+    spec = parse_spec({"data": "points", "model": [MODEL], "inline": INLINE}, "a")
+
+    data = spec.inline.dataset(spec.data)
+
+    assert (data.name, data.features, data.target) == ("points", ("x", "y"), "kind")
+    assert data.X.tolist() == [[0.0, 1.5], [2.0, 3.0]]
+    assert data.y.tolist() == ["a", "b"]
+
+
+def test_labels_may_be_whole_numbers_in_any_column():
+    inline = {"columns": ["kind", "x"], "target": "kind", "rows": [[7, 1.5], [8, 2.5]]}
+
+    data = parse_spec({"data": "d", "model": [MODEL], "inline": inline}, "a").inline.dataset("d")
+
+    assert data.y.tolist() == [7, 8]
+    assert data.X.tolist() == [[1.5], [2.5]]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"columns": ["x"]}, "expected 2 to 1,000 different names"),
+        ({"columns": ["x", "x", "kind"]}, "different names"),
+        ({"columns": ["x", 3, "kind"]}, "different names"),
+        ({"columns": ["x", "", "kind"]}, "different names"),
+        ({"columns": "xy"}, r"\[inline\]: columns is 'xy', expected a list"),
+        ({"target": "z"}, "target is 'z', expected one of the columns"),
+        ({"rows": [[0, 1, "a"]]}, "found 1 rows, expected 2 to 100,000"),
+        ({"rows": [[0, 1, "a"]] * 100_001}, "found 100,001 rows"),
+        ({"rows": [[0, 1, "a"], [0, 1]]}, "row 2 is .*, expected a list of 3 values"),
+        ({"rows": [[], [0, 1, "a"]]}, "row 1 is .*, expected a list of 3 values"),
+        ({"rows": [3, 4]}, "row 1 is 3, expected a list"),
+        ({"rows": [[0, float("nan"), "a"], [0, 1, "b"]]}, "row 1: y is nan, expected a finite"),
+        ({"rows": [[0, float("inf"), "a"], [0, 1, "b"]]}, "row 1: y is inf, expected a finite"),
+        ({"rows": [[10**400, 1, "a"], [0, 1, "b"]]}, "row 1: x is 1000.*, expected a finite"),
+        ({"rows": [[True, 1, "a"], [0, 1, "b"]]}, "row 1: x is True, expected a finite"),
+        ({"rows": [["0", 1, "a"], [0, 1, "b"]]}, "row 1: x is '0', expected a finite"),
+        ({"rows": [[0, 1, "a"], [0, 1, 2]]}, "row 2: kind is 2, expected a string as in row 1"),
+        ({"rows": [[0, 1, 0.5], [0, 1, 2]]}, "row 1: kind is 0.5, expected a whole number"),
+        ({"rows": [[0, 1, "a\0"], [0, 1, "a"]]}, "row 1: kind is"),
+        ({"rows": [[0, 1, 2**60], [0, 1, 2]]}, "row 1: kind is"),
+        ({"rows": [[0, 1, "a" * 1001], [0, 1, "b"]]}, "row 1: kind is"),
+        ({"lines": []}, r"\[inline\]: found `lines`, expected only columns, target, rows"),
+    ],
+)
+def test_samples_that_no_model_could_take_are_refused_with_their_row(change, says):
+    document = {"data": "points", "model": [MODEL], "inline": {**INLINE, **change}}
+
+    with pytest.raises(ExperimentError, match=says):
+        parse_spec(document, "a")
+
+
+def test_the_target_of_samples_in_the_file_stands_with_them():
+    document = {"data": "points", "target": "x", "model": [MODEL], "inline": INLINE}
+
+    with pytest.raises(ExperimentError, match=r"`target` beside \[inline\]"):
+        parse_spec(document, "a")
+
+
 def test_a_file_is_named_in_what_is_wrong_with_it(tmp_path):
     path = tmp_path / "a.toml"
     for text, says in (

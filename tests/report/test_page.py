@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from sklearn.datasets import load_iris, make_blobs
-from tests.report.browser import Browser
+from tests.browser import Browser
 
 from separatrix import (
     SVC,
@@ -553,8 +553,7 @@ def test_in_print_tables_that_are_folded_are_seen_and_colours_are_those_of_paper
 ):
     page = browser.open(file_of_whole, dark=True)
     assert page.evaluate(UNFOLDED) == ["folded"]
-    dark = {"name": "prefers-color-scheme", "value": "dark"}
-    page.call("Emulation.setEmulatedMedia", {"media": "print", "features": [dark]})
+    page.tab.emulate_media(media="print", color_scheme="dark")
 
     assert page.evaluate(UNFOLDED) == ["open"]
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from separatrix import __version__
-from separatrix.cli import data, experiments, files, libsvm
+from separatrix.cli import data, experiments, files, libsvm, workbench
 from separatrix.cli.common import Command, json_option, quiet_option, say, show_json
 
 
@@ -77,6 +77,7 @@ for command in (
     files.explain,
     files.info,
     data.data,
+    workbench.workbench,
     libsvm.svm_train,
     libsvm.svm_predict,
     libsvm.svm_scale,

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.arrays import require_integer
+from separatrix.compute.progress import bar, busy
 from separatrix.data.splits import (
     Split,
     grouped_folds,
@@ -99,28 +100,30 @@ def compare(
     evaluations: dict[str, Evaluation] = {}
     failed: dict[str, Exception] = {}
     unfinished: dict[str, int] = {}
-    for name, model in models.items():
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            try:
-                found = evaluate(
-                    model,
-                    X,
-                    y,
-                    splits=splits,
-                    random_state=random_state,
-                    progress=progress,
-                    name=name,
-                )
-            except Exception as error:
-                failed[name] = error
-            else:
-                evaluations[name] = found
-        count = _told(caught)
-        if count and name in evaluations:
-            unfinished[name] = count
-        if done is not None and name in evaluations:
-            done(name, evaluations[name])
+    with bar("compare", len(models), show=False) as advance:
+        for name, model in models.items():
+            with busy(name, show=False), warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                try:
+                    found = evaluate(
+                        model,
+                        X,
+                        y,
+                        splits=splits,
+                        random_state=random_state,
+                        progress=progress,
+                        name=name,
+                    )
+                except Exception as error:
+                    failed[name] = error
+                else:
+                    evaluations[name] = found
+            count = _told(caught)
+            if count and name in evaluations:
+                unfinished[name] = count
+            if done is not None and name in evaluations:
+                done(name, evaluations[name])
+            advance()
     if not evaluations:
         raise _nothing_left(failed)
     left_out = models.left_out if isinstance(models, Suite) else {}

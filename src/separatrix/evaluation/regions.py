@@ -8,7 +8,7 @@ code -1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +19,9 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.arrays import Codes, Flags, Matrix, Signs, Vector, require_choice, require_real
-from separatrix.compute.blocks import default_budget, in_words, row_blocks
+from separatrix.compute.blocks import default_budget, in_words
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError
+from separatrix.evaluation.lattice import Lattice, answers_on, in_blocks
 from separatrix.solvers.problems import coding
 
 RULES = {
@@ -31,7 +32,14 @@ RULES = {
 }
 INDETERMINATE = -1
 SMALLEST_GRID, LARGEST_GRID = 10, 2000
-POINTS_AT_ONCE = 2**14  # keeps what a kernel machine or a nearest neighbour computes small
+LARGEST = float(np.finfo(np.float32).max)
+
+
+class Machine(NamedTuple):
+    """A fitted classifier that regions are made of, and the samples it was trained on."""
+
+    fitted: Any
+    rows: Codes
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +61,19 @@ class Regions:
     fields: Matrix  # shape: (p, g, g)
     """One for each boundary, 0 on it: for a class, its score less the best other; for a binary
     problem, its score. +1 and -1 for a model without scores."""
+    machines: tuple[Machine, ...] = ()
+    """What decides: the model itself, or with another rule a clone for each boundary."""
+
+    def codes_at(self, places: Any) -> Codes:
+        """Class codes of other places, (m, 2), by the same rule; -1 where it gives none."""
+        if not self.machines:
+            raise DataError("these regions were not made by decision_regions: nothing can be asked")
+        places = np.asarray(places, dtype=np.float64)
+        guesses = [in_blocks(machine.fitted.predict, places) for machine in self.machines]
+        if self.rule == "predict":
+            return np.asarray(np.searchsorted(self.labels, guesses[0]))
+        claims = np.stack([guess == 1 for guess in guesses])
+        return _put_together(claims, self.rule, len(self.labels))
 
     @property
     def share(self) -> dict[Any, float]:
@@ -97,6 +118,7 @@ def decision_regions(
     rule: str = "predict",
     grid: int = 300,
     margin: float = 0.1,
+    window: tuple[float, float, float, float] | None = None,
 ) -> Regions:
     """Regions of a classifier around samples of two features.
 
@@ -118,6 +140,9 @@ def decision_regions(
         Cells along each side. From 10 to 2000.
     margin
         Room around the samples, as a share of their range. At least 0.
+    window
+        (x0, x1, y0, y1): cut this part of the plane into cells, wherever the samples are. None: their
+        range and the margin.
 
     Examples
     --------
@@ -135,18 +160,19 @@ def decision_regions(
     """
     _check_parameters(model, rule, grid, margin)
     X, y = planar_samples("decision_regions", X, y)
-    first, second = (_middles(column, grid, margin) for column in X.T)
-    places = np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2)
+    sides = _ranges(X, margin) if window is None else _of_window(window)
+    lattice = Lattice(*(_middles(low, high, grid) for low, high in sides))
     decide = _by_predict if rule == "predict" else _by_boundaries
-    found = decide(model, X, y, places, rule)
+    found = decide(model, X, y, lattice, rule)
     return Regions(
         name=type(model).__name__,
         rule=rule,
         labels=found.labels,
-        first=first,
-        second=second,
+        first=lattice.first,
+        second=lattice.second,
         codes=found.codes.reshape(grid, grid),
         fields=found.fields.reshape(-1, grid, grid),
+        machines=found.machines,
     )
 
 
@@ -168,11 +194,12 @@ class _Found(NamedTuple):
     labels: Any  # shape: (k,)
     codes: Codes  # shape: (m,)
     fields: Matrix  # shape: (p, m)
+    machines: tuple[Machine, ...]
 
 
-def _by_predict(model: Any, X: Matrix, y: Any, places: Matrix, _rule: str) -> _Found:
+def _by_predict(model: Any, X: Matrix, y: Any, lattice: Lattice, _rule: str) -> _Found:
     fitted = _fitted(model, X, y)
-    guesses = _in_blocks(fitted.predict, places)
+    guesses, values = _answers(fitted, lattice)
     known = np.asarray(getattr(fitted, "classes_", guesses))
     if (known.dtype.kind in "biuf") != (y.dtype.kind in "biuf"):
         raise DataError(
@@ -181,33 +208,53 @@ def _by_predict(model: Any, X: Matrix, y: Any, places: Matrix, _rule: str) -> _F
         )
     labels = np.unique(np.concatenate([known, y]))
     k = len(labels)
-    _require_memory(1 if k == 2 else k, len(places))
+    _require_memory(1 if k == 2 else k, len(guesses))
     codes = np.searchsorted(labels, guesses)
-    scores = _scores(fitted, labels, places)
+    scores = _scores(fitted, labels, values)
     of_classes = range(1, 2) if k == 2 else range(k)
     fields = np.array([_field(scores, c, codes == c) for c in of_classes])
-    return _Found(labels, codes, fields)
+    return _Found(labels, codes, fields, (Machine(fitted, np.arange(len(X))),))
 
 
-def _by_boundaries(model: Any, X: Matrix, y: Any, places: Matrix, rule: str) -> _Found:
+def _by_boundaries(model: Any, X: Matrix, y: Any, lattice: Lattice, rule: str) -> _Found:
     labels, codes = np.unique(y, return_inverse=True)
     if len(labels) < 2:
         raise DataError(
             f"rule={rule!r} needs samples of at least 2 classes; got one, {labels.tolist()[0]!r}"
         )
     sides = _sides(rule, len(labels))
-    _require_memory(sides.shape[1], len(places))
-    claims = np.empty((sides.shape[1], len(places)), dtype=bool)
+    places = len(lattice.first) * len(lattice.second)
+    _require_memory(sides.shape[1], places)
+    claims = np.empty((sides.shape[1], places), dtype=bool)
     fields = np.empty(claims.shape, dtype=np.float32)
+    machines = []
     for number, side in enumerate(sides.T):
         targets = side[codes].astype(np.intp)
-        taking_part = targets != 0
-        fitted = clone(model).fit(X[taking_part], targets[taking_part])
-        claims[number] = _in_blocks(fitted.predict, places) == 1
-        scores = _scores(fitted, np.array([-1, 1]), places)
+        rows = np.flatnonzero(targets)
+        fitted = clone(model).fit(X[rows], targets[rows])
+        guesses, values = _answers(fitted, lattice)
+        claims[number] = guesses == 1
+        scores = _scores(fitted, np.array([-1, 1]), values)
         fields[number] = _field(scores, 1, claims[number])
-    put_together = _majority if rule == "pairs" else _only_claim
-    return _Found(labels, put_together(claims, sides), fields)
+        machines.append(Machine(fitted, rows))
+    return _Found(labels, _put_together(claims, rule, len(labels)), fields, tuple(machines))
+
+
+def _answers(fitted: Any, lattice: Lattice) -> tuple[Any, Any]:
+    """The label of each place, (m,), and the model's scores, (m,) or (m, k), or None."""
+    found = answers_on(fitted, lattice)
+    if found is not None:
+        return fitted.classes_[found.codes], found.values
+    places = lattice.places
+    score = getattr(fitted, "decision_function", None) or getattr(fitted, "predict_proba", None)
+    guesses = in_blocks(fitted.predict, places)
+    return guesses, None if score is None else in_blocks(score, places)
+
+
+def _put_together(claims: Flags, rule: str, k: int) -> Codes:
+    """The class of each place, (m,), from the claims of all boundaries, (p, m)."""
+    together = _majority if rule == "pairs" else _only_claim
+    return together(claims, _sides(rule, k))
 
 
 def _sides(rule: str, k: int) -> Signs:
@@ -234,14 +281,11 @@ def _only_claim(claims: Flags, sides: Signs) -> Codes:
     return np.where(count == 0, nobody, codes)
 
 
-def _scores(fitted: Any, labels: Any, places: Matrix) -> Matrix | None:
+def _scores(fitted: Any, labels: Any, values: Any) -> Matrix | None:
     """A score for each label, (m, k), where the model has them; of two, their difference is its own."""
-    score = getattr(fitted, "decision_function", None) or getattr(fitted, "predict_proba", None)
-    if score is None or not np.array_equal(getattr(fitted, "classes_", ()), labels):
+    if values is None or not np.array_equal(getattr(fitted, "classes_", ()), labels):
         return None
-    S = _in_blocks(score, places)
-    if S.ndim == 1:
-        S = np.stack([-S / 2, S / 2], axis=1)
+    S: Matrix = np.stack([-values / 2, values / 2], axis=1) if values.ndim == 1 else values
     return S if S.shape[1] == len(labels) > 1 else None
 
 
@@ -252,7 +296,7 @@ def _field(scores: Matrix | None, label: int, inside: Flags) -> Vector:
         return steps
     lead = scores[:, label] - np.delete(scores, label, axis=1).max(axis=1)
     told = np.isfinite(lead).all() and np.array_equal(lead > 0, inside)
-    return lead.astype(np.float32) if told else steps
+    return np.clip(lead, -LARGEST, LARGEST).astype(np.float32) if told else steps
 
 
 def _fitted(model: Any, X: Matrix, y: Any) -> Any:
@@ -268,17 +312,28 @@ def _is_fitted(model: Any) -> bool:
     return True
 
 
-def _in_blocks(answer: Any, places: Matrix) -> Any:
-    return np.concatenate(
-        [np.asarray(answer(places[block])) for block in row_blocks(len(places), POINTS_AT_ONCE)]
-    )
+def _ranges(X: Matrix, margin: float) -> list[tuple[float, float]]:
+    """What the samples span on each side, and the margin around it."""
+    sides = []
+    for low, high in zip(X.min(axis=0), X.max(axis=0), strict=True):
+        room = margin * (high - low) if high > low else 0.5  # one value still has a plane around it
+        sides.append((low - room, high + room))
+    return sides
 
 
-def _middles(column: Vector, grid: int, margin: float) -> Vector:
+def _of_window(window: Any) -> list[tuple[float, float]]:
+    numbers = isinstance(window, tuple | list) and all(isinstance(side, Real) for side in window)
+    if numbers and len(window) == 4 and np.isfinite(window).all():
+        x0, x1, y0, y1 = map(float, window)
+        if x0 < x1 and y0 < y1:
+            return [(x0, x1), (y0, y1)]
+    must_be = "four numbers (x0, x1, y0, y1) with x0 < x1 and y0 < y1"
+    raise ParameterError("decision_regions", "window", must_be, window)
+
+
+def _middles(low: float, high: float, grid: int) -> Vector:
     """Middles of the cells along one side, (g,)."""
-    low, high = column.min(), column.max()
-    room = margin * (high - low) if high > low else 0.5  # one value still has a plane around it
-    edges = np.linspace(low - room, high + room, grid + 1)
+    edges = np.linspace(low, high, grid + 1)
     return np.asarray((edges[1:] + edges[:-1]) / 2)
 
 

@@ -8,7 +8,7 @@ and all numbers of neighbours share one search. What is scaled by the training p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from inspect import isabstract
 from typing import Any
@@ -200,8 +200,9 @@ def _constant(candidate: Candidate) -> Callable[[Workshop], Candidate]:
 
 def _as_document(spec: Spec) -> dict[str, Any]:
     """What makes it this experiment, as JSON holds it."""
-    document = asdict(spec)
-    document.pop("folder")
+    document = asdict(replace(spec, inline=None))  # samples are known by their hash
+    for elsewhere in ("folder", "inline"):
+        document.pop(elsewhere)
     for model in document["models"]:
         model["parameters"].pop("device", None)  # a run may go on elsewhere
     return document

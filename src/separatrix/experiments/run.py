@@ -20,7 +20,7 @@ import numpy as np
 from separatrix.compute.container import read_container, write_container
 from separatrix.compute.files import written_whole
 from separatrix.compute.meter import Meter
-from separatrix.compute.progress import bar
+from separatrix.compute.progress import bar, busy
 from separatrix.compute.threads import thread_count
 from separatrix.errors import ExperimentError, ModelFileError
 from separatrix.experiments.hashes import hash_of
@@ -64,7 +64,8 @@ def run(
             if done is not None:
                 done(step.name, finding is not None)
             if finding is None:
-                finding = _timed(step, workshop)
+                with busy(step.name, show=False):
+                    finding = _timed(step, workshop)
                 _keep(path, step, whose, finding)
             workshop.keep(step.name, finding)
             advance()

@@ -15,12 +15,19 @@
     parameters = { C = 10.0 }
     grid = { kernel = [{ type = "Gaussian", gamma = 0.1 }, { type = "Polynomial", degree = 3 }] }
 
-Every word is checked before anything runs.
+Every word is checked before anything runs. A file may also carry its samples itself; `data` is then only
+what they are called:
+
+    [inline]
+    columns = ["length", "width", "kind"]
+    target = "kind"
+    rows = [[5.1, 3.5, "setosa"], [6.2, 2.9, "versicolor"]]
 """
 
 from __future__ import annotations
 
 import json
+import math
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
@@ -29,6 +36,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.evaluation.measure import NAMES, require_metrics
 
@@ -37,6 +47,7 @@ SCALES = ("none", "unit", "standard", "range")
 LARGEST_GRID = 10_000
 LARGEST_SCALE = 1e300
 LONGEST_STRING = 1000  # letters; of a name, or of any other
+MOST_ROWS, MOST_COLUMNS = 100_000, 1000  # that a file carries itself
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,25 @@ class ModelSpec:
         return [dict(zip(self.grid, cell, strict=True)) for cell in product(*self.grid.values())]
 
 
+@dataclass(frozen=True, eq=False)
+class Inline:
+    """Samples that are written in the file itself."""
+
+    columns: tuple[str, ...]
+    target: str
+    rows: tuple[tuple[Any, ...], ...]  # one value for each column
+
+    def dataset(self, name: str) -> Dataset:
+        """The same as samples with labels."""
+        place = self.columns.index(self.target)
+        features = tuple(column for column in self.columns if column != self.target)
+        X = [[value for i, value in enumerate(row) if i != place] for row in self.rows]
+        y = np.array([row[place] for row in self.rows])
+        return Dataset(
+            name, np.array(X, dtype=np.float64), y, features=features, target=self.target
+        )
+
+
 @dataclass(frozen=True)
 class Spec:
     """An experiment as it is written."""
@@ -80,6 +110,7 @@ class Spec:
     seed: int = 0
     target: str | int | None = None
     folder: Path = field(default_factory=Path)  # that relative file names start from
+    inline: Inline | None = None  # the samples, where the file has them
 
 
 def read_spec(path: Path) -> Spec:
@@ -110,6 +141,7 @@ def parse_spec(document: Mapping[str, Any], name: str, folder: Path | None = Non
     if not models:
         raise ExperimentError("found no [[model]], expected at least one")
     split = _Keys(top.take("split", dict, {}), "[split]")
+    inline = top.take("inline", dict, None, optional=True)
     spec = Spec(
         name=top.take("name", str, name),
         title=top.take("title", str, name.replace("-", " ").capitalize()),
@@ -128,6 +160,7 @@ def parse_spec(document: Mapping[str, Any], name: str, folder: Path | None = Non
         seed=top.number("seed", int, 0, least=0),
         target=top.take("target", str | int, None, optional=True),
         folder=folder or Path(),
+        inline=None if inline is None else _inline(inline),
     )
     split.end()
     top.end()
@@ -137,6 +170,8 @@ def parse_spec(document: Mapping[str, Any], name: str, folder: Path | None = Non
         raise ExperimentError(
             '`group` names the column for method = "grouped", and goes with no other'
         )
+    if spec.inline is not None and spec.target is not None:
+        raise ExperimentError("found a `target` beside [inline], expected it inside of that")
     names = [model.name for model in spec.models]
     if len(set(names)) < len(names):
         raise ExperimentError(
@@ -181,6 +216,61 @@ def _model(document: Any, number: int) -> ModelSpec:
         raise ExperimentError(f"{where}: {', '.join(both)} is both in parameters and in grid")
     keys.end()
     return model
+
+
+def _inline(document: dict[str, Any]) -> Inline:
+    keys = _Keys(document, "[inline]")
+    columns = keys.take("columns", list, None)
+    target = keys.take("target", str, None)
+    rows = keys.take("rows", list, None)
+    keys.end()
+    good = all(isinstance(name, str) and 0 < len(name) <= LONGEST_STRING for name in columns)
+    if not good or not 2 <= len(columns) <= MOST_COLUMNS or len(set(columns)) < len(columns):
+        raise ExperimentError(
+            f"[inline]: columns is {columns!r:.200}, expected 2 to {MOST_COLUMNS:,} different names"
+        )
+    if target not in columns:
+        raise ExperimentError(f"[inline]: target is {target!r:.60}, expected one of the columns")
+    if not 2 <= len(rows) <= MOST_ROWS:
+        raise ExperimentError(f"[inline]: found {len(rows):,} rows, expected 2 to {MOST_ROWS:,}")
+    labels = _kind_of_label(rows[0], columns.index(target))
+    for number, row in enumerate(rows, start=1):
+        _require_row(row, number, columns, target, labels)
+    return Inline(tuple(columns), target, tuple(map(tuple, rows)))
+
+
+def _kind_of_label(row: Any, place: int) -> type:
+    """Labels are all texts or all whole numbers, as the first one is."""
+    text = isinstance(row, list) and len(row) > place and isinstance(row[place], str)
+    return str if text else int
+
+
+def _require_row(row: Any, number: int, columns: list[str], target: str, labels: type) -> None:
+    where = f"[inline]: row {number}"
+    if not isinstance(row, list) or len(row) != len(columns):
+        raise ExperimentError(f"{where} is {row!r:.60}, expected a list of {len(columns)} values")
+    for name, value in zip(columns, row, strict=True):
+        if name == target:
+            if type(value) is not labels or not _is_label(value):
+                raise ExperimentError(
+                    f"{where}: {name} is {value!r:.60}, expected {_words(labels.__name__)} as in row 1"
+                )
+        elif type(value) not in (int, float) or not _is_finite(value):
+            raise ExperimentError(f"{where}: {name} is {value!r:.60}, expected a finite number")
+
+
+def _is_label(value: Any) -> bool:
+    """Whether an array holds it as it is; texts lose a last NUL there."""
+    if isinstance(value, str):
+        return len(value) <= LONGEST_STRING and "\0" not in value
+    return bool(abs(value) < 2**53)
+
+
+def _is_finite(value: float) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond float64
+        return False
 
 
 def _storable(value: Any) -> bool:
@@ -281,6 +371,7 @@ __all__ = [
     "METHODS",
     "NAMES",
     "SCALES",
+    "Inline",
     "ModelSpec",
     "Spec",
     "SplitSpec",

@@ -98,7 +98,9 @@ def prepare(name: str, options: dict[str, Any]) -> Job:
 
 
 def _found(name: str, spec: Spec) -> Dataset:
-    """The data of a written experiment; a file is looked for beside it first."""
+    """The data of a written experiment: its own, or a file, looked for beside it first."""
+    if spec.inline is not None:
+        return subsampled(spec.inline.dataset(name), spec.split.subsample, spec.seed)
     beside = spec.folder / name
     options = {} if spec.target is None else {"target": spec.target}
     data = find(str(beside) if beside.exists() else name, **options)
@@ -108,6 +110,7 @@ def _found(name: str, spec: Spec) -> Dataset:
 def compare_data(
     name: str,
     *,
+    called: str | None = None,
     models: list[str] | None = None,
     cv: int = 5,
     repeats: int | None = None,
@@ -120,9 +123,10 @@ def compare_data(
 ) -> tuple[Comparison, Path | None, Sequence[str]]:
     """Compare the classifiers that suit some data; with a folder, write the page. Notes come last.
 
-    `file` says how a file is read, as `separatrix.data.read.read` takes it.
+    `file` says how a file is read, as `separatrix.data.read.read` takes it; `called` is what the page
+    calls it, where its path says nothing to a reader.
     """
-    data = subsampled(labelled(name, progress=progress, **file), subsample, seed)
+    data = subsampled(labelled(name, called=called, progress=progress, **file), subsample, seed)
     require_classes(data)
     if out is not None:  # a comparison may take hours
         require_packages()
@@ -136,7 +140,8 @@ def compare_data(
     if out is None:
         return comparison, None, data.notes
     repeats = comparison.protocol.repeats if comparison.protocol else repeats
-    words = ["separatrix", "compare", name, "--cv", cv, "--repeats", repeats, "--seed", seed]
+    shown = called or name
+    words = ["separatrix", "compare", shown, "--cv", cv, "--repeats", repeats, "--seed", seed]
     given = {"models": ",".join(models or ()), "subsample": subsample, **file}
     given["device"] = "" if device == "auto" else device
     header = given.pop("header", None)
@@ -150,10 +155,13 @@ def compare_data(
     return comparison, page, data.notes
 
 
-def labelled(name: str, *, progress: bool | None = None, **file: Any) -> Dataset:
+def labelled(
+    name: str, *, called: str | None = None, progress: bool | None = None, **file: Any
+) -> Dataset:
     """Data with labels; a target that is a number is a position."""
     options = {key: value for key, value in file.items() if value is not None}
     if "target" in options:
         options["target"] = name_or_position(options["target"])
-    with busy(f"reading {name}", show=progress):
-        return find(name, **options)
+    with busy(f"reading {called or name}", show=progress):
+        data = find(name, **options)
+    return data if called is None else replace(data, name=called)

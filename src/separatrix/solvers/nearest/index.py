@@ -21,7 +21,8 @@ from separatrix.solvers.nearest.projections import Projections
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.solvers.nearest.sparse import Sparse
 
-TINY = 2**11  # values that are looked at before an index is made
+TINY = 2**8  # values that are looked at before an index is made
+FEW_ROWS = 2**12  # up to which products of all rows take less time than boxes, for many queries
 FEW_FEATURES = 10  # up to these, boxes
 FEW_FOR_THE_LARGEST = 32  # the same for the largest difference
 DENSE_BELOW = 32  # a stored value costs as much as this many of an array
@@ -112,6 +113,8 @@ def _chosen(X: Any, metric: Metric, choices: list[str]) -> str:
             return "sparse"
     if n * d <= TINY:
         return "exhaustive"
+    if "products" in choices and n <= FEW_ROWS and d <= FEW_FEATURES:
+        return "products"
     few = FEW_FEATURES if metric.code != CHEBYSHEV else FEW_FOR_THE_LARGEST
     if "boxes" in choices and d <= few:
         return "boxes"

@@ -1,0 +1,123 @@
+"""What kernel machines and neighbours say of a lattice of places, all of it from one look at them.
+
+Gaussian and Laplacian kernels are products over features: k(x, z) = k1(x1, z1) k2(x2, z2). So on g by
+g places the scores of s support vectors are one matrix product of g x s with s x g, and g s
+exponentials stand for g g s. Other kernels are asked once for all places.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+from separatrix.arrays import Codes, Matrix, Vector
+from separatrix.compute.blocks import row_blocks
+from separatrix.kernels.vector import Gaussian, Laplacian
+from separatrix.models.kernel_perceptrons import KernelPerceptron
+from separatrix.models.multiclass import decision_values, winners
+from separatrix.models.neighbors import KNeighborsClassifier
+from separatrix.models.svm import SVC
+
+POINTS_AT_ONCE = 2**14  # keeps what a kernel machine or a nearest neighbour computes small
+SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler)  # each feature by itself
+
+
+class Lattice(NamedTuple):
+    """The places where every first coordinate meets every second one, the first changing first."""
+
+    first: Vector  # shape: (g,)
+    second: Vector  # shape: (h,)
+
+    @property
+    def places(self) -> Matrix:
+        """All of them, (h g, 2)."""
+        return np.stack(np.meshgrid(self.first, self.second), axis=-1).reshape(-1, 2)
+
+
+class Answers(NamedTuple):
+    """What a model says of every place."""
+
+    codes: Codes  # shape: (m,); of its own classes
+    values: Matrix  # shape: (m,) or (m, k); its scores, or the shares of the votes
+
+
+def answers_on(model: Any, lattice: Lattice) -> Answers | None:
+    """What a fitted `SVC`, `KernelPerceptron` or `KNeighborsClassifier` says, alone or behind scalers.
+
+    The same as its `predict` and its scores, to the rounding of kernel values. Of other models None.
+    """
+    scalers, last = _apart(model)
+    if any(type(scaler) not in SCALERS for scaler in scalers):
+        return None
+    if type(last) is KNeighborsClassifier and not last.outputs_2d_:
+        shares = in_blocks(model.predict_proba, lattice.places)
+        return Answers(shares.argmax(axis=1), shares)
+    if not _is_plain(last):
+        return None
+    S = _separable_scores(last, _scaled(lattice, scalers))
+    if S is None:
+        ready = Pipeline(model.steps[:-1]).transform if scalers else np.asarray
+        S = in_blocks(lambda places: last.boundary_scores(ready(places)), lattice.places)
+    if isinstance(last, SVC):
+        return Answers(last._codes(S), last._values(S))
+    values = decision_values(S, len(last.classes_), last._scheme, last.ties)
+    return Answers(winners(values), values)
+
+
+def in_blocks(answer: Callable[[Matrix], Any], places: Matrix) -> Any:
+    """The answers for all places, a few at a time."""
+    return np.concatenate(
+        [np.asarray(answer(places[block])) for block in row_blocks(len(places), POINTS_AT_ONCE)]
+    )
+
+
+def _apart(model: Any) -> tuple[list[Any], Any]:
+    """What stands before the last step of a pipeline, and that step."""
+    if not isinstance(model, Pipeline):
+        return [], model
+    steps = [step for _, step in model.steps]
+    return steps[:-1], steps[-1]
+
+
+def _is_plain(machine: Any) -> bool:
+    """Whether one sum over the support is all there is to its scores."""
+    if type(machine) is SVC:
+        return not (machine.break_ties or hasattr(machine, "_ties"))
+    return type(machine) is KernelPerceptron and machine.predictor in ("last", "average")
+
+
+def _scaled(lattice: Lattice, scalers: list[Any]) -> Lattice:
+    """The lattice as the machine sees it: scalers leave it one."""
+    first, second = (np.stack([side, side], axis=1) for side in lattice)
+    for scaler in scalers:
+        first, second = scaler.transform(first), scaler.transform(second)
+    return Lattice(first[:, 0], second[:, 1])
+
+
+def _separable_scores(machine: Any, lattice: Lattice) -> Matrix | None:
+    """Scores at every boundary, (m, p), where the kernel is a product over the two features."""
+    kernel, vectors = machine.kernel_, machine.support_vectors_
+    if type(kernel) not in (Gaussian, Laplacian) or not isinstance(vectors, np.ndarray):
+        return None
+    columns, rows = (
+        _values(kernel, side, vectors[:, j]) for j, side in enumerate(lattice)
+    )  # (g, s), (h, s)
+    if isinstance(machine, SVC):
+        coefficients, biases = machine._support.columns(), machine.intercept_
+    else:
+        coefficients, biases = machine.alpha_.T, np.zeros(machine.alpha_.shape[1])
+    S = [(rows * a) @ columns.T + b for a, b in zip(coefficients, biases, strict=True)]
+    return np.stack([part.ravel() for part in S], axis=1)
+
+
+def _values(kernel: Any, x: Vector, z: Vector) -> Matrix:
+    """Kernel values of single coordinates, (n, m)."""
+    D = np.abs(x[:, None] - z)
+    if type(kernel) is Gaussian:
+        D *= D
+    D *= -kernel.gamma
+    return np.asarray(np.exp(D, out=D))

@@ -1,0 +1,204 @@
+"""The pictures that models learn from: which sets there are, and how one is split.
+
+Pixels are kept once, in float32, divided by the largest value that a pixel can have. A row goes by its
+number in the data set; drawings that were added by corrections have the numbers after those.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Codes, Matrix
+from separatrix.data import catalogue
+from separatrix.data.dataset import Dataset
+from separatrix.data.find import find
+from separatrix.errors import DataError, MissingDataError
+from separatrix.workbench.drawing.canvas import KNOWN, Canvas, measured, side_of
+
+OWN = ("digits", "usps", "mnist")
+USPS_TRAINING = 7291  # the rows that came as zip.train
+MOST_ROWS, MOST_TESTED = 6_000, 2_000
+MOST_CLASSES = 100
+TEST_SHARE = 5  # one row in so many is held out, where a set has no test part
+TITLES = {
+    "digits": "Digits, 8 x 8 (built in)",
+    "usps": "USPS digits, 16 x 16",
+    "mnist": "MNIST digits, 28 x 28",
+}
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """A training set of pictures, pictures held out, and how a script gets them."""
+
+    name: str
+    canvas: Canvas
+    rows: Codes  # shape: (n,); their numbers in the data set
+    X: Matrix  # shape: (n, d); float32
+    y: Any  # shape: (n,)
+    X_test: Matrix  # shape: (m, d)
+    y_test: Any  # shape: (m,)
+    total: int  # rows of the data set
+    says: str
+    code: str
+
+    @property
+    def unit(self) -> float:
+        """What a pixel's value is divided by."""
+        return unit_of(self.canvas)
+
+
+def unit_of(canvas: Canvas) -> float:
+    """The largest value that a pixel can have."""
+    return max(abs(canvas.paper), abs(canvas.full)) or 1.0
+
+
+def listed(given: str | None) -> list[dict[str, Any]]:
+    """The data sets to choose from: our own, and the one that was given."""
+    names = [*OWN, *([given] if given is not None and given not in OWN else [])]
+    return [_entry(name) for name in names]
+
+
+def is_there(name: str) -> bool:
+    """Whether a data set can be read without a download."""
+    if name in catalogue.names():
+        return catalogue.state(name) != catalogue.TO_DOWNLOAD
+    return True
+
+
+def pictures_of(name: str) -> Pictures:
+    """The data set of that name, or the file, as pictures; refused where its rows are none."""
+    if not is_there(name):
+        error = MissingDataError(
+            f"{name} is not on this machine, and the workbench downloads nothing"
+        )
+        error.hint = f"get it with: separatrix data get {name}"
+        raise error
+    data = find(name)
+    _require_pictures(data)
+    canvas = KNOWN.get(name) or measured(np.asarray(data.X))
+    train, test, code = _split(data)
+    with_test = data.X_test is not None
+    X_other, y_other = (data.X_test, data.y_test) if with_test else (data.X, data.y)
+    unit = unit_of(canvas)
+    return Pictures(
+        name=name,
+        canvas=canvas,
+        rows=train,
+        X=_scaled(data.X, train, unit),
+        y=np.asarray(data.y)[train],
+        X_test=_scaled(X_other, test, unit),
+        y_test=np.asarray(y_other)[test],
+        total=len(data.y),
+        says=_in_words(data, train, test),
+        code=_code(name, code, unit, with_test),
+    )
+
+
+def blank(side: int) -> Pictures:
+    """A canvas without a data set, for a model whose data is not here."""
+    canvas = next((c for c in KNOWN.values() if c.side == side), None)
+    canvas = canvas or Canvas(side=side, box=side * 0.9, pen=side * 0.1, widest=side * 0.1)
+    none = np.empty((0, side * side), dtype=np.float32)
+    no_labels = np.empty(0, dtype=np.intp)
+    return Pictures(
+        blank_name(side), canvas, no_labels, none, no_labels, none, no_labels, 0, "no data set", ""
+    )
+
+
+def blank_name(side: int) -> str:
+    """What a canvas without a data set is called."""
+    return f"blank {side} x {side}"
+
+
+def blank_entry(side: int) -> dict[str, Any]:
+    """How it is listed."""
+    title = f"{side} x {side}, without a data set"
+    entry = {"name": blank_name(side), "title": title, "rows": 0, "side": side}
+    return {**entry, "state": "available", "hint": ""}
+
+
+def word(label: Any) -> str:
+    """A label as people read it.
+
+    >>> word(np.int64(3)), word(3.0), word("spam")
+    ('3', '3', 'spam')
+    """
+    value = label.item() if isinstance(label, np.generic) else label
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return str(value)
+
+
+def _entry(name: str) -> dict[str, Any]:
+    known = name in catalogue.names()
+    there = is_there(name)
+    return {
+        "name": name,
+        "title": TITLES.get(name, Path(name).name),
+        "rows": catalogue.card(name).rows if known else 0,
+        "side": KNOWN[name].side if name in KNOWN else 0,
+        "state": "available" if there else "missing",
+        "hint": "" if there else f"get it with: separatrix data get {name}",
+    }
+
+
+def _require_pictures(data: Dataset) -> None:
+    X = data.X
+    if data.kind != "vectors" or not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
+        raise DataError(
+            f"{data.name} holds no pictures: its rows must be numbers, one for each pixel"
+        )
+    side_of(X.shape[1])
+    if data.y is None or len(np.unique(np.asarray(data.y))) < 2:
+        raise DataError(f"{data.name} has no labels, or one only; pictures of two kinds are needed")
+    kinds = len(np.unique(np.asarray(data.y)))
+    if kinds > MOST_CLASSES:
+        raise DataError(
+            f"{data.name} has {kinds} different labels; at most {MOST_CLASSES} are told apart"
+        )
+    if not np.isfinite(X).all():
+        raise DataError(f"{data.name} has pixels without a number")
+
+
+def _split(data: Dataset) -> tuple[Codes, Codes, str]:
+    """Rows to learn from, rows held out, and the lines of Python that give both."""
+    n = len(data.y)
+    if data.name == "usps":
+        code = f"train, test = np.arange({USPS_TRAINING}), np.arange({USPS_TRAINING}, len(data.y))"
+        return np.arange(USPS_TRAINING), np.arange(USPS_TRAINING, n), code
+    order = np.random.default_rng(0).permutation(n)
+    drawn = "order = np.random.default_rng(0).permutation(len(data.y))"
+    if data.X_test is None:
+        held = min(n // TEST_SHARE, MOST_TESTED)
+        code = f"{drawn}\ntrain, test = order[{held}:][:{MOST_ROWS}], order[:{held}]"
+        return order[held:][:MOST_ROWS], order[:held], code
+    step = max(1, len(data.y_test) // MOST_TESTED)
+    code = f"{drawn}\ntrain, test = order[:{MOST_ROWS}], np.arange(0, len(data.y_test), {step})"
+    return order[:MOST_ROWS], np.arange(0, len(data.y_test), step), code
+
+
+def _scaled(X: Any, rows: Codes, unit: float) -> Matrix:
+    return np.ascontiguousarray((np.asarray(X)[rows] / unit).astype(np.float32))
+
+
+def _in_words(data: Dataset, train: Codes, test: Codes) -> str:
+    some = f"{len(train):,} of {len(data.y):,}" if len(train) < len(data.y) else f"{len(train):,}"
+    return f"models learn from {some} pictures and are measured on {len(test):,} others"
+
+
+def _code(name: str, split: str, unit: float, with_test: bool) -> str:
+    other = "_test" if with_test else ""
+    return "\n".join(
+        [
+            f"data = find({name!r})",
+            split,
+            f"X, y = (data.X[train] / {unit:g}).astype(np.float32), data.y[train]",
+            f"X_test = (data.X{other}[test] / {unit:g}).astype(np.float32)",
+            f"y_test = data.y{other}[test]",
+        ]
+    )

@@ -1,0 +1,69 @@
+"""The page's own files: a fixed table, read once. No path of a URL ever reaches the file system."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib.resources import files
+from typing import NamedTuple
+
+from fastapi import APIRouter, Request, Response
+
+from separatrix.workbench.replies import Refusal, shortened
+
+TYPES = {
+    "html": "text/html; charset=utf-8",
+    "css": "text/css; charset=utf-8",
+    "js": "text/javascript; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+}
+
+
+class Page(NamedTuple):
+    """A file as it is sent."""
+
+    content: bytes
+    type: str
+    tag: str
+
+
+def pages() -> dict[str, Page]:
+    """All files of `static/` whose type we know, by name.
+
+    >>> pages()["main.js"].type
+    'text/javascript; charset=utf-8'
+    """
+    found = files("separatrix.workbench").joinpath("static").iterdir()
+    return {
+        file.name: _page(file.read_bytes(), TYPES[suffix])
+        for file in found
+        if (suffix := file.name.rpartition(".")[2]) in TYPES and file.is_file()
+    }
+
+
+def _page(content: bytes, kind: str) -> Page:
+    return Page(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+
+
+def router() -> APIRouter:
+    """`/` and `/static/NAME`."""
+    routes, table = APIRouter(), pages()
+
+    @routes.get("/")
+    async def front(request: Request) -> Response:
+        return _reply(table["index.html"], request)
+
+    @routes.get("/static/{name}")
+    async def static(name: str, request: Request) -> Response:
+        if name not in table:
+            raise Refusal(404, "path", f"the workbench has no file {shortened(ascii(name))}")
+        return _reply(table[name], request)
+
+    return routes
+
+
+def _reply(page: Page, request: Request) -> Response:
+    headers = {"ETag": page.tag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == page.tag:
+        return Response(status_code=304, headers=headers)
+    return Response(page.content, headers={**headers, "Content-Type": page.type})

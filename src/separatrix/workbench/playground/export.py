@@ -1,0 +1,171 @@
+"""A scene to take away: a Python script, an experiment file, and the points as a table.
+
+All three carry the points themselves and need nothing of the workbench. Labels and names are whatever
+people typed: they are written as literals of Python, TOML and CSV, and come back equal.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any
+
+from separatrix.workbench.playground.code import EXPERIMENT, POINTS, constructor, imports, literal
+from separatrix.workbench.playground.scene import Scene
+
+NAME = "playground"
+LONGEST_NAME = 200
+LABEL = "label"
+FEWEST_FOR_SPLITS = 5  # points of the smallest class that repeated splits need
+
+
+def exported(
+    scene: Scene, name: str = NAME, source: dict[str, Any] | None = None, names: Any = None
+) -> dict[str, Any]:
+    """The three files, each with a name and its text."""
+    columns = _columns(names)
+    stem = file_stem(name)
+    return {
+        "python": {"name": f"{stem}.py", "text": script(scene, stem, columns, source)},
+        "experiment": {
+            "name": EXPERIMENT if stem == NAME else f"{stem}.toml",
+            "text": experiment(scene, name, columns),
+        },
+        "points": {"name": POINTS, "text": table(scene, columns)},
+    }
+
+
+def file_stem(name: str) -> str:
+    """A name for files, of letters and digits that every system takes.
+
+    >>> file_stem("My moons: 2"), file_stem("../..")
+    ('my-moons-2', 'playground')
+    """
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60].strip("-") or NAME
+
+
+def script(scene: Scene, stem: str, columns: list[str], source: dict[str, Any] | None) -> str:
+    """Fit the same model to the same points, print its training error, draw its regions."""
+    picture, rule = f"{stem}.png", scene.rule
+    plain = all("$" not in text for text in (*columns, *scene.labels))
+    points = "\n".join(f"    ({x!r}, {y!r}, {label!r})," for x, y, label in _rows(scene))
+    made = [] if source is None else [f"# made by {_one_line(source)}"]
+    lines = [
+        '"""A scene of the workbench\'s playground: its points, its model, its picture."""',
+        "",
+        *([] if plain else ["import matplotlib"]),
+        "import numpy as np",
+        *imports(scene, "decision_regions"),
+        "from separatrix.report import plot_regions",
+        "",
+        *made,
+        f"POINTS = [\n{points}\n]",
+        "",
+        "X = np.array([point[:2] for point in POINTS], dtype=float)",
+        "y = np.array([point[2] for point in POINTS])",
+        "",
+        f"model = {constructor(scene)}",
+        *(["model.fit(X, y)"] if rule == "predict" else []),
+        f"regions = decision_regions(model, X, y, rule={rule!r})",
+        "wrong = int(np.sum(regions.codes_at(X) != np.searchsorted(regions.labels, y)))",
+        'print(f"training error: {wrong} of {len(y)} ({wrong / len(y):.1%})")',
+        "print(regions)",
+        "",
+        *([] if plain else ['matplotlib.rcParams["text.parse_math"] = False']),
+        f"figure = plot_regions(regions, X, y, names={columns!r})",
+        f"figure.savefig({picture!r}, dpi=150)",
+        f'print("wrote {picture}")',
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def experiment(scene: Scene, name: str, columns: list[str]) -> str:
+    """The model on splits of the points, as `separatrix run` takes it."""
+    scale = "standard" if scene.standardise else "none"
+    words = {**scene.arguments}
+    if words.get("tol", 0) is None:  # TOML has no null: so small a gain is none
+        words["tol"] = 0.0
+        words["n_iter_no_change"] = words["max_iter"]
+    parameters = ", ".join(f"{key} = {toml_value(value)}" for key, value in words.items())
+    rows = "\n".join(
+        f"    [{toml_value(x)}, {toml_value(y)}, {toml_value(label)}],"
+        for x, y, label in _rows(scene)
+    )
+    title = name.strip()[:LONGEST_NAME] or NAME
+    return f"""\
+title = {toml_value(title)}
+data = "points"
+seed = 0
+metrics = ["error"]
+
+{_split(scene)}
+[[model]]
+type = {toml_value(scene.model.kind)}
+scale = {toml_value(scale)}
+parameters = {{ {parameters} }}
+
+[inline]
+columns = [{", ".join(map(toml_value, [*columns, _label_name(columns)]))}]
+target = {toml_value(_label_name(columns))}
+rows = [
+{rows}
+]
+"""
+
+
+def table(scene: Scene, columns: list[str]) -> str:
+    """The points as CSV."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([*columns, _label_name(columns)])
+    writer.writerows([repr(x), repr(y), label] for x, y, label in _rows(scene))
+    return file.getvalue()
+
+
+def toml_value(value: Any) -> str:
+    """A value as TOML writes it.
+
+    >>> toml_value(float("inf")), toml_value(True), toml_value('a"b'), toml_value("\\u202e")
+    ('inf', 'true', '"a\\\\"b"', '"\\\\U0000202E"')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{"".join(map(_escaped, value))}"' if isinstance(value, str) else repr(value)
+
+
+def _escaped(letter: str) -> str:
+    if letter in '"\\':
+        return "\\" + letter
+    return letter if letter.isprintable() else f"\\U{ord(letter):08X}"
+
+
+def _split(scene: Scene) -> str:
+    """Repeated splits; of few points, each once left to a fold."""
+    smallest = min((scene.y == code).sum() for code in range(len(scene.labels)))
+    if smallest >= FEWEST_FOR_SPLITS:
+        return '[split]\nmethod = "stratified"\nrepeats = 10\ntest_size = 0.25\n'
+    return '[split]\nmethod = "folds"\nfolds = 2\nrepeats = 5\n'
+
+
+def _rows(scene: Scene) -> list[tuple[float, float, str]]:
+    return [
+        (x, y, scene.labels[code]) for (x, y), code in zip(scene.X.tolist(), scene.y, strict=True)
+    ]
+
+
+def _columns(names: Any) -> list[str]:
+    """Names of the two coordinates."""
+    given = [str(name)[:LONGEST_NAME].strip() for name in names or ()]
+    return given if len(given) == 2 and all(given) and len(set(given)) == 2 else ["x1", "x2"]
+
+
+def _label_name(columns: list[str]) -> str:
+    """A name that neither coordinate has."""
+    return next(name for name in (LABEL, "class", "target") if name not in columns)
+
+
+def _one_line(source: dict[str, Any]) -> str:
+    """What made the points, as a comment: literals only, cut short, on one line."""
+    words = ", ".join(f"{str(key)[:20]!r}: {literal(value)[:60]}" for key, value in source.items())
+    return f"{{{words}}}"[:200]

@@ -1,0 +1,126 @@
+"""What a fitted model has to say about itself, as pairs of a title and a value for a person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from separatrix.arrays import Codes
+from separatrix.evaluation.regions import INDETERMINATE, Machine, Regions
+from separatrix.workbench.playground.scene import Scene, last_step
+
+MOST_LEFT_OUT = 2000  # points up to which leaving each out is quick
+Fact = tuple[str, str]
+_STOPS = {
+    "clean pass": "a pass without a mistake",
+    "max_iter": "the limit on passes or steps",
+    "min_gain": "too little gain in a pass",
+    "tol": "too little gain in a pass",
+    "eps": "too small a change",
+    "stopped": "the limit on time",
+    "diverged": "an objective beyond all numbers",
+}
+
+
+def facts_of(scene: Scene, regions: Regions, codes: Codes) -> list[dict[str, str]]:
+    """Of the picture, where the points have these codes, then of the models that made it."""
+    machines = [last_step(machine.fitted) for machine in regions.machines]
+    own = _FACTS.get(scene.model.key, _nothing)
+    found = [*_of_picture(scene, regions, codes), *own(scene, machines)]
+    return [{"title": title, "value": value} for title, value in found]
+
+
+def support_of(machines: Sequence[Machine]) -> list[int]:
+    """The points that carry a coefficient at any boundary, in order."""
+    rows = [
+        machine.rows[last_step(machine.fitted).support_]
+        for machine in machines
+        if hasattr(last_step(machine.fitted), "support_")
+    ]
+    return np.unique(np.concatenate(rows)).tolist() if rows else []
+
+
+def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
+    wrong, n = int(np.count_nonzero(codes != scene.y)), len(codes)
+    yield "training error", f"{100 * wrong / n:.1f} % ({wrong} of {n})"
+    if regions.rule != "predict":
+        nowhere = int(np.count_nonzero(codes == INDETERMINATE))
+        share = f"{100 * regions.indeterminate:.1f} % of the area, {nowhere} of the points"
+        yield "indeterminate", share
+    if support := support_of(regions.machines):
+        yield "support vectors", f"{len(support)} of {n}"
+
+
+def _nothing(_scene: Scene, _machines: list[Any]) -> Iterator[Fact]:
+    yield from ()
+
+
+def _svm(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
+    widths = np.concatenate([machine.margin_width_ for machine in machines])
+    unit = " (standardised)" if scene.standardise else ""
+    yield "margin width", _range(widths) + unit
+    if hasattr(machines[0], "dual_gap_"):
+        yield "duality gap", f"{max(machine.dual_gap_.max() for machine in machines):.1g}"
+
+
+def _subgradient(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
+    yield "steps", f"{max(machine.n_iter_ for machine in machines)}"
+    last = [np.sum(machine.loss_curve_[-1]) for machine in machines]
+    yield "objective", f"{np.sum(last):.4g}"
+    yield "stopped by", _stops(machines)
+    yield from _svm(scene, machines)
+
+
+def _neighbours(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
+    n = len(scene.y)
+    enough = machines[0].n_neighbors < n <= MOST_LEFT_OUT
+    if scene.rule != "predict" or scene.standardise or not enough:
+        return  # a scaler has seen the point that is left out
+    wrong = int(np.count_nonzero(machines[0].predict(None) != scene.targets))
+    yield "leave-one-out error", f"{100 * wrong / n:.1f} % ({wrong} of {n})"
+
+
+def _perceptron(_scene: Scene, machines: list[Any]) -> Iterator[Fact]:
+    yield "passes", f"{max(machine.n_iter_ for machine in machines)}"
+    yield "mistakes on the way", f"{sum(int(machine.mistakes_.sum()) for machine in machines):,}"
+    yield "stopped by", _stops(machines)
+    bounds = [np.max(getattr(machine, "mistake_bound_", np.inf)) for machine in machines]
+    if np.isfinite(bounds).all():
+        yield "Novikoff's bound on mistakes", f"{int(np.sum(bounds)):,}"
+
+
+def _logistic(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
+    if scene.values["prior"] == "evidence":
+        yield "C found", _range(np.array([machine.C_ for machine in machines]))
+    losses = [machine.objective_ for machine in machines]
+    yield "minus log posterior", f"{np.sum(losses):.4g}"
+
+
+def _least_squares(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
+    if scene.values["find"] == "loo":
+        yield "ridge found", _range(np.ravel([machine.ridge_ for machine in machines]))
+
+
+def _range(values: Any) -> str:
+    """One number, or the least and the largest of several."""
+    least, most = f"{np.min(values):.3g}", f"{np.max(values):.3g}"
+    return least if least == most else f"{least} to {most}"
+
+
+def _stops(machines: list[Any]) -> str:
+    stops = sorted({machine.stop_ for machine in machines})
+    return ", ".join(_STOPS.get(stop, stop) for stop in stops)
+
+
+_FACTS: dict[str, Callable[[Scene, list[Any]], Iterator[Fact]]] = {
+    "svm": _svm,
+    "linear-svm": _svm,
+    "subgradient": _subgradient,
+    "knn": _neighbours,
+    "perceptron": _perceptron,
+    "kernel-perceptron": _perceptron,
+    "logistic": _logistic,
+    "least-squares": _least_squares,
+}

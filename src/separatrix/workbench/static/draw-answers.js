@@ -1,0 +1,206 @@
+/**
+ * What the models answer: the majority, then a row for each model. Rows stay in place while answers change.
+ */
+import { fill, h } from "./dom.js";
+
+/**
+ * @typedef {Object} Answer
+ * @property {string} key
+ * @property {string} label
+ * @property {{label: string, share: number}[]} confidence all classes, in class order
+ * @property {"probability"|"votes"|"score"} kind
+ * @property {number} milliseconds
+ * @property {{row: number, label: string, weight: number}[] | null} decided
+ * @property {string | null} evidence
+ */
+
+/** What kind of number a confidence is: "its confidence is ...". */
+export const KINDS = {
+  probability: "a probability, as the model estimates it",
+  votes: "the share of the neighbours' votes",
+  score: "a score, not a probability: decision values turned into shares that keep their order",
+};
+
+const percent = (share) => `${Math.round(100 * share)} %`;
+const error = (value) => `${value.toFixed(1)} % error`;
+const models = (n) => (n === 1 ? "1 model" : `${n} models`);
+
+/** Words in their place, unless they are there: answers come many times a second. */
+function put(element, words) {
+  if (element.textContent !== words) element.textContent = words;
+}
+
+/** How far a bar goes, in steps that can be seen. */
+function setShare(element, share) {
+  const value = (Math.round(50 * share) / 50).toString();
+  if (element.dataset.share === value) return;
+  element.dataset.share = value;
+  element.style.setProperty("--share", value);
+}
+
+/** Labels with who says them, most said first. @param {Answer[]} answers @returns {[string, string[]][]} */
+export function votes(answers) {
+  const said = new Map();
+  for (const { key, label } of answers) said.set(label, [...(said.get(label) ?? []), key]);
+  return [...said].sort((one, other) => other[1].length - one[1].length);
+}
+
+/** The majority in words; `winner` is null when there is none. @param {Answer[]} answers */
+export function majority(answers) {
+  const counted = votes(answers);
+  if (!counted.length) return { winner: null, label: "", says: "" };
+  const [label, keys] = counted[0];
+  const equal = counted.filter(([, others]) => others.length === keys.length).map(([one]) => one);
+  if (equal.length > 1) {
+    const says = `${models(keys.length)} each, of ${answers.length}`;
+    return { winner: null, label: equal.slice(0, 3).join(" or "), says };
+  }
+  if (answers.length === 1) return { winner: label, label, says: "says the one model" };
+  const all = keys.length === 2 ? "say both models" : `say all ${models(keys.length)}`;
+  const says = keys.length === answers.length ? all
+    : `${keys.length === 1 ? "says" : "say"} ${keys.length} of ${models(answers.length)}`;
+  return { winner: label, label, says };
+}
+
+/**
+ * @param {string} first the model to choose first
+ * @param {(key: string) => void} onChoose a model was chosen, by whatever means
+ * @param {() => void} onPress a model was pressed: its reasons should be in sight
+ */
+export function makeAnswers(first, onChoose, onPress) {
+  const big = h("div", { class: "draw-big", data: { test: "majority" } });
+  const says = h("p", { class: "draw-says", data: { test: "majority-says" } });
+  const others = h("p", { class: "hint" });
+  const list = h("div", {
+    class: "draw-models", role: "listbox", "aria-label": "Models, choose one to see why", data: { test: "models" },
+  });
+  /** @type {Map<string, ReturnType<typeof makeRow>>} */
+  let rows = new Map();
+  let wanted = first; // may still be loading; until then the first stands in
+  const chosen = () => (rows.has(wanted) ? wanted : (rows.keys().next().value ?? ""));
+  const mark = () => { for (const [key, row] of rows) row.choose(key === chosen()); };
+
+  function choose(key) {
+    if (key === wanted) return;
+    wanted = key;
+    mark();
+    onChoose(key);
+  }
+
+  function step(event) {
+    const keys = [...rows.keys()];
+    const at = keys.indexOf(chosen());
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: keys.length - 1 }[event.key];
+    if (to === undefined || !keys.length) return;
+    event.preventDefault();
+    const next = keys[Math.min(keys.length - 1, Math.max(0, to))];
+    choose(next);
+    rows.get(next).element.focus();
+  }
+  list.addEventListener("keydown", step);
+
+  /** Rows for the models there are; a row that stays keeps its element, and with it the focus. */
+  function setModels(described) {
+    rows = new Map(described.map(({ key }) => [key, rows.get(key) ?? makeRow(key, () => choose(key), onPress)]));
+    for (const model of described) rows.get(model.key).describe(model);
+    const elements = [...rows.values()].map((row) => row.element);
+    if (elements.length !== list.children.length || elements.some((row, i) => list.children[i] !== row)) fill(list, elements);
+    mark();
+  }
+
+  /** @param {Answer[]} answers @param {string} [hint] said when there are none */
+  function show(answers, hint = "") {
+    const { winner, label, says: words } = majority(answers);
+    put(big, label || "?");
+    big.classList.toggle("none", !label);
+    big.classList.toggle("long", label.length > 2);
+    put(says, words || hint);
+    const rest = votes(answers).filter(([one]) => winner !== null && one !== winner);
+    const agreed = winner !== null && answers.length > 1 ? "None differs." : "";
+    const names = (keys) => keys.map((key) => rows.get(key)?.title() ?? key).join("; ");
+    put(others, rest.map(([one, keys]) => `${one}: ${names(keys)}`).join(". ") || agreed);
+    const byKey = new Map(answers.map((answer) => [answer.key, answer]));
+    for (const [key, row] of rows) row.show(byKey.get(key) ?? null, winner);
+  }
+
+  return {
+    verdict: h("div", { class: "draw-verdict" }, big, h("div", {}, says, others)),
+    list,
+    setModels,
+    show,
+    chosen,
+    wanted: () => wanted,
+    focus: () => rows.get(chosen())?.element.focus(),
+  };
+}
+
+function makeRow(key, onChoose, onPress) {
+  const label = h("span", { class: "draw-label" });
+  const title = h("span", { class: "draw-title" });
+  const learns = h("span", { class: "tag" }, "learns");
+  const small = h("span", { class: "draw-small" });
+  const share = h("span", { class: "draw-share number" });
+  const kind = h("span", { class: "draw-kind" });
+  const bar = h("span", { class: "meter" }, h("i", {}));
+  const strip = h("span", { class: "draw-strip", "aria-hidden": "true" });
+  const element = h("div", {
+    class: "draw-model", role: "option", tabindex: "-1", data: { test: "model", key },
+    on: { click: () => { element.focus(); onPress(); }, focus: onChoose },
+  }, label, h("span", { class: "draw-who" }, title, h("span", { class: "draw-more" }, learns, small)),
+  h("span", { class: "draw-sure" }, share, kind, bar), strip);
+  let described = { title: key, online: false, error: null };
+  let classes = "";
+  let last = { answer: null, winner: null };
+
+  function describe(model) {
+    described = model;
+    title.textContent = model.title;
+    title.title = model.says ?? "";
+    learns.hidden = !model.online;
+    show(last.answer, last.winner);
+  }
+
+  function setClasses(confidence) {
+    const names = confidence.map((one) => one.label).join("\n");
+    if (names === classes) return;
+    classes = names;
+    strip.classList.toggle("many", confidence.length > 12);
+    const short = (label) => [...label].slice(0, 2).join("");
+    fill(strip, confidence.map((one) => h("span", { title: one.label }, h("i", {}), h("b", {}, short(one.label)))));
+  }
+
+  /** @param {Answer|null} answer @param {string|null} winner */
+  function show(answer, winner) {
+    last = { answer, winner };
+    const differs = answer !== null && winner !== null && answer.label !== winner;
+    element.dataset.label = answer?.label ?? "";
+    element.classList.toggle("differs", differs);
+    element.classList.toggle("silent", answer === null);
+    put(label, answer?.label ?? "–");
+    label.classList.toggle("long", (answer?.label.length ?? 0) > 2);
+    const time = answer ? `${answer.milliseconds.toFixed(1)} ms` : null;
+    const held = described.error === null || described.error === undefined ? null : error(described.error);
+    put(small, [held, time].filter(Boolean).join(" · "));
+    const top = answer?.confidence.find((one) => one.label === answer.label)?.share ?? 0;
+    put(share, answer ? percent(top) : "");
+    put(kind, answer?.kind ?? "");
+    kind.title = KINDS[answer?.kind] ?? "";
+    setShare(bar, top);
+    if (answer) setClasses(answer.confidence);
+    [...strip.children].forEach((one, i) => {
+      setShare(one.firstChild, answer?.confidence[i]?.share ?? 0);
+      one.classList.toggle("most", answer !== null && answer.confidence[i]?.label === answer.label);
+    });
+    const more = `${differs ? ", differs from the majority" : ""}${described.online ? ", learns" : ""}`;
+    const said = answer ? `${answer.label}, ${answer.kind} ${percent(top)}${more}` : "no answer yet";
+    element.setAttribute("aria-label", `${described.title}: ${said}`);
+  }
+
+  return {
+    element,
+    describe,
+    show,
+    title: () => described.title,
+    choose: (yes) => { element.setAttribute("aria-selected", String(yes)); element.tabIndex = yes ? 0 : -1; },
+  };
+}

@@ -1,0 +1,234 @@
+/**
+ * The paper: strokes by mouse, pen, finger or keyboard. Coordinates run from 0 to 1, y downwards.
+ */
+import { h, listening } from "./dom.js";
+import { EXAMPLES, rounded } from "./draw-examples.js";
+import { POINTS, STROKES } from "./draw-keep.js";
+
+/** @typedef {[number, number][]} Stroke */
+/** @typedef {{at: number, done: boolean}} Moment  when the pen last moved (performance.now), and whether it is lifted */
+
+const PEN = 0.055; // of the paper's side
+const STEP = 0.03; // a press of an arrow key
+const CLOSE = 0.003; // points nearer than this to the last one add nothing
+const INK = "#1a1c22";
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+const KEYS =
+  "Drawing paper. Arrow keys move the pen, with Shift in small steps. Space puts it down or lifts it. " +
+  "Enter goes to the answers. Escape drops the stroke. Delete clears.";
+
+/** A smooth curve through the middles of a stroke's pieces. @param {Stroke} stroke @returns {Path2D} */
+function curve(stroke) {
+  const path = new Path2D();
+  path.moveTo(...stroke[0]);
+  for (let i = 1; i < stroke.length - 1; i++) {
+    const [x, y] = stroke[i];
+    path.quadraticCurveTo(x, y, (x + stroke[i + 1][0]) / 2, (y + stroke[i + 1][1]) / 2);
+  }
+  const [x, y] = stroke[stroke.length - 1];
+  path.lineTo(x + 1e-5, y); // a single point still leaves a dot
+  return path;
+}
+
+/**
+ * @param {{strokes: Stroke[], onInk: (strokes: Stroke[], moment: Moment) => void, onEnter: () => void,
+ *   onFull: () => void, say: (words: string) => void}} options
+ */
+export function makePad({ strokes, onInk, onEnter, onFull, say }) {
+  const canvas = h("canvas", {
+    class: "draw-paper", tabindex: "0", role: "application", "aria-label": KEYS, data: { test: "paper" },
+  });
+  const context = canvas.getContext("2d");
+  const ears = listening();
+  const paths = new WeakMap();
+  const held = new Set();
+  const pen = { x: 0.5, y: 0.25, down: false };
+  let before = []; // what Undo goes back to, oldest first
+  let open = null; // the stroke that is being drawn
+  let pointer = null;
+  let box = null; // where the paper is while a pointer draws; to ask each time costs a layout
+  let keyed = false; // drawing by keyboard: the pen is shown
+  let frame = 0;
+
+  const all = () => (open ? [...strokes, open] : strokes);
+
+  function paint() {
+    frame = 0;
+    const side = canvas.width;
+    context.setTransform(side, 0, 0, side, 0, 0);
+    context.clearRect(0, 0, 1, 1);
+    context.lineCap = context.lineJoin = "round";
+    context.lineWidth = PEN;
+    if (!all().length) paintHint();
+    context.strokeStyle = INK;
+    for (const stroke of strokes) {
+      if (!paths.has(stroke)) paths.set(stroke, curve(stroke));
+      context.stroke(paths.get(stroke));
+    }
+    if (open) context.stroke(curve(open));
+    if (keyed) paintPen();
+  }
+
+  function paintHint() {
+    context.strokeStyle = "rgb(26 28 34 / 0.09)";
+    for (const stroke of EXAMPLES[0]) context.stroke(curve(stroke));
+  }
+
+  function paintPen() {
+    context.beginPath();
+    context.arc(pen.x, pen.y, 0.032, 0, 7);
+    context.lineWidth = 0.012;
+    context.strokeStyle = "#0b5cad";
+    context.fillStyle = pen.down ? "#0b5cad" : "rgb(255 255 255 / 0.75)";
+    context.fill();
+    context.stroke();
+  }
+
+  const repaint = () => { frame ||= requestAnimationFrame(paint); };
+
+  function changed(at, done) {
+    repaint();
+    onInk(all(), { at, done });
+  }
+
+  function begin(x, y, at) {
+    if (strokes.length >= STROKES || strokes.flat().length >= POINTS) return onFull();
+    open = [[rounded(x), rounded(y)]];
+    changed(at, false);
+  }
+
+  function extend(x, y) {
+    const [lastX, lastY] = open[open.length - 1];
+    const [nextX, nextY] = [rounded(x), rounded(y)];
+    if (Math.hypot(nextX - lastX, nextY - lastY) < CLOSE) return false;
+    if (strokes.flat().length + open.length >= POINTS) return false;
+    open.push([nextX, nextY]);
+    return true;
+  }
+
+  function lift(at) {
+    if (!open) return;
+    const finished = open;
+    open = null;
+    put([...strokes, finished], at);
+  }
+
+  /** Other strokes in place of those there are; Undo goes back. */
+  function put(next, at = performance.now()) {
+    before = [...before.slice(-99), strokes];
+    strokes = next;
+    changed(at, true);
+  }
+
+  function drop() {
+    open = null;
+    pen.down = false;
+    pointer = null;
+    held.clear();
+  }
+
+  const place = (event) => [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
+
+  ears.on(canvas, "pointerdown", (event) => {
+    if (pointer !== null || event.button !== 0) return;
+    lift(event.timeStamp); // a stroke by keyboard that was left open
+    pen.down = keyed = false;
+    box = canvas.getBoundingClientRect();
+    begin(...place(event), event.timeStamp);
+    if (!open) return;
+    pointer = event.pointerId;
+    canvas.setPointerCapture(pointer);
+  });
+  ears.on(canvas, "pointermove", (event) => {
+    if (event.pointerId !== pointer || !open) return;
+    const parts = event.getCoalescedEvents?.() ?? [];
+    let moved = false;
+    for (const part of parts.length ? parts : [event]) moved = extend(...place(part)) || moved;
+    if (moved) changed(event.timeStamp, false);
+  });
+  for (const name of ["pointerup", "pointercancel"]) {
+    ears.on(canvas, name, (event) => {
+      if (event.pointerId !== pointer) return;
+      pointer = null;
+      [pen.x, pen.y] = place(event).map(rounded);
+      lift(event.timeStamp);
+    });
+  }
+  ears.on(canvas, "contextmenu", (event) => event.preventDefault()); // a long touch draws
+
+  function move(event) {
+    held.add(event.key);
+    const step = event.shiftKey ? STEP / 4 : STEP;
+    for (const key of held) { // two arrows at once: a slant
+      pen.x = rounded(pen.x + step * ARROWS[key][0]);
+      pen.y = rounded(pen.y + step * ARROWS[key][1]);
+    }
+    if (pen.down && open && extend(pen.x, pen.y)) changed(event.timeStamp, false);
+    else repaint();
+  }
+
+  function toggle(event) {
+    if (event.repeat) return;
+    pen.down = !pen.down;
+    if (pen.down) begin(pen.x, pen.y, event.timeStamp);
+    else lift(event.timeStamp);
+    pen.down = open !== null;
+    say(pen.down ? "Pen down" : "Pen up");
+    repaint();
+  }
+
+  const actions = {
+    " ": toggle,
+    Enter: (event) => { pen.down = false; lift(event.timeStamp); onEnter(); },
+    Escape: (event) => { const had = open; drop(); if (had) changed(event.timeStamp, true); repaint(); },
+    Delete: () => clear(),
+    Backspace: () => clear(),
+  };
+
+  ears.on(canvas, "keydown", (event) => {
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") undo();
+    else if (event.ctrlKey || event.metaKey || event.altKey || pointer !== null) return;
+    else if (Object.hasOwn(ARROWS, event.key)) move(event);
+    else if (Object.hasOwn(actions, event.key)) actions[event.key](event);
+    else return;
+    event.preventDefault();
+    keyed = true;
+    repaint();
+  });
+  ears.on(canvas, "keyup", (event) => held.delete(event.key));
+  ears.on(canvas, "blur", () => { held.clear(); pen.down = keyed = false; lift(performance.now()); repaint(); });
+  ears.on(canvas, "focus", () => { keyed = pointer === null && canvas.matches(":focus-visible"); repaint(); });
+
+  function clear() {
+    if (!all().length) return;
+    drop();
+    put([]);
+  }
+
+  function undo() {
+    const half = open;
+    drop();
+    if (half) return changed(performance.now(), true);
+    if (before.length) strokes = before.pop();
+    else strokes = strokes.slice(0, -1); // strokes from before a reload
+    changed(performance.now(), true);
+  }
+
+  const sized = new ResizeObserver(() => {
+    const side = Math.round(canvas.clientWidth * devicePixelRatio);
+    if (side && canvas.width !== side) canvas.width = canvas.height = side;
+    paint();
+  });
+  sized.observe(canvas);
+
+  return {
+    element: canvas,
+    strokes: all,
+    clear,
+    undo,
+    put: (next) => { drop(); put(next); },
+    drawing: () => open !== null,
+    canUndo: () => before.length > 0 || all().length > 0,
+    close: () => { ears.stop(); sized.disconnect(); cancelAnimationFrame(frame); },
+  };
+}

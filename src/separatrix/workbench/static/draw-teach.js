@@ -1,0 +1,67 @@
+/**
+ * "Wrong? It is a ...": corrections, what they changed, and how to forget them.
+ */
+import { button } from "./controls.js";
+import { fill, h } from "./dom.js";
+
+const DIGITS = [..."0123456789"];
+
+/** @typedef {import("./draw-answers.js").Answer} Answer */
+
+/**
+ * @param {{onTeach: (label: string) => void, onForget: () => void}} options
+ */
+export function makeTeach({ onTeach, onForget }) {
+  const buttons = h("div", { class: "draw-classes", role: "group", "aria-label": "The right answer" });
+  const learned = h("div", { role: "status", data: { test: "learned" } });
+  const forget = button("", onForget, "quiet small", { hidden: true, data: { test: "forget" } });
+  let classes = "";
+  let usable = false;
+  let busy = false;
+
+  function ready() {
+    for (const one of [...buttons.children, forget]) one.disabled = busy || (!usable && one !== forget);
+  }
+
+  function setClasses(labels) {
+    if (labels.join("\n") === classes) return;
+    classes = labels.join("\n");
+    buttons.classList.toggle("words", labels.some((label) => label.length > 2));
+    fill(buttons, labels.map((label) => button(label, () => onTeach(label), "", { data: { test: "teach", label } })));
+    ready();
+  }
+  setClasses(DIGITS);
+
+  return {
+    element: h("div", { class: "draw-teach" },
+      h("div", { class: "draw-wrong" }, h("h3", {}, "Wrong? It is a"), forget), buttons, learned),
+    setClasses,
+    /** @param {boolean} yes whether there is an answer to correct */
+    usable: (yes) => { usable = yes; ready(); },
+    busy: (yes) => { busy = yes; ready(); },
+    /** @param {number} n */
+    setCorrections: (n) => {
+      forget.hidden = n === 0;
+      forget.textContent = `Forget corrections (${n})`;
+    },
+    clear: () => fill(learned),
+    tell: (label, reply, before, titles) => fill(learned, told(label, reply, before, titles)),
+  };
+}
+
+/** What a correction changed. @param {Map<string, string>} titles @param {Answer[]} before */
+function told(label, reply, before, titles) {
+  const name = (key) => titles.get(key) ?? key;
+  const was = new Map(before.map((answer) => [answer.key, answer.label]));
+  const now = new Map(reply.answer.answers.map((answer) => [answer.key, answer.label]));
+  return h("div", { class: "note draw-learned" },
+    h("p", {}, reply.learned.length
+      ? `${reply.learned.length === 1 ? "1 model" : `${reply.learned.length} models`} learned that this is a ${label}:`
+      : "None of the models here can learn on the spot."),
+    h("ul", {}, reply.learned.map((key) => h("li", {}, `${name(key)}: `,
+      h("b", {}, `${was.get(key) ?? "–"} → ${now.get(key) ?? "–"}`), was.get(key) === now.get(key) ? " (as before)" : null,
+      reply.times[key] > 1 ? h("span", { class: "hint" }, ` shown ${reply.times[key].toLocaleString("en-GB")} times`) : null))),
+    reply.kept.length
+      ? h("p", { class: "hint" }, `As before, since they learn only from all pictures at once: ${reply.kept.map(name).join("; ")}.`)
+      : null);
+}

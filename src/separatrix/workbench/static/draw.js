@@ -1,0 +1,295 @@
+/**
+ * Draw: a digit on paper, the answers of all models while the pen moves, and why.
+ */
+import { ApiError, connection, get, latest, post } from "./api.js";
+import { codePanel } from "./code.js";
+import { onScheme } from "./colours.js";
+import { button, problem, toast } from "./controls.js";
+import { fill, h, listening } from "./dom.js";
+import { majority, makeAnswers } from "./draw-answers.js";
+import { makeData, makeProgress, makeSeen } from "./draw-data.js";
+import { EXAMPLES } from "./draw-examples.js";
+import { keep, kept } from "./draw-keep.js";
+import { makePad } from "./draw-pad.js";
+import { makeTeach } from "./draw-teach.js";
+import { makeWhy } from "./draw-why.js";
+
+const REASONS = 8; // pictures asked for with each answer
+const POLL = 300; // milliseconds, while models load
+const AGAIN = 2000; // milliseconds, while the server is away
+const REST = 5000; // milliseconds, when all is loaded: the worker may be started again
+const WHY = 150; // milliseconds between new reasons while the pen moves: pictures take longer to paint than words
+const QUIET = 700; // milliseconds without a change before the majority is read out
+const INVITES = "Draw a digit on the paper. Every model answers while the pen moves.";
+const ASKS = "Asking the models.";
+const WAITS = "The models are loading: the answers come with them.";
+
+/** @param {HTMLElement} view @returns {Promise<() => void>} what closes the page */
+export async function open(view) {
+  const ears = listening();
+  const before = kept();
+  let state = null;
+  let reply = null; // the last answer
+  let timer = 0;
+  let reading = 0;
+  let reasons = 0;
+  let reasoned = 0;
+  let example = 0;
+  let answered = 0;
+  let closed = false;
+  let told = ""; // the last state, as text
+  let lasting = false; // an error that asking again would only repeat
+
+  const live = h("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
+  const trouble = h("div", { class: "draw-trouble", data: { test: "problem" }, hidden: true });
+  const notice = h("div", { class: "draw-trouble", data: { test: "notice" }, hidden: true });
+  const pace = h("span", { class: "hint", data: { test: "pace" } });
+  const foot = h("p", { class: "hint draw-foot" });
+  const seen = makeSeen();
+  const why = makeWhy();
+  const progress = makeProgress();
+  const code = codePanel();
+  const data = makeData(changeData);
+  const teach = makeTeach({ onTeach, onForget });
+  const answers = makeAnswers(before.chosen, () => { showWhy(); keepNow(); askAgain(); }, seeWhy);
+  const pad = makePad({
+    strokes: before.strokes, onInk, onEnter: () => answers.focus(), say: (words) => { live.textContent = words; },
+    onFull: () => toast("The paper is full: clear it to draw on"),
+  });
+  const undo = button("Undo", () => pad.undo(), "", { data: { test: "undo" } });
+  const clear = button("Clear", () => pad.clear(), "", { data: { test: "clear" } });
+  const show = button("Example", () => pad.put(EXAMPLES[example++ % EXAMPLES.length]), "quiet", { data: { test: "example" } });
+  const title = h("p", {}, "Models answer while you draw, and show why.");
+
+  const results = h("section", { class: "card draw-answers", "aria-label": "Answers", data: { test: "results", answered: "0" } },
+    answers.verdict, teach.element, trouble, notice, progress.element,
+    h("div", { class: "draw-head" }, h("h2", {}, "Each model"), pace), answers.list,
+    foot);
+  fill(view,
+    h("div", { class: "intro" }, h("h1", {}, "Draw a digit"), title),
+    h("div", { class: "draw-page" },
+      h("div", { class: "draw-left" },
+        h("div", { class: "draw-frame" }, pad.element),
+        h("div", { class: "row draw-tools" }, undo, clear, show),
+        h("p", { class: "hint draw-keys" }, keyboardHint())),
+      results,
+      h("section", { class: "card draw-input", "aria-label": "Input" }, seen.element, data.element),
+      why.element),
+    code.element, live);
+
+  const titles = () => new Map((state?.models ?? []).map((model) => [model.key, model.title]));
+  const keepNow = () => keep(pad.strokes(), answers.wanted());
+  const side = () => state?.data.find((set) => set.name === state.current)?.side ?? null;
+  const hint = () => (!inked() ? INVITES : state?.ready ? ASKS : WAITS);
+  const inked = () => pad.strokes().length > 0;
+
+  /** Ask for what is on the paper now. One question at a time, the newest next. */
+  const ask = latest(async ({ strokes, at, done }) => {
+    if (closed || !strokes.length) return;
+    try {
+      const found = await post("/api/draw/answer", { strokes, count: REASONS, model: answers.chosen() || null }, ears.signal);
+      if (closed || !inked()) return;
+      calm();
+      showReply(found, done);
+      painted(at);
+      if (found.side !== side()) watch(); // the worker was started again, and holds other models
+    } catch (error) {
+      if (!closed) wrong(error);
+    }
+  });
+  /** The same drawing, other models or another one chosen: no pen moved. */
+  const askAgain = () => { if (inked()) ask({ strokes: pad.strokes(), at: null, done: true }); };
+
+  function onInk(strokes, { at, done }) {
+    teach.clear();
+    tools();
+    if (done) keepNow();
+    if (!strokes.length) return showReply(null, true);
+    if (!reply) answers.show([], hint());
+    if (done || trouble.hidden) ask({ strokes, at, done }); // in trouble, once a stroke is enough
+  }
+
+  function tools() {
+    undo.disabled = !pad.canUndo();
+    clear.disabled = !inked();
+    show.hidden = inked();
+  }
+
+  function showReply(found, done) {
+    reply = found && !found.empty ? found : null;
+    const list = reply?.answers ?? [];
+    seen.show(reply);
+    answers.show(list, hint());
+    teach.usable(list.length > 0);
+    if (done) showWhy();
+    else reasons ||= setTimeout(showWhy, Math.max(0, reasoned + WHY - performance.now()));
+    if (!reply) pace.textContent = "";
+    if (done) showCode();
+    readOut();
+  }
+
+  /** The reasons of the chosen model. */
+  function showWhy() {
+    clearTimeout(reasons);
+    reasons = 0;
+    reasoned = performance.now();
+    const answer = reply?.answers.find((one) => one.key === answers.chosen()) ?? null;
+    const model = state?.models.find((one) => one.key === answers.chosen());
+    why.show(model, model ? answer : null, reply);
+  }
+
+  /** Reasons below the edge of the screen come into sight, as on a phone. */
+  function seeWhy() {
+    if (why.element.getBoundingClientRect().top > innerHeight - 80) why.element.scrollIntoView({ block: "start" });
+  }
+
+  const showCode = () => code.show(reply?.python ? reply : (state ?? {}));
+
+  /** The majority, for those who listen, once the pen rests. */
+  function readOut() {
+    clearTimeout(reading);
+    if (!reply?.answers.length) return;
+    const { label, says } = majority(reply.answers);
+    reading = setTimeout(() => { live.textContent = `${label}, ${says}`; }, QUIET);
+  }
+
+  /** From the pen to answers on the screen: after the next frame is made. @param {number|null} at null: no pen moved */
+  function painted(at) {
+    requestAnimationFrame(() => setTimeout(() => {
+      results.dataset.answered = String(++answered);
+      if (at === null) return;
+      const ms = performance.now() - at;
+      results.dataset.ms = ms.toFixed(1);
+      pace.textContent = `${ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`} from pen to answer`;
+    }));
+  }
+
+  function wrong(error) {
+    if (error.name === "AbortError") return;
+    trouble.hidden = false;
+    results.classList.add("stale");
+    const away = error.code === "offline"; // the shell says so at the top of the page
+    const known = error instanceof ApiError ? error : { message: "The answer could not be shown.", hint: error.message };
+    fill(trouble, away ? null : problem(known),
+      h("p", { class: "row" },
+        h("span", { class: "hint" }, away ? "Waiting for the workbench. The drawing is kept." : "The drawing is kept."),
+        button("Try again", () => { watch(); askAgain(); }, "small", { data: { test: "again" } })));
+    lasting = ![0, 401, 408, 409, 503].includes(error.status);
+    watchIn(AGAIN);
+  }
+
+  function calm() {
+    lasting = false;
+    if (trouble.hidden) return;
+    trouble.hidden = true;
+    results.classList.remove("stale");
+    fill(trouble);
+  }
+
+  function watchIn(milliseconds) {
+    clearTimeout(timer);
+    if (!closed) timer = setTimeout(watch, milliseconds);
+  }
+
+  /** The state now, and again while something loads. */
+  async function watch() {
+    clearTimeout(timer);
+    if (document.hidden) return watchIn(REST);
+    try {
+      showState(await get("/api/draw/state", ears.signal));
+    } catch (error) {
+      if (!closed) wrong(error);
+    }
+  }
+
+  function showState(now) {
+    if (closed) return;
+    watchIn(now.ready ? REST : POLL);
+    const text = JSON.stringify(now);
+    if (text === told && (trouble.hidden || lasting)) return; // nothing new
+    told = text;
+    state = now;
+    if (!lasting) calm();
+    answers.setModels(now.models);
+    data.show(now);
+    progress.show(now.loading);
+    teach.setCorrections(now.corrections);
+    if (now.classes.length) teach.setClasses(now.classes);
+    notice.hidden = !now.problem;
+    fill(notice, now.problem ? problem({ message: now.problem }) : null);
+    title.textContent = `${count(now.models.length)} while you draw, and ${now.models.length === 1 ? "shows" : "show"} why.`;
+    foot.textContent = now.models.length
+      ? "Error: the share of held-out pictures that the model gets wrong."
+      : "The models appear here one by one as they are fitted.";
+    if (!inked() || !now.models.length) showReply(null, true);
+    if (!lasting) askAgain();
+  }
+
+  async function changeData(name) {
+    await changing(async () => {
+      const now = await post("/api/draw/data", { data: name }, ears.signal);
+      teach.clear();
+      showReply(null, false); // answers of other models
+      showState(now);
+    });
+  }
+
+  async function onTeach(label) {
+    const old = reply?.answers ?? [];
+    await changing(async () => {
+      const told = await post("/api/draw/learn", { strokes: pad.strokes(), label }, ears.signal);
+      if (closed) return;
+      calm();
+      showReply(told.answer, true);
+      teach.tell(label, told, old, titles());
+      teach.setCorrections(told.corrections);
+      state.corrections = told.corrections;
+      askAgain(); // the script is about the chosen model
+    });
+  }
+
+  async function onForget() {
+    await changing(async () => {
+      showState(await post("/api/draw/forget", {}, ears.signal));
+      teach.clear();
+      toast("Corrections forgotten");
+      askAgain();
+    });
+  }
+
+  async function changing(work) {
+    teach.busy(true);
+    try {
+      await work();
+    } catch (error) {
+      if (!closed) wrong(error);
+    } finally {
+      teach.busy(false);
+    }
+  }
+
+  ears.on(connection, "change", ({ detail }) => { if (!detail.gone) watch(); });
+  ears.on(window, "pagehide", keepNow);
+  onScheme(() => { why.again(); showWhy(); }, ears.signal);
+  tools();
+  showReply(null, true);
+  await watch();
+
+  return () => {
+    closed = true;
+    keepNow();
+    clearTimeout(timer);
+    clearTimeout(reading);
+    clearTimeout(reasons);
+    pad.close();
+    ears.stop();
+  };
+}
+
+const count = (n) => (n === 0 ? "Models answer" : n === 1 ? "One model answers" : `${n} models answer`);
+
+function keyboardHint() {
+  const key = (name) => h("kbd", {}, name);
+  return ["Keyboard: ", key("arrows"), " move the pen, ", key("Space"), " puts it down or lifts it, ", key("Enter"),
+    " goes to the answers, ", key("Escape"), " drops the stroke, ", key("Delete"), " clears."];
+}

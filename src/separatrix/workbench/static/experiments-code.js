@@ -1,0 +1,57 @@
+/**
+ * The code of what is about to be started. Names may hold anything: they are quoted for a shell and for Python.
+ */
+
+/** A word for a POSIX shell. @param {string} word */
+export const shell = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\"'\"'")}'`);
+
+/** A string for Python: JSON's escapes are Python's too. @param {string} text */
+export const python = (text) => JSON.stringify(text);
+
+/** @param {{name: string, quick: boolean, seed: number}} asked */
+export function namedCode({ name, quick, seed }) {
+  if (!name) return { python: "", command: "" };
+  return {
+    command: `separatrix run ${shell(name)}${quick ? " --quick" : ""} --seed ${seed}`,
+    python: [
+      "from pathlib import Path",
+      "",
+      "from separatrix.report.runs import prepare",
+      "",
+      `job = prepare(${python(name)}, {"seed": ${seed}${quick ? ', "quick": True' : ""}})`,
+      `results, page, words = job.run(Path(${python(`runs/${name}`)}))`,
+      'print("\\n".join(words))',
+    ].join("\n"),
+  };
+}
+
+/**
+ * A column is named; where its name could be taken for a position, its position stands for it.
+ *
+ * @param {string} target @param {string[]} names
+ */
+export const column = (target, names) => (/^(-?[0-9]{1,9}|auto)$/.test(target) ? String(names.indexOf(target)) : target);
+
+/** @param {{file: string, target: string, models: string[], folds: number, seed: number}} asked */
+export function fileCode({ file, target, models, folds, seed }) {
+  const path = file.startsWith("-") ? `./${file}` : file;
+  const which = models.length ? ` --models ${shell(models.join(","))}` : "";
+  return {
+    command: `separatrix compare ${shell(path)}${target ? ` --target ${shell(target)}` : ""}${which} --cv ${folds} --seed ${seed} --out report`,
+    python: [
+      "from pathlib import Path",
+      "",
+      "from separatrix.report.runs import compare_data",
+      "",
+      "comparison, page, notes = compare_data(",
+      `    ${python(path)},`,
+      target ? `    target=${python(target)},` : null,
+      models.length ? `    models=[${models.map(python).join(", ")}],` : null,
+      `    cv=${folds},`,
+      `    seed=${seed},`,
+      '    out=Path("report"),',
+      ")",
+      "print(comparison)",
+    ].filter((line) => line !== null).join("\n"),
+  };
+}

@@ -1,0 +1,28 @@
+/**
+ * What was chosen in the panel to start from, kept for this session of the browser.
+ */
+const KEY = "separatrix-experiments";
+const FIRST = { way: "named", name: "linear-classifiers", quick: true, seed: 0, folds: 5, target: null, models: null, upload: null };
+
+let now = { ...FIRST, ...stored() };
+
+/** @returns {typeof FIRST & {upload: any, models: string[]|null}} */
+export const kept = () => now;
+
+/** @param {Partial<typeof FIRST> & Record<string, any>} changes */
+export function keep(changes) {
+  now = { ...now, ...changes };
+  try {
+    sessionStorage.setItem(KEY, JSON.stringify(now));
+  } catch {
+    // storage may be full or switched off: then it holds until the page is loaded again
+  }
+}
+
+function stored() {
+  try {
+    return JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
+  } catch {
+    return {};
+  }
+}

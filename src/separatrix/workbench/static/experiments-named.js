@@ -1,0 +1,57 @@
+/**
+ * Start an experiment that has a name.
+ */
+import { button, problem, toggle } from "./controls.js";
+import { fill, freshId, h } from "./dom.js";
+import { begin } from "./experiments-begin.js";
+import { namedCode } from "./experiments-code.js";
+import { keep, kept } from "./experiments-kept.js";
+import { seedField } from "./experiments-seed.js";
+
+/**
+ * @param {{named: {name: string, says: string, data: string, there: boolean, hint: string}[]}} known
+ * @param {{soon: () => void, onCode: (code: {python: string, command: string}) => void}} context
+ */
+export function namedForm(known, context) {
+  const here = known.named.filter((one) => one.there);
+  if (!here.some((one) => one.name === kept().name)) keep({ name: here[0]?.name ?? "" });
+  const group = freshId("named");
+  const trouble = h("div", { data: { test: "start-problem" } });
+  const choose = (name) => { keep({ name }); shown(); };
+  const list = h("fieldset", { class: "named", data: { test: "named" } },
+    h("legend", { class: "visually-hidden" }, "Experiment"),
+    [...here, ...known.named.filter((one) => !one.there)].map((one) => option(one, group, choose)));
+  const quick = toggle({ title: "Quick, in less than 30 seconds", value: kept().quick, onChange: (value) => { keep({ quick: value }); shown(); } });
+  quick.element.dataset.test = "quick";
+  const seed = seedField(() => shown());
+  const start = button("Start", async () => {
+    fill(trouble);
+    start.disabled = true;
+    const taken = await begin(asked(), (error) => fill(trouble, problem(error)));
+    shown();
+    if (!taken) start.focus();
+  }, "primary", { "data-test": "start" });
+
+  const asked = () => ({ kind: "named", name: kept().name, quick: kept().quick, seed: kept().seed });
+  function shown() {
+    start.disabled = !kept().name || !seed.valid();
+    context.onCode(namedCode(asked()));
+  }
+  return {
+    element: h("div", {}, list, h("div", { class: "start-row" }, quick.element, seed.element, start), trouble),
+    shown,
+  };
+}
+
+function option(one, group, choose) {
+  const id = freshId("experiment");
+  const input = h("input", {
+    type: "radio", name: group, id, value: one.name, disabled: !one.there, checked: one.name === kept().name,
+    on: { change: () => choose(one.name) },
+  });
+  return h("label", { class: "experiment", for: id, data: { test: "experiment", name: one.name } }, input,
+    h("span", { class: "experiment-name" }, one.name),
+    h("span", { class: "experiment-data tag", title: "The data it needs" }, one.data),
+    h("span", { class: "experiment-says says" }, one.says),
+    !one.there && one.hint ? h("span", { class: "experiment-hint hint" }, one.hint) : null);
+}

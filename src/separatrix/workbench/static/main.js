@@ -1,0 +1,63 @@
+/**
+ * From the part of the address after # to a page; one page at a time.
+ */
+import { connection } from "./api.js";
+import { themeButton } from "./colours.js";
+import { inOneLine, problem } from "./controls.js";
+import { fill, h } from "./dom.js";
+
+const PAGES = {
+  draw: () => import("./draw.js"),
+  playground: () => import("./playground.js"),
+  experiments: () => import("./experiments.js"),
+};
+const TITLES = { draw: "Draw", playground: "Playground", experiments: "Experiments" };
+const view = document.getElementById("view");
+let close = () => {};
+let shown = "";
+let turn = 0;
+
+/** "#/experiments/12?a=b" as the page, what follows it, and the query. */
+function route() {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split(/\?(.*)/s);
+  const [page, ...rest] = path.split("/");
+  return { page: Object.hasOwn(PAGES, page) ? page : "draw", rest, query: new URLSearchParams(query) };
+}
+
+async function show() {
+  const { page, rest, query } = route();
+  const mine = ++turn;
+  close();
+  close = () => {};
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.dataset.page === page) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  document.title = `${TITLES[page]} · separatrix`;
+  if (page !== shown) fill(view, h("p", { class: "loading" }, "Loading"));
+  view.className = `page-${page}`;
+  shown = page;
+  try {
+    const module = await PAGES[page]();
+    if (mine !== turn) return;
+    const end = await module.open(view, query, rest);
+    if (mine === turn) close = end ?? (() => {});
+    else end?.();
+  } catch (error) {
+    if (mine === turn) fill(view, problem({ message: error.message, hint: error.hint || "Load the page again." }));
+  }
+}
+
+connection.addEventListener("change", ({ detail }) => {
+  const banner = document.getElementById("banner");
+  banner.hidden = !detail.gone;
+  banner.textContent = detail.gone ? inOneLine(detail.error) : "";
+});
+
+themeButton(document.getElementById("theme"));
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault(); // the address after # names the page
+  view.focus();
+});
+addEventListener("hashchange", show);
+show();

@@ -1,0 +1,177 @@
+/**
+ * A scene as the query of a link, and back.
+ *
+ * Points that a generator or a data set gave are named by it; others travel in the link: for each two whole numbers
+ * of 16 bits, in steps of a power of ten above the least coordinate, and one byte for the class. `rounded` puts
+ * points on those steps, so that a link gives exactly what is on the page.
+ */
+import { base64, bytes } from "./api.js";
+
+const STEPS = 65_535;
+const HEAD = 18; // bytes: decimals of x and y, least x and y as whole numbers of steps
+const MOST_CLASSES = 20;
+const KINDS = { log: Number, linear: Number, integer: Number, switch: (text) => text === "1", choice: String };
+
+/** Decimals such that a length has at most as many steps as a link can count. */
+export const decimalsFor = (length) => Math.max(-9, Math.min(12, Math.floor(Math.log10(STEPS / Math.max(length, 1e-9)))));
+
+/** Decimals for a coordinate: few where all values are exact with few. */
+function decimals(values) {
+  const low = values.reduce((a, b) => Math.min(a, b), Infinity), high = values.reduce((a, b) => Math.max(a, b), -Infinity);
+  const exact = Math.floor(15 - Math.log10(Math.max(1, Math.abs(low), Math.abs(high)))); // what a double can hold
+  const most = Math.min(exact, decimalsFor(high - low + 1e-9));
+  for (let few = Math.min(0, most); few < most; few++) if (values.every((value) => onStep(value, few) === value)) return few;
+  return most;
+}
+
+/** The nearest value with so many decimals. */
+export const onStep = (value, places) => (places >= 0 ? Number(value.toFixed(places)) : Math.round(value / 10 ** -places) * 10 ** -places);
+
+/** Points on the steps of a link. @param {import("./playground-scene.js").Point[]} points */
+export function rounded(points) {
+  if (!points.length) return points;
+  const [dx, dy] = [0, 1].map((axis) => decimals(points.map((point) => point[axis])));
+  return points.map(([x, y, c]) => [onStep(x, dx), onStep(y, dy), c]);
+}
+
+/** @param {import("./playground-scene.js").Point[]} points @returns {string} base64url */
+export function packed(points) {
+  const data = new DataView(new ArrayBuffer(HEAD + 5 * points.length));
+  const axes = [0, 1].map((axis) => {
+    const values = points.map((point) => point[axis]);
+    const places = values.length ? decimals(values) : 0;
+    const steps = values.map((value) => (places >= 0 ? Math.round(value * 10 ** places) : Math.round(value / 10 ** -places)));
+    return { places, steps, least: steps.reduce((a, b) => Math.min(a, b), steps[0] ?? 0) };
+  });
+  axes.forEach(({ places, least }, axis) => {
+    data.setInt8(axis, places);
+    data.setFloat64(2 + 8 * axis, least);
+  });
+  points.forEach((point, row) => {
+    axes.forEach(({ steps, least }, axis) => data.setUint16(HEAD + 5 * row + 2 * axis, Math.min(STEPS, steps[row] - least)));
+    data.setUint8(HEAD + 5 * row + 4, point[2]);
+  });
+  return base64(new Uint8Array(data.buffer)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** @param {string} text @param {number} classes how many there are */
+export function unpacked(text, classes) {
+  const raw = bytes(text.replaceAll("-", "+").replaceAll("_", "/"));
+  const data = new DataView(raw.buffer);
+  const count = (raw.length - HEAD) / 5;
+  require(Number.isInteger(count) && count >= 0 && count <= 5000, "its points are cut off");
+  const axes = [0, 1].map((axis) => ({ places: data.getInt8(axis), least: data.getFloat64(2 + 8 * axis) }));
+  require(axes.every(({ places, least }) => Math.abs(places) <= 12 && Number.isSafeInteger(least)), "its points are damaged");
+  return Array.from({ length: count }, (_, row) => {
+    const label = data.getUint8(HEAD + 5 * row + 4);
+    require(label < classes, "a point has a class that is not there");
+    const at = ({ places, least }, axis) => fromSteps(least + data.getUint16(HEAD + 5 * row + 2 * axis), places);
+    return [at(axes[0], 0), at(axes[1], 1), label];
+  });
+}
+
+const fromSteps = (steps, places) => (places >= 0 ? Number((steps / 10 ** places).toFixed(places)) : steps * 10 ** -places);
+
+/** The query that stands for a scene. @param {import("./playground-scene.js").Scene} scene */
+export function encode(scene) {
+  const query = new URLSearchParams({ model: scene.model });
+  for (const [name, value] of Object.entries(scene.parameters)) {
+    query.set(`p.${name}`, typeof value === "boolean" ? String(Number(value)) : String(value));
+  }
+  if (scene.rule !== "predict") query.set("rule", scene.rule);
+  if (scene.standardise) query.set("standardise", "1");
+  if (scene.source) putSource(query, scene.source);
+  else {
+    query.set("classes", JSON.stringify(scene.classes));
+    query.set("names", JSON.stringify(scene.names));
+    query.set("points", packed(scene.points));
+  }
+  if (!scene.source || String(scene.window) !== String(scene.home)) {
+    query.set("view", scene.window.map((side) => Number(side.toPrecision(8))).join(","));
+  }
+  if (scene.step !== null) query.set("step", String(scene.step));
+  return query.toString();
+}
+
+function putSource(query, source) {
+  if (source.generator) query.set("make", [source.generator, source.n, source.noise, source.seed].join(","));
+  else {
+    query.set("data", source.data);
+    query.set("columns", JSON.stringify(source.columns));
+  }
+}
+
+/**
+ * What a query says, checked; throws an Error with the reason where it cannot be meant.
+ *
+ * @param {URLSearchParams} query
+ * @param {any} schema
+ */
+export function decode(query, schema) {
+  const found = { model: query.get("model"), rule: query.get("rule") ?? "predict", standardise: query.get("standardise") === "1" };
+  const kind = schema.models.find(({ key }) => key === found.model);
+  require(kind, found.model ? `there is no model ${quoted(found.model)}` : "it names no model");
+  require(schema.rules.some(({ value }) => value === found.rule), `there is no rule ${quoted(found.rule)}`);
+  found.values = Object.fromEntries(kind.parameters.filter(({ name }) => query.has(`p.${name}`)).map((one) => [one.name, valueOf(one, query.get(`p.${one.name}`))]));
+  found.source = sourceOf(query, schema);
+  if (!found.source) Object.assign(found, ownPoints(query));
+  found.view = query.has("view") ? windowOf(query.get("view")) : null;
+  require(found.source || found.view, "it names no points");
+  found.step = query.has("step") ? Number(query.get("step")) : null;
+  require(found.step === null || (Number.isInteger(found.step) && found.step >= 0), "its step is no number");
+  return found;
+}
+
+function valueOf(parameter, text) {
+  const value = KINDS[parameter.kind](text);
+  const fits = parameter.kind === "switch" || (parameter.kind === "choice"
+    ? parameter.choices.some((one) => one.value === value)
+    : Number.isFinite(value) && value >= parameter.least && value <= parameter.most && (parameter.kind !== "integer" || Number.isInteger(value)));
+  require(fits, `${quoted(text)} is no value of ${parameter.title}`);
+  return value;
+}
+
+function sourceOf(query, schema) {
+  if (query.has("make")) return generatorOf(query.get("make"), schema.generators);
+  if (!query.has("data")) return null;
+  const source = { data: query.get("data"), columns: words(query.get("columns"), 2, 2) };
+  const there = schema.data.find(({ name }) => name === source.data);
+  require(there && source.columns.every((column) => there.columns.includes(column)), `there are no such columns of ${quoted(source.data)}`);
+  return source;
+}
+
+function generatorOf(text, generators) {
+  const [generator, ...rest] = text.split(",");
+  const [n, noise, seed] = rest.map(Number);
+  const there = generators.find(({ key }) => key === generator);
+  require(there, `there is no generator ${quoted(generator)}`);
+  require(rest.length === 3 && Number.isInteger(n) && n >= there.least && n <= there.most, "its number of points is damaged");
+  require(noise >= 0 && noise <= 2 && Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32, "its generator is damaged");
+  return { generator, n, noise, seed };
+}
+
+function ownPoints(query) {
+  require(query.has("points"), "it names no points");
+  const classes = words(query.get("classes"), 1, MOST_CLASSES);
+  require(new Set(classes).size === classes.length, "two of its classes have one name");
+  return { classes, names: words(query.get("names"), 2, 2), points: unpacked(query.get("points"), classes.length) };
+}
+
+/** A JSON list of so many words. */
+function words(text, least, most) {
+  const list = JSON.parse(text ?? "null");
+  require(Array.isArray(list) && list.length >= least && list.length <= most && list.every((word) => typeof word === "string"), "its names are damaged");
+  return list;
+}
+
+function windowOf(text) {
+  const sides = text.split(",").map(Number);
+  require(sides.length === 4 && sides.every(Number.isFinite) && sides[0] < sides[1] && sides[2] < sides[3], "its view is damaged");
+  return sides;
+}
+
+const quoted = (text) => `"${String(text).slice(0, 40)}"`;
+
+function require(holds, reason) {
+  if (!holds) throw new Error(reason);
+}

@@ -1,0 +1,58 @@
+/**
+ * The marks of points: a colour and a shape for each class, rings and crosses for what is said of them.
+ */
+import { classColour } from "./colours.js";
+import { svg } from "./dom.js";
+
+const ROUND = 0;
+const turned = (corners, quarter) => corners.map(([x, y]) => [x * Math.cos(quarter) - y * Math.sin(quarter), x * Math.sin(quarter) + y * Math.cos(quarter)]);
+const regular = (corners, size, quarter = 0) => turned(Array.from({ length: corners }, (_, i) => {
+  const angle = (2 * Math.PI * i) / corners - Math.PI / 2;
+  return [size * Math.cos(angle), size * Math.sin(angle)];
+}), quarter);
+const star = Array.from({ length: 8 }, (_, i) => {
+  const angle = (Math.PI * i) / 4, size = i % 2 ? 0.55 : 1.4;
+  return [size * Math.cos(angle), size * Math.sin(angle)];
+});
+/** Corners of a mark by class; ROUND is a circle. */
+const SHAPES = [ROUND, regular(4, 1.28, Math.PI / 4), regular(3, 1.4), regular(4, 1.4), regular(3, 1.4, Math.PI), star, regular(5, 1.25), regular(6, 1.2)];
+
+/** The mark of a class for a list or a button. @param {number} index */
+export function mark(index, size = 14) {
+  const shape = SHAPES[index % SHAPES.length];
+  const part = shape === ROUND
+    ? svg("circle", { r: 1 })
+    : svg("polygon", { points: shape.map((corner) => corner.map((v) => v.toFixed(3)).join(",")).join(" ") });
+  part.style.setProperty("fill", classColour(index));
+  return svg("svg", { viewBox: "-1.5 -1.5 3 3", width: size, height: size, "aria-hidden": "true", class: "mark" }, part);
+}
+
+/** The outline of a class's mark. */
+export function outline(context, index, px, py, size) {
+  const shape = SHAPES[index % SHAPES.length];
+  context.beginPath();
+  if (shape === ROUND) context.arc(px, py, size, 0, 2 * Math.PI);
+  else {
+    shape.forEach(([x, y], i) => (i ? context.lineTo(px + size * x, py + size * y) : context.moveTo(px + size * x, py + size * y)));
+    context.closePath();
+  }
+}
+
+/** A circle around a point. */
+export function ring(context, px, py, size, colour, width) {
+  context.beginPath();
+  context.arc(px, py, size, 0, 2 * Math.PI);
+  Object.assign(context, { strokeStyle: colour, lineWidth: width });
+  context.stroke();
+}
+
+/** A cross over a point. */
+export function cross(context, px, py, size, colour) {
+  context.beginPath();
+  for (const side of [-1, 1]) {
+    context.moveTo(px - size, py - side * size);
+    context.lineTo(px + size, py + side * size);
+  }
+  Object.assign(context, { strokeStyle: colour, lineWidth: 1.6 });
+  context.stroke();
+}

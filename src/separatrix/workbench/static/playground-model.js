@@ -1,0 +1,91 @@
+/**
+ * The model, its parameters, how its answers are put together; what it says about itself.
+ */
+import { choice, slider, toggle } from "./controls.js";
+import { fill, h } from "./dom.js";
+import { counts } from "./playground-scene.js";
+
+/** Rules in words that fit a narrow list. */
+const SHORT = { predict: "The model's own rule", rest: "Each but the last against rest", each: "Each against the rest", pairs: "Majority of all pairs" };
+
+/** @param {import("./playground-scene.js").Scene} scene */
+export function modelCard(scene) {
+  const { models, rules } = scene.schema;
+  const says = h("p", { class: "says model-says" });
+  const parameters = h("div", { class: "parameters" });
+  let shown = [];
+  const model = choice({
+    title: "Method", choices: models.map(({ key, title }) => ({ value: key, title })), value: scene.model,
+    onChange: (value) => { scene.model = value; scene.step = null; build(); scene.tell("model"); },
+  });
+  const rule = choice({
+    title: "Several classes by", choices: rules.map(({ value, title }) => ({ value, title: SHORT[value] ?? capital(title) })), value: scene.rule,
+    says: "How answers about two classes are put together; all but the first can leave places without a class.",
+    onChange: (value) => { scene.rule = value; scene.tell("model"); },
+  });
+  const standardise = toggle({
+    title: "Standardise first", value: scene.standardise, says: "Mean 0 and deviation 1 for both features, before the model sees them.",
+    onChange: (value) => { scene.standardise = value; scene.tell("model"); },
+  });
+  model.element.querySelector("select").dataset.test = "model";
+  rule.element.querySelector("select").dataset.test = "rule";
+  standardise.element.querySelector("input").dataset.test = "standardise";
+
+  function build() {
+    model.set(scene.model);
+    says.textContent = scene.kind.says;
+    const values = scene.values[scene.model];
+    shown = scene.kind.parameters.map((parameter) => ({ parameter, control: controlOf(parameter, values[parameter.name], (value) => {
+      values[parameter.name] = value;
+      hide();
+      scene.tell("model");
+    }) }));
+    fill(parameters, shown.map(({ control }) => control.element));
+    hide();
+  }
+  function hide() {
+    for (const { parameter, control } of shown) control.element.hidden = !counts(parameter, scene.values[scene.model]);
+  }
+  build();
+  return {
+    element: h("section", { class: "card model-card", "aria-label": "Model" }, h("h2", {}, "Model"),
+      model.element, says, parameters, h("hr", {}), rule.element, standardise.element),
+    /** Controls as the scene says. */
+    follow: () => {
+      build();
+      rule.set(scene.rule);
+      standardise.set(scene.standardise);
+    },
+  };
+}
+
+function controlOf(parameter, value, tell) {
+  const { name, kind, says } = parameter;
+  const title = capital(parameter.title);
+  const control = kind === "choice" ? choice({ title, choices: parameter.choices.map((one) => ({ value: one.value, title: capital(one.title) })), value, says, onChange: tell })
+    : kind === "switch" ? toggle({ title, value, says, onChange: tell })
+      : slider({ title, kind, least: parameter.least, most: parameter.most, value, says, onInput: tell });
+  control.element.querySelector("input, select").dataset.test = `parameter-${name}`;
+  return control;
+}
+
+/** Single letters such as k, C are names, and stay as they are. */
+const capital = (text) => (/^[a-z][a-z]/.test(text) ? text.charAt(0).toUpperCase() + text.slice(1) : text);
+
+/** What the fit found, and what it warned of. */
+export function factsCard() {
+  const facts = h("dl", { class: "facts", data: { test: "facts" } });
+  const notes = h("div", { class: "fact-notes", "aria-live": "polite", data: { test: "warnings" } });
+  return {
+    element: h("section", { class: "card facts-card", "aria-label": "What was found" }, h("h2", {}, "What was found"), facts, notes),
+    show: (answer) => {
+      fill(facts, answer.facts.map(({ title, value }) => h("div", {}, h("dt", {}, capital(title)), h("dd", {}, value))));
+      fill(notes, answer.warnings.map((warning) => h("p", { class: "note" }, warning)));
+    },
+    /** Nothing to say, and why. */
+    empty: (sentence) => {
+      fill(facts);
+      fill(notes, h("p", { class: "says" }, sentence));
+    },
+  };
+}

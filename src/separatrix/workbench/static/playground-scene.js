@@ -1,0 +1,172 @@
+/**
+ * What the playground is about: points, classes, model. It tells what changed, and can go back.
+ *
+ * Points are never changed in place: every edit makes a new list, so that a kept list stays as it was.
+ */
+import { decimalsFor, onStep, rounded } from "./playground-link.js";
+
+/**
+ * @typedef {[number, number, number]} Point x, y and the number of its class
+ * @typedef {[number, number, number, number]} Window x0, x1, y0, y1
+ * @typedef {"points"|"view"|"model"|"class"|"step"} Change
+ */
+
+export const MOST_POINTS = 2000; // by hand
+export const MOST_CLASSES = 5; // by hand
+export const LETTERS = ["a", "b", "c", "d", "e"];
+const KEPT = 200; // edits that can be undone
+const SAME_EDIT = 900; // ms in which edits with one name count as one
+const KINDS = ["points", "classes", "names", "window", "home", "source", "notes"];
+
+export class Scene {
+  constructor(schema) {
+    this.schema = schema;
+    /** @type {Point[]} */
+    this.points = [];
+    this.classes = LETTERS.slice(0, 3);
+    this.names = ["x1", "x2"];
+    /** @type {Window} */
+    this.window = [-1, 1, -1, 1];
+    this.home = this.window; // what the server proposed
+    this.source = null; // the request that made the points, until one is edited
+    this.notes = [];
+    this.model = schema.models.some(({ key }) => key === "svm") ? "svm" : schema.models[0].key;
+    this.values = Object.fromEntries(schema.models.map(({ key, parameters }) => [key, defaults(parameters)]));
+    this.rule = "predict";
+    this.standardise = false;
+    this.chosen = 0;
+    this.step = null; // which step of learning is shown; null: the fitted model
+    this.past = [];
+    this.future = [];
+    this.listeners = [];
+  }
+
+  /** @param {(change: Change) => void} listener */
+  onChange(listener) { this.listeners.push(listener); }
+
+  /** @param {Change} change */
+  tell(change) { for (const listener of this.listeners) listener(change); }
+
+  /** Remember how things are, before an edit. Edits of the same name in quick succession count as one. */
+  keep(name = "") {
+    const again = name && this.kept?.name === name && performance.now() - this.kept.at < SAME_EDIT;
+    this.kept = { name, at: performance.now() };
+    if (again) return;
+    this.past = [...this.past.slice(1 - KEPT), this.snapshot()];
+    this.future = [];
+  }
+
+  snapshot() { return Object.fromEntries(KINDS.map((kind) => [kind, this[kind]])); }
+
+  undo() { this.travel(this.past, this.future); }
+
+  redo() { this.travel(this.future, this.past); }
+
+  travel(from, to) {
+    if (!from.length) return;
+    to.push(this.snapshot());
+    this.kept = null;
+    this.put(from.pop());
+  }
+
+  /** Take over other points, classes, names or a window. */
+  put(changes) {
+    Object.assign(this, changes);
+    this.chosen = Math.min(this.chosen, this.classes.length - 1);
+    this.tell("points");
+  }
+
+  /** Edited points: they are the person's own now, as exact as a link can hold them. */
+  edit(points) {
+    this.put({ points: rounded(points), source: null, notes: [] });
+  }
+
+  /** A place as exact as a link can hold it. */
+  place(x, y) {
+    const [x0, x1, y0, y1] = this.window;
+    const to = (value, low, high) => onStep(Math.min(high, Math.max(low, value)), decimalsFor(high - low));
+    return [to(x, x0, x1), to(y, y0, y1)];
+  }
+
+  add(places, label = this.chosen) {
+    const room = Math.max(0, MOST_POINTS - this.points.length);
+    this.edit([...this.points, ...places.slice(0, room).map(([x, y]) => [...this.place(x, y), label])]);
+    return room >= places.length;
+  }
+
+  move(row, x, y) { this.edit(this.points.map((point, i) => (i === row ? [...this.place(x, y), point[2]] : point))); }
+
+  remove(rows) {
+    const gone = new Set(rows);
+    this.edit(this.points.filter((_, i) => !gone.has(i)));
+  }
+
+  look(window) {
+    this.window = window;
+    this.tell("view");
+  }
+
+  choose(label) {
+    if (label >= this.classes.length) return;
+    this.chosen = label;
+    this.tell("class");
+  }
+
+  /** How many classes have points. */
+  present() { return new Set(this.points.map((point) => point[2])).size; }
+
+  /** The window around all points. @returns {Window} */
+  around() {
+    if (!this.points.length) return this.home;
+    return [...sideOf(this.points.map((point) => point[0])), ...sideOf(this.points.map((point) => point[1]))];
+  }
+
+  /** The model's part of the schema. */
+  get kind() { return this.schema.models.find(({ key }) => key === this.model); }
+
+  /** Parameters that count beside the others. */
+  get parameters() {
+    const values = this.values[this.model];
+    return Object.fromEntries(this.kind.parameters.filter((one) => counts(one, values)).map(({ name }) => [name, values[name]]));
+  }
+
+  /** What all questions to the server share. */
+  asked() {
+    return {
+      points: this.points.map(([x, y, c]) => [x, y, this.classes[c]]),
+      model: this.model,
+      parameters: this.parameters,
+      rule: this.rule,
+      standardise: this.standardise,
+    };
+  }
+}
+
+const defaults = (parameters) => Object.fromEntries(parameters.map((one) => [one.name, one.default]));
+
+/** Whether a parameter means anything beside these values. */
+export const counts = (parameter, values) =>
+  Object.entries(parameter.when ?? {}).every(([name, wanted]) => wanted.includes(values[name]));
+
+function sideOf(values) {
+  const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
+  const room = high > low ? 0.12 * (high - low) : Math.max(1, Math.abs(low) * 0.1);
+  return [low - room, high + room];
+}
+
+/** Points, classes and window as the server sent them. */
+export function fromServer(answer, source) {
+  const seen = [...new Set(answer.points.map((point) => point[2]))].sort();
+  const spare = LETTERS.filter((letter) => !seen.includes(letter)).slice(0, Math.max(0, 2 - seen.length));
+  const classes = [...seen, ...spare];
+  const place = new Map(classes.map((name, index) => [name, index]));
+  return {
+    points: answer.points.map(([x, y, label]) => [x, y, place.get(label)]),
+    classes,
+    names: answer.names,
+    window: answer.window,
+    home: answer.window,
+    source,
+    notes: answer.notes ?? [],
+  };
+}

@@ -1,0 +1,244 @@
+/**
+ * Playground: points of the plane, a model, and the boundary that follows every change at once.
+ */
+import { get, latest, post } from "./api.js";
+import { codePanel } from "./code.js";
+import { onScheme } from "./colours.js";
+import { button, problem, toast } from "./controls.js";
+import { fill, h, listening } from "./dom.js";
+import { Plane } from "./plane.js";
+import { dataCard } from "./playground-data.js";
+import { exportCard } from "./playground-export.js";
+import { hand } from "./playground-hand.js";
+import { legend } from "./playground-legend.js";
+import { decode, encode } from "./playground-link.js";
+import { factsCard, modelCard } from "./playground-model.js";
+import { picture, regions, wrongRows } from "./playground-picture.js";
+import { Scene } from "./playground-scene.js";
+import { stepsCard } from "./playground-steps.js";
+import { tools } from "./playground-tools.js";
+
+const GRID = 100;
+const SLOW = 700; // ms until a fit is said to be working
+const SPOKEN = 900; // ms without another answer until it is said aloud
+const SETTLED = 250; // ms without a change until the address follows
+const FIRST = { generator: "moons", n: 200, noise: 0.2, seed: 0 };
+let remembered = ""; // the scene of the last visit, for a return without one in the address
+
+/** @param {HTMLElement} view @param {URLSearchParams} query @returns {Promise<() => void>} */
+export async function open(view, query) {
+  const { on, signal, stop } = listening();
+  const scene = new Scene(await get("/api/playground/models", signal));
+  const page = build(view, scene, on, signal);
+  await page.begin(query.size ? query : new URLSearchParams(remembered));
+  return () => {
+    page.close();
+    stop();
+  };
+}
+
+function build(view, scene, on, signal) {
+  const plane = new Plane();
+  const { canvas } = plane;
+  const facts = factsCard(), code = codePanel(), model = modelCard(scene);
+  const data = dataCard(scene, signal);
+  const bar = tools(scene);
+  const status = h("p", { class: "status says", data: { test: "status" } });
+  const spoken = h("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
+  const signs = legend();
+  const trouble = h("div", { class: "trouble", hidden: true, data: { test: "trouble" } });
+  const steps = stepsCard(scene, { show: showStep, signal });
+  const exports = exportCard(scene, { plane, link: () => new URL(address(), location.href).href, signal });
+  const working = h("div", { class: "working", role: "status", hidden: true, data: { test: "working" } },
+    h("span", {}, "Working"), button("Cancel", cancel, "small", { data: { test: "cancel" } }));
+  let fitted = null; // regions of the fitted model, and what it says of the points
+  let shown = null; // regions on the plane
+  let settled = 0, speaking = 0, ready = false, closed = false;
+
+  const address = () => `#/playground?${encode(scene)}`;
+  const say = (sentence) => { spoken.textContent = sentence; };
+  const explain = () => signs.show(plane.shown.picture, shown);
+
+  /** The address follows the scene, once it has come to rest. */
+  function remember() {
+    clearTimeout(settled);
+    settled = setTimeout(() => {
+      remembered = encode(scene);
+      history.replaceState(null, "", address());
+    }, SETTLED);
+  }
+
+  const fit = latest(async () => {
+    if (closed || scene.present() < 2) return;
+    const { points, classes, window } = scene;
+    const begun = performance.now();
+    const slow = setTimeout(() => { working.hidden = false; }, SLOW);
+    try {
+      const answer = await post("/api/playground/fit", { ...scene.asked(), window, grid: GRID }, signal);
+      if (closed || scene.present() < 2) return;
+      accept(answer, { points, classes, window }, performance.now() - begun);
+    } catch (error) {
+      if (error.name !== "AbortError") refuse(error);
+    } finally {
+      clearTimeout(slow);
+      working.hidden = true;
+    }
+  });
+
+  function accept(answer, { points, classes, window }, trip) {
+    const found = regions(answer, window);
+    const wrong = answer.wrong ?? wrongRows(found, points, classes);
+    fitted = { found, support: new Set(answer.support ?? []), wrong: new Set(wrong), total: answer.milliseconds.total };
+    trouble.hidden = true;
+    facts.show(answer);
+    code.show(answer);
+    status.textContent = `${ms(answer.milliseconds.total)} on the server, ${ms(trip)} there and back`;
+    clearTimeout(speaking);
+    speaking = setTimeout(() => say(answer.facts.slice(0, 2).map(({ title, value }) => `${title} ${value}`).join(", ")), SPOKEN);
+    if (scene.step === null) paint(found, fitted);
+    else plane.show({}, () => painted(fitted));
+  }
+
+  /** Put regions on the plane, with what they say about points. */
+  function paint(found, { support = new Set(), wrong = new Set(), row = null } = {}) {
+    shown = { found, support, wrong, row };
+    plane.show({ picture: picture(found, scene.classes), support, wrong, row }, () => painted(fitted));
+    explain();
+  }
+
+  /** For whoever watches the page: the answer is on the canvas now. */
+  function painted(answer) {
+    if (!answer) return;
+    canvas.dataset.fitted = String(Number(canvas.dataset.fitted) + 1);
+    canvas.dataset.ms = answer.total.toFixed(1);
+    canvas.dataset.wrong = String(shown?.wrong.size ?? 0);
+  }
+
+  function showStep(found, row, support = []) {
+    if (!found) {
+      if (fitted) paint(fitted.found, fitted);
+      return;
+    }
+    paint(found, { row, support: new Set(support), wrong: found.fields.length ? new Set(wrongRows(found, scene.points, scene.classes)) : new Set() });
+  }
+
+  function wipe() {
+    fitted = shown = null;
+    trouble.hidden = true;
+    plane.show({ picture: null, support: new Set(), wrong: new Set(), row: null });
+  }
+
+  function refuse(error) {
+    wipe();
+    status.textContent = "";
+    facts.empty("There is no answer to show.");
+    const again = button("Try again", () => { trouble.hidden = true; fit(); }, "small", { data: { test: "retry" } });
+    fill(trouble, error.code === "cancelled" ? h("p", { class: "note" }, "The fit was cancelled.") : problem(error), again);
+    trouble.hidden = false;
+    explain();
+  }
+
+  async function cancel() {
+    working.hidden = true;
+    await post("/api/cancel", {}, signal).catch(() => {});
+  }
+
+  function hint() {
+    if (!scene.points.length) return "Click to add points,\nor take some from the card Points.";
+    return scene.present() < 2 ? "Add points of a second class\nto see a boundary." : "";
+  }
+
+  function follow(change) {
+    if (!ready) return;
+    remember();
+    if (change === "class" || change === "step") return;
+    canvas.dataset.points = String(scene.points.length);
+    const few = hint();
+    if (scene.points.length < plane.shown.points.length) plane.show({ support: new Set(), wrong: new Set() }); // rows have moved up
+    if (scene.names !== plane.shown.names && String(scene.names) !== String(plane.shown.names)) wipe(); // other data
+    plane.show({ points: scene.points, names: scene.names, window: scene.window, hint: few });
+    if (few) {
+      wipe();
+      canvas.dataset.wrong = "0";
+      status.textContent = "";
+      facts.empty("There is nothing to fit before two classes have points.");
+      explain();
+    } else fit();
+  }
+
+  const zoom = (factor) => {
+    const [x0, x1, y0, y1] = scene.window;
+    const [cx, cy, w, t] = [(x0 + x1) / 2, (y0 + y1) / 2, ((x1 - x0) / 2) * factor, ((y1 - y0) / 2) * factor];
+    scene.look([cx - w, cx + w, cy - t, cy + t]);
+  };
+  const views = h("div", { class: "views", role: "group", "aria-label": "View" },
+    button("−", () => zoom(1.25), "quiet small", { "aria-label": "Zoom out", title: "Zoom out", data: { test: "zoom-out" } }),
+    button("+", () => zoom(0.8), "quiet small", { "aria-label": "Zoom in", title: "Zoom in", data: { test: "zoom-in" } }),
+    button("Fit view", () => scene.look(scene.around()), "quiet small", { data: { test: "zoom-fit" }, title: "Show all points" }));
+
+  fill(view,
+    h("div", { class: "intro" }, h("h1", {}, "Playground"), h("p", {}, "Put points on the plane, choose a model, drag its sliders: the boundary follows."),
+      button("Start over", () => { scene.keep(); begin(new URLSearchParams()); }, "quiet small", { data: { test: "start-over" } })),
+    h("div", { class: "playground" },
+      h("div", { class: "stack left" }, data.element, exports.element),
+      h("div", { class: "stack middle" },
+        h("section", { class: "card plane-card", "aria-label": "Plane" }, bar.element,
+          h("div", { class: "plane-box" }, canvas, working, trouble), steps.element, h("div", { class: "under-plane" }, bar.edits, views), signs.element, status, spoken)),
+      h("div", { class: "stack right" }, model.element, facts.element)),
+    code.element);
+
+  hand(plane, scene, { tool: bar.tool, say, on });
+  scene.onChange(follow);
+  onScheme(() => { bar.show(); if (shown) paint(shown.found, shown); else plane.show({}); }, signal);
+  on(document, "keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.target.matches("input[type=text], textarea")) return;
+    const key = event.key.toLowerCase();
+    if (key === "z" && !event.shiftKey) scene.undo();
+    else if (key === "y" || key === "z") scene.redo();
+    else return;
+    event.preventDefault();
+  });
+  on(view, "dragover", (event) => { if (event.dataTransfer.types.includes("Files")) { event.preventDefault(); view.classList.add("dropping"); } });
+  on(view, "dragleave", (event) => { if (!view.contains(event.relatedTarget)) view.classList.remove("dropping"); });
+  on(view, "drop", (event) => {
+    event.preventDefault();
+    view.classList.remove("dropping");
+    data.take(event.dataTransfer.files[0]);
+  });
+
+  /** From the query of an address to the scene; where it cannot be read, to the first scene. */
+  async function begin(query) {
+    const first = new Scene(scene.schema);
+    try {
+      const said = query.size ? decode(query, scene.schema) : { model: first.model, values: {}, rule: "predict", standardise: false, source: FIRST, view: null, step: null };
+      const found = said.source ? await data.fetch(said.source) : { points: said.points, classes: said.classes, names: said.names, home: said.view, source: null, notes: [] };
+      ready = false;
+      Object.assign(scene, { model: said.model, rule: said.rule, standardise: said.standardise, step: said.step });
+      Object.assign(scene.values[said.model], first.values[said.model], said.values);
+      scene.put({ ...found, window: said.view ?? found.window });
+      ready = true;
+    } catch (error) {
+      if (error.name === "AbortError") return;
+      if (!query.size || error.code === "offline") throw error;
+      toast(`The link could not be read: ${error.message}. Here is the first scene.`, "bad");
+      await begin(new URLSearchParams());
+      return;
+    }
+    model.follow();
+    follow("points");
+  }
+
+  return {
+    begin,
+    close: () => {
+      closed = true;
+      clearTimeout(settled);
+      clearTimeout(speaking);
+      remembered = encode(scene);
+      steps.close();
+      plane.close();
+    },
+  };
+}
+
+const ms = (value) => `${value < 10 ? value.toFixed(1) : Math.round(value)} ms`;

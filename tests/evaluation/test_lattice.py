@@ -1,0 +1,70 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from separatrix import SVC, KernelPerceptron, KNeighborsClassifier, LinearSVC
+from separatrix.evaluation.lattice import Lattice, answers_on
+
+pytestmark = pytest.mark.filterwarnings("ignore:KernelPerceptron still made")
+
+X, Y = load_iris(return_X_y=True)
+X = X[:, 2:]
+LATTICE = Lattice(np.linspace(0.5, 7.3, 31), np.linspace(-0.3, 3.1, 23))
+MODELS = {
+    "machine": SVC(gamma=2.0, C=10.0),
+    "against the rest": SVC(gamma=2.0, multi_class="ovr"),
+    "laplacian": SVC(kernel="laplacian", gamma=0.7),
+    "polynomial": SVC(kernel="poly", gamma=0.1, coef0=1.0),
+    "linear": SVC(kernel="linear"),
+    "perceptron": KernelPerceptron(gamma=1.0),
+    "averaged perceptron": KernelPerceptron(gamma=1.0, predictor="average"),
+    "perceptrons of pairs": KernelPerceptron(gamma=1.0, multi_class="ovo"),
+    "polynomial perceptron": KernelPerceptron("poly", gamma=0.1, coef0=1.0),
+    "neighbours": KNeighborsClassifier(6),
+    "weighted neighbours": KNeighborsClassifier(6, weights="distance", ties="lowest"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("scaler", [None, StandardScaler(), MinMaxScaler()], ids=repr)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_one_look_says_what_predict_and_the_scores_say(name, scaler, classes):
+    rows = np.isin(Y, range(classes))
+    model = MODELS[name] if scaler is None else make_pipeline(scaler, MODELS[name])
+    model.fit(X[rows], Y[rows])
+
+    found = answers_on(model, LATTICE)
+
+    np.testing.assert_array_equal(model.classes_[found.codes], model.predict(LATTICE.places))
+    score = getattr(model, "decision_function", None) or model.predict_proba
+    np.testing.assert_allclose(found.values, score(LATTICE.places), rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        LinearSVC(),
+        SVC(break_ties=True),
+        KernelPerceptron(predictor="vote"),
+        KNeighborsClassifier().set_params(n_neighbors=3),
+    ],
+    ids=repr,
+)
+def test_models_whose_scores_are_no_plain_sum_are_asked_in_the_usual_way(model):
+    y = np.stack([Y, Y], axis=1) if isinstance(model, KNeighborsClassifier) else Y
+
+    assert answers_on(model.fit(X, y), LATTICE) is None
+
+
+def test_a_step_that_mixes_features_is_no_scaler():
+    from sklearn.decomposition import PCA
+
+    assert answers_on(make_pipeline(PCA(2), SVC()).fit(X, Y), LATTICE) is None
+
+
+def test_places_of_a_lattice_change_along_the_first_side_first():
+    places = Lattice(np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0])).places
+
+    assert places.tolist() == [[0, 5], [1, 5], [0, 6], [1, 6], [0, 7], [1, 7]]

@@ -1,0 +1,150 @@
+"""A workbench in a process of its own, as a person starts it, and a program's questions to it.
+
+with Running(folder) as bench:
+    bench.get("/api/draw/state")
+    bench.post("/api/draw/answer", {"strokes": [[[0.5, 0.1], [0.5, 0.9]]]})
+    bench.link()  # for a browser: works once
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+SECONDS = 120  # a loaded machine is slow; what is compiled is compiled already
+
+
+class Refused(Exception):
+    """An answer that is no 2xx."""
+
+    def __init__(self, status: int, error: dict[str, str]) -> None:
+        super().__init__(f"{status} {error}")
+        self.status, self.code = status, error["code"]
+
+
+class Running:
+    """`separatrix workbench` on a free port, stopped at the end of the `with` block."""
+
+    def __init__(self, folder: Path, *arguments: str) -> None:
+        self.folder, self._arguments = Path(folder), arguments
+        self._cookie = ""
+
+    def __enter__(self) -> Running:
+        words = ["workbench", "--no-browser", "--json", "--port", "0", "--folder", str(self.folder)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "separatrix", *words, *self._arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(self.process.communicate()[1])
+        self._links = [json.loads(line)["url"]]
+        self.said: list[str] = []
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        self.address = "{0.scheme}://{0.netloc}".format(urlsplit(self._links[0]))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.kill()
+        self._listener.join(10)
+        for stream in (self.process.stdout, self.process.stderr):
+            assert stream is not None
+            stream.close()
+
+    def kill(self) -> None:
+        """As by `kill -9`: nothing is tidied up."""
+        self.process.kill()
+        self.process.wait()
+
+    def link(self) -> str:
+        """An address that lets one browser in."""
+        until(lambda: self._links, "a link on the terminal")
+        return self._links.pop()
+
+    def get(self, path: str) -> Any:
+        """The answer to a question."""
+        return self._asked("GET", path, None)
+
+    def post(self, path: str, body: Any) -> Any:
+        """The answer to something that changes state."""
+        return self._asked("POST", path, json.dumps(body).encode())
+
+    def memory(self) -> dict[str, float]:
+        """Resident megabytes of the server and of all its children, by process."""
+        return {f"{pid}": _resident(pid) for pid in (self.process.pid, *_below(self.process.pid))}
+
+    def _asked(self, method: str, path: str, body: bytes | None) -> Any:
+        if not self._cookie:
+            self._cookie = self._let_in(self.link())
+        headers = {"Cookie": self._cookie}
+        if body is not None:
+            headers["Content-Type"] = "application/json"
+        reply, content = self._exchange(method, path, body, headers)
+        answer = json.loads(content)
+        if reply.status >= 300:
+            raise Refused(reply.status, answer["error"])
+        return answer
+
+    def _let_in(self, link: str) -> str:
+        parts = urlsplit(link)
+        reply, _ = self._exchange("GET", f"{parts.path or '/'}?{parts.query}", None, {})
+        return str(reply.headers["Set-Cookie"]).partition(";")[0]
+
+    def _exchange(self, method: str, path: str, body: bytes | None, headers: Any) -> Any:
+        connection = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=SECONDS)
+        try:
+            connection.request(method, path, body, headers)
+            reply = connection.getresponse()
+            return reply, reply.read()
+        finally:
+            connection.close()
+
+    def _listen(self) -> None:
+        """Links that the terminal shows when the one before was used."""
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.said.append(line)
+            self._links += [word for word in line.split() if "?token=" in word][-1:]
+
+
+def until(condition: Any, what: str, seconds: float = SECONDS) -> Any:
+    """What a condition gives once it is true."""
+    deadline = time.monotonic() + seconds
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"waited {seconds:.0f} s for {what}")
+        time.sleep(0.02)
+    return found
+
+
+def _below(pid: int) -> list[int]:
+    """All processes that a process started, and those that they started."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in map(int, (task / "children").read_text().split()):
+            found += [child, *_below(child)]
+    return found
+
+
+def _resident(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+__all__ = ["Refused", "Running", "until"]

@@ -1,0 +1,388 @@
+"""The drawing room: answers are the models' own, corrections are learned, kept, replayed and forgotten."""
+
+import base64
+import json
+import runpy
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from tests.workbench.written import WRITTEN, moved, shaky
+
+import separatrix
+from separatrix.errors import DataError
+from separatrix.workbench import routes_draw
+from separatrix.workbench.drawing import strokes as strokes_module
+from separatrix.workbench.drawing.room import Drawing
+from separatrix.workbench.settings import Settings
+
+FIVE = WRITTEN["5"][0]
+
+
+def room(folder, **settings):
+    """A drawing room with all its models loaded."""
+    found = Drawing(Settings(folder=folder, **settings))
+    while found.work():
+        pass
+    return found
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    """A room that no test changes."""
+    return room(tmp_path_factory.mktemp("workbench"))
+
+
+def labels(answer):
+    return {found["key"]: found["label"] for found in answer["answers"]}
+
+
+def confidences(answer):
+    return {found["key"]: found["confidence"] for found in answer["answers"]}
+
+
+def require_recognised(drawing):
+    for label, ways in WRITTEN.items():
+        said = labels(drawing.answer(strokes=ways[0]))
+        right = [key for key, answer in said.items() if answer == label]
+        assert 2 * len(right) > len(said), (label, said)
+        assert {"neighbours", "svm"} <= set(right), (label, said)
+
+
+def test_plain_digits_are_recognised(shared):
+    require_recognised(shared)
+
+
+def test_digits_of_many_hands_are_mostly_recognised(shared):
+    votes = []
+    for label, ways in WRITTEN.items():
+        for number, way in enumerate(ways):
+            said = labels(shared.answer(strokes=shaky(moved(way, slant=0.05), number)))
+            votes += [answer == label for answer in said.values()]
+    assert np.mean(votes) > 0.8
+
+
+def test_plain_digits_are_recognised_by_their_neighbours_on_usps(usps, tmp_path):
+    drawing = Drawing(Settings(folder=tmp_path, data="usps"))
+    while not drawing.state()["models"]:
+        drawing.work()
+    for label, ways in WRITTEN.items():
+        assert labels(drawing.answer(strokes=ways[0])) == {"neighbours": label}
+
+
+@pytest.mark.long
+def test_plain_digits_are_recognised_on_usps(usps, tmp_path):
+    require_recognised(room(tmp_path, data="usps"))
+
+
+@pytest.mark.long
+def test_plain_digits_are_recognised_on_mnist(mnist, tmp_path):
+    require_recognised(room(tmp_path, data="mnist"))
+
+
+def test_answers_are_those_of_the_models(shared):
+    for label, ways in WRITTEN.items():
+        answer = shared.answer(strokes=ways[1])
+        ink = np.frombuffer(base64.b64decode(answer["image"]), dtype=np.uint8)
+        picture = (np.round(ink[None] / 255.0 * 16) / 16).astype(np.float32)
+        for model, found in zip(shared._panel.models, answer["answers"], strict=True):
+            assert found["label"] == str(model.model.predict(picture)[0]), (label, model.key)
+            shares = {entry["label"]: entry["share"] for entry in found["confidence"]}
+            assert max(shares, key=shares.get) == found["label"]
+            assert sum(shares.values()) == pytest.approx(1.0, abs=1e-3)
+
+
+def test_held_out_errors_are_sane_and_nothing_was_left_out(shared):
+    state = shared.state()
+    assert state["ready"]
+    assert state["problem"] == ""
+    assert len(state["models"]) == 9
+    assert all(0 <= model["error"] < 6 for model in state["models"])
+
+
+def test_every_row_that_is_named_has_its_picture(shared):
+    answer = shared.answer(strokes=FIVE, count=3)
+    X, y = load_digits(return_X_y=True)
+    assert len(answer["neighbours"]) == 3
+    named = [row for found in answer["answers"] for row in found["decided"] or ()]
+    for row in [*named, *answer["neighbours"]]:
+        ink = np.frombuffer(base64.b64decode(answer["pictures"][str(row["row"])]), dtype=np.uint8)
+        np.testing.assert_array_equal(np.round(ink / 255.0 * 16), X[row["row"]])
+        assert row["label"] == str(y[row["row"]])
+
+
+def test_neighbours_are_the_nearest_rows(shared):
+    answer = shared.answer(strokes=FIVE, count=5)
+    ink = np.frombuffer(base64.b64decode(answer["image"]), dtype=np.uint8)
+    picture = np.round(ink / 255.0 * 16) / 16
+    rows = shared._panel.pictures.rows
+    distances = np.linalg.norm(load_digits().data[rows] / 16 - picture, axis=1)
+    found = [row["distance"] for row in answer["neighbours"]]
+    np.testing.assert_allclose(found, np.sort(distances)[:5], atol=1e-4)
+
+
+def test_terms_of_all_support_add_up_to_the_score(shared, monkeypatch):
+    monkeypatch.setattr("separatrix.workbench.drawing.why.TERMS", 10**6)
+    machine = next(model for model in shared._panel.models if model.key == "kernel-perceptron")
+    answer = next(a for a in shared.answer(strokes=FIVE)["answers"] if a["key"] == machine.key)
+    ink = base64.b64decode(shared.answer(strokes=FIVE)["image"])
+    x = machine.row(np.round(np.frombuffer(ink, dtype=np.uint8) / 255.0 * 16))
+    score = machine.model.decision_function(x).max()
+    assert sum(term["weight"] for term in answer["decided"]) == pytest.approx(score, abs=1e-2)
+
+
+def test_evidence_is_signed_around_nothing(shared):
+    answer = shared.answer(strokes=FIVE)
+    for found in answer["answers"]:
+        if found["evidence"] is None:
+            continue
+        says = np.frombuffer(base64.b64decode(found["evidence"]), dtype=np.uint8).astype(int) - 128
+        ink = np.frombuffer(base64.b64decode(answer["image"]), dtype=np.uint8)
+        assert (says[ink == 0] == 0).all()
+        assert np.abs(says).max() == 127
+
+
+def test_nothing_drawn_is_no_question(shared):
+    for strokes in ([], [[]]):
+        answer = shared.answer(strokes=strokes)
+        assert answer["empty"]
+        assert answer["answers"] == []
+
+
+def test_dots_and_scribbles_are_answered(shared):
+    scribble = np.random.default_rng(0).random((200, 100, 2)).tolist()
+    for strokes in ([[[0.5, 0.5]]], [[[0.1, 0.9]] * 50], [[[-0.4, 0.2], [1.4, 0.2]]], scribble):
+        answer = shared.answer(strokes=strokes)
+        json.dumps(answer, allow_nan=False)
+        assert len(answer["answers"]) == 9
+
+
+def test_a_correction_is_learned_kept_replayed_and_forgotten(tmp_path):
+    drawing = room(tmp_path)
+    before = drawing.answer(strokes=FIVE)
+    assert set(labels(before).values()) == {"5"}
+
+    learned = drawing.learn(strokes=FIVE, label="3")
+    drawing.learn(strokes=WRITTEN["7"][0], label="1")
+    for key in ("neighbours", "perceptron", "kernel-perceptron"):
+        assert labels(learned["answer"])[key] == "3"
+    assert set(learned["learned"]) | set(learned["kept"]) == set(labels(before))
+    assert all(learned["times"][key] >= 1 for key in learned["learned"])
+    first = learned["answer"]["neighbours"][0]
+    assert (first["row"], first["label"], first["distance"]) == (1797, "3", 0.0)
+    assert learned["answer"]["pictures"]["1797"] == learned["answer"]["image"]
+
+    live = [drawing.answer(strokes=ways[0]) for ways in WRITTEN.values()]
+    again = room(tmp_path)
+    assert again.state()["corrections"] == 2
+    for answer, ways in zip(live, WRITTEN.values(), strict=True):
+        replayed = again.answer(strokes=ways[0])
+        assert confidences(replayed) == confidences(answer)
+        assert [a["decided"] for a in replayed["answers"]] == [
+            a["decided"] for a in answer["answers"]
+        ]
+
+    for each in (drawing, again):
+        assert each.forget()["corrections"] == 0
+        assert confidences(each.answer(strokes=FIVE)) == confidences(before)
+    assert not list((tmp_path / "corrections").iterdir())
+
+
+def test_a_model_of_sums_learns_as_if_the_row_had_been_there(tmp_path):
+    drawing = room(tmp_path)
+    drawing.learn(strokes=FIVE, label="3")
+    model = next(model for model in drawing._panel.models if model.key == "linear-discriminant")
+    pictures = drawing._panel.pictures
+    ink = strokes_module.drawn(FIVE, pictures.canvas)
+    x = model.row(pictures.canvas.values(ink.ravel()))
+    whole = separatrix.LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)
+    whole.fit(np.concatenate([pictures.X, x]), np.append(pictures.y, 3))
+    np.testing.assert_allclose(model.model.coef_, whole.coef_, rtol=1e-6, atol=1e-6)
+
+
+def test_unknown_labels_and_blank_pages_teach_nothing(shared):
+    with pytest.raises(DataError, match="no label of digits"):
+        shared.learn(strokes=FIVE, label="<script>")
+    with pytest.raises(DataError, match="nothing is drawn"):
+        shared.learn(strokes=[], label="5")
+    assert shared.state()["corrections"] == 0
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "",
+        "{",
+        "[]",
+        '{"format": 2, "corrections": []}',
+        '{"format": 1, "corrections": [{"label": 5, "strokes": []}]}',
+        '{"format": 1, "corrections": [{"label": "5", "strokes": [[[1e3, 0]]]}]}',
+        '{"format": 1, "corrections": [{"label": "5", "strokes": [[["0", 0]]]}]}',
+        '{"format": 1, "corrections": 7}',
+        '{"format": 1, "corrections": [{"label": "5", "strokes": [[]]}]}',
+        '{"format": 1, "format": 1, "corrections": []}',
+    ],
+)
+def test_a_damaged_file_is_put_aside_and_said(tmp_path, damage):
+    file = tmp_path / "corrections" / "digits.json"
+    file.parent.mkdir()
+    file.write_text(damage)
+    drawing = Drawing(Settings(folder=tmp_path))
+    assert "digits.damaged-1.json" in drawing.state()["problem"]
+    assert (file.parent / "digits.damaged-1.json").read_text() == damage
+    assert drawing.state()["corrections"] == 0
+
+
+def test_what_is_kept_of_labels_that_are_gone_harms_nobody(tmp_path):
+    file = tmp_path / "corrections" / "digits.json"
+    file.parent.mkdir()
+    kept = {"format": 1, "corrections": [{"label": "x", "strokes": FIVE}]}
+    file.write_text(json.dumps(kept))
+    drawing = room(tmp_path)
+    assert set(labels(drawing.answer(strokes=FIVE)).values()) == {"5"}
+
+
+def test_answers_come_while_models_load(tmp_path):
+    drawing = Drawing(Settings(folder=tmp_path))
+    assert drawing.answer(strokes=FIVE)["answers"] == []
+    assert drawing.work()
+    assert list(labels(drawing.answer(strokes=FIVE))) == ["neighbours"]
+    loading = drawing.state()["loading"]
+    assert (loading["done"], loading["total"]) == (1, 9)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "neighbours",
+        "svm",
+        "svm-polynomial",
+        "kernel-perceptron",
+        "perceptron",
+        "linear-svm",
+        "logistic",
+        "linear-discriminant",
+        "quadratic",
+    ],
+)
+def test_the_script_says_what_the_room_says(shared, key, tmp_path, capsys):
+    answer = shared.answer(strokes=WRITTEN["8"][1], model=key)
+    (tmp_path / "script.py").write_text(answer["python"])
+    runpy.run_path(str(tmp_path / "script.py"))
+    assert capsys.readouterr().out.strip() == labels(answer)[key]
+
+
+def test_the_script_of_the_state_measures_the_held_out_error(shared, tmp_path, capsys):
+    (tmp_path / "script.py").write_text(shared.state()["python"])
+    runpy.run_path(str(tmp_path / "script.py"))
+    assert capsys.readouterr().out == f"{shared.state()['models'][0]['error']:.2f} % wrong\n"
+
+
+def test_saved_models_answer_first(tmp_path, capsys):
+    X, y = load_digits(return_X_y=True)
+    scaled = make_pipeline(StandardScaler(), separatrix.SVC(device="cpu")).fit(X, y)
+    separatrix.save(scaled, tmp_path / "mine.model")
+    iris = separatrix.LinearDiscriminantAnalysis().fit(X[:, :4], y)
+    separatrix.save(iris, tmp_path / "other.model")
+    (tmp_path / "broken.model").write_bytes(b"no model")
+
+    paths = tuple(tmp_path / f"{name}.model" for name in ("mine", "other", "broken"))
+    drawing = Drawing(Settings(folder=tmp_path, models=paths))
+    drawing.work()
+    state = drawing.state()
+    assert [model["title"] for model in state["models"]] == ["mine.model"]
+    assert "other.model is left out" in state["problem"]
+    assert "broken.model is left out" in state["problem"]
+    answer = drawing.answer(strokes=FIVE)
+    assert answer["answers"][0]["label"] == "5"
+    (tmp_path / "script.py").write_text(answer["python"])
+    runpy.run_path(str(tmp_path / "script.py"))
+    assert capsys.readouterr().out.strip() == "5"
+
+
+def test_a_saved_model_whose_data_is_not_here_has_a_canvas(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((40, 100)), np.array(["yes", "no"] * 20)
+    separatrix.save(separatrix.Perceptron(tol=None, max_iter=5).fit(X, y), tmp_path / "p.model")
+    drawing = room(tmp_path, models=(tmp_path / "p.model",))
+    assert drawing.state()["current"] == "blank 10 x 10"
+    answer = drawing.answer(strokes=FIVE)
+    assert answer["side"] == 10
+    assert answer["answers"][0]["label"] in ("yes", "no")
+
+
+def test_a_file_of_square_pictures_can_be_drawn_on(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    names = np.array(["three", "eight"])
+    rows = np.isin(y, (3, 8))
+    np.savez(tmp_path / "own.npz", X=X[rows], y=names[(y[rows] == 8).astype(int)])
+    drawing = room(tmp_path, data=str(tmp_path / "own.npz"))
+    state = drawing.state()
+    assert state["current"] == str(tmp_path / "own.npz"), state["problem"]
+    assert state["classes"] == ["eight", "three"]
+    said = labels(drawing.answer(strokes=WRITTEN["3"][0]))
+    assert list(said.values()).count("three") > len(said) / 2
+    learned = drawing.learn(strokes=WRITTEN["3"][0], label="eight")
+    assert labels(learned["answer"])["kernel-perceptron"] == "eight"
+
+
+def test_a_file_that_holds_no_pictures_is_said_and_the_digits_are_drawn(tmp_path):
+    (tmp_path / "own.csv").write_text("a,b,label\n1,2,x\n3,4,y\n")
+    drawing = Drawing(Settings(folder=tmp_path, data=str(tmp_path / "own.csv")))
+    drawing.work()
+    assert "2 columns are none" in drawing.state()["problem"]
+    assert drawing.state()["current"] == "digits"
+
+
+def test_missing_sets_are_listed_and_refused_never_downloaded(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path))
+    monkeypatch.setattr("separatrix.data.catalogue.cache_folder", lambda: tmp_path)
+    drawing = Drawing(Settings(folder=tmp_path))
+    states = {entry["name"]: entry["state"] for entry in drawing.state()["data"]}
+    assert states == {"digits": "available", "usps": "missing", "mnist": "missing"}
+    with pytest.raises(DataError, match="not on this machine") as refused:
+        drawing.data(data="mnist")
+    assert refused.value.hint == "get it with: separatrix data get mnist"
+    with pytest.raises(DataError, match="there is no data set"):
+        drawing.data(data="../../etc/passwd")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"strokes": [[[0.5]]]},
+        {"strokes": [[[0.5, 0.5, 0.5]]]},
+        {"strokes": [[["0.5", 0.5]]]},
+        {"strokes": [[[1e300, 0.5]]]},
+        {"strokes": [[[float("nan"), 0.5]]]},
+        {"strokes": [[[0.5, 0.5]]] * 201},
+        {"strokes": [[[0.5, 0.5]] * 15_000] * 2},
+        {"strokes": [], "count": 21},
+        {"strokes": [], "count": 1.5},
+        {"strokes": [], "more": 1},
+    ],
+)
+def test_absurd_requests_are_refused_by_the_schema(body):
+    with pytest.raises(ValidationError):
+        routes_draw.Answer.model_validate(body)
+
+
+def test_the_schema_has_the_limits_of_the_room():
+    assert routes_draw.MOST_POINTS == strokes_module.MOST_POINTS
+    assert routes_draw.MOST_STROKES == strokes_module.MOST_STROKES
+
+
+def test_a_room_that_begins_anew_goes_back_to_the_set_that_was_chosen(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    path = tmp_path / "mine.csv"
+    np.savetxt(path, np.column_stack([X, y])[:300], delimiter=",", fmt="%d")
+
+    again = Drawing(Settings(folder=tmp_path, data=str(path), chosen="digits"))
+
+    state = again.state()
+    assert state["current"] == "digits"
+    assert {entry["title"] for entry in state["data"]} >= {"mine.csv"}

@@ -1,0 +1,109 @@
+"""The requests of Draw, and the commands it shows."""
+
+import asyncio
+import json
+import shlex
+
+import httpx
+import pytest
+from click.testing import CliRunner
+from fastapi import FastAPI
+from tests.workbench.written import WRITTEN
+
+from separatrix.cli import main
+from separatrix.workbench.drawing.room import Drawing
+from separatrix.workbench.replies import answer_errors
+from separatrix.workbench.routes_draw import STARTING, router
+from separatrix.workbench.settings import Settings
+
+
+class Bench:
+    """Stands in for the worker, with the room in this process."""
+
+    def __init__(self, folder):
+        self.told = {}
+        self.room = Drawing(Settings(folder=folder))
+
+    async def call(self, name, arguments, *, seconds):
+        room, _, method = name.partition(".")
+        assert room == "draw"
+        assert method in self.room.requests
+        answer = getattr(self.room, method)(**arguments)
+        self.told["draw"] = json.dumps(self.room.state(), allow_nan=False).encode()
+        return json.dumps(answer, allow_nan=False).encode()
+
+
+class Client:
+    """Requests to an app without a server."""
+
+    def __init__(self, app):
+        self._app = app
+
+    def get(self, path):
+        return asyncio.run(self._ask("GET", path))
+
+    def post(self, path, json):
+        return asyncio.run(self._ask("POST", path, json=json))
+
+    async def _ask(self, method, path, **more):
+        transport = httpx.ASGITransport(self._app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.request(method, path, **more)
+
+
+@pytest.fixture
+def bench(tmp_path):
+    return Bench(tmp_path)
+
+
+@pytest.fixture
+def client(bench):
+    app = FastAPI()
+    answer_errors(app)
+    app.include_router(router(bench))
+    return Client(app)
+
+
+def test_a_drawing_is_answered_corrected_and_forgotten(client, bench):
+    assert client.get("/api/draw/state").json() == STARTING
+    while not bench.room.state()["models"]:
+        bench.room.work()
+    strokes = WRITTEN["5"][0]
+    answer = client.post("/api/draw/answer", json={"strokes": strokes, "count": 4}).json()
+    assert answer["answers"][0]["label"] == "5"
+    assert len(answer["neighbours"]) == 4
+    learned = client.post("/api/draw/learn", json={"strokes": strokes, "label": "3"}).json()
+    assert learned["answer"]["answers"][0]["label"] == "3"
+    assert client.get("/api/draw/state").json()["corrections"] == 1
+    assert client.post("/api/draw/forget", json={}).json()["corrections"] == 0
+    assert client.post("/api/draw/data", json={"data": "digits"}).json()["current"] == "digits"
+
+
+def test_before_the_worker_speaks_the_state_has_all_its_fields(bench):
+    assert set(STARTING) == set(bench.room.state())
+
+
+def test_what_does_not_fit_the_schema_is_refused(client):
+    for path, body in (
+        ("answer", {"strokes": [[[0.5, 7.0]]]}),
+        ("answer", {"strokes": "all"}),
+        ("learn", {"strokes": [[[0.5, 0.5]]]}),
+        ("forget", {"all": True}),
+        ("data", {"data": 1}),
+    ):
+        refused = client.post(f"/api/draw/{path}", json=body)
+        assert refused.status_code == 422
+        assert refused.json()["error"]["code"] == "schema"
+
+
+def test_the_commands_run_and_say_the_same(bench, monkeypatch, tmp_path):
+    while not bench.room.state()["models"]:
+        bench.room.work()
+    answer = bench.room.answer(strokes=WRITTEN["5"][0])
+    fit, echo, predict = answer["command"].splitlines()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "picture.csv").write_text(shlex.split(echo)[1] + "\n")
+    for line in (fit, predict):
+        done = CliRunner().invoke(main, shlex.split(line)[1:])
+        assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-1] == f"0,{answer['answers'][0]['label']}"

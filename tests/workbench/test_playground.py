@@ -1,0 +1,343 @@
+import base64
+import json
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from separatrix import SVC, KNeighborsClassifier, LinearSVC, decision_regions
+from separatrix.errors import DataError, ParameterError, SeparatrixError
+from separatrix.workbench.playground.generators import GENERATORS, generated
+from separatrix.workbench.playground.models import MODELS
+from separatrix.workbench.playground.room import Playground
+from separatrix.workbench.playground.scene import RULES, Scene
+from separatrix.workbench.settings import Settings
+
+WINDOW = [-3.0, 3.0, -2.5, 2.5]
+
+
+@pytest.fixture(scope="module")
+def room():
+    return Playground(Settings())
+
+
+def scene_of(shape="moons", n=80, model="svm", **more):
+    points = generated(shape, n=n, noise=0.25, seed=3)
+    return {"points": points, "model": model, "parameters": {}, **more}
+
+
+def asked(room, grid=25, window=WINDOW, **scene):
+    answer = room.fit(window=window, grid=grid, **scene)
+    json.dumps(answer, allow_nan=False)
+    return answer
+
+
+def drawn_or_refused(room, **request):
+    """The picture, or the sentence that the bench hands on; any other error is a bug."""
+    try:
+        return asked(room, **request), ""
+    except (SeparatrixError, ValueError) as error:
+        return None, str(error)
+
+
+def codes_of(answer):
+    cells = np.frombuffer(base64.b64decode(answer["codes"]), dtype=np.int8)
+    return cells.reshape(answer["grid"], answer["grid"])
+
+
+def fields_of(answer):
+    values = np.frombuffer(base64.b64decode(answer["fields"]), dtype="<f4")
+    return values.reshape(answer["boundaries"], answer["grid"], answer["grid"])
+
+
+def as_arrays(points):
+    return np.array([point[:2] for point in points]), np.array([point[2] for point in points])
+
+
+@pytest.mark.parametrize("key", MODELS)
+@pytest.mark.parametrize("shape", ["moons", "blobs3"])
+@pytest.mark.parametrize("standardise", [False, True])
+def test_every_model_with_its_defaults_gives_the_regions_that_the_library_gives(
+    room, key, shape, standardise
+):
+    scene = scene_of(shape, model=key, standardise=standardise)
+    X, y = as_arrays(scene["points"])
+
+    answer = asked(room, **scene)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model = clone(Scene.of(**scene).estimator()).fit(X, y)
+    found = decision_regions(model, X, y, grid=25, window=tuple(WINDOW))
+    assert answer["labels"] == found.labels.tolist()
+    np.testing.assert_array_equal(codes_of(answer), found.codes)
+    np.testing.assert_array_equal(fields_of(answer), found.fields)
+    wrong = np.flatnonzero(model.predict(X) != y).tolist()
+    assert answer["wrong"] == wrong
+    assert answer["facts"][0]["value"].endswith(f"({len(wrong)} of {len(y)})")
+
+
+def test_support_vectors_are_rows_and_margins_are_where_the_score_is_one(room):
+    scene = scene_of(parameters={"kernel": "rbf", "C": 3.0, "gamma": 0.7})
+    X, y = as_arrays(scene["points"])
+
+    answer = asked(room, **scene)
+
+    model = SVC(C=3.0, gamma=0.7).fit(X, y)
+    assert answer["support"] == sorted(model.support_.tolist())
+    assert answer["margins"] is True
+    facts = {fact["title"]: fact["value"] for fact in answer["facts"]}
+    assert facts["margin width"] == f"{model.margin_width_[0]:.3g}"
+    assert facts["support vectors"] == f"{len(model.support_)} of 80"
+
+
+@pytest.mark.parametrize("rule", ["rest", "each", "pairs"])
+def test_other_rules_leave_cells_to_nobody_as_the_library_does(room, rule):
+    scene = scene_of("blobs4", model="linear-svm", rule=rule)
+    X, y = as_arrays(scene["points"])
+
+    answer = asked(room, grid=40, **scene)
+
+    model = LinearSVC(C=1.0, loss="squared_hinge", random_state=0)
+    found = decision_regions(model, X, y, rule=rule, grid=40, window=tuple(WINDOW))
+    np.testing.assert_array_equal(codes_of(answer), found.codes)
+    assert answer["boundaries"] == len(found.fields)
+    assert answer["margins"] is True
+    said = next(fact["value"] for fact in answer["facts"] if fact["title"] == "indeterminate")
+    assert said.startswith(f"{100 * found.indeterminate:.1f} %")
+
+
+def test_support_vectors_of_pairs_are_those_of_any_boundary(room):
+    scene = scene_of("blobs3", rule="pairs")
+    X, y = as_arrays(scene["points"])
+
+    support = asked(room, **scene)["support"]
+
+    expected = set()
+    for left_out in "abc":
+        rows = np.flatnonzero(y != left_out)
+        expected |= set(rows[SVC(gamma=1.0).fit(X[rows], y[rows]).support_].tolist())
+    assert support == sorted(expected)
+
+
+def test_boundaries_of_very_many_pairs_are_sent_as_the_edges_of_regions(room):
+    rng = np.random.default_rng(0)
+    labels = [chr(ord("a") + code) for code in range(12)]
+    codes = list(range(12)) * 3
+    points = [[*rng.normal(code / 4, 0.1, 2).tolist(), labels[code]] for code in codes]
+
+    answer = asked(room, points=points, model="lda", parameters={}, rule="pairs")
+
+    assert answer["boundaries"] == 12
+    np.testing.assert_array_equal(fields_of(answer)[3] > 0, codes_of(answer) == 3)
+
+
+def test_neighbours_left_out_are_counted_as_the_library_counts_them(room):
+    scene = scene_of(model="knn", parameters={"n_neighbors": 7})
+    X, y = as_arrays(scene["points"])
+
+    facts = {fact["title"]: fact["value"] for fact in asked(room, **scene)["facts"]}
+
+    wrong = int(np.sum(KNeighborsClassifier(7).fit(X, y).predict(None) != y))
+    assert facts["leave-one-out error"].endswith(f"({wrong} of 80)")
+
+
+def test_more_neighbours_than_points_are_fewer_and_that_is_said(room):
+    answer = asked(room, **scene_of(n=4, model="knn", parameters={"n_neighbors": 50}))
+
+    assert answer["warnings"][0].startswith("k is 4 here")
+
+
+def test_warnings_of_a_fit_are_sentences(room):
+    scene = scene_of(n=200, model="kernel-perceptron", parameters={"max_iter": 1})
+
+    (said,) = asked(room, **scene)["warnings"]
+
+    assert "still made" in said
+    assert "\n" not in said
+
+
+def test_a_separable_perceptron_says_novikoffs_bound(room):
+    facts = asked(room, **scene_of("separable", model="perceptron"))["facts"]
+
+    found = {fact["title"]: fact["value"].replace(",", "") for fact in facts}
+    assert int(found["mistakes on the way"]) <= int(found["Novikoff's bound on mistakes"])
+    assert found["stopped by"] == "a pass without a mistake"
+
+
+def test_an_impossible_hard_margin_is_refused_in_a_sentence(room):
+    scene = scene_of("outliers", parameters={"kernel": "linear", "hard": True})
+
+    with pytest.raises(DataError, match="hard margin"):
+        asked(room, **scene)
+
+
+@pytest.mark.parametrize(
+    ("points", "sentence"),
+    [
+        ([], "1 to 5,000 points; got 0"),
+        ([[0, 0, "a"]] * 5001, "got 5,001"),
+        ([[0, 0, "a"], [1, 1, "a"]], "all points are of one class, 'a'"),
+        ([[0, 0, f"{code}"] for code in range(21)], "at most 20 classes; got 21"),
+        ([[0, 0, "a"], [float("nan"), 1, "b"]], "point 1 is"),
+        ([[0, 0, "a"], [True, 1, "b"]], "point 1 is"),
+        ([[0, 0, "a"], [1e300, 1, "b"]], "point 1 is"),
+        ([[0, 0, "a"], [1, 1, 2]], "point 1 is"),
+        ([[0, 0, "a"], [1, 1, "b" * 201]], "point 1 is"),
+        ([[0, 0, "a"], [1, 1]], "point 1 is"),
+    ],
+)
+def test_points_that_make_no_picture_are_refused_in_a_sentence(room, points, sentence):
+    with pytest.raises(DataError, match=sentence):
+        asked(room, points=points, model="svm", parameters={})
+
+
+@pytest.mark.parametrize("key", MODELS)
+@pytest.mark.parametrize(
+    "points",
+    [
+        [[0, 0, "a"], [1, 1, "b"]],
+        [[2.0, 2.0, "a"], [2.0, 2.0, "b"], [2.0, 2.0, "b"]],
+        [[0.0, 1.0, "a"], [0.0, 2.0, "b"], [0.0, 3.0, "a"], [0.0, 4.0, "c"]],
+        [[1e9, -1e9, "a"], [-1e9, 1e9, "b"], [0, 0, "b"]],
+    ],
+    ids=["two", "all equal", "on a line", "far apart"],
+)
+def test_odd_points_are_a_picture_or_a_sentence(room, key, points):
+    for standardise in (False, True):
+        scene = {"points": points, "model": key, "parameters": {}, "standardise": standardise}
+        answer, sentence = drawn_or_refused(room, **scene)
+        assert sentence if answer is None else np.isfinite(fields_of(answer)).all()
+
+
+@pytest.mark.parametrize(
+    ("key", "parameters", "sentence"),
+    [
+        ("magic", {}, "`model` of Playground must be one of svm"),
+        ("svm", {"c": 1.0}, "`c` of Support vector machine must be one of kernel, hard, C"),
+        ("svm", {"C": 0.0}, "a number from 0.01 to 1000; got 0.0"),
+        ("svm", {"C": float("nan")}, "from 0.01 to 1000; got nan"),
+        ("svm", {"C": True}, "from 0.01 to 1000; got True"),
+        ("svm", {"C": "1"}, "got '1'"),
+        ("svm", {"C": [1] * 100}, r"got '\[1, 1, 1"),
+        ("svm", {"kernel": "spectrum"}, "one of rbf, linear, poly"),
+        ("svm", {"kernel": ["rbf"]}, "one of rbf, linear, poly"),
+        ("svm", {"hard": 1}, "`hard` .* true or false; got 1"),
+        ("svm", {"degree": 2.5}, "a whole number from 1 to 8; got 2.5"),
+    ],
+)
+def test_every_wrong_parameter_is_refused_with_what_was_expected(room, key, parameters, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        asked(room, **{**scene_of(model=key), "parameters": parameters})
+
+
+def test_a_parameter_that_does_not_count_is_not_handed_on():
+    points = scene_of()["points"]
+
+    scene = Scene.of(points, "svm", {"kernel": "linear", "gamma": 3.0})
+
+    assert scene.arguments == {"kernel": "linear", "C": 1.0}
+
+
+def test_the_table_of_models_is_what_the_library_takes():
+    points = scene_of()["points"]
+    for model in MODELS.values():
+        for parameter in model.parameters:
+            ends = [parameter.least, parameter.most] if parameter.least is not None else []
+            values = [value for value, _ in parameter.choices] or ends or [True, False]
+            for value in values:
+                others = {name: wanted[0] for name, wanted in parameter.when}
+                Scene.of(points, model.key, {**others, parameter.name: value}).estimator()
+
+
+def test_what_can_be_chosen_is_json_and_says_the_defaults(room):
+    told = json.loads(json.dumps(room.models()))
+
+    assert [model["key"] for model in told["models"]] == list(MODELS)
+    assert {rule["value"] for rule in told["rules"]} == set(RULES)
+    assert {one["key"] for one in told["generators"]} == set(GENERATORS)
+    for model in told["models"]:
+        MODELS[model["key"]].checked({one["name"]: one["default"] for one in model["parameters"]})
+
+
+def test_the_rules_are_those_of_decision_regions():
+    from separatrix.evaluation import regions
+
+    assert list(RULES) == list(regions.RULES)
+
+
+def test_warming_up_ends_and_changes_nothing():
+    room = Playground(Settings())
+    before = asked(room, **scene_of(n=20))["codes"]
+
+    steps = 1
+    while room.work():
+        steps += 1
+
+    assert steps == len(MODELS)
+    assert asked(room, **scene_of(n=20))["codes"] == before
+    assert room.state() == {}
+
+
+def test_five_thousand_points_are_a_picture(room):
+    rng = np.random.default_rng(0)
+    points = [[*place, "ab"[place[0] > 0]] for place in rng.normal(size=(5000, 2)).tolist()]
+
+    answer = asked(room, points=points, model="svm", parameters={})
+
+    assert answer["facts"][0]["title"] == "training error"
+
+
+number = st.one_of(
+    st.floats(-3, 3), st.sampled_from([0.0, 1.0, 1e9, -1e9, 1e-300]), st.integers(-5, 5)
+)
+point = st.tuples(number, number, st.sampled_from(["a", "b", "ç", ""])).map(list)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    points=st.lists(point, max_size=25),
+    key=st.sampled_from(sorted(MODELS)),
+    rule=st.sampled_from(sorted(RULES)),
+    standardise=st.booleans(),
+    data=st.data(),
+)
+def test_any_scene_is_a_picture_or_a_refusal(points, key, rule, standardise, data):
+    parameters = {}
+    for parameter in MODELS[key].parameters:
+        if parameter.kind == "choice":
+            values = st.sampled_from([value for value, _ in parameter.choices])
+        elif parameter.kind == "switch":
+            values = st.booleans()
+        elif parameter.kind == "integer":
+            values = st.integers(int(parameter.least), min(20, int(parameter.most)))
+        else:
+            values = st.floats(parameter.least, parameter.most)
+        parameters[parameter.name] = data.draw(values)
+    room = Playground(Settings())
+    scene = {"points": points, "model": key, "parameters": parameters, "rule": rule}
+    answer, sentence = drawn_or_refused(room, grid=20, standardise=standardise, **scene)
+    if answer is None:
+        assert sentence
+        return
+    assert codes_of(answer).shape == (20, 20)
+    assert np.isfinite(fields_of(answer)).all()
+
+
+def test_python_beside_a_picture_gives_the_same_error(room, tmp_path, monkeypatch, capsys):
+    scene = scene_of("moons", model="logistic", standardise=True)
+    answer = asked(room, **scene)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "points.csv").write_text(room.export(**scene)["points"]["text"])
+
+    exec(compile(answer["python"], "page", "exec"), {})
+
+    X, y = as_arrays(scene["points"])
+    fitted = make_pipeline(StandardScaler(), Scene.of(**scene).estimator()[-1]).fit(X, y)
+    assert capsys.readouterr().out.startswith(f"{1 - fitted.score(X, y):.1%} of the training")

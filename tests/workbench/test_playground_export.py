@@ -1,0 +1,199 @@
+import subprocess
+import sys
+import tomllib
+import warnings
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from tests.workbench.hostile import NAMES
+
+from separatrix.cli import main
+from separatrix.data.read import read
+from separatrix.errors import DataError
+from separatrix.report.runs import prepare
+from separatrix.workbench.playground.generators import generated
+from separatrix.workbench.playground.models import MODELS
+from separatrix.workbench.playground.room import Playground
+from separatrix.workbench.settings import Settings
+
+WINDOW = [-3.0, 3.0, -3.0, 3.0]
+
+
+@pytest.fixture(scope="module")
+def room():
+    return Playground(Settings())
+
+
+def scene_of(shape="moons", model="svm", n=60, **more):
+    points = generated(shape, n=n, noise=0.3, seed=2)
+    return {"points": points, "model": model, "parameters": {}, **more}
+
+
+def training_error(room, scene):
+    facts = room.fit(**scene, window=WINDOW, grid=20)["facts"]
+    return facts[0]["value"].partition("(")[2].rstrip(")")
+
+
+def run_script(folder, file):
+    (folder / file["name"]).write_text(file["text"], encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", file["name"]],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "scene",
+    [
+        scene_of(parameters={"C": 10.0, "gamma": 2.0}),
+        scene_of("blobs3", "linear-svm", rule="pairs", standardise=True),
+    ],
+    ids=["machine", "pairs"],
+)
+def test_the_script_runs_by_itself_and_finds_the_same_error(room, tmp_path, scene):
+    file = room.export(**scene, name="Two moons!")["python"]
+
+    said = run_script(tmp_path, file)
+
+    assert said.startswith(f"training error: {training_error(room, scene)} (")
+    assert (tmp_path / "two-moons.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("key", MODELS)
+@pytest.mark.parametrize("rule", ["predict", "each"])
+def test_the_script_of_every_model_fits_the_same_model(room, capsys, key, rule):
+    scene = scene_of("blobs3", key, rule=rule)
+    text = room.export(**scene)["python"]["text"]
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(text.partition("figure = ")[0], "playground.py", "exec"), {})
+
+    expected = f"training error: {training_error(room, scene)} ("
+    assert capsys.readouterr().out.startswith(expected)
+
+
+def test_hostile_labels_and_names_come_back_equal(room, tmp_path):
+    rng = np.random.default_rng(0)
+    short = [name for name in NAMES if len(name) <= 200]
+    for start in range(0, len(short), 20):
+        labels = short[start : start + 20]
+        points = [[*place, label] for label in labels for place in rng.normal(size=(2, 2)).tolist()]
+        scene = {"points": points, "model": "gaussian-nb", "parameters": {}}
+        if len(labels) < 2:
+            continue
+
+        files = room.export(**scene, name=labels[0], names=labels[:2], source={labels[0][:40]: 1})
+
+        names = {}
+        exec(compile(files["python"]["text"].partition("X = np")[0], "script", "exec"), names)
+        assert [list(point) for point in names["POINTS"]] == points
+        written = tomllib.loads(files["experiment"]["text"])
+        assert written["inline"]["rows"] == points
+        path = tmp_path / "hostile.toml"
+        path.write_text(files["experiment"]["text"], encoding="utf-8")
+        job = prepare(str(path), {})
+        data = job.experiment.load("points")
+        assert data.y.tolist() == [label for *_, label in points]
+
+
+def test_a_script_with_hostile_labels_runs(room, tmp_path):
+    rng = np.random.default_rng(0)
+    labels = [name for name in NAMES if len(name) <= 200 and "$" in name][:3]
+    labels += ['"""', "'''", "\\", "$$", "$\\frac{$"]
+    points = [[*place, label] for label in labels for place in rng.normal(size=(4, 2)).tolist()]
+    scene = {"points": points, "model": "gaussian-nb", "parameters": {}}
+
+    file = room.export(**scene, names=["$x", 'y"$'])["python"]
+
+    said = run_script(tmp_path, file)
+    assert said.startswith(f"training error: {training_error(room, scene)} (")
+
+
+@pytest.mark.parametrize("key", MODELS)
+@pytest.mark.parametrize("standardise", [False, True])
+def test_the_experiment_of_every_model_is_understood(room, tmp_path, key, standardise):
+    file = room.export(**scene_of("blobs3", key, standardise=standardise))["experiment"]
+    path = tmp_path / file["name"]
+    path.write_text(file["text"], encoding="utf-8")
+
+    job = prepare(str(path), {})
+
+    assert job.name == "playground"
+    assert len(job.steps) in (2, 10)  # on one Gram matrix, or split by split
+
+
+def separatrix(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def test_the_experiment_runs_and_goes_on_where_it_was(room, tmp_path):
+    scene = scene_of(parameters={"hard": False, "C": 2.0}, standardise=True)
+    path, out = tmp_path / "playground.toml", tmp_path / "run"
+    path.write_text(room.export(**scene)["experiment"]["text"], encoding="utf-8")
+
+    first = separatrix("run", path, "--out", out)
+    table = (out / "results.csv").read_text()
+    again = separatrix("run", path, "--out", out)
+
+    assert first.exit_code == again.exit_code == 0, first.output
+    assert "SVC" in first.stdout
+    assert (out / "results.csv").read_text() == table  # with the seconds of the first run
+    assert (out / "report.html").exists()
+
+
+def test_a_run_of_other_points_is_not_gone_on_with(room, tmp_path):
+    path, out = tmp_path / "playground.toml", tmp_path / "run"
+    scene = scene_of(model="gaussian-nb")
+    path.write_text(room.export(**scene)["experiment"]["text"], encoding="utf-8")
+    assert separatrix("run", path, "--out", out).exit_code == 0
+
+    scene["points"][0][0] += 1.0
+    path.write_text(room.export(**scene)["experiment"]["text"], encoding="utf-8")
+    refused = separatrix("run", path, "--out", out)
+
+    assert refused.exit_code == 1
+    assert "holds a run that differs in its data" in refused.stderr
+
+
+def test_few_points_make_an_experiment_too(room, tmp_path):
+    points = [[0.0, 0.0, "a"], [0.1, 0.3, "a"], [1.0, 1.0, "b"], [1.2, 0.9, "b"]]
+    file = room.export(points=points, model="svm", parameters={})["experiment"]
+    path = tmp_path / "few.toml"
+    path.write_text(file["text"], encoding="utf-8")
+
+    results, _, _ = prepare(str(path), {}).run(tmp_path / "run", progress=False)
+
+    assert results.rows
+
+
+def test_the_points_are_a_table_that_the_library_reads(room, tmp_path):
+    scene = scene_of("blobs3")
+    path = tmp_path / "points.csv"
+    path.write_text(room.export(**scene)["points"]["text"], encoding="utf-8")
+
+    data = read(path)
+
+    assert data.X.tolist() == [point[:2] for point in scene["points"]]
+    assert data.y.tolist() == [point[2] for point in scene["points"]]
+
+
+def test_names_of_files_are_plain_whatever_a_scene_is_called(room):
+    for name in [*NAMES[:50], "", "../../etc"]:
+        files = room.export(**scene_of(n=4), name=name[:200])
+        for file in files.values():
+            assert file["name"].isascii()
+            assert not set(file["name"]) & set("/\\ :\"'<>|")
+            assert not file["name"].startswith(".")
+
+
+def test_a_scene_without_a_picture_is_not_exported(room):
+    with pytest.raises(DataError, match="one class"):
+        room.export(points=[[0, 0, "a"]], model="svm", parameters={})

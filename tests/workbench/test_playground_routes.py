@@ -1,0 +1,179 @@
+import asyncio
+import json
+import subprocess
+import sys
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from separatrix.errors import SeparatrixError
+from separatrix.workbench.playground.room import Playground
+from separatrix.workbench.replies import Refusal, answer_errors
+from separatrix.workbench.routes_playground import router
+from separatrix.workbench.settings import Settings
+
+SCENE = {"points": [[0, 0, "a"], [1, 1, "b"]], "model": "svm", "parameters": {}}
+PICTURE = {**SCENE, "window": [0, 1, 0, 1], "grid": 20}
+
+
+class BenchHere:
+    """The bench without its process: requests and answers are JSON all the same."""
+
+    def __init__(self):
+        self.asked, self.cancelled = 0, 0
+        self.room = Playground(Settings())
+
+    async def call(self, name, arguments, *, seconds):
+        assert seconds > 0
+        self.asked += 1
+        method = name.removeprefix("playground.")
+        assert method in self.room.requests
+        try:
+            answer = getattr(self.room, method)(**json.loads(json.dumps(arguments)))
+        except (SeparatrixError, ValueError) as error:
+            raise Refusal(422, "refused", str(error)) from error
+        return json.dumps(answer, allow_nan=False).encode()
+
+    def cancel(self):
+        self.cancelled += 1
+
+
+class Client:
+    """Requests to an app without a server."""
+
+    def __init__(self, app):
+        self._app = app
+
+    def get(self, path):
+        return asyncio.run(self._ask("GET", path))
+
+    def post(self, path, json):
+        return asyncio.run(self._ask("POST", path, json=json))
+
+    async def _ask(self, method, path, **more):
+        transport = httpx.ASGITransport(self._app)
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+            return await client.request(method, path, **more)
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return BenchHere()
+
+
+@pytest.fixture(scope="module")
+def client(bench):
+    app = FastAPI()
+    answer_errors(app)
+    app.include_router(router(bench))
+    return Client(app)
+
+
+def test_what_can_be_chosen_is_told(client):
+    assert client.get("/api/playground/models").json()["models"][0]["key"] == "svm"
+
+
+def test_the_server_needs_nothing_heavy_for_it():
+    heavy = ("sklearn", "scipy", "numba", "matplotlib")
+    program = (
+        "import sys; from separatrix.workbench import routes_playground; "
+        f"routes_playground.catalogue(); sys.exit(any(name in sys.modules for name in {heavy!r}))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_a_scene_becomes_a_picture(client):
+    answer = client.post("/api/playground/fit", json=PICTURE)
+
+    assert answer.status_code == 200
+    assert answer.json()["labels"] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"generator": "xor", "n": 40, "noise": 0, "seed": 3},
+        {"data": "iris", "columns": ["petal length (cm)", "sepal width (cm)"]},
+        {"csv": {"name": "a.csv", "text": "p,q,kind\n1,2,a\n3,4,b\n", "x": None}},
+    ],
+)
+def test_points_come_from_three_places(client, body):
+    assert client.post("/api/playground/points", json=body).json()["points"]
+
+
+def test_steps_and_files_are_answered(client):
+    scene = {**SCENE, "model": "kernel-perceptron"}
+    steps = client.post("/api/playground/steps", json=scene).json()["steps"]
+    last = client.post(
+        "/api/playground/step", json={**scene, "window": [0, 1, 0, 1], "step": len(steps) - 1}
+    )
+    files = client.post(
+        "/api/playground/export", json={**SCENE, "name": "it", "source": {"generator": "moons"}}
+    )
+
+    assert last.status_code == 200
+    assert set(files.json()) == {"python", "experiment", "points"}
+
+
+def test_cancelling_reaches_the_bench(client, bench):
+    assert client.post("/api/cancel", json={}).json() == {}
+    assert bench.cancelled == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("fit", {**PICTURE, "grid": 19}),
+        ("fit", {**PICTURE, "grid": 201}),
+        ("fit", {**PICTURE, "grid": 20.5}),
+        ("fit", {**PICTURE, "window": [1, 0, 0, 1]}),
+        ("fit", {**PICTURE, "window": [0, 1, 0]}),
+        ("fit", {**PICTURE, "window": [0, 1e300, 0, 1]}),
+        ("fit", {**PICTURE, "points": [[0, 0, "a"]] * 5001}),
+        ("fit", {**PICTURE, "points": [[1e10, 0, "a"]]}),
+        ("fit", {**PICTURE, "points": [[0, 0, "a" * 201]]}),
+        ("fit", {**PICTURE, "points": [[0, 0, 1]]}),
+        ("fit", {**PICTURE, "points": [["0", 0, "a"]]}),
+        ("fit", {**PICTURE, "points": [[0, 0]]}),
+        ("fit", {**PICTURE, "parameters": {"C": [1]}}),
+        ("fit", {**PICTURE, "parameters": {"C" * 41: 1}}),
+        ("fit", {**PICTURE, "standardise": 1}),
+        ("fit", {**PICTURE, "colour": "red"}),
+        ("fit", SCENE),
+        ("points", {}),
+        ("points", {"generator": "moons", "data": "iris"}),
+        ("points", {"generator": "moons", "n": 3}),
+        ("points", {"generator": "moons", "noise": 3}),
+        ("points", {"data": "iris", "columns": ["a"]}),
+        ("points", {"csv": {"text": "a"}}),
+        ("step", {**PICTURE, "step": -1}),
+        ("export", {**SCENE, "name": "a" * 201}),
+    ],
+)
+def test_what_the_schema_does_not_allow_never_reaches_the_bench(client, bench, path, body):
+    before = bench.asked
+
+    answer = client.post(f"/api/playground/{path}", json=body)
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["code"] == "schema"
+    assert bench.asked == before
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"points": [[0, 0, "a"]]}, "one class"),
+        ({"points": []}, "got 0"),
+        ({"model": "magic"}, "must be one of svm"),
+        ({"rule": "vote"}, "must be one of predict"),
+        ({"parameters": {"c": 1}}, "must be one of kernel, hard, C"),
+    ],
+)
+def test_what_the_room_refuses_is_a_sentence(client, change, sentence):
+    answer = client.post("/api/playground/fit", json={**PICTURE, **change})
+
+    assert answer.status_code == 422
+    assert answer.json()["error"]["code"] == "refused"
+    assert sentence in answer.json()["error"]["message"]
