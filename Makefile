@@ -8,7 +8,7 @@ COMPILED := $(CURDIR)/$(VENV)/numba-tests
 CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
 COMPILES := tests/contracts/test_numba.py::test_what_was_compiled_once_is_read_from_the_cache_in_the_next_process
 
-.PHONY: demo test compiled compiled-boundscheck test-long test-gpu lint bench docs clean
+.PHONY: demo workbench test compiled compiled-boundscheck test-long test-gpu lint bench docs clean
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -21,6 +21,9 @@ $(VENV)/.has-%: pyproject.toml | $(VENV)/bin/python
 
 demo: $(VENV)/.has-report
 	$(BIN)/separatrix demo --out demo-output
+
+workbench: $(VENV)/.has-workbench
+	$(BIN)/separatrix workbench
 
 test: $(VENV)/.has-test $(VENV)/.has-lint
 	$(MAKE) --no-print-directory -j lint compiled compiled-boundscheck

@@ -13,9 +13,11 @@ from sklearn.preprocessing import StandardScaler
 from tests.workbench.written import WRITTEN, moved, shaky
 
 import separatrix
+from separatrix.data.find import find
 from separatrix.errors import DataError
 from separatrix.workbench import routes_draw
 from separatrix.workbench.drawing import strokes as strokes_module
+from separatrix.workbench.drawing.digits import pictures_of
 from separatrix.workbench.drawing.room import Drawing
 from separatrix.workbench.settings import Settings
 
@@ -327,6 +329,18 @@ def test_a_file_of_square_pictures_can_be_drawn_on(tmp_path):
     assert list(said.values()).count("three") > len(said) / 2
     learned = drawing.learn(strokes=WRITTEN["3"][0], label="eight")
     assert labels(learned["answer"])["kernel-perceptron"] == "eight"
+
+
+def test_the_script_of_a_file_learns_from_the_very_same_numbers(tmp_path):
+    X, y = load_digits(return_X_y=True)
+    np.savez(tmp_path / "own.npz", X=X[:60] / 3.7, y=y[:60])
+    pictures = pictures_of(str(tmp_path / "own.npz"))
+
+    names = {"np": np, "find": find}
+    exec(pictures.code, names)
+
+    np.testing.assert_array_equal(names["X"], pictures.X)
+    np.testing.assert_array_equal(names["X_test"], pictures.X_test)
 
 
 def test_a_file_that_holds_no_pictures_is_said_and_the_digits_are_drawn(tmp_path):

@@ -1,18 +1,15 @@
 """The requests of Draw, and the commands it shows."""
 
-import asyncio
 import json
 import shlex
 
-import httpx
 import pytest
 from click.testing import CliRunner
-from fastapi import FastAPI
+from tests.workbench.asking import Client
 from tests.workbench.written import WRITTEN
 
 from separatrix.cli import main
 from separatrix.workbench.drawing.room import Drawing
-from separatrix.workbench.replies import answer_errors
 from separatrix.workbench.routes_draw import STARTING, router
 from separatrix.workbench.settings import Settings
 
@@ -21,7 +18,7 @@ class Bench:
     """Stands in for the worker, with the room in this process."""
 
     def __init__(self, folder):
-        self.told = {}
+        self.told, self.chosen = {}, ""
         self.room = Drawing(Settings(folder=folder))
 
     async def call(self, name, arguments, *, seconds):
@@ -32,23 +29,8 @@ class Bench:
         self.told["draw"] = json.dumps(self.room.state(), allow_nan=False).encode()
         return json.dumps(answer, allow_nan=False).encode()
 
-
-class Client:
-    """Requests to an app without a server."""
-
-    def __init__(self, app):
-        self._app = app
-
-    def get(self, path):
-        return asyncio.run(self._ask("GET", path))
-
-    def post(self, path, json):
-        return asyncio.run(self._ask("POST", path, json=json))
-
-    async def _ask(self, method, path, **more):
-        transport = httpx.ASGITransport(self._app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.request(method, path, **more)
+    def choose(self, data):
+        self.chosen = data
 
 
 @pytest.fixture
@@ -58,10 +40,7 @@ def bench(tmp_path):
 
 @pytest.fixture
 def client(bench):
-    app = FastAPI()
-    answer_errors(app)
-    app.include_router(router(bench))
-    return Client(app)
+    return Client(router(bench))
 
 
 def test_a_drawing_is_answered_corrected_and_forgotten(client, bench):
@@ -77,6 +56,7 @@ def test_a_drawing_is_answered_corrected_and_forgotten(client, bench):
     assert client.get("/api/draw/state").json()["corrections"] == 1
     assert client.post("/api/draw/forget", json={}).json()["corrections"] == 0
     assert client.post("/api/draw/data", json={"data": "digits"}).json()["current"] == "digits"
+    assert bench.chosen == "digits"
 
 
 def test_before_the_worker_speaks_the_state_has_all_its_fields(bench):

@@ -2,6 +2,7 @@ import ast
 import asyncio
 import base64
 import csv
+import errno
 import json
 import os
 import shlex
@@ -25,13 +26,14 @@ from separatrix import KNeighborsClassifier, Perceptron, compare
 from separatrix.cli.experiments import compare as compare_command
 from separatrix.compute.progress import bar, busy, heard_by
 from separatrix.data.catalogue import load
-from separatrix.errors import SeparatrixError
+from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.evaluation.candidates import CANDIDATES
 from separatrix.evaluation.own_files import name_or_position
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Finding, Row
 from separatrix.report.runs import prepare
 from separatrix.workbench import job
+from separatrix.workbench import jobs as jobs_module
 from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.look import look
 from separatrix.workbench.records import (
@@ -249,6 +251,16 @@ def test_a_job_that_was_cancelled_midway_ends_with_the_table_of_one_that_was_not
     assert rows(tmp_path / "jobs" / done["id"] / "run") == rows(whole)
 
 
+def test_a_run_that_cannot_be_gone_on_with_is_refused_in_words_of_the_page(tmp_path):
+    (tmp_path / "run.json").write_text("{}")
+    work = {"asked": named().model_dump(), "folder": str(tmp_path)}
+
+    with pytest.raises(ExperimentError, match="holds a run that differs") as refused:
+        job._named(work)
+
+    assert refused.value.hint.endswith("start the experiment anew")
+
+
 SERVER = """
 import asyncio, sys
 from pathlib import Path
@@ -318,6 +330,7 @@ def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
                 "upload": kept["id"],
                 "target": target,
                 "models": ["lda", "knn"],
+                "folds": 2,
             }
             number = (await client.post("/api/jobs", json=asked)).json()["id"]
             found = await ended(jobs, number)
@@ -387,6 +400,7 @@ def test_whatever_is_no_table_is_an_error_of_the_library(tmp_path, content):
     ("ending", "content", "row"),
     [
         (".csv", b"a;b;class\n1,5;x;yes\n2;y;no\n", ["1,5", "x", "yes"]),
+        (".csv", b"a,class\n" + b"9" * 200_000 + b",x\n1,y\n", ["9" * 200, "x"]),
         (".txt", b"ham\tsee you\nspam\tyou won\n", ["ham", "see you"]),
         (".svm", b"1 1:0.5 3:2\n-1 2:1\n", ["0.5", "0", "2", "1"]),
     ],
@@ -562,3 +576,40 @@ def test_the_process_of_a_job_is_gone_after_the_jobs_were_stopped(tmp_path):
             return process
 
     assert not alive(asyncio.run(scenario()))
+
+
+def test_a_job_can_be_ended_where_nothing_can_be_written(tmp_path, monkeypatch):
+    async def scenario():
+        async with started(tmp_path) as jobs:
+            runs, waits = (jobs.submit(named(seed))["id"] for seed in (rooms.HANG, 0))
+            await until(lambda: (jobs.get(runs)["progress"] or {}).get("says") == "a step")
+            monkeypatch.setattr(jobs_module, "written_whole", _full_disk)
+            cancelled = jobs.cancel(runs)
+            return cancelled, await ended(jobs, runs), await ended(jobs, waits)
+
+    cancelled, *ends = asyncio.run(scenario())
+
+    assert cancelled["status"] == "cancelled"
+    assert [one["status"] for one in ends] == ["cancelled", "failed"]
+    assert all("No space left" in one["error"]["message"] for one in ends)
+    process = int((tmp_path / "jobs" / cancelled["id"] / "run" / "starts").read_text())
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+def test_jobs_stop_and_start_where_nothing_can_be_written(tmp_path, monkeypatch):
+    async def scenario():
+        jobs = Jobs(Settings(folder=tmp_path), run=rooms.job)
+        jobs.start()
+        number = jobs.submit(named(rooms.HANG))["id"]
+        monkeypatch.setattr(jobs_module, "written_whole", _full_disk)
+        await jobs.stop()
+        stopped = jobs.get(number)["status"]
+        async with started(tmp_path) as again:
+            return stopped, again.get(number)["status"]
+
+    assert asyncio.run(scenario()) == ("interrupted", "interrupted")
+
+
+def _full_disk(path):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -341,3 +341,23 @@ def test_python_beside_a_picture_gives_the_same_error(room, tmp_path, monkeypatc
     X, y = as_arrays(scene["points"])
     fitted = make_pipeline(StandardScaler(), Scene.of(**scene).estimator()[-1]).fit(X, y)
     assert capsys.readouterr().out.startswith(f"{1 - fitted.score(X, y):.1%} of the training")
+
+
+@pytest.mark.parametrize(
+    ("labels", "names"),
+    [(["", "NA"], None), ([" a", "a"], None), (["1", "1.0"], None), (["1", "2"], ["target", "x"])],
+)
+def test_python_beside_a_picture_takes_any_labels_and_columns(
+    room, tmp_path, monkeypatch, capsys, labels, names
+):
+    points = [[x, y, labels[label == "b"]] for x, y, label in scene_of("moons")["points"]]
+    scene = {"points": points, "model": "lda", "parameters": {}}
+    answer = asked(room, **scene)
+    monkeypatch.chdir(tmp_path)
+    for file in room.export(**scene, names=names).values():
+        (tmp_path / file["name"]).write_text(file["text"])
+
+    exec(compile(answer["python"], "page", "exec"), {})
+
+    wrong = 1 - (len(points) - len(answer["wrong"])) / len(points)
+    assert capsys.readouterr().out.startswith(f"{wrong:.1%} of the training")

@@ -1,15 +1,11 @@
-import asyncio
 import json
-import subprocess
-import sys
 
-import httpx
 import pytest
-from fastapi import FastAPI
+from tests.workbench.asking import Client
 
 from separatrix.errors import SeparatrixError
 from separatrix.workbench.playground.room import Playground
-from separatrix.workbench.replies import Refusal, answer_errors
+from separatrix.workbench.replies import Refusal
 from separatrix.workbench.routes_playground import router
 from separatrix.workbench.settings import Settings
 
@@ -39,24 +35,6 @@ class BenchHere:
         self.cancelled += 1
 
 
-class Client:
-    """Requests to an app without a server."""
-
-    def __init__(self, app):
-        self._app = app
-
-    def get(self, path):
-        return asyncio.run(self._ask("GET", path))
-
-    def post(self, path, json):
-        return asyncio.run(self._ask("POST", path, json=json))
-
-    async def _ask(self, method, path, **more):
-        transport = httpx.ASGITransport(self._app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            return await client.request(method, path, **more)
-
-
 @pytest.fixture(scope="module")
 def bench():
     return BenchHere()
@@ -64,23 +42,11 @@ def bench():
 
 @pytest.fixture(scope="module")
 def client(bench):
-    app = FastAPI()
-    answer_errors(app)
-    app.include_router(router(bench))
-    return Client(app)
+    return Client(router(bench))
 
 
 def test_what_can_be_chosen_is_told(client):
     assert client.get("/api/playground/models").json()["models"][0]["key"] == "svm"
-
-
-def test_the_server_needs_nothing_heavy_for_it():
-    heavy = ("sklearn", "scipy", "numba", "matplotlib")
-    program = (
-        "import sys; from separatrix.workbench import routes_playground; "
-        f"routes_playground.catalogue(); sys.exit(any(name in sys.modules for name in {heavy!r}))"
-    )
-    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 
 def test_a_scene_becomes_a_picture(client):

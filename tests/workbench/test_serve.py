@@ -94,8 +94,10 @@ def test_the_parts_are_started_and_stopped_with_the_server(tmp_path):
 def test_the_server_loads_nothing_that_computes(tmp_path):
     """NumPy is all: models are in the worker, and the server is to stay small."""
     source = (
-        "import sys, pathlib; from separatrix.workbench import serve, app, settings\n"
+        "import sys, pathlib\n"
+        "from separatrix.workbench import serve, app, routes_playground, settings\n"
         "app.make_app(settings.Settings(folder=pathlib.Path(sys.argv[1])))\n"
+        "routes_playground.catalogue()\n"
         "print(sorted({name.partition('.')[0] for name in sys.modules}))\n"
     )
     told = subprocess.run(

@@ -8,6 +8,7 @@ import pytest
 from tests.workbench import rooms
 
 from separatrix.workbench import worker as module
+from separatrix.workbench.bench import Bench
 from separatrix.workbench.replies import Refusal
 from separatrix.workbench.settings import MEGABYTE, Settings
 from separatrix.workbench.worker import Worker
@@ -88,6 +89,23 @@ def test_a_request_over_its_time_is_ended_and_the_next_one_answered(settings, tm
     assert "0.2 seconds" in refusal.message
     assert after["process"] != before["process"]
     assert (tmp_path / "mark").exists()
+
+
+def test_the_clock_of_a_request_starts_when_its_room_is_there(settings, monkeypatch):
+    events, make = [], rooms.Echo.__init__
+
+    def made(room, settings):
+        events.append("made")
+        make(room, settings)
+
+    def heard(message):
+        events.append(json.loads(message.partition(b"\n")[0])["kind"])
+
+    monkeypatch.setattr(rooms.Echo, "__init__", made)
+    bench = Bench(settings, heard, rooms.HOMES)
+    bench.answer({"number": 1, "name": "echo.say", "arguments": {}})
+
+    assert events == ["made", "state", "begun", "answer"]
 
 
 def test_cancelling_ends_what_runs_and_not_what_waits_in_line(settings, tmp_path):

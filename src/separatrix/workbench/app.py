@@ -41,8 +41,10 @@ def make_app(
             jobs.start()
             yield
         finally:
-            await jobs.stop()
-            await bench.stop()
+            try:
+                await jobs.stop()
+            finally:
+                await bench.stop()
 
     app = FastAPI(
         lifespan=at_work,

@@ -102,12 +102,16 @@ class Bench:
             return
 
     def answer(self, request: dict[str, Any]) -> None:
-        """Do what is asked and say the answer, whatever happens."""
+        """Do what is asked and say the answer, whatever happens.
+
+        It has begun when the room is there: what is loaded for it is not on the request's clock.
+        """
         number = request["number"]
-        self._send({"kind": "begun", "number": number})
         name, _, method = request["name"].partition(".")
         try:
-            body = _as_json(self._method(name, method)(**request["arguments"]))
+            asked = self._method(name, method)
+            self._send({"kind": "begun", "number": number})
+            body = _as_json(asked(**request["arguments"]))
         except Exception as error:
             self._tell_state(name)
             self._send({"kind": "refused", "number": number}, _as_json(refusal_of(error)))

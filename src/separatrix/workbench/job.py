@@ -112,6 +112,7 @@ class Teller:
 
 
 def _named(work: dict[str, Any]) -> dict[str, Any]:
+    from separatrix.errors import ExperimentError
     from separatrix.report.runs import prepare
 
     asked = work["asked"]
@@ -119,7 +120,12 @@ def _named(work: dict[str, Any]) -> dict[str, Any]:
     job = prepare(asked["name"], {"seed": asked["seed"], **quick})
     for name in job.experiment.data:
         _require_at_hand(name)
-    _, _, words = job.run(Path(work["folder"]), progress=False)
+    try:
+        _, _, words = job.run(Path(work["folder"]), progress=False)
+    except ExperimentError as error:
+        if "--fresh" in error.hint:  # of another version or a damaged file; no such option here
+            error.hint = "what is there cannot be gone on with: start the experiment anew"
+        raise
     return {"words": list(words), "model": None}
 
 

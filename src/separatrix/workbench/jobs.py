@@ -1,8 +1,9 @@
 """The experiments of a workbench: what was asked for, what runs, what became of it.
 
-One job runs at a time, in a process of its own; the others wait in order. Every change of a job's status
-is on disk before anything else happens, and progress is in memory only. A job that ran or waited when the
-server ended is "interrupted" at the next start, and goes on when it is asked to.
+One job runs at a time, in a process of its own; the others wait in order. What is asked for is on disk
+before anything else happens, and so is what became of it, unless the disk is full; progress is in
+memory only. A job that ran or waited when the server ended is "interrupted" at the next start, and goes
+on when it is asked to.
 """
 
 from __future__ import annotations
@@ -22,7 +23,16 @@ from separatrix.compute.files import written_whole
 from separatrix.experiments.named import NAMED
 from separatrix.workbench.child import Child, Main
 from separatrix.workbench.job import main
-from separatrix.workbench.records import FILES, MODELS, Best, FromFile, Named, Problem, Record
+from separatrix.workbench.records import (
+    FILES,
+    MODELS,
+    Best,
+    FromFile,
+    Named,
+    Problem,
+    Record,
+    Status,
+)
 from separatrix.workbench.replies import Refusal, shortened
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.uploads import Uploads
@@ -71,7 +81,7 @@ class Jobs:
                 continue  # not one of ours, or damaged: left as it is
             self._records[record.id] = record
             if record.status in ("running", "queued"):
-                self._change(record, status="interrupted")
+                self._settle(record, status="interrupted")
 
     async def stop(self) -> None:
         """End what runs. All that waits or runs can go on later."""
@@ -84,7 +94,7 @@ class Jobs:
             await asyncio.sleep(0)  # `ended` is called
         for record in self._records.values():
             if record.status in ("running", "queued"):
-                self._change(record, status="interrupted", finished=time.time())
+                self._settle(record, status="interrupted", finished=time.time())
 
     def listed(self) -> list[dict[str, Any]]:
         """All jobs, the newest first."""
@@ -212,8 +222,10 @@ class Jobs:
             text = json.dumps(self._work(record))
             run.child = Child(self._main, text, heard=run.heard, ended=self._ended)
         except (Refusal, OSError) as error:
-            run.outcome = {"status": "failed", "message": str(error), "hint": ""}
-            self._ended(0)
+            self._run = None
+            problem = Problem(message=str(error), hint=getattr(error, "hint", ""))
+            self._settle(record, status="failed", error=problem, finished=time.time())
+            self._next()
             return
         loop = asyncio.get_running_loop()
         run.clock = loop.call_later(self._settings.time_limit, self._too_long, run)
@@ -237,11 +249,11 @@ class Jobs:
         self._end_process(run.record, status="failed", error=Problem(message=message, hint=hint))
 
     def _end_process(self, record: Record, **changes: Any) -> None:
-        """Set what became of a job, and end its process where it has one."""
+        """End the process of a job where it has one, and set what became of the job."""
         run = self._run
-        self._change(record, finished=time.time(), **changes)
         if run is not None and run.record is record and run.child is not None:
             run.child.kill()
+        self._settle(record, finished=time.time(), **changes)
 
     def _ended(self, code: int) -> None:
         """The process of the job that ran is gone; unless it was ended, its last word counts."""
@@ -250,15 +262,18 @@ class Jobs:
         if run.clock is not None:
             run.clock.cancel()
         if run.record.status == "running" and not self._stopping:
-            self._change_at_the_end(run, _outcome(run, code))
+            self._settle(run.record, finished=time.time(), **_outcome(run, code))
         self._next()
 
-    def _change_at_the_end(self, run: _Run, changes: dict[str, Any]) -> None:
+    def _settle(self, record: Record, status: Status, **changes: Any) -> None:
+        """Set what became of a job, also where the disk is full: what is said of it is all there is."""
         try:
-            self._change(run.record, finished=time.time(), **changes)
-        except Refusal as refusal:  # the disk is full: what is said of the job is all there is
-            error = Problem(message=refusal.message, hint=refusal.hint)
-            run.record.status, run.record.error = "failed", error
+            self._change(record, status=status, **changes)
+        except Refusal as refusal:
+            known = {"error": Problem(message=refusal.message, hint=refusal.hint), **changes}
+            known["status"] = "failed" if status == "done" else status
+            for name, value in known.items():
+                setattr(record, name, value)
 
 
 def _outcome(run: _Run, code: int) -> dict[str, Any]:

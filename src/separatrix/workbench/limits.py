@@ -22,6 +22,7 @@ _MAPPING = re.compile(  # a shared library's code in /proc/self/smaps, and the f
     r"^(?P<start>[0-9a-f]+)-(?P<end>[0-9a-f]+) r-xp .* /.*\.so.*\n(?P<facts>(?:[A-Z].*\n)*)",
     re.MULTILINE,
 )
+_OWN_COPIES = re.compile(r"^(Anonymous|Swap): +([0-9]+) kB$", re.MULTILINE)
 _LINUX = sys.platform == "linux"
 
 
@@ -66,15 +67,17 @@ def give_memory_back() -> None:
 
 
 def _unchanged_code(maps: str) -> Iterator[tuple[int, int]]:
-    """Where the code of shared libraries lies in memory, with nothing written into it.
+    """Where the code of shared libraries lies in memory, with nothing of it written to, here or in swap.
 
-    >>> code = "ff00-ff80 r-xp 00000000 08:01 7 /usr/lib/a.so\\nRss: 4 kB\\nPrivate_Dirty: 0 kB\\n"
-    >>> data = "ff80-ffa0 rw-p 00000000 08:01 7 /usr/lib/a.so\\nRss: 4 kB\\nPrivate_Dirty: 0 kB\\n"
-    >>> [(hex(start), hex(end)) for start, end in _unchanged_code(code + data)]
+    >>> code = "ff00-ff80 r-xp 00000000 08:01 7 /usr/lib/a.so\\nRss: 4 kB\\nAnonymous: 0 kB\\n"
+    >>> data = "ff80-ffa0 rw-p 00000000 08:01 7 /usr/lib/a.so\\nRss: 4 kB\\nAnonymous: 0 kB\\n"
+    >>> [(hex(start), hex(end)) for start, end in _unchanged_code(code + "Swap: 0 kB\\n" + data)]
     [('0xff00', '0xff80')]
+    >>> list(_unchanged_code(code + "Swap: 4 kB\\n"))
+    []
     """
     for mapping in _MAPPING.finditer(maps):
-        if re.search(r"^Private_Dirty: +0 kB$", mapping["facts"], re.MULTILINE):
+        if set(_OWN_COPIES.findall(mapping["facts"])) == {("Anonymous", "0"), ("Swap", "0")}:
             yield int(mapping["start"], 16), int(mapping["end"], 16)
 
 

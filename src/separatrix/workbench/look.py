@@ -18,6 +18,7 @@ from separatrix.workbench.bench import LIBRARIES, refusal_of
 from separatrix.workbench.limits import die_with_parent, limit_memory
 
 ROWS, CELLS, LETTERS = 5, 50, 200  # of a preview
+HEAD = 1 << 18  # letters of a table that a preview is taken from
 
 
 def main(connection: Connection, text: str) -> None:
@@ -69,7 +70,8 @@ def _cells(path: str) -> tuple[list[str], list[list[str]]]:
     with opened(path, Limits()) as source:
         head = next(iter(text_blocks(source)), b"")
         layout = find_layout(source, head, unpacked_suffix(path), delimiter=None, header=None)
-    text = io.StringIO(head[: 1 << 18].decode("utf-8", errors="replace"), newline="")
+    text = io.StringIO(head[:HEAD].decode("utf-8", errors="replace"), newline="")
+    csv.field_size_limit(max(csv.field_size_limit(), HEAD))  # one cell may be all of it
     rows: Iterable[list[str]]
     if layout.delimiter == " ":
         rows = (line.split() for line in text)

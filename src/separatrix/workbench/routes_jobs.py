@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import gc
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,9 +17,10 @@ from separatrix.data import catalogue
 from separatrix.experiments.named import NAMED
 from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.limits import give_memory_back
-from separatrix.workbench.records import MODELS, FromFile, Named
+from separatrix.workbench.records import MODELS, FromFile, Named, Upload
 from separatrix.workbench.replies import Asked, Refusal, json_reply, parsed_body, read_body
 
+AFTERWARDS = 1.0  # seconds
 REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups; "
     "frame-ancestors 'self'"
@@ -52,14 +54,10 @@ def router(jobs: Jobs) -> APIRouter:
 
     @routes.post("/api/uploads")
     async def upload(request: Request) -> Response:
-        body = await request.body()  # up to 64 MiB: the loop goes on while it is taken apart
-        asked = await asyncio.to_thread(parsed_body, body, NewUpload)
-        content = await asyncio.to_thread(_decoded, asked.base64)
-        del body
-        kept = await jobs.uploads.keep(asked.name, content)
-        del asked, content
-        give_memory_back()
-        return json_reply(kept.shown())
+        try:
+            return json_reply((await _kept(jobs, request)).shown())
+        finally:  # the request holds its body, up to 64 MiB, until it is over
+            asyncio.get_running_loop().call_later(AFTERWARDS, _let_go)
 
     @routes.get("/api/jobs")
     async def listed() -> Response:
@@ -106,6 +104,19 @@ def router(jobs: Jobs) -> APIRouter:
         return _whole(request, path, media_type="application/octet-stream", filename="best.model")
 
     return routes
+
+
+def _let_go() -> None:
+    """Give back what a request took that is over; it may be part of a cycle."""
+    gc.collect()
+    give_memory_back()
+
+
+async def _kept(jobs: Jobs, request: Request) -> Upload:
+    """Take an upload apart; the loop goes on meanwhile."""
+    asked = await asyncio.to_thread(parsed_body, await request.body(), NewUpload)
+    content = await asyncio.to_thread(_decoded, asked.base64)
+    return await jobs.uploads.keep(asked.name, content)
 
 
 def _whole(request: Request, path: Path, **options: Any) -> FileResponse:

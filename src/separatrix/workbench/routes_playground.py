@@ -11,7 +11,7 @@ from separatrix.workbench.playground.catalogue import catalogue
 from separatrix.workbench.replies import JSON, Asked, json_reply, read_body
 from separatrix.workbench.worker import Worker
 
-FIT_SECONDS, READ_SECONDS = 10.0, 20.0
+FIT_SECONDS, READ_SECONDS = 30.0, 20.0  # a model's first fit on a machine is compiled: 10 s
 
 Coordinate = Annotated[float, Field(ge=-1e9, le=1e9)]
 Label = Annotated[str, Field(max_length=200)]

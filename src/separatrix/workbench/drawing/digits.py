@@ -197,8 +197,8 @@ def _code(name: str, split: str, unit: float, with_test: bool) -> str:
         [
             f"data = find({name!r})",
             split,
-            f"X, y = (data.X[train] / {unit:g}).astype(np.float32), data.y[train]",
-            f"X_test = (data.X{other}[test] / {unit:g}).astype(np.float32)",
+            f"X, y = (data.X[train] / {unit!r}).astype(np.float32), data.y[train]",
+            f"X_test = (data.X{other}[test] / {unit!r}).astype(np.float32)",
             f"y_test = data.y{other}[test]",
         ]
     )

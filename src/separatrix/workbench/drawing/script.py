@@ -22,7 +22,7 @@ def script(model: Any, pictures: Pictures, values: Vector | None, corrections: i
         return "\n".join([*lines, *_measured(model)]) + "\n"
     unit = 1.0 if isinstance(model, Given) else pictures.unit
     lines += ["picture = np.array([", *_numbers(values, pictures.canvas.side), "])"]
-    row = "picture[None]" if unit == 1 else f"(picture[None] / {unit:g})"
+    row = "picture[None]" if unit == 1 else f"(picture[None] / {unit!r})"
     kind = "np.float64" if isinstance(model, Given) else "np.float32"
     return "\n".join([*lines, f"print(model.predict({row}.astype({kind}))[0])"]) + "\n"
 

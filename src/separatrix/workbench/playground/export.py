@@ -1,7 +1,8 @@
 """A scene to take away: a Python script, an experiment file, and the points as a table.
 
 All three carry the points themselves and need nothing of the workbench. Labels and names are whatever
-people typed: they are written as literals of Python, TOML and CSV, and come back equal.
+people typed: they are written as literals of Python, TOML and CSV. From the first two they come back
+equal; in a table some words stand for no value, and others for numbers.
 """
 
 from __future__ import annotations
