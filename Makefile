@@ -27,7 +27,7 @@ workbench: $(VENV)/.has-workbench
 
 test: $(VENV)/.has-test $(VENV)/.has-lint
 	$(MAKE) --no-print-directory -j lint compiled compiled-boundscheck
-	NUMBA_CACHE_DIR=$(COMPILED) $(BIN)/python -m pytest -n auto -m 'not long' --deselect $(COMPILES)
+	NUMBA_CACHE_DIR=$(COMPILED) $(BIN)/python -m pytest -n auto --dist loadgroup -m 'not long' --deselect $(COMPILES)
 	OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto -q -m 'not long' -k 'not programs' tests/solvers tests/kernels tests/data/readers/test_svmlight.py tests/data/readers/test_table.py tests/models/modelfile/test_hostile.py
 
 # What is compiled is compiled once, before there are several workers: each would compile the same

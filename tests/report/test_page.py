@@ -520,28 +520,9 @@ def test_headings_are_in_order_and_everything_has_a_name(browser, file_of_whole,
 def test_text_stands_out_from_its_ground(browser, file_of_whole, dark):
     page = browser.open(file_of_whole, dark=dark)
 
-    for selector, ground in (
-        ("p", "body"),
-        (".summary p", ".summary"),
-        ("figcaption", "body"),
-        ("nav a", "body"),
-        ("pre", "pre"),
-        ("thead th", "thead th"),
-        ("svg text", "body"),
-    ):
-        ratio = page.evaluate(CONTRAST % (selector, ground))
-        assert ratio > 4.5, selector
-
-
-CONTRAST = """(() => {
-  const light = c => { const v = c.match(/[\\d.]+/g).slice(0, 3).map(x => x / 255)
-    .map(x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
-    return 0.2126 * v[0] + 0.7152 * v[1] + 0.0722 * v[2]; };
-  const one = document.querySelector('%s'), style = getComputedStyle(one);
-  const ink = light(one instanceof SVGElement ? style.fill : style.color);
-  const ground = light(getComputedStyle(document.querySelector('%s')).backgroundColor);
-  return (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05);
-})()"""
+    page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+    in_cells = re.compile(r"\S+ ±?\d+\.\d\d \(text\)")  # of a picture: they lie on paint
+    assert [words for words in page.faint_texts() if not in_cells.fullmatch(words)] == []
 
 
 UNFOLDED = """[...new Set([...document.querySelectorAll('details table')].map(

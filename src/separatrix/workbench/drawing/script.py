@@ -54,7 +54,8 @@ def _ready(model: Any, pictures: Pictures, corrections: int) -> list[str]:
     lines = [] if isinstance(model, Given) else pictures.code.splitlines()
     lines += model.code.splitlines()
     if corrections and model.online:
-        lines.append(f"# as it was before the {corrections} corrections made in the workbench")
+        learned = "one correction" if corrections == 1 else f"{corrections} corrections"
+        lines.append(f"# as it was before {learned} in the workbench")
     return lines
 
 

@@ -45,7 +45,7 @@ async function ask(path, options) {
       {
         code: "offline",
         message: "The workbench does not answer.",
-        hint: "Start it again with `separatrix workbench`; finished work is kept.",
+        hint: "Start it again in a terminal: separatrix workbench. Finished work is kept.",
       },
       0,
     );

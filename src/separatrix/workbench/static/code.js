@@ -28,7 +28,9 @@ export function codePanel() {
       element.tabIndex = key === name ? 0 : -1;
     }
     panel.setAttribute("aria-labelledby", `${id}-${name}`);
-    code.textContent = text[name] || "There is nothing to show yet.";
+    const lines = text[name] || "There is nothing to show yet.";
+    if (code.textContent !== lines) code.textContent = lines; // a selection stays
+    copy.disabled = !text[name];
   }
 
   function turn(event) {

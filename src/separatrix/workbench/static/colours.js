@@ -3,8 +3,8 @@
  * without colour vision (after Okabe and Ito, and Tol); points also differ in shape.
  */
 
-const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#aa4499", "#b8860b", "#56b4e9", "#882255", "#117733", "#6b6b6b", "#332288"];
-const DARK = ["#4aa8e0", "#ff8c42", "#2fc89a", "#e07bd0", "#e3b341", "#9ad4f5", "#f08cae", "#7ccf7c", "#b0b0b0", "#a99bf0"];
+const LIGHT = ["#0072b2", "#d55e00", "#009e73", "#aa4499", "#b8860b", "#56b4e9", "#882255", "#117733", "#6b6b6b", "#332288", "#7f4f24", "#00a5b5"];
+const DARK = ["#4aa8e0", "#ff8c42", "#2fc89a", "#e07bd0", "#e3b341", "#9ad4f5", "#f08cae", "#7ccf7c", "#b0b0b0", "#a99bf0", "#c49a6c", "#5ed3dd"];
 const PLAIN = {
   light: { ground: "#ffffff", ink: "#1f2328", quiet: "#57606a", line: "#d8dee4", shade: "#f6f8fa", mark: "#0b5cad", good: "#1a7f37", bad: "#b3261e" },
   dark: { ground: "#14181d", ink: "#e3e8ee", quiet: "#9aa5b1", line: "#333b45", shade: "#1c2229", mark: "#7cb8f5", good: "#4ac26b", bad: "#ff8a80" },
@@ -45,8 +45,8 @@ dark.addEventListener("change", () => changes.dispatchEvent(new Event("change"))
 const CHOICES = ["auto", "light", "dark"];
 const SAID = {
   auto: ["◐", "Colours: as the system has them"],
-  light: ["☀", "Colours: light"],
-  dark: ["☾", "Colours: dark"],
+  light: ["☀\ufe0e", "Colours: light"],
+  dark: ["☾\ufe0e", "Colours: dark"],
 };
 
 /** A button that goes through the three choices; the choice is kept. @param {HTMLElement} button */

@@ -52,7 +52,7 @@ export function slider({ title, kind, least, most, value, says = "", onInput }) 
 export function words(value) {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : String(value);
   const size = Math.abs(value);
-  if (size !== 0 && (size >= 1e5 || size < 1e-3)) return value.toExponential(1).replace("e+", "e");
+  if (size !== 0 && (size >= 1e5 || size < 1e-3)) return Number(value.toPrecision(2)).toExponential().replace("e+", "e");
   return String(Number(value.toPrecision(3)));
 }
 
@@ -104,7 +104,9 @@ export function segments({ title, choices, value, onChange }) {
  */
 export function toggle({ title, value, says = "", onChange }) {
   const id = freshId("toggle");
-  const input = h("input", { type: "checkbox", role: "switch", id, checked: value, title: says || null, on: { change: () => onChange(input.checked) } });
+  const input = h("input", {
+    type: "checkbox", role: "switch", id, checked: value, title: says || null, on: { change: () => onChange(input.checked) },
+  });
   return {
     element: h("div", { class: "control toggle" }, input, h("label", { for: id }, title)),
     value: () => input.checked,

@@ -71,6 +71,21 @@ export function listening() {
   };
 }
 
+/**
+ * Told when a canvas has another number of the screen's own pixels: another size, or another zoom.
+ *
+ * @param {HTMLCanvasElement} canvas @param {() => void} listener @returns {ResizeObserver}
+ */
+export function onPixels(canvas, listener) {
+  const observer = new ResizeObserver(listener);
+  try {
+    observer.observe(canvas, { box: "device-pixel-content-box" });
+  } catch {
+    observer.observe(canvas); // not every browser counts those
+  }
+  return observer;
+}
+
 /** A file for the person: text or bytes under a name. */
 export function download(name, content, type = "text/plain;charset=utf-8") {
   const address = URL.createObjectURL(new Blob([content], { type }));

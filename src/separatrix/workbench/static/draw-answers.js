@@ -21,7 +21,8 @@ export const KINDS = {
   score: "a score, not a probability: decision values turned into shares that keep their order",
 };
 
-const percent = (share) => `${Math.round(100 * share)} %`;
+/** A share in words. @param {number} share */
+export const percent = (share) => `${Math.round(100 * share)} %`;
 const error = (value) => `${value.toFixed(1)} % error`;
 const models = (n) => (n === 1 ? "1 model" : `${n} models`);
 

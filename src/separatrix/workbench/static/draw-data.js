@@ -41,6 +41,7 @@ export function makeData(onChoose) {
     element,
     show: (state) => {
       const now = JSON.stringify([state.data, state.current, state.says]);
+      for (const input of element.querySelectorAll("input")) input.checked = input.value === state.current; // a choice may be refused
       if (now === drawn || (drawn && !state.data.length)) return; // a worker that starts again knows none yet
       drawn = now;
       const focused = element.contains(document.activeElement) ? document.activeElement.value : null;

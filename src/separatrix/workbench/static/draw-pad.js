@@ -1,7 +1,7 @@
 /**
  * The paper: strokes by mouse, pen, finger or keyboard. Coordinates run from 0 to 1, y downwards.
  */
-import { h, listening } from "./dom.js";
+import { h, listening, onPixels } from "./dom.js";
 import { EXAMPLES, rounded } from "./draw-examples.js";
 import { POINTS, STROKES } from "./draw-keep.js";
 
@@ -51,6 +51,7 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
   let frame = 0;
 
   const all = () => (open ? [...strokes, open] : strokes);
+  const points = () => strokes.reduce((sum, stroke) => sum + stroke.length, 0);
 
   function paint() {
     frame = 0;
@@ -92,7 +93,7 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
   }
 
   function begin(x, y, at) {
-    if (strokes.length >= STROKES || strokes.flat().length >= POINTS) return onFull();
+    if (strokes.length >= STROKES || points() >= POINTS) return onFull();
     open = [[rounded(x), rounded(y)]];
     changed(at, false);
   }
@@ -101,7 +102,7 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
     const [lastX, lastY] = open[open.length - 1];
     const [nextX, nextY] = [rounded(x), rounded(y)];
     if (Math.hypot(nextX - lastX, nextY - lastY) < CLOSE) return false;
-    if (strokes.flat().length + open.length >= POINTS) return false;
+    if (points() + open.length >= POINTS) return false;
     open.push([nextX, nextY]);
     return true;
   }
@@ -151,6 +152,7 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
       if (event.pointerId !== pointer) return;
       pointer = null;
       [pen.x, pen.y] = place(event).map(rounded);
+      box = null;
       lift(event.timeStamp);
     });
   }
@@ -214,12 +216,12 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
     changed(performance.now(), true);
   }
 
-  const sized = new ResizeObserver(() => {
+  const sized = onPixels(canvas, () => {
     const side = Math.round(canvas.clientWidth * devicePixelRatio);
     if (side && canvas.width !== side) canvas.width = canvas.height = side;
     paint();
   });
-  sized.observe(canvas);
+  for (const name of ["scroll", "resize"]) ears.on(window, name, () => { if (box) box = canvas.getBoundingClientRect(); });
 
   return {
     element: canvas,

@@ -18,9 +18,20 @@ export function makeTeach({ onTeach, onForget }) {
   let classes = "";
   let usable = false;
   let busy = false;
+  let pressed = null;
 
   function ready() {
     for (const one of [...buttons.children, forget]) one.disabled = busy || (!usable && one !== forget);
+  }
+
+  /** What was pressed is disabled while the server works, and loses the focus: it comes back. */
+  function setBusy(yes) {
+    if (yes) pressed = element.contains(document.activeElement) ? document.activeElement : null;
+    busy = yes;
+    ready();
+    if (yes || !pressed || document.activeElement !== document.body) return;
+    if (pressed.checkVisibility()) pressed.focus();
+    else buttons.querySelector("button:not(:disabled)")?.focus();
   }
 
   function setClasses(labels) {
@@ -31,14 +42,15 @@ export function makeTeach({ onTeach, onForget }) {
     ready();
   }
   setClasses(DIGITS);
+  const element = h("div", { class: "draw-teach" },
+    h("div", { class: "draw-wrong" }, h("h3", {}, "Wrong? It is a"), forget), buttons, learned);
 
   return {
-    element: h("div", { class: "draw-teach" },
-      h("div", { class: "draw-wrong" }, h("h3", {}, "Wrong? It is a"), forget), buttons, learned),
+    element,
     setClasses,
     /** @param {boolean} yes whether there is an answer to correct */
     usable: (yes) => { usable = yes; ready(); },
-    busy: (yes) => { busy = yes; ready(); },
+    busy: setBusy,
     /** @param {number} n */
     setCorrections: (n) => {
       forget.hidden = n === 0;
@@ -60,7 +72,7 @@ function told(label, reply, before, titles) {
       : "None of the models here can learn on the spot."),
     h("ul", {}, reply.learned.map((key) => h("li", {}, `${name(key)}: `,
       h("b", {}, `${was.get(key) ?? "–"} → ${now.get(key) ?? "–"}`), was.get(key) === now.get(key) ? " (as before)" : null,
-      reply.times[key] > 1 ? h("span", { class: "hint" }, ` shown ${reply.times[key].toLocaleString("en-GB")} times`) : null))),
+      reply.times[key] > 1 ? h("span", { class: "hint" }, ` after it was shown ${reply.times[key].toLocaleString("en-GB")} times`) : null))),
     reply.kept.length
       ? h("p", { class: "hint" }, `As before, since they learn only from all pictures at once: ${reply.kept.map(name).join("; ")}.`)
       : null);

@@ -1,7 +1,7 @@
 /**
  * Why the chosen model answers what it does: the training pictures or the pixels that decided, and the nearest pictures.
  */
-import { KINDS } from "./draw-answers.js";
+import { KINDS, percent } from "./draw-answers.js";
 import { picture, show as showPicture, showEvidence } from "./draw-pictures.js";
 import { words } from "./controls.js";
 import { fill, h } from "./dom.js";
@@ -41,13 +41,24 @@ function reasons(answer, reply) {
 }
 
 function decided(answer, reply) {
+  const made = answer.kind === "votes" ? vote : weighed;
   return h("div", {},
     h("h3", {}, "Pictures that decided"),
-    h("div", { class: "draw-tiles", data: { test: "decided" } }, answer.decided.map((one) => {
-      const speaks = one.weight < 0 ? "against" : "for";
-      return tile(one, reply, speaks, h("span", {}, signed(one.weight)), h("span", { class: "draw-kind" }, speaks));
-    })),
-    h("p", { class: "hint" }, `The sign: + speaks for ${answer.label}, − against it.`));
+    h("div", { class: "draw-tiles", data: { test: "decided" } }, answer.decided.map((one) => made(one, answer, reply))),
+    h("p", { class: "hint" }, answer.kind === "votes"
+      ? "Each votes for its own label, with its share of all votes."
+      : `The sign: + speaks for ${answer.label}, − against it.`));
+}
+
+function weighed(one, answer, reply) {
+  const speaks = one.weight < 0 ? "against" : "for";
+  return tile(one, reply, speaks, h("span", {}, signed(one.weight)), h("span", { class: "draw-kind" }, speaks));
+}
+
+/** A neighbour of another label than the answer's was outvoted: its share is no weight for the answer. */
+function vote(one, answer, reply) {
+  const speaks = one.label === answer.label ? "for" : "against";
+  return tile(one, reply, speaks, h("span", {}, percent(Math.abs(one.weight))), h("span", { class: "draw-kind" }, speaks));
 }
 
 /** Distances only: nothing here is for or against. */

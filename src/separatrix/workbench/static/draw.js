@@ -92,6 +92,7 @@ export async function open(view) {
       calm();
       showReply(found, done);
       painted(at);
+      results.dataset.settled = String(strokes === pad.strokes()); // whether these answers are about all that is drawn
       if (found.side !== side()) watch(); // the worker was started again, and holds other models
     } catch (error) {
       if (!closed) wrong(error);
@@ -101,6 +102,7 @@ export async function open(view) {
   const askAgain = () => { if (inked()) ask({ strokes: pad.strokes(), at: null, done: true }); };
 
   function onInk(strokes, { at, done }) {
+    results.dataset.settled = String(!strokes.length);
     teach.clear();
     tools();
     if (done) keepNow();
@@ -237,13 +239,12 @@ export async function open(view) {
   async function onTeach(label) {
     const old = reply?.answers ?? [];
     await changing(async () => {
-      const told = await post("/api/draw/learn", { strokes: pad.strokes(), label }, ears.signal);
+      const reported = await post("/api/draw/learn", { strokes: pad.strokes(), label }, ears.signal);
       if (closed) return;
       calm();
-      showReply(told.answer, true);
-      teach.tell(label, told, old, titles());
-      teach.setCorrections(told.corrections);
-      state.corrections = told.corrections;
+      showReply(reported.answer, true);
+      teach.tell(label, reported, old, titles());
+      teach.setCorrections(reported.corrections);
       askAgain(); // the script is about the chosen model
     });
   }
@@ -259,6 +260,7 @@ export async function open(view) {
 
   async function changing(work) {
     teach.busy(true);
+    told = ""; // the state is to be shown whatever comes: a correction that is forgotten gives the old one
     try {
       await work();
     } catch (error) {

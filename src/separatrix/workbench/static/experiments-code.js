@@ -34,7 +34,7 @@ export const column = (target, names) => (/^(-?[0-9]{1,9}|auto)$/.test(target) ?
 
 /** @param {{file: string, target: string, models: string[], folds: number, seed: number}} asked */
 export function fileCode({ file, target, models, folds, seed }) {
-  const path = file.startsWith("-") ? `./${file}` : file;
+  const path = file.startsWith("-") || !file.includes(".") ? `./${file}` : file; // no option, no data set's name
   const which = models.length ? ` --models ${shell(models.join(","))}` : "";
   return {
     command: `separatrix compare ${shell(path)}${target ? ` --target ${shell(target)}` : ""}${which} --cv ${folds} --seed ${seed} --out report`,

@@ -42,7 +42,8 @@ export function fileForm(known, context) {
   async function take(file) {
     fill(trouble);
     if (file.size > MOST) {
-      return fill(trouble, problem({ message: `${file.name} has ${size(file.size)}; at most ${size(MOST)} can be uploaded.`, hint: "Use `separatrix compare` on the command line: it has no such limit." }));
+      const message = `${file.name} has ${size(file.size)}; at most ${size(MOST)} can be uploaded.`;
+      return fill(trouble, problem({ message, hint: "Use `separatrix compare` on the command line: it has no such limit." }));
     }
     reading = new AbortController();
     context.signal.addEventListener("abort", () => reading?.abort(), { once: true });
@@ -58,7 +59,8 @@ export function fileForm(known, context) {
   }
 
   for (const name of ["dragover", "drop"]) {
-    document.addEventListener(name, (event) => event.preventDefault(), { signal: context.signal }); // beside the area a file would replace the page
+    // beside the area a file would replace the page
+    document.addEventListener(name, (event) => event.preventDefault(), { signal: context.signal });
   }
   show();
   return { element: h("div", { class: "stack" }, trouble, place), shown };
@@ -78,7 +80,10 @@ const busy = (file, onCancel) =>
 /** @param {(file: File) => void} onFile */
 function dropArea(onFile) {
   const id = freshId("file");
-  const input = h("input", { type: "file", id, class: "drop-input", data: { test: "file" }, on: { change: () => input.files[0] && onFile(input.files[0]) } });
+  const input = h("input", {
+    type: "file", id, class: "drop-input", data: { test: "file" },
+    on: { change: () => input.files[0] && onFile(input.files[0]) },
+  });
   const area = h("label", { class: "drop", for: id, data: { test: "drop" } }, input,
     h("strong", {}, "Choose a file or drop it here"),
     h("span", { class: "says" }, "A table with one row for each sample: CSV, TSV, Parquet, Arrow, LIBSVM or NumPy (npz). It stays on this machine."));

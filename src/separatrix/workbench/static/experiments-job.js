@@ -93,7 +93,7 @@ function facts(job) {
     ["Folds", asked.folds],
     ["Models", job.kind === "file" ? (asked.models?.length ? asked.models.join(", ") : "all that suit") : null],
     ["Seed", asked.seed],
-    ["Started", when(job.started ?? job.created)],
+    [job.started ? "Started" : "Asked for", when(job.started ?? job.created)],
     ["Took", active(job) ? null : took(job)],
   ];
   return listed.filter(([, value]) => value !== null && value !== undefined && value !== "")

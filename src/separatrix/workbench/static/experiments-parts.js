@@ -97,7 +97,8 @@ export function mainButton(job, context, kind = "") {
     const made = button(title, async () => {
       if (pressed) return;
       pressed = true;
-      pressed = await ask(job, what, context);
+      await ask(job, what, context);
+      pressed = false;
     }, kind, { "data-test": `job-${what}`, "aria-label": `${title} ${job.title}` });
     return made;
   };

@@ -11,7 +11,8 @@ export function seedField(onChange) {
   const id = freshId("seed");
   let good = true;
   const input = h("input", {
-    type: "number", id, min: 0, max: MOST, step: 1, value: kept().seed, inputmode: "numeric", data: { test: "seed" },
+    type: "number", id, min: 0, max: MOST, step: 1, value: kept().seed, inputmode: "numeric",
+    title: "Same seed, same numbers", data: { test: "seed" },
     on: {
       input: () => {
         const value = Number(input.value);

@@ -26,7 +26,6 @@ export async function open(view, query, rest = []) {
   const context = { soon: () => watch.soon() };
   const page = rest[0] ? jobPage(rest[0], context) : overview(context);
   fill(view, live, trouble, page.element);
-  window.scrollTo(0, 0);
   const watch = watchJobs({
     onJobs: (jobs, fresh) => {
       fill(trouble);

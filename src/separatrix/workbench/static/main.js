@@ -14,7 +14,6 @@ const PAGES = {
 const TITLES = { draw: "Draw", playground: "Playground", experiments: "Experiments" };
 const view = document.getElementById("view");
 let close = () => {};
-let shown = "";
 let turn = 0;
 
 /** "#/experiments/12?a=b" as the page, what follows it, and the query. */
@@ -24,9 +23,12 @@ function route() {
   return { page: Object.hasOwn(PAGES, page) ? page : "draw", rest, query: new URLSearchParams(query) };
 }
 
+/** Each visit has an element of its own: what a page that was left still writes is seen by nobody. */
 async function show() {
   const { page, rest, query } = route();
   const mine = ++turn;
+  const again = mine > 1;
+  const place = h("div", { class: `page-${page}` }, h("p", { class: "loading" }, "Loading"));
   close();
   close = () => {};
   for (const link of document.querySelectorAll("nav a")) {
@@ -34,18 +36,24 @@ async function show() {
     else link.removeAttribute("aria-current");
   }
   document.title = `${TITLES[page]} · separatrix`;
-  if (page !== shown) fill(view, h("p", { class: "loading" }, "Loading"));
-  view.className = `page-${page}`;
-  shown = page;
   try {
     const module = await PAGES[page]();
     if (mine !== turn) return;
-    const end = await module.open(view, query, rest);
+    const opening = module.open(place, query, rest);
+    fill(view, place);
+    if (again) arrive();
+    const end = await opening;
     if (mine === turn) close = end ?? (() => {});
     else end?.();
   } catch (error) {
     if (mine === turn) fill(view, problem({ message: error.message, hint: error.hint || "Load the page again." }));
   }
+}
+
+/** The top of another page; a focus that went with the last one goes to the new one. */
+function arrive() {
+  scrollTo(0, 0);
+  if (document.activeElement === document.body) view.focus({ preventScroll: true });
 }
 
 connection.addEventListener("change", ({ detail }) => {

@@ -1,14 +1,15 @@
 /**
  * The plane of two features on a canvas: tints, lines, points, axes. It draws on the next animation frame.
  */
-import { classColour, plain } from "./colours.js";
-import { h } from "./dom.js";
+import { plain } from "./colours.js";
+import { h, onPixels } from "./dom.js";
 import { drawAxes } from "./playground-axes.js";
-import { cross, outline, ring } from "./playground-marks.js";
+import { cross, ring, stampOf } from "./playground-marks.js";
 
 const WIDE = { left: 52, right: 12, top: 12, bottom: 46 }; // room for the axes, in CSS pixels
 const NARROW = { left: 42, right: 6, top: 6, bottom: 42 };
 const SMALL = 450; // a canvas of a phone
+const LARGE = 700; // one on a projector, looked at from afar
 
 export class Plane {
   constructor() {
@@ -17,11 +18,15 @@ export class Plane {
       "aria-label": "Plane of points. Arrows move the cross-hair, Enter adds a point, Delete removes the nearest, 1 to 5 choose the class.",
     });
     /** @type {any} what is drawn */
-    this.shown = { window: [-1, 1, -1, 1], names: ["x1", "x2"], points: [], picture: null, support: new Set(), wrong: new Set(), row: null, cross: null, hint: "" };
+    this.shown = {
+      window: [-1, 1, -1, 1], names: ["x1", "x2"], points: [], picture: null,
+      support: new Set(), wrong: new Set(), row: null, cross: null, hint: "",
+    };
     this.frame = 0;
     this.answered = null;
-    this.observer = new ResizeObserver(() => this.resize());
-    this.observer.observe(this.canvas);
+    this.hatching = { layer: document.createElement("canvas"), hatched: null, of: "" }; // kept while the points move
+    this.measure();
+    this.observer = onPixels(this.canvas, () => this.resize());
   }
 
   close() {
@@ -42,17 +47,20 @@ export class Plane {
   }
 
   resize() {
+    this.measure();
     const ratio = devicePixelRatio || 1;
-    const width = Math.round(this.canvas.clientWidth * ratio), height = Math.round(this.canvas.clientHeight * ratio);
+    const width = Math.round(this.width * ratio), height = Math.round(this.height * ratio);
     if (width === this.canvas.width && height === this.canvas.height) return;
     [this.canvas.width, this.canvas.height] = [width, height];
     if (width && height) this.draw();
   }
 
-  /** The part of the canvas inside the axes, in CSS pixels. */
-  get box() {
-    const { left, right, top, bottom } = this.canvas.clientWidth < SMALL ? NARROW : WIDE;
-    return { left, top, width: Math.max(1, this.canvas.clientWidth - left - right), height: Math.max(1, this.canvas.clientHeight - top - bottom) };
+  /** The canvas and the part of it inside the axes, in CSS pixels; kept, since to ask for each point costs a layout. */
+  measure() {
+    [this.width, this.height] = [this.canvas.clientWidth, this.canvas.clientHeight];
+    this.large = this.width > LARGE;
+    const { left, right, top, bottom } = this.width < SMALL ? NARROW : WIDE;
+    this.box = { left, top, width: Math.max(1, this.width - left - right), height: Math.max(1, this.height - top - bottom) };
   }
 
   /** From the plane to the canvas. */
@@ -90,12 +98,11 @@ export class Plane {
   }
 
   draw() {
-    const { canvas } = this;
-    if (!canvas.width || !canvas.clientWidth) return;
-    const context = canvas.getContext("2d");
-    const ratio = canvas.width / canvas.clientWidth;
+    if (!this.canvas.width || !this.width) return;
+    const context = this.canvas.getContext("2d");
+    const ratio = this.canvas.width / this.width;
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.clearRect(0, 0, canvas.clientWidth, canvas.clientHeight);
+    context.clearRect(0, 0, this.width, this.height);
     const { left, top, width, height } = this.box;
     context.fillStyle = plain().ground;
     context.fillRect(left, top, width, height);
@@ -104,7 +111,7 @@ export class Plane {
     context.rect(left, top, width, height);
     context.clip();
     if (this.shown.picture) this.drawPicture(context, ratio);
-    this.drawPoints(context);
+    this.drawPoints(context, ratio);
     this.drawCross(context);
     context.restore();
     drawAxes(context, this);
@@ -138,35 +145,29 @@ export class Plane {
   }
 
   drawHatching(context, ratio, [left, top, width, height]) {
-    const layer = document.createElement("canvas");
-    [layer.width, layer.height] = [this.canvas.width, this.canvas.height];
-    const on = layer.getContext("2d");
-    on.setTransform(ratio, 0, 0, ratio, 0, 0);
-    Object.assign(on, { strokeStyle: plain().quiet, lineWidth: 1, globalAlpha: 0.55 });
-    on.beginPath();
-    for (let at = left - height; at < left + width; at += 9) {
-      on.moveTo(at, top + height);
-      on.lineTo(at + height, top);
+    const { layer } = this.hatching, { hatched } = this.shown.picture;
+    const of = String([this.canvas.width, this.canvas.height, left, top, width, height, plain().quiet]);
+    if (this.hatching.hatched !== hatched || this.hatching.of !== of) {
+      Object.assign(this.hatching, { hatched, of });
+      hatch(layer, ratio, this.canvas, hatched, [left, top, width, height]);
     }
-    on.stroke();
-    Object.assign(on, { globalCompositeOperation: "destination-in", globalAlpha: 1 });
-    on.drawImage(this.shown.picture.hatched, left, top, width, height);
-    context.drawImage(layer, 0, 0, this.canvas.clientWidth, this.canvas.clientHeight);
+    context.drawImage(layer, 0, 0, this.width, this.height);
   }
 
-  drawPoints(context) {
+  drawPoints(context, ratio) {
     const { points, support, wrong, row } = this.shown;
     const { ground, ink } = plain();
-    const size = points.length > 600 ? 3.2 : 4.6;
-    points.forEach(([x, y, c], i) => {
-      const [px, py] = this.pixel(x, y);
-      outline(context, c, px, py, size);
-      Object.assign(context, { fillStyle: classColour(c), strokeStyle: ground, lineWidth: 1.2 });
-      context.fill();
-      context.stroke();
-      if (support.has(i)) ring(context, px, py, size + 3.2, ink, 1.3);
-      if (wrong.has(i)) cross(context, px, py, size + 2, ink);
+    const size = (points.length > 600 ? 3.2 : 4.6) * (this.large ? 1.2 : 1);
+    const stamps = new Map(); // a path for each of 2,000 points takes longer than a frame
+    const onPixel = (at, stamp) => Math.round((at - stamp.half) * ratio) / ratio;
+    points.forEach(([x, y, c]) => {
+      if (!stamps.has(c)) stamps.set(c, stampOf(c, size, ratio, ground));
+      const [px, py] = this.pixel(x, y), stamp = stamps.get(c);
+      context.drawImage(stamp.picture, onPixel(px, stamp), onPixel(py, stamp), 2 * stamp.half, 2 * stamp.half);
     });
+    const places = (rows) => [...rows].filter((i) => points[i]).map((i) => this.pixel(...points[i]));
+    for (const [px, py] of places(support)) ring(context, px, py, size + 3.2, ink, 1.3); // over all points: none hides them
+    for (const [px, py] of places(wrong)) cross(context, px, py, size + 2, ink);
     if (row !== null && points[row]) {
       const [px, py] = this.pixel(...points[row]);
       ring(context, px, py, size + 8, ground, 5);
@@ -178,7 +179,8 @@ export class Plane {
     if (!this.shown.cross) return;
     const [px, py] = this.pixel(...this.shown.cross), { left, top, width, height } = this.box;
     context.beginPath();
-    for (const [ax, ay, bx, by] of [[left, py, px - 8, py], [px + 8, py, left + width, py], [px, top, px, py - 8], [px, py + 8, px, top + height]]) {
+    const arms = [[left, py, px - 8, py], [px + 8, py, left + width, py], [px, top, px, py - 8], [px, py + 8, px, top + height]];
+    for (const [ax, ay, bx, by] of arms) {
       context.moveTo(ax, ay);
       context.lineTo(bx, by);
     }
@@ -189,7 +191,26 @@ export class Plane {
 
   drawHint(context) {
     const { left, top, width, height } = this.box;
-    Object.assign(context, { fillStyle: plain().quiet, textAlign: "center", textBaseline: "middle", font: `15px ${getComputedStyle(this.canvas).fontFamily}` });
-    this.shown.hint.split("\n").forEach((part, i, all) => context.fillText(part, left + width / 2, top + height / 2 + 24 * (i - (all.length - 1) / 2), width - 16));
+    const font = `15px ${getComputedStyle(this.canvas).fontFamily}`;
+    Object.assign(context, { fillStyle: plain().quiet, textAlign: "center", textBaseline: "middle", font });
+    this.shown.hint.split("\n").forEach((part, i, all) => {
+      context.fillText(part, left + width / 2, top + height / 2 + 24 * (i - (all.length - 1) / 2), width - 16);
+    });
   }
+}
+
+/** Slanted lines where `hatched` is full, on a layer as large as the canvas. */
+function hatch(layer, ratio, canvas, hatched, [left, top, width, height]) {
+  [layer.width, layer.height] = [canvas.width, canvas.height]; // this clears it, too
+  const context = layer.getContext("2d");
+  context.setTransform(ratio, 0, 0, ratio, 0, 0);
+  Object.assign(context, { strokeStyle: plain().quiet, lineWidth: 1, globalAlpha: 0.6 });
+  context.beginPath();
+  for (let at = left - height; at < left + width; at += 9) {
+    context.moveTo(at, top + height);
+    context.lineTo(at + height, top);
+  }
+  context.stroke();
+  Object.assign(context, { globalCompositeOperation: "destination-in", globalAlpha: 1 });
+  context.drawImage(hatched, left, top, width, height);
 }

@@ -9,7 +9,7 @@ export function drawAxes(context, plane) {
   const { left, top, width, height } = plane.box;
   const { line, quiet, ink } = plain();
   const font = getComputedStyle(canvas).fontFamily;
-  Object.assign(context, { strokeStyle: line, lineWidth: 1, fillStyle: quiet, font: `12px ${font}` });
+  Object.assign(context, { strokeStyle: line, lineWidth: 1, fillStyle: quiet, font: `${plane.large ? 14 : 12}px ${font}` });
   context.strokeRect(Math.round(left) - 0.5, Math.round(top) - 0.5, Math.round(width) + 1, Math.round(height) + 1);
   context.beginPath();
   Object.assign(context, { textAlign: "center", textBaseline: "top", strokeStyle: quiet });
@@ -27,7 +27,7 @@ export function drawAxes(context, plane) {
     context.fillText(said(tick), left - 7, py, left - 20);
   }
   context.stroke();
-  Object.assign(context, { fillStyle: ink, font: `600 12.5px ${font}`, textAlign: "center", textBaseline: "alphabetic" });
+  Object.assign(context, { fillStyle: ink, font: `600 ${plane.large ? 14.5 : 12.5}px ${font}`, textAlign: "center", textBaseline: "alphabetic" });
   context.fillText(cut(context, names[0], width), left + width / 2, top + height + 36);
   context.save();
   context.translate(13, top + height / 2);

@@ -48,10 +48,17 @@ export function dataCard(scene, signal) {
     onChange: (value) => { made.generator = value; make(); },
   });
   const bounds = generators[0];
-  const number = slider({ title: "Points", kind: "integer", least: bounds.least ?? 4, most: Math.min(1000, bounds.most ?? 1000), value: made.n, onInput: (value) => { made.n = value; make(); } });
-  const noise = slider({ title: "Noise", kind: "linear", least: 0, most: 1, value: made.noise, onInput: (value) => { made.noise = value; make(); } });
+  const number = slider({
+    title: "Points", kind: "integer", least: bounds.least ?? 4, most: Math.min(1000, bounds.most ?? 1000), value: made.n,
+    onInput: (value) => { made.n = value; make(); },
+  });
+  const noise = slider({
+    title: "Noise", kind: "linear", least: 0, most: 1, value: made.noise,
+    onInput: (value) => { made.noise = value; make(); },
+  });
   const seed = h("span", { class: "says", data: { test: "seed" } }, `seed ${made.seed}`);
-  const again = button("Again", () => { made.seed = (made.seed + 1) % LARGEST_SEED; make(); }, "", { data: { test: "again" }, title: "The same with another seed" });
+  const another = () => { made.seed = (made.seed + 1) % LARGEST_SEED; make(); };
+  const again = button("Again", another, "", { data: { test: "again" }, title: "The same with another seed" });
   const make = () => {
     seed.textContent = `seed ${made.seed}`;
     load({ request: { ...made }, source: { ...made }, name: "make" });
@@ -77,7 +84,10 @@ export function dataCard(scene, signal) {
   const readData = () => load({ request: read.columns ? { ...read } : { data: read.data }, source: { ...read }, name: "data" });
 
   // A file
-  const input = h("input", { type: "file", accept: ".csv,.tsv,.txt,text/csv", class: "visually-hidden", id: "playground-file", data: { test: "csv" }, on: { change: () => { take(input.files[0]); input.value = ""; } } });
+  const input = h("input", {
+    type: "file", accept: ".csv,.tsv,.txt,text/csv", class: "visually-hidden", id: "playground-file", data: { test: "csv" },
+    on: { change: () => { take(input.files[0]); input.value = ""; } },
+  });
   const chosen = { x: null, y: null, label: null };
   const choosers = Object.fromEntries([["x", "Across"], ["y", "Up"], ["label", "Class"]].map(([part, title]) => [part, choice({
     title, choices: [], value: "", onChange: (value) => { chosen[part] = value || null; readFile(); },
@@ -90,10 +100,14 @@ export function dataCard(scene, signal) {
     if (!given) return;
     show("file");
     if (given.size > LARGEST) {
-      fill(said, problem({ message: `${given.name.slice(0, 60)} has ${(given.size / 1e6).toFixed(1)} MB; the playground takes files of up to ${LARGEST / 1e6} MB.`, hint: "Take a part of it, or use it under Experiments." }));
-      return;
+      const message = `${given.name.slice(0, 60)} has ${(given.size / 1e6).toFixed(1)} MB; the playground takes files of up to ${LARGEST / 1e6} MB.`;
+      return fill(said, problem({ message, hint: "Take a part of it, or use it under Experiments." }));
     }
-    file = { name: given.name.slice(0, 200), text: await given.text() };
+    try {
+      file = { name: given.name.slice(0, 200), text: await given.text() };
+    } catch {
+      return fill(said, problem({ message: "The browser could not read this file.", hint: "Choose one file, not a folder." }));
+    }
     Object.assign(chosen, { x: null, y: null, label: null });
     readFile();
   }
@@ -110,7 +124,10 @@ export function dataCard(scene, signal) {
     for (const [part, one] of Object.entries(choosers)) one.set(chosen[part] ?? "");
   }
 
-  const hooks = { generator, n: number, noise, dataset, "column-x": columns[0], "column-y": columns[1], "csv-x": choosers.x, "csv-y": choosers.y, "csv-label": choosers.label };
+  const hooks = {
+    generator, n: number, noise, dataset, "column-x": columns[0], "column-y": columns[1],
+    "csv-x": choosers.x, "csv-y": choosers.y, "csv-label": choosers.label,
+  };
   for (const [test, { element }] of Object.entries(hooks)) element.querySelector("input, select").dataset.test = test;
 
   /** Columns to choose from where the server found none by itself: those of the first line. */

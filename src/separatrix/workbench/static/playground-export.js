@@ -2,7 +2,7 @@
  * Work taken away: a script, an experiment file, the points, the picture, a link.
  */
 import { post } from "./api.js";
-import { button, toast } from "./controls.js";
+import { button, inOneLine, toast } from "./controls.js";
 import { download, h } from "./dom.js";
 
 const LONG_LINK = 8000; // letters; some programs cut longer ones
@@ -23,7 +23,7 @@ export function exportCard(scene, { plane, link, signal }) {
       const answer = await post("/api/playground/export", request, signal);
       download(answer[kind].name, answer[kind].text);
     } catch (error) {
-      if (error.name !== "AbortError") toast(`${error.message} ${error.hint ?? ""}`, "bad");
+      if (error.name !== "AbortError") toast(inOneLine(error), "bad");
     }
   }
   const picture = () => plane.file((blob) => blob && download("playground.png", blob, "image/png"));

@@ -62,8 +62,8 @@ export function hand(plane, scene, { tool, say, on }) {
     gesture = { kind, row, pixel, start: pixel, reach, id: event.pointerId, timer: 0, kept: false };
     if (kind === "erase") erase(pixel, reach);
     else if (kind === "spray") {
-      spray();
       gesture.timer = setInterval(spray, SPRAY.every);
+      spray();
     } else if (row < 0) {
       keepOnce();
       if (scene.add([plane.place(...pixel)])) gesture.row = scene.points.length - 1;
@@ -142,7 +142,9 @@ export function hand(plane, scene, { tool, say, on }) {
 
   on(canvas, "pointerdown", begin);
   on(canvas, "pointermove", go);
-  for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) on(canvas, name, end);
+  for (const name of ["pointerup", "pointercancel", "lostpointercapture"]) {
+    on(canvas, name, (event) => { if (event.pointerId === gesture?.id) end(); }); // not another finger
+  }
   on(canvas, "contextmenu", (event) => event.preventDefault());
   on(canvas, "keydown", keys);
   on(canvas, "focus", () => { if (canvas.matches(":focus-visible")) plane.show({ cross: plane.shown.cross ?? middle() }); });

@@ -56,7 +56,7 @@ export function packed(points) {
 
 /** @param {string} text @param {number} classes how many there are */
 export function unpacked(text, classes) {
-  const raw = bytes(text.replaceAll("-", "+").replaceAll("_", "/"));
+  const raw = orElse(() => bytes(text.replaceAll("-", "+").replaceAll("_", "/")), "its points are damaged");
   const data = new DataView(raw.buffer);
   const count = (raw.length - HEAD) / 5;
   require(Number.isInteger(count) && count >= 0 && count <= 5000, "its points are cut off");
@@ -159,7 +159,7 @@ function ownPoints(query) {
 
 /** A JSON list of so many words. */
 function words(text, least, most) {
-  const list = JSON.parse(text ?? "null");
+  const list = orElse(() => JSON.parse(text ?? "null"), "its names are damaged");
   require(Array.isArray(list) && list.length >= least && list.length <= most && list.every((word) => typeof word === "string"), "its names are damaged");
   return list;
 }
@@ -174,4 +174,13 @@ const quoted = (text) => `"${String(text).slice(0, 40)}"`;
 
 function require(holds, reason) {
   if (!holds) throw new Error(reason);
+}
+
+/** What `read` gives; where it cannot, the reason in words instead of the browser's. */
+function orElse(read, reason) {
+  try {
+    return read();
+  } catch {
+    throw new Error(reason);
+  }
 }

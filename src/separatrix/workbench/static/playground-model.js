@@ -62,7 +62,8 @@ export function modelCard(scene) {
 function controlOf(parameter, value, tell) {
   const { name, kind, says } = parameter;
   const title = capital(parameter.title);
-  const control = kind === "choice" ? choice({ title, choices: parameter.choices.map((one) => ({ value: one.value, title: capital(one.title) })), value, says, onChange: tell })
+  const choices = parameter.choices?.map((one) => ({ value: one.value, title: capital(one.title) }));
+  const control = kind === "choice" ? choice({ title, choices, value, says, onChange: tell })
     : kind === "switch" ? toggle({ title, value, says, onChange: tell })
       : slider({ title, kind, least: parameter.least, most: parameter.most, value, says, onInput: tell });
   control.element.querySelector("input, select").dataset.test = `parameter-${name}`;
@@ -76,16 +77,23 @@ const capital = (text) => (/^[a-z][a-z]/.test(text) ? text.charAt(0).toUpperCase
 export function factsCard() {
   const facts = h("dl", { class: "facts", data: { test: "facts" } });
   const notes = h("div", { class: "fact-notes", "aria-live": "polite", data: { test: "warnings" } });
+  let said = "";
+  /** The same words are not put twice: they would be read aloud at every move of a slider. */
+  function note(kind, sentences) {
+    const now = JSON.stringify([kind, sentences]);
+    if (now !== said) fill(notes, sentences.map((sentence) => h("p", { class: kind }, sentence)));
+    said = now;
+  }
   return {
-    element: h("section", { class: "card facts-card", "aria-label": "What was found" }, h("h2", {}, "What was found"), facts, notes),
+    element: h("section", { class: "card facts-card", "aria-label": "What the fit found" }, h("h2", {}, "What the fit found"), facts, notes),
     show: (answer) => {
       fill(facts, answer.facts.map(({ title, value }) => h("div", {}, h("dt", {}, capital(title)), h("dd", {}, value))));
-      fill(notes, answer.warnings.map((warning) => h("p", { class: "note" }, warning)));
+      note("note", answer.warnings);
     },
     /** Nothing to say, and why. */
     empty: (sentence) => {
       fill(facts);
-      fill(notes, h("p", { class: "says" }, sentence));
+      note("says", [sentence]);
     },
   };
 }

@@ -76,37 +76,55 @@ const leads = (scores) => scores.map((own, k) => own.map((score, cell) => {
  * @returns {Picture}
  */
 export function picture(found, classes) {
+  const colours = found.labels.map((label) => channels(classColour(Math.max(0, classes.indexOf(label)))));
   const factor = found.fields.length <= 6 ? 4 : 2;
-  const fine = sharpened(found, factor);
+  const { tint, open } = painted(found, factor, colours);
   return {
     window: found.window,
     grid: found.grid,
-    tint: tinted(fine, found.labels.map((label) => channels(classColour(Math.max(0, classes.indexOf(label)))))),
-    hatched: fine.codes.includes(-1) ? hatched(fine) : null,
+    tint: asCanvas(tint, factor * found.grid),
+    hatched: open && asCanvas(open, factor * found.grid),
     lines: found.fields.flatMap((field) => contours(field, found.grid)),
     margins: found.margins ? found.fields.flatMap((f) => [...contours(f, found.grid, 1), ...contours(f, found.grid, -1)]) : [],
   };
 }
 
-/** Codes and how clear they are, on a grid `factor` times as fine. */
-function sharpened({ codes, fields, grid }, factor) {
+/**
+ * The tint of each place and the places without a class, on a grid `factor` times as fine, highest row first. Pixels
+ * hold alpha, blue, green and red in one number. This runs at every move of a slider: nothing is made in its loops.
+ */
+function painted({ codes, fields, grid }, factor, colours) {
   const side = grid * factor;
+  const alpha = strengths(fields, grid * grid);
   const sides = sidesOf(fields, grid * grid);
-  const clear = clearness(fields, grid * grid);
-  const fine = { side, codes: new Int8Array(side * side), clear: new Float32Array(side * side) };
+  const plain = plainSquares(codes, sides, grid);
+  const packed = colours.map(([red, green, blue]) => (blue << 16) | (green << 8) | red);
   const { before, beyond } = betweenCells(side, factor, grid);
-  for (let v = 0, at = 0; v < side; v++) {
+  const tint = new Uint32Array(side * side), open = codes.includes(-1) ? new Uint32Array(side * side) : null;
+  const across = new Float32Array(grid); // the alpha along one fine row, at the middles
+  for (let v = 0; v < side; v++) {
     const row = before[v] * grid, up = beyond[v];
-    for (let u = 0; u < side; u++, at++) {
-      const a = row + before[u], right = beyond[u];
-      fine.clear[at] = mixed(clear, a, grid, right, up);
-      const nearest = a + (right < 0.5 ? 0 : 1) + (up < 0.5 ? 0 : grid);
-      const here = sides[a];
-      const same = here === sides[a + 1] && here === sides[a + grid] && here === sides[a + grid + 1];
-      fine.codes[at] = codes[same ? nearest : onSameSides(nearest, sides, fields, a, grid, right, up)];
+    for (let j = 0; j < grid; j++) across[j] = alpha[row + j] + up * (alpha[row + j + grid] - alpha[row + j]);
+    for (let u = 0, at = (side - 1 - v) * side; u < side; u++, at++) {
+      const j = before[u], right = beyond[u], a = row + j;
+      const code = codes[plain[a] ? a : onSameSides(sides, fields, a, grid, right, up)];
+      if (code >= 0) tint[at] = ((across[j] + right * (across[j + 1] - across[j])) << 24) | packed[code];
+      else if (code === -1) open[at] = 0xff000000;
     }
   }
-  return fine;
+  return { tint, open };
+}
+
+/** 1 for a cell that has the class and the sides of those to its right and above: all is alike between their middles. */
+function plainSquares(codes, sides, grid) {
+  const plain = new Uint8Array(grid * grid);
+  const alike = (a, b) => codes[a] === codes[b] && sides[a] === sides[b];
+  for (let i = 0; i < grid - 1; i++) {
+    for (let a = i * grid; a < (i + 1) * grid - 1; a++) {
+      plain[a] = Number(alike(a, a + 1) && alike(a, a + grid) && alike(a, a + grid + 1));
+    }
+  }
+  return plain;
 }
 
 /** For each fine cell the one before it, and how far it lies beyond that one's middle towards the next. */
@@ -124,11 +142,15 @@ const mixed = (values, a, grid, right, up) =>
   (1 - up) * ((1 - right) * values[a] + right * values[a + 1]) + up * ((1 - right) * values[a + grid] + right * values[a + grid + 1]);
 
 /** Of the four cells around a place, one on the same sides of all boundaries; the nearest where there is none. */
-function onSameSides(nearest, sides, fields, a, grid, right, up) {
+function onSameSides(sides, fields, a, grid, right, up) {
+  const nearest = a + (right < 0.5 ? 0 : 1) + (up < 0.5 ? 0 : grid);
   let here = 0;
   for (let p = 0; p < fields.length && p < MOST_SIDES; p++) if (mixed(fields[p], a, grid, right, up) > 0) here |= 1 << p;
-  for (const cell of [nearest, a, a + 1, a + grid, a + grid + 1]) if (sides[cell] === here) return cell;
-  return nearest;
+  if (sides[nearest] === here) return nearest;
+  if (sides[a] === here) return a;
+  if (sides[a + 1] === here) return a + 1;
+  if (sides[a + grid] === here) return a + grid;
+  return sides[a + grid + 1] === here ? a + grid + 1 : nearest;
 }
 
 function sidesOf(fields, cells) {
@@ -139,38 +161,28 @@ function sidesOf(fields, cells) {
   return sides;
 }
 
-/** How far a cell is from the nearest boundary, in units of the fields, squeezed into 0..1: near it the tint is faint. */
-function clearness(fields, cells) {
+/** How strong the tint of a cell is, as alpha: faint near a boundary, in units of the fields. */
+function strengths(fields, cells) {
+  const [faint, strong] = scheme() === "dark" ? [46, 116] : [30, 92];
   const clear = new Float32Array(cells).fill(fields.length ? Infinity : 0);
   for (const field of fields) {
     for (let cell = 0; cell < cells; cell++) clear[cell] = Math.min(clear[cell], Math.abs(field[cell]));
   }
-  const mean = clear.reduce((sum, value) => sum + value, 0) / cells || 1;
-  return clear.map((value) => (1.4 * value) / (value + 0.7 * mean) - 0.2);
+  let sum = 0;
+  for (let cell = 0; cell < cells; cell++) sum += clear[cell];
+  const mean = sum / cells || 1;
+  for (let cell = 0; cell < cells; cell++) {
+    const share = (1.4 * clear[cell]) / (clear[cell] + 0.7 * mean) - 0.2;
+    clear[cell] = faint + (strong - faint) * Math.min(1, Math.max(0, share));
+  }
+  return clear;
 }
 
-function tinted({ side, codes, clear }, colours) {
-  const [faint, strong] = scheme() === "dark" ? [46, 116] : [30, 92];
-  const packed = colours.map(([red, green, blue]) => (blue << 16) | (green << 8) | red);
-  return painted(side, (cell) => {
-    const code = codes[cell];
-    return code < 0 ? 0 : ((faint + (strong - faint) * Math.min(1, Math.max(0, clear[cell]))) << 24) | packed[code];
-  });
-}
-
-const hatched = ({ side, codes }) => painted(side, (cell) => (codes[cell] === -1 ? 0xff000000 : 0));
-
-/** A small canvas, highest row first; `of` gives the alpha, blue, green and red of a cell in one number. */
-function painted(side, of) {
+/** A canvas of these pixels. @param {Uint32Array} pixels */
+function asCanvas(pixels, side) {
   const canvas = document.createElement("canvas");
   canvas.width = canvas.height = side;
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(side, side);
-  const pixels = new Uint32Array(image.data.buffer);
-  for (let v = 0, cell = 0; v < side; v++) {
-    for (let u = 0, at = (side - 1 - v) * side; u < side; u++, at++, cell++) pixels[at] = of(cell);
-  }
-  context.putImageData(image, 0, 0);
+  canvas.getContext("2d").putImageData(new ImageData(new Uint8ClampedArray(pixels.buffer), side, side), 0, 0);
   return canvas;
 }
 
@@ -182,9 +194,7 @@ export function wrongRows(found, points, classes) {
     const across = Math.min(grid - 1, Math.max(0, ((x - x0) / (x1 - x0)) * grid - 0.5));
     const upwards = Math.min(grid - 1, Math.max(0, ((y - y0) / (y1 - y0)) * grid - 0.5));
     const j = Math.min(grid - 2, Math.floor(across)), i = Math.min(grid - 2, Math.floor(upwards));
-    const a = i * grid + j;
-    const nearest = Math.round(upwards) * grid + Math.round(across);
-    return codes[onSameSides(nearest, sides, found.fields, a, grid, across - j, upwards - i)];
+    return codes[onSameSides(sides, found.fields, i * grid + j, grid, across - j, upwards - i)];
   };
   return points.flatMap(([x, y, c], row) => (labels[code(x, y)] === classes[c] ? [] : [row]));
 }

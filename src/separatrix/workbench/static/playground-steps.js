@@ -10,11 +10,12 @@ import { linearRegions, regions } from "./playground-picture.js";
 const SPEEDS = [["1", "1 / s"], ["4", "4 / s"], ["15", "15 / s"], ["60", "60 / s"]];
 const PATIENCE = 120; // ms without a change before the steps of a changed scene are asked for
 const ICONS = {
-  first: "M5 4v16M19 4L8 12l11 8z", back: "M17 4L6 12l11 8z", play: "M7 4l12 8-12 8z", pause: "M7 4h3v16H7zM14 4h3v16h-3z",
-  forward: "M7 4l11 8-11 8z", last: "M19 4v16M5 4l11 8-11 8z",
+  first: "M5 4v16M19 4L8 12l11 8z", play: "M7 4l12 8-12 8z", pause: "M7 4h3v16H7zM14 4h3v16h-3z", last: "M19 4v16M5 4l11 8-11 8z",
+  back: "M15 5l-7 7 7 7", forward: "M9 5l7 7-7 7", // open: not to be taken for Play
 };
 const STOPS = { "clean pass": "a pass without a mistake", max_iter: "as many as were allowed", eps: "hardly any change", time_limit: "time was up" };
-const icon = (name) => svg("svg", { viewBox: "0 0 24 24", width: 18, height: 18, "aria-hidden": "true", class: "icon" }, svg("path", { d: ICONS[name] }));
+const icon = (name) =>
+  svg("svg", { viewBox: "0 0 24 24", width: 18, height: 18, "aria-hidden": "true", class: `icon icon-${name}` }, svg("path", { d: ICONS[name] }));
 
 /**
  * @param {import("./playground-scene.js").Scene} scene

@@ -4,7 +4,7 @@
 import { get, latest, post } from "./api.js";
 import { codePanel } from "./code.js";
 import { onScheme } from "./colours.js";
-import { button, problem, toast } from "./controls.js";
+import { button, inOneLine, problem, toast } from "./controls.js";
 import { fill, h, listening } from "./dom.js";
 import { Plane } from "./plane.js";
 import { dataCard } from "./playground-data.js";
@@ -23,14 +23,16 @@ const SLOW = 700; // ms until a fit is said to be working
 const SPOKEN = 900; // ms without another answer until it is said aloud
 const SETTLED = 250; // ms without a change until the address follows
 const FIRST = { generator: "moons", n: 200, noise: 0.2, seed: 0 };
-let remembered = ""; // the scene of the last visit, for a return without one in the address
+/** The scene at the end of the last visit, and the address then, which follows a moment later. */
+let remembered = { address: "", scene: "" };
 
 /** @param {HTMLElement} view @param {URLSearchParams} query @returns {Promise<() => void>} */
 export async function open(view, query) {
   const { on, signal, stop } = listening();
   const scene = new Scene(await get("/api/playground/models", signal));
   const page = build(view, scene, on, signal);
-  await page.begin(query.size ? query : new URLSearchParams(remembered));
+  const back = !query.size || query.toString() === remembered.address;
+  await page.begin(back ? new URLSearchParams(remembered.scene) : query);
   return () => {
     page.close();
     stop();
@@ -53,7 +55,7 @@ function build(view, scene, on, signal) {
     h("span", {}, "Working"), button("Cancel", cancel, "small", { data: { test: "cancel" } }));
   let fitted = null; // regions of the fitted model, and what it says of the points
   let shown = null; // regions on the plane
-  let settled = 0, speaking = 0, ready = false, closed = false;
+  let settled = 0, speaking = 0, ready = false, closed = false, written = "";
 
   const address = () => `#/playground?${encode(scene)}`;
   const say = (sentence) => { spoken.textContent = sentence; };
@@ -63,7 +65,8 @@ function build(view, scene, on, signal) {
   function remember() {
     clearTimeout(settled);
     settled = setTimeout(() => {
-      remembered = encode(scene);
+      if (!location.hash.startsWith("#/playground")) return; // another page is called for, and not yet here
+      written = encode(scene);
       history.replaceState(null, "", address());
     }, SETTLED);
   }
@@ -87,8 +90,10 @@ function build(view, scene, on, signal) {
 
   function accept(answer, { points, classes, window }, trip) {
     const found = regions(answer, window);
-    const wrong = answer.wrong ?? wrongRows(found, points, classes);
-    fitted = { found, support: new Set(answer.support ?? []), wrong: new Set(wrong), total: answer.milliseconds.total };
+    const moved = scene.points.length < points.length; // rows were taken out since: numbers of rows mean others now
+    const wrong = moved ? [] : answer.wrong ?? wrongRows(found, points, classes);
+    const support = moved ? [] : answer.support ?? [];
+    fitted = { found, classes, support: new Set(support), wrong: new Set(wrong), total: answer.milliseconds.total };
     trouble.hidden = true;
     facts.show(answer);
     code.show(answer);
@@ -99,10 +104,10 @@ function build(view, scene, on, signal) {
     else plane.show({}, () => painted(fitted));
   }
 
-  /** Put regions on the plane, with what they say about points. */
-  function paint(found, { support = new Set(), wrong = new Set(), row = null } = {}) {
-    shown = { found, support, wrong, row };
-    plane.show({ picture: picture(found, scene.classes), support, wrong, row }, () => painted(fitted));
+  /** Put regions on the plane, with what they say about points; the classes have the names they had when asked. */
+  function paint(found, { classes = scene.classes, support = new Set(), wrong = new Set(), row = null } = {}) {
+    shown = { found, classes, support, wrong, row };
+    plane.show({ picture: picture(found, classes), support, wrong, row }, () => painted(fitted));
     explain();
   }
 
@@ -119,7 +124,8 @@ function build(view, scene, on, signal) {
       if (fitted) paint(fitted.found, fitted);
       return;
     }
-    paint(found, { row, support: new Set(support), wrong: found.fields.length ? new Set(wrongRows(found, scene.points, scene.classes)) : new Set() });
+    const wrong = found.fields.length ? wrongRows(found, scene.points, scene.classes) : []; // no line yet: none is wrong
+    paint(found, { row, support: new Set(support), wrong: new Set(wrong) });
   }
 
   function wipe() {
@@ -177,17 +183,19 @@ function build(view, scene, on, signal) {
     button("Fit view", () => scene.look(scene.around()), "quiet small", { data: { test: "zoom-fit" }, title: "Show all points" }));
 
   fill(view,
-    h("div", { class: "intro" }, h("h1", {}, "Playground"), h("p", {}, "Put points on the plane, choose a model, drag its sliders: the boundary follows."),
-      button("Start over", () => { scene.keep(); begin(new URLSearchParams()); }, "quiet small", { data: { test: "start-over" } })),
+    h("div", { class: "intro" }, h("h1", {}, "Playground"),
+      h("p", {}, "Put points on the plane, choose a model, drag its sliders: the boundary follows."),
+      button("Start over", startOver, "quiet small", { data: { test: "start-over" }, title: "The first points and the first model again" })),
     h("div", { class: "playground" },
       h("div", { class: "stack left" }, data.element, exports.element),
       h("div", { class: "stack middle" },
         h("section", { class: "card plane-card", "aria-label": "Plane" }, bar.element,
-          h("div", { class: "plane-box" }, canvas, working, trouble), steps.element, h("div", { class: "under-plane" }, bar.edits, views), signs.element, status, spoken)),
+          h("div", { class: "plane-box" }, canvas, working, trouble), steps.element,
+          h("div", { class: "under-plane" }, bar.edits, views), signs.element, status, spoken)),
       h("div", { class: "stack right" }, model.element, facts.element)),
     code.element);
 
-  hand(plane, scene, { tool: bar.tool, say, on });
+  const fingers = hand(plane, scene, { tool: bar.tool, say, on });
   scene.onChange(follow);
   onScheme(() => { bar.show(); if (shown) paint(shown.found, shown); else plane.show({}); }, signal);
   on(document, "keydown", (event) => {
@@ -198,21 +206,29 @@ function build(view, scene, on, signal) {
     else return;
     event.preventDefault();
   });
-  on(view, "dragover", (event) => { if (event.dataTransfer.types.includes("Files")) { event.preventDefault(); view.classList.add("dropping"); } });
-  on(view, "dragleave", (event) => { if (!view.contains(event.relatedTarget)) view.classList.remove("dropping"); });
-  on(view, "drop", (event) => {
+  on(document, "dragover", (event) => { // everywhere: beside the page a file would replace it
+    if (!event.dataTransfer.types.includes("Files")) return;
+    event.preventDefault();
+    view.classList.add("dropping");
+  });
+  on(document, "dragleave", (event) => { if (!event.relatedTarget) view.classList.remove("dropping"); });
+  on(document, "drop", (event) => {
     event.preventDefault();
     view.classList.remove("dropping");
     data.take(event.dataTransfer.files[0]);
   });
 
-  /** From the query of an address to the scene; where it cannot be read, to the first scene. */
-  async function begin(query) {
+  /** From the query of an address to the scene; where it cannot be read, to the first scene. `before`: what to do first. */
+  async function begin(query, before = () => {}) {
     const first = new Scene(scene.schema);
     try {
-      const said = query.size ? decode(query, scene.schema) : { model: first.model, values: {}, rule: "predict", standardise: false, source: FIRST, view: null, step: null };
-      const found = said.source ? await data.fetch(said.source) : { points: said.points, classes: said.classes, names: said.names, home: said.view, source: null, notes: [] };
+      const said = query.size ? decode(query, scene.schema)
+        : { model: first.model, values: {}, rule: "predict", standardise: false, source: FIRST, view: null, step: null };
+      const found = said.source ? await data.fetch(said.source)
+        : { points: said.points, classes: said.classes, names: said.names, home: said.view, source: null, notes: [] };
       ready = false;
+      before();
+      written = query.toString();
       Object.assign(scene, { model: said.model, rule: said.rule, standardise: said.standardise, step: said.step });
       Object.assign(scene.values[said.model], first.values[said.model], said.values);
       scene.put({ ...found, window: said.view ?? found.window });
@@ -220,7 +236,7 @@ function build(view, scene, on, signal) {
     } catch (error) {
       if (error.name === "AbortError") return;
       if (!query.size || error.code === "offline") throw error;
-      toast(`The link could not be read: ${error.message}. Here is the first scene.`, "bad");
+      toast(`The link could not be read: ${error.message.replace(/\.$/, "")}. Here is the first scene.`, "bad");
       await begin(new URLSearchParams());
       return;
     }
@@ -228,13 +244,19 @@ function build(view, scene, on, signal) {
     follow("points");
   }
 
+  function startOver() {
+    const failed = (error) => { if (error.code !== "offline") toast(inOneLine(error), "bad"); }; // the banner says that
+    begin(new URLSearchParams(), () => scene.keep()).catch(failed);
+  }
+
   return {
     begin,
     close: () => {
       closed = true;
+      fingers.end();
       clearTimeout(settled);
       clearTimeout(speaking);
-      remembered = encode(scene);
+      if (ready) remembered = { address: written, scene: encode(scene) };
       steps.close();
       plane.close();
     },
