@@ -190,6 +190,7 @@ def test_the_page_shows_the_command_that_does_the_same(visit):
     expect(code).to_have_text(f"separatrix run {QUICK} --quick --seed 7")
 
 
+@pytest.mark.long  # without a browser it is among the quick ones, in test_jobs.py
 def test_a_server_that_is_killed_loses_no_finished_step(browser, tmp_path):
     with Running(tmp_path) as first:
         shown = browser.open(f"{first.link()}#/experiments")

@@ -28,6 +28,8 @@ LONGEST = 200  # letters of a class
 CLASSES = [name for name in NAMES if len(name) <= LONGEST]
 COLUMNS = [*dict.fromkeys(filter(None, map(str.strip, NAMES)))]  # readers strip, and refuse twins
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
+# names are text on every screen alike; on the narrow one it is tried in the long runs
+SCREENS = [pytest.param(DESK, id="desk"), pytest.param(PHONE, id="phone", marks=pytest.mark.long)]
 UNNAMED = """() => [...document.querySelectorAll("button, a, input, select, textarea, canvas, iframe")]
   .filter(one => one.checkVisibility() && !one.closest("[aria-hidden=true]"))
   .filter(one => ![one, ...(one.labels ?? [])].flatMap(by => [by.textContent, by.ariaLabel, by.title])
@@ -67,7 +69,7 @@ def link_with(classes):
     return f"playground?{urlencode(query)}"
 
 
-@pytest.mark.parametrize("screen", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("screen", SCREENS)
 def test_hostile_names_of_classes_are_text(visit, bench, screen):
     shown = visit("draw", **screen)
     tab = shown.tab
@@ -207,7 +209,7 @@ def storied(tmp_path):
         yield bench
 
 
-@pytest.mark.parametrize("screen", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("screen", SCREENS)
 def test_hostile_names_of_files_are_text_in_the_list_and_on_pages_of_jobs(storied, browser, screen):
     shown = browser.open(f"{storied.link()}#/experiments", **screen)
     tab = shown.tab

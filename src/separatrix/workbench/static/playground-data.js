@@ -23,7 +23,8 @@ export function dataCard(scene, signal) {
   let arriving = false; // points asked for here: the controls may have moved on, and stay
   const said = h("div", { class: "data-notes", "aria-live": "polite", data: { test: "data-notes" } });
 
-  const load = latest(async ({ request, source, name }) => {
+  let asked = 0; // times that a person asked for points here
+  const fetchLatest = latest(async ({ request, source, name }) => {
     try {
       const answer = await post("/api/playground/points", request, signal);
       scene.keep(name);
@@ -31,7 +32,10 @@ export function dataCard(scene, signal) {
       if (!source) exactly(found);
       arriving = true;
       scene.put(found);
-      if (request.csv) columnsOf(answer);
+      if (request.csv) {
+        show("file"); // a scene that arrived while the file was read may have shown its own part
+        columnsOf(answer);
+      }
       if (source?.data === read.data && !read.columns) showColumns(answer.names);
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -41,6 +45,11 @@ export function dataCard(scene, signal) {
       arriving = false;
     }
   });
+
+  const load = (wanted) => {
+    asked += 1;
+    fetchLatest(wanted);
+  };
 
   // A generator
   const generator = choice({
@@ -180,6 +189,7 @@ export function dataCard(scene, signal) {
   scene.onChange((change) => { if (change === "points") follow(); });
   return {
     element: h("section", { class: "card data-card", "aria-label": "Points" }, h("h2", {}, "Points"), tabs.element, Object.values(parts), said),
+    asked: () => asked,
     /** Ask for the points of a source; throws where there are none. */
     fetch: async (source) => fromServer(await post("/api/playground/points", source, signal), source),
     take,

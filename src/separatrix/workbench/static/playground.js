@@ -56,6 +56,7 @@ function build(view, scene, on, signal) {
   let fitted = null; // regions of the fitted model, and what it says of the points
   let shown = null; // regions on the plane
   let settled = 0, speaking = 0, ready = false, closed = false, written = "";
+  let held = location.hash; // the address of this scene; any other is a link that was followed, and not yet here
 
   const address = () => `#/playground?${encode(scene)}`;
   const say = (sentence) => { spoken.textContent = sentence; };
@@ -65,9 +66,10 @@ function build(view, scene, on, signal) {
   function remember() {
     clearTimeout(settled);
     settled = setTimeout(() => {
-      if (!location.hash.startsWith("#/playground")) return; // another page is called for, and not yet here
+      if (location.hash !== held) return;
       written = encode(scene);
       history.replaceState(null, "", address());
+      held = location.hash;
     }, SETTLED);
   }
 
@@ -221,6 +223,7 @@ function build(view, scene, on, signal) {
   /** From the query of an address to the scene; where it cannot be read, to the first scene. `before`: what to do first. */
   async function begin(query, before = () => {}) {
     const first = new Scene(scene.schema);
+    const asked = data.asked();
     try {
       const said = query.size ? decode(query, scene.schema)
         : { model: first.model, values: {}, rule: "predict", standardise: false, source: FIRST, view: null, step: null };
@@ -231,7 +234,7 @@ function build(view, scene, on, signal) {
       written = query.toString();
       Object.assign(scene, { model: said.model, rule: said.rule, standardise: said.standardise, step: said.step });
       Object.assign(scene.values[said.model], first.values[said.model], said.values);
-      scene.put({ ...found, window: said.view ?? found.window });
+      if (asked === data.asked()) scene.put({ ...found, window: said.view ?? found.window }); // else a person was quicker
       ready = true;
     } catch (error) {
       if (error.name === "AbortError") return;
