@@ -6,6 +6,7 @@ export SEPARATRIX_DATA
 export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba
 COMPILED := $(CURDIR)/$(VENV)/numba-tests
 CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
+BROWSED := tests/workbench/test_browser_*.py
 COMPILES := tests/contracts/test_numba.py::test_what_was_compiled_once_is_read_from_the_cache_in_the_next_process
 
 .PHONY: demo workbench test compiled compiled-boundscheck test-long test-gpu lint bench docs clean
@@ -27,7 +28,8 @@ workbench: $(VENV)/.has-workbench
 
 test: $(VENV)/.has-test $(VENV)/.has-lint
 	$(MAKE) --no-print-directory -j lint compiled compiled-boundscheck
-	NUMBA_CACHE_DIR=$(COMPILED) $(BIN)/python -m pytest -n auto --dist loadgroup -m 'not long' --deselect $(COMPILES)
+	NUMBA_CACHE_DIR=$(COMPILED) $(BIN)/python -m pytest -n auto -m 'not long' --deselect $(COMPILES) --ignore-glob '$(BROWSED)'
+	NUMBA_CACHE_DIR=$(COMPILED) $(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' $(BROWSED)
 	OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto -q -m 'not long' -k 'not programs' tests/solvers tests/kernels tests/data/readers/test_svmlight.py tests/data/readers/test_table.py tests/models/modelfile/test_hostile.py
 
 # What is compiled is compiled once, before there are several workers: each would compile the same

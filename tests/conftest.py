@@ -13,14 +13,6 @@ def pytest_configure(config):
     os.environ.setdefault("MPLBACKEND", "Agg")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Tests of a module that share a browser stay together: another worker would start another one."""
-    for item in items:
-        if "browser" in getattr(item, "fixturenames", ()):
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
-
-
 @pytest.fixture(autouse=True)
 def one_thread_of_torch():
     """Workers share the cores already; torch's own threads would only wait for each other."""

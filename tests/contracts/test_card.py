@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.stem for path in (ROOT / "tests" / "gpu").glob("test_*.py"))
+QUICK = ("test_svc", "test_neighbors")  # each takes a process of its own; the others are long runs
 WITHOUT = (
     "rich",
     "click",
@@ -63,7 +64,14 @@ def torch_and_triton():
 
 
 # programs have nothing to stand for them but what they are compared with: below, by the interpreter
-@pytest.mark.parametrize("module", [name for name in MODULES if name != "test_programs"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.long)
+        for name in MODULES
+        if name != "test_programs"
+    ],
+)
 def test_tests_for_a_card_pass_where_the_cpu_of_torch_stands_for_one(module, torch_and_triton):
     environment = {"SEPARATRIX_DATA": "", "TRITON_INTERPRET": "0"}
     done = run("-m", "tests.gpu", f"{module}::", "--pretend", **environment)

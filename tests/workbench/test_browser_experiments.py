@@ -86,6 +86,7 @@ def number_of_report(tab):
     return re.search(r"jobs/([0-9a-f]{16})/report.html$", tab.url)[1]
 
 
+@pytest.mark.long  # cancelling and resuming without a browser: test_jobs.py
 def test_an_experiment_is_cancelled_resumed_and_deleted_while_another_waits(visit, bench):
     tab = opened(visit)
     start_named(tab, LONGER)

@@ -343,12 +343,12 @@ def test_a_page_can_be_read_in_light_and_in_dark(visit, state, screen):
     assert shown.evaluate(UNNAMED) == []
     assert shown.tab.locator("h1").count() == 1
     grounds = set()
-    for scheme in ("light", "dark"):
+    for scheme in ("light", "dark") if screen is DESK else ():  # colours are those of any width
         shown.tab.emulate_media(color_scheme=scheme)
         shown.evaluate(CHANGED)
         grounds.add(shown.evaluate(GROUND))
         assert shown.faint_texts() == [], scheme
-    assert len(grounds) == 2
+    assert len(grounds) == (2 if screen is DESK else 0)
 
 
 GROUND = "getComputedStyle(document.body).backgroundColor"

@@ -235,6 +235,8 @@ def test_the_choice():
     rng = np.random.default_rng(6)
     l2 = metric_of("l2")
     assert index_of(rng.standard_normal((5000, 4)), l2).method == "boxes"
+    assert index_of(rng.standard_normal((500, 2)), l2).method == "products"
+    assert index_of(rng.standard_normal((50, 2)), l2).method == "exhaustive"
     assert index_of(waves(rng, 5000, 60), l2).method == "projections"
     assert index_of(rng.standard_normal((5000, 60)), l2).method == "products"
     assert index_of(rng.integers(0, 2, (5000, 60)).astype(np.uint8), l2).method == "bits"
