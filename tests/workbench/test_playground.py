@@ -13,6 +13,7 @@ from sklearn.preprocessing import StandardScaler
 
 from separatrix import SVC, KNeighborsClassifier, LinearSVC, decision_regions
 from separatrix.errors import DataError, ParameterError, SeparatrixError
+from separatrix.workbench.playground.catalogue import catalogue
 from separatrix.workbench.playground.generators import GENERATORS, generated
 from separatrix.workbench.playground.models import MODELS
 from separatrix.workbench.playground.room import Playground
@@ -256,8 +257,8 @@ def test_the_table_of_models_is_what_the_library_takes():
                 Scene.of(points, model.key, {**others, parameter.name: value}).estimator()
 
 
-def test_what_can_be_chosen_is_json_and_says_the_defaults(room):
-    told = json.loads(json.dumps(room.models()))
+def test_what_can_be_chosen_is_json_and_says_the_defaults():
+    told = json.loads(json.dumps(catalogue()))
 
     assert [model["key"] for model in told["models"]] == list(MODELS)
     assert {rule["value"] for rule in told["rules"]} == set(RULES)

@@ -67,7 +67,7 @@ def read_csv(
     require_choice("read_csv", "delimiter", delimiter, (None, *DELIMITERS))
     require_target("read_csv", target)
     limits = limits or Limits()
-    layout = _layout(path, delimiter, header, features, limits)
+    layout = layout_of(path, delimiter, header, features, limits)
     wanted = None if features is None else find_wanted(str(path), layout.names, features)
     taken = () if wanted is None else wanted.columns
     column = find_target(str(path), layout.names, target, taken)
@@ -75,13 +75,14 @@ def read_csv(
     return as_dataset(Path(path).name, table, column, wanted, limits)
 
 
-def _layout(
+def layout_of(
     path: str | os.PathLike[str],
     delimiter: str | None,
     header: bool | None,
     features: Sequence[str] | None,
     limits: Limits,
 ) -> Layout:
+    """How a table is laid out, by the look of its beginning where nothing was said."""
     with opened(path, limits) as source:
         head = b""
         for block in text_blocks(source):

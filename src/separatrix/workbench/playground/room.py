@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from separatrix.workbench.playground.catalogue import catalogue
 from separatrix.workbench.playground.export import exported
 from separatrix.workbench.playground.fit import picture
 from separatrix.workbench.playground.generators import generated
@@ -20,7 +19,7 @@ WINDOW = [-2.0, 3.0, -1.5, 2.0]  # around two moons
 class Playground:
     """Answers about scenes; it remembers nothing between two requests."""
 
-    requests = frozenset({"models", "points", "fit", "steps", "step", "export"})
+    requests = frozenset({"points", "fit", "steps", "step", "export"})
 
     def __init__(self, settings: Settings) -> None:
         self._cold = list(MODELS)
@@ -35,10 +34,6 @@ class Playground:
     def state(self) -> dict[str, Any]:
         """Nothing that lasts."""
         return {}
-
-    def models(self) -> dict[str, Any]:
-        """What can be chosen."""
-        return catalogue()
 
     def points(
         self,

@@ -11,9 +11,8 @@ import numpy as np
 from separatrix.arrays import Vector
 from separatrix.data.limits import Limits
 from separatrix.data.readers.columns import Category
-from separatrix.data.readers.layout import LOOK_BYTES, find_layout
-from separatrix.data.readers.records import Reading, text_blocks
-from separatrix.data.streams import opened, unpacked_suffix
+from separatrix.data.readers.records import Reading
+from separatrix.data.readers.table import layout_of
 
 
 @dataclass(frozen=True)
@@ -42,15 +41,7 @@ class Columns:
 
 def read_columns(path: Path, limits: Limits) -> Columns:
     """The table in a file, read as `read_csv` reads it."""
-    with opened(path, limits) as source:
-        head = b""
-        for block in text_blocks(source):
-            head += block
-            if len(head) >= LOOK_BYTES:
-                break
-        layout = find_layout(
-            source, head, unpacked_suffix(path), delimiter=None, header=None, known=()
-        )
+    layout = layout_of(path, None, None, None, limits)
     table = Reading(path, layout, None, None, limits).table()
     numbers = dict(zip(table.number_names, table.numbers.T, strict=True))
     return Columns(tuple(layout.names), numbers, table.categories)

@@ -93,7 +93,7 @@ function build(view, scene, on, signal) {
   function accept(answer, { points, classes, window }, trip) {
     const found = regions(answer, window);
     const moved = scene.points.length < points.length; // rows were taken out since: numbers of rows mean others now
-    const wrong = moved ? [] : answer.wrong ?? wrongRows(found, points, classes);
+    const wrong = moved ? [] : answer.wrong;
     const support = moved ? [] : answer.support ?? [];
     fitted = { found, classes, support: new Set(support), wrong: new Set(wrong), total: answer.milliseconds.total };
     trouble.hidden = true;
