@@ -30,7 +30,7 @@ test: $(VENV)/.has-test $(VENV)/.has-lint
 	$(MAKE) --no-print-directory -j lint compiled compiled-boundscheck
 	NUMBA_CACHE_DIR=$(COMPILED) $(BIN)/python -m pytest -n auto -m 'not long' --deselect $(COMPILES) --ignore-glob '$(BROWSED)'
 	NUMBA_CACHE_DIR=$(COMPILED) $(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' $(BROWSED)
-	OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto -q -m 'not long' -k 'not programs' tests/solvers tests/kernels tests/data/readers/test_svmlight.py tests/data/readers/test_table.py tests/models/modelfile/test_hostile.py
+	OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto -q -m 'not long' -k 'not programs' tests/solvers tests/kernels tests/data/formats/test_svmlight.py tests/data/formats/test_table.py tests/modelfile/test_hostile.py
 
 # What is compiled is compiled once, before there are several workers: each would compile the same
 # functions, and numba's caches are not made for two writers at a time. The test of the cache begins

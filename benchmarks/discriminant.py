@@ -5,7 +5,7 @@ import sklearn.discriminant_analysis as peers
 
 from benchmarks.measure import Row, best_of_each
 from separatrix.data.catalogue import load
-from separatrix.models.discriminant import (
+from separatrix.estimators.discriminant import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )

@@ -12,9 +12,9 @@ from tests.experiments.kills import SMALL, killed_until_done, run_command, table
 from benchmarks import numpy_perceptron
 from benchmarks.measure import Row, seconds
 from separatrix.data.catalogue import load
-from separatrix.experiments.named import make
 from separatrix.experiments.run import run
-from separatrix.experiments.usps import (
+from separatrix.studies.catalogue import make
+from separatrix.studies.usps_steps import (
     ARGMAX,
     DEGREES,
     GAUSSIAN,

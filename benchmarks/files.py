@@ -16,8 +16,8 @@ from benchmarks.measure import Row, best_of_each, seconds
 from separatrix import SVC, KNeighborsClassifier, LogisticRegression
 from separatrix import load as load_model
 from separatrix import save as save_model
-from separatrix.compute.container import read_container
 from separatrix.data.catalogue import load
+from separatrix.modelfile.container import read_container
 
 FLIPS = 2000
 IN_MEMORY = Path("/dev/shm")  # so that no disk is measured

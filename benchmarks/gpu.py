@@ -72,8 +72,8 @@ def parsed(arguments):
 
 
 def why_no_card():
-    from separatrix.compute.backends import card
     from separatrix.errors import DeviceError
+    from separatrix.runtime.device import card
 
     try:
         card()

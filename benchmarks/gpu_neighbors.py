@@ -5,8 +5,8 @@ import numpy as np
 from benchmarks.gpu_ceilings import on_the_clock
 from benchmarks.measure import Row
 from separatrix import KNeighborsClassifier, NeighborIndex
-from separatrix.compute.blocks import row_blocks
 from separatrix.data.catalogue import load
+from separatrix.runtime.blocks import row_blocks
 
 K = 5
 CHECKED = 200  # queries that are searched once more in float64
@@ -63,7 +63,7 @@ def neighbors_on_card(X_train, X_test, *, name="pixels, uint8", device="cuda"):
 
 def tile_of(index, m):
     """Queries that our search takes at a time."""
-    from separatrix.compute.backends import free_bytes
+    from separatrix.runtime.device import free_bytes
 
     (card,) = index._on_card.values()
     return card._queries_at_once(m, K, free_bytes(card._device) // 4)
@@ -85,7 +85,7 @@ def parts(index, Q, tile):
     """Seconds of what a search of one tile consists of, in words."""
     import torch
 
-    from separatrix.solvers.nearest.on_device import FEW, MORE, _Tile, lowest_scores
+    from separatrix.solvers.nearest.cuda import FEW, MORE, _Tile, lowest_scores
 
     (card,) = index._on_card.values()
     screen = card._screen(Q)

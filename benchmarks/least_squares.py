@@ -5,7 +5,7 @@ from sklearn.linear_model import RidgeClassifier
 
 from benchmarks.measure import Row, best_of_each
 from separatrix.data.catalogue import load
-from separatrix.models.least_squares import LeastSquaresClassifier
+from separatrix.estimators.least_squares import LeastSquaresClassifier
 
 
 def least_squares():

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC as Peer
 from benchmarks.measure import Row, seconds
 from separatrix.data.catalogue import VARIABLE, load
 from separatrix.errors import MissingDataError
-from separatrix.models.linear_svm import LinearSVC
+from separatrix.estimators.linear_svc import LinearSVC
 
 GAP = 1e-4
 TOLERANCES = [3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6]

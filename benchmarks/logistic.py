@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression as Peer
 
 from benchmarks.measure import Row, best_of_each, seconds
 from separatrix.data.catalogue import load
-from separatrix.models.logistic import LogisticRegression
+from separatrix.estimators.logistic_regression import LogisticRegression
 
 GRADIENT = 1e-6  # over its length at zero
 TOLERANCES = [1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 1e-9]

@@ -7,7 +7,7 @@ from sklearn.naive_bayes import MultinomialNB as Peer
 
 from benchmarks.linear_svm import r8
 from benchmarks.measure import Row, best_of_each
-from separatrix.models.naive_bayes import MultinomialNB
+from separatrix.estimators.naive_bayes import MultinomialNB
 
 
 def _counts(n=20_000, d=50_000, words=100):

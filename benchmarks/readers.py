@@ -13,8 +13,8 @@ from sklearn.datasets import load_svmlight_file
 
 from benchmarks.measure import Row, best_of_each
 from separatrix.data.catalogue import VARIABLE, load
-from separatrix.data.readers.svmlight import read_svmlight, write_svmlight
-from separatrix.data.readers.table import read_csv
+from separatrix.data.formats.svmlight import read_svmlight, write_svmlight
+from separatrix.data.formats.table import read_csv
 from separatrix.errors import MissingDataError
 
 IN_MEMORY = Path("/dev/shm")  # so that no disk is measured

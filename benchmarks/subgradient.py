@@ -7,7 +7,7 @@ import numpy as np
 from benchmarks.measure import Row, seconds
 from separatrix.data.catalogue import load
 from separatrix.data.targets import indicator
-from separatrix.models.subgradient_svm import SubgradientSVC
+from separatrix.estimators.subgradient_svc import SubgradientSVC
 
 PARITY = {0, 2, 4, 6, 8}
 FEW, MANY = 2, 12  # the time of a step is the slope between them

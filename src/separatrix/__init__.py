@@ -11,75 +11,75 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
-    "BayesDecision": "separatrix.models.decision",
-    "BernoulliNB": "separatrix.models.naive_bayes",
-    "FisherDiscriminant": "separatrix.models.fisher",
-    "GaussianNB": "separatrix.models.naive_bayes",
-    "KNeighborsClassifier": "separatrix.models.neighbors",
-    "Graph": "separatrix.arrays",
-    "KernelFeatures": "separatrix.models.kernel_features",
-    "KernelPerceptron": "separatrix.models.kernel_perceptrons",
-    "KernelPerceptronCV": "separatrix.models.kernel_perceptron_cv",
-    "LeastSquaresClassifier": "separatrix.models.least_squares",
-    "LinearDiscriminantAnalysis": "separatrix.models.discriminant",
-    "LinearSVC": "separatrix.models.linear_svm",
-    "LogisticRegression": "separatrix.models.logistic",
-    "MultinomialNB": "separatrix.models.naive_bayes",
-    "NeighborIndex": "separatrix.models.neighbor_index",
-    "Nystroem": "separatrix.models.feature_maps",
-    "Perceptron": "separatrix.models.perceptrons",
-    "PolynomialMap": "separatrix.models.feature_maps",
-    "QuadraticDiscriminantAnalysis": "separatrix.models.discriminant",
-    "RandomFourier": "separatrix.models.feature_maps",
-    "SVC": "separatrix.models.svm",
-    "SVCCV": "separatrix.models.svm_cv",
-    "SubgradientSVC": "separatrix.models.subgradient_svm",
+    "BayesDecision": "separatrix.estimators.decision",
+    "BernoulliNB": "separatrix.estimators.naive_bayes",
+    "FisherDiscriminant": "separatrix.estimators.fisher",
+    "GaussianNB": "separatrix.estimators.naive_bayes",
+    "KNeighborsClassifier": "separatrix.estimators.neighbors",
+    "Graph": "separatrix.data.graph",
+    "KernelFeatures": "separatrix.estimators.kernel_features",
+    "KernelPerceptron": "separatrix.estimators.kernel_perceptron",
+    "KernelPerceptronCV": "separatrix.estimators.kernel_perceptron_cv",
+    "LeastSquaresClassifier": "separatrix.estimators.least_squares",
+    "LinearDiscriminantAnalysis": "separatrix.estimators.discriminant",
+    "LinearSVC": "separatrix.estimators.linear_svc",
+    "LogisticRegression": "separatrix.estimators.logistic_regression",
+    "MultinomialNB": "separatrix.estimators.naive_bayes",
+    "NeighborIndex": "separatrix.estimators.neighbor_index",
+    "Nystroem": "separatrix.estimators.feature_maps",
+    "Perceptron": "separatrix.estimators.perceptron",
+    "PolynomialMap": "separatrix.estimators.feature_maps",
+    "QuadraticDiscriminantAnalysis": "separatrix.estimators.discriminant",
+    "RandomFourier": "separatrix.estimators.feature_maps",
+    "SVC": "separatrix.estimators.svc",
+    "SVCCV": "separatrix.estimators.svc_cv",
+    "SubgradientSVC": "separatrix.estimators.subgradient_svc",
     "compare": "separatrix.evaluation.compare",
-    "describe": "separatrix.models.modelfile.describe",
+    "describe": "separatrix.modelfile.describe",
     "decision_regions": "separatrix.evaluation.regions",
     "evaluate": "separatrix.evaluation.study",
-    "graphs_from_networkx": "separatrix.kernels.networkx_graphs",
+    "graphs_from_networkx": "separatrix.kernels.graphs.from_networkx",
     "indicator": "separatrix.data.targets",
-    "kkt_report": "separatrix.models.kkt",
-    "load": "separatrix.models.modelfile.files",
-    "load_libsvm": "separatrix.models.modelfile.libsvm",
-    "parts_of": "separatrix.models.parts",
-    "save": "separatrix.models.modelfile.files",
-    "save_libsvm": "separatrix.models.modelfile.libsvm",
+    "kkt_report": "separatrix.estimators.kkt",
+    "load": "separatrix.modelfile.files",
+    "load_libsvm": "separatrix.modelfile.libsvm_text",
+    "parts_of": "separatrix.estimators.object_attribution",
+    "save": "separatrix.modelfile.files",
+    "save_libsvm": "separatrix.modelfile.libsvm_text",
 }
 
 if TYPE_CHECKING:
-    from separatrix.arrays import Graph
+    from separatrix.data.graph import Graph
     from separatrix.data.targets import indicator
-    from separatrix.evaluation.compare import compare
-    from separatrix.evaluation.regions import decision_regions
-    from separatrix.evaluation.study import evaluate
-    from separatrix.kernels.networkx_graphs import graphs_from_networkx
-    from separatrix.models.decision import BayesDecision
-    from separatrix.models.discriminant import (
+    from separatrix.estimators.decision import BayesDecision
+    from separatrix.estimators.discriminant import (
         LinearDiscriminantAnalysis,
         QuadraticDiscriminantAnalysis,
     )
-    from separatrix.models.feature_maps import Nystroem, PolynomialMap, RandomFourier
-    from separatrix.models.fisher import FisherDiscriminant
-    from separatrix.models.kernel_features import KernelFeatures
-    from separatrix.models.kernel_perceptron_cv import KernelPerceptronCV
-    from separatrix.models.kernel_perceptrons import KernelPerceptron
-    from separatrix.models.kkt import kkt_report
-    from separatrix.models.least_squares import LeastSquaresClassifier
-    from separatrix.models.linear_svm import LinearSVC
-    from separatrix.models.logistic import LogisticRegression
-    from separatrix.models.modelfile.describe import describe
-    from separatrix.models.modelfile.files import load, save
-    from separatrix.models.modelfile.libsvm import load_libsvm, save_libsvm
-    from separatrix.models.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
-    from separatrix.models.neighbor_index import NeighborIndex
-    from separatrix.models.neighbors import KNeighborsClassifier
-    from separatrix.models.parts import parts_of
-    from separatrix.models.perceptrons import Perceptron
-    from separatrix.models.subgradient_svm import SubgradientSVC
-    from separatrix.models.svm import SVC
-    from separatrix.models.svm_cv import SVCCV
+    from separatrix.estimators.feature_maps import Nystroem, PolynomialMap, RandomFourier
+    from separatrix.estimators.fisher import FisherDiscriminant
+    from separatrix.estimators.kernel_features import KernelFeatures
+    from separatrix.estimators.kernel_perceptron import KernelPerceptron
+    from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
+    from separatrix.estimators.kkt import kkt_report
+    from separatrix.estimators.least_squares import LeastSquaresClassifier
+    from separatrix.estimators.linear_svc import LinearSVC
+    from separatrix.estimators.logistic_regression import LogisticRegression
+    from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+    from separatrix.estimators.neighbor_index import NeighborIndex
+    from separatrix.estimators.neighbors import KNeighborsClassifier
+    from separatrix.estimators.object_attribution import parts_of
+    from separatrix.estimators.perceptron import Perceptron
+    from separatrix.estimators.subgradient_svc import SubgradientSVC
+    from separatrix.estimators.svc import SVC
+    from separatrix.estimators.svc_cv import SVCCV
+    from separatrix.evaluation.compare import compare
+    from separatrix.evaluation.regions import decision_regions
+    from separatrix.evaluation.study import evaluate
+    from separatrix.kernels.graphs.from_networkx import graphs_from_networkx
+    from separatrix.modelfile.describe import describe
+    from separatrix.modelfile.files import load, save
+    from separatrix.modelfile.libsvm_text import load_libsvm, save_libsvm
 
 __all__ = [
     "SVC",

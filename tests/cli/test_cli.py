@@ -8,9 +8,9 @@ from click.testing import CliRunner
 from sklearn.datasets import load_iris
 
 from separatrix import GaussianNB, __version__, describe, save
+from separatrix.app import demo
 from separatrix.cli import main
 from separatrix.evaluation.candidates import CANDIDATES
-from separatrix.report import demo
 
 
 def test_help_needs_nothing_heavy():

@@ -6,8 +6,8 @@ import pytest
 from click.testing import CliRunner
 
 from separatrix.cli import main
-from separatrix.compute import backends
 from separatrix.errors import DeviceError
+from separatrix.runtime import device as backends
 
 
 def ask(*words):

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from separatrix.cli import main
-from separatrix.experiments.named import NAMED
+from separatrix.studies.catalogue import NAMED
 
 SMALL = """
 data = "iris"

@@ -8,10 +8,10 @@ import pytest
 from click.testing import CliRunner
 
 from separatrix import load
+from separatrix.app.train_from_file import build, predict_rows
 from separatrix.cli import main
 from separatrix.data.catalogue import load as read_by_name
 from separatrix.data.read import read
-from separatrix.evaluation.own_files import build, predict_rows
 
 TABLE = """age,job,income
 20,clerk,low
@@ -312,7 +312,7 @@ def test_how_a_table_is_read_can_be_said(tmp_path):
 
 
 def test_a_set_with_a_test_part_is_measured_on_it(tmp_path, monkeypatch):
-    from separatrix.data import find as room
+    from separatrix.data.catalogue import find as room
 
     digits = read_by_name("digits")
     halves = replace(

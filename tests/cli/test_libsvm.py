@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from separatrix import SVC, GaussianNB, load_libsvm, save
 from separatrix.cli.libsvm import svm_predict, svm_scale, svm_train
-from separatrix.data.readers.svmlight import write_svmlight
+from separatrix.data.formats.svmlight import write_svmlight
 from separatrix.kernels import Gaussian
 
 OURS = {"svm-train": svm_train, "svm-predict": svm_predict, "svm-scale": svm_scale}

@@ -7,8 +7,8 @@ import pytest
 from tests.cli.test_files import run
 
 from separatrix import load
+from separatrix.app.train_from_file import kernel_from
 from separatrix.errors import ParameterError
-from separatrix.evaluation.own_files import kernel_from
 from separatrix.evaluation.suite import suite
 from separatrix.kernels import Gaussian, Normalized, Spectrum, WeisfeilerLehman
 from separatrix.kernels.names import parse_kernel

@@ -41,8 +41,8 @@ from separatrix import (
     SubgradientSVC,
 )
 from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.registry import REGISTRY
 from separatrix.kernels import Gaussian, Polynomial
-from separatrix.models.registry import REGISTRY
 
 X, Y = load_iris(return_X_y=True)
 VARIANTS = [

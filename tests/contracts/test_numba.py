@@ -51,15 +51,15 @@ import numpy as np
 import scipy.sparse
 from separatrix.data.images import deskewed
 from separatrix.data.limits import Limits
-from separatrix.data.readers.svmlight import read_svmlight
-from separatrix.data.readers.table import read_csv
-import separatrix.kernels.vectors as vectors
+from separatrix.data.formats.svmlight import read_svmlight
+from separatrix.data.formats.table import read_csv
+import separatrix.kernels.prepared as vectors
 from separatrix import SVC, KernelPerceptron, LinearSVC, Perceptron, SubgradientSVC
 from separatrix import BernoulliNB, KNeighborsClassifier, MultinomialNB, NeighborIndex
 from separatrix import Graph, KernelFeatures, load, save
 from separatrix.kernels import Polynomial, ShortestPath, Spectrum, Subsequence, WeisfeilerLehman
-from separatrix.kernels.subsequence import Letters, letter_shares
-from separatrix.solvers.rosenblatt import solve_dual, solve_primal
+from separatrix.kernels.strings.subsequence import Letters, letter_shares
+from separatrix.solvers.perceptron.dual import solve_dual, solve_primal
 from tests.contracts.test_numba import compiled
 warnings.simplefilter("ignore")
 vectors.SMALL = 0

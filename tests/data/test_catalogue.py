@@ -14,8 +14,10 @@ from click.testing import CliRunner
 from tests.conftest import _real
 
 from separatrix.cli import main
-from separatrix.data import cards, catalogue, download
-from separatrix.data.cards import CARDS, Card, File
+from separatrix.data import catalogue
+from separatrix.data.catalogue import dataset_cards as cards
+from separatrix.data.catalogue import download
+from separatrix.data.catalogue.dataset_cards import CARDS, Card, File
 from separatrix.errors import DataError, MissingDataError, MissingPackageError
 
 SMALL = b"ham\tsee you\nspam\tyou have won\n"

@@ -7,8 +7,8 @@ from inspect import signature
 import numpy as np
 import pandas as pd
 import pytest
-from tests.data.readers import fuzz
-from tests.data.readers.samples import ESL, PROMOTERS, SPLICE, TEXT, idx, npy, npz, tu
+from tests.data.formats import fuzz
+from tests.data.formats.samples import ESL, PROMOTERS, SPLICE, TEXT, idx, npy, npz, tu
 
 from separatrix.data.limits import Limits
 from separatrix.data.read import FORMATS, format_of, read
@@ -76,7 +76,7 @@ def test_every_reader_is_reached(tmp_path):
 
 def test_every_format_has_its_function():
     for format in FORMATS.values():
-        module = import_module(f"separatrix.data.readers.{format.module}")
+        module = import_module(f"separatrix.data.formats.{format.module}")
         assert format.options | {"limits"} <= set(
             signature(getattr(module, format.function)).parameters
         )

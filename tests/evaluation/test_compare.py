@@ -21,7 +21,7 @@ from separatrix import (
 )
 from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.comparison import COLUMNS
-from separatrix.evaluation.differences import corrected_t, holm
+from separatrix.evaluation.statistics import corrected_t, holm
 from separatrix.evaluation.suite import suite
 from separatrix.kernels import Gaussian
 

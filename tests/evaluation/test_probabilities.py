@@ -10,9 +10,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from separatrix import SVC, KernelPerceptron, Perceptron, compare, evaluate
 from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.decision import BayesDecision
 from separatrix.evaluation.result import Reliability
 from separatrix.kernels import Gaussian
-from separatrix.models.decision import BayesDecision
 
 X, Y = load_iris(return_X_y=True)
 TUMOURS, KINDS = load_breast_cancer(return_X_y=True)

@@ -9,12 +9,12 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from separatrix import load, save
 from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.tuned import KNeighborsCV, chosen, settled
+from separatrix.estimators.positions import PositionIndicator
 from separatrix.evaluation.candidates import CANDIDATES
-from separatrix.evaluation.look import look_at
+from separatrix.evaluation.profile import look_at
 from separatrix.evaluation.samples import samples_and_labels
 from separatrix.evaluation.suite import suite
-from separatrix.models.positions import PositionIndicator
-from separatrix.models.tuned import KNeighborsCV, chosen, settled
 
 IRIS = load_iris(return_X_y=True)
 TEXTS = ["win cash now", "see you at noon", "cash prize win", "call me at home"] * 10

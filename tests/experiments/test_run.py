@@ -12,12 +12,12 @@ from tests.experiments.kills import SMALL, killed_once_begun, killed_until_done,
 
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError
-from separatrix.experiments import usps
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, said
 from separatrix.experiments.table import read_results
-from separatrix.report.named import page_of
 from separatrix.report.page import render
+from separatrix.studies import usps_steps as usps
+from separatrix.studies.reproduce import page_of
 
 
 def row(name, value, **parameters):

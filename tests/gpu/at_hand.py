@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.exceptions import ConvergenceWarning
 
-from separatrix.compute import backends
 from separatrix.data.catalogue import VARIABLE, load
 from separatrix.errors import DeviceError
+from separatrix.runtime import device as backends
 
 
 def why_no_card():

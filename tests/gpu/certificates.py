@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from separatrix.solvers.problems import coding, pairs
+from separatrix.solvers.decomposition import coding, pairs
 
 
 class Boundary(NamedTuple):

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import numpy as np
 from tests.gpu.at_hand import case, clouds, size, tensor
 
-from separatrix.compute import backends
 from separatrix.kernels import Gaussian, Polynomial
+from separatrix.runtime import device as backends
 
 
 @contextmanager
@@ -49,7 +49,7 @@ def placed_rows(rng, n, capacity, dtype=np.float32):
 
 
 def test_kernel_values_become_what_their_formula_says():
-    from separatrix.kernels import device_epilogues
+    from separatrix.kernels.gram import device_epilogues
 
     rng = np.random.default_rng(0)
     for dtype, rtol in ((np.float32, 2e-5), (np.float64, 1e-13)):
@@ -80,7 +80,7 @@ def test_kernel_values_become_what_their_formula_says():
 
 
 def test_tiles_are_gathered_value_by_value():
-    from separatrix.solvers import lockstep_programs
+    from separatrix.solvers.svm import triton as lockstep_programs
 
     rng = np.random.default_rng(1)
     n, capacity, p, w = size((4000, 3000, 20, 1024), (90, 60, 2, 16))
@@ -94,7 +94,7 @@ def test_tiles_are_gathered_value_by_value():
 
 
 def test_rows_are_added_to_the_errors_of_their_own_problems():
-    from separatrix.solvers import lockstep_programs
+    from separatrix.solvers.svm import triton as lockstep_programs
 
     rng = np.random.default_rng(2)
     n, capacity, w, layouts, r = size((4000, 3000, 256, 5, 2500), (90, 60, 16, 2, 40))
@@ -118,7 +118,7 @@ def test_rows_are_added_to_the_errors_of_their_own_problems():
 
 
 def test_steps_inside_a_tile_end_at_its_optimum_and_in_its_box():
-    from separatrix.solvers import lockstep_programs
+    from separatrix.solvers.svm import triton as lockstep_programs
 
     rng = np.random.default_rng(3)
     p, w = size((12, 1024), (2, 32))
@@ -153,7 +153,7 @@ def _dual(K, b):
 
 
 def test_a_tile_takes_as_many_steps_as_it_may_and_no_more():
-    from separatrix.solvers import lockstep_programs
+    from separatrix.solvers.svm import triton as lockstep_programs
 
     rng = np.random.default_rng(4)
     p, w = 2, 32
@@ -171,9 +171,9 @@ def test_a_tile_takes_as_many_steps_as_it_may_and_no_more():
 
 
 def test_perceptron_programs_find_the_mistakes_of_the_compiled_scan():
-    from separatrix.kernels.gram import make_gram
-    from separatrix.solvers.kernel_perceptron import solve_kernel_perceptron
-    from separatrix.solvers.problems import coding, problems_of
+    from separatrix.kernels.gram.host import make_gram
+    from separatrix.solvers.decomposition import coding, problems_of
+    from separatrix.solvers.perceptron.kernel_perceptron import solve_kernel_perceptron
 
     n = size(3000, 200)
     X, y = clouds(n, 4, classes=3, spread=3.0)
@@ -204,7 +204,7 @@ def test_perceptron_programs_find_the_mistakes_of_the_compiled_scan():
 
 
 def test_the_matrix_on_a_card_is_the_matrix_here():
-    from separatrix.kernels.gram import make_gram
+    from separatrix.kernels.gram.host import make_gram
 
     X, _ = clouds(size(5000, 60), 12)
     for kernel in (Gaussian(0.7), Polynomial(3, gamma=0.2, coef0=1.0)):

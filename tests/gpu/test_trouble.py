@@ -13,9 +13,9 @@ from tests.gpu.at_hand import clouds, digits, real_card, refused, size
 from tests.gpu.certificates import require_same_machine
 
 from separatrix import SVC, KernelPerceptron
-from separatrix.compute import backends
 from separatrix.errors import MemoryBudgetError
 from separatrix.kernels import Gaussian
+from separatrix.runtime import device as backends
 
 HARD = {"C": 1e6, "gamma": 0.01, "tol": 1e-9}  # of samples without a pattern: no end in sight
 

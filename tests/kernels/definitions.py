@@ -11,7 +11,7 @@ from itertools import combinations
 
 import numpy as np
 
-from separatrix.arrays import Graph
+from separatrix.data.graph import Graph
 
 
 def block(definition, X, Z):

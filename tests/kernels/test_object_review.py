@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from separatrix.arrays import Graph
+from separatrix.data.graph import Graph
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError
 from separatrix.kernels import (
     Normalized,
@@ -11,12 +11,12 @@ from separatrix.kernels import (
     Spectrum,
     Subsequence,
     WeisfeilerLehman,
-    gaps,
-    graph_union,
 )
+from separatrix.kernels.gram.shared_products import SharedProducts
+from separatrix.kernels.graphs import graph_union
 from separatrix.kernels.names import parse_kernel
-from separatrix.kernels.objects import as_objects
-from separatrix.kernels.shared import SharedProducts
+from separatrix.kernels.object_kernels import as_objects
+from separatrix.kernels.strings import subsequence_kernel as gaps
 from separatrix.kernels.vocabulary import Vocabulary
 
 LARGE = 2100  # samples from which on float32 is tried

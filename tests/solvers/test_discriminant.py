@@ -5,7 +5,6 @@ from scipy.stats import multivariate_normal
 from sklearn.covariance import ledoit_wolf as their_ledoit_wolf
 from sklearn.preprocessing import StandardScaler
 
-from separatrix.arrays import Block
 from separatrix.solvers.discriminant import (
     class_rows,
     fourth_powers,
@@ -28,6 +27,7 @@ from separatrix.solvers.discriminant import (
 )
 from separatrix.solvers.least_squares import normal_equations, solve_ridge
 from separatrix.solvers.moments import moments_of
+from separatrix.types import Block
 
 
 def problem(k=3, n=90, d=4, seed=0):

@@ -3,7 +3,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.arrays import Block
 from separatrix.solvers.least_squares import (
     left_out,
     normal_equations,
@@ -15,6 +14,7 @@ from separatrix.solvers.least_squares import (
     targets,
 )
 from separatrix.solvers.moments import moments_of
+from separatrix.types import Block
 
 
 def problem(seed=0, n=40, d=5, k=3):

@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.sparse import csr_array
 
-from separatrix.arrays import Block
-from separatrix.compute.blocks import row_blocks
-from separatrix.compute.sums import total
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.sums import total
 from separatrix.solvers.moments import merged, moments_of
+from separatrix.types import Block
 
 FORMS = ("pooled", "each", "features")
 

@@ -5,8 +5,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array, csr_matrix
 from scipy.stats import norm
 
-from separatrix.arrays import Block
-from separatrix.compute.sums import shared_rows
+from separatrix.runtime.sums import shared_rows
 from separatrix.solvers.moments import merged as merged_moments
 from separatrix.solvers.moments import moments_of
 from separatrix.solvers.naive_bayes import (
@@ -22,6 +21,7 @@ from separatrix.solvers.naive_bayes import (
     multinomial,
     total_variance,
 )
+from separatrix.types import Block
 
 
 def made_up(seed, n=40, d=7, k=3):

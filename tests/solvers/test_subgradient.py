@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from separatrix.compute.watch import Watch
+from separatrix.runtime.monitor import Watch
 from separatrix.solvers import subgradient
 from separatrix.solvers.subgradient import LOSSES, Objective, solve_subgradient
 

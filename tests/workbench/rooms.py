@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 
 from separatrix.errors import DataError
-from separatrix.workbench import bench, limits
+from separatrix.workbench import dispatcher as bench
+from separatrix.workbench import limits
 from separatrix.workbench.settings import Settings
 
 HOMES = {"slow": "tests.workbench.rooms:Slow", "echo": "tests.workbench.rooms:Echo"}

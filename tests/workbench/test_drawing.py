@@ -13,12 +13,12 @@ from sklearn.preprocessing import StandardScaler
 from tests.workbench.written import WRITTEN, moved, shaky
 
 import separatrix
-from separatrix.data.find import find
+from separatrix.data.catalogue.find import find
 from separatrix.errors import DataError
 from separatrix.workbench import routes_draw
 from separatrix.workbench.drawing import strokes as strokes_module
 from separatrix.workbench.drawing.digits import pictures_of
-from separatrix.workbench.drawing.room import Drawing
+from separatrix.workbench.drawing.service import Drawing
 from separatrix.workbench.settings import Settings
 
 FIVE = WRITTEN["5"][0]

@@ -9,7 +9,7 @@ from tests.workbench.asking import Client
 from tests.workbench.written import WRITTEN
 
 from separatrix.cli import main
-from separatrix.workbench.drawing.room import Drawing
+from separatrix.workbench.drawing.service import Drawing
 from separatrix.workbench.routes_draw import STARTING, router
 from separatrix.workbench.settings import Settings
 

@@ -23,19 +23,19 @@ from tests.workbench.hostile import NAMES
 
 import separatrix
 from separatrix import KNeighborsClassifier, Perceptron, compare
+from separatrix.app.runs import prepare
+from separatrix.app.train_from_file import name_or_position
 from separatrix.cli.experiments import compare as compare_command
-from separatrix.compute.progress import bar, busy, heard_by
 from separatrix.data.catalogue import load
 from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.evaluation.candidates import CANDIDATES
-from separatrix.evaluation.own_files import name_or_position
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Finding, Row
-from separatrix.report.runs import prepare
+from separatrix.runtime.progress import bar, busy, heard_by
 from separatrix.workbench import job
 from separatrix.workbench import jobs as jobs_module
 from separatrix.workbench.jobs import Jobs
-from separatrix.workbench.look import look
+from separatrix.workbench.preview import look
 from separatrix.workbench.records import (
     MODELS,
     Best,

@@ -15,9 +15,9 @@ from separatrix import SVC, KNeighborsClassifier, LinearSVC, decision_regions
 from separatrix.errors import DataError, ParameterError, SeparatrixError
 from separatrix.workbench.playground.catalogue import catalogue
 from separatrix.workbench.playground.generators import GENERATORS, generated
-from separatrix.workbench.playground.models import MODELS
-from separatrix.workbench.playground.room import Playground
 from separatrix.workbench.playground.scene import RULES, Scene
+from separatrix.workbench.playground.service import Playground
+from separatrix.workbench.playground.sliders import MODELS
 from separatrix.workbench.settings import Settings
 
 WINDOW = [-3.0, 3.0, -2.5, 2.5]

@@ -9,13 +9,13 @@ import pytest
 from click.testing import CliRunner
 from tests.workbench.hostile import NAMES
 
+from separatrix.app.runs import prepare
 from separatrix.cli import main
 from separatrix.data.read import read
 from separatrix.errors import DataError
-from separatrix.report.runs import prepare
 from separatrix.workbench.playground.generators import generated
-from separatrix.workbench.playground.models import MODELS
-from separatrix.workbench.playground.room import Playground
+from separatrix.workbench.playground.service import Playground
+from separatrix.workbench.playground.sliders import MODELS
 from separatrix.workbench.settings import Settings
 
 WINDOW = [-3.0, 3.0, -3.0, 3.0]

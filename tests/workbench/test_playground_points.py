@@ -11,7 +11,7 @@ from separatrix.data import catalogue
 from separatrix.errors import DataError, ParameterError, SeparatrixError
 from separatrix.workbench.playground.generators import GENERATORS, generated
 from separatrix.workbench.playground.points import from_csv
-from separatrix.workbench.playground.room import Playground
+from separatrix.workbench.playground.service import Playground
 from separatrix.workbench.playground.shipped import SHIPPED
 from separatrix.workbench.settings import Settings
 

@@ -4,7 +4,7 @@ import pytest
 from tests.workbench.asking import Client
 
 from separatrix.errors import SeparatrixError
-from separatrix.workbench.playground.room import Playground
+from separatrix.workbench.playground.service import Playground
 from separatrix.workbench.replies import Refusal
 from separatrix.workbench.routes_playground import router
 from separatrix.workbench.settings import Settings

@@ -8,8 +8,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.workbench.playground.generators import generated
-from separatrix.workbench.playground.room import Playground
 from separatrix.workbench.playground.scene import Scene, last_step
+from separatrix.workbench.playground.service import Playground
 from separatrix.workbench.settings import Settings
 
 WINDOW = [-3.0, 3.0, -3.0, 3.0]

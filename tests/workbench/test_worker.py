@@ -8,7 +8,7 @@ import pytest
 from tests.workbench import rooms
 
 from separatrix.workbench import worker as module
-from separatrix.workbench.bench import Bench
+from separatrix.workbench.dispatcher import Bench
 from separatrix.workbench.replies import Refusal
 from separatrix.workbench.settings import MEGABYTE, Settings
 from separatrix.workbench.worker import Worker

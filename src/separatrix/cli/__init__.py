@@ -37,7 +37,7 @@ def main() -> None:
 @json_option
 def demo(out: Path, repeats: int, quiet: bool, as_json: bool) -> None:
     """Compare the classifiers on the built-in handwritten digits and draw what they get wrong."""
-    from separatrix.report.demo import run_demo
+    from separatrix.app.demo import run_demo
 
     comparison, written = run_demo(out, repeats=repeats, progress=False if quiet else None)
     if as_json:
@@ -52,7 +52,7 @@ def demo(out: Path, repeats: int, quiet: bool, as_json: bool) -> None:
 @json_option
 def models(as_json: bool) -> None:
     """List the classifiers: solver, paper, and when not to use them."""
-    from separatrix.models.registry import REGISTRY
+    from separatrix.estimators.registry import REGISTRY
 
     rows = [
         {"name": e.name, "solver": e.solver, "paper": e.paper, "not_for": e.not_for}

@@ -61,7 +61,7 @@ def run(
     Stopped or killed at any moment, the same command goes on where it was. `separatrix experiments`
     lists the names.
     """
-    from separatrix.report.runs import prepare
+    from separatrix.app.runs import prepare
 
     job = prepare(experiment, {key: value for key, value in options.items() if value is not None})
     folder = out or Path("runs") / job.name
@@ -84,7 +84,7 @@ def run(
 @json_option
 def experiments(as_json: bool) -> None:
     """List the experiments that have a name."""
-    from separatrix.experiments.named import NAMED
+    from separatrix.studies.catalogue import NAMED
 
     rows = [{"name": name, "says": one.says, "data": one.data} for name, one in NAMED.items()]
     if as_json:
@@ -125,7 +125,7 @@ def compare(
 
     Everything is tuned and prepared inside the training parts. The tests respect that folds overlap.
     """
-    from separatrix.report.runs import compare_data
+    from separatrix.app.runs import compare_data
 
     comparison, page, notes = compare_data(
         data,

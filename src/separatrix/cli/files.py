@@ -58,7 +58,7 @@ def fit(
     """Fit a model to DATA, a file or a name of the catalogue, and save it."""
     parameters = _parameters(words)
     if kernel is not None:
-        from separatrix.evaluation.own_files import kernel_from
+        from separatrix.app.train_from_file import kernel_from
 
         parameters["kernel"] = kernel_from(kernel)
     _fit(data, key, parameters, out, tune=False, folds=0, **how)
@@ -97,9 +97,9 @@ def _fit(
     as_json: bool,
     **file: Any,
 ) -> None:
-    from separatrix.compute.progress import busy
-    from separatrix.evaluation.own_files import fit_file
-    from separatrix.report.runs import labelled
+    from separatrix.app.runs import labelled
+    from separatrix.app.train_from_file import fit_file
+    from separatrix.runtime.progress import busy
 
     progress = False if quiet else None
     data = labelled(name, progress=progress, **file)
@@ -141,8 +141,8 @@ def _show_estimate(
     as_json: bool,
     **asked: Any,
 ) -> None:
-    from separatrix.compute.blocks import in_words
-    from separatrix.evaluation.own_files import planned_fit
+    from separatrix.app.train_from_file import planned_fit
+    from separatrix.runtime.blocks import in_words
 
     model, expected = planned_fit(data, key, parameters, **asked)
     if as_json:
@@ -184,7 +184,7 @@ def predict(
     A model that knows the names of its columns takes those. For any other, `--target` names a column
     to leave out.
     """
-    from separatrix.evaluation.own_files import (
+    from separatrix.app.train_from_file import (
         predict_rows,
         print_predictions,
         samples_for,
@@ -215,7 +215,7 @@ def evaluate(model: Path, data: str, device: str, as_json: bool, **file: Any) ->
 
     Of a data set of the catalogue that comes with a test part, that part is taken.
     """
-    from separatrix.evaluation.own_files import labelled_for, measure
+    from separatrix.app.train_from_file import labelled_for, measure
 
     fitted = _loaded(model, device)
     samples = labelled_for(fitted, data, **file)
@@ -244,9 +244,9 @@ def explain(
     **file: Any,
 ) -> None:
     """Show what a saved MODEL looks at: weights, words, subtrees, neighbours, or shuffled DATA."""
-    from separatrix.evaluation import explain as room
-    from separatrix.evaluation.own_files import labelled_for, samples_for
-    from separatrix.models.modelfile.files import load
+    from separatrix.app import explain as room
+    from separatrix.app.train_from_file import labelled_for, samples_for
+    from separatrix.modelfile.files import load
 
     fitted = load(model)
     found = None
@@ -259,7 +259,7 @@ def explain(
     if picture is not None:
         if row is None or found is None:
             raise click.UsageError("--picture needs DATA and --row")
-        from separatrix.report.parts import write_parts
+        from separatrix.plots.attribution_figure import write_parts
 
         say(f"wrote {write_parts(fitted, found, row, picture)}", quiet=as_json)
 
@@ -269,7 +269,7 @@ def explain(
 @json_option
 def info(file: Path, as_json: bool) -> None:
     """Show what a model FILE holds and where it comes from: a model card in Markdown."""
-    from separatrix.models.modelfile.describe import describe
+    from separatrix.modelfile.describe import describe
 
     found = describe(file)
     if as_json:
@@ -280,8 +280,8 @@ def info(file: Path, as_json: bool) -> None:
 
 def _loaded(path: Path, device: str) -> Any:
     """The model in a file, told where to work."""
-    from separatrix.models.modelfile.files import load
-    from separatrix.models.placing import set_device
+    from separatrix.estimators.base.device_params import set_device
+    from separatrix.modelfile.files import load
 
     model = load(path)
     set_device(device, model)

@@ -182,7 +182,7 @@ def svm_train(words: tuple[str, ...]) -> None:
         if options.pop(option, None) is not None:
             say(f"{word} has no effect here", quiet=quiet)
 
-    from separatrix.evaluation.libsvm_tools.train import TrainOptions, train_file
+    from separatrix.app.libsvm.train import TrainOptions, train_file
 
     progress = sys.stderr.isatty() and not quiet
     done = train_file(path, model[0] if model else None, TrainOptions(progress=progress, **options))
@@ -198,7 +198,7 @@ def svm_predict(words: tuple[str, ...]) -> None:
     (path, model, output), options = parsed(words, PREDICT, "test_file model_file output_file")
     quiet = options.pop("quiet", False)
 
-    from separatrix.evaluation.libsvm_tools.predict import predict_file
+    from separatrix.app.libsvm.predict import predict_file
 
     found = predict_file(path, model, output, probability=bool(options.get("probability")))
     if not quiet:
@@ -210,7 +210,7 @@ def svm_scale(words: tuple[str, ...]) -> None:
     """Bring the features of a file to one range; prints the scaled file, the same bytes as LIBSVM."""
     (path,), options = parsed(words, SCALE, "data_filename")
 
-    from separatrix.evaluation.libsvm_tools.scale import ScaleOptions, scale_file
+    from separatrix.app.libsvm.scale import ScaleOptions, scale_file
 
     done = scale_file(path, ScaleOptions(**options), lambda text: click.echo(text, nl=False))
     for note in done.notes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse, vstack
 
 
 @dataclass(frozen=True)
@@ -31,3 +32,13 @@ class Dataset:
         """Some of its rows, by number; a part that comes for testing stays whole."""
         X = [self.X[row] for row in rows] if isinstance(self.X, list) else self.X[rows]
         return replace(self, X=X, y=None if self.y is None else np.asarray(self.y)[rows])
+
+
+def concatenate_parts(data: Dataset) -> tuple[Any, Any]:
+    """Both parts of a set that comes with a test part, one after the other."""
+    y = np.concatenate([data.y, data.y_test])
+    if isinstance(data.X, list):
+        return data.X + data.X_test, y
+    if issparse(data.X):
+        return vstack([data.X, data.X_test], format="csr"), y
+    return np.concatenate([data.X, data.X_test]), y

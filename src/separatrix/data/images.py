@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from separatrix.arrays import require_integer
 from separatrix.errors import DataError
+from separatrix.validation import require_integer
 
 WHITEST = 255
 

@@ -14,7 +14,7 @@ from separatrix.data.limits import Limits
 from separatrix.data.streams import opened, unpacked_suffix
 from separatrix.errors import DataFileError, ParameterError
 
-_READERS = "separatrix.data.readers"
+_READERS = "separatrix.data.formats"
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.arrays import Codes, require_integer, require_real
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError
+from separatrix.types import Codes
+from separatrix.validation import require_integer, require_real
 
 
 class Split(NamedTuple):

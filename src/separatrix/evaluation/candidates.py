@@ -16,28 +16,28 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from separatrix.evaluation.look import KINDS, Look
-from separatrix.kernels.composed import Normalized
-from separatrix.kernels.graphs import ShortestPath, WeisfeilerLehman
-from separatrix.kernels.kernel import Kernel
-from separatrix.kernels.strings import Spectrum, WeightedDegree
-from separatrix.kernels.vector import Polynomial
-from separatrix.models.discriminant import (
+from separatrix.estimators.base.tuned import KNeighborsCV
+from separatrix.estimators.discriminant import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from separatrix.models.kernel_features import KernelFeatures
-from separatrix.models.kernel_perceptron_cv import KernelPerceptronCV
-from separatrix.models.kernel_perceptrons import KernelPerceptron
-from separatrix.models.least_squares import LeastSquaresClassifier
-from separatrix.models.linear_svm import LinearSVC
-from separatrix.models.logistic import LogisticRegression
-from separatrix.models.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
-from separatrix.models.neighbors import KNeighborsClassifier
-from separatrix.models.perceptrons import Perceptron
-from separatrix.models.positions import PositionIndicator
-from separatrix.models.svm_cv import SVCCV
-from separatrix.models.tuned import KNeighborsCV
+from separatrix.estimators.kernel_features import KernelFeatures
+from separatrix.estimators.kernel_perceptron import KernelPerceptron
+from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
+from separatrix.estimators.least_squares import LeastSquaresClassifier
+from separatrix.estimators.linear_svc import LinearSVC
+from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+from separatrix.estimators.neighbors import KNeighborsClassifier
+from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.positions import PositionIndicator
+from separatrix.estimators.svc_cv import SVCCV
+from separatrix.evaluation.profile import KINDS, Look
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.composed import Normalized
+from separatrix.kernels.graphs.graph_kernels import ShortestPath, WeisfeilerLehman
+from separatrix.kernels.strings.string_kernels import Spectrum, WeightedDegree
+from separatrix.kernels.vector_kernels import Polynomial
 
 MOST_FOR_KERNELS = 10_000  # rows; a Gram matrix of more is slow to learn from, many times over
 MOST_FOR_NEIGHBOURS = 50_000  # rows; every one is compared with every other

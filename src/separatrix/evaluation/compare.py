@@ -12,8 +12,6 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 
-from separatrix.arrays import require_integer
-from separatrix.compute.progress import bar, busy
 from separatrix.data.splits import (
     Split,
     grouped_folds,
@@ -27,6 +25,8 @@ from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import samples_and_labels
 from separatrix.evaluation.study import evaluate
 from separatrix.evaluation.suite import Suite, suite
+from separatrix.runtime.progress import bar, busy
+from separatrix.validation import require_integer
 
 __all__ = ["Comparison", "compare"]
 

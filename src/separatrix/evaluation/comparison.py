@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.evaluation.differences import Difference, corrected_t, holm, interval
 from separatrix.evaluation.result import Evaluation
+from separatrix.evaluation.statistics import Difference, corrected_t, holm, interval
 
 COLUMNS = 110
 LONG_NUMBER = re.compile(r"\d+\.\d{4,}(e-?\d+)?")

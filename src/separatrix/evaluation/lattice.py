@@ -14,13 +14,13 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from separatrix.arrays import Codes, Matrix, Vector
-from separatrix.compute.blocks import row_blocks
-from separatrix.kernels.vector import Gaussian, Laplacian
-from separatrix.models.kernel_perceptrons import KernelPerceptron
-from separatrix.models.multiclass import decision_values, winners
-from separatrix.models.neighbors import KNeighborsClassifier
-from separatrix.models.svm import SVC
+from separatrix.estimators.base.multiclass import decision_values, winners
+from separatrix.estimators.kernel_perceptron import KernelPerceptron
+from separatrix.estimators.neighbors import KNeighborsClassifier
+from separatrix.estimators.svc import SVC
+from separatrix.kernels.vector_kernels import Gaussian, Laplacian
+from separatrix.runtime.blocks import row_blocks
+from separatrix.types import Codes, Matrix, Vector
 
 POINTS_AT_ONCE = 2**14  # keeps what a kernel machine or a nearest neighbour computes small
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler)  # each feature by itself

@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from separatrix.arrays import Codes, Matrix
 from separatrix.errors import ParameterError
-from separatrix.models.neighbor_index import NeighborIndex
-from separatrix.models.votes import Voters
+from separatrix.estimators.metrics.votes import Voters
+from separatrix.estimators.neighbor_index import NeighborIndex
+from separatrix.types import Codes, Matrix
 
 SPARE = 4  # neighbours looked up for each that is wanted
 

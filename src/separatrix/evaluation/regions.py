@@ -18,11 +18,12 @@ from sklearn.utils import check_X_y
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.arrays import Codes, Flags, Matrix, Signs, Vector, require_choice, require_real
-from separatrix.compute.blocks import default_budget, in_words
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError
 from separatrix.evaluation.lattice import Lattice, answers_on, in_blocks
-from separatrix.solvers.problems import coding
+from separatrix.runtime.blocks import default_budget, in_words
+from separatrix.solvers.decomposition import coding
+from separatrix.types import Codes, Flags, Matrix, Signs, Vector
+from separatrix.validation import require_choice, require_real
 
 RULES = {
     "predict": "the class it predicts",

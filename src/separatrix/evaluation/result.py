@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Codes, Matrix, Vector, require_integer
 from separatrix.data.splits import Split
 from separatrix.errors import DataError
-from separatrix.evaluation.measure import brier, log_loss
+from separatrix.evaluation.metrics import brier, log_loss
+from separatrix.types import Codes, Matrix, Vector
+from separatrix.validation import require_integer
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils import check_X_y, column_or_1d
 
-from separatrix.arrays import Matrix
+from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError
-from separatrix.kernels.graph_union import checked_graphs, is_graph
-from separatrix.kernels.sequences import checked_sequences
+from separatrix.kernels.graphs.graph_union import checked_graphs, is_graph
+from separatrix.kernels.strings.sequences import checked_sequences
+from separatrix.types import Matrix
 
 MOST_CATEGORIES = 1000
 
@@ -47,6 +48,27 @@ def is_text(X: Any) -> bool:
 def is_graphs(X: Any) -> bool:
     """Whether X is graphs, one for each sample."""
     return _is_list(X) and all(is_graph(value) for value in X)
+
+
+def require_labels(data: Dataset) -> None:
+    """Refuse data without labels."""
+    if data.y is None:
+        error = DataError(f"{data.name} has no labels")
+        if data.features is not None:
+            error.hint = "name the column that has them with --target"
+        raise error
+    labels = np.asarray(data.y)
+    if labels.dtype.kind == "f" and (broken := labels[labels != np.rint(labels)]).size:
+        error = DataError(f"{data.name} has labels that are no classes, such as {broken[0]}")
+        error.hint = "classes are words or whole numbers; --target names their column"
+        raise error
+
+
+def require_classes(data: Dataset) -> None:
+    """Refuse what no model can be fitted to: no labels, or one class."""
+    require_labels(data)
+    if len(np.unique(data.y)) < 2:
+        raise DataError(f"{data.name} has one class only, {np.unique(data.y).tolist()[0]!r}")
 
 
 def _is_sequences(X: Any) -> bool:

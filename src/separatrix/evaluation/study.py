@@ -15,22 +15,23 @@ import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
-from separatrix.arrays import Codes, Matrix, Vector, require_flag, require_integer
-from separatrix.compute.backends import as_numpy, on_card_or_here
-from separatrix.compute.progress import bar
-from separatrix.compute.watch import Watch
 from separatrix.data.splits import Split, checked_splits, fold_splits, random_splits
 from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.gram_training import classify_many, place_of_runs, resolve_kernels
+from separatrix.estimators.base.multiclass import RowsClassified, winners
+from separatrix.estimators.base.support import class_segments
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import samples_and_labels
 from separatrix.evaluation.trial import Trial, lead_of_others, rows_of, tried
+from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
-from separatrix.kernels.kernel import Kernel, Precomputed
-from separatrix.kernels.shared import SharedProducts
-from separatrix.models.modelfile.card import data_hash
-from separatrix.models.multiclass import RowsClassified, winners
-from separatrix.models.shared_fits import classify_many, place_of_runs, resolve_kernels
-from separatrix.models.support import class_segments
+from separatrix.kernels.gram.shared_products import SharedProducts
+from separatrix.modelfile.model_card import data_hash
+from separatrix.runtime.device import as_numpy, on_card_or_here
+from separatrix.runtime.monitor import Watch
+from separatrix.runtime.progress import bar
+from separatrix.types import Codes, Matrix, Vector
+from separatrix.validation import require_flag, require_integer
 
 
 def evaluate(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from separatrix.arrays import require_choice, require_integer
 from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.candidates import CANDIDATES, Candidate, Terms
-from separatrix.evaluation.look import KINDS, Look, look_at
+from separatrix.evaluation.profile import KINDS, Look, look_at
+from separatrix.validation import require_choice, require_integer
 
 
 class Suite(dict[str, Any]):

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.data.splits import Split
-from separatrix.models.tuned import chosen
+from separatrix.estimators.base.tuned import chosen
+from separatrix.types import Codes, Matrix, Vector
 
 
 class Trial(NamedTuple):

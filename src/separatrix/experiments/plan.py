@@ -19,20 +19,19 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from separatrix import kernels as kernel_names
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError, SeparatrixError
+from separatrix.estimators.base.device_params import set_device
+from separatrix.estimators.kernel_perceptron import KernelPerceptron
+from separatrix.estimators.neighbors import KNeighborsClassifier
+from separatrix.estimators.registry import COUNTED, REGISTRY
+from separatrix.estimators.svc import SVC
 from separatrix.evaluation.candidates import Terms
-from separatrix.evaluation.look import look_at
-from separatrix.evaluation.own_files import COUNTED
-from separatrix.experiments.drawn import Drawn, samples, without_column
+from separatrix.evaluation.profile import look_at
 from separatrix.experiments.protocol import Candidate, Family, Protocol
 from separatrix.experiments.spec import ModelSpec, Spec
+from separatrix.experiments.splits import Drawn, samples, without_column
 from separatrix.experiments.steps import Experiment, Workshop
-from separatrix.kernels.kernel import Kernel
+from separatrix.kernels.base import Kernel
 from separatrix.kernels.names import resolve_kernel
-from separatrix.models.kernel_perceptrons import KernelPerceptron
-from separatrix.models.neighbors import KNeighborsClassifier
-from separatrix.models.placing import set_device
-from separatrix.models.registry import REGISTRY
-from separatrix.models.svm import SVC
 
 EVERYWHERE_THE_SAME = ("none", "unit")  # scales that do not look at other samples; numbers neither
 ALONE = "each by itself"

@@ -19,7 +19,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.data.splits import Split, fold_splits
-from separatrix.evaluation.measure import measured
+from separatrix.evaluation.metrics import measured
 from separatrix.evaluation.neighbor_study import SharedNeighbors
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.study import Products, evaluate

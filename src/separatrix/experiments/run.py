@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.compute.container import read_container, write_container
-from separatrix.compute.files import written_whole
-from separatrix.compute.meter import Meter
-from separatrix.compute.progress import bar, busy
-from separatrix.compute.threads import thread_count
 from separatrix.errors import ExperimentError, ModelFileError
-from separatrix.experiments.hashes import hash_of
+from separatrix.evaluation.hashes import hash_of
 from separatrix.experiments.steps import Experiment, Finding, Row, Step, Workshop
 from separatrix.experiments.table import Results
-from separatrix.models.modelfile.card import versions_here
+from separatrix.modelfile.container import read_container, write_container
+from separatrix.modelfile.model_card import versions_here
+from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.progress import bar, busy
+from separatrix.runtime.resource_usage import Meter
+from separatrix.runtime.threads import thread_count
 
 FORMAT = 1
 

@@ -40,7 +40,7 @@ import numpy as np
 
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError, SeparatrixError
-from separatrix.evaluation.measure import NAMES, require_metrics
+from separatrix.evaluation.metrics import NAMES, require_metrics
 
 METHODS = ("random", "stratified", "folds", "grouped", "given")
 SCALES = ("none", "unit", "standard", "range")

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from separatrix.compute.files import written_whole
 from separatrix.errors import MissingPackageError
 from separatrix.experiments.steps import Row
+from separatrix.runtime.atomic_files import written_whole
 
 MEASURED = ("seconds", "memory")  # columns in which two runs of the same experiment differ
 

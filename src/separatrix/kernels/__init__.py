@@ -6,20 +6,20 @@ every kernel over the same data shares one product (`gram.py`). Kernels on seque
 products of counts, so that the same holds for them (`objects.py`).
 """
 
+from separatrix.kernels.base import FromCallable, Kernel, Precomputed
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
 from separatrix.kernels.embedding import eigen_embedding, is_positive_semidefinite
 from separatrix.kernels.features import quadratic_map
-from separatrix.kernels.gaps import Subsequence
-from separatrix.kernels.graphs import (
+from separatrix.kernels.graphs.from_networkx import graphs_from_networkx
+from separatrix.kernels.graphs.graph_kernels import (
     EdgeHistogram,
     ShortestPath,
     VertexHistogram,
     WeisfeilerLehman,
 )
-from separatrix.kernels.kernel import FromCallable, Kernel, Precomputed
-from separatrix.kernels.networkx_graphs import graphs_from_networkx
-from separatrix.kernels.strings import BagOfWords, Spectrum, WeightedDegree
-from separatrix.kernels.vector import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from separatrix.kernels.strings.string_kernels import BagOfWords, Spectrum, WeightedDegree
+from separatrix.kernels.strings.subsequence_kernel import Subsequence
+from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
 
 __all__ = [
     "BagOfWords",

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.arrays import Matrix, Vector, require_real
-from separatrix.compute.backends import as_numpy, dtype_of, like
 from separatrix.errors import ParameterError
-from separatrix.kernels.kernel import Kernel, Precomputed
+from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.runtime.device import as_numpy, dtype_of, like
+from separatrix.types import Matrix, Vector
+from separatrix.validation import require_real
 
 if TYPE_CHECKING:
-    from separatrix.kernels.objects import ObjectKernel
+    from separatrix.kernels.object_kernels import ObjectKernel
 
 
 def _require_kernel(owner: str, name: str, value: object) -> None:

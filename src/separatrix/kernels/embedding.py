@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from separatrix.arrays import Matrix, require_integer
-from separatrix.compute.blocks import row_blocks
-from separatrix.compute.threads import in_threads, thread_count
 from separatrix.errors import DataError
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.threads import in_threads, thread_count
+from separatrix.types import Matrix
+from separatrix.validation import require_integer
 
 
 def symmetric_matrix(K: Matrix, *, name: str = "K") -> Matrix:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from separatrix.arrays import Matrix, Vector
-from separatrix.compute.backends import is_tensor
-from separatrix.compute.compiled import FAST_SUMS
+from separatrix.runtime.compiled import FAST_SUMS
+from separatrix.runtime.device import is_tensor
+from separatrix.types import Matrix, Vector
 
 STRIP = 1024  # values that stay in the first-level cache between steps
 
@@ -18,7 +18,7 @@ STRIP = 1024  # values that stay in the first-level cache between steps
 def power(P: Matrix, gamma: float, coef0: float, degree: int) -> None:
     """P becomes (gamma P + coef0)^degree."""
     if is_tensor(P):
-        from separatrix.kernels import device_epilogues
+        from separatrix.kernels.gram import device_epilogues
 
         return device_epilogues.power(P, gamma, coef0, degree)
     _power(P, P.dtype.type(gamma), P.dtype.type(coef0), degree)
@@ -28,7 +28,7 @@ def power(P: Matrix, gamma: float, coef0: float, degree: int) -> None:
 def exp_of_distances(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
     """P becomes exp(-gamma (sx + sz - 2P)), distances below 0 taken as 0."""
     if is_tensor(P):
-        from separatrix.kernels import device_epilogues
+        from separatrix.kernels.gram import device_epilogues
 
         return device_epilogues.exp_of_distances(P, sx, sz, gamma)
     if P.dtype == np.float32:

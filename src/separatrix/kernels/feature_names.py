@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Codes
-from separatrix.kernels.sequences import KEY_BITS, TOKEN_BITS
+from separatrix.kernels.strings.sequences import KEY_BITS, TOKEN_BITS
 from separatrix.kernels.vocabulary import Vocabulary
+from separatrix.types import Codes
 
 NO_LABEL = "*"  # what a node or an edge without a label is called
 LONGEST = 60  # letters of a subtree's name

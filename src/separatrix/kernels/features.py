@@ -19,10 +19,10 @@ import numpy.typing as npt
 from scipy.sparse import issparse
 from scipy.special import binom
 
-from separatrix.arrays import Codes, Matrix, Vector
-from separatrix.compute.blocks import in_words, row_blocks, rows_that_fit
 from separatrix.errors import DataError, MemoryBudgetError, PrecisionWarning
-from separatrix.kernels.vector import Polynomial
+from separatrix.kernels.vector_kernels import Polynomial
+from separatrix.runtime.blocks import in_words, row_blocks, rows_that_fit
+from separatrix.types import Codes, Matrix, Vector
 
 BEYOND = 2**63  # stands for every number of monomials that no index can count
 SCRATCH = 2**26  # bytes of one block of rows on the way

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from separatrix.arrays import require_real
-from separatrix.compute.backends import is_tensor
-from separatrix.compute.blocks import row_blocks
 from separatrix.errors import DataError, ParameterError
-from separatrix.kernels.kernel import FromCallable, Kernel, Precomputed
-from separatrix.kernels.vector import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from separatrix.kernels.base import FromCallable, Kernel, Precomputed
+from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.device import is_tensor
+from separatrix.validation import require_real
 
 NAMES = ("linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed")
 MEANT = f"a kernel object, a callable or one of {', '.join(NAMES)}"

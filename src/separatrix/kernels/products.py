@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from separatrix.arrays import Codes, Matrix, Vector
-from separatrix.compute.blocks import row_blocks
-from separatrix.compute.threads import in_threads, thread_count
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.threads import in_threads, thread_count
+from separatrix.types import Codes, Matrix, Vector
 
 SCATTERED = 3  # a product found through the columns costs as much as this many in a row
 WORTH_THREADS = 2**20  # values that take longer than starting threads

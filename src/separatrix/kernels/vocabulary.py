@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from separatrix.arrays import Codes
+from separatrix.types import Codes
 
 UNKNOWN = -1
 SMALLEST = 64  # places of a table that is empty

@@ -14,15 +14,15 @@ from sklearn.pipeline import Pipeline
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split, subsample
+from separatrix.estimators.discriminant import LinearDiscriminantAnalysis
+from separatrix.estimators.least_squares import LeastSquaresClassifier
+from separatrix.estimators.linear_svc import LinearSVC
+from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.estimators.perceptron import Perceptron
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import samples_and_labels
 from separatrix.evaluation.study import evaluate
-from separatrix.models.discriminant import LinearDiscriminantAnalysis
-from separatrix.models.least_squares import LeastSquaresClassifier
-from separatrix.models.linear_svm import LinearSVC
-from separatrix.models.logistic import LogisticRegression
-from separatrix.models.perceptrons import Perceptron
 
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of the rows to train on
 FEWEST_OF_A_CLASS = 6  # rows; a search inside needs some for each of its folds

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from separatrix.arrays import Codes, Matrix
 from separatrix.data.dataset import Dataset
+from separatrix.estimators.base.tuned import settled
 from separatrix.evaluation.regions import RULES, decision_regions
-from separatrix.models.tuned import settled
+from separatrix.plots.figures import plot_features
+from separatrix.plots.region_figures import plot_regions
+from separatrix.plots.tables import Table
 from separatrix.report.comparison_pictures import plot_weights, with_short_names
-from separatrix.report.page import Picture, Section, Table
-from separatrix.report.pictures import plot_features
-from separatrix.report.regions import plot_regions
+from separatrix.report.page import Picture, Section
+from separatrix.types import Codes, Matrix
 
 MOST_BARS = 20
 MOST_CELLS = 2000  # of the table of weights

@@ -12,15 +12,13 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from separatrix.compute.threads import thread_count
 from separatrix.data.catalogue import card, names
-from separatrix.data.dataset import Dataset
+from separatrix.data.dataset import Dataset, concatenate_parts
 from separatrix.evaluation.candidates import CANDIDATES
 from separatrix.evaluation.comparison import Comparison
+from separatrix.evaluation.hashes import hash_of
 from separatrix.evaluation.result import Evaluation
-from separatrix.experiments.drawn import joined
-from separatrix.experiments.hashes import hash_of
-from separatrix.models.modelfile.card import versions_here
+from separatrix.modelfile.model_card import versions_here
 from separatrix.report.comparison_models import features_section, regions_section
 from separatrix.report.comparison_searches import parameters_section
 from separatrix.report.comparison_sections import (
@@ -35,6 +33,7 @@ from separatrix.report.comparison_sections import (
     times_section,
 )
 from separatrix.report.page import Page, write
+from separatrix.runtime.threads import thread_count
 
 MOST_NAMED = 5  # in the summary; the leaderboard has all
 
@@ -188,7 +187,7 @@ def _compared(data: Dataset | None, n: int) -> Dataset | None:
     """The n rows that were compared on: with a given test part, its rows come after the others."""
     if data is None or data.y_test is None or len(data.y) == n:
         return data
-    X, y = joined(data)
+    X, y = concatenate_parts(data)
     return replace(data, X=X, y=y, X_test=None, y_test=None)
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.errors import DataError
-from separatrix.report.drawing import cleaned
-from separatrix.report.pictures import new_figure
-from separatrix.report.regions import COLOURS, MARKERS
+from separatrix.plots.figures import new_figure
+from separatrix.plots.region_figures import COLOURS, MARKERS
+from separatrix.plots.svg import cleaned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

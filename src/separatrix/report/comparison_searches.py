@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
+from separatrix.plots.neighbor_curves import plot_k
+from separatrix.plots.tables import Table
 from separatrix.report.comparison_pictures import plot_candidates, plot_parameter
-from separatrix.report.neighbors import plot_k
-from separatrix.report.page import Picture, Section, Table
+from separatrix.report.page import Picture, Section
 
 MOST_CELLS = 60  # of a search that is drawn
 

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from separatrix.arrays import Matrix
 from separatrix.data.dataset import Dataset
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
+from separatrix.plots.figures import plot_confusion, plot_hardest
+from separatrix.plots.probabilities import plot_reliability
+from separatrix.plots.tables import Table
 from separatrix.report.comparison_pictures import (
     plot_leaderboard,
     plot_sizes,
@@ -19,9 +21,8 @@ from separatrix.report.comparison_pictures import (
     short,
     with_short_names,
 )
-from separatrix.report.page import Picture, Section, Table
-from separatrix.report.pictures import plot_confusion, plot_hardest
-from separatrix.report.probabilities import plot_reliability
+from separatrix.report.page import Picture, Section
+from separatrix.types import Matrix
 
 CERTAIN = 0.05  # level of the tests
 MOST_CLASSES = 30  # above, a matrix cannot be read: the largest confusions are listed

@@ -16,10 +16,11 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from separatrix.compute.files import written_whole
-from separatrix.errors import DataError, MissingPackageError
-from separatrix.report.drawing import cleaned, drawn
-from separatrix.report.pictures import new_figure
+from separatrix.errors import MissingPackageError
+from separatrix.plots.figures import new_figure
+from separatrix.plots.svg import cleaned, drawn
+from separatrix.plots.tables import Table
+from separatrix.runtime.atomic_files import written_whole
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -30,28 +31,6 @@ MOST_DIGITS = 1e7  # whole numbers of floats below this are written out
 _NUMBER = re.compile(
     r"[-−+±<>≤≥]?\s?[\d.,]+([eE][-+]?\d+)?( ?%| s| ms)?(\s?±\s?[\d.,]+( ?%)?)?|–|∞|-∞"
 )
-
-
-@dataclass(frozen=True)
-class Table:
-    """Rows of plain values under named columns.
-
-    Floats are shown to 4 significant digits, strings as they are, None and NaN as a dash. A column
-    named in `bars` has a bar behind each of its numbers, the longest for the largest.
-    """
-
-    columns: Sequence[str]
-    rows: Sequence[Sequence[Any]]
-    says: str = ""
-    bars: Sequence[str] = ()
-
-    def __post_init__(self) -> None:
-        for number, row in enumerate(self.rows):
-            if len(row) != len(self.columns):
-                raise DataError(
-                    f"a table of {len(self.columns)} columns needs as many values in each row; "
-                    f"row {number} has {len(row)}"
-                )
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import eigh, qr, solve_triangular, svd
 
-from separatrix.arrays import Block, Codes, Flags, Matrix, Vector
-from separatrix.compute.sums import dense
+from separatrix.runtime.sums import dense
 from separatrix.solvers.moments import Moments
+from separatrix.types import Block, Codes, Flags, Matrix, Vector
 
 ROUNDING = 1e-13  # of a feature's size: a spread below is that of sums, not of samples
 SINGULAR = 1e-14  # of the largest eigenvalue: below, an eigenvalue is taken for 0, times d

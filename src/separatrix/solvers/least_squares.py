@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
-from separatrix.arrays import Codes, Matrix, Vector
-from separatrix.compute.sums import dense
+from separatrix.runtime.sums import dense
 from separatrix.solvers.moments import Moments
+from separatrix.types import Codes, Matrix, Vector
 
 TINY = 1e-15  # of the largest eigenvalue, times d: all that is left of one that is 0
 ROUNDING = 1e-13  # of the largest eigenvalue: below, an eigenvalue is taken for 0, times d

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from separatrix.arrays import Block, Codes, Matrix, Vector
-from separatrix.compute.sums import dense
+from separatrix.runtime.sums import dense
+from separatrix.types import Block, Codes, Matrix, Vector
 
 FEW_DIGITS = 1e3  # by which squares may exceed the scatter that is left of them
 

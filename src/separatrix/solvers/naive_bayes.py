@@ -20,10 +20,10 @@ import numpy as np
 from numba import njit
 from scipy.sparse import issparse
 
-from separatrix.arrays import Block, Codes, Flags, Matrix, Vector
-from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.compute.sums import dense
+from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.runtime.sums import dense
 from separatrix.solvers.moments import Moments
+from separatrix.types import Block, Codes, Flags, Matrix, Vector
 
 EQUAL = 1e-9  # sums of zeros, of fractional counts, that differ by less are the same sum
 BLOCK_BYTES = MEBIBYTE // 4  # stays in the cache while every class looks at it

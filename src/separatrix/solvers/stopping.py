@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from separatrix.arrays import Codes
-from separatrix.compute.watch import Watch
+from separatrix.runtime.monitor import Watch
+from separatrix.types import Codes
 
 
 def reason_to_stop(

@@ -16,11 +16,11 @@ import numpy as np
 from numba import njit
 from scipy.sparse import issparse
 
-from separatrix.arrays import Codes, Matrix, Vector
-from separatrix.compute.blocks import MEBIBYTE, default_budget, row_blocks, rows_that_fit
-from separatrix.compute.compiled import FAST_SUMS
-from separatrix.compute.threads import in_threads
-from separatrix.compute.watch import CHUNK, Watch
+from separatrix.runtime.blocks import MEBIBYTE, default_budget, row_blocks, rows_that_fit
+from separatrix.runtime.compiled import FAST_SUMS
+from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.threads import in_threads
+from separatrix.types import Codes, Matrix, Vector
 
 LOSSES = ("hinge", "squared_hinge", "logistic", "sigmoid")  # compiled code knows them by number
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from separatrix.compute.files import written_whole
-from separatrix.compute.progress import busy, heard_by
-from separatrix.workbench.bench import refusal_of
+from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.progress import busy, heard_by
+from separatrix.workbench.dispatcher import refusal_of
 from separatrix.workbench.limits import die_with_parent, limit_memory
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def main(connection: Connection, text: str) -> None:
     work = json.loads(text)
     teller = Teller(connection, after=1 if work["asked"]["kind"] == "named" else 2)
     try:
-        import separatrix.report.runs  # noqa: F401  (imported before memory is counted)
+        import separatrix.app.runs  # noqa: F401  (imported before memory is counted)
 
         limit_memory(work["memory"])
         with heard_by(teller):
@@ -112,8 +112,8 @@ class Teller:
 
 
 def _named(work: dict[str, Any]) -> dict[str, Any]:
+    from separatrix.app.runs import prepare
     from separatrix.errors import ExperimentError
-    from separatrix.report.runs import prepare
 
     asked = work["asked"]
     quick = {"quick": True} if asked["quick"] else {}
@@ -142,9 +142,9 @@ def _require_at_hand(name: str) -> None:
 
 def _compared(work: dict[str, Any]) -> dict[str, Any]:
     """The comparison and its page; then the best of it, tuned and fitted to all rows."""
+    from separatrix.app.runs import compare_data, labelled
+    from separatrix.app.train_from_file import fit_file
     from separatrix.evaluation.candidates import CANDIDATES
-    from separatrix.evaluation.own_files import fit_file
-    from separatrix.report.runs import compare_data, labelled
 
     asked, folder = work["asked"], Path(work["folder"])
     file = {"called": work["called"], "target": work["column"], "progress": False}

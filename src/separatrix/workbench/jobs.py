@@ -19,8 +19,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from separatrix.compute.files import written_whole
-from separatrix.experiments.named import NAMED
+from separatrix.runtime.atomic_files import written_whole
+from separatrix.studies.catalogue import NAMED
 from separatrix.workbench.child import Child, Main
 from separatrix.workbench.job import main
 from separatrix.workbench.records import (

@@ -174,7 +174,7 @@ def python_of(record: Record) -> str:
     if isinstance(asked, Named):
         options = {"seed": asked.seed, **({"quick": True} if asked.quick else {})}
         return (
-            "from pathlib import Path\n\nfrom separatrix.report.runs import prepare\n\n"
+            "from pathlib import Path\n\nfrom separatrix.app.runs import prepare\n\n"
             f"job = prepare({asked.name!r}, {options!r})\n"
             f"results, page, words = job.run(Path({'runs/' + asked.name!r}))\n"
             'print("\\n".join(words))\n'
@@ -187,11 +187,11 @@ def python_of(record: Record) -> str:
         f'    cv={asked.folds}, seed={asked.seed}, out=Path("report"),\n)\nprint(comparison)\n'
     )
     if record.model is None:
-        heading = "from pathlib import Path\n\nfrom separatrix.report.runs import compare_data\n\n"
+        heading = "from pathlib import Path\n\nfrom separatrix.app.runs import compare_data\n\n"
         return heading + compare
     return (
-        "from pathlib import Path\n\nfrom separatrix.evaluation.own_files import fit_file\n"
-        "from separatrix.report.runs import compare_data, labelled\n\n"
+        "from pathlib import Path\n\nfrom separatrix.app.train_from_file import fit_file\n"
+        "from separatrix.app.runs import compare_data, labelled\n\n"
         f"{compare}\ndata = labelled({record.called!r}{target})\n"
         f'fit_file(data, Path("best.model"), key={key_of(record.model.title)!r}, tune=True, '
         f"seed={asked.seed})\n"

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
-from separatrix.compute.strict_json import parsed_json
+from separatrix.runtime.strict_json import parsed_json
 
 LONGEST = 60  # letters of what was found that are said back
 CODES = {

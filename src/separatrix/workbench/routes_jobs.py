@@ -14,7 +14,7 @@ from fastapi.responses import FileResponse
 from pydantic import Field, RootModel
 
 from separatrix.data import catalogue
-from separatrix.experiments.named import NAMED
+from separatrix.studies.catalogue import NAMED
 from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.limits import give_memory_back
 from separatrix.workbench.records import MODELS, FromFile, Named, Upload

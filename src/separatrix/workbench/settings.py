@@ -6,8 +6,8 @@ import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from separatrix.compute.strict_json import parsed_json
 from separatrix.errors import ParameterError
+from separatrix.runtime.strict_json import parsed_json
 
 PORT = 8642
 MEGABYTE = 1024**2

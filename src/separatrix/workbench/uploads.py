@@ -15,11 +15,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from separatrix.compute.files import written_whole
 from separatrix.data.read import FORMATS
 from separatrix.data.streams import PACKED
+from separatrix.runtime.atomic_files import written_whole
 from separatrix.workbench.child import Child
-from separatrix.workbench.look import main
+from separatrix.workbench.preview import main
 from separatrix.workbench.records import Upload
 from separatrix.workbench.replies import Refusal, shortened
 from separatrix.workbench.settings import Settings

@@ -15,8 +15,8 @@ from collections import deque
 from dataclasses import replace
 from typing import Any
 
-from separatrix.workbench.bench import main
 from separatrix.workbench.child import Child, Main
+from separatrix.workbench.dispatcher import main
 from separatrix.workbench.replies import Refusal
 from separatrix.workbench.settings import MEGABYTE, Settings
 

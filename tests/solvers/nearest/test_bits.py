@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from separatrix.compute.watch import Watch
+from separatrix.runtime.monitor import Watch
 from separatrix.solvers.nearest import bits
 from separatrix.solvers.nearest.bits import Bits, packs
 from separatrix.solvers.nearest.exhaustive import Exhaustive

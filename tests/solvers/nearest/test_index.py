@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
-from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
+from separatrix.runtime.monitor import Watch
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.index import index_of
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, metric_of

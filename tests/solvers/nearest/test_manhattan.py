@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.compute.watch import Watch
+from separatrix.runtime.monitor import Watch
 from separatrix.solvers.nearest import columns, manhattan
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.manhattan import Manhattan

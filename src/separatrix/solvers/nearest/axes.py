@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.arrays import Matrix, Vector
-from separatrix.compute.sums import dense
-from separatrix.compute.threads import blas_on_one_thread
+from separatrix.runtime.sums import dense
+from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.solvers.nearest.rounding import scale_of
+from separatrix.types import Matrix, Vector
 
 FEW = 2048  # rows below which there is no time to be won
 SAMPLE = (1024, 3072)  # rows that are looked at: an eighth of all, within these

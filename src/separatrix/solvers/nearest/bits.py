@@ -8,12 +8,12 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array, issparse
 
-from separatrix.arrays import Codes, Flags, Matrix, Vector
-from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.compute.watch import CHUNK, Watch
+from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.simd import FOUR, LANES, blocks_of, differing, lowest
 from separatrix.solvers.nearest.groups import divided, over_groups
-from separatrix.solvers.nearest.lanes import FOUR, LANES, blocks_of, differing, lowest
 from separatrix.solvers.nearest.ranking import Neighbors, no_neighbors
+from separatrix.types import Codes, Flags, Matrix, Vector
 
 if TYPE_CHECKING:
     from separatrix.solvers.nearest.index import Index

@@ -12,12 +12,12 @@ import numpy as np
 from numba import njit
 from scipy.sparse import issparse
 
-from separatrix.arrays import Codes, Matrix, Vector
-from separatrix.compute.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.compute.watch import Watch
 from separatrix.errors import DataError
+from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.runtime.monitor import Watch
 from separatrix.solvers.nearest.groups import over_groups
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors, sort_heaps
+from separatrix.types import Codes, Matrix, Vector
 
 BLOCK_BYTES = 32 * MEBIBYTE
 ROWS = 4096  # of a block

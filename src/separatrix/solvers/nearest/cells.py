@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from separatrix.arrays import Codes, Matrix, Vector
-from separatrix.compute.compiled import FAST_SUMS
+from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, MANHATTAN
+from separatrix.types import Codes, Matrix, Vector
 
 LOOKED_AT = 512  # rows of a part that say which of its axes is the widest
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from separatrix.arrays import Codes, Flags, Matrix, Signs, Vector
-from separatrix.compute.blocks import row_blocks
+from separatrix.runtime.blocks import row_blocks
+from separatrix.types import Codes, Flags, Matrix, Signs, Vector
 
 MOST = 1024  # columns that are merged at once; the time grows with their square, or a little faster
 NEIGHBORS = 256  # of more columns, first so many that stand side by side

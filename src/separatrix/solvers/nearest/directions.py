@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array, hstack, issparse
 
-from separatrix.arrays import Codes, Flags, Matrix, Vector
+from separatrix.types import Codes, Flags, Matrix, Vector
 
 
 class Directions(NamedTuple):

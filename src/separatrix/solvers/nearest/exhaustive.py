@@ -6,12 +6,12 @@ from typing import Any
 
 from numba import njit
 
-from separatrix.arrays import Codes, Matrix
-from separatrix.compute.blocks import row_blocks
-from separatrix.compute.watch import CHUNK, Watch
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.monitor import CHUNK, Watch
 from separatrix.solvers.nearest.groups import over_groups
 from separatrix.solvers.nearest.metrics import Metric, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
+from separatrix.types import Codes, Matrix
 
 QUERIES = 16  # that share the rows in cache
 ROWS = 256

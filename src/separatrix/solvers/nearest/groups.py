@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from separatrix.arrays import Codes, Flags
-from separatrix.compute.blocks import row_blocks
-from separatrix.compute.threads import in_order
-from separatrix.compute.watch import Watch
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.monitor import Watch
+from separatrix.runtime.threads import in_order
 from separatrix.solvers.nearest.ranking import Neighbors, sort_heaps
+from separatrix.types import Codes, Flags
 
 
 def over_groups(

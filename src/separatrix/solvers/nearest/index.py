@@ -7,10 +7,9 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.sparse import issparse
 
-from separatrix.arrays import Codes
-from separatrix.compute.blocks import default_budget
-from separatrix.compute.watch import Watch
 from separatrix.errors import ParameterError
+from separatrix.runtime.blocks import default_budget
+from separatrix.runtime.monitor import Watch
 from separatrix.solvers.nearest.axes import LEADING, most_axes, no_axes, principal_axes
 from separatrix.solvers.nearest.bits import Bits, packs
 from separatrix.solvers.nearest.boxes import Boxes
@@ -20,6 +19,7 @@ from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, 
 from separatrix.solvers.nearest.projections import Projections
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.solvers.nearest.sparse import Sparse
+from separatrix.types import Codes
 
 TINY = 2**8  # values that are looked at before an index is made
 FEW_ROWS = 2**12  # up to which products of all rows take less time than boxes, for many queries

@@ -16,15 +16,15 @@ import numpy as np
 from numba import njit, uintp
 from scipy.spatial.distance import cdist
 
-from separatrix.arrays import Codes, Flags, Matrix, Vector
-from separatrix.compute.blocks import row_blocks
-from separatrix.compute.watch import CHUNK, Watch
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.simd import FOUR, LANES, PIECE, apart, blocks_of, lowest
 from separatrix.solvers.nearest.cells import cells_of
 from separatrix.solvers.nearest.columns import Groups, group_sums, merges
 from separatrix.solvers.nearest.groups import over_groups
-from separatrix.solvers.nearest.lanes import FOUR, LANES, PIECE, apart, blocks_of, lowest
 from separatrix.solvers.nearest.metrics import MANHATTAN, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
+from separatrix.types import Codes, Flags, Matrix, Vector
 
 SAMPLE = 2_000  # rows that columns are grouped by
 TRIALS = 48  # of them, that stand for queries

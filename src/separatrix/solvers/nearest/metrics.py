@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, uintp
 
-from separatrix.arrays import Matrix
-from separatrix.solvers.nearest.lanes import SUMS, sizes_apart, squares_apart
+from separatrix.runtime.simd import SUMS, sizes_apart, squares_apart
+from separatrix.types import Matrix
 
 EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = range(4)
 CHUNK = 128  # features between two looks at whether a row is out already

@@ -23,19 +23,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, uintp
 
-from separatrix.arrays import Codes, Matrix, Vector
-from separatrix.compute.blocks import row_blocks
-from separatrix.compute.compiled import FAST_SUMS
-from separatrix.compute.threads import in_order
-from separatrix.compute.watch import Watch
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.compiled import FAST_SUMS
+from separatrix.runtime.monitor import Watch
+from separatrix.runtime.simd import LANES, lowest, reached
+from separatrix.runtime.threads import in_order
 from separatrix.solvers.nearest.axes import Axes
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, plain_cells, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.groups import divided, over_groups
-from separatrix.solvers.nearest.lanes import LANES, lowest, reached
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric, raw_distance
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
+from separatrix.types import Codes, Matrix, Vector
 
 GROUP = 256  # queries
 LARGE_GROUP = 1024  # where all rows are looked at, so that products are large

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from separatrix.arrays import Codes, Matrix
+from separatrix.types import Codes, Matrix
 
 NOBODY = np.iinfo(np.int64).max  # the row number of a place nobody has taken
 

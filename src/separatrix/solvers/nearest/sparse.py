@@ -16,13 +16,13 @@ import numpy as np
 from numba import njit, uintp
 from scipy.sparse import csr_array, issparse
 
-from separatrix.arrays import Codes, Matrix, Vector
-from separatrix.compute.compiled import FAST_SUMS
-from separatrix.compute.watch import CHUNK, Watch
+from separatrix.runtime.compiled import FAST_SUMS
+from separatrix.runtime.monitor import CHUNK, Watch
 from separatrix.solvers.nearest.groups import over_groups
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
+from separatrix.types import Codes, Matrix, Vector
 
 GROUP = 64  # queries
 

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Matrix
 from separatrix.errors import DataError
+from separatrix.types import Matrix
 
 SIDES = range(4, 65)  # of pictures that can be drawn
 LOOKED_AT = 2000  # pictures that are enough to measure by

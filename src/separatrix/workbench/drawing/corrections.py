@@ -11,10 +11,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from separatrix.compute.files import written_whole
-from separatrix.compute.strict_json import parsed_json
 from separatrix.data import catalogue
 from separatrix.errors import DataError
+from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.strict_json import parsed_json
 from separatrix.workbench.drawing.strokes import Strokes, checked
 
 FORMAT = 1

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Codes, Matrix
 from separatrix.data import catalogue
+from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
-from separatrix.data.find import find
 from separatrix.errors import DataError, MissingDataError
+from separatrix.types import Codes, Matrix
 from separatrix.workbench.drawing.canvas import KNOWN, Canvas, measured, side_of
 
 OWN = ("digits", "usps", "mnist")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.special import softmax
 
-from separatrix.arrays import Matrix, Vector
+from separatrix.types import Matrix, Vector
 from separatrix.workbench.drawing.digits import Pictures, word
 from separatrix.workbench.drawing.models import Recipe
 

@@ -15,17 +15,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.kernels.vector import Gaussian
-from separatrix.models.discriminant import (
+from separatrix.estimators.discriminant import (
     LinearDiscriminantAnalysis,
     QuadraticDiscriminantAnalysis,
 )
-from separatrix.models.kernel_perceptrons import KernelPerceptron
-from separatrix.models.linear_svm import LinearSVC
-from separatrix.models.logistic import LogisticRegression
-from separatrix.models.neighbors import KNeighborsClassifier
-from separatrix.models.perceptrons import Perceptron
-from separatrix.models.svm import SVC
+from separatrix.estimators.kernel_perceptron import KernelPerceptron
+from separatrix.estimators.linear_svc import LinearSVC
+from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.estimators.neighbors import KNeighborsClassifier
+from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.svc import SVC
+from separatrix.kernels.vector_kernels import Gaussian
 from separatrix.workbench.drawing.digits import Pictures
 
 NEIGHBORS = 5

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Matrix, Vector
-from separatrix.compute.threads import blas_on_one_thread
+from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.types import Matrix, Vector
 from separatrix.workbench.drawing import why
 from separatrix.workbench.drawing.corrections import Corrections
 from separatrix.workbench.drawing.digits import Pictures, word
 from separatrix.workbench.drawing.fitted import Fitted
-from separatrix.workbench.drawing.given import Given
 from separatrix.workbench.drawing.models import NEIGHBORS
+from separatrix.workbench.drawing.saved_models import Given
 from separatrix.workbench.drawing.strokes import drawn
 
 MOST_NEIGHBOURS = 20

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Vector
 from separatrix.kernels import __all__ as KERNELS
+from separatrix.types import Vector
 from separatrix.workbench.drawing.digits import Pictures
-from separatrix.workbench.drawing.given import Given
+from separatrix.workbench.drawing.saved_models import Given
 
 WIDTH = 16  # numbers in a line of a script, where a picture has more in a row
 
@@ -43,7 +43,7 @@ def _imports(model: Any) -> list[str]:
     if isinstance(model, Given):
         return ["import numpy as np", "from separatrix import load"]
     lines = ["import numpy as np", f"from separatrix import {type(model.model).__name__}"]
-    lines.append("from separatrix.data.find import find")
+    lines.append("from separatrix.data.catalogue.find import find")
     kernels = [name for name in KERNELS if f"{name}(" in model.code]
     if kernels:
         lines.append(f"from separatrix.kernels import {', '.join(kernels)}")

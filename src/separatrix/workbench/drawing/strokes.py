@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.spatial import cKDTree
 
-from separatrix.arrays import Flags, Matrix
 from separatrix.errors import DataError
+from separatrix.types import Flags, Matrix
 from separatrix.workbench.drawing.canvas import Canvas
 
 Strokes = Sequence[Sequence[Sequence[float]]]

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.arrays import Matrix, Vector
-from separatrix.models.svm import SVC
+from separatrix.estimators.svc import SVC
+from separatrix.types import Matrix, Vector
 
 TERMS = 6  # pictures that are shown for each model
 NOTHING, FARTHEST = 128, 127  # the byte of a pixel that says nothing, and the largest step from it

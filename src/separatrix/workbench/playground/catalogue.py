@@ -9,9 +9,9 @@ from functools import cache
 from typing import Any
 
 from separatrix.workbench.playground.generators import FEWEST, GENERATORS, MOST
-from separatrix.workbench.playground.models import MODELS
 from separatrix.workbench.playground.scene import RULES
 from separatrix.workbench.playground.shipped import SHIPPED
+from separatrix.workbench.playground.sliders import MODELS
 
 
 @cache

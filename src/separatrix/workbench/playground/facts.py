@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Codes
 from separatrix.evaluation.regions import INDETERMINATE, Machine, Regions
+from separatrix.types import Codes
 from separatrix.workbench.playground.scene import Scene, last_step
 
 MOST_LEFT_OUT = 2000  # points up to which leaving each out is quick

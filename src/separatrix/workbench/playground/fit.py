@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.compute.threads import blas_on_one_thread
 from separatrix.errors import DataError
 from separatrix.evaluation.regions import Regions, decision_regions
+from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.workbench.playground.code import command_of, python_of
 from separatrix.workbench.playground.facts import facts_of, support_of
 from separatrix.workbench.playground.scene import Scene

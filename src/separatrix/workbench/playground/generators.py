@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Codes, Matrix
 from separatrix.errors import ParameterError
+from separatrix.types import Codes, Matrix
 
 FEWEST, MOST = 4, 2000
 MOST_NOISE = 2.0

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.arrays import Flags, Vector
 from separatrix.data import catalogue
 from separatrix.data.limits import Limits
 from separatrix.errors import DataError, DataFileError, ParameterError
+from separatrix.types import Flags, Vector
 from separatrix.workbench.playground.generators import generated
 from separatrix.workbench.playground.scene import (
     FARTHEST,

@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 
 import separatrix
-from separatrix.arrays import Codes, Matrix
 from separatrix.errors import DataError, ParameterError
-from separatrix.workbench.playground.models import SECONDS, Model, find_model
+from separatrix.types import Codes, Matrix
+from separatrix.workbench.playground.sliders import SECONDS, Model, find_model
 
 MOST_POINTS, MOST_CLASSES = 5000, 20
 FARTHEST = 1e9

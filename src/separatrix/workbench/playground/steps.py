@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from separatrix.arrays import Codes, Matrix, Vector
 from separatrix.errors import DataError, ParameterError
-from separatrix.models.perceptrons import Perceptron
-from separatrix.solvers.online_to_batch import Mistakes, last
-from separatrix.solvers.perceptron import Pass
+from separatrix.estimators.perceptron import Perceptron
+from separatrix.solvers.perceptron.online_to_batch import Mistakes, last
+from separatrix.solvers.perceptron.primal import Pass
+from separatrix.types import Codes, Matrix, Vector
 from separatrix.workbench.playground.code import python_of
 from separatrix.workbench.playground.fit import complaints, drawn, regions_of
 from separatrix.workbench.playground.scene import Scene, last_step

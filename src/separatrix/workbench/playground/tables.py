@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from separatrix.arrays import Vector
+from separatrix.data.formats.columns import Category
+from separatrix.data.formats.records import Reading
+from separatrix.data.formats.table import layout_of
 from separatrix.data.limits import Limits
-from separatrix.data.readers.columns import Category
-from separatrix.data.readers.records import Reading
-from separatrix.data.readers.table import layout_of
+from separatrix.types import Vector
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ export function namedCode({ name, quick, seed }) {
     python: [
       "from pathlib import Path",
       "",
-      "from separatrix.report.runs import prepare",
+      "from separatrix.app.runs import prepare",
       "",
       `job = prepare(${python(name)}, {"seed": ${seed}${quick ? ', "quick": True' : ""}})`,
       `results, page, words = job.run(Path(${python(`runs/${name}`)}))`,
@@ -41,7 +41,7 @@ export function fileCode({ file, target, models, folds, seed }) {
     python: [
       "from pathlib import Path",
       "",
-      "from separatrix.report.runs import compare_data",
+      "from separatrix.app.runs import compare_data",
       "",
       "comparison, page, notes = compare_data(",
       `    ${python(path)},`,

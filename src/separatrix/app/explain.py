@@ -1,0 +1,296 @@
+"""Why a model says what it says: its weights, its support vectors, or the neighbours of a row.
+
+Of a sequence or a graph: the words, subtrees or paths that decided, and the share of each letter or node.
+"""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.inspection import permutation_importance
+from sklearn.pipeline import Pipeline
+
+from separatrix.app.estimate import last_step
+from separatrix.app.train_from_file import require_samples
+from separatrix.data.dataset import Dataset
+from separatrix.data.graph import Graph
+from separatrix.errors import DataError, UnsupportedError
+from separatrix.estimators.base.prepare import object_kernel
+from separatrix.estimators.base.tuned import settled
+from separatrix.estimators.object_attribution import largest_weights, parts_of
+
+COUNT = 10
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A sentence, and a table with its columns; of a sequence or a graph also the share of each part.
+
+    `shares` has the "object", the "values" of its letters or nodes, and the class "against" which they
+    speak, None for all others.
+    """
+
+    says: str
+    columns: tuple[str, ...]
+    rows: list[tuple[Any, ...]]
+    shares: dict[str, Any] | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        told: dict[str, Any] = {
+            "says": self.says,
+            "rows": [dict(zip(self.columns, row, strict=True)) for row in self.rows],
+        }
+        if self.shares is not None:
+            told["shares"] = {**self.shares, "object": _plain(self.shares["object"])}
+        return told
+
+    def __str__(self) -> str:
+        cells = [[_shown(value) for value in row] for row in (self.columns, *self.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = ["  ".join(f"{c:<{w}}" for c, w in zip(r, widths, strict=True)) for r in cells]
+        return "\n".join([self.says, *(line.rstrip() for line in lines)])
+
+
+def explain(
+    model: Any, data: Dataset | None = None, *, row: int | None = None, count: int = COUNT
+) -> Explanation:
+    """The most telling features of a model, or of what it says of one row of some data."""
+    model = settled(model)
+    inner = last_step(model)
+    if data is not None:
+        require_samples(model, data)
+    if row is not None:
+        if data is None:
+            raise DataError("a row is explained only with the data that it is in")
+        n = len(data.X) if isinstance(data.X, list) else data.X.shape[0]
+        if not 0 <= row < n:
+            raise DataError(f"{data.name} has rows 0 to {n - 1}; got {row}")
+        return _of_row(model, inner, data, row, count)
+    if hasattr(inner, "coef_"):
+        return _weights(model, inner, count)
+    if hasattr(inner, "feature_log_prob_"):
+        return _words(model, inner, count)
+    if data is not None and data.y is not None and not isinstance(data.X, list):
+        return _permuted(model, data, count)
+    if hasattr(inner, "support_"):
+        with suppress(UnsupportedError):
+            return _largest(model, count)
+        return _support(inner)
+    raise UnsupportedError(
+        f"{type(inner).__name__} has no weights to show; give labelled data, and its features are "
+        "shuffled one by one, or a row of it"
+    )
+
+
+def _weights(model: Any, inner: Any, count: int) -> Explanation:
+    """The largest weights of each boundary, of the features as they reach the model."""
+    names = feature_names(model, inner)
+    W = np.atleast_2d(np.asarray(inner.coef_))
+    rows = []
+    for title, w in zip(_boundaries(inner, len(W)), W, strict=True):
+        for place in np.argsort(-np.abs(w), kind="stable")[:count]:
+            rows.append((title, names[place], float(w[place])))
+    return Explanation(
+        "The largest weights of each boundary; features are as they reach the model, scaled.",
+        ("boundary", "feature", "weight"),
+        rows,
+    )
+
+
+def _words(model: Any, inner: Any, count: int) -> Explanation:
+    """What speaks most for each class: its probability there over its mean in the others."""
+    names = feature_names(model, inner)
+    L = np.asarray(inner.feature_log_prob_)
+    finite = np.where(np.isfinite(L), L, L[np.isfinite(L)].min(initial=0.0))
+    rows = []
+    for k, label in enumerate(inner.classes_.tolist()):
+        rest = np.delete(finite, k, axis=0).mean(axis=0)
+        gain = finite[k] - rest
+        for place in np.argsort(-gain, kind="stable")[:count]:
+            rows.append((label, names[place], float(gain[place])))
+    return Explanation(
+        "What speaks most for each class: log probability there, less the mean in the others.",
+        ("class", "feature", "gain"),
+        rows,
+    )
+
+
+def _permuted(model: Any, data: Dataset, count: int) -> Explanation:
+    """How much accuracy is lost when the values of a feature are shuffled."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        X = data.X.toarray() if issparse(data.X) else data.X
+        found = permutation_importance(model, X, data.y, n_repeats=5, random_state=0)
+    names = data.features or [f"x{place + 1}" for place in range(X.shape[1])]
+    order = np.argsort(-found.importances_mean, kind="stable")[:count]
+    rows = [
+        (names[j], float(found.importances_mean[j]), float(found.importances_std[j])) for j in order
+    ]
+    return Explanation(
+        f"Accuracy lost on {data.name} when one feature is shuffled, 5 times each.",
+        ("feature", "loss", "sd"),
+        rows,
+    )
+
+
+def _largest(model: Any, count: int) -> Explanation:
+    """The largest weights of each boundary, of the features that a kernel counts."""
+    rows = [(title, _readable(name), w) for title, name, w in largest_weights(model, count)]
+    return Explanation(
+        "The largest weights of each boundary: what a feature gives to the score each time it is met; "
+        "with Normalized, in an object of length 1.",
+        ("boundary", "feature", "weight"),
+        rows,
+    )
+
+
+def _support(inner: Any) -> Explanation:
+    counts = getattr(inner, "n_support_", None)
+    if counts is None:
+        rows: list[tuple[Any, ...]] = [("all", len(inner.support_))]
+    else:
+        rows = list(zip(inner.classes_.tolist(), np.asarray(counts).tolist(), strict=False))
+    return Explanation(
+        f"{len(inner.support_)} training samples decide; give data and a row to see which, for that row.",
+        ("class", "support vectors"),
+        rows,
+    )
+
+
+def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Explanation:
+    X = data.at([row]).X
+    if object_kernel(model[0] if isinstance(model, Pipeline) else model) is not None:
+        with suppress(UnsupportedError):
+            return _parts(model, data, row, count)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        label = np.asarray(model.predict(X)).tolist()[0]
+        for _, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
+            X = step.transform(X)
+    begin = f"Row {row} of {data.name} is taken for {label!r}."
+    if hasattr(inner, "coef_"):
+        return _terms(model, inner, X, label, begin, count)
+    if hasattr(inner, "kneighbors"):
+        return _neighbors(inner, X, begin)
+    if hasattr(inner, "support_vectors_") and hasattr(inner, "kernel_"):
+        return _similar(inner, X, begin, count)
+    if hasattr(inner, "predict_proba"):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+            P = inner.predict_proba(X)[0]
+        order = np.argsort(-P, kind="stable")[:count]
+        rows = [(inner.classes_.tolist()[k], float(P[k])) for k in order]
+        return Explanation(begin, ("class", "probability"), rows)
+    raise UnsupportedError(f"{type(inner).__name__} cannot explain a single row")
+
+
+def _parts(model: Any, data: Dataset, row: int, count: int) -> Explanation:
+    """The features of a sequence or a graph that decided, and the share of each letter or node."""
+    found = parts_of(model, data.X[row])
+    others = "all others" if found.against is None else repr(found.against)
+    says = (
+        f"Row {row} of {data.name} is taken for {found.label!r}. Its score against {others} is "
+        f"{found.score:.4g}: a bias of {found.bias:.4g}, and count times weight of "
+        f"{len(found.features):,} features; these terms are the largest."
+    )
+    largest = found.features[:count]
+    rows = [(_readable(one.name), one.count, one.weight, one.term) for one in largest]
+    shares = {
+        "object": found.object,
+        "values": found.shares.tolist(),
+        "against": found.against,
+    }
+    return Explanation(says, ("feature", "count", "weight", "term"), rows, shares)
+
+
+def _terms(model: Any, inner: Any, X: Any, label: Any, begin: str, count: int) -> Explanation:
+    """w_j x_j for the class it is taken for, the largest first."""
+    names = feature_names(model, inner)
+    W = np.atleast_2d(np.asarray(inner.coef_))
+    x = np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)[0]
+    place = inner.classes_.tolist().index(label)
+    if len(W) == 1:
+        w = W[0] if place == 1 else -W[0]
+    elif len(W) == len(inner.classes_):
+        w = W[place]
+    else:
+        raise UnsupportedError("boundaries between pairs of classes have no one weight for a class")
+    terms = w * x
+    rows = [
+        (names[j], float(x[j]), float(w[j]), float(terms[j]))
+        for j in np.argsort(-np.abs(terms), kind="stable")[:count]
+    ]
+    says = f"{begin} Its score is a sum of value times weight; these terms are the largest."
+    return Explanation(says, ("feature", "value", "weight", "term"), rows)
+
+
+def _neighbors(inner: Any, X: Any, begin: str) -> Explanation:
+    distances, rows = inner.kneighbors(X)
+    labels = inner.classes_[inner._voters[0].y[rows[0]]].tolist()
+    table = [
+        (int(r), label, float(d)) for r, label, d in zip(rows[0], labels, distances[0], strict=True)
+    ]
+    return Explanation(
+        f"{begin} These training samples are nearest, and vote.",
+        ("training row", "class", "distance"),
+        table,
+    )
+
+
+def _similar(inner: Any, X: Any, begin: str, count: int) -> Explanation:
+    if inner.kernel_.takes == "vectors":
+        X = np.asarray(X.toarray() if issparse(X) else X)
+    K = inner.kernel_.block(X, inner.support_vectors_)[0]
+    order = np.argsort(-np.asarray(K), kind="stable")[:count]
+    rows = [(int(inner.support_[place]), float(K[place])) for place in order]
+    return Explanation(
+        f"{begin} These support vectors are most like it.", ("training row", "similarity"), rows
+    )
+
+
+def feature_names(model: Any, inner: Any) -> list[str]:
+    """What the features that reach the last step are called."""
+    d = int(getattr(inner, "n_features_in_", 0)) or np.atleast_2d(inner.coef_).shape[1]
+    names: Any = getattr(model, "feature_names_in_", None)
+    for _, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
+        if hasattr(step, "get_feature_names_out"):
+            names = step.get_feature_names_out(None if names is None else list(names))
+    if names is None or len(names) != d:
+        return [f"x{place + 1}" for place in range(d)]
+    return [str(name) for name in names]
+
+
+def _boundaries(inner: Any, rows: int) -> list[str]:
+    labels = inner.classes_.tolist()
+    if rows == 1:
+        return [f"{labels[1]} against {labels[0]}"]
+    if rows == len(labels):
+        return [f"{label}" for label in labels]
+    return [f"boundary {number + 1}" for number in range(rows)]
+
+
+def _plain(item: Any) -> Any:
+    """A sequence or a graph as JSON has it."""
+    if isinstance(item, Graph):
+        labels = {"node_labels": item.node_labels, "edge_labels": item.edge_labels}
+        plain = {name: None if one is None else one.tolist() for name, one in labels.items()}
+        return {"n_nodes": item.n_nodes, "edges": item.edges.tolist(), **plain}
+    if isinstance(item, bytes):
+        return item.decode("latin-1")
+    return list(item) if isinstance(item, tuple) else item
+
+
+def _readable(name: str) -> str:
+    """In quotes where spaces or signs would not be seen."""
+    seen = name.isprintable() and name == name.strip() and "  " not in name
+    return name if seen else repr(name)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

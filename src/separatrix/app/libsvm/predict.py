@@ -1,0 +1,105 @@
+"""`svm-predict`: labels for the samples of a file, by a model of LIBSVM or of separatrix."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils import get_tags
+
+from separatrix.app.libsvm.samples import PathLike, read_samples, with_hint, write_text
+from separatrix.errors import DataFileError, ModelFileError, UnsupportedError
+from separatrix.modelfile.files import load
+from separatrix.modelfile.libsvm_text import load_libsvm
+
+
+class Predicted(NamedTuple):
+    """How many samples were right."""
+
+    right: int
+    total: int
+
+    @property
+    def line(self) -> str:
+        """The accuracy in LIBSVM's words.
+
+        >>> Predicted(3, 4).line
+        'Accuracy = 75% (3/4) (classification)'
+        """
+        share = self.right / self.total * 100
+        return f"Accuracy = {share:g}% ({self.right}/{self.total}) (classification)"
+
+
+def predict_file(
+    path: PathLike, model: PathLike, output: PathLike, *, probability: bool = False
+) -> Predicted:
+    """Classify the samples of a file, write a label a line, and count how many are right.
+
+    The model is one of LIBSVM, or a file of `separatrix.save` whose labels are numbers. With
+    `probability` the probabilities of all classes follow each label.
+    """
+    machine = load_libsvm(model) if _is_text(model) else load(model)
+    if probability and not hasattr(machine, "predict_proba"):
+        raise with_hint(
+            UnsupportedError(f"{model} has no probability estimates that separatrix can give"),
+            "leave out -b 1, or save an SVC(calibration='sigmoid') with separatrix.save",
+        )
+    if not hasattr(machine, "n_features_in_"):
+        raise with_hint(
+            ModelFileError("unsupported", f"{model} was fitted to texts, and takes no vectors"),
+            "files of LIBSVM hold vectors; use separatrix predict",
+        )
+    machine, X, y = _fitting(machine, model, path)
+    predicted = np.asarray(machine.predict(X))
+    if predicted.dtype.kind not in "biuf":
+        raise with_hint(
+            ModelFileError("unsupported", f"the labels of {model} are no numbers"),
+            "files of LIBSVM have numbers as labels; use separatrix predict",
+        )
+    lines = [f"{label:.17g}" for label in predicted.tolist()]
+    if probability:
+        lines = _with_probabilities(lines, machine.classes_, machine.predict_proba(X))
+    write_text(Path(output), "".join(f"{line}\n" for line in lines))
+    return Predicted(int(np.count_nonzero(predicted == y)), len(y))
+
+
+def _with_probabilities(labels: list[str], classes: Any, P: Any) -> list[str]:
+    head = " ".join(["labels", *(f"{label:.17g}" for label in classes.tolist())])
+    rows = [" ".join(f"{value:g}" for value in row) for row in P.tolist()]
+    return [head, *(f"{label} {row}" for label, row in zip(labels, rows, strict=True))]
+
+
+def _fitting(machine: Any, model: PathLike, path: PathLike) -> tuple[Any, Any, Any]:
+    """The model, samples that have as many features as it, and their labels.
+
+    A sparse file leaves out what is 0, so samples may seem narrower than they are. So may a model of
+    LIBSVM, whose file does not say how wide it is.
+    """
+    pairwise = get_tags(machine).input_tags.pairwise
+    X, y = read_samples(path, zero_based=pairwise)
+    X = X[:, 1:] if pairwise else X  # 0:number says nothing of a sample that is new
+    known, given = int(machine.n_features_in_), X.shape[1]
+    if given > known and _is_text(model):
+        machine, known = load_libsvm(model, n_features=given), given
+    if given > known or (pairwise and given < known):
+        what = "kernel values" if pairwise else "features"
+        raise DataFileError(
+            path,
+            found=f"{given} {what}",
+            expected=f"{known}, as {model} has",
+            hint="take the file that belongs to this model",
+        )
+    X = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], known))
+    takes_sparse = get_tags(machine).input_tags.sparse and not pairwise
+    return machine, X if takes_sparse else X.toarray(), y
+
+
+def _is_text(model: PathLike) -> bool:
+    """Whether a model is in LIBSVM's format; one of ours begins with its length in binary."""
+    try:
+        with open(model, "rb") as file:
+            return b"\0" not in file.read(8)
+    except OSError:
+        return True  # whoever opens it next says what is wrong

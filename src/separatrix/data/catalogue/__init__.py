@@ -1,0 +1,230 @@
+"""Data sets by name. What scikit-learn ships is there at once; the rest is found or downloaded.
+
+Files are looked for in the folder that the environment variable `SEPARATRIX_DATA` names, then in the
+user's cache. What is in neither is downloaded into the cache by `get`, and by `load` too where the
+variable is not set: who names a folder wants to know what is missing there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from separatrix.data.catalogue.dataset_cards import CARDS, Card, File
+from separatrix.data.catalogue.download import fetch, pooch
+from separatrix.data.dataset import Dataset
+from separatrix.errors import DataError, MissingDataError, MissingPackageError
+
+VARIABLE = "SEPARATRIX_DATA"
+BUILT_IN, ON_DISK, TO_DOWNLOAD = "built in", "on disk", "to download"
+_BOTH_PARTS = "zipcombo.dat.gz"  # zip.train, then zip.test: read where it is there
+
+
+def names() -> tuple[str, ...]:
+    """All data sets that have a name.
+
+    >>> names()[:4]
+    ('iris', 'digits', 'wine', 'breast_cancer')
+    """
+    return tuple(CARDS)
+
+
+def card(name: str) -> Card:
+    """What is known of a data set.
+
+    >>> card("mutag").rows, card("mutag").kind
+    (188, 'graphs')
+    """
+    if name not in CARDS:
+        raise MissingDataError(
+            f"no data set is called {name!r}; there are {', '.join(sorted(CARDS))}"
+        )
+    return CARDS[name]
+
+
+def state(name: str) -> str:
+    """Whether it is "built in", "on disk" or "to download".
+
+    >>> state("iris")
+    'built in'
+    """
+    files = card(name).files
+    if not files:
+        return BUILT_IN
+    return ON_DISK if _found(name, files) is not None else TO_DOWNLOAD
+
+
+def load(name: str, *, progress: bool | None = None) -> Dataset:
+    """The data set of that name.
+
+    >>> load("iris").X.shape
+    (150, 4)
+    """
+    known = card(name)
+    if not known.files:
+        return _shipped(known)
+    paths = _found(name, known.files)
+    if paths is None:
+        if os.environ.get(VARIABLE):
+            raise MissingDataError(_what_is_missing(name, known.files))
+        get(name, progress=progress)
+        paths = _found(name, known.files) or []
+    data = replace(_READERS[name](paths), name=name)
+    _require_rows(known, data, paths)
+    return data
+
+
+def get(name: str, *, progress: bool | None = None) -> Path | None:
+    """Have the files of a data set here, and say in which folder; None for one that is built in.
+
+    With progress=None a bar is drawn when stderr is a terminal.
+    """
+    files = card(name).files
+    if not files:
+        return None
+    paths = _found(name, files)
+    if paths is not None:
+        return paths[0].parent
+    listed = " and ".join(file.name for file in files)
+    advice = f"put {listed} into a folder and set {VARIABLE} to that folder"
+    try:
+        folder = cache_folder()
+        fetch(files, folder, progress=progress)
+    except MissingDataError as error:
+        raise MissingDataError(f"{name} is not on this machine; {error}; {advice}") from None
+    except MissingPackageError as error:
+        raise MissingPackageError(f"{name} is not on this machine; {error}; or {advice}") from None
+    except OSError as error:
+        raise MissingDataError(f"{name} has no place in the cache ({error}); {advice}") from None
+    return (folder / files[0].plain).parent
+
+
+def cache_folder() -> Path:
+    """Where downloads are kept."""
+    return Path(pooch().os_cache("separatrix"))
+
+
+def _found(name: str, files: tuple[File, ...]) -> list[Path] | None:
+    """Where the files lie, in their order; None where one is missing."""
+    for folder in _folders():
+        if name == "usps" and (both := _there(folder, _BOTH_PARTS)):
+            return [both]
+        paths = [_there(folder, file.name) for file in files]
+        if all(paths):
+            return [path for path in paths if path]
+    return None
+
+
+def _folders() -> list[Path]:
+    named = os.environ.get(VARIABLE)
+    folders = [Path(named)] if named else []
+    try:
+        return [*folders, cache_folder()]
+    except MissingPackageError:
+        return folders
+
+
+def _there(folder: Path, name: str) -> Path | None:
+    paths = (folder / name, folder / name.removesuffix(".gz"))
+    return next((path for path in paths if path.is_file()), None)
+
+
+def _what_is_missing(name: str, files: tuple[File, ...]) -> str:
+    folder = os.environ[VARIABLE]
+    missing = next((file.name for file in files if not _there(Path(folder), file.name)), "")
+    if name == "usps":
+        missing = f"{_BOTH_PARTS} in it, nor {' and '.join(file.name for file in files)}"
+    else:
+        missing = f"{missing} in it"
+    return (
+        f"{VARIABLE} is {folder}, but there is no file {missing}; put it there, or download it "
+        f"with: separatrix data get {name}"
+    )
+
+
+def _require_rows(known: Card, data: Dataset, paths: list[Path]) -> None:
+    found = (len(data.y), 0 if data.y_test is None else len(data.y_test))
+    if found != (known.rows, known.test_rows):
+        raise DataError(
+            f"{known.name} in {paths[0].parent} has {found[0]} rows and {found[1]} to test; it "
+            f"should have {known.rows} and {known.test_rows}: these are other files of that name"
+        )
+
+
+def _shipped(known: Card) -> Dataset:
+    from sklearn import datasets
+
+    found = getattr(datasets, f"load_{known.name}")()
+    image = (8, 8) if known.name == "digits" else None
+    features = None if image else tuple(str(name) for name in found.feature_names)
+    return Dataset(known.name, found.data, found.target, image=image, features=features)
+
+
+def _usps(paths: list[Path]) -> Dataset:
+    """9298 digits of 16 x 16, from one file or from two."""
+    from separatrix.data.formats.esl import read_esl
+
+    parts = [read_esl(path) for path in paths]
+    X, y = (np.concatenate(arrays) for arrays in zip(*((p.X, p.y) for p in parts), strict=True))
+    return Dataset("usps", X, y, image=(16, 16))
+
+
+def _idx(paths: list[Path]) -> Dataset:
+    from separatrix.data.formats.idx import read_idx
+
+    X, y, X_test, y_test = (read_idx(path) for path in paths)
+    flat = (len(X), -1), (len(X_test), -1)
+    return Dataset("", X.reshape(flat[0]), y, X_test.reshape(flat[1]), y_test, image=(28, 28))
+
+
+def _adult(paths: list[Path]) -> Dataset:
+    import scipy.sparse
+
+    from separatrix.data.formats.svmlight import read_svmlight
+
+    parts = []
+    for path in paths:
+        found = read_svmlight(path, n_features=123)
+        X = scipy.sparse.csr_matrix(found.X)
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
+        parts += [X, found.y.astype(np.intp)]
+    return Dataset("", *parts)
+
+
+def _texts(paths: list[Path]) -> Dataset:
+    from separatrix.data.formats.text import read_text
+
+    train, *test = (read_text(path) for path in paths)
+    if not test:
+        return train
+    return Dataset("", train.X, train.y, test[0].X, test[0].y, kind="text")
+
+
+def _dna(paths: list[Path]) -> Dataset:
+    from separatrix.data.formats.dna import read_dna
+
+    return read_dna(paths[0])
+
+
+def _graphs(paths: list[Path]) -> Dataset:
+    from separatrix.data.formats.graph_folder import read_tu
+
+    return read_tu(paths[0].parent)
+
+
+_READERS: dict[str, Callable[[list[Path]], Dataset]] = {
+    "usps": _usps,
+    "mnist": _idx,
+    "fashion_mnist": _idx,
+    "a4a": _adult,
+    "a9a": _adult,
+    "sms_spam": _texts,
+    "r8": _texts,
+    "promoters": _dna,
+    "splice": _dna,
+    "mutag": _graphs,
+}

@@ -1,0 +1,296 @@
+"""The svmlight format, which is LIBSVM's: a line is `label index:value index:value ... # comment`.
+
+Indices rise along a line and begin at 1, or at 0 in some files. Blank lines, comments and `qid:`
+pairs are passed over. Numbers are plain decimals: `nan`, `inf` and `1_000` are refused.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from separatrix.data.dataset import Dataset
+from separatrix.data.formats import pairs
+from separatrix.data.limits import Limits
+from separatrix.data.streams import Source, opened
+from separatrix.errors import DataError, DataFileError, ParameterError
+from separatrix.validation import require_integer
+
+_THREADS = min(4, os.cpu_count() or 1)
+_WIDEST = 2**53  # so that ten times an index still fits 64 bits
+
+ZeroBased = bool | Literal["auto"]
+Csr = Any  # scipy.sparse.csr_array, which has no types of its own
+
+_EXPECTED = {
+    pairs.LABEL: "a label that is a number",
+    pairs.INDEX: "index:value",
+    pairs.VALUE: "a number after the colon",
+    pairs.ORDER: "indices that rise along the line",
+    pairs.BASE: "indices from 1 on, as zero_based=False says",
+    pairs.ENDLESS: "a number within the range of float64",
+}
+
+
+class _Rows(NamedTuple):
+    """Some rows of a file."""
+
+    labels: npt.NDArray[np.float64]  # shape: (n,)
+    ends: npt.NDArray[np.int64]  # shape: (n,); where each row ends among the values
+    indices: npt.NDArray[Any]  # shape: (values,)
+    values: npt.NDArray[np.float64]  # shape: (values,)
+    queries: bool  # whether there were qid pairs
+
+
+def read_svmlight(
+    path: str | os.PathLike[str],
+    *,
+    n_features: int | None = None,
+    zero_based: ZeroBased = "auto",
+    limits: Limits | None = None,
+) -> Dataset:
+    """The samples of a file as a CSR matrix; labels are integers where all of them are whole.
+
+    Parameters
+    ----------
+    n_features
+        Width of X. A larger index is refused. None: as wide as the largest index needs.
+    zero_based
+        Whether indices begin at 0. "auto": they do if there is a 0 among them.
+    limits
+        What to refuse; see `Limits`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "two.svm"
+    >>> _ = path.write_text("+1 1:0.5 3:2  # a comment\\n-1 2:1\\n")
+    >>> data = read_svmlight(path)
+    >>> data.X.toarray().tolist(), data.y.tolist()
+    ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1, -1])
+    """
+    limits = limits or Limits()
+    _require(n_features, zero_based, "read_svmlight")
+    found = _joined(list(_parsed(path, n_features, zero_based, limits)))
+    base = _base(found.indices, zero_based)
+    if base == 0 and n_features is not None and _widest(found.indices) > n_features:
+        return read_svmlight(path, n_features=n_features, zero_based=True, limits=limits)
+    width = n_features or max(_widest(found.indices) - base, 1)
+    notes = ("qid pairs were passed over",) if found.queries else ()
+    X, y = _csr(found, base, width), _whole(found.labels)
+    return Dataset(Path(path).name, X, y, notes=notes)
+
+
+def svmlight_blocks(
+    path: str | os.PathLike[str],
+    *,
+    n_features: int,
+    zero_based: bool = False,
+    rows: int = 65_536,
+    limits: Limits | None = None,
+) -> Iterator[tuple[Csr, npt.NDArray[np.float64]]]:
+    """The samples of a file and their labels, `rows` at a time, for files larger than memory.
+
+    Labels stay float64, since whether all of them are whole is known only at the end.
+    """
+    _require(n_features, zero_based, "svmlight_blocks")
+    require_integer("svmlight_blocks", "rows", rows, least=1)
+    if not isinstance(zero_based, bool):
+        raise ParameterError("svmlight_blocks", "zero_based", "True or False", zero_based)
+    base, held = int(not zero_based), _joined([])
+    for part in _parsed(path, n_features, zero_based, limits or Limits()):
+        held = _joined([held, part])
+        whole = len(held.labels) - len(held.labels) % rows
+        for start in range(0, whole, rows):
+            block = _cut(held, start, start + rows)
+            yield _csr(block, base, n_features), block.labels
+        held = _cut(held, whole, len(held.labels))
+    if len(held.labels):
+        yield _csr(held, base, n_features), held.labels
+
+
+def write_svmlight(file: BinaryIO, X: Any, y: Any) -> None:
+    """Write samples and numeric labels to an open binary file, with indices from 1 on.
+
+    Numbers are the shortest that read back to the same bits. Stored zeros of a sparse X are written.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> write_svmlight(file, [[0.5, 0.0, 2.0], [0.0, 0.0, 0.0]], [1, -1])
+    >>> file.getvalue()
+    b'1 1:0.5 3:2\\n-1\\n'
+    """
+    X = scipy.sparse.csr_array(X, dtype=np.float64)
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "biuf" or labels.shape != (X.shape[0],):
+        raise DataError(
+            f"svmlight files hold one number as a label for each of {X.shape[0]} rows; "
+            f"got {labels.dtype} of shape {labels.shape}"
+        )
+    if not (np.isfinite(X.data).all() and np.isfinite(labels).all()):
+        raise DataError("svmlight files hold finite numbers; found nan or inf in X or y")
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    for row, label in enumerate(labels.astype(float).tolist()):
+        inside = slice(X.indptr[row], X.indptr[row + 1])
+        pairs = zip((X.indices[inside] + 1).tolist(), X.data[inside].tolist(), strict=True)
+        words = [_shortest(label), *(f"{index}:{_shortest(value)}" for index, value in pairs)]
+        file.write(" ".join(words).encode() + b"\n")
+
+
+def _shortest(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def _require(n_features: int | None, zero_based: object, owner: str) -> None:
+    if n_features is not None:
+        require_integer(owner, "n_features", n_features, least=1)
+        if n_features > _WIDEST:
+            raise ParameterError(owner, "n_features", f"at most {_WIDEST}", n_features)
+    if not isinstance(zero_based, bool) and zero_based != "auto":
+        raise ParameterError(owner, "zero_based", "True, False or 'auto'", zero_based)
+
+
+def _parsed(
+    path: str | os.PathLike[str], n_features: int | None, zero_based: ZeroBased, limits: Limits
+) -> Iterator[_Rows]:
+    """The rows of a file, block by block, each checked against the limits."""
+    widest = min(limits.features, _WIDEST) if n_features is None else n_features
+    least, most = int(zero_based is False), widest - int(zero_based is True)
+    dtype = np.int32 if most < 2**31 else np.int64
+    rows, line = 0, 1
+    with opened(path, limits) as source, ThreadPoolExecutor(_THREADS) as pool:
+        ahead: deque[Future[_Rows]] = deque()
+        for block in chain(source.blocks(), repeat(b"", _THREADS)):
+            if block:
+                ahead.append(pool.submit(_rows_of, source, block, line, least, most, dtype))
+                line += block.count(b"\n")
+            if ahead and (not block or len(ahead) > _THREADS):
+                part = ahead.popleft().result()
+                rows += len(part.labels)
+                _require_rows(source, rows)
+                yield part
+
+
+def _require_rows(source: Source, rows: int) -> None:
+    most = source.limits.rows
+    if rows > most:
+        raise DataFileError(
+            source.name,
+            found=f"more than {most:,} rows",
+            expected="fewer",
+            hint="raise `rows` of Limits if this is right",
+        )
+
+
+def _rows_of(source: Source, block: bytes, line: int, least: int, most: int, dtype: Any) -> _Rows:
+    """The rows of one block; `line` is the number of its first."""
+    text = np.frombuffer(block, dtype=np.uint8)
+    n, count = block.count(b"\n") + 1, int(np.count_nonzero(text == 58))
+    labels, ends = np.empty(n), np.empty(n, dtype=np.int64)
+    values, indices = np.empty(count), np.empty(count, dtype=dtype)
+    long = np.empty((n + count, 3), dtype=np.int64)
+    outcome, at, n, count, longs, queries = pairs.parse_pairs(
+        *(text, least, most),
+        *(labels, labels.view(np.uint64), ends, indices, values, values.view(np.uint64), long),
+    )
+    for place, start, end in long[:longs].tolist():
+        number = float(block[start:end])
+        if not np.isfinite(number):
+            outcome, at = pairs.ENDLESS, start
+            break
+        if place < 0:
+            labels[-1 - place] = number
+        else:
+            values[place] = number
+    if outcome != pairs.WHOLE:
+        raise _refusal(source, block, line, outcome, at, most)
+    return _Rows(labels[:n], ends[:n], indices[:count], values[:count], bool(queries))
+
+
+def _refusal(
+    source: Source, block: bytes, line: int, outcome: int, at: int, most: int
+) -> DataFileError:
+    start = block.rfind(b"\n", 0, at) + 1
+    expected, hint = _EXPECTED.get(outcome, ""), ""
+    if outcome == pairs.WIDTH:
+        expected = f"an index of at most {most:,}"
+        hint = "give a larger n_features, or raise `features` of Limits, if this is right"
+    words = block[at : at + 60].split(b"\n")[0].split()
+    word = words[0].decode(errors="backslashreplace") if words else ""
+    return DataFileError(
+        source.name,
+        line + block.count(b"\n", 0, at),
+        at - start + 1,
+        found=repr(word) if word else "nothing",
+        expected=expected,
+        hint=hint,
+    )
+
+
+def _joined(parts: list[_Rows]) -> _Rows:
+    if len(parts) == 1:
+        return parts[0]
+    if not parts:
+        none = np.empty(0)
+        return _Rows(none, none.astype(np.int64), none.astype(np.int32), none, False)
+    starts = np.cumsum([0] + [len(part.values) for part in parts])
+    shifted = [part.ends + start for part, start in zip(parts, starts, strict=False)]
+    return _Rows(
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate(shifted),
+        np.concatenate([part.indices for part in parts]),
+        np.concatenate([part.values for part in parts]),
+        any(part.queries for part in parts),
+    )
+
+
+def _cut(rows: _Rows, start: int, stop: int) -> _Rows:
+    """The rows from start to stop."""
+    first = int(rows.ends[start - 1]) if start else 0
+    last = int(rows.ends[stop - 1]) if stop else 0
+    inside = slice(first, last)
+    ends = rows.ends[start:stop] - first
+    return _Rows(
+        rows.labels[start:stop], ends, rows.indices[inside], rows.values[inside], rows.queries
+    )
+
+
+def _widest(indices: npt.NDArray[Any]) -> int:
+    return int(indices.max()) + 1 if len(indices) else 0
+
+
+def _base(indices: npt.NDArray[Any], zero_based: ZeroBased) -> int:
+    if zero_based == "auto":
+        return int(len(indices) > 0 and indices.min() > 0)
+    return int(not zero_based)
+
+
+def _csr(rows: _Rows, base: int, width: int) -> Csr:
+    """The rows as a matrix; 32-bit indices wherever they are enough."""
+    largest = max(len(rows.values), width)
+    dtype = np.int32 if largest < 2**31 else np.int64
+    ends = np.concatenate([[0], rows.ends]).astype(dtype)
+    indices = rows.indices.astype(dtype, copy=False)
+    if base:
+        indices = indices - np.asarray(base, dtype=dtype)
+    X = scipy.sparse.csr_array((rows.values, indices, ends), shape=(len(rows.labels), width))
+    X.has_sorted_indices = X.has_canonical_format = True
+    return X
+
+
+def _whole(labels: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    """Labels as integers where all of them are whole."""
+    with np.errstate(invalid="ignore"):
+        codes = labels.astype(np.intp)
+    return codes if np.array_equal(codes, labels) else labels

@@ -1,0 +1,205 @@
+"""A training set as blocks: arrays, memory maps, or whatever yields (X, y) or (X, y, weights).
+
+Every block is checked where it comes in. Of an iterable, labels are numbered as they are met, since
+nobody has seen them all; `in_class_order` puts what was summed by those numbers in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from separatrix.errors import DataError
+from separatrix.estimators.base.prepare import (
+    Training,
+    as_labels,
+    check_samples,
+    check_weights,
+    prepare,
+)
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.sums import rows_of_a_block, shared_rows
+from separatrix.types import Block, Codes
+
+
+class ArrayBlocks:
+    """A checked training set in memory, or mapped into it, cut into blocks of rows."""
+
+    def __init__(self, train: Training, rows: int | None = None) -> None:
+        self.train = train
+        self.weights = train.weights * train.class_weights
+        self._rows = rows or rows_of_a_block(self.n_features)
+
+    @property
+    def n_features(self) -> int:
+        """d."""
+        return int(self.train.X.shape[1])
+
+    def __len__(self) -> int:
+        return -(-len(self.train.y) // self._rows)
+
+    def __iter__(self) -> Iterator[Block]:
+        for rows in row_blocks(self.train.X.shape[0], self._rows):
+            yield Block(shared_rows(self.train.X, rows), self.train.y[rows], self.weights[rows])
+
+    @property
+    def n_classes(self) -> int:
+        """Classes known so far: all."""
+        return len(self.train.classes)
+
+    def in_class_order(self) -> tuple[Any, Codes]:
+        """The labels, sorted, and the code of each."""
+        return self.train.classes, np.arange(self.n_classes)
+
+    def cut(self, rows: int, *, every: int = 1, dtype: Any = None) -> ArrayBlocks:
+        """The same in blocks of `rows`, one sample in `every`, in that precision."""
+        train = self.train
+        if every > 1:
+            part = slice(None, None, every)
+            train = Training(
+                train.X[part],
+                train.y[part],
+                train.classes,
+                train.weights[part],
+                train.class_weights[part],
+            )
+        if dtype is not None:
+            train = train._replace(X=train.X.astype(dtype, copy=False))
+        return ArrayBlocks(train, rows)
+
+
+class StreamBlocks:
+    """Blocks from an iterable, checked as they come."""
+
+    def __init__(self, estimator: Any, source: Iterable[Any]) -> None:
+        self.source = source
+        self._n_features = 0
+        self._estimator = estimator
+        self._codes: dict[Any, int] = {}
+        self._begun = False
+        self._settled = False
+        self._weighed: set[int] = set()  # codes of samples with a weight above 0, first pass
+
+    def __iter__(self) -> Iterator[Block]:
+        for number, item in enumerate(self.source):
+            if not len(parts_of(number, item)[1]):
+                continue
+            X, y, weights = self._checked(number, item)
+            for rows in row_blocks(X.shape[0], rows_of_a_block(X.shape[1])):
+                yield Block(X[rows], y[rows], weights[rows])
+        if not self._begun:
+            raise DataError("the iterable of blocks held no sample at all")
+        if len(self._codes) < 2:
+            raise DataError(
+                f"{type(self._estimator).__name__} needs samples of at least 2 classes; "
+                f"got one class, {next(iter(self._codes))!r}"
+            )
+        if len(self._weighed) < 2:
+            raise DataError(
+                f"{type(self._estimator).__name__} needs samples of at least 2 classes; "
+                "all but one class have weight 0"
+            )
+
+    @property
+    def n_features(self) -> int:
+        """d, once a block has been read."""
+        return self._n_features
+
+    @property
+    def n_classes(self) -> int:
+        """Classes met so far."""
+        return len(self._codes)
+
+    def cut(self, rows: int, *, every: int = 1, dtype: Any = None) -> None:
+        """Nothing: blocks are taken as they come."""
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the blocks can be read more than once."""
+        return iter(self.source) is not self.source
+
+    def in_class_order(self) -> tuple[Any, Codes]:
+        """The labels, sorted, and the code each had; from now on codes are in that order."""
+        labels = np.array(list(self._codes))
+        order = np.argsort(labels)
+        self._codes = {label: code for code, label in enumerate(labels[order].tolist())}
+        self._settled = True
+        return labels[order], order
+
+    def _checked(self, number: int, item: Any) -> tuple[Any, Codes, Any]:
+        X, y, weights = parts_of(number, item)
+        X, y = check_samples(self._estimator, X, y=y, reset=not self._begun)
+        self._begun, self._n_features = True, X.shape[1]
+        y = as_labels(y)
+        weights = check_weights(weights, X.shape[0])
+        found, inverse = np.unique(y, return_inverse=True)
+        if self._settled and not set(found.tolist()) <= set(self._codes):
+            raise DataError(
+                f"block {number} holds labels that were not there in the pass before; "
+                "each pass must yield the same blocks"
+            )
+        kinds = {isinstance(label, str) for label in (*self._codes, *found.tolist())}
+        if len(kinds) > 1:
+            raise DataError(
+                f"labels must be all strings or all numbers; block {number} holds the other kind"
+            )
+        met = np.array(
+            [self._codes.setdefault(label, len(self._codes)) for label in found.tolist()]
+        )
+        codes = met[inverse].astype(np.intp)
+        if not self._settled:
+            self._weighed.update(np.flatnonzero(np.bincount(codes, weights)).tolist())
+        return X, codes, weights
+
+
+def refuse_weights_beside_blocks(sample_weight: Any) -> None:
+    """Weights belong to the blocks."""
+    if sample_weight is not None:
+        raise DataError(
+            "`sample_weight` cannot be given beside an iterable of blocks; yield (X, y, weights)"
+        )
+
+
+def parts_of(number: int, block: Any) -> tuple[Any, Any, Any]:
+    """X, y and the weights, or None, of a block that somebody yields."""
+    if not isinstance(block, tuple) or len(block) not in (2, 3):
+        raise DataError(
+            "X without y must yield blocks (X, y) or (X, y, sample_weight); "
+            f"block {number} is {type(block).__name__}"
+        )
+    return block if len(block) == 3 else (*block, None)
+
+
+def yields_blocks(X: Any, y: Any) -> bool:
+    """Whether X is an iterable of blocks and not a table of samples."""
+    if y is not None or issparse(X) or hasattr(X, "shape") or hasattr(X, "__array__"):
+        return False
+    if isinstance(X, list | tuple):
+        return bool(X) and isinstance(X[0], tuple) and len(X[0]) in (2, 3) and np.ndim(X[0][0]) == 2
+    return isinstance(X, Iterable) and not isinstance(X, str | bytes)
+
+
+def blocks_of(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None, **more: Any
+) -> ArrayBlocks | StreamBlocks:
+    """The training set of an estimator as blocks, whatever it comes as."""
+    if not yields_blocks(X, y):
+        return ArrayBlocks(prepare(estimator, X, y, sample_weight, **more))
+    refuse_weights_beside_blocks(sample_weight)
+    if more.get("class_weight") is not None:
+        raise DataError(
+            "`class_weight` cannot be given beside an iterable of blocks; yield (X, y, weights)"
+        )
+    return StreamBlocks(estimator, X)
+
+
+def require_repeatable(blocks: ArrayBlocks | StreamBlocks, why: str) -> None:
+    """Refuse an iterator that can be read only once where more than one pass is needed."""
+    if isinstance(blocks, StreamBlocks) and not blocks.repeatable:
+        raise DataError(
+            f"{why}, but the blocks can be read only once; pass a list, or an object whose "
+            "__iter__ begins anew"
+        )

@@ -1,0 +1,324 @@
+"""What discriminants share: sums of Gaussian classes, priors, and covariances that need the rows."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import clone
+
+from separatrix.errors import DataError, MemoryBudgetError, ParameterError, UnsupportedError
+from separatrix.estimators.base.blocks import (
+    ArrayBlocks,
+    StreamBlocks,
+    blocks_of,
+    require_repeatable,
+)
+from separatrix.estimators.base.monitoring import with_callbacks
+from separatrix.estimators.base.one_pass import OnePass
+from separatrix.estimators.base.prepare import or_unchanged
+from separatrix.runtime.blocks import default_budget, in_words, row_blocks
+from separatrix.runtime.sums import dense, rows_of_a_block, total
+from separatrix.runtime.threads import thread_count
+from separatrix.runtime.warnings import tell
+from separatrix.solvers.discriminant import (
+    class_rows,
+    deviations,
+    fourth_powers,
+    ledoit_wolf,
+    total_covariance,
+    varying,
+    without_rounding,
+)
+from separatrix.solvers.moments import Moments, merged, moments_of
+from separatrix.types import Block, Matrix, Vector
+from separatrix.validation import require_choice, require_flag, require_real
+
+SHORT_OF_ONE = 1e-5  # as in scikit-learn: priors this close to a sum of 1 are taken as they are
+
+
+class Estimates(NamedTuple):
+    """Covariances that the moments alone do not give."""
+
+    each: list[Matrix]  # of each class, (d, d)
+    total: Matrix  # of all samples; (0, 0) where it is not needed
+
+
+class GaussianClasses(OnePass):
+    """Classes by their means and covariances: what linear and quadratic discriminants share."""
+
+    solver: str
+    shrinkage: Any
+    priors: Any
+    covariance_estimator: Any
+    tol: float
+    store_covariance: bool
+    _form: str
+    _solvers: ClassVar[tuple[str, ...]]  # the first takes moments only
+
+    @with_callbacks
+    @or_unchanged
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
+
+        A block is (X, y) or (X, y, sample_weight); y is then left out, and memory holds one block.
+        """
+        self._check_parameters()
+        blocks = blocks_of(self, X, y, sample_weight)
+        if isinstance(self.shrinkage, str):
+            require_repeatable(blocks, "shrinkage='auto' needs a second pass")
+        if self.covariance_estimator is not None:
+            self._require_plain_rows(blocks, sample_weight)
+        self._form = self._form_for(blocks)
+        self._sum_up(blocks)
+        return self._settle(blocks, self._estimates(blocks))
+
+    @or_unchanged
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more samples; all `classes` are named in the first call."""
+        self._check_parameters()
+        self._require_sums("partial_fit")
+        if not hasattr(self, "classes_"):
+            self._form = self._needed_form
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def merge(self, *others: Any) -> Self:
+        """Learn what others of this kind, with the same classes, have learned from other samples."""
+        self._require_sums("merge")
+        return super().merge(*others)
+
+    def predict_log_proba(self, X: Any) -> Matrix:
+        """Logarithm of the probability of each class, (n, k); also of what underflows to 0."""
+        values = self.decision_function(X)
+        if values.ndim == 1:
+            return np.column_stack([log_expit(-values), log_expit(values)])
+        return np.asarray(log_softmax(values, axis=1))
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Probability of each class, (n, k)."""
+        values = self.decision_function(X)
+        if values.ndim == 1:
+            return np.column_stack([expit(-values), expit(values)])
+        return np.asarray(softmax(values, axis=1))
+
+    def decision_function(self, X: Any) -> Matrix:
+        """Scores: logarithms of probabilities, up to a constant for each sample."""
+        raise NotImplementedError
+
+    @property
+    def _needed_form(self) -> str:
+        return "each"
+
+    @property
+    def _needs_total(self) -> bool:
+        return False
+
+    def _form_for(self, blocks: ArrayBlocks | StreamBlocks) -> str:
+        return self._needed_form
+
+    def _settle(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
+        """From sums, and from blocks where they are at hand, to what is predicted with."""
+        raise NotImplementedError
+
+    def _learn(self) -> Self:
+        return self._settle()
+
+    def _part(self, block: Block, n_classes: int) -> Moments:
+        require_room(block.X.shape[1], n_classes, self._form)
+        return moments_of(block, n_classes=n_classes, form=self._form)
+
+    def _merged(self, a: Moments, b: Moments) -> Moments:
+        return merged(a, b)
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        require_choice(name, "solver", self.solver, self._solvers)
+        if isinstance(self.shrinkage, str):
+            require_choice(name, "shrinkage", self.shrinkage, ("auto",))
+        elif self.shrinkage is not None:
+            require_real(name, "shrinkage", self.shrinkage, least=0, most=1)
+        require_flag(name, "store_covariance", self.store_covariance)
+        require_real(name, "tol", self.tol, least=0)
+        others = " or ".join(repr(solver) for solver in self._solvers[1:])
+        if self.solver == "svd" and self.shrinkage is not None:
+            raise UnsupportedError(
+                f"shrinkage of {name} is not supported with solver='svd'; use {others}"
+            )
+        if self.covariance_estimator is None:
+            return
+        if not hasattr(self.covariance_estimator, "fit"):
+            raise ParameterError(
+                name, "covariance_estimator", "an object with fit", self.covariance_estimator
+            )
+        if self.solver == "svd":
+            raise UnsupportedError(
+                f"covariance_estimator is not supported with solver='svd' of {name}; use {others}"
+            )
+        if self.shrinkage:
+            raise ParameterError(
+                name, "shrinkage", "None beside covariance_estimator", self.shrinkage
+            )
+
+    def _require_plain_rows(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> None:
+        why = "covariance_estimator is fitted to the rows of each class, "
+        if not isinstance(blocks, ArrayBlocks):
+            raise DataError(why + "which must be one array; got an iterable of blocks")
+        if sample_weight is not None:
+            raise DataError(why + "without weights; leave out sample_weight, or use shrinkage")
+
+    def _require_sums(self, what: str) -> None:
+        """Refuse to go on where rows would be needed that are not kept."""
+        name = type(self).__name__
+        if isinstance(self.shrinkage, str):
+            must_be = f"None or a number for {what}: rows are not kept"
+            raise ParameterError(name, "shrinkage", must_be, self.shrinkage)
+        if self.covariance_estimator is not None:
+            must_be = f"None for {what}: rows are not kept"
+            raise ParameterError(name, "covariance_estimator", must_be, self.covariance_estimator)
+        held = getattr(self, "_form", None)
+        if held == "features" or (held == "pooled" and self._needed_form == "each"):
+            kept = "no covariance" if held == "features" else "one covariance for all classes"
+            raise DataError(
+                f"{what} with these parameters needs sums that the fit before did not keep: it kept "
+                f"{kept}; begin anew with partial_fit"
+            )
+
+    def _require_like(self, other: Any) -> None:
+        super()._require_like(other)
+        other._require_sums("merge")
+        if other._form != self._form:
+            raise DataError(
+                f"models to merge must have kept the same sums; got {self._form!r} and "
+                f"{other._form!r}: fit them with the same solver, priors and store_covariance"
+            )
+
+    def _priors(self) -> Vector:
+        """Given, or the shares of the classes, (k,); 0 for a class without samples."""
+        weight = self._sums.weight
+        if self.priors is None:
+            return np.asarray(weight / weight.sum())
+        name, k = type(self).__name__, len(weight)
+        try:
+            priors = np.array(self.priors, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterError(name, "priors", "numbers", self.priors) from None
+        if priors.shape != (k,):
+            raise ParameterError(name, "priors", f"{k} numbers, one a class", self.priors)
+        if not np.isfinite(priors).all() or (priors < 0).any() or not priors.any():
+            must_be = "finite, at least 0 and not all 0"
+            raise ParameterError(name, "priors", must_be, priors.tolist())
+        summed = float(priors.sum())
+        if abs(summed - 1.0) > SHORT_OF_ONE:
+            tell(
+                f"priors of {name} sum to {summed:g}, not to 1; they are divided by that",
+                UserWarning,
+            )
+            priors /= summed
+        if not weight.all():
+            priors[weight == 0] = 0.0
+            if not priors.any():  # only classes of prior 0 were met so far
+                return np.asarray(weight / weight.sum())
+            priors /= priors.sum()
+        return priors
+
+    def _estimates(self, blocks: Any) -> Estimates | None:
+        """Covariances by an estimator, or shrunk by how much the samples ask for."""
+        if self.covariance_estimator is not None:
+            X, y = blocks.train.X, blocks.train.y
+            parts = [self._estimated(X[rows]) for rows in class_rows(y, blocks.n_classes)]
+            return Estimates(parts, self._estimated(X) if self._needs_total else np.empty((0, 0)))
+        if not isinstance(self.shrinkage, str):
+            return None
+        moments = without_rounding(self._sums)
+        weights = moments.weight
+        safe = np.where(weights > 0, weights, 1.0)
+        C = [*(moments.scatter / safe[:, None, None]), total_covariance(moments)]
+        mean = np.vstack([moments.mean, moments.grand_mean])
+        scale = np.stack([deviations(one) for one in C])
+        k = len(weights)
+
+        def part(block: Block) -> Vector:
+            own = fourth_powers(block, mean=mean[:k], scale=scale[:k])
+            if not self._needs_total:
+                return np.append(own, 0.0)
+            as_one = block._replace(y=np.zeros_like(block.y))
+            return np.append(own, fourth_powers(as_one, mean=mean[k:], scale=scale[k:]))
+
+        threads = 1 if isinstance(blocks, ArrayBlocks) and len(blocks) == 1 else thread_count()
+        fourth = total(part, blocks, np.add, threads=threads)
+        sums = zip(C, np.append(weights, weights.sum()), fourth, strict=True)
+        *each, whole = [ledoit_wolf(one, float(w), float(q)) for one, w, q in sums]
+        return Estimates(each, whole)
+
+    def _estimated(self, X: Any) -> Matrix:
+        fitted = clone(self.covariance_estimator, safe=False)
+        fitted.fit(dense(X))
+        C = getattr(fitted, "covariance_", None)
+        d = X.shape[1]
+        if C is None or np.shape(C) != (d, d) or not np.isfinite(C).all():
+            raise ParameterError(
+                type(self).__name__,
+                "covariance_estimator",
+                f"one whose fit gives a finite covariance_ of shape {(d, d)}",
+                self.covariance_estimator,
+            )
+        return np.asarray(C, dtype=np.float64)
+
+
+def most_components(estimator: Any, k: int, d: int) -> int:
+    """Axes to keep: those asked for, refused where class means cannot span as many."""
+    most, wanted = min(k - 1, d), estimator.n_components
+    if wanted is not None and wanted > most:
+        must_be = f"at most min(k - 1, d) = {most} for {k} classes and {d} features"
+        raise ParameterError(type(estimator).__name__, "n_components", must_be, wanted)
+    return most if wanted is None else int(wanted)
+
+
+def require_room(d: int, k: int, form: str) -> None:
+    """Refuse moments that do not fit the memory there is: two sums and one part a thread."""
+    if form == "features":
+        return
+    held = (k if form == "each" else 1) * (2 + thread_count())
+    needed, budget = held * 8 * d * d, default_budget()
+    if needed > budget:
+        whose = f"{k} covariances" if form == "each" else "The covariance"
+        raise MemoryBudgetError(
+            f"{whose} of {d} features take {in_words(needed)}, more than the {in_words(budget)} "
+            "there are; take fewer features, or project them first"
+        )
+
+
+def require_spread(rank: int, moments: Moments, *, whole: bool) -> None:
+    """Refuse samples that all lie at the mean of their class, unless more may come."""
+    if whole and not rank:
+        raise DataError(
+            "The number of samples must be more than the number of classes, and some must differ "
+            f"within a class; got {moments.samples.sum()} samples of {len(moments.weight)} classes, "
+            "each at the mean of its class"
+        )
+
+
+def warn_of_rank(estimator: Any, rank: int, moments: Moments, advice: str, *, whole: bool) -> None:
+    """Say that directions were left out; of a part of a stream only once samples are enough."""
+    features = int(varying(moments).sum())
+    if rank >= features:
+        return
+    if not whole and moments.samples.sum() - len(moments.weight) <= rank:
+        return
+    tell(
+        f"{type(estimator).__name__}: the covariance within the classes has rank {rank}, and "
+        f"{features} features vary; directions without spread within the classes are left out, even "
+        f"where they tell classes apart; {advice}",
+        UserWarning,
+    )
+
+
+def places(X: Any, axes: Matrix, origin: Any) -> Matrix:
+    """(X - origin) @ axes, (n, c), a block of rows at a time."""
+    Z = np.empty((X.shape[0], axes.shape[1]))
+    for rows in row_blocks(len(Z), rows_of_a_block(X.shape[1])):
+        Z[rows] = (dense(X[rows]) - origin) @ axes
+    return Z

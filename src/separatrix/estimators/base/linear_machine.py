@@ -1,0 +1,102 @@
+"""What every linear classifier shares: scores, predictions, distances."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.estimators.base.multiclass import decision_values, winners
+from separatrix.estimators.base.prepare import check_samples
+from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.types import Codes, Matrix, Vector
+
+BLOCK_BYTES = 16 * MEBIBYTE
+
+
+class LinearMachine(BaseEstimator):
+    """A classifier with weights `coef_`, (p, d), and biases `intercept_`, (p,)."""
+
+    coef_: Any
+    intercept_: Vector
+    classes_: Any
+    _dtypes: ClassVar[list[Any]] = [
+        np.float64,
+        np.float32,
+    ]  # taken as they are; others become the first
+
+    def decision_function(self, X: Any) -> Matrix:
+        """Confidence in each class, (n, k), or in the second of two, (n,)."""
+        check_is_fitted(self)
+        X = check_samples(self, X, dtype=self._dtypes, reset=False)
+        return decision_values(self._scores(X), len(self.classes_), "ovr")
+
+    def predict(self, X: Any) -> Any:
+        """Most confident class of each sample, (n,)."""
+        check_is_fitted(self)
+        return self.classes_[self._winners(self.decision_function(X))]
+
+    def signed_distance(self, X: Any) -> Matrix:
+        """Distance to each boundary, positive on its own side: (<w, x> + b) / |w|."""
+        values = self.decision_function(X)
+        norms = weight_norms(self.coef_)
+        return values / np.where(norms > 0, norms, 1.0)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _scores(self, X: Any) -> Matrix:
+        """<w, x> + b at every boundary, (n, p), in float64; a block of rows at a time."""
+        W = self.coef_
+        if issparse(X) or issparse(W):
+            S = X @ W.T
+            return np.asarray(S.toarray() if issparse(S) else S) + self.intercept_
+        S = np.empty((len(X), len(W)))
+        for block in row_blocks(len(X), rows_that_fit(8 * X.shape[1], BLOCK_BYTES)):
+            S[block] = X[block] @ W.T + self.intercept_
+        return S
+
+    def _winners(self, values: Matrix) -> Codes:
+        return winners(values)
+
+
+class SolvedMachine(LinearMachine):
+    """A linear machine that says how it was solved, and can hold its weights sparse."""
+
+    solver_: str
+
+    def sparsify(self) -> Self:
+        """Hold the weights as a sparse matrix: smaller where most of them are 0."""
+        check_is_fitted(self)
+        self.coef_ = csr_array(self.coef_)
+        return self
+
+    def densify(self) -> Self:
+        """Hold the weights as an array again."""
+        check_is_fitted(self)
+        if issparse(self.coef_):
+            self.coef_ = self.coef_.toarray()
+        return self
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        plain = str(super().__repr__(N_CHAR_MAX=N_CHAR_MAX))
+        return f"{plain}  # {self.solver_}" if hasattr(self, "solver_") else plain
+
+
+def weight_norms(coef: Any) -> Vector:
+    """|w| of each boundary, (p,)."""
+    dense: Matrix = coef.toarray() if issparse(coef) else coef
+    return np.asarray(np.linalg.norm(dense, axis=1))
+
+
+def margin_widths(coef: Any) -> Vector:
+    """2 / |w| of each boundary, (p,): the distance between its two margins."""
+    norms = weight_norms(coef)
+    with np.errstate(divide="ignore"):
+        return np.asarray(2.0 / norms)

@@ -1,0 +1,36 @@
+"""A fit that can be watched: scikit-learn's callbacks, a bar for `verbose`, a time limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sklearn.callback import with_callbacks
+
+from separatrix.runtime.monitor import Watch
+from separatrix.runtime.progress import bar
+
+__all__ = ["watched", "with_callbacks"]
+
+
+@contextmanager
+def watched(
+    estimator: Any, X: Any, y: Any, *, steps: int | None, task: str = "epoch"
+) -> Iterator[Watch]:
+    """A watch for one fit of at most `steps` steps that tells callbacks and the bar of each."""
+    context = estimator._init_callback_context(max_subtasks=steps)
+    context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+    name = type(estimator).__name__
+    with bar(f"{name}: {task}", steps, show=bool(getattr(estimator, "verbose", 0))) as advance:
+
+        def on_step(_number: int) -> bool:
+            advance()
+            if not getattr(estimator, "_skl_callbacks", None):
+                return False
+            step = context.subcontext(task_name=task)
+            step.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
+            return bool(step.call_on_fit_task_end(estimator=estimator, X=X, y=y))
+
+        yield Watch(getattr(estimator, "time_limit", None), on_step)
+    context.call_on_fit_task_end(estimator=estimator, X=X, y=y)

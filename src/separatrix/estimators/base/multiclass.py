@@ -1,0 +1,125 @@
+"""From scores of binary problems to one class: votes, ties and argmax, in one place.
+
+Scores have one column for each problem of `solvers.problems.coding`. With two classes there is one,
+and the second class wins where it is above 0. Equal votes or scores go to the lowest class index,
+or, for votes, to the larger summed margin. Scores may be tensors on a card; so are the answers then.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.runtime.device import as_numpy, like
+from separatrix.solvers.decomposition import coding, pairs
+from separatrix.types import Codes, Matrix
+
+TIES = ("lowest", "margin")
+MATRIX_UP_TO = 64  # classes whose pairs are summed by one product; the matrix has k^3 / 2 numbers
+
+
+def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest") -> Matrix:
+    """One value for each class, (n, k), or for two classes the score itself, (n,).
+
+    For pairs the value is the number of votes, plus, with ties="margin", the summed margins squeezed
+    into (-1/3, 1/3) so that they only ever decide between equal votes. The class of the highest
+    value, the first among equals, is the prediction.
+
+    >>> S = np.array([[1.0, -0.5, 3.0]])  # 0 beats 1, 2 beats 0, 1 beats 2: one vote each
+    >>> decision_values(S, 3, "ovo")
+    array([[1., 1., 1.]])
+    >>> int(decision_values(S, 3, "ovo", ties="margin").argmax())
+    1
+    """
+    if n_classes == 2:
+        return S[:, 0]
+    if scheme != "ovo":
+        return S
+    for_first = _as_numbers(S > 0)
+    votes = _by_class(for_first, 1.0 - for_first, n_classes)
+    if ties == "margin":
+        S = _as_numbers(S)
+        summed = _by_class(S, -S, n_classes)
+        votes = votes + summed / (3.0 * (abs(summed) + 1.0))
+    return votes
+
+
+def _as_numbers(flags: Any, dtype: Any = np.float64) -> Any:
+    """Flags, or numbers of less precision, in this one."""
+    return flags * like(np.ones(1, dtype), flags)
+
+
+def _by_class(for_first: Matrix, for_second: Matrix, n_classes: int) -> Matrix:
+    """What all pairs give to their first and to their second class, summed for each class, (n, k)."""
+    if n_classes <= MATRIX_UP_TO:
+        sides = coding(n_classes, "ovo").T  # (p, k)
+        firsts, seconds = (
+            like(one.astype(np.float64), for_first) for one in (sides > 0, sides < 0)
+        )
+        product: Matrix = for_first @ firsts + for_second @ seconds
+        return product
+    summed: Matrix = like(np.zeros((len(for_first), n_classes)), for_first)
+    first, second = pairs(n_classes).T
+    for c in range(n_classes):
+        won = (
+            like(np.flatnonzero(first == c), for_first),
+            like(np.flatnonzero(second == c), for_first),
+        )
+        summed[:, c] = for_first[:, won[0]].sum(axis=1) + for_second[:, won[1]].sum(axis=1)
+    return summed
+
+
+def winners(values: Matrix) -> Codes:
+    """Class codes that `decision_values` stand for.
+
+    >>> winners(np.array([-1.0, 0.0, 0.5])).tolist()
+    [0, 0, 1]
+    >>> winners(np.array([[2.0, 2.0, 1.0]])).tolist()
+    [0]
+    """
+    if values.ndim == 1:
+        codes: Codes = _as_numbers(values > 0, np.intp)
+        return codes
+    best: Codes = values.argmax(axis=1)
+    return best
+
+
+def voted(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> Codes:
+    """Class codes from scores of support vector machines, as LIBSVM counts: of two, 0 is the second's.
+
+    Equal votes go to the class that comes first in `order`, (k,), or else to the lowest.
+
+    >>> voted(np.array([[-1.0], [0.0], [0.5]]), 2, "ovo").tolist()
+    [0, 1, 1]
+    """
+    if order is not None:  # a score of 0 is that of the pair's later class, in that order
+        first, second = np.argsort(order)[pairs(n_classes)].T
+        other = like((first > second) * (-1.0 if n_classes == 2 else 1.0), S)
+        S = S + (S == 0) * other
+        order = like(order, S)
+    if n_classes == 2:
+        codes: Codes = _as_numbers(S[:, 0] >= 0, np.intp)
+        return codes
+    values = decision_values(S, n_classes, scheme)
+    return winners(values) if order is None else order[winners(values[:, order])]
+
+
+class RowsClassified(NamedTuple):
+    """Every row of a Gram matrix as seen by a model trained on some of them."""
+
+    scores: Matrix  # shape: (n, p); may be a tensor
+    n_classes: int
+    scheme: str
+    ties: str
+    n_iter: int
+
+    def values(self, rows: Codes) -> Matrix:
+        """Confidence in each class for some rows, (rows, k), or in the second of two, (rows,)."""
+        values = decision_values(self.scores[rows], self.n_classes, self.scheme, self.ties)
+        found: Matrix = as_numpy(values)
+        return found
+
+    def codes(self, rows: Codes) -> Codes:
+        """The most confident class of some rows, (rows,)."""
+        return winners(self.values(rows))

@@ -1,0 +1,149 @@
+"""Models whose fit is one sum over the samples: so they fit in parts, and fits can be merged."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import DataError
+from separatrix.estimators.base.blocks import (
+    ArrayBlocks,
+    StreamBlocks,
+    blocks_of,
+    parts_of,
+    refuse_weights_beside_blocks,
+    yields_blocks,
+)
+from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.prepare import (
+    classes_of_stream,
+    or_unchanged,
+    prepare,
+    require_whole,
+)
+from separatrix.runtime.sums import total
+from separatrix.runtime.threads import thread_count
+from separatrix.types import Block
+
+
+class OnePass(CallbackSupportMixin, BaseEstimator):
+    """A model that learns from sums: `_part` of a block, `_merged`, and `_learn` from the whole.
+
+    A part has `taken(order)`, which puts its classes in another order.
+    """
+
+    classes_: Any
+    _sums: Any
+
+    @with_callbacks
+    @or_unchanged
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
+
+        A block is (X, y) or (X, y, sample_weight); y is then left out, and memory holds one block.
+        """
+        self._check_parameters()
+        self._sum_up(blocks_of(self, X, y, sample_weight))
+        return self._learn()
+
+    @or_unchanged
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more samples, or blocks of them; all `classes` are named in the first call."""
+        self._check_parameters()
+        require_whole(self, "partial_fit")
+        if yields_blocks(X, y):
+            refuse_weights_beside_blocks(sample_weight)
+            for number, block in enumerate(X):
+                rows, labels, weights = parts_of(number, block)
+                if len(labels):
+                    self.partial_fit(rows, labels, classes, weights)
+            check_is_fitted(self, msg="the iterable of blocks held no sample at all")
+            return self
+        begun = hasattr(self, "classes_")
+        train = prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            classes=classes_of_stream(self, classes),
+            reset=not begun,
+        )
+        blocks = ArrayBlocks(train)
+        more = total(lambda block: self._part_of(block, blocks.n_classes), blocks, self._merged)
+        self._sums = finite(self._merged(self._sums, more) if begun else more)
+        self.classes_ = train.classes
+        return self._learn()
+
+    @or_unchanged
+    def merge(self, *others: Any) -> Self:
+        """Learn what other models of this kind, with the same classes, have learned from other samples."""
+        check_is_fitted(self)
+        require_whole(self, "merge")
+        for other in others:
+            self._require_like(other)
+            self._sums = finite(self._merged(self._sums, other._sums))
+        return self._learn()
+
+    def _sum_up(self, blocks: ArrayBlocks | StreamBlocks) -> None:
+        """Read all blocks once."""
+        steps = len(blocks) if isinstance(blocks, ArrayBlocks) else None
+        with watched(self, None, None, steps=steps, task="block") as watch:
+            sums = total(
+                lambda block: self._part_of(block, blocks.n_classes),
+                blocks,
+                self._merged,
+                watch,
+                threads=1 if steps == 1 else thread_count(),
+            )
+        self.classes_, order = blocks.in_class_order()
+        self._sums = finite(sums.taken(order))
+
+    def _part_of(self, block: Block, n_classes: int) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):  # looked for in the whole sum
+            return self._part(block, n_classes)
+
+    def _require_like(self, other: Any) -> None:
+        name = type(self).__name__
+        if type(other) is not type(self):
+            raise DataError(f"{name} can only be merged with another; got {type(other).__name__}")
+        check_is_fitted(other)
+        require_whole(other, "merge")
+        if list(other.classes_) != list(self.classes_):
+            raise DataError(
+                f"models to merge must have the same classes; got {self.classes_.tolist()} "
+                f"and {other.classes_.tolist()}"
+            )
+        if other.n_features_in_ != self.n_features_in_:
+            raise DataError(
+                f"models to merge must have the same features; got {self.n_features_in_} "
+                f"and {other.n_features_in_}"
+            )
+
+    def _check_parameters(self) -> None:
+        raise NotImplementedError
+
+    def _part(self, block: Block, n_classes: int) -> Any:
+        raise NotImplementedError
+
+    def _merged(self, a: Any, b: Any) -> Any:
+        raise NotImplementedError
+
+    def _learn(self) -> Self:
+        raise NotImplementedError
+
+
+def finite(sums: Any) -> Any:
+    """The sums, refused where they have overflowed."""
+    for part in sums:
+        if isinstance(part, np.ndarray) and not np.isfinite(part).all():
+            raise DataError(
+                "sums over the samples overflowed; scale the features, for example with "
+                "StandardScaler, or the weights"
+            )
+    return sums

@@ -1,0 +1,401 @@
+"""What comes into `fit` and `predict`, checked once: samples, labels, weights, seeds.
+
+scikit-learn's checks do most of it; what they say over several lines is said here in one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from numbers import Real
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite, get_tags
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, column_or_1d, validate_data
+
+from separatrix.errors import DataError, ParameterError, UnsupportedError
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.graphs.graph_union import is_graph
+from separatrix.kernels.object_kernels import ObjectKernel, first_base
+from separatrix.runtime.device import (
+    as_numpy,
+    chosen_device,
+    is_tensor,
+    place_of,
+    require_one_place,
+)
+from separatrix.runtime.warnings import tell
+from separatrix.types import Codes, Matrix, Vector
+
+EXACT = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8")  # tensors that are taken
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class Training(NamedTuple):
+    """A checked training set."""
+
+    X: Any  # shape: (n, d); dense or CSR, or a tensor where the estimator works on a card
+    y: Codes  # shape: (n,); class codes
+    classes: Any  # shape: (k,)
+    weights: Vector  # shape: (n,); sample weights
+    class_weights: Vector  # shape: (n,); weight of each sample's class
+
+    def rates(self, eta0: float, scheme: str = "ovr") -> Matrix:
+        """Sizes of the corrections of an online learner, (2, n): where added, where taken off.
+
+        As in scikit-learn: against the rest a class weight counts for its own class only.
+        """
+        added = eta0 * self.weights * self.class_weights
+        against_rest = scheme == "ovr" and len(self.classes) > 2
+        return np.stack([added, eta0 * self.weights if against_rest else added])
+
+
+def prepare(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    class_weight: Any = None,
+    dtype: Any = "numeric",
+    classes: Any = None,
+    reset: bool = True,
+    balance: str = "rows",
+) -> Training:
+    """The training set of a classifier; `classes` are given when not all need be in y.
+
+    "balanced" class weights count "rows" or their "weights": scikit-learn's models do either.
+    """
+    require_one_place(X, sample_weight)
+    X, y = check_samples(estimator, X, y=y, dtype=dtype, reset=reset)
+    y = as_labels(y)
+    found, codes = encoded(y)
+    given = classes is not None
+    if not given:
+        classes = found
+    else:
+        classes = np.unique(classes)
+        unknown = np.setdiff1d(found, classes)
+        if len(unknown):
+            raise DataError(
+                f"y holds labels {unknown.tolist()} that are not in classes {classes.tolist()}"
+            )
+        codes = np.searchsorted(classes, y)
+    if len(classes) < 2:
+        raise DataError(
+            f"{_name(estimator)} needs samples of at least 2 classes; "
+            f"got one class, {classes.tolist()[0]!r}"
+        )
+    weights = check_weights(sample_weight, X.shape[0])
+    by_class = class_weights(estimator, class_weight, y, classes)
+    if class_weight == "balanced" and balance == "weights":
+        by_code = np.bincount(codes, weights, minlength=len(classes))
+        by_class = (weights.sum() / (len(classes) * np.maximum(by_code, 1e-300)))[codes]
+    if not weights.any():
+        raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
+    if not given and np.count_nonzero(np.bincount(codes, weights)) < 2:
+        raise DataError(
+            f"{_name(estimator)} needs samples of at least 2 classes; all but one class have weight 0"
+        )
+    return Training(X, codes.astype(np.intp), classes, weights, by_class)
+
+
+def require_whole(estimator: Any, what: str) -> None:
+    """Refuse what needs more than prediction does, of a model from a slim file."""
+    if getattr(estimator, "_slim", False):
+        raise UnsupportedError(
+            f"{what} needs what a slim model file leaves out; save the model with slim=False, or fit "
+            f"this {_name(estimator)} anew"
+        )
+
+
+def or_unchanged(method: Method) -> Method:
+    """The method, after whose failure the estimator is as it was before."""
+
+    @wraps(method)
+    def guarded(self: Any, *args: Any, **more: Any) -> Any:
+        before = dict(self.__dict__)
+        try:
+            return method(self, *args, **more)
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    return cast(Method, guarded)
+
+
+def check_unchanged(estimator: Any, begun: dict[str, Any]) -> None:
+    """Refuse to go on from a fit that began with other values of some parameters."""
+    for name, value in begun.items():
+        now = getattr(estimator, name)
+        if now != value:
+            raise ParameterError(
+                _name(estimator),
+                name,
+                f"{value!r}, as it was when this fit began, to go on from it",
+                now,
+            )
+
+
+def classes_of_stream(estimator: Any, classes: Any) -> Any:
+    """The classes a `partial_fit` works with: named on the first call, the same ever after."""
+    known = getattr(estimator, "classes_", None)
+    if known is None and classes is None:
+        raise DataError("classes must be passed on the first call to partial_fit")
+    if known is not None and classes is not None and not np.array_equal(np.unique(classes), known):
+        raise DataError(
+            f"`classes={np.asarray(classes).tolist()}` is not the same as on the first call to "
+            f"partial_fit: {known.tolist()}"
+        )
+    return classes if known is None else known
+
+
+def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any) -> Any:
+    """Samples (and labels) through scikit-learn's checks, with one-line errors.
+
+    Tensors become NumPy arrays, but for samples that are to be worked on where they are: those on a
+    card, and those of an estimator with device="cuda".
+    """
+    if "y" in more:
+        if more["y"] is None:
+            raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
+        require_one_place(X, more["y"])
+        more["y"] = as_numpy(more["y"])
+        _one_kind_of_label(more["y"])
+    kernel = object_kernel(estimator)
+    if kernel is not None:
+        return _check_objects(estimator, kernel, X, **more)
+    _refuse_coarse(estimator, X)
+    if is_tensor(X):
+        if _stays(estimator, X):
+            return check_tensor(estimator, X, **more)
+        X = as_numpy(X)
+    _refuse_objects(estimator, X)
+    try:
+        tags = get_tags(estimator).input_tags
+        sparse = "csr" if tags.sparse else False
+        if tags.allow_nan:
+            more["ensure_all_finite"] = "allow-nan"
+        checked = validate_data(estimator, X, accept_sparse=sparse, dtype=dtype, **more)
+        samples = checked[0] if isinstance(checked, tuple) else checked
+        if issparse(samples):  # compiled loops trust the indices
+            samples.check_format(full_check=True)
+        if more.get("reset", True):  # a fit that begins anew
+            estimator.__dict__.pop("_slim", None)
+        return checked
+    except ValueError as error:
+        if "\n" not in str(error):
+            raise
+        raise DataError(_in_one_line(str(error))) from error
+
+
+def check_tensor(
+    estimator: Any, X: Any, *, reset: bool = True, multi_output: bool = False, **more: Any
+) -> Any:
+    """Samples that are a tensor (and labels, which are not) through the same checks, on its device."""
+    X, name = X.detach(), _name(estimator)
+    if X.ndim != 2:
+        raise DataError(
+            f"Expected 2D array, got {X.ndim}D array instead: X has shape {tuple(X.shape)}"
+        )
+    for count, what in zip(X.shape, ("sample", "feature"), strict=True):
+        if not count:
+            raise DataError(
+                f"Found array with 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required "
+                f"by {name}."
+            )
+    # a finite sum has no other parts, and takes no room
+    finite = bool(X.sum().isfinite()) or bool(X.isfinite().all())
+    if not finite and not get_tags(estimator).input_tags.allow_nan:
+        what = "NaN" if bool(X.isnan().any()) else "infinity"
+        raise DataError(f"Input X contains {what}. Drop or impute such values")
+    validate_data(estimator, X, reset=reset, skip_check_array=True)  # names and number of features
+    if reset:
+        estimator.__dict__.pop("_slim", None)
+    return (X, _check_labels(more["y"], len(X), multi_output)) if "y" in more else X
+
+
+def _stays(estimator: Any, X: Any) -> bool:
+    """Whether a tensor is worked on as it is."""
+    if place_of(X) == "cpu":
+        return getattr(estimator, "device", "cpu") == "cuda"
+    if not hasattr(estimator, "device"):
+        raise DataError(
+            f"X is on {place_of(X)}, but {_name(estimator)} works on arrays in memory; pass X.cpu()"
+        )
+    chosen_device(_name(estimator), estimator.device, X)  # refuses what is not where it is wanted
+    return True
+
+
+def _refuse_coarse(estimator: Any, X: Any) -> None:
+    """Refuse numbers that are too coarse for what is computed on a card, or have no NumPy name."""
+    how = "X.float()"
+    if is_tensor(X):
+        if str(X.layout) != "torch.strided":
+            raise DataError("X is a sparse tensor; pass X.to_dense()")
+        found = str(X.dtype).removeprefix("torch.")
+        coarse = found not in EXACT if _stays(estimator, X) else found.startswith(("bfl", "float8"))
+    else:
+        found, how = str(getattr(X, "dtype", "")), "X.astype('float32')"
+        coarse = found == "float16" and getattr(estimator, "device", "cpu") == "cuda"
+    if coarse:
+        raise DataError(
+            f"X holds {found}, and {_name(estimator)} takes float32, float64 or whole numbers; pass {how}"
+        )
+
+
+def object_kernel(estimator: Any) -> ObjectKernel | None:
+    """A kernel on objects that takes part in the estimator's; None where it takes vectors."""
+    kernel = getattr(estimator, "_own_kernel", None)
+    return first_base(kernel) if isinstance(kernel, Kernel) else None
+
+
+def _check_objects(
+    estimator: Any,
+    kernel: ObjectKernel,
+    X: Any,
+    *,
+    reset: bool = True,
+    multi_output: bool = False,
+    **more: Any,
+) -> Any:
+    """Objects (and labels) as the kernel takes them; a fit that begins anew says what is odd."""
+    X = kernel.checked(X)
+    if not len(X):
+        raise DataError(f"Found array with 0 sample(s) while {_name(estimator)} needs at least 1")
+    if reset:
+        for name in ("_slim", "n_features_in_", "feature_names_in_"):
+            estimator.__dict__.pop(name, None)
+        for note in kernel.notes(X):
+            tell(note)
+    return (X, _check_labels(more["y"], len(X), multi_output)) if "y" in more else X
+
+
+def _check_labels(y: Any, n: int, multi_output: bool) -> Any:
+    """One finite label, or row of them, for each of n samples."""
+    if multi_output:
+        y = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    else:
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+    if len(y) != n:
+        raise DataError(f"X has {n} samples, but y has {len(y)} labels")
+    return y
+
+
+def _refuse_objects(estimator: Any, X: Any) -> None:
+    """Say what takes a list of strings or graphs, where vectors are wanted."""
+    flat = isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1
+    first = next(iter(X), None) if flat else None
+    if isinstance(first, str | bytes):
+        kind, kernel = "sequences", "Spectrum(3)"
+    elif is_graph(first):
+        kind, kernel = "graphs", "WeisfeilerLehman(3)"
+    else:
+        return
+    raise DataError(
+        f"Expected 2D array of numbers, but X is a list of {type(first).__name__}: pass {_name(estimator)} "
+        f"a kernel on {kind}, as kernel={kernel}, if it has one, or put KernelFeatures({kernel}) before it"
+    )
+
+
+def _in_one_line(message: str) -> str:
+    lines = message.split("\n")
+    if "NaN" in lines[0] or "infinity" in lines[0]:
+        return f"{lines[0]} Drop or impute such values"
+    return " ".join(lines) if len(message) < 400 else f"{lines[0]} ... {lines[-1]}"
+
+
+def check_weights(sample_weight: Any, n: int) -> Vector:
+    """One finite weight of at least 0 for each sample, (n,)."""
+    if sample_weight is None:
+        return np.ones(n)
+    try:
+        weights = np.asarray(as_numpy(sample_weight), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"`sample_weight` must hold numbers; got {sample_weight!r:.60}") from None
+    if weights.ndim == 0:
+        weights = np.full(n, float(weights))
+    if weights.shape != (n,):
+        raise DataError(f"`sample_weight` must have shape ({n},); got {weights.shape}")
+    if not np.isfinite(weights).all() or (weights < 0).any():
+        bad = weights[~(np.isfinite(weights) & (weights >= 0))][0]
+        raise DataError(f"`sample_weight` must be finite and at least 0; got {bad}")
+    return weights
+
+
+def generator(estimator: Any) -> np.random.Generator:
+    """A NumPy generator from an estimator's random_state: seed, `RandomState`, `Generator` or None."""
+    random_state = estimator.random_state
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31))
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if random_state is None or (whole and random_state >= 0):
+        return np.random.default_rng(random_state)
+    raise ParameterError(
+        _name(estimator), "random_state", "a seed of at least 0, a generator or None", random_state
+    )
+
+
+def as_labels(y: Any) -> Any:
+    """Labels as a flat array that can be sorted, refused where they are no classes."""
+    y = column_or_1d(y, warn=True)
+    if y.dtype.kind == "O":
+        y = np.array(y.tolist())
+    if y.dtype.kind not in "biu":  # whole numbers are classes
+        check_classification_targets(y)
+    return y
+
+
+def encoded(y: Any) -> tuple[Any, Codes]:
+    """The labels in y, sorted, and the code of each sample's.
+
+    >>> encoded(np.array([7, 3, 7]))
+    (array([3, 7]), array([1, 0, 1]))
+    """
+    if y.dtype.kind in "biu" and len(y):
+        least, most = int(y.min()), int(y.max())
+        if most - least < len(y) and max(-least, most) < 2**62:  # counted, not sorted
+            places = y.astype(np.intp) - least
+            present = np.bincount(places, minlength=most - least + 1) > 0
+            rank = np.cumsum(present) - 1
+            return (np.flatnonzero(present) + least).astype(y.dtype), rank[places]
+    found, codes = np.unique(y, return_inverse=True)
+    return found, codes
+
+
+def _one_kind_of_label(y: Any) -> None:
+    if isinstance(y, list | tuple) or getattr(y, "dtype", None) == np.dtype(object):
+        kinds = {isinstance(label, str) for label in np.asarray(y, dtype=object).ravel()}
+        if len(kinds) > 1:
+            raise DataError("labels in y must be all strings or all numbers; got both")
+
+
+def class_weights(estimator: Any, class_weight: Any, y: Any, classes: Any) -> Vector:
+    """Weight of each sample's class, (n,), from "balanced", a dict, or None for 1."""
+    if class_weight is None:
+        return np.ones(len(y))
+    if class_weight != "balanced" and not isinstance(class_weight, dict):
+        raise ParameterError(
+            type(estimator).__name__, "class_weight", "a dict, 'balanced' or None", class_weight
+        )
+    if isinstance(class_weight, dict):
+        for label, weight in class_weight.items():
+            if not isinstance(weight, Real) or not 0 <= float(weight) < np.inf:
+                raise ParameterError(
+                    _name(estimator), "class_weight", "finite and at least 0", {label: weight}
+                )
+        # labels without an entry weigh 1; entries without a label do nothing
+        class_weight = {label: class_weight.get(label, 1.0) for label in classes.tolist()}
+    return np.asarray(compute_sample_weight(class_weight, y), dtype=np.float64)
+
+
+def _name(estimator: Any) -> str:
+    return type(estimator).__name__

@@ -1,0 +1,132 @@
+"""What a search chose, and models without their search.
+
+A search, `GridSearchCV` or one of ours, is trained to choose its parameters, also at the end of a
+pipeline. Here is the number of neighbours as such a search, and what all of them have in common.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import ParameterError
+from separatrix.estimators.least_squares import LeastSquaresClassifier
+from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.estimators.neighbors import KNeighborsClassifier
+from separatrix.types import Matrix
+from separatrix.validation import require_integer
+
+
+class KNeighborsCV(ClassifierMixin, BaseEstimator):
+    """Nearest neighbours whose number is chosen by leaving out each sample in turn.
+
+    One search gives the errors of all numbers; the smallest best one is then used.
+
+    Parameters
+    ----------
+    k_max
+        The largest number to choose from. At least 1; of n samples at most n - 1 are neighbours.
+    estimator
+        A `KNeighborsClassifier` with all other parameters. None: the default.
+
+    Attributes
+    ----------
+    best_k_, best_score_
+        The number chosen, and the share of samples that it gets right when they are left out.
+    estimator_
+        The `KNeighborsClassifier` with that number.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> model = KNeighborsCV().fit(*load_iris(return_X_y=True))
+    >>> model.best_k_, model.estimator_.n_neighbors
+    (19, 19)
+    """
+
+    def __init__(self, k_max: int = 30, *, estimator: KNeighborsClassifier | None = None) -> None:
+        self.k_max = k_max
+        self.estimator = estimator
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Keep samples X, (n, d), with labels y, (n,), and choose the number of neighbours."""
+        require_integer("KNeighborsCV", "k_max", self.k_max, least=1)
+        model = self._model()
+        rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        model.set_params(k_max=max(1, min(int(self.k_max), rows - 1)))
+        model.fit(X, y, sample_weight=sample_weight)
+        self.best_k_ = int(model.best_k_)
+        self.best_score_ = float(model.accuracy_by_k_[self.best_k_ - 1])
+        self.estimator_ = model.set_params(n_neighbors=self.best_k_, k_max=None)
+        self.classes_ = model.classes_
+        if hasattr(model, "n_features_in_"):  # lists of objects have none
+            self.n_features_in_ = model.n_features_in_
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Class of each sample, (n,)."""
+        check_is_fitted(self)
+        return self.estimator_.predict(X)
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """The share of the votes that each class has, (n, k)."""
+        check_is_fitted(self)
+        shares: Matrix = self.estimator_.predict_proba(X)
+        return shares
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._model()).input_tags
+        return tags
+
+    def _model(self) -> KNeighborsClassifier:
+        if self.estimator is None:
+            return KNeighborsClassifier()
+        if not isinstance(self.estimator, KNeighborsClassifier):
+            must_be = "a KNeighborsClassifier or None"
+            raise ParameterError("KNeighborsCV", "estimator", must_be, self.estimator)
+        copy: KNeighborsClassifier = clone(self.estimator)
+        return copy
+
+
+def chosen(model: Any) -> dict[str, Any]:
+    """The parameters that a fitted model, or the last step of a pipeline, chose for itself.
+
+    >>> from sklearn.datasets import load_iris
+    >>> chosen(KNeighborsCV().fit(*load_iris(return_X_y=True)))
+    {'n_neighbors': 19}
+    """
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    if hasattr(last, "best_params_"):
+        return {name.split("__")[-1]: value for name, value in last.best_params_.items()}
+    if hasattr(last, "best_kernel_"):
+        return {"kernel": last.best_kernel_}
+    if isinstance(last, KNeighborsCV):
+        return {"n_neighbors": last.best_k_}
+    if isinstance(last, LeastSquaresClassifier) and last._searches:
+        return {"ridge": float(last.ridge_)}
+    if isinstance(last, LogisticRegression) and isinstance(last.C, str):
+        return {"C": float(last.C_)}
+    return {}
+
+
+def settled(model: Any) -> Any:
+    """The fitted model as its search left it: the best found, in the same pipeline, not trained anew.
+
+    What a search would choose is then settled, and a model file has room for it.
+
+    >>> from sklearn.datasets import load_iris
+    >>> settled(KNeighborsCV().fit(*load_iris(return_X_y=True)))
+    KNeighborsClassifier(n_neighbors=19)
+    """
+    if isinstance(model, Pipeline):
+        *before, (name, last) = model.steps
+        return Pipeline([*before, (name, settled(last))])
+    for found in ("best_estimator_", "estimator_"):
+        if hasattr(model, found) and (found == "best_estimator_" or hasattr(model, "best_score_")):
+            return getattr(model, found)
+    return model

@@ -1,0 +1,414 @@
+"""Decisions from probabilities: what mistakes cost, when not to decide, and where to cut.
+
+A loss matrix L has a row for each true class and a column for each decision, both in the order of
+`classes_`. A threshold is a probability of `classes_[1]`: from it on, `classes_[1]` is decided.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.model_selection import check_cv, cross_val_predict
+from sklearn.utils import Tags, get_tags
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+
+from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.prepare import check_weights, or_unchanged
+from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.runtime.device import as_numpy
+from separatrix.types import Codes, Flags, Matrix, Vector
+from separatrix.validation import require_integer, require_real
+
+
+@dataclass(frozen=True)
+class CostCurve:
+    """Mean cost of every threshold that decides some rows differently, lowest first.
+
+    Between two neighbouring thresholds the cost is that of the upper one. The last is infinite: the
+    second class is never decided.
+
+    >>> p, second = np.array([0.1, 0.4, 0.8]), np.array([False, True, True])
+    >>> curve = cost_curve(p, second, 1.0 - np.eye(2))
+    >>> curve.thresholds.tolist(), curve.mean_cost.round(3).tolist()
+    ([0.1, 0.4, 0.8, inf], [0.333, 0.0, 0.333, 0.667])
+    >>> curve.best_threshold, curve.best_cost
+    (0.25, 0.0)
+    """
+
+    thresholds: Vector  # shape: (t,); the distinct probabilities, then infinity
+    mean_cost: Vector  # shape: (t,)
+    best_threshold: float  # in the middle between the two probabilities that it parts
+    best_cost: float
+
+    def rows(self) -> list[dict[str, float]]:
+        """The curve as plain values, one dict for each threshold."""
+        return [
+            {"threshold": float(threshold), "mean_cost": float(cost)}
+            for threshold, cost in zip(self.thresholds, self.mean_cost, strict=True)
+        ]
+
+
+def cost_curve(
+    p: Vector,  # shape: (n,); probability of the second class
+    second: Flags,  # shape: (n,); whether a row is of the second class
+    L: Matrix,  # shape: (2, 2)
+    weights: Vector | None = None,  # shape: (n,)
+) -> CostCurve:
+    """Mean cost of all thresholds at once, from one sort.
+
+    Where several cost the same, the best is the one nearest to `optimal_threshold(L)`.
+    """
+    weights = np.ones(len(p)) if weights is None else weights
+    cuts, place = np.unique(p, return_inverse=True)
+    of_first, of_second = (
+        np.bincount(place, weights=weights * own, minlength=len(cuts)) for own in (~second, second)
+    )
+    below_first, below_second = (
+        np.concatenate([[0.0], np.cumsum(own)]) for own in (of_first, of_second)
+    )
+    above_first, above_second = (below[-1] - below for below in (below_first, below_second))
+    total = (
+        below_first * L[0, 0]
+        + above_first * L[0, 1]
+        + below_second * L[1, 0]
+        + above_second * L[1, 1]
+    )
+    cost = total / weights.sum()
+    middles = np.concatenate([[0.0], _between(cuts[:-1], cuts[1:]), [np.inf]])
+    away = np.abs(np.minimum(middles, 1.0) - min(optimal_threshold(L), 1.0))
+    best = int(np.lexsort((away, cost))[0])
+    return CostCurve(np.append(cuts, np.inf), cost, float(middles[best]), float(cost[best]))
+
+
+def optimal_threshold(L: Matrix) -> float:
+    """The probability of the second class above which deciding for it costs less in the mean.
+
+    With a = L[0, 1] - L[0, 0], what a false alarm adds, and b = L[1, 0] - L[1, 1], what a miss adds,
+    it is a / (a + b); 0 where the second decision always wins, infinity where it never does.
+
+    >>> optimal_threshold(np.array([[0.0, 1.0], [9.0, 0.0]]))
+    0.1
+    """
+    L = L / 2.0 ** np.frexp(np.abs(L).max())[1]  # losses may be so large that a + b is not
+    alarm, miss = float(L[0, 1] - L[0, 0]), float(L[1, 0] - L[1, 1])
+    if alarm >= 0.0 >= miss:
+        return math.inf
+    return 0.0 if alarm <= 0.0 else alarm / (alarm + miss)
+
+
+class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+    """Decides for the class whose expected loss is lowest, or not at all.
+
+    Around any classifier with `predict_proba`: the loss of a decision is averaged over the classes
+    a sample may have, by their probabilities, and the cheapest decision is taken, the first among
+    equals. That is optimal if the probabilities are right; where they may not be, calibrate them or
+    use `threshold="tune"`. For 0-1 loss without rejection this is the classifier itself: not needed.
+
+    Parameters
+    ----------
+    estimator
+        The classifier; it is cloned and fitted. None: `LogisticRegression()`. One that is fitted
+        already is passed as `sklearn.frozen.FrozenEstimator(model)`.
+    loss_matrix
+        L[true, decision], (k, k), in the order of `classes_`. None: 0 if right and 1 if wrong.
+    reject_cost
+        Price of not deciding. A sample whose best decision has a higher expected loss is rejected.
+        At least 0; None: always decide. Not together with a threshold.
+    reject_label
+        What `predict` says then; not one of the classes. None: "reject" among strings, -1 among
+        numbers.
+    threshold
+        For two classes: the probability of `classes_[1]` from which it is decided, above 0 and below
+        1; or "tune": the one with the lowest mean cost on rows held out in `cv` folds, after which
+        the estimator is fitted on all rows. The loss matrix then only says what is paid. None: as
+        the expected losses say.
+    cv
+        Number of stratified folds for "tune", or what scikit-learn takes for it. With a frozen
+        estimator all rows are held out, if it has not seen them.
+
+    Attributes
+    ----------
+    estimator_, classes_
+        The fitted classifier, and its labels, (k,).
+    actions_
+        What `predict` may say: the classes, and the reject label where there is a reject cost.
+    loss_matrix_
+        Loss of each action, (k, actions).
+    threshold_
+        For two classes: the probability of `classes_[1]` from which it is decided. 0: always;
+        infinity: never. At the threshold of a loss matrix both decisions cost the same, and the
+        first is taken.
+    held_out_curve_
+        With "tune": the `CostCurve` that the threshold was chosen from.
+    n_features_in_, feature_names_in_
+        Those of the classifier, where it has them.
+
+    Examples
+    --------
+    A tumour taken for harmless, 0 for 1, costs ten times a false alarm, and asking a person 0.3:
+
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = BayesDecision(GaussianNB(), [[0, 10], [1, 0]], reject_cost=0.3).fit(X, y)
+    >>> round(model.threshold_, 3), model.actions_.tolist()
+    (0.909, [0, 1, -1])
+    >>> int((model.predict(X) == -1).sum()), round(model.mean_cost(X, y), 3)
+    (14, 0.322)
+
+    References
+    ----------
+    Chow, On Optimum Recognition Error and Reject Tradeoff, IEEE Transactions on Information Theory
+    16 (1970). Elkan, The Foundations of Cost-Sensitive Learning, IJCAI 2001.
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        loss_matrix: Any = None,
+        *,
+        reject_cost: float | None = None,
+        reject_label: Any = None,
+        threshold: float | str | None = None,
+        cv: Any = 5,
+    ) -> None:
+        self.estimator = estimator
+        self.loss_matrix = loss_matrix
+        self.reject_cost = reject_cost
+        self.reject_label = reject_label
+        self.threshold = threshold
+        self.cv = cv
+
+    @or_unchanged
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier on samples X, (n, d), and labels y, (n,); tune the threshold if asked."""
+        self._check_parameters()
+        model = self._classifier()
+        X, y, sample_weight = map(as_numpy, (X, y, sample_weight))  # any classifier takes these
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        if weights and not _takes_weights(model):
+            raise ParameterError(
+                type(self).__name__,
+                "estimator",
+                "a classifier whose fit takes sample_weight where weights are given",
+                model,
+            )
+        fitted = clone(model).fit(X, y, **weights)
+        classes = np.asarray(fitted.classes_)
+        L, actions = self._losses(len(classes)), self._actions(classes)
+        self._cut(L, model, X, y, weights)
+        if self.reject_cost is not None:
+            L = np.column_stack([L, np.full(len(L), float(self.reject_cost))])
+        self.loss_matrix_, self.actions_, self.classes_ = L, actions, classes
+        self._by_threshold = self.threshold is not None
+        self.estimator_ = fitted
+        for name in ("n_features_in_", "feature_names_in_"):
+            if hasattr(fitted, name):
+                setattr(self, name, getattr(fitted, name))
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """The label of the cheapest action for each sample, (n,)."""
+        decided = self._decided(self.predict_proba(X))
+        return self.actions_[decided]
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Probability of each class, (n, k), as the classifier says."""
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict_proba(as_numpy(X)))
+
+    def expected_loss(self, X: Any) -> Matrix:
+        """What each action costs in the mean, (n, actions), if the probabilities are right."""
+        return self._expected(self.predict_proba(X))
+
+    def mean_cost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """What the decisions cost on these samples, in the mean, rejections included."""
+        P, true, weights = self._with_labels(X, y, sample_weight)
+        return float(np.average(self.loss_matrix_[true, self._decided(P)], weights=weights))
+
+    def cost_curve(self, X: Any, y: Any, sample_weight: Any = None) -> CostCurve:
+        """For two classes: what every threshold would cost on these samples, without rejection."""
+        P, true, weights = self._with_labels(X, y, sample_weight)
+        if len(self.classes_) != 2:
+            raise DataError(f"cost_curve is for 2 classes; got {len(self.classes_)}")
+        return cost_curve(P[:, 1], true == 1, self.loss_matrix_, weights)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of samples decided for their own class; a rejected sample counts as wrong."""
+        decided, y = self.predict(X), column_or_1d(as_numpy(y))
+        weights = as_numpy(sample_weight)
+        check_consistent_length(decided, y, weights)
+        return float(np.average(decided == y, weights=weights))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags = get_tags(self._classifier()).input_tags
+        tags.classifier_tags.multi_class = self.threshold is None
+        return tags
+
+    def _decided(self, P: Matrix) -> Codes:
+        """The action for each row of probabilities, (n, k) -> (n,)."""
+        if self._by_threshold:
+            return (P[:, 1] >= self.threshold_).astype(np.intp)
+        k = len(self.classes_)
+        L = self.loss_matrix_[:, :k]
+        # what is taken off here is the same for all decisions; so 0-1 loss gives the likeliest
+        # class exactly, ties included, and not only up to rounding
+        best = (P @ (L - L.max(axis=1, keepdims=True))).argmin(axis=1)
+        if len(self.actions_) == k:
+            return np.asarray(best)
+        E = self._expected(P)
+        return np.where(E[:, k] < E[np.arange(len(P)), best], k, best)
+
+    def _expected(self, P: Matrix) -> Matrix:
+        E = P @ self.loss_matrix_
+        if len(self.actions_) > len(self.classes_):
+            E[:, -1] = self.loss_matrix_[0, -1]  # exactly, not through a sum
+        return E
+
+    def _with_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[Matrix, Codes, Vector]:
+        """Probabilities of samples, (n, k), codes of their labels, (n,), and weights, (n,)."""
+        P, y = self.predict_proba(X), column_or_1d(as_numpy(y))
+        check_consistent_length(P, y)
+        codes = {label: code for code, label in enumerate(self.classes_.tolist())}
+        unknown = sorted(set(y.tolist()) - set(codes), key=str)
+        if unknown:
+            raise DataError(f"y holds labels {unknown} that are not in classes_ {list(codes)}")
+        weights = check_weights(sample_weight, len(y))
+        if not weights.any():
+            raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
+        return P, np.array([codes[label] for label in y.tolist()], dtype=np.intp), weights
+
+    def _classifier(self) -> Any:
+        return LogisticRegression() if self.estimator is None else self.estimator
+
+    def _check_parameters(self) -> None:
+        """What can be said before the classes are known."""
+        name, model = type(self).__name__, self._classifier()
+        if isinstance(model, type) or not (
+            hasattr(model, "fit") and hasattr(model, "predict_proba")
+        ):
+            raise ParameterError(name, "estimator", "a classifier with predict_proba", model)
+        if self.reject_cost is not None:
+            require_real(name, "reject_cost", self.reject_cost, least=0)
+        if self.threshold is None:
+            return
+        if self.reject_cost is not None:
+            raise ParameterError(
+                name,
+                "threshold",
+                "None together with reject_cost, which is weighed against expected losses",
+                self.threshold,
+            )
+        if isinstance(self.threshold, str):
+            if self.threshold != "tune":
+                raise ParameterError(
+                    name, "threshold", "a probability, 'tune' or None", self.threshold
+                )
+            if not (self.cv is None or hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
+                require_integer(name, "cv", self.cv, least=2)
+        else:
+            require_real(name, "threshold", self.threshold, above=0, below=1)
+
+    def _losses(self, k: int) -> Matrix:
+        """The loss matrix for k classes, (k, k)."""
+        if self.loss_matrix is None:
+            return 1.0 - np.eye(k)
+        name = type(self).__name__
+        try:
+            L = np.array(self.loss_matrix, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ParameterError(name, "loss_matrix", "numbers", self.loss_matrix) from None
+        if L.shape != (k, k):
+            raise ParameterError(
+                name,
+                "loss_matrix",
+                f"of shape {(k, k)}, a row and a column for each class",
+                L.shape,
+            )
+        if not np.isfinite(L).all():
+            raise ParameterError(name, "loss_matrix", "finite", L.tolist())
+        wrong = L[~np.eye(k, dtype=bool)].reshape(k, k - 1)
+        if k > 1 and (np.diag(L)[:, None] > wrong).all():
+            raise ParameterError(
+                name,
+                "loss_matrix",
+                "of losses, not of gains: here every right decision costs more than any wrong one",
+                L.tolist(),
+            )
+        return L
+
+    def _actions(self, classes: Any) -> Any:
+        """Labels of all actions, (k,) or, with rejection, (k + 1,)."""
+        if self.reject_cost is None:
+            return classes
+        words = all(isinstance(label, str) for label in classes.tolist())
+        label = self.reject_label
+        if label is None:
+            label = "reject" if words else -1
+        if label in classes.tolist():
+            raise ParameterError(
+                type(self).__name__,
+                "reject_label",
+                f"none of the classes {classes.tolist()}",
+                label,
+            )
+        if isinstance(label, str) != words:  # one array of both must not turn numbers into words
+            classes = classes.astype(object)
+        last = np.empty(1, dtype=object) if classes.dtype == object else np.asarray([label])
+        last[0] = label
+        return np.concatenate([classes, last])
+
+    def _cut(self, L: Matrix, model: Any, X: Any, y: Any, weights: dict[str, Any]) -> None:
+        """For two classes, keep the threshold: given, tuned, or that of the losses."""
+        for name in ("threshold_", "held_out_curve_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if self.threshold is not None and len(L) != 2:
+            raise DataError(
+                "Only binary classification is supported. With "
+                f"threshold={self.threshold!r} there must be 2 classes; got {len(L)} class"
+                + ("" if len(L) == 1 else "es")
+            )
+        if self.threshold == "tune":
+            self.held_out_curve_ = self._held_out(L, model, X, column_or_1d(y), weights)
+            self.threshold_ = self.held_out_curve_.best_threshold
+        elif self.threshold is not None:
+            self.threshold_ = float(self.threshold)
+        elif len(L) == 2:
+            self.threshold_ = optimal_threshold(L)
+
+    def _held_out(
+        self, L: Matrix, model: Any, X: Any, y: Any, weights: dict[str, Any]
+    ) -> CostCurve:
+        """What every threshold costs on rows that the classifier was not fitted on."""
+        _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        if isinstance(self.cv, Integral) and counts.min() < self.cv:
+            raise DataError(
+                f"tuning a threshold in {self.cv} folds needs {self.cv} samples of each class; "
+                f"got {counts.min()}"
+            )
+        folds = check_cv(self.cv, y, classifier=True)
+        P = cross_val_predict(model, X, y, cv=folds, method="predict_proba", params=weights)
+        each = check_weights(weights.get("sample_weight"), len(y))
+        return cost_curve(P[:, 1], codes == 1, L, each)
+
+
+def _takes_weights(model: Any) -> bool:
+    """Whether fit has a place for sample weights; what takes any keyword answers for itself."""
+    parameters = inspect.signature(model.fit).parameters
+    return "sample_weight" in parameters or any(
+        parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
+    )
+
+
+def _between(lower: Vector, upper: Vector) -> Vector:
+    """The middle of each pair, above the lower one even where they are neighbouring numbers."""
+    middle = lower + (upper - lower) / 2
+    return np.where(middle > lower, middle, upper)

@@ -1,0 +1,385 @@
+"""Linear and quadratic discriminants. The arithmetic is in `solvers/discriminant.py`."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import DataError, UnsupportedError
+from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks
+from separatrix.estimators.base.gaussian_classes import (
+    Estimates,
+    GaussianClasses,
+    most_components,
+    places,
+    require_spread,
+    warn_of_rank,
+)
+from separatrix.estimators.base.linear_machine import LinearMachine
+from separatrix.estimators.base.multiclass import winners
+from separatrix.estimators.base.prepare import check_samples
+from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.runtime.sums import dense
+from separatrix.runtime.threads import in_order, thread_count
+from separatrix.runtime.warnings import tell
+from separatrix.solvers.discriminant import (
+    LinearRules,
+    inverse_root,
+    means_of,
+    principal_axes,
+    quadratic,
+    shrunk,
+    solve_eigen,
+    solve_lsqr,
+    solve_svd,
+    total_covariance,
+    whitening,
+    whitening_of_rows,
+    within_covariance,
+    without_rounding,
+)
+from separatrix.solvers.moments import Moments
+from separatrix.types import Matrix, Vector
+from separatrix.validation import require_integer, require_real
+
+FEWEST_ROWS = 256  # scored at a time; the rows and what becomes of them stay in the cache
+LEAST_TOL = 1e-10  # added to a singular covariance even where tol is less
+SMALL = 50  # features: below, an eigendecomposition is over before a thread has begun
+
+
+class LinearDiscriminantAnalysis(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    ClassifierMixin,
+    LinearMachine,
+    GaussianClasses,
+):
+    """Gaussian classes with one covariance: the likeliest class, by linear boundaries.
+
+    Learns in one pass from the weight, mean and scatter of each class. Use
+    `QuadraticDiscriminantAnalysis` where classes spread differently and samples are plenty, and
+    `LogisticRegression` or `LinearSVC` where classes are far from Gaussian.
+
+    Parameters
+    ----------
+    solver
+        "svd" works in the space of the class means; "lsqr" takes any covariance; "eigen" takes any
+        covariance and has axes. Without shrinkage all three give the same boundaries.
+    shrinkage
+        For "lsqr" and "eigen": share, 0 to 1, of a multiple of the identity in the covariance.
+        "auto" finds it for each class (Ledoit and Wolf), in a second pass.
+    priors
+        Probability of each class, (k,); None takes the shares of the summed weights.
+    n_components
+        Axes of `transform`, at most min(k - 1, d); None is that many.
+    store_covariance
+        Whether "svd" keeps `covariance_`; the others always do.
+    tol
+        For "svd": least deviation of a direction, of features scaled to 1, that is not left out.
+    covariance_estimator
+        For "lsqr" and "eigen": anything with `fit` and `covariance_`, fitted to each class's rows.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_
+        Labels, (k,); weights, (p, d), and biases, (p,); one row for two classes, else k. The bias of
+        a class of prior 0 is minus infinity.
+    means_, priors_, covariance_
+        Class means, (k, d), priors, (k,), and the mean of the class covariances by priors, (d, d).
+    scalings_, xbar_, explained_variance_ratio_
+        Axes, (d, r), of variance 1 within the classes; the origin of `transform`, "svd" only; the
+        share of the variance between classes along each axis.
+    rank_
+        Rank of the covariance. Directions without spread within the classes are left out.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearDiscriminantAnalysis().fit(X, y)
+    >>> model.transform(X).shape, round(model.score(X, y), 2)
+    ((150, 2), 0.98)
+
+    References
+    ----------
+    Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, section 4.3.
+    """
+
+    _solvers = ("svd", "lsqr", "eigen")
+
+    def __init__(
+        self,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        n_components: int | None = None,
+        store_covariance: bool = False,
+        tol: float = 1e-4,
+        covariance_estimator: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.n_components = n_components
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def transform(self, X: Any) -> Matrix:
+        """Places of samples along the axes, (n, c)."""
+        check_is_fitted(self)
+        if self.solver == "lsqr":
+            raise UnsupportedError(
+                "transform not implemented for 'lsqr', which has no axes; use solver='svd' or 'eigen'"
+            )
+        X = check_samples(self, X, reset=False)
+        return places(X, self.scalings_[:, : self._n_features_out], getattr(self, "xbar_", 0.0))
+
+    @property
+    def _needed_form(self) -> str:
+        weighs = self.priors is not None and (self.solver != "svd" or self.store_covariance)
+        return "each" if weighs or isinstance(self.shrinkage, str) else "pooled"
+
+    @property
+    def _needs_total(self) -> bool:
+        return self.solver == "eigen"
+
+    def _form_for(self, blocks: ArrayBlocks | StreamBlocks) -> str:
+        """Fewer rows than features need no scatter: the rows themselves are the smaller side."""
+        if self.solver != "svd" or self.store_covariance or not isinstance(blocks, ArrayBlocks):
+            return self._needed_form
+        n, d = blocks.train.X.shape
+        return "features" if n < d else self._needed_form
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        if self.n_components is not None:
+            require_integer(name, "n_components", self.n_components, least=1)
+        super()._check_parameters()
+
+    def _settle(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
+        for name in ("covariance_", "scalings_", "xbar_", "explained_variance_ratio_"):
+            self.__dict__.pop(name, None)
+        moments = self._sums if self._form == "features" else without_rounding(self._sums)
+        k, d = moments.mean.shape
+        most = most_components(self, k, d)
+        self.priors_, self.means_ = self._priors(), means_of(moments)
+        found = self._solved(moments, blocks, estimates)
+        require_spread(found.rank, moments, whole=blocks is not None)
+        advice = "use solver='lsqr' or 'eigen' with shrinkage, or drop such features"
+        warn_of_rank(self, found.rank, moments, advice, whole=blocks is not None)
+        self.coef_, self.intercept_, self.rank_ = found.coef, found.intercept, found.rank
+        if self.solver != "lsqr":
+            self.scalings_, self.explained_variance_ratio_ = found.axes, found.ratio[:most]
+            most = min(most, found.axes.shape[1])
+        self._n_features_out = most
+        return self
+
+    def _solved(self, moments: Moments, blocks: Any, estimates: Estimates | None) -> LinearRules:
+        mean, priors = self.means_, self.priors_
+        if self.solver == "svd":
+            self.xbar_ = priors @ mean
+            if self.store_covariance:
+                self.covariance_ = within_covariance(moments, priors)
+            if self._form == "features":
+                T = whitening_of_rows(*_deviating_rows(blocks.train, moments), self.tol)
+            else:
+                T = whitening(moments.pooled() / moments.weight.sum(), self.tol)
+            return solve_svd(T, mean, priors, self.tol)
+        if estimates is None:
+            C, whole = within_covariance(moments, priors), total_covariance(moments)
+            if self.shrinkage:
+                C, whole = shrunk(C, self.shrinkage), shrunk(whole, self.shrinkage)
+        else:
+            C, whole = np.tensordot(priors, np.stack(estimates.each), axes=1), estimates.total
+        self.covariance_ = C
+        if self.solver == "lsqr":
+            return solve_lsqr(C, mean, priors)
+        return solve_eigen(C, whole, mean, priors)
+
+
+class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
+    """Gaussian classes, each with its own covariance: the likeliest class, by quadratic boundaries.
+
+    Learns in one pass from the weight, mean and scatter of each class. It has d (d + 3) / 2 numbers to
+    learn for each class; where samples are few use shrinkage, or `LinearDiscriminantAnalysis`.
+
+    Parameters
+    ----------
+    solver
+        "svd" or "eigen"; here both are eigendecompositions of the class covariances, and only "eigen"
+        takes shrinkage or an estimator.
+    shrinkage, priors, covariance_estimator
+        As of `LinearDiscriminantAnalysis`; for "eigen".
+    reg_param
+        For "svd": share, 0 to 1, of the identity in each covariance.
+    store_covariance
+        Whether `covariance_` is kept.
+    tol
+        A singular covariance of a class gets this share of each feature's variance within the classes
+        added, and a warning says so. Other covariances are taken as they are.
+
+    Attributes
+    ----------
+    classes_, means_, priors_
+        Labels, (k,); class means, (k, d); priors, (k,).
+    rank_
+        Of each class's covariance before anything was added, (k,).
+    rotations_, scalings_, covariance_
+        Of each class the axes, (d, d), the variances along them, (d,), and the covariance, (d, d).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> round(QuadraticDiscriminantAnalysis().fit(X, y).score(X, y), 2)
+    0.98
+
+    References
+    ----------
+    Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, section 4.3.
+    """
+
+    _solvers = ("svd", "eigen")
+
+    def __init__(
+        self,
+        *,
+        solver: str = "svd",
+        shrinkage: Any = None,
+        priors: Any = None,
+        reg_param: float = 0.0,
+        store_covariance: bool = False,
+        tol: float = 1.0e-4,
+        covariance_estimator: Any = None,
+    ) -> None:
+        self.solver = solver
+        self.shrinkage = shrinkage
+        self.priors = priors
+        self.reg_param = reg_param
+        self.store_covariance = store_covariance
+        self.tol = tol
+        self.covariance_estimator = covariance_estimator
+
+    def decision_function(self, X: Any) -> Matrix:
+        """Score of each class, (n, k), or of the second of two less that of the first, (n,)."""
+        check_is_fitted(self, "rotations_")
+        X = check_samples(self, X, reset=False)
+        model = quadratic(self.means_, self._axes, self.priors_)
+        S = np.empty((X.shape[0], len(self.classes_)))
+        size = max(FEWEST_ROWS, rows_that_fit(8 * X.shape[1], MEBIBYTE))
+        blocks = list(row_blocks(len(S), size))
+        scored = in_order(
+            lambda rows: model.scores(dense(X[rows])),
+            blocks,
+            threads=1 if len(blocks) == 1 else thread_count(),
+        )
+        for rows, part in zip(blocks, scored, strict=True):
+            S[rows] = part
+        return S[:, 1] - S[:, 0] if S.shape[1] == 2 else S
+
+    def predict(self, X: Any) -> Any:
+        """Likeliest class of each sample, (n,)."""
+        values = self.decision_function(X)
+        return self.classes_[winners(values)]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        require_real(name, "reg_param", self.reg_param, least=0, most=1)
+        if self.reg_param and self.solver == "eigen":
+            tell(
+                f"reg_param of {name} does nothing with solver='eigen'; use shrinkage",
+                UserWarning,
+            )
+        super()._check_parameters()
+
+    def _settle(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
+        self.__dict__.pop("covariance_", None)
+        moments = without_rounding(self._sums)
+        self.priors_, self.means_ = self._priors(), means_of(moments)
+        d = moments.mean.shape[1]
+        each: list[Matrix] = []
+        for c, weight in enumerate(moments.weight):
+            if not weight:
+                each.append(np.eye(d))
+            elif estimates is not None:
+                each.append(estimates.each[c])
+            else:
+                each.append(self._regularised(moments.scatter[c] / weight))
+        axes = list(in_order(principal_axes, each, threads=1 if d < SMALL else thread_count()))
+        self.rank_ = np.full(len(each), d)
+        for c, own in enumerate(axes):
+            if own.variances[-1] > self.tol or not moments.weight[c]:
+                continue
+            self.rank_[c] = inverse_root(each[c]).shape[1]
+            if self.rank_[c] < d:
+                each[c] = each[c] + np.diag(max(self.tol, LEAST_TOL) * _usual_variances(moments))
+                axes[c] = principal_axes(each[c])
+        self._say_singular(moments, whole=blocks is not None)
+        self._axes = axes
+        self.scalings_ = [own.variances for own in axes]
+        self.rotations_ = [own.axes for own in axes]
+        if self.store_covariance:
+            self.covariance_ = each
+        return self
+
+    def _regularised(self, C: Matrix) -> Matrix:
+        if self.solver == "eigen":
+            return shrunk(C, self.shrinkage) if self.shrinkage else C
+        C = (1.0 - self.reg_param) * C
+        C.flat[:: len(C) + 1] += self.reg_param
+        return np.asarray(C)
+
+    def _say_singular(self, moments: Moments, *, whole: bool) -> None:
+        """Tell of classes that do not spread in all directions; of a stream once they could have."""
+        d = moments.mean.shape[1]
+        labels = self.classes_.tolist()
+        alone = np.flatnonzero((self.rank_ < d) & (moments.samples <= 1) & (moments.weight <= 1.0))
+        if len(alone) and whole:
+            raise DataError(
+                f"y has only 1 sample in class {labels[alone[0]]!r}, too few for a covariance of {d} "
+                "features; use LinearDiscriminantAnalysis, which shares one covariance"
+            )
+        singular = np.flatnonzero((self.rank_ < d) & (whole | (moments.samples > d)))
+        if not len(singular):
+            return
+        c = singular[0]
+        found = (
+            f"the covariance of class {labels[c]!r} has rank {self.rank_[c]} of {d}, over "
+            f"{moments.samples[c]} samples"
+        )
+        if len(singular) > 1:
+            found += f", and {len(singular) - 1} more are singular"
+        flat = np.flatnonzero(np.diag(moments.scatter[c]) == 0)
+        if 0 < len(flat) <= 5:
+            names = getattr(self, "feature_names_in_", np.arange(d))
+            found += f"; constant there: {', '.join(str(names[j]) for j in flat)}"
+        more = "shrinkage" if self.solver == "eigen" else "reg_param, solver='eigen' with shrinkage"
+        tell(
+            f"QuadraticDiscriminantAnalysis: {found}; tol={self.tol:g} of each feature's usual "
+            f"variance is added; to choose what is added use {more}, or use "
+            "LinearDiscriminantAnalysis, which shares one covariance",
+        )
+
+
+def _usual_variances(moments: Moments) -> Vector:
+    """Variance of each feature within the classes; 1 where there is none, (d,)."""
+    variances = np.diag(moments.pooled()) / moments.weight.sum()
+    return np.where(variances > 0, variances, 1.0)
+
+
+def _deviating_rows(train: Any, moments: Moments) -> tuple[Matrix, Vector]:
+    """Rows about their class means whose products are the covariance, and the size of features."""
+    kept = np.flatnonzero(train.weights)
+    A = dense(train.X[kept]) - moments.mean[train.y[kept]]
+    A *= np.sqrt(train.weights[kept] / moments.weight.sum())[:, None]
+    return A, np.abs(moments.mean).max(axis=0)

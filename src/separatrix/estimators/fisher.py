@@ -1,0 +1,203 @@
+"""Fisher's discriminant as an embedding. The arithmetic is in `solvers/discriminant.py`."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import ClassifierTags, Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.blocks import blocks_of
+from separatrix.estimators.base.gaussian_classes import (
+    most_components,
+    places,
+    require_room,
+    require_spread,
+    warn_of_rank,
+)
+from separatrix.estimators.base.monitoring import with_callbacks
+from separatrix.estimators.base.multiclass import winners
+from separatrix.estimators.base.one_pass import OnePass
+from separatrix.estimators.base.prepare import as_labels, check_samples, or_unchanged
+from separatrix.solvers.discriminant import means_of, solve_fisher, without_rounding
+from separatrix.solvers.moments import Moments, merged, moments_of
+from separatrix.types import Block, Matrix
+from separatrix.validation import require_integer, require_real
+
+
+def _is_classifier(model: Any) -> bool:
+    if model.threshold is not None:
+        return True
+    raise AttributeError(
+        "FisherDiscriminant without a threshold is an embedding, not a classifier; set "
+        "threshold='midpoint' or a number, or use LinearDiscriminantAnalysis"
+    )
+
+
+class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnePass):
+    """Axes along which class means lie far apart and the samples of a class close together.
+
+    It is an embedding, not a classifier: it says where to look, not where to cut. With a `threshold`
+    it becomes, explicitly, a classifier of two classes. For a cut that follows from a model of the
+    classes, and for several classes, use `LinearDiscriminantAnalysis`.
+
+    Parameters
+    ----------
+    n_components
+        Axes, at most min(k - 1, d); None is as many as there are.
+    ridge
+        Added to the diagonal of the scatter within the classes. At least 0; above 0 where features
+        are many or nearly the same. A sum over samples, as in `LeastSquaresClassifier`.
+    threshold
+        None: no `predict`. "midpoint": for two classes, cut the first axis halfway between their means.
+        A number: cut it there, in the coordinates of `transform`.
+
+    Attributes
+    ----------
+    axes_
+        (d, c), by falling ratio. Along each the variance within the classes, pooled, is 1 (with a
+        ridge: that plus ridge / n times the axis's squared length), and axes are not correlated
+        within the classes. The last of the classes lies above the first along every axis; where the
+        two are level, the largest entry is positive.
+    scatter_ratio_
+        Scatter between the classes over scatter within them along each axis, (c,).
+    means_, xbar_
+        Class means, (k, d); mean of all samples, which is the origin of `transform`, (d,).
+    classes_, rank_, threshold_
+        Labels, (k,); rank of the scatter within, ridge included; where the first axis is cut.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = FisherDiscriminant().fit(X, y)
+    >>> model.scatter_ratio_.round(2).tolist(), model.transform(X).shape
+    ([32.19, 0.29], (150, 2))
+    >>> hasattr(model, "predict")
+    False
+
+    References
+    ----------
+    Fisher, The Use of Multiple Measurements in Taxonomic Problems, Annals of Eugenics 7 (1936).
+    """
+
+    def __init__(
+        self, n_components: int | None = None, *, ridge: float = 0.0, threshold: Any = None
+    ) -> None:
+        self.n_components = n_components
+        self.ridge = ridge
+        self.threshold = threshold
+
+    @with_callbacks
+    @or_unchanged
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
+
+        A block is (X, y) or (X, y, sample_weight); y is then left out, and memory holds one block.
+        """
+        self._check_parameters()
+        self._sum_up(blocks_of(self, X, y, sample_weight))
+        return self._settle(whole=True)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more samples; all `classes` are named in the first call, or are all in it."""
+        if classes is None and y is not None and not hasattr(self, "classes_"):
+            classes = np.unique(as_labels(y))
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def transform(self, X: Any) -> Matrix:
+        """Places of samples along the axes, from the mean of all, (n, c)."""
+        check_is_fitted(self)
+        return places(check_samples(self, X, reset=False), self.axes_, self.xbar_)
+
+    @available_if(_is_classifier)
+    def decision_function(self, X: Any) -> Matrix:
+        """How far beyond the threshold samples lie along the first axis, (n,)."""
+        check_is_fitted(self)
+        X = check_samples(self, X, reset=False)
+        if not self.axes_.shape[1]:
+            raise DataError("FisherDiscriminant has met one class only: there is no axis yet")
+        return np.asarray(places(X, self.axes_[:, :1], self.xbar_)[:, 0] - self.threshold_)
+
+    @available_if(_is_classifier)
+    def signed_distance(self, X: Any) -> Matrix:
+        """Distance to the threshold in the space of the samples, positive beyond it, (n,)."""
+        values = self.decision_function(X)
+        return np.asarray(values / np.linalg.norm(self.axes_[:, 0]))
+
+    @available_if(_is_classifier)
+    def predict(self, X: Any) -> Any:
+        """The second class beyond the threshold, else the first, (n,)."""
+        values = self.decision_function(X)
+        return self.classes_[winners(values)]
+
+    @available_if(_is_classifier)
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of samples on the right side."""
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        if self.threshold is not None:
+            tags.estimator_type = "classifier"
+            tags.classifier_tags = ClassifierTags(multi_class=False)
+        return tags
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        if self.n_components is not None:
+            require_integer(name, "n_components", self.n_components, least=1)
+        require_real(name, "ridge", self.ridge, least=0)
+        if isinstance(self.threshold, str):
+            if self.threshold != "midpoint":
+                must_be = "None, 'midpoint' or a number"
+                raise ParameterError(name, "threshold", must_be, self.threshold)
+        elif self.threshold is not None:
+            require_real(name, "threshold", self.threshold)
+
+    def _part(self, block: Block, n_classes: int) -> Moments:
+        require_room(block.X.shape[1], n_classes, "pooled")
+        return moments_of(block, n_classes=n_classes, form="pooled")
+
+    def _merged(self, a: Moments, b: Moments) -> Moments:
+        return merged(a, b)
+
+    def _learn(self) -> Self:
+        return self._settle(whole=False)
+
+    def _settle(self, *, whole: bool) -> Self:
+        moments = without_rounding(self._sums)
+        k, d = moments.mean.shape
+        most = most_components(self, k, d)
+        if self.threshold is not None and k > 2:
+            raise DataError(
+                "Only binary classification is supported by FisherDiscriminant with a threshold; got "
+                f"{k} classes: use LinearDiscriminantAnalysis, or leave out the threshold to embed"
+            )
+        found = solve_fisher(moments, float(self.ridge))
+        require_spread(found.rank, moments, whole=whole)
+        advice = "set ridge above 0, or drop such features"
+        warn_of_rank(self, found.rank, moments, advice, whole=whole)
+        self.axes_, self.scatter_ratio_ = found.axes[:, :most], found.ratio[:most]
+        self.rank_ = found.rank
+        self.means_, self.xbar_ = means_of(moments), moments.grand_mean
+        self.__dict__.pop("threshold_", None)
+        if self.threshold == "midpoint":
+            middle = self.means_.mean(axis=0) - self.xbar_
+            self.threshold_ = float((middle @ self.axes_[:, :1]).sum())
+        elif self.threshold is not None:
+            self.threshold_ = float(self.threshold)
+        return self
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.axes_.shape[1])

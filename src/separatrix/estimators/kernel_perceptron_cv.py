@@ -1,0 +1,208 @@
+"""Choice of the kernel by cross-validation, all folds and kernels over shared inner products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import ParameterError
+from separatrix.estimators.base.device_params import device_of_search
+from separatrix.estimators.base.gram_training import classify_many, place_of_runs, resolve_kernels
+from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
+from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.multiclass import RowsClassified
+from separatrix.estimators.base.prepare import Training, check_samples, or_unchanged, prepare
+from separatrix.estimators.base.search_results import results_table
+from separatrix.estimators.kernel_perceptron import KernelPerceptron
+from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.gram.shared_products import SharedProducts
+from separatrix.kernels.names import width
+from separatrix.kernels.vector_kernels import Gaussian
+from separatrix.runtime.device import as_numpy, like, on_card_or_here
+from separatrix.runtime.monitor import Watch
+from separatrix.runtime.warnings import tell
+from separatrix.types import Matrix
+
+DEFAULT_FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
+
+
+class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
+    """Kernel perceptron whose kernel is chosen by cross-validation.
+
+    All folds of all kernels share the inner products of the samples, and scores on the samples held
+    out come with the training. The best kernel, the first among equals, is then trained on all.
+
+    Parameters
+    ----------
+    kernels
+        Kernel objects or names to choose from. None: nine Gaussians around gamma="scale".
+    cv
+        Number of stratified folds, or a splitter of scikit-learn.
+    estimator
+        A `KernelPerceptron` with all other parameters; its own kernel is not used. None: the default.
+    verbose
+        Above 0, a progress bar on stderr.
+    device
+        As in `KernelPerceptron`, for the search and for the best kernel's training. An `estimator`
+        that asks for "cpu" or "cuda" itself has its way. On a card all folds of a kernel are trained
+        at the same time.
+
+    Attributes
+    ----------
+    best_kernel_, best_score_, best_index_
+        The kernel chosen, its mean accuracy over the folds, and its place in `kernels`.
+    cv_results_
+        Kernels, accuracy of each fold, mean, standard deviation and rank, in scikit-learn's form.
+    estimator_
+        The `KernelPerceptron` trained on all samples with the best kernel.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from separatrix.kernels import Polynomial
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = KernelPerceptronCV([Polynomial(degree) for degree in (1, 2, 3)], cv=3).fit(X, y)
+    >>> search.best_kernel_.degree > 1
+    True
+    """
+
+    def __init__(
+        self,
+        kernels: Sequence[Any] | None = None,
+        *,
+        cv: Any = 5,
+        estimator: KernelPerceptron | None = None,
+        verbose: int = 0,
+        device: str = "auto",
+    ) -> None:
+        self.kernels = kernels
+        self.cv = cv
+        self.estimator = estimator
+        self.verbose = verbose
+        self.device = device
+
+    @with_callbacks
+    @or_unchanged
+    def fit(self, X: Any, y: Any) -> Self:
+        """Choose the kernel on samples X, (n, d), with labels y, (n,), and train on all of them."""
+        self._check_parameters()
+        model = self._model()
+        train = prepare(self, X, y)
+        kernels = self._kernels(model, train.X)
+        folds = list(check_cv(self.cv, train.y, classifier=True).split(train.X, train.y))
+        steps = len(kernels) * len(folds)
+        place = place_of_runs(model, train.X, kernels)
+        with watched(self, train.X, train.y, steps=steps, task="fold") as watch:
+            scores = on_card_or_here(
+                type(self).__name__,
+                model.device,
+                place,
+                lambda place: self._accuracies(model, train, kernels, folds, watch, place),
+            )
+        if watch.over():
+            tell(
+                "KernelPerceptronCV was told to stop before all folds were done; scores of those cut "
+                "short are of unfinished fits",
+                ConvergenceWarning,
+            )
+        cells = [{"kernel": kernel} for kernel in kernels]
+        self.cv_results_ = results_table(cells, np.array(scores))
+        self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_kernel_ = kernels[self.best_index_]
+        self.estimator_: KernelPerceptron = clone(model).set_params(
+            kernel=self.best_kernel_, verbose=0
+        )
+        self.estimator_.fit(train.X, train.classes[train.y])
+        self.classes_, self.n_iter_ = self.estimator_.classes_, self.estimator_.n_iter_
+        return self
+
+    def _accuracies(
+        self,
+        model: KernelPerceptron,
+        train: Training,
+        kernels: list[Kernel],
+        folds: list[Any],
+        watch: Watch,
+        place: Any,
+    ) -> list[list[float]]:
+        """Of every kernel on every fold, worked out in one place."""
+
+        def accuracy(fold: int, result: RowsClassified) -> float:
+            held_out = folds[fold][1]
+            return float(np.mean(result.codes(held_out) == train.y[held_out]))
+
+        X = as_numpy(train.X) if place is None else train.X
+        return list(
+            classify_many(
+                model,
+                SharedProducts(X, memory=model._budget, threads=model._threads, device=place),
+                train.y,
+                kernels,
+                [rows for rows, _ in folds],
+                accuracy,
+                n_classes=len(train.classes),
+                watch=watch,
+            )
+        )
+
+    def decision_function(self, X: Any) -> Matrix:
+        """That of the best kernel's perceptron."""
+        values: Matrix = like(self._best().decision_function(self._checked(X)), X)
+        return values
+
+    def predict(self, X: Any) -> Any:
+        """Most confident class of each sample, (n,)."""
+        return like(self._best().predict(self._checked(X)), X)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags_of_kernel(tags, self._own_kernel)
+
+    @property
+    def _own_kernel(self) -> Any:
+        """What decides the kind of samples: the first of the kernels."""
+        return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return check_samples(self, X, reset=False)
+
+    def _best(self) -> KernelPerceptron:
+        """The perceptron of the best kernel, told where to work now."""
+        check_is_fitted(self)
+        self.estimator_.device = device_of_search(self)
+        return self.estimator_
+
+    def _check_parameters(self) -> None:
+        self._model()._check_parameters()
+
+    def _model(self) -> KernelPerceptron:
+        device = device_of_search(self)
+        if self.estimator is None:
+            return KernelPerceptron(device=device)
+        if not isinstance(self.estimator, KernelPerceptron):
+            raise ParameterError(
+                "KernelPerceptronCV", "estimator", "a KernelPerceptron or None", self.estimator
+            )
+        copy: KernelPerceptron = clone(self.estimator)
+        return copy.set_params(device=device)
+
+    def _kernels(self, model: KernelPerceptron, X: Any) -> list[Kernel]:
+        name = "KernelPerceptronCV"
+        if self.kernels is None:
+            return [Gaussian(factor * width(name, "scale", X)) for factor in DEFAULT_FACTORS]
+        resolved = resolve_kernels(name, self.kernels, model, X)
+        for kernel in resolved:
+            if isinstance(kernel, Precomputed):
+                raise ParameterError(name, "kernels", "kernels on samples", kernel)
+        return resolved

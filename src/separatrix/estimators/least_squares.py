@@ -1,0 +1,311 @@
+"""Least squares as a classifier. The arithmetic is in `solvers/least_squares.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import ClassifierMixin, clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.metaestimators import available_if
+
+from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.blocks import (
+    ArrayBlocks,
+    StreamBlocks,
+    blocks_of,
+    require_repeatable,
+)
+from separatrix.estimators.base.linear_machine import LinearMachine
+from separatrix.estimators.base.monitoring import with_callbacks
+from separatrix.estimators.base.one_pass import OnePass
+from separatrix.estimators.base.prepare import check_unchanged, or_unchanged
+from separatrix.runtime.blocks import rows_that_fit
+from separatrix.runtime.sums import BLOCK_BYTES, dense, total
+from separatrix.runtime.threads import thread_count
+from separatrix.solvers.least_squares import (
+    LeftOut,
+    RidgePath,
+    Spectrum,
+    left_out,
+    merged_left_out,
+    normal_equations,
+    ridges_within,
+    rows_spectrum,
+    solve_ridge,
+    solve_within,
+    spectrum_of,
+    targets,
+)
+from separatrix.solvers.moments import Moments, merged, moments_of
+from separatrix.types import Block, Matrix, Vector
+from separatrix.validation import require_real
+
+TRIED = 50  # ridges of "loo"
+LEFT_OUT = 2048  # samples that are left out in one go, each on its own, under every ridge
+SPREAD = (-7, 3)  # powers of ten of the least and the largest, in mean eigenvalues of the scatter
+
+
+def _from_sums_alone(model: Any) -> bool:
+    """Whether sums are all that the fit needs: no second pass, and no transformer to be fitted."""
+    name = type(model).__name__
+    if model._searches:
+        raise ParameterError(name, "ridge", "a number to learn in parts", model.ridge)
+    if model.features is not None and not isinstance(model.features, FrozenEstimator):
+        must_be = "a fitted transformer in a FrozenEstimator to learn in parts"
+        raise ParameterError(name, "features", must_be, model.features)
+    return True
+
+
+class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
+    """Least squares on class labels, with or without a ridge.
+
+    Two classes have the targets -1 and +1, several one column each, 1 for the own class and 0 for
+    the others; the highest value wins. One pass and one factorisation: a baseline that is there at
+    once. A sample far on its right side costs as much as one on the wrong side and pulls the
+    boundary over; where that happens use `LogisticRegression` or `LinearSVC`.
+
+    Parameters
+    ----------
+    ridge
+        Penalty on |w|^2; the bias is free of it. At least 0. "loo": of 50 values, evenly spread in
+        their logarithm, the one with the least squared error when each sample is left out in turn;
+        a list: of its values. One factorisation serves them all, and the errors are exact.
+    max_norm
+        Largest |w|^2 of each boundary; the ridge is then found, not given. Above 0.
+    features
+        A transformer that X goes through first, such as `PolynomialMap(2)`. It is cloned and fitted.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_
+        Labels, (k,); weights, (p, d), and biases, (p,); one row for two classes, else k.
+    ridge_
+        The ridge used; with max_norm one for each boundary, (p,).
+    rank_
+        Directions in which samples differ, where that was looked at, else d. Below d the weights
+        without a ridge are the shortest of those that fit equally well.
+    loo_
+        After ridge="loo" or a list: `ridges`, the `error` (share mistaken) and the `squared_error`
+        when each sample is left out in turn, each (r,).
+    features_
+        The fitted transformer, or None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LeastSquaresClassifier(ridge="loo").fit(X, y)
+    >>> model.coef_.shape, len(model.loo_.ridges)
+    ((3, 4), 50)
+
+    References
+    ----------
+    Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, section 4.2.
+    """
+
+    features_: Any
+
+    def __init__(
+        self, ridge: Any = 0.0, *, max_norm: float | None = None, features: Any = None
+    ) -> None:
+        self.ridge = ridge
+        self.max_norm = max_norm
+        self.features = features
+
+    @with_callbacks
+    @or_unchanged
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
+
+        A block is (X, y) or (X, y, sample_weight); y is then left out, and memory holds one block.
+        """
+        self._check_parameters()
+        self.__dict__.pop("loo_", None)
+        blocks = blocks_of(self, X, y, sample_weight)
+        if self._searches:
+            require_repeatable(blocks, "ridge='loo' needs a second pass")
+        self._fit_features(blocks)
+        if isinstance(blocks, ArrayBlocks) and self._is_wide(blocks):
+            return self._fit_rows(blocks)
+        self._sum_up(blocks)
+        return self._search(blocks) if self._searches else self._learn()
+
+    @available_if(_from_sums_alone)
+    @or_unchanged
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more samples; all `classes` are named in the first call."""
+        self._check_parameters()
+        self._require_sums("partial_fit")
+        if hasattr(self, "classes_"):
+            check_unchanged(self, {"features": self.features_})
+        self.features_ = self.features
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    @available_if(_from_sums_alone)
+    def merge(self, *others: Any) -> Self:
+        """Learn what others of this kind, with the same classes, have learned from other samples."""
+        self._require_sums("merge")
+        for other in others:
+            self._require_like(other)
+            other._require_sums("merge")
+            if other.features_ is not self.features_:
+                must_be = "the same object in models to merge"
+                raise ParameterError(type(self).__name__, "features", must_be, other.features)
+        return super().merge(*others)
+
+    @property
+    def _searches(self) -> bool:
+        return isinstance(self.ridge, str | Sequence | np.ndarray)
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        if isinstance(self.ridge, str):
+            if self.ridge != "loo":
+                raise ParameterError(name, "ridge", "at least 0, 'loo' or a list", self.ridge)
+        elif self._searches:
+            if not len(self.ridge):
+                raise ParameterError(name, "ridge", "a list of at least one value", self.ridge)
+            for value in self.ridge:
+                require_real(name, "ridge", value, least=0)
+        else:
+            require_real(name, "ridge", self.ridge, least=0)
+        if self.max_norm is not None:
+            require_real(name, "max_norm", self.max_norm, above=0)
+            if self._searches or self.ridge:
+                raise ParameterError(name, "ridge", "0 beside max_norm, which finds it", self.ridge)
+        if self.features is not None and not hasattr(self.features, "transform"):
+            raise ParameterError(name, "features", "a transformer or None", self.features)
+
+    def _require_sums(self, what: str) -> None:
+        if getattr(self, "_sums", 0) is None:
+            raise DataError(
+                f"{what} needs moments, which a fit to fewer samples than features does not keep; "
+                "begin with partial_fit"
+            )
+
+    def _fit_features(self, blocks: ArrayBlocks | StreamBlocks) -> None:
+        self.features_ = None if self.features is None else clone(self.features)
+        if self.features_ is None:
+            return
+        if isinstance(blocks, ArrayBlocks):
+            self.features_.fit(blocks.train.X, blocks.train.classes[blocks.train.y])
+        elif not isinstance(self.features, FrozenEstimator):
+            raise ParameterError(
+                type(self).__name__,
+                "features",
+                "a fitted transformer in a FrozenEstimator for an iterable of blocks",
+                self.features,
+            )
+
+    def _mapped(self, X: Any) -> Any:
+        return X if self.features_ is None else self.features_.transform(X)
+
+    def _scores(self, X: Any) -> Matrix:
+        return super()._scores(self._mapped(X))
+
+    def _part(self, block: Block, n_classes: int) -> Moments:
+        return moments_of(
+            block._replace(X=self._mapped(block.X)), n_classes=n_classes, form="pooled"
+        )
+
+    def _merged(self, a: Moments, b: Moments) -> Moments:
+        return merged(a, b)
+
+    def _learn(self) -> Self:
+        normal = normal_equations(self._sums)
+        if self.max_norm is not None:
+            found = solve_within(normal, self.max_norm)
+            self.ridge_: Any = found.ridge
+        else:
+            found = solve_ridge(normal, float(self.ridge))
+            self.ridge_ = float(self.ridge)
+        self.coef_, self.intercept_, self.rank_ = found.coef, found.intercept, found.rank
+        return self
+
+    def _search(self, blocks: ArrayBlocks | StreamBlocks) -> Self:
+        """A second pass, in which every sample is left out under every ridge."""
+        normal = normal_equations(self._sums)
+        spectrum = spectrum_of(normal)
+        ridges = self._ridges(spectrum, len(normal.A))
+        ours: dict[str, Any] = {
+            "spectrum": spectrum,
+            "target_mean": normal.target_mean,
+            "total": normal.weight,
+            "ridges": ridges,
+        }
+
+        def part(block: Block) -> LeftOut:
+            kept = block.weights > 0
+            Z = spectrum.places(self._mapped(block.X[kept]), normal.mean)
+            return left_out(Z, block.y[kept], block.weights[kept], **ours)
+
+        values = 8 * max(len(spectrum.s), len(ridges) * spectrum.C.shape[1])
+        parts = blocks.cut(rows_that_fit(values, BLOCK_BYTES, most=LEFT_OUT)) or blocks
+        self._choose(ridges, total(part, parts, merged_left_out, threads=thread_count()))
+        W = spectrum.weights(self.ridge_)
+        self.coef_, self.intercept_ = np.ascontiguousarray(W.T), normal.bias(W)
+        self.rank_ = spectrum.rank
+        return self
+
+    def _is_wide(self, blocks: ArrayBlocks) -> bool:
+        return bool(blocks.train.X.shape[0] < self._mapped(blocks.train.X[:1]).shape[1])
+
+    def _fit_rows(self, blocks: ArrayBlocks) -> Self:
+        """Fewer samples than features: all from the inner products of the samples."""
+        train = blocks.train
+        kept = np.flatnonzero(train.weights)
+        X, y, weights = self._mapped(train.X[kept]), train.y[kept], train.weights[kept]
+        X = X.astype(np.float64) if issparse(X) else dense(X)
+        self.classes_, self._sums = train.classes, None
+        total_weight = float(weights.sum())
+        mean = np.asarray(weights @ X).ravel() / total_weight
+        K = _products_about(X, mean)
+        T = targets(y, len(train.classes))
+        target_mean = weights @ T / total_weight
+        rows = rows_spectrum(K, T - target_mean, weights)
+        if self._searches:
+            ridges = self._ridges(rows.spectrum, X.shape[1])
+            found = left_out(
+                rows.places(),
+                y,
+                weights,
+                spectrum=rows.spectrum,
+                target_mean=target_mean,
+                total=total_weight,
+                ridges=ridges,
+            )
+            self._choose(ridges, found)
+        elif self.max_norm is not None:
+            self.ridge_ = ridges_within(rows.spectrum, self.max_norm)
+        else:
+            self.ridge_ = float(self.ridge)
+        alpha = rows.coefficients(self.ridge_)
+        W = np.asarray(X.T @ alpha) - np.outer(mean, alpha.sum(axis=0))
+        self.coef_, self.intercept_ = np.ascontiguousarray(W.T), target_mean - mean @ W
+        self.rank_ = rows.spectrum.rank
+        return self
+
+    def _ridges(self, spectrum: Spectrum, d: int) -> Vector:
+        if not isinstance(self.ridge, str):
+            return np.asarray(self.ridge, dtype=np.float64)
+        usual = float(spectrum.s.sum()) / d or 1.0
+        return usual * np.logspace(*SPREAD, TRIED)
+
+    def _choose(self, ridges: Vector, found: LeftOut) -> None:
+        self.loo_ = RidgePath(ridges, found.mistaken / found.weight, found.squares / found.weight)
+        self.ridge_ = float(ridges[np.argmin(self.loo_.squared_error)])
+
+
+def _products_about(X: Any, mean: Vector) -> Matrix:
+    """Inner products of samples about their mean, (n, n); sparse samples stay sparse."""
+    if not issparse(X):
+        apart = X - mean
+        return np.asarray(apart @ apart.T)
+    K = (X @ X.T).toarray()
+    along = np.asarray(X @ mean)
+    return np.asarray(K - along[:, None] - along + mean @ mean)

@@ -1,0 +1,429 @@
+"""Linear support vector machines. The arithmetic is in `solvers/linear_svm`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import ClassifierMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.linear_machine import SolvedMachine, margin_widths
+from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.prepare import Training, generator, prepare
+from separatrix.runtime.monitor import Watch
+from separatrix.runtime.threads import in_threads, thread_count
+from separatrix.solvers.decomposition import coding
+from separatrix.solvers.linear_svm.crammer_singer import solve_crammer_singer
+from separatrix.solvers.linear_svm.dual_descent import LinearFit, LinearProblem, Samples, solve_dual
+from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
+from separatrix.solvers.linear_svm.primal_newton import DIRECT, solve_newton
+from separatrix.types import Matrix, Vector
+from separatrix.validation import (
+    require_choice,
+    require_flag,
+    require_integer,
+    require_real,
+    require_threads,
+)
+
+PASSES_FIRST = 10  # of coordinate descent before Newton's method, where rows outnumber features
+PASSES_LONG = 200  # where they do not, and coordinate descent is likely to be enough
+DENSE_ENOUGH = 0.25  # share of values other than 0 from which sparse samples are held dense
+
+
+class Plan(NamedTuple):
+    """How each boundary is found, and why so."""
+
+    passes: int  # of coordinate descent, at most
+    newton: bool  # whether Newton's method follows, or works alone
+    words: str
+
+
+class Found(NamedTuple):
+    """What was found for all boundaries."""
+
+    coef: Matrix  # shape: (p, d)
+    intercept: Vector  # shape: (p,)
+    objective: Vector  # shape: (p,), or (1,) where all classes are learned together
+    gap: Vector
+    violation: Vector
+    n_iter: int
+    stops: list[str]
+
+
+class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
+    """Linear support vector machine.
+
+    Minimises |w|^2 / 2 + C sum of loss(y (<w, x> + b)), by default with the bias as the weight of a
+    constant feature, penalised like the others, as in scikit-learn. Several classes make one
+    boundary for each class against the rest. Coordinate descent in the dual is fast where features
+    outnumber samples, Newton's method in the primal where samples outnumber features; the model
+    picks and `solver_` says why. For curved boundaries and for probabilities use `SVC`.
+
+    Parameters
+    ----------
+    penalty
+        "l2", or "l1" for sparse weights; "l1" only with the squared hinge in the primal.
+    loss
+        "hinge", max(0, 1 - t), or "squared_hinge", its square.
+    dual
+        True: coordinate descent in the dual. False: the primal, not with the hinge. "auto":
+        whichever suits n, d and the loss.
+    tol
+        When to stop. In the dual: largest spread of the projected gradient over one pass. In the
+        primal: the gradient, against that at zero, times the share of the rarer class; with "l2"
+        also the relative duality gap. Above 0.
+    C
+        Price of a sample inside the margin. Above 0; larger fits the training set closer.
+    multi_class
+        "ovr": each class against the rest. "crammer_singer": all together; loss, penalty and dual
+        then have no effect.
+    fit_intercept
+        Whether each boundary has a bias.
+    intercept_scaling
+        Value of the constant feature that carries the bias; larger penalises the bias less.
+    class_weight
+        Dict from label to weight, or "balanced": multiplies C for samples of a class; against the
+        rest, for its own boundary only.
+    verbose
+        Above 0, a progress bar on stderr.
+    random_state
+        Seed for the order in which coordinate descent meets the samples.
+    max_iter
+        Passes of coordinate descent and steps of Newton's method, at most, for each boundary.
+    regularize_intercept
+        False: the bias is free of the penalty, as in `SVC`, and intercept_scaling has no effect.
+    time_limit
+        Seconds after which to stop with what was learned so far.
+    n_jobs
+        Threads over boundaries; None: all cores. The result does not depend on it.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_
+        Labels, (k,); weights, (p, d); biases, (p,); one row for two classes, else k.
+    n_iter_
+        Passes and Newton steps of the boundary that took the most.
+    objective_
+        What was minimised, for each boundary, (p,); (1,) for "crammer_singer".
+    dual_gap_
+        Relative duality gap, (P - D) / max(|P|, 1), of each: no other weights have an objective
+        lower by more.
+    margin_width_
+        Distance between the two margins of each boundary, 2 / |w|, (p,).
+    solver_
+        Which algorithm was used, and why.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LinearSVC(C=2.0).fit(X, y)
+    >>> model
+    LinearSVC(C=2.0)  # primal Newton: n=150 >= d=4
+    >>> bool((model.dual_gap_ < 1e-4).all())
+    True
+
+    References
+    ----------
+    Hsieh, Chang, Lin, Keerthi and Sundararajan, A Dual Coordinate Descent Method for Large-scale
+    Linear SVM, ICML 2008. Keerthi and DeCoste, A Modified Finite Newton Method, JMLR 6 (2005).
+    """
+
+    def __init__(
+        self,
+        penalty: str = "l2",
+        loss: str = "squared_hinge",
+        *,
+        dual: bool | str = "auto",
+        tol: float = 1e-4,
+        C: float = 1.0,
+        multi_class: str = "ovr",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        verbose: int = 0,
+        random_state: Any = None,
+        max_iter: int = 1000,
+        regularize_intercept: bool = True,
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.loss = loss
+        self.dual = dual
+        self.tol = tol
+        self.C = C
+        self.multi_class = multi_class
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.verbose = verbose
+        self.random_state = random_state
+        self.max_iter = max_iter
+        self.regularize_intercept = regularize_intercept
+        self.time_limit = time_limit
+        self.n_jobs = n_jobs
+
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from samples X, (n, d), and their labels y, (n,)."""
+        self._check_parameters()
+        train = prepare(
+            self,
+            X,
+            y,
+            sample_weight,
+            class_weight=self.class_weight,
+            dtype=np.float64,
+            balance="weights",
+        )
+        plan = self._plan(*train.X.shape)
+        rng = generator(self)
+        p = 1 if len(train.classes) == 2 else len(train.classes)
+        steps = max(1, self.max_iter) * p
+        with watched(self, train.X, train.y, steps=steps, task="iteration") as watch:
+            if self.multi_class == "crammer_singer":
+                found = self._all_together(train, rng, watch)
+            elif self.penalty == "l1":
+                found = self._sparse(train, rng, watch)
+            else:
+                found = self._each(train, plan, rng, watch)
+        if not (np.isfinite(found.coef).all() and np.isfinite(found.objective).all()):
+            raise DataError(
+                "weights overflowed; scale the features, for example with StandardScaler"
+            )
+        self._warn_unless_solved(found)
+        self.classes_ = train.classes
+        self.coef_: Any = found.coef
+        self.intercept_ = found.intercept if self.fit_intercept else np.zeros(p)
+        self.objective_, self.dual_gap_ = found.objective, found.gap
+        self.margin_width_ = margin_widths(self.coef_)
+        self.n_iter_ = found.n_iter
+        self.solver_ = plan.words
+        return self
+
+    @property
+    def _bias_step(self) -> float:
+        """Square of the constant feature: 0 without a bias, infinite where it is free."""
+        if not self.fit_intercept:
+            return 0.0
+        return float(self.intercept_scaling) ** 2 if self.regularize_intercept else np.inf
+
+    def _plan(self, n: int, d: int) -> Plan:
+        if self.multi_class == "crammer_singer":
+            return Plan(self.max_iter, False, "dual, all classes together: multi_class")
+        if self.penalty == "l1":
+            return Plan(self.max_iter, False, "primal coordinate descent: penalty='l1'")
+        sizes = f"n={n} {'<' if n < d else '>='} d={d}"
+        if self.dual != "auto":
+            if self.dual:
+                return Plan(self.max_iter, False, "dual coordinate descent: dual=True")
+            return Plan(0, True, "primal Newton: dual=False")
+        if d > DIRECT:
+            words = sizes if n < d else f"d={d} > {DIRECT}"
+            return Plan(self.max_iter, False, f"dual coordinate descent: {words}")
+        if n < d:
+            return Plan(PASSES_LONG, True, f"dual coordinate descent: {sizes}")
+        if self.loss == "hinge":
+            return Plan(PASSES_FIRST, True, f"dual, then Newton: {sizes}")
+        return Plan(0, True, f"primal Newton: {sizes}")
+
+    def _each(self, train: Training, plan: Plan, rng: np.random.Generator, watch: Watch) -> Found:
+        """Each class against the rest, in threads."""
+        kept, prices = self._prices(train)
+        X = train.X if kept.all() else train.X[kept]
+        if issparse(X) and plan.newton and X.nnz >= DENSE_ENOUGH * X.shape[0] * X.shape[1]:
+            X = X.toarray()
+        samples = self._samples(X)
+        sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
+        seeds = rng.integers(1, 2**63, size=sides.shape[1])
+
+        def one(c: int) -> LinearFit:
+            part = np.flatnonzero(prices[:, c])  # class weights may be 0
+            own = samples if len(part) == len(prices) else self._samples(X[part])
+            problem = LinearProblem(
+                own, sides[part, c].copy(), prices[part, c].copy(), self.loss, self._bias_step
+            )
+            return self._solve(problem, plan, int(seeds[c]), watch)
+
+        blas = plan.newton and not issparse(X)  # which is threaded by itself
+        threads = 1 if blas else thread_count(self.n_jobs)
+        return _gathered(in_threads(one, range(len(seeds)), threads=threads, watch=watch))
+
+    def _solve(self, problem: LinearProblem, plan: Plan, seed: int, watch: Watch) -> LinearFit:
+        """Coordinate descent, Newton's method, or one after the other, as planned."""
+        limits: dict[str, Any] = {"tol": self.tol, "watch": watch}
+        begin, start = problem, None
+        if plan.passes:
+            if plan.newton and problem.free:  # only to start from
+                begin = problem._replace(bias_step=float(problem.samples.squares.mean()) or 1.0)
+            passes = min(plan.passes, self.max_iter)
+            start = solve_dual(begin, max_iter=passes, seed=seed, **limits)
+            solved = start.stop != "max_iter" and begin is problem
+            if solved or not plan.newton or start.n_iter >= self.max_iter:
+                return start
+        met = start.n_iter if start else 0
+        fit = solve_newton(problem, max_iter=self.max_iter - met, start=start, **limits)
+        met += fit.n_iter
+        if fit.stop == "max_iter" and met < self.max_iter and self.loss == "hinge":
+            fit = solve_dual(
+                problem, max_iter=self.max_iter - met, seed=seed, start=fit.a, **limits
+            )
+            met += fit.n_iter
+        return fit._replace(n_iter=met)
+
+    def _sparse(self, train: Training, rng: np.random.Generator, watch: Watch) -> Found:
+        """Each class against the rest under the l1 penalty, in threads."""
+        kept, prices = self._prices(train)
+        free = self.fit_intercept and not self.regularize_intercept
+        constant = 1.0 if free else float(self.intercept_scaling) * self.fit_intercept
+        self._samples(train.X[kept])
+        columns = columns_of(train.X[kept], constant)
+        penalty = np.ones(columns.shape[1])
+        penalty[-1] = 0.0 if free else 1.0
+        sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
+        seeds = rng.integers(1, 2**63, size=sides.shape[1])
+
+        def one(c: int) -> LinearFit:
+            part = np.flatnonzero(prices[:, c])
+            fit = solve_l1(
+                columns if len(part) == len(prices) else columns[part],
+                sides[part, c].copy(),
+                prices[part, c].copy(),
+                penalty,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                seed=int(seeds[c]),
+                watch=watch,
+            )
+            return fit._replace(b=constant * fit.b)
+
+        threads = thread_count(self.n_jobs)
+        return _gathered(in_threads(one, range(len(seeds)), threads=threads, watch=watch))
+
+    def _all_together(self, train: Training, rng: np.random.Generator, watch: Watch) -> Found:
+        """Crammer and Singer's problem; with two classes one boundary stands for both."""
+        price = self.C * train.weights * train.class_weights
+        kept = price > 0
+        fit = solve_crammer_singer(
+            self._samples(train.X[kept]),
+            train.y[kept],
+            price[kept],
+            n_classes=len(train.classes),
+            bias_step=self._bias_step,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            seed=int(rng.integers(1, 2**63)),
+            watch=watch,
+        )
+        W, b = fit.W.T.copy(), fit.b
+        if len(train.classes) == 2:
+            W, b = W[1:] - W[:1], b[1:] - b[:1]
+        return Found(
+            W,
+            b,
+            np.array([fit.objective]),
+            np.array([fit.gap]),
+            np.array([fit.violation]),
+            fit.n_iter,
+            [fit.stop],
+        )
+
+    def _prices(self, train: Training) -> tuple[Any, Matrix]:
+        """Samples that take part at all, and C times their weight at each boundary, (kept, p)."""
+        sides = coding(len(train.classes), "ovr")[train.y]
+        own, rest = train.rates(float(self.C))
+        prices = np.where(sides > 0, own[:, None], rest[:, None])
+        kept = prices.any(axis=1)
+        return kept, prices[kept]
+
+    def _samples(self, X: Any) -> Samples:
+        if issparse(X):
+            X.sort_indices()
+        samples = Samples.of(X)
+        if not np.isfinite(float(samples.squares.sum()) * float(self.C)):
+            raise DataError(
+                "C times the squares of the features overflows; scale the features, "
+                "for example with StandardScaler"
+            )
+        return samples
+
+    def _warn_unless_solved(self, found: Found) -> None:
+        missed = [c for c, stop in enumerate(found.stops) if stop != "tol"]
+        if not missed:
+            return
+        worst = max(missed, key=lambda c: found.violation[c])
+        limit = "time_limit" if "stopped" in found.stops else "max_iter"
+        if limit == "time_limit" and self.time_limit is None:
+            limit = "told to stop"
+        warnings.warn(
+            f"LinearSVC stopped after {found.n_iter} iterations ({limit}) at a violation of "
+            f"{found.violation[worst]:.2g}, with tol={self.tol:g} wanted; the relative duality gap is "
+            f"{found.gap[worst]:.2g}: raise max_iter or tol, lower C, or scale the features",
+            ConvergenceWarning,
+            stacklevel=4,  # past fit and the wrapper that ends callbacks
+        )
+
+    def _check_parameters(self) -> None:
+        name = "LinearSVC"
+        require_choice(name, "penalty", self.penalty, ("l1", "l2"))
+        require_choice(name, "loss", self.loss, ("hinge", "squared_hinge"))
+        if not isinstance(self.dual, np.bool_):
+            require_choice(name, "dual", self.dual, ("auto", True, False))
+        require_real(name, "tol", self.tol, above=0)
+        require_real(name, "C", self.C, above=0)
+        require_choice(name, "multi_class", self.multi_class, ("ovr", "crammer_singer"))
+        require_flag(name, "fit_intercept", self.fit_intercept)
+        require_real(name, "intercept_scaling", self.intercept_scaling, above=0)
+        if self.fit_intercept:
+            require_real(
+                name, "intercept_scaling", self.intercept_scaling, least=1e-100, most=1e100
+            )
+        require_integer(name, "max_iter", self.max_iter, least=0)
+        require_flag(name, "regularize_intercept", self.regularize_intercept)
+        if self.time_limit is not None:
+            require_real(name, "time_limit", self.time_limit, above=0)
+        require_threads(name, self.n_jobs)
+        self._check_combination()
+
+    def _check_combination(self) -> None:
+        if self.multi_class == "crammer_singer":
+            if self.fit_intercept and not self.regularize_intercept:
+                raise ParameterError(
+                    "LinearSVC", "regularize_intercept", "True with 'crammer_singer'", False
+                )
+            return
+        asked = (
+            f"Unsupported set of arguments: penalty={self.penalty!r}, "
+            f"loss={self.loss!r}, dual={self.dual!r}"
+        )
+        if (self.penalty, self.loss) == ("l1", "hinge"):
+            raise ParameterError(
+                "LinearSVC", "loss", f"'squared_hinge' with penalty='l1' ({asked})", self.loss
+            )
+        wrong = {("l2", "hinge"): False, ("l1", "squared_hinge"): True}
+        if self.dual != "auto" and wrong.get((self.penalty, self.loss)) == bool(self.dual):
+            raise ParameterError(
+                "LinearSVC",
+                "dual",
+                f"'auto' or {not self.dual} with this penalty and loss ({asked})",
+                self.dual,
+            )
+
+
+def _gathered(fits: list[LinearFit]) -> Found:
+    return Found(
+        np.stack([fit.w for fit in fits]),
+        np.array([fit.b for fit in fits], dtype=np.float64),
+        np.array([fit.objective for fit in fits]),
+        np.array([fit.gap for fit in fits]),
+        np.array([fit.violation for fit in fits]),
+        max(fit.n_iter for fit in fits),
+        [fit.stop for fit in fits],
+    )

@@ -1,0 +1,397 @@
+"""Logistic regression: maximum likelihood, with a prior, and with a posterior.
+
+The arithmetic is in `solvers/logistic/newton.py` and `solvers/logistic/laplace.py`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.special import expit, log_expit, log_softmax, softmax
+from sklearn.base import ClassifierMixin
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.blocks import (
+    ArrayBlocks,
+    StreamBlocks,
+    blocks_of,
+    require_repeatable,
+)
+from separatrix.estimators.base.linear_machine import SolvedMachine
+from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.multiclass import winners
+from separatrix.estimators.base.prepare import check_samples, or_unchanged
+from separatrix.estimators.calibration import agreeing
+from separatrix.runtime.sums import dense
+from separatrix.runtime.threads import thread_count
+from separatrix.runtime.warnings import tell
+from separatrix.solvers.logistic.descent import Descent
+from separatrix.solvers.logistic.laplace import Posterior, mackay, mean_sigmoid, mean_softmax
+from separatrix.solvers.logistic.newton import LogisticFit
+from separatrix.solvers.logistic.separation import is_separated
+from separatrix.types import Matrix
+from separatrix.validation import (
+    require_choice,
+    require_flag,
+    require_integer,
+    require_real,
+    require_threads,
+)
+
+SOLVERS = ("auto", "lbfgs", "newton-cholesky", "newton-cg", "liblinear", "sag", "saga")
+PENALTIES = ("deprecated", "l2", None)
+PEAK = 1e-8  # the tolerance that a posterior asks for: its width is measured at the peak
+SURE = 5.0  # margins beyond this, without a prior, are suspicious: the classes may be separated
+LARGEST_PROGRAM = 5_000_000  # values in the linear program that decides whether they are
+SMALL_PROGRAM = 50_000  # values of one that is solved in any case
+
+
+class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
+    """Logistic regression: maximum likelihood, maximum a posteriori, or Bayesian.
+
+    Minimises the sum of -log p(y|x) plus |w|^2 / (2 C): minus the log posterior under the prior
+    w ~ N(0, C). C=inf is maximum likelihood. Several classes share one softmax. Newton's method
+    where weights are few, L-BFGS where they are many; `solver_` says which and why.
+
+    Parameters
+    ----------
+    penalty
+        Deprecated as in scikit-learn: "l2" is the default, None is C=inf.
+    C
+        Variance of the prior on each weight. Above 0; inf: no prior. "evidence": the value that
+        makes the data most probable, all weights considered.
+    l1_ratio
+        Must be 0: weights are not made sparse here.
+    dual
+        Must be False.
+    tol
+        Largest entry of the gradient of the mean loss at which to stop. Above 0.
+    fit_intercept
+        Whether scores have a bias.
+    intercept_scaling
+        Has no effect: the bias is never penalised as a weight.
+    class_weight
+        Dict from label to weight, or "balanced": multiplies the weight of samples of a class.
+    random_state
+        Has no effect: nothing is drawn.
+    solver
+        "auto", or "newton-cholesky" or "lbfgs" to insist. scikit-learn's other names mean "auto".
+    max_iter
+        Steps of Newton's method or of L-BFGS, at most.
+    verbose
+        Above 0, a progress bar on stderr.
+    warm_start
+        Begin where the last fit ended.
+    n_jobs
+        Threads; None: all cores. The result does not depend on it.
+    posterior
+        "laplace": keep a Gaussian posterior around the weights. Probabilities are then means over
+        it, and `coef_std_`, `intercept_std_`, `covariance_`, `log_evidence_` are there.
+    predictive
+        With a posterior and two classes: "mackay", his formula, or "quadrature", the integral.
+    intercept_precision
+        Precision of a prior on the bias, which makes `log_evidence_` proper. None: no prior, and
+        the evidence is known up to a constant.
+    time_limit
+        Seconds after which to stop with what was learned so far.
+
+    Attributes
+    ----------
+    classes_, coef_, intercept_
+        Labels, (k,); weights, (p, d), and biases, (p,); one row for two classes, else k.
+    C_
+        The C used.
+    n_iter_
+        Steps, (1,).
+    objective_
+        What was minimised: summed -log p(y|x), plus |w|^2 / (2 C), and the bias's part with a prior.
+    gradient_
+        Largest entry of its gradient, over the weight of all samples: at most tol when solved.
+    coef_std_, intercept_std_
+        Standard deviations of the posterior, shaped as coef_ and intercept_.
+    covariance_
+        Of the posterior: each row of weights, then its bias, (p (d + 1), p (d + 1)).
+    log_evidence_
+        Log probability of the labels, all weights considered. A bias without a prior has a constant
+        density of 1 per sqrt(1 + C r^2), r^2 the mean of |x|^2, so that values for different C can be
+        compared.
+    separated_
+        Whether planes separate the classes, so that without a prior no weights are likeliest; None
+        where that was not in question.
+    solver_
+        Which algorithm was used, and why.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from sklearn.preprocessing import scale
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> model = LogisticRegression(C="evidence", posterior="laplace").fit(scale(X), y)
+    >>> model.coef_.shape, model.coef_std_.shape
+    ((1, 30), (1, 30))
+    >>> model
+    LogisticRegression(C='evidence', posterior='laplace')  # Newton: n=569, 31 numbers to find
+
+    References
+    ----------
+    Minka, A Comparison of Numerical Optimizers for Logistic Regression (2003). MacKay, The Evidence
+    Framework Applied to Classification Networks, Neural Computation 4 (1992).
+    """
+
+    _posterior: Posterior | None = None
+
+    def __init__(
+        self,
+        penalty: Any = "deprecated",
+        *,
+        C: Any = 1.0,
+        l1_ratio: float = 0.0,
+        dual: bool = False,
+        tol: float = 1e-4,
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1,
+        class_weight: Any = None,
+        random_state: Any = None,
+        solver: str = "auto",
+        max_iter: int = 100,
+        verbose: int = 0,
+        warm_start: bool = False,
+        n_jobs: int | None = None,
+        posterior: str | None = None,
+        predictive: str = "mackay",
+        intercept_precision: float | None = None,
+        time_limit: float | None = None,
+    ) -> None:
+        self.penalty = penalty
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.dual = dual
+        self.tol = tol
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.class_weight = class_weight
+        self.random_state = random_state
+        self.solver = solver
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.warm_start = warm_start
+        self.n_jobs = n_jobs
+        self.posterior = posterior
+        self.predictive = predictive
+        self.intercept_precision = intercept_precision
+        self.time_limit = time_limit
+
+    @with_callbacks
+    @or_unchanged
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
+
+        A block is (X, y) or (X, y, sample_weight); y is then left out. Blocks are read once for
+        each step, so the iterable must begin anew each time.
+        """
+        self._check_parameters()
+        C = self._prior_variance()
+        blocks = blocks_of(
+            self, X, y, sample_weight, class_weight=self.class_weight, balance="weights"
+        )
+        if isinstance(blocks, ArrayBlocks):
+            of_class = np.bincount(blocks.train.y, blocks.weights)
+            if np.count_nonzero(of_class) < 2:
+                raise DataError(
+                    "LogisticRegression needs samples of at least 2 classes; all but one class have "
+                    "weight 0"
+                )
+        require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
+        steps = None if C is None else self.max_iter  # who knows how many a search takes
+        with watched(self, None, None, steps=steps, task="iteration") as watch:
+            descent = Descent(
+                blocks,
+                solver=self.solver,
+                intercept=self.fit_intercept,
+                intercept_precision=self.intercept_precision or 0.0,
+                tol=self.tol if self.posterior is None and C is not None else min(self.tol, PEAK),
+                max_iter=self.max_iter,
+                threads=thread_count(self.n_jobs),
+                watch=watch,
+            )
+            self.classes_ = descent.classes
+            start = self._start(descent)
+            if C is None:
+                C, found = descent.most_evident(start)
+                if descent.at_the_end:
+                    tell(
+                        f"the evidence is largest at the end of the range looked at, C={C:.1g}: the "
+                        "features may say nothing of the classes; give a C, or look at the data"
+                    )
+            else:
+                found = descent.solve(C, start)
+            self._posterior = None
+            if self.posterior is not None:
+                found, self._posterior = descent.posterior(found, C)
+        if found.stop == "overflow" or not np.isfinite(found.theta).all():
+            raise DataError(
+                "weights overflowed; scale the features, for example with StandardScaler"
+            )
+        self._keep(descent, found, C)
+        self.separated_ = None if np.isfinite(C) else _separated(blocks, found, self.fit_intercept)
+        if self.separated_ and self.posterior is not None:
+            raise DataError(
+                "the classes can be separated by planes, so without a prior there is no posterior; "
+                "use a finite C, or C='evidence'"
+            )
+        self._warn_unless_solved(found)
+        return self
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Probability of each class, (n, k); with a posterior the mean over it."""
+        check_is_fitted(self)
+        X = check_samples(self, X, dtype=self._dtypes, reset=False)
+        S = self._scores(X)
+        if self._posterior is not None:
+            return self._mean_probabilities(X, S)
+        if len(self.classes_) == 2:
+            return np.column_stack([expit(-S[:, 0]), expit(S[:, 0])])
+        return np.asarray(softmax(S, axis=1))
+
+    def predict_log_proba(self, X: Any) -> Matrix:
+        """Logarithm of the probability of each class, (n, k)."""
+        check_is_fitted(self)
+        if self._posterior is not None:
+            with np.errstate(divide="ignore"):
+                return np.log(self.predict_proba(X))
+        S = self._scores(check_samples(self, X, dtype=self._dtypes, reset=False))
+        if len(self.classes_) == 2:
+            return np.column_stack([log_expit(-S[:, 0]), log_expit(S[:, 0])])
+        return np.asarray(log_softmax(S, axis=1))
+
+    @property
+    def covariance_(self) -> Matrix:
+        """Covariance of the posterior: each row of weights, then its bias, (p (d + 1), p (d + 1))."""
+        check_is_fitted(self)
+        if self._posterior is None:
+            raise AttributeError("covariance_ is there after a fit with posterior='laplace'")
+        return self._posterior.covariance()
+
+    def _mean_probabilities(self, X: Any, S: Matrix) -> Matrix:
+        assert self._posterior is not None
+        X = dense(X)
+        if self.fit_intercept:
+            X = np.column_stack([X, np.ones(len(X))])
+        V = self._posterior.score_covariances(X)
+        if len(self.classes_) > 2:
+            return agreeing(mean_softmax(S, V), winners(S))
+        mean = mean_sigmoid if self.predictive == "quadrature" else mackay
+        second = mean(S[:, 0], V[:, 0, 0])
+        return np.column_stack([1.0 - second, second])
+
+    def _prior_variance(self) -> float | None:
+        """C as a number, or None where the evidence is to choose it."""
+        if self.penalty != "deprecated":
+            tell(
+                "'penalty' was deprecated in scikit-learn 1.8, and so it is here: leave it out; 'l2' "
+                "is the default, and C=np.inf is what None was",
+                FutureWarning,
+            )
+            if self.penalty is None:
+                if self.C != 1.0:
+                    tell(
+                        f"Setting penalty=None will ignore the C given, {self.C!r}",
+                        UserWarning,
+                    )
+                return float("inf")
+        return None if isinstance(self.C, str) else float(self.C)
+
+    def _start(self, descent: Descent) -> Matrix | None:
+        """The weights of the last fit, where they are wanted and fit."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        coef = self.coef_.toarray() if issparse(self.coef_) else self.coef_
+        if coef.shape != (descent.p, descent.d):
+            return None
+        return np.column_stack([coef, self.intercept_]) if self.fit_intercept else coef.copy()
+
+    def _keep(self, descent: Descent, found: LogisticFit, C: float) -> None:
+        d = descent.d
+        self.coef_ = found.theta[:, :d].copy()
+        self.intercept_ = found.theta[:, d].copy() if self.fit_intercept else np.zeros(descent.p)
+        self.C_, self.solver_ = C, descent.words
+        self.n_iter_ = np.array([found.n_iter], dtype=np.int32)
+        self.objective_, self.gradient_ = found.objective, found.gradient
+        for name in ("coef_std_", "intercept_std_", "log_evidence_"):
+            self.__dict__.pop(name, None)
+        if self._posterior is not None:
+            spread = self._posterior.deviations()
+            self.coef_std_ = spread[:, :d]
+            self.intercept_std_ = spread[:, d] if self.fit_intercept else np.zeros(descent.p)
+            self.log_evidence_ = self._posterior.log_evidence
+
+    def _warn_unless_solved(self, found: LogisticFit) -> None:
+        if self.separated_:
+            tell(
+                "the classes can be separated by planes, so no weights are likeliest: those here, "
+                f"after {found.n_iter} steps, would grow without end. Use a finite C, or "
+                "C='evidence'",
+                ConvergenceWarning,
+            )
+        elif found.stop in ("max_iter", "stopped") or found.gradient > self.tol:
+            why = {
+                "max_iter": f"did not converge in {found.n_iter} iterations; raise max_iter",
+                "stopped": "was told to stop",
+            }.get(found.stop, "cannot come closer in floating point; scale the features")
+            tell(
+                f"LogisticRegression {why}: the gradient is {found.gradient:.3g}, wanted {self.tol:g}",
+                ConvergenceWarning,
+            )
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        require_choice(name, "penalty", self.penalty, PENALTIES)
+        if isinstance(self.C, str):
+            require_choice(name, "C", self.C, ("evidence",))
+        elif not (isinstance(self.C, float) and np.isposinf(self.C)):
+            require_real(name, "C", self.C, above=0)
+        if self.l1_ratio != 0 or isinstance(self.l1_ratio, bool):
+            raise ParameterError(
+                name, "l1_ratio", "0; for sparse weights use LinearSVC(penalty='l1')", self.l1_ratio
+            )
+        require_choice(name, "dual", self.dual, (False,))
+        require_real(name, "tol", self.tol, above=0)
+        require_flag(name, "fit_intercept", self.fit_intercept)
+        require_choice(name, "solver", self.solver, SOLVERS)
+        require_integer(name, "max_iter", self.max_iter, least=0)
+        require_flag(name, "warm_start", self.warm_start)
+        require_threads(name, self.n_jobs)
+        require_choice(name, "posterior", self.posterior, (None, "laplace"))
+        require_choice(name, "predictive", self.predictive, ("mackay", "quadrature"))
+        if self.intercept_precision is not None:
+            require_real(name, "intercept_precision", self.intercept_precision, above=0)
+            if not self.fit_intercept:
+                raise ParameterError(
+                    name, "intercept_precision", "None without a bias", self.intercept_precision
+                )
+        if self.time_limit is not None:
+            require_real(name, "time_limit", self.time_limit, above=0)
+
+
+def _separated(
+    blocks: ArrayBlocks | StreamBlocks, found: LogisticFit, intercept: bool
+) -> bool | None:
+    """Whether planes separate the classes; None where nothing speaks for it or nobody can say."""
+    if found.least > 0:
+        return True
+    if isinstance(blocks, StreamBlocks):
+        return None
+    train = blocks.train
+    k = len(train.classes)
+    size = train.X.nnz if issparse(train.X) else train.X.size
+    size *= 1 if k == 2 else 2 * (k - 1)
+    suspicious = found.stop != "tol" or found.most > SURE
+    if size > (LARGEST_PROGRAM if suspicious else SMALL_PROGRAM):
+        return None
+    kept = train.weights * train.class_weights > 0
+    return is_separated(train.X[kept], train.y[kept], n_classes=k, intercept=intercept)

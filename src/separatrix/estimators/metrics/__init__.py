@@ -1,0 +1,1 @@
+"""Metrics of the neighbour index, and the votes of neighbours."""

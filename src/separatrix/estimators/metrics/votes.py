@@ -1,0 +1,137 @@
+"""The votes of neighbours: how much each counts, who wins, and with how many of them.
+
+Neighbours come nearest first, and votes are added in that order. A vote is the weight of its row times
+a factor of its distance. Equal sums go to the class met first, or to the lowest class code.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+
+from separatrix.errors import DataError
+from separatrix.types import Codes, Matrix, Vector
+
+TIES = ("nearest", "lowest")
+NO_VOTES = (
+    "All neighbors of some sample is getting zero weights. Please modify 'weights' to avoid this case "
+    "if you are using a user-defined function; rows whose sample or class weight is 0 do not vote"
+)
+
+
+class Voters(NamedTuple):
+    """Labelled rows, each with the weight of its vote."""
+
+    y: Codes  # shape: (n,)
+    weights: Vector  # shape: (n,); at least 0
+    n_classes: int
+
+    def shares(self, rows: Codes, factors: Matrix, ties: str) -> Matrix:
+        """The part of the votes that each class has, (m, k).
+
+        Of equal ones the winner's is larger by the last bit, so that the largest is the winner's.
+        """
+        shares = np.zeros((len(rows), self.n_classes))
+        _add(rows, factors, self.weights, self.y, shares)
+        winners = self.winners(rows, factors, ties)
+        shares /= shares.sum(axis=1, keepdims=True)
+        tied = np.flatnonzero(shares.argmax(axis=1) != winners)
+        shares[tied, winners[tied]] = np.nextafter(shares[tied, winners[tied]], 2.0)
+        return shares
+
+    def winners(self, rows: Codes, factors: Matrix, ties: str, *, each: bool = False) -> Codes:
+        """The class of most votes, (m,); with `each`, for every number of neighbours, (m, neighbours)."""
+        codes = np.empty((len(rows), rows.shape[1] if each else 1), dtype=np.intp)
+        lowest = ties == "lowest"
+        if not _win(rows, factors, self.weights, self.y, self.n_classes, lowest, codes):
+            raise DataError(NO_VOTES)
+        return codes if each else codes[:, 0]
+
+
+def factors_of(weights: Any, distances: Matrix) -> Matrix:
+    """How much neighbours at these distances count, (m, neighbours); empty where all count 1.
+
+    With "distance" it is 1 over the distance; where that is infinite, only those neighbours count.
+
+    >>> factors_of("distance", np.array([[0.5, 2.0], [0.0, 2.0]]))
+    array([[2. , 0.5],
+           [1. , 0. ]])
+    """
+    if weights is None or (isinstance(weights, str) and weights == "uniform"):
+        return np.empty((0, 0))
+    if callable(weights):
+        factors = _from_function(weights, distances)
+    else:
+        with np.errstate(divide="ignore", over="ignore"):
+            factors = 1.0 / distances
+    endless = np.isinf(factors)
+    with_endless = endless.any(axis=1)
+    factors[with_endless] = endless[with_endless]
+    return factors
+
+
+def _from_function(weights: Any, distances: Matrix) -> Matrix:
+    factors = np.array(weights(distances.copy()), dtype=np.float64, order="C")
+    if factors.shape != distances.shape:
+        raise DataError(
+            f"`weights` must return an array of shape {distances.shape}, as it was given; "
+            f"{weights!r} returned {factors.shape}"
+        )
+    bad = factors[~(factors >= 0)]
+    if len(bad):
+        raise DataError(
+            f"`weights` must return numbers of at least 0; {weights!r} returned {bad[0]}"
+        )
+    return factors
+
+
+@njit(cache=True, nogil=True)
+def _add(rows: Codes, factors: Matrix, weights: Vector, y: Codes, sums: Matrix) -> None:
+    plain = factors.shape[0] == 0
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            row = rows[i, j]
+            sums[i, y[row]] += weights[row] if plain else weights[row] * factors[i, j]
+
+
+@njit(cache=True, nogil=True)
+def _win(
+    rows: Codes,
+    factors: Matrix,
+    weights: Vector,
+    y: Codes,
+    n_classes: int,
+    lowest: bool,
+    codes: Codes,
+) -> bool:
+    """Fill in the winner after each of the last `codes.shape[1]` neighbours; False: nobody voted."""
+    plain = factors.shape[0] == 0
+    k = rows.shape[1]
+    before = k - codes.shape[1]
+    sums = np.zeros(n_classes)
+    met = np.zeros(n_classes, np.intp)  # position of the first vote
+    for i in range(rows.shape[0]):
+        best = -1
+        for j in range(k):
+            row = rows[i, j]
+            vote = weights[row] if plain else weights[row] * factors[i, j]
+            if vote > 0:
+                code = y[row]
+                if sums[code] == 0:
+                    met[code] = j
+                sums[code] += vote
+                # only this sum has grown, so only this class can overtake
+                if best < 0 or sums[code] > sums[best]:
+                    best = code
+                elif sums[code] == sums[best]:
+                    first = code < best if lowest else met[code] < met[best]
+                    best = code if first else best
+            if j >= before:
+                if best < 0:
+                    return False
+                codes[i, j - before] = best
+        for j in range(k):
+            sums[y[rows[i, j]]] = 0.0
+    return True

@@ -1,0 +1,400 @@
+"""Naive Bayes on counts, flags and numbers. The arithmetic is in `solvers/naive_bayes.py`."""
+
+from __future__ import annotations
+
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from scipy.special import log_softmax
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks
+from separatrix.estimators.base.linear_machine import weight_norms
+from separatrix.estimators.base.one_pass import OnePass
+from separatrix.estimators.base.prepare import check_samples, check_unchanged
+from separatrix.runtime.blocks import rows_that_fit
+from separatrix.runtime.warnings import tell
+from separatrix.solvers.moments import Moments, moments_of
+from separatrix.solvers.moments import merged as merged_moments
+from separatrix.solvers.naive_bayes import (
+    Counts,
+    Joint,
+    Likelihood,
+    bernoulli,
+    counts_of,
+    flags_of,
+    gaussian_log_joint,
+    log_joint,
+    log_of,
+    merged,
+    multinomial,
+    total_variance,
+)
+from separatrix.types import Block, Matrix, Vector
+from separatrix.validation import require_flag, require_real
+
+LEAST_ALPHA = 1e-10  # with force_alpha=False
+FEWEST_ENTRIES = 2**20  # of a block of sparse samples
+
+
+class NaiveBayes(ClassifierMixin, OnePass):
+    """A classifier that knows log p(x, c): the likeliest class, and probabilities by Bayes' rule."""
+
+    def predict(self, X: Any) -> Any:
+        """Most probable class of each sample, (n,); the first among equals."""
+        values = self._joint(X).contenders()
+        return self.classes_[values.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Matrix:
+        """Probability of each class, (n, k)."""
+        return np.exp(self.predict_log_proba(X))
+
+    def predict_log_proba(self, X: Any) -> Matrix:
+        """Log probability of each class, (n, k)."""
+        return np.asarray(log_softmax(self._joint(X).contenders(), axis=1))
+
+    def predict_joint_log_proba(self, X: Any) -> Matrix:
+        """log p(x, c) of each sample with each class, (n, k); -inf where the two cannot be."""
+        return self._joint(X).log_probabilities()
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+    def _joint(self, X: Any) -> Joint:
+        check_is_fitted(self)
+        return self._joint_of(check_samples(self, X, reset=False))
+
+    def _joint_of(self, X: Any) -> Joint:
+        raise NotImplementedError
+
+
+class CountingBayes(NaiveBayes):
+    """Naive Bayes from counts of features: what `MultinomialNB` and `BernoulliNB` share."""
+
+    alpha: Any
+    force_alpha: bool
+    fit_prior: bool
+    class_prior: Any
+
+    def signed_distance(self, X: Any) -> Matrix:
+        """Distance to the boundary, positive on the second's side; of several, score / |w| of each."""
+        joint, W = self._joint(X), self._likelihood.weights
+        if self._likelihood.zeros is not None:
+            raise DataError("some probabilities are 0: there is no boundary; raise `alpha` above 0")
+        S = joint.finite
+        if len(self.classes_) == 2:
+            S, W = S[:, 1] - S[:, 0], W[1:] - W[:1]
+        norms = weight_norms(W)
+        return np.asarray(S / np.where(norms > 0, norms, 1.0))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True  # numbers that are no counts
+        return tags
+
+    def _check_parameters(self) -> None:
+        name = type(self).__name__
+        if isinstance(self.alpha, Real):
+            require_real(name, "alpha", self.alpha, least=0)
+        else:
+            _require_numbers(name, "alpha", "at least 0, one number or a list", self.alpha)
+        require_flag(name, "force_alpha", self.force_alpha)
+        require_flag(name, "fit_prior", self.fit_prior)
+        _require_prior(name, "class_prior", self.class_prior)
+
+    def _part(self, block: Block, n_classes: int) -> Counts:
+        if np.ndim(self.alpha):
+            _require_length(type(self).__name__, "alpha", self.alpha, block.X.shape[1], "feature")
+        return counts_of(block._replace(X=self._counted(block.X)), n_classes)
+
+    def _merged(self, a: Counts, b: Counts) -> Counts:
+        return merged(a, b)
+
+    def _sum_up(self, blocks: ArrayBlocks | StreamBlocks) -> None:
+        if isinstance(blocks, ArrayBlocks) and issparse(X := blocks.train.X):
+            # every block has a table of all counts, which must not cost more than its samples
+            entries = max(FEWEST_ENTRIES, 2 * blocks.n_classes * X.shape[1])
+            blocks = ArrayBlocks(blocks.train, rows_that_fit(-(-X.nnz // X.shape[0]), entries))
+        super()._sum_up(blocks)
+
+    def _learn(self) -> Self:
+        sums: Counts = self._sums
+        k = len(sums.weight)
+        prior = _prior(type(self).__name__, "class_prior", self.class_prior, sums.weight)
+        even = self.class_prior is None and not self.fit_prior
+        self.class_log_prior_ = log_of(np.full(k, 1.0 / k) if even else prior)
+        self._likelihood = self._likelihood_of(sums, self._smoothing())
+        self.class_count_, self.feature_count_ = sums
+        self.feature_log_prob_ = self._likelihood.log_prob
+        return self
+
+    def _smoothing(self) -> float | Vector:
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if not self.force_alpha and alpha.min() < LEAST_ALPHA:
+            tell(
+                "alpha too small will result in numeric errors, setting alpha = "
+                f"{LEAST_ALPHA:.1e}; force_alpha=True keeps it, and 0 is no error here",
+            )
+            alpha = np.maximum(alpha, LEAST_ALPHA)
+        return alpha if alpha.ndim else float(alpha)
+
+    def _joint_of(self, X: Any) -> Joint:
+        return log_joint(self._likelihood, self.class_log_prior_, self._counted(X))
+
+    def _counted(self, X: Any) -> Any:
+        """What is counted of samples, (n, d)."""
+        raise NotImplementedError
+
+    def _likelihood_of(self, sums: Counts, alpha: float | Vector) -> Likelihood:
+        raise NotImplementedError
+
+
+class MultinomialNB(CountingBayes):
+    """Naive Bayes on counts, such as words of a text.
+
+    A class draws each word of a text anew, from its own shares. One pass over the data and a linear
+    boundary. Words do come together, so its probabilities are far too sure of themselves; where they
+    matter, or accuracy does, use `LogisticRegression` or `LinearSVC`.
+
+    Parameters
+    ----------
+    alpha
+        Count that every feature begins with, or one for each feature, (d,). At least 0. 0: plain
+        shares; a class without a word of the sample has probability 0, and where that is so of all
+        classes, those with the fewest such words remain.
+    force_alpha
+        False: an alpha below 1e-10 becomes 1e-10, with a warning.
+    fit_prior
+        Whether a class is as likely as it is frequent; False: all are equally likely.
+    class_prior
+        Probability of each class, (k,), instead. At least 0, with sum 1.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_log_prior_
+        Labels; how much the samples of each class weigh; log prior; each (k,).
+    feature_count_, feature_log_prob_
+        How often each class has each feature, and the log of its share, both (k, d); -inf for 0.
+
+    Examples
+    --------
+    >>> X = [[2, 1, 0], [1, 0, 0], [0, 1, 3]]  # how often each of three words is in each text
+    >>> model = MultinomialNB().fit(X, ["ham", "ham", "spam"])
+    >>> model.predict([[1, 0, 0], [0, 0, 1]]).tolist()
+    ['ham', 'spam']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        return tags
+
+    def _counted(self, X: Any) -> Any:
+        least = (X.data if issparse(X) else X).min(initial=0)
+        if least < 0:
+            raise DataError(f"Negative values in data passed to MultinomialNB; got {least:g}")
+        return X
+
+    def _likelihood_of(self, sums: Counts, alpha: float | Vector) -> Likelihood:
+        return multinomial(sums, alpha)
+
+
+class BernoulliNB(CountingBayes):
+    """Naive Bayes on features that a sample has or has not.
+
+    Unlike with `MultinomialNB`, a word that is not there speaks too, and it does not matter how often
+    one is. For short texts; in long ones counts say more.
+
+    Parameters
+    ----------
+    alpha
+        Samples with and samples without each feature that a class begins with; one number or (d,). At
+        least 0. 0: plain shares; what all samples of a class have, or none, is then certain, and of
+        classes that are all impossible those with the fewest contradictions remain.
+    binarize
+        A sample has the features that are above this. At least 0; None: X is 0 or 1 already, or
+        in between, a probability.
+    force_alpha, fit_prior, class_prior
+        As in `MultinomialNB`.
+
+    Attributes
+    ----------
+    feature_count_, feature_log_prob_
+        How many samples of each class have each feature, and the log of their share, both (k, d).
+        The others are as in `MultinomialNB`.
+
+    Examples
+    --------
+    >>> X = [[1, 1, 0], [1, 0, 0], [0, 1, 1]]
+    >>> model = BernoulliNB().fit(X, ["ham", "ham", "spam"])
+    >>> model.predict([[1, 0, 0], [0, 0, 1]]).tolist()
+    ['ham', 'spam']
+    """
+
+    def __init__(
+        self,
+        *,
+        alpha: Any = 1.0,
+        force_alpha: bool = True,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.force_alpha = force_alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.binarize is not None:
+            require_real("BernoulliNB", "binarize", self.binarize, least=0)
+
+    def partial_fit(
+        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from more samples, or blocks of them; all `classes` are named in the first call."""
+        if hasattr(self, "classes_"):
+            check_unchanged(self, {"binarize": self._binarized})
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def _learn(self) -> Self:
+        self._binarized: float | None = self.binarize
+        return super()._learn()
+
+    def _require_like(self, other: Any) -> None:
+        super()._require_like(other)
+        if other.binarize != self.binarize:
+            must_be = f"{self.binarize!r}, as in the model it is merged into"
+            raise ParameterError("BernoulliNB", "binarize", must_be, other.binarize)
+
+    def _counted(self, X: Any) -> Any:
+        if self.binarize is not None:
+            return flags_of(X, self.binarize)
+        values = X.data if issparse(X) else X
+        outside = values[(values < 0) | (values > 1)]
+        if outside.size:
+            raise DataError(f"with binarize=None X must lie between 0 and 1; got {outside[0]:g}")
+        return X
+
+    def _likelihood_of(self, sums: Counts, alpha: float | Vector) -> Likelihood:
+        return bernoulli(sums, alpha)
+
+
+class GaussianNB(NaiveBayes):
+    """Naive Bayes on numbers: in each class every feature has a Gaussian of its own.
+
+    One pass and no matrix to factor; the boundary is quadratic. It does not see which features go
+    together: where they do, use a discriminant analysis.
+
+    Parameters
+    ----------
+    priors
+        Probability of each class, (k,). At least 0, with sum 1. None: as frequent as they are.
+    var_smoothing
+        Share of the largest variance that a feature has over all samples; it is added to all
+        variances. At least 0.
+
+    Attributes
+    ----------
+    classes_, class_count_, class_prior_
+        Labels; how much the samples of each class weigh; prior; each (k,).
+    theta_, var_, epsilon_
+        Mean and variance of each feature in each class, (k, d), and what is added to the variances.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> GaussianNB().fit(X, y).score(X, y)
+    0.96
+    """
+
+    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+
+    def _check_parameters(self) -> None:
+        _require_prior("GaussianNB", "priors", self.priors)
+        require_real("GaussianNB", "var_smoothing", self.var_smoothing, least=0)
+
+    def _part(self, block: Block, n_classes: int) -> Moments:
+        return moments_of(block, n_classes=n_classes, form="features")
+
+    def _merged(self, a: Moments, b: Moments) -> Moments:
+        return merged_moments(a, b)
+
+    def _learn(self) -> Self:
+        sums: Moments = self._sums
+        self.class_prior_ = _prior("GaussianNB", "priors", self.priors, sums.weight)
+        self.epsilon_ = float(self.var_smoothing * total_variance(sums).max())
+        weight = np.where(sums.weight > 0, sums.weight, 1.0)
+        self.class_count_, self.theta_ = sums.weight, sums.mean
+        self.var_ = sums.scatter / weight[:, None] + self.epsilon_
+        return self
+
+    def _joint_of(self, X: Any) -> Joint:
+        prior = log_of(self.class_prior_ * (self.class_count_ > 0))  # of others nothing is known
+        flat = np.argwhere((self.var_ == 0) & np.isfinite(prior)[:, None])
+        if len(flat):
+            label, j = self.classes_.tolist()[flat[0, 0]], flat[0, 1]
+            raise DataError(
+                f"feature {j} has no variance in class {label!r}; raise `var_smoothing`"
+            )
+        return Joint(gaussian_log_joint(self.theta_, self.var_, prior, X), None)
+
+
+def _prior(owner: str, name: str, given: Any, weight: Vector) -> Vector:
+    """The prior given, or else the share of each class, (k,)."""
+    if given is None:
+        return np.asarray(weight / weight.sum())
+    _require_length(owner, name, given, len(weight), "class")
+    return np.array(given, dtype=np.float64)
+
+
+def _require_numbers(owner: str, name: str, must_be: str, value: Any) -> Vector:
+    try:
+        numbers = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(owner, name, must_be, value) from None
+    if numbers.ndim != 1 or not len(numbers):
+        raise ParameterError(owner, name, must_be, numbers.tolist())
+    bad = numbers[~(np.isfinite(numbers) & (numbers >= 0))]
+    if len(bad):
+        raise ParameterError(owner, name, must_be, float(bad[0]))
+    return numbers
+
+
+def _require_prior(owner: str, name: str, value: Any) -> None:
+    must_be = "probabilities, at least 0 and with sum 1, or None"
+    if value is not None:
+        total = _require_numbers(owner, name, must_be, value).sum()
+        if not np.isclose(total, 1.0):
+            raise ParameterError(owner, name, must_be, np.asarray(value).tolist())
+
+
+def _require_length(owner: str, name: str, value: Any, wanted: int, what: str) -> None:
+    if len(value) != wanted:
+        must_be = f"of length {wanted}, one number for each {what}"
+        raise ParameterError(owner, name, must_be, len(value))

@@ -1,0 +1,366 @@
+"""Choice of C and the kernel by cross-validation: the whole grid over shared inner products."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import check_cv
+from sklearn.utils import Tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import ParameterError
+from separatrix.estimators.base.device_params import device_of_search
+from separatrix.estimators.base.gram_training import place_of_runs, resolve_kernels
+from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
+from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.multiclass import voted
+from separatrix.estimators.base.prepare import Training, check_samples, or_unchanged, prepare
+from separatrix.estimators.base.search_results import results_table
+from separatrix.estimators.base.support import Support, class_segments, in_order, scores_of_all
+from separatrix.estimators.svc import SVC
+from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.gram.shared_products import SharedProducts
+from separatrix.kernels.names import resolve_kernel
+from separatrix.runtime.device import as_numpy, like, on_card_or_here
+from separatrix.runtime.monitor import Watch
+from separatrix.runtime.warnings import tell
+from separatrix.solvers.decomposition import coding
+from separatrix.solvers.svm.smo import SvmFit, SvmProblem, solve_svms
+from separatrix.types import Codes, Gram, Matrix, Vector
+from separatrix.validation import require_real
+
+
+class _Fold(NamedTuple):
+    """One fold over rows in class order."""
+
+    weights: Vector  # shape: (n,); what C is multiplied by; 0 where a row is left out
+    held_out: Codes
+
+
+class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
+    """Support vector machine whose C and kernel are chosen by cross-validation.
+
+    All folds, class pairs, widths and values of C share the inner products of the samples; along C
+    each fit begins where the last one ended. For given values of gamma the accuracies are those of
+    `GridSearchCV(SVC(), ...)` on the same folds; "scale" is that of all samples, not of each fold.
+    The best cell, the first among equals, is then trained on all samples.
+
+    Parameters
+    ----------
+    Cs
+        Values of C to choose from.
+    gammas
+        Values of gamma for the estimator's kernel. None: only the estimator's own kernel.
+    kernels
+        Kernel objects or names to choose from, instead of gammas.
+    cv
+        Number of stratified folds, or a splitter of scikit-learn.
+    estimator
+        An `SVC` with all other parameters. None: the default.
+    time_limit
+        Seconds after which to stop searching; cells not reached count as 0.
+    verbose
+        Above 0, a progress bar on stderr.
+    device
+        As in `SVC`, for the search and for the best cell's training. An `estimator` that asks for "cpu"
+        or "cuda" itself has its way.
+
+    Attributes
+    ----------
+    best_params_, best_score_, best_index_
+        The cell chosen, its mean accuracy over the folds, and its place in the table.
+    cv_results_
+        Parameters, accuracy of each fold, mean, standard deviation and rank, in scikit-learn's form
+        and order (C first). No times: cells share their work.
+    best_estimator_
+        The `SVC` trained on all samples with the best cell.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = SVCCV(Cs=[1, 10], gammas=[0.0005, 0.001, 0.002], cv=3).fit(X, y)
+    >>> search.best_params_
+    {'C': 10, 'gamma': 0.001}
+    """
+
+    def __init__(
+        self,
+        Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
+        gammas: Sequence[Any] | None = None,
+        *,
+        kernels: Sequence[Any] | None = None,
+        cv: Any = 5,
+        estimator: SVC | None = None,
+        time_limit: float | None = None,
+        verbose: int = 0,
+        device: str = "auto",
+    ) -> None:
+        self.Cs = Cs
+        self.gammas = gammas
+        self.kernels = kernels
+        self.cv = cv
+        self.estimator = estimator
+        self.time_limit = time_limit
+        self.verbose = verbose
+        self.device = device
+
+    @with_callbacks
+    @or_unchanged
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
+        Cs, model = self._values_of_C(), self._model()
+        train = prepare(self, X, y, sample_weight, class_weight=model.class_weight)
+        candidates, kernels = self._candidates(model, train.X)
+        labels = train.classes[train.y]
+        splits = list(check_cv(self.cv, train.y, classifier=True).split(train.X, labels))
+        order = np.argsort(train.y, kind="stable")
+        rank = np.argsort(order)  # of each sample among rows in class order
+        weights = (train.weights * train.class_weights)[order]
+        folds = [_fold(weights, rank[rows], rank[left]) for rows, left in splits]
+        steps = len(Cs) * len(kernels) * len(folds)
+        with watched(self, train.X, train.y, steps=steps, task="fold") as watch:
+            scores, unfinished = on_card_or_here(
+                "SVCCV",
+                model.device,
+                place_of_runs(model, train.X, kernels),
+                lambda place: _searched(model, train, order, folds, Cs, kernels, watch, place),
+            )
+        if watch.over():
+            tell(
+                "SVCCV was told to stop before all folds were done; cells not reached count as 0",
+                ConvergenceWarning,
+            )
+        elif unfinished:
+            tell(
+                f"{unfinished} boundaries in the folds of SVCCV missed tol={model.tol:g}; raise "
+                "`max_iter` or `time_limit` of the estimator, scale the features, or lower `Cs`",
+                ConvergenceWarning,
+            )
+        cells = [{"C": C, **candidate} for C in Cs for candidate in candidates]
+        self.cv_results_ = results_table(cells, scores.reshape(-1, len(folds)))
+        self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        self.best_params_ = cells[self.best_index_]
+        self.best_estimator_: SVC = clone(model).set_params(**self.best_params_)
+        self.best_estimator_.fit(train.X, labels, sample_weight=train.weights)
+        self.classes_ = self.best_estimator_.classes_
+        return self
+
+    def decision_function(self, X: Any) -> Matrix:
+        """That of the best cell's machine."""
+        values: Matrix = like(self._best().decision_function(self._checked(X)), X)
+        return values
+
+    def predict(self, X: Any) -> Any:
+        """Class of each sample, (n,)."""
+        return like(self._best().predict(self._checked(X)), X)
+
+    @available_if(lambda self: self._model()._offers_probabilities())
+    def predict_proba(self, X: Any) -> Matrix:
+        """Probability of each class, (n, k), where the estimator has a `calibration`."""
+        P: Matrix = like(self._best().predict_proba(self._checked(X)), X)
+        return P
+
+    @available_if(lambda self: self._model()._offers_probabilities())
+    def predict_log_proba(self, X: Any) -> Matrix:
+        """Logarithm of `predict_proba`, (n, k)."""
+        P: Matrix = like(self._best().predict_log_proba(self._checked(X)), X)
+        return P
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        estimator = self.estimator if isinstance(self.estimator, SVC) else SVC()
+        pairwise = self.kernels is None and estimator._precomputed
+        tags.input_tags.pairwise = pairwise
+        tags.input_tags.sparse = not pairwise
+        return tags_of_kernel(tags, self._own_kernel)
+
+    @property
+    def _own_kernel(self) -> Any:
+        """What decides the kind of samples: the first of the kernels."""
+        if self.kernels is not None:
+            return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
+        return self.estimator.kernel if isinstance(self.estimator, SVC) else None
+
+    def _checked(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return check_samples(self, X, reset=False)
+
+    def _best(self) -> SVC:
+        """The machine of the best cell, told where to work now."""
+        check_is_fitted(self)
+        self.best_estimator_.device = device_of_search(self)
+        return self.best_estimator_
+
+    def _model(self) -> SVC:
+        device = device_of_search(self)
+        if self.estimator is None:
+            return SVC(device=device)
+        if not isinstance(self.estimator, SVC):
+            raise ParameterError("SVCCV", "estimator", "an SVC or None", self.estimator)
+        copy: SVC = clone(self.estimator)
+        copy._check_parameters()
+        copy.device = device
+        return copy
+
+    def _check_parameters(self) -> None:
+        self._values_of_C()
+        self._model()
+
+    def _values_of_C(self) -> list[float]:
+        Cs = _as_list("Cs", self.Cs)
+        for C in Cs:
+            require_real("SVCCV", "Cs", C, above=0)
+        if self.time_limit is not None:
+            require_real("SVCCV", "time_limit", self.time_limit, above=0)
+        return Cs
+
+    def _candidates(self, model: SVC, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
+        """What the search changes beside C in each column of the grid, and the kernels that gives."""
+        named = model._kernel_parameters()
+        if self.kernels is not None:
+            if self.gammas is not None:
+                raise ParameterError(
+                    "SVCCV", "gammas", "None where `kernels` are given", self.gammas
+                )
+            kernels = resolve_kernels("SVCCV", self.kernels, model, X)
+            if any(isinstance(kernel, Precomputed) for kernel in kernels):
+                raise ParameterError("SVCCV", "kernels", "kernels on samples", self.kernels)
+            return [{"kernel": kernel} for kernel in kernels], kernels
+        if self.gammas is None:
+            return [{}], [resolve_kernel("SVCCV", model.kernel, X, **named)]
+        gammas = _as_list("gammas", self.gammas)
+        kernel = resolve_kernel("SVCCV", model.kernel, X, **named)
+        if "gamma" not in kernel.get_params():
+            raise ParameterError("SVCCV", "gammas", f"None for {kernel!r}, which has none", gammas)
+        if isinstance(model.kernel, Kernel):
+            return (
+                [{"kernel__gamma": gamma} for gamma in gammas],
+                [model.kernel.with_params(gamma=gamma) for gamma in gammas],
+            )
+        return (
+            [{"gamma": gamma} for gamma in gammas],
+            [resolve_kernel("SVCCV", model.kernel, X, **{**named, "gamma": g}) for g in gammas],
+        )
+
+
+def _as_list(name: str, values: Any) -> list[Any]:
+    if isinstance(values, str) or not np.iterable(values) or not len(list(values)):
+        raise ParameterError("SVCCV", name, "a list of at least one value", values)
+    return [value.item() if isinstance(value, np.generic) else value for value in values]
+
+
+def _fold(weights: Vector, trained: Codes, held_out: Codes) -> _Fold:
+    inside = np.zeros_like(weights)
+    inside[trained] = weights[trained]
+    return _Fold(inside, held_out)
+
+
+def _searched(
+    model: SVC,
+    train: Training,
+    order: Codes,
+    folds: Sequence[_Fold],
+    Cs: Sequence[float],
+    kernels: list[Kernel],
+    watch: Watch,
+    place: Any,
+) -> tuple[Matrix, int]:
+    """Accuracy of every cell, (Cs, kernels, folds), and boundaries that missed their tolerance."""
+    y, k = train.y[order], len(train.classes)
+    shared = SharedProducts(
+        in_order(kernels[0], as_numpy(train.X) if place is None else train.X, order),
+        memory=model._budget,
+        tolerance=model._kernel_tolerance,
+        threads=model._threads,
+        segments=class_segments(y, k),
+        device=place,
+    )
+    scores = np.zeros((len(Cs), len(kernels), len(folds)))
+    unfinished, begun = 0, list[Vector]()
+    for g, gram in enumerate(shared.grams(kernels)):
+        if not watch.over():
+            scores[:, g], missed = _path(model, gram, y, k, folds, Cs, watch, begun)
+            unfinished += missed
+    return scores, unfinished
+
+
+def _path(
+    model: SVC,
+    gram: Gram,
+    y: Codes,  # shape: (n,); in class order
+    n_classes: int,
+    folds: Sequence[_Fold],
+    Cs: Sequence[float],
+    watch: Watch,
+    begun: list[Vector],
+) -> tuple[Matrix, int]:
+    """Accuracy of every C on every fold, (Cs, folds), and boundaries that missed their tolerance.
+
+    Each C begins where the last one ended, the first where that of the last kernel did: `begun`.
+    """
+    sides = coding(n_classes, model.multi_class)
+    p = sides.shape[1]
+    supports: list[list[Support]] = [[] for _ in folds]
+    reached: list[int] = []
+    unfinished = 0
+    fits: list[SvmFit] = []
+    last = 0.0
+    for c in np.argsort(Cs, kind="stable"):
+        boxes = [Cs[c] * fold.weights for fold in folds]
+        problems = [SvmProblem(side, box) for box in boxes for side in sides.T]
+        if begun and not fits:
+            problems = [p._replace(start=a) for p, a in zip(problems, begun, strict=True)]
+        if fits:
+            ratio = Cs[c] / last
+            problems = [
+                _from_last(problem, fit, ratio) for problem, fit in zip(problems, fits, strict=True)
+            ]
+        fits = solve_svms(
+            gram,
+            problems,
+            tol=model.tol,
+            stop=model.stop,
+            max_iter=model.max_iter,
+            watch=watch.inner(model.time_limit),
+            threads=model._threads,
+        )
+        if watch.over():
+            break
+        if not reached:
+            begun[:] = [fit.alpha for fit in fits]
+        last = Cs[c]
+        reached.append(c)
+        unfinished += sum(fit.stop != "tol" for fit in fits)
+        for number, done in enumerate(supports):
+            own = fits[number * p : (number + 1) * p]
+            done.append(Support.of(own, n_classes, model.multi_class, segments=gram.segments))
+            watch.step()
+    accuracies = np.zeros((len(Cs), len(folds)))
+    for number, fold in enumerate(folds if reached else []):
+        S = scores_of_all(supports[number], gram, fold.held_out)
+        for place, c in enumerate(reached):
+            guess = as_numpy(voted(S[:, place], n_classes, model.multi_class))
+            accuracies[c, number] = np.mean(guess == y[fold.held_out])
+    return accuracies, unfinished
+
+
+def _from_last(problem: SvmProblem, fit: SvmFit, ratio: float) -> SvmProblem:
+    """Begin where the fit at the last C ended.
+
+    Where most coefficients are at their bound they will be again, so all are scaled with it;
+    otherwise they hardly change.
+    """
+    support = fit.alpha > 0
+    if 2 * np.count_nonzero(fit.alpha[support] == fit.box[support]) < np.count_nonzero(support):
+        return problem._replace(start=fit.alpha, start_errors=fit.errors)
+    box = problem.box[fit.rows]
+    scaled = np.where(fit.alpha == fit.box, box, np.minimum(fit.alpha * ratio, box))
+    return problem._replace(start=scaled, start_errors=ratio * (fit.errors + fit.y) - fit.y)

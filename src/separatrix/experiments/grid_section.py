@@ -1,0 +1,71 @@
+"""What the folds said of every candidate of a grid: error against parameter, as a section of a page."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from separatrix.experiments.table import Results
+from separatrix.plots.figures import new_figure
+from separatrix.plots.tables import Table
+from separatrix.report.comparison_pictures import short
+from separatrix.report.page import Picture, Section
+
+MOST_DRAWN = 60  # candidates; of more there is only the table
+
+
+def grids(results: Results) -> Section | None:
+    """Every model with more than one candidate; None where there is none."""
+    pictures = [
+        _shown(results, part)
+        for part in dict.fromkeys(row.part for row in results.rows)
+        if len({row.parameters for row in results.where(part=part, metric="fold_error")}) > 1
+    ]
+    words = ["Folds inside each training part choose; the test part is not looked at for that."]
+    return Section("Error against parameter", words, pictures) if pictures else None
+
+
+def _shown(results: Results, part: str) -> Picture | Table:
+    errors: dict[str, list[float]] = {}
+    for row in results.where(part=part, metric="fold_error"):
+        errors.setdefault(row.parameters, []).append(100 * row.value)
+    often = Counter(row.parameters for row in results.where(part=part, metric="chosen_error"))
+    names = [_said(parameters) for parameters in errors]
+    mean = np.array([np.mean(values) for values in errors.values()])
+    sd = np.array([np.std(values) for values in errors.values()])
+    rows = [
+        (name, f"{m:.2f} ± {s:.2f}", often[parameters])
+        for name, m, s, parameters in zip(names, mean, sd, errors, strict=True)
+    ]
+    columns = ("candidate", "fold error %", "times chosen")
+    if len(names) > MOST_DRAWN:
+        return Table(columns, rows, f"Candidates of {part}, mean ± sd over the splits.")
+    figure = new_figure(6.4, 1.0 + 0.28 * len(names))
+    axes = figure.add_subplot()
+    places = np.arange(len(names))[::-1]
+    axes.errorbar(mean, places, xerr=sd, fmt="o", color="#0072b2", capsize=3)
+    axes.set_yticks(places, [short(name) for name in names], fontsize=7)
+    axes.set_xlabel("error on the folds, %")
+    axes.set_title(short(part), fontsize=9)
+    table = Table(columns, rows, "Mean ± sd over the splits.")
+    return Picture(figure, f"Error of each candidate of {part} on the folds.", table)
+
+
+def _said(parameters: str) -> str:
+    """Parameters in few words.
+
+    >>> _said('{"C": 1.0, "kernel": {"gamma": 0.5, "type": "Gaussian"}}')
+    'C=1.0, Gaussian(gamma=0.5)'
+    """
+    words = []
+    for name, value in json.loads(parameters).items():
+        words.append(_kernel(dict(value)) if isinstance(value, dict) else f"{name}={value}")
+    return ", ".join(words)
+
+
+def _kernel(value: dict[str, Any]) -> str:
+    kind = value.pop("type", "kernel")
+    return f"{kind}({', '.join(f'{name}={number}' for name, number in value.items())})"

@@ -1,0 +1,95 @@
+"""The samples of a written experiment: what is set aside, and scaling that looks at nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.preprocessing import normalize
+
+from separatrix.data.dataset import Dataset, concatenate_parts
+from separatrix.data.splits import (
+    Split,
+    grouped_splits,
+    random_splits,
+    stratified_folds,
+    stratified_splits,
+)
+from separatrix.errors import ExperimentError
+from separatrix.evaluation.samples import require_classes
+from separatrix.experiments.protocol import Samples
+from separatrix.experiments.spec import Spec
+from separatrix.experiments.steps import Workshop
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The splits of an experiment, and whether the part given for testing is among the samples."""
+
+    splits: list[Split]
+    given: bool
+
+    @classmethod
+    def of(cls, spec: Spec, data: Dataset) -> Self:
+        """Draw them, as rows of the samples."""
+        require_classes(data)
+        how, n, y = spec.split, len(data.y), np.asarray(data.y)
+        terms: dict[str, Any] = {"repeats": how.repeats, "seed": spec.seed}
+        if how.method == "given":
+            if data.y_test is None:
+                raise ExperimentError(
+                    f"{spec.data} comes without a test part; take another split method"
+                )
+            return cls([Split(np.arange(n), np.arange(n, n + len(data.y_test)))], given=True)
+        if how.method == "folds":
+            return cls(stratified_folds(y, folds=how.folds, **terms), given=False)
+        terms["test_size"] = how.test_size
+        if how.method == "random":
+            return cls(random_splits(n, **terms), given=False)
+        if how.method == "stratified":
+            return cls(stratified_splits(y, **terms), given=False)
+        return cls(grouped_splits(_groups(spec, data), **terms), given=False)
+
+
+def samples(workshop: Workshop, data: str, drawn: Drawn, scale: float | str) -> Samples:
+    """The samples of a model, scaled where that looks at nothing else, and the splits."""
+
+    def make() -> Samples:
+        found = workshop.data(data)
+        X, y = concatenate_parts(found) if drawn.given else (found.X, found.y)
+        X = np.array(X, dtype=object) if isinstance(X, list) else _scaled(X, scale)
+        return Samples(X, np.asarray(y), drawn.splits)
+
+    ready: Samples = workshop.once(("samples", str(scale)), make)
+    return ready
+
+
+def without_column(data: Dataset, name: str) -> Dataset:
+    """The data set without one of its features.
+
+    >>> without_column(Dataset("a", np.eye(2), [0, 1], features=("age", "who")), "who").X.tolist()
+    [[1.0], [0.0]]
+    """
+    names = list(data.features or ())
+    keep = [place for place, other in enumerate(names) if other != name]
+    test = None if data.X_test is None else data.X_test[:, keep]
+    features = tuple(names[place] for place in keep)
+    return replace(data, X=data.X[:, keep], X_test=test, features=features)
+
+
+def _scaled(X: Any, scale: float | str) -> Any:
+    if scale in ("none", "standard", "range"):
+        return X
+    if scale == "unit":
+        return normalize(X)
+    return X * (1.0 / float(scale))
+
+
+def _groups(spec: Spec, data: Dataset) -> Any:
+    names = list(data.features or ())
+    if spec.split.group not in names:
+        raise ExperimentError(f"{spec.data} has no numeric column {spec.split.group!r} to group by")
+    column = data.X[:, [names.index(spec.split.group)]]
+    return np.asarray(column.toarray() if issparse(column) else column).ravel()

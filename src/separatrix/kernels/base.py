@@ -1,0 +1,207 @@
+"""What every kernel is: a frozen object with `block` and `diagonal`, that adds and multiplies.
+
+Kernels compute in the precision of what they are given: float64 samples give float64 values. The
+Gram matrix (`gram.py`) decides when float32 is good enough.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+
+from separatrix.errors import DataError, ParameterError
+from separatrix.runtime.blocks import row_blocks
+from separatrix.types import Matrix, Vector
+
+if TYPE_CHECKING:
+    from separatrix.kernels.composed import Product, Scaled, Sum
+    from separatrix.kernels.object_kernels import ObjectKernel
+
+
+class Kernel(ABC):
+    """A similarity k(x, z) that is an inner product in some feature space.
+
+    `k1 + k2`, `k1 * k2` and `2.0 * k` are kernels again.
+    """
+
+    takes = "vectors"  # or "sequences", "graphs"
+
+    @property
+    def from_products(self) -> bool:
+        """Whether the kernel is an element-wise function of inner products: `apply` exists."""
+        return False
+
+    @property
+    def base(self) -> ObjectKernel | None:
+        """The kernel on objects whose values are those products; None: they are of vectors."""
+        return None
+
+    @property
+    def translation_invariant(self) -> bool:
+        """Whether k(x + a, z + a) = k(x, z): the data may be centred first."""
+        return False
+
+    @abstractmethod
+    def block(self, X: Any, Z: Any) -> Matrix:
+        """Kernel values of every sample of X with every sample of Z, (n, m)."""
+
+    @abstractmethod
+    def diagonal(self, X: Any) -> Vector:
+        """Kernel value of every sample with itself, (n,)."""
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """Turn inner products P, (n, m), into kernel values in place; sx, sz: squared norms."""
+        raise DataError(f"{self!r} is not a function of inner products; call block(X, Z)")
+
+    def self_values(self, s: Vector) -> Vector:
+        """k(x, x) from the squared norms |x|^2, (n,)."""
+        raise DataError(f"{self!r} is not a function of inner products; call diagonal(X)")
+
+    def scale(self, s: float) -> float:
+        """How large |k| can be for samples of squared norm up to s."""
+        raise DataError(f"{self!r} is not a function of inner products")
+
+    def resolution(self, s: float) -> float:
+        """The size of values that errors are measured against: that of the smallest term."""
+        return self.scale(s)
+
+    def error(self, s: float, eps: float) -> float:
+        """How far values can be off when inner products are off by eps * s; s bounds |x|^2."""
+        raise DataError(f"{self!r} is not a function of inner products")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Parameters by name; with `deep`, those of kernels inside too, as `left__gamma`."""
+        own = {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        if deep:
+            for name, value in list(own.items()):
+                if isinstance(value, Kernel):
+                    own |= {f"{name}__{inner}": v for inner, v in value.get_params().items()}
+        return own
+
+    def with_params(self, **params: Any) -> Self:
+        """A new kernel with some parameters changed; `left__gamma` reaches inside.
+
+        >>> from separatrix.kernels import Gaussian, Linear
+        >>> (Gaussian(1.0) + Linear()).with_params(left__gamma=0.5)
+        Sum(left=Gaussian(gamma=0.5), right=Linear())
+        """
+        changes: dict[str, Any] = {}
+        inner: dict[str, dict[str, Any]] = {}
+        known = self.get_params(deep=False)
+        for name, value in params.items():
+            first, _, rest = name.partition("__")
+            if first not in known or (rest and not isinstance(known[first], Kernel)):
+                raise ParameterError(
+                    type(self).__name__, name, f"one of its parameters {sorted(known)}", value
+                )
+            if rest:
+                inner.setdefault(first, {})[rest] = value
+            else:
+                changes[first] = value
+        for name, nested in inner.items():
+            changes[name] = changes.get(name, known[name]).with_params(**nested)
+        return replace(self, **changes)  # type: ignore[type-var]
+
+    def __sklearn_clone__(self) -> Self:
+        return self  # a kernel never changes, so it is its own copy
+
+    def __add__(self, other: object) -> Sum:
+        from separatrix.kernels.composed import Sum
+
+        return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: object) -> Product | Scaled:
+        from separatrix.kernels.composed import Product, Scaled
+
+        if isinstance(other, Kernel):
+            return Product(self, other)
+        return Scaled(self, other) if isinstance(other, Real) else NotImplemented  # type: ignore[arg-type]
+
+    __rmul__ = __mul__
+
+
+class InnerProduct(Kernel):
+    """A kernel whose values are the inner products themselves."""
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """Products are the values."""
+
+    def self_values(self, s: Vector) -> Vector:
+        """|x|^2."""
+        return s
+
+    def scale(self, s: float) -> float:
+        """A product is at most the larger |x|^2."""
+        return s
+
+    def error(self, s: float, eps: float) -> float:
+        """That of the products."""
+        return eps * s
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """The samples are kernel values already: X is a block of a kernel matrix.
+
+    >>> Precomputed().block(np.array([[2.0, 1.0]]), None)
+    array([[2., 1.]])
+    """
+
+    def block(self, X: Any, Z: Any) -> Matrix:
+        """X itself."""
+        return np.asarray(X)
+
+    def diagonal(self, X: Any) -> Vector:
+        """Diagonal of the square matrix X."""
+        return np.diagonal(np.asarray(X)).copy()
+
+
+@dataclass(frozen=True)
+class FromCallable(Kernel):
+    """A function of two sample sets as a kernel: function(X, Z) returns (n, m) values.
+
+    >>> FromCallable(lambda X, Z: X @ Z.T).block(np.eye(2), np.ones((1, 2))).tolist()
+    [[1.0], [1.0]]
+    """
+
+    function: Callable[[Any, Any], Any]
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise ParameterError("FromCallable", "function", "callable", self.function)
+
+    def block(self, X: Any, Z: Any) -> Matrix:
+        """What the function returns, checked to be a finite (n, m) matrix; whole numbers come as floats."""
+        X, Z = (part.astype(np.float64) if part.dtype.kind in "iub" else part for part in (X, Z))
+        values = self.function(X, Z)
+        values = np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
+        if values.shape != (X.shape[0], Z.shape[0]):
+            raise DataError(
+                f"a callable kernel must return shape {(X.shape[0], Z.shape[0])}; "
+                f"{self.function!r} returned {values.shape}"
+            )
+        if not np.isfinite(values).all():
+            raise DataError(
+                f"a callable kernel must return finite values; {self.function!r} did not"
+            )
+        return values
+
+    def diagonal(self, X: Any) -> Vector:
+        """k(x, x), from blocks of 16 samples."""
+        blocks = (X[rows] for rows in row_blocks(X.shape[0], 16))
+        return np.concatenate([np.diagonal(self.block(part, part)) for part in blocks])
+
+
+def device_kernel_refusal(kernel: Any) -> str | None:
+    """Why the matrix of a kernel cannot be on a card; None: it can."""
+    if isinstance(kernel, Precomputed):
+        return None
+    if isinstance(kernel, Kernel) and (not kernel.from_products or kernel.base is not None):
+        return f"{kernel!r}, which is no function of inner products of vectors"
+    return None

@@ -1,0 +1,286 @@
+"""The kernel matrix on a card: whole where it fits, otherwise the rows that are in use.
+
+Inner products are torch's, in float32 or float64 as `precision` decides, half of the symmetric
+matrix and then mirrored; the epilogue is one pass over them (`device_epilogues.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from separatrix.errors import DataError, MemoryBudgetError
+from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.embedding import symmetric_matrix
+from separatrix.kernels.gram.device_epilogues import mirror
+from separatrix.kernels.gram.device_prepared import DeviceVectors, on, prepare_on
+from separatrix.kernels.prepared import TOLERANCE
+from separatrix.runtime.blocks import in_words, row_blocks, rows_that_fit
+from separatrix.runtime.device import as_numpy, dtype_of, free_bytes, is_tensor
+
+Tensor = Any
+PRODUCT_ROWS = 4096  # rows of one matrix product
+SCORED_ROWS = 1024  # kernel rows that are turned into float64 at a time
+BLOCK_BYTES = 2**30  # of kernel values that are computed at a time and not kept
+LEAST_ROWS = 128  # a cache of fewer rows serves nobody
+
+
+class DeviceGram:
+    """The kernel matrix of prepared samples on a device.
+
+    `storage` holds rows, `where` says at which place a row lies, or -1. A whole matrix has every row
+    at its own place. Otherwise the rows used longest ago give way to those that are asked for.
+    """
+
+    keeps_rows = True
+    held = None  # not in this machine's memory
+
+    def __init__(
+        self,
+        storage: Tensor,  # shape: (capacity, n)
+        diagonal: Tensor,  # shape: (n,); float64
+        segments: tuple[slice, ...] | None,
+        *,
+        source: tuple[Kernel, DeviceVectors] | None = None,
+        error: float = 0.0,
+    ) -> None:
+        self.device = storage.device
+        self.storage, self._diagonal, self._source, self.error = storage, diagonal, source, error
+        n = storage.shape[1]
+        self.shape = (n, n)
+        self.dtype = dtype_of(storage)
+        self.segments = segments or (slice(0, n),)
+        self.whole = source is None
+        self.room = self.batch = len(storage)
+        places = torch.arange(n, dtype=torch.int32, device=self.device)
+        self.where = places if self.whole else torch.full_like(places, -1)
+        if not self.whole:
+            self._rows = torch.full((self.room,), -1, device=self.device)  # place -> the row in it
+            self._last_use = torch.zeros(self.room, dtype=torch.int64, device=self.device)
+            self._clock = 0
+
+    def diagonal(self) -> Tensor:
+        """All k(x, x) in float64, (n,)."""
+        return self._diagonal
+
+    def at_hand(self, rows: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Storage, and where each row lies in it; good for these rows, none twice, until asked again.
+
+        Of a whole matrix that is all of them, whatever rows are asked for.
+        """
+        if self.whole or rows is None:
+            return self.storage, self.where
+        if len(rows) > self.room:
+            raise MemoryBudgetError(
+                f"{len(rows)} rows of the kernel matrix are needed at a time, and {self.room} fit; give "
+                "more memory (`cache_size`)"
+            )
+        self._clock += 1
+        present = self.where[rows].long()
+        missing = rows[present < 0]
+        self._last_use[present[present >= 0]] = self._clock
+        if len(missing):
+            places = torch.topk(self._last_use, len(missing), largest=False).indices
+            given_up = self._rows[places]
+            self.where[given_up[given_up >= 0]] = -1
+            for part in row_blocks(len(missing), self._rows_at_once()):
+                self.storage[places[part]] = self._computed(missing[part])
+            self.where[missing] = places.to(torch.int32)
+            self._rows[places], self._last_use[places] = missing, self._clock
+        return self.storage, self.where
+
+    def rows(self, index: Any) -> Tensor:
+        """Whole rows, (index, n); those that are not stored are computed and not kept."""
+        index = torch.as_tensor(index, device=self.device)
+        if self.whole:
+            return self.storage[index]
+        parts = row_blocks(len(index), self._rows_at_once())
+        return torch.cat([self._computed(index[part]) for part in parts])
+
+    def tile(self, rows: Any, columns: Any) -> Tensor:
+        """Kernel values of rows with columns."""
+        rows, columns = (torch.as_tensor(part, device=self.device) for part in (rows, columns))
+        if self._source is None:
+            return self.storage[rows[:, None], columns]
+        kernel, vectors = self._source
+        return vectors.take(rows).kernel_values(kernel, vectors.take(columns))
+
+    def scores(self, support: Any, coef: Any) -> Tensor:
+        """K[:, support] @ coef in float64, (n, p)."""
+        support = torch.as_tensor(support, device=self.device)
+        coef = torch.as_tensor(coef, device=self.device, dtype=torch.float64)
+        S = torch.zeros((self.shape[0], coef.shape[1]), dtype=torch.float64, device=self.device)
+        for part in row_blocks(len(support), min(SCORED_ROWS, self._rows_at_once())):
+            S += self.rows(support[part]).to(torch.float64).T @ coef[part]
+        return S
+
+    def __repr__(self) -> str:
+        n, size = self.shape[0], self.storage.numel() * self.dtype.itemsize
+        kept = "" if self.whole else f"{self.room} rows in "
+        return f"DeviceGram({n} x {n}, {self.dtype}, {kept}{in_words(size)} on {self.device})"
+
+    def _rows_at_once(self) -> int:
+        room = BLOCK_BYTES
+        if not self.whole:  # storage is three quarters of the memory there is for this
+            room = min(room, self.storage.numel() * self.dtype.itemsize // 3)
+        return rows_that_fit(self.shape[1] * self.dtype.itemsize, room, most=PRODUCT_ROWS)
+
+    def _computed(self, rows: Tensor) -> Tensor:
+        assert self._source is not None
+        kernel, vectors = self._source
+        return vectors.take(rows).kernel_values(kernel, vectors)
+
+
+def device_gram(
+    kernel: Kernel,
+    X: Any,
+    device: Any,
+    *,
+    memory: int | None = None,
+    segments: tuple[slice, ...] | None = None,
+    tolerance: float = TOLERANCE,
+    order: Any = None,
+) -> DeviceGram:
+    """The kernel matrix of X, in an order of its rows, on a device."""
+    if isinstance(kernel, Precomputed):
+        K = _symmetric(X, device)
+        if order is not None:
+            index = torch.as_tensor(order, device=device)
+            K = K[index[:, None], index]
+        return DeviceGram(K, torch.diagonal(K).to(torch.float64), segments)
+    vectors = prepare_on(device, kernel, X, tolerance=tolerance, order=order)
+    budget = free_bytes(device) if memory is None else min(memory, free_bytes(device))
+    return gram_of_vectors(kernel, vectors, budget, segments)
+
+
+def gram_of_vectors(
+    kernel: Kernel, vectors: DeviceVectors, budget: int, segments: tuple[slice, ...] | None
+) -> DeviceGram:
+    """The Gram of prepared samples in the form that fits the budget."""
+    n, row = len(vectors), len(vectors) * vectors.dtype.itemsize
+    if n * row <= budget:
+        return _whole(_upper_products(vectors), kernel, vectors, segments)
+    capacity = rows_that_fit(row, budget - min(budget // 4, 2 * BLOCK_BYTES), most=n)
+    if capacity < min(LEAST_ROWS, n):
+        raise MemoryBudgetError(
+            f"one row of the kernel matrix of {n} samples takes {in_words(row)}, and {in_words(budget)} "
+            f"hold fewer than {min(LEAST_ROWS, n)} of them; give more memory (`cache_size`) or train on "
+            "fewer samples"
+        )
+    storage = torch.empty((capacity, n), dtype=vectors.X.dtype, device=vectors.X.device)
+    return DeviceGram(
+        storage,
+        _own_values(kernel, vectors),
+        segments,
+        source=(kernel, vectors),
+        error=_error(kernel, vectors),
+    )
+
+
+class SharedOnDevice:
+    """One data set under many kernels on a device: the products are computed once."""
+
+    def __init__(
+        self,
+        X: Any,
+        device: Any,
+        *,
+        memory: int | None,
+        tolerance: float,
+        segments: tuple[slice, ...] | None,
+    ) -> None:
+        self.X, self.device, self.memory = on(X, device), device, memory
+        self.tolerance, self.segments = tolerance, segments
+        self._products: tuple[Any, Tensor] = (None, None)
+        self._room: Tensor | None = None  # where values of kernels lie, one after the other
+
+    def grams(self, kernels: Iterable[Kernel]) -> Iterator[DeviceGram]:
+        """The Gram of each kernel in turn; each is good until the next is asked for."""
+        last = None
+        for kernel in kernels:
+            if last is not None:  # whoever has it still holds its memory, and the next wants it
+                last.storage = last.storage.new_empty((0, last.shape[1]))
+            last = self._gram(kernel)
+            yield last
+
+    def _gram(self, kernel: Kernel) -> DeviceGram:
+        if isinstance(kernel, Precomputed):
+            return device_gram(kernel, self.X, self.device, segments=self.segments)
+        vectors = prepare_on(self.device, kernel, self.X, tolerance=self.tolerance)
+        way = (kernel.translation_invariant, vectors.dtype)
+        size = len(vectors) ** 2 * vectors.dtype.itemsize
+        if self._products[0] != way:
+            self._products, self._room = (None, None), None
+            budget = free_bytes(self.device)
+            budget = budget if self.memory is None else min(self.memory, budget)
+            if 2 * size > budget:
+                return gram_of_vectors(kernel, vectors, budget, self.segments)
+            self._products = (way, _upper_products(vectors))
+            self._room = torch.empty_like(self._products[1])
+        P, K = self._products[1], self._room
+        assert K is not None
+        for rows in row_blocks(len(vectors), PRODUCT_ROWS):
+            K[rows, rows.start :] = P[rows, rows.start :]
+        return _whole(K, kernel, vectors, self.segments)
+
+
+def device_blocks(
+    kernel: Kernel, X: Any, vectors: DeviceVectors, *, memory: int | None = None
+) -> Iterator[tuple[slice, Tensor]]:
+    """Kernel values of X with prepared samples, a block of rows at a time: what prediction reads."""
+    device = vectors.X.device
+    budget = free_bytes(device) if memory is None else min(memory, free_bytes(device))
+    row = vectors.dtype.itemsize * max(1, len(vectors))
+    for rows in row_blocks(X.shape[0], rows_that_fit(row, min(budget // 2, BLOCK_BYTES))):
+        yield rows, vectors.like(X[rows]).kernel_values(kernel, vectors)
+
+
+def _upper_products(vectors: DeviceVectors) -> Tensor:
+    """x . z for all pairs, (n, n); of the lower half only blocks on the diagonal are filled."""
+    n = len(vectors)
+    P = torch.empty((n, n), dtype=vectors.X.dtype, device=vectors.X.device)
+    for rows in row_blocks(n, PRODUCT_ROWS):
+        torch.mm(vectors.X[rows], vectors.X[rows.start :].T, out=P[rows, rows.start :])
+    return P
+
+
+def _whole(
+    K: Tensor, kernel: Kernel, vectors: DeviceVectors, segments: tuple[slice, ...] | None
+) -> DeviceGram:
+    """The Gram whose storage holds the upper products: kernel values of both halves take their place."""
+    for rows in row_blocks(len(vectors), PRODUCT_ROWS):
+        rest = slice(rows.start, len(vectors))
+        kernel.apply(K[rows, rest], vectors.squares[rows], vectors.squares[rest])
+    mirror(K, PRODUCT_ROWS)
+    own = _own_values(kernel, vectors)
+    return DeviceGram(K, own, segments, error=_error(kernel, vectors))
+
+
+def _own_values(kernel: Kernel, vectors: DeviceVectors) -> Tensor:
+    squares = as_numpy(vectors.squares.to(torch.float64))
+    return torch.as_tensor(
+        kernel.self_values(squares), dtype=torch.float64, device=vectors.X.device
+    )
+
+
+def _error(kernel: Kernel, vectors: DeviceVectors) -> float:
+    largest = float(vectors.exact_squares[1])
+    return float(kernel.error(largest, float(np.finfo(vectors.dtype).eps)))
+
+
+def _symmetric(K: Any, device: Any) -> Tensor:
+    """A kernel matrix as float64 on a device, refused where it is none."""
+    if not is_tensor(K):
+        return on(symmetric_matrix(K, name="X (kernel='precomputed')"), device)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise DataError(f"X (kernel='precomputed') must be square; got shape {tuple(K.shape)}")
+    K = K.to(device, torch.float64)
+    parts = list(row_blocks(len(K), SCORED_ROWS))
+    largest = torch.stack([K[rows].abs().max() for rows in parts]).max()
+    gap = torch.stack([(K[rows] - K[:, rows].T).abs().max() for rows in parts]).max()
+    if not bool(torch.isfinite(largest)) or bool(gap > 1e-5 * largest):
+        symmetric_matrix(as_numpy(K), name="X (kernel='precomputed')")  # says what is wrong
+    return K

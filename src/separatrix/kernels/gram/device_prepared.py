@@ -1,0 +1,140 @@
+"""Samples on a card, made ready for products: as `vectors.py` does it here, by torch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import issparse
+
+from separatrix.errors import DataError
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.prepared import MOSTLY_USED, SMALL, TOLERANCE, precision
+from separatrix.runtime.blocks import row_blocks, rows_that_fit
+from separatrix.runtime.device import as_numpy, as_tensor, dtype_of, is_tensor
+from separatrix.types import Vector
+
+Tensor = Any
+BLOCK_BYTES = 2**29  # of float64 values that are at hand while samples are made ready
+
+
+@dataclass(frozen=True)
+class DeviceVectors:
+    """Prepared samples on a device, and how to prepare others the same way."""
+
+    X: Tensor  # shape: (n, used)
+    squares: Tensor  # shape: (n,); squared norms
+    centre: Tensor | None  # shape: (d,); what was taken off every sample
+    used: Tensor | None  # features that are not the same throughout; None for all
+    exact_squares: Vector  # shape: (2,); the smallest above 0 and the largest, in float64
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Precision of the products."""
+        return dtype_of(self.X)
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def take(self, rows: Any) -> DeviceVectors:
+        """Some of the samples."""
+        return replace(self, X=self.X[rows], squares=self.squares[rows])
+
+    def like(self, Z: Any) -> DeviceVectors:
+        """Other samples, prepared as these were."""
+        X, squares = _ready(on(Z, self.X.device), self.X.dtype, self.centre, self.used)
+        return replace(self, X=X, squares=squares.to(X.dtype))
+
+    def serves(self, kernel: Kernel, Z: Any, tolerance: float) -> bool:
+        """Whether these are precise enough for products with other samples."""
+        if self.dtype == np.float64:
+            return True
+        squares = torch.cat([self.like(Z[rows]).squares for rows in _blocks(Z)])
+        own = torch.as_tensor(self.exact_squares, device=squares.device)
+        sizes = _extremes(squares.to(torch.float64), own)
+        if not np.isfinite(sizes[1]):
+            return False
+        return precision(kernel, sizes, tolerance, can_be_float32=True) == np.float32
+
+    def kernel_values(self, kernel: Kernel, other: DeviceVectors) -> Tensor:
+        """k(x, z) for all pairs, (n, m)."""
+        P = self.X @ other.X.T
+        kernel.apply(P, self.squares, other.squares)
+        return P
+
+
+def prepare_on(
+    device: Any,
+    kernel: Kernel,
+    X: Any,
+    *others: Any,
+    tolerance: float = TOLERANCE,
+    order: Any = None,
+) -> DeviceVectors:
+    """X, in another order of rows if wanted, made ready on a device for products with itself and others."""
+    if not X.shape[0]:
+        raise DataError("a kernel matrix needs at least one sample; got 0")
+    X = on(X, device)
+    if order is not None:
+        X = X[torch.as_tensor(order, device=device)]
+    centre, used = _columns(X, centred=kernel.translation_invariant)
+    values = len(X) * max(part.shape[0] for part in (X, *others))
+    dtype = torch.float32 if values > SMALL else torch.float64
+    ready, squares = _ready(X, dtype, centre, used)
+    sizes = _extremes(squares, *(_ready(on(Z, device), dtype, centre, used)[1] for Z in others))
+    wanted = precision(kernel, sizes, tolerance, can_be_float32=dtype == torch.float32)
+    if wanted != dtype_of(ready):
+        ready, squares = _ready(X, torch.float64, centre, used)
+    return DeviceVectors(ready, squares.to(ready.dtype), centre, used, sizes)
+
+
+def on(X: Any, device: Any) -> Tensor:
+    """Samples as a tensor on a device; whole numbers travel as they are."""
+    if is_tensor(X):
+        return X.to(device)
+    if issparse(X):
+        X = X.toarray()
+    return as_tensor(np.ascontiguousarray(X), device)
+
+
+def _columns(X: Tensor, *, centred: bool) -> tuple[Tensor | None, Tensor | None]:
+    """The mean, where samples are to be centred, and the features in use; None for all of them."""
+    first = X[0] if centred else torch.zeros_like(X[0])
+    differs = torch.zeros(X.shape[1], dtype=torch.bool, device=X.device)
+    total = torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
+    for rows in _blocks(X):
+        differs |= (X[rows] != first).any(dim=0)
+        if centred:
+            total += X[rows].sum(dim=0, dtype=torch.float64)
+    in_use = differs.nonzero()[:, 0]
+    used = in_use if len(in_use) < MOSTLY_USED * X.shape[1] else None
+    return (total / len(X) if centred else None), used
+
+
+def _ready(
+    X: Tensor, dtype: Any, centre: Tensor | None, used: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Samples as products read them, and their squared norms over all features in float64."""
+    ready = torch.empty(
+        (len(X), X.shape[1] if used is None else len(used)), dtype=dtype, device=X.device
+    )
+    squares = torch.empty(len(X), dtype=torch.float64, device=X.device)
+    for rows in _blocks(X):
+        part = X[rows].to(torch.float64)
+        part = (part if centre is None else part - centre).to(dtype)  # the difference is float64
+        squares[rows] = part.to(torch.float64).square().sum(dim=1)
+        ready[rows] = part if used is None else part[:, used]
+    return ready, squares
+
+
+def _extremes(*squares: Tensor) -> Vector:
+    together = torch.cat(squares)
+    above = torch.where(together > 0, together, torch.inf)
+    least, largest = as_numpy(torch.stack([above.min(), together.max()]))
+    return np.array([least if np.isfinite(least) else largest, largest])
+
+
+def _blocks(X: Tensor) -> Any:
+    return row_blocks(len(X), rows_that_fit(8 * max(1, X.shape[1]), BLOCK_BYTES))

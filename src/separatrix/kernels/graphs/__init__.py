@@ -1,0 +1,1 @@
+"""Kernels on labelled graphs: histograms, Weisfeiler-Lehman, shortest paths."""

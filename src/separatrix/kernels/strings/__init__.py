@@ -1,0 +1,1 @@
+"""Kernels on sequences: spectrum, weighted degree, subsequences."""

@@ -1,0 +1,285 @@
+"""Kernel machines in files: support vectors and kernel perceptrons, and the searches around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from separatrix.estimators.base.support import Support
+from separatrix.estimators.calibration import METHODS, Calibration
+from separatrix.estimators.kernel_perceptron import KernelPerceptron
+from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
+from separatrix.estimators.svc import SVC
+from separatrix.estimators.svc_cv import SVCCV
+from separatrix.kernels.base import Precomputed
+from separatrix.modelfile.array_fields import ANY_SHAPE, Array, Table, Words
+from separatrix.modelfile.fields import (
+    Field,
+    Flag,
+    Maybe,
+    Real,
+    Record,
+    Sizes,
+    Text,
+    Whole,
+)
+from separatrix.modelfile.object_fields import Samples
+from separatrix.modelfile.schema import (
+    BY_BOUNDARY,
+    CLASSES,
+    FEATURES,
+    LOG,
+    OF_VECTORS,
+    Kind,
+    Model,
+    Shape,
+    Values,
+    as_multi_class,
+    kernel_fits,
+    require,
+    same_samples,
+    set_all,
+    takes,
+    without,
+)
+from separatrix.modelfile.values import KernelObject, Value
+from separatrix.solvers.perceptron.online_to_batch import Mistakes
+from separatrix.solvers.perceptron.projectron import ProjectronFit
+from separatrix.solvers.svm.smo import SvmFit
+
+
+def _support(rows: Any, cuts: Any, coef: Any, intercept: Any, paired: bool) -> Support:
+    classes = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
+    return Support(rows, classes, cuts, coef, intercept, paired)
+
+
+def _support_fits(support: Support, at: str, _sizes: Sizes) -> None:
+    s = len(support.rows)
+    cuts = support.cuts
+    require(int(cuts[0]) == 0 and int(cuts[-1]) == s, f"{at}.cuts", f"from 0 to {s}", cuts)
+
+
+SUPPORT = Record(
+    _support,
+    {
+        "rows": Array("i8", "s", least=0, below="n", rising=True),
+        "cuts": Array("i8", "k+1", least=0, below="s+1", rising=True),
+        "coef": Array("f8", "r s"),
+        "intercept": Array("f8", "p"),
+        "paired": Flag(),
+    },
+    _support_fits,
+)
+CALIBRATION = Record(
+    Calibration,
+    {
+        "method": Text(METHODS),
+        "n_classes": Whole(2, "k"),
+        "scheme": Text(("ovo", "ovr")),
+        "slopes": Array("f8", ANY_SHAPE),
+    },
+)
+FITS = Table(
+    SvmFit,
+    arrays={
+        "rows": Array("i8", "m", least=0, below="n"),
+        "y": Array("f8", "m"),
+        "box": Array("f8", "m", "ordered", least=0.0),
+        "alpha": Array("f8", "m", least=0.0),
+        "errors": Array("f8", "m", "any"),
+    },
+    numbers={
+        **dict.fromkeys(("intercept", "violation", "primal", "dual", "square"), "f8"),
+        "n_iter": "i8",
+    },
+    words=("stop",),
+    letter="p",
+)
+
+
+def _svc_pack(model: Any, values: Values, _slim: bool) -> Values:
+    values = without("dual_coef_", "intercept_")(model, values, _slim)
+    if isinstance(model.kernel_, Precomputed):
+        values.pop("support_vectors_")
+    if "_last" in values:
+        scheme, codes = values.pop("_last")
+        values |= {"_last_scheme": scheme, "_last_y": np.frombuffer(codes, dtype=np.intp)}
+    return values
+
+
+def _svc_unpack(model: Any, values: Values) -> None:
+    if "_last_y" in values and "_last_scheme" in values:
+        values["_last"] = (values.pop("_last_scheme"), values.pop("_last_y").tobytes())
+    set_all(model, values)
+    if isinstance(model.kernel_, Precomputed):
+        model.support_vectors_ = np.empty((0, 0))
+    require(hasattr(model, "support_vectors_"), "support_vectors_", "there", "nothing")
+    model._show_coefficients()
+
+
+def _svc_check(model: Any, sizes: Sizes) -> None:
+    k, p, r = sizes["k"], sizes["p"], sizes["r"]
+    scheme, support = model.multi_class, model._support
+    paired = scheme == "ovo" and k > 2
+    require(support.paired == paired, "_support.paired", str(paired), support.paired)
+    require(r == (k - 1 if paired else p), "_support.coef", "a row for each other class", r)
+    kernel_fits(model, sizes)
+    axes = 2 if takes(model.kernel_) == "vectors" else 1
+    require(len(model.shape_fit_) == axes, "shape_fit_", f"{axes} numbers", model.shape_fit_)
+    if hasattr(model, "_ties"):
+        order = np.sort(model._ties).tolist()
+        require(order == list(range(k)), "_ties", "an order of all classes", model._ties)
+    if not hasattr(model, "_calibration"):
+        return
+    found = model._calibration
+    require(found.scheme == scheme, "_calibration.scheme", scheme, found.scheme)
+    shape = (1, 1) if found.method == "temperature" else (p, 2)
+    require(found.slopes.shape == shape, "_calibration.slopes", str(shape), found.slopes.shape)
+
+
+def _perceptron_pack(model: Any, values: Values, slim: bool) -> Values:
+    values = dict(values)
+    if isinstance(model.kernel_, Precomputed):
+        values.pop("support_vectors_")
+    if slim:
+        values["_projectron"] = None
+        if model.predictor not in ("vote", "random"):
+            values["_log"] = Mistakes.joined([])
+    return values
+
+
+def _perceptron_unpack(model: Any, values: Values) -> None:
+    set_all(model, values)
+    if isinstance(model.kernel_, Precomputed):
+        model.support_vectors_ = np.empty((0, 0))
+
+
+def _perceptron_check(model: Any, sizes: Sizes) -> None:
+    last = int(model._log.steps.max(initial=0))
+    require(last <= model._n_steps, "_log.steps", f"at most {model._n_steps}", last)
+    words = {"budget", "multi_class"}
+    require(
+        isinstance(model._begun, dict) and set(model._begun) == words, "_begun", "two", "others"
+    )
+    kernel_fits(model, sizes)
+
+
+def _perceptron_search_unpack(model: Any, values: Values) -> None:
+    set_all(model, values)
+    model.classes_ = model.estimator_.classes_
+    if hasattr(model.estimator_, "n_iter_"):
+        model.n_iter_ = model.estimator_.n_iter_
+
+
+def _perceptron_search_check(model: Any, sizes: Sizes) -> None:
+    same_samples(model, model.estimator_, sizes, "estimator_")
+
+
+def _search_unpack(model: Any, values: Values) -> None:
+    set_all(model, values)
+    model.classes_ = model.best_estimator_.classes_
+
+
+def _search_check(model: Any, sizes: Sizes) -> None:
+    same_samples(model, model.best_estimator_, sizes, "best_estimator_")
+    meant, found = model._model()._method, model.best_estimator_._method
+    require(meant == found, "best_estimator_.calibration", f"{meant}, as searched with", found)
+
+
+SEARCH: dict[str, Field] = {**FEATURES, "best_index_": Whole(), "best_score_": Real("any")}
+RESULTS: dict[str, Field] = {"cv_results_": Value()}
+
+KINDS = {
+    "KernelPerceptron": Kind(
+        KernelPerceptron,
+        {
+            **CLASSES,
+            "kernel_": KernelObject(),
+            "support_": Array("i8", "s", least=0),
+            "support_vectors_": Samples("s d"),
+            "alpha_": Array("f8", "s p"),
+            "_n_steps": Whole(),
+            "_begun": Value(),
+            "_rows_seen": Whole(),
+            "_log": LOG,
+            "_projectron": Maybe(
+                Record(
+                    ProjectronFit,
+                    {
+                        "support": Array("i8", "s", least=0),
+                        "coef": Array("f8", "s p"),
+                        "lag": Array("f8", "s p"),
+                        "n_iter": Whole(),
+                        "n_steps": Whole(),
+                        "mistakes_by_epoch": Array("i8", "t"),
+                        "stop": Text(),
+                    },
+                )
+            ),
+        },
+        {
+            "mistakes_": Array("i8", "e"),
+            "learning_curve_": Array("f8", "e"),
+            "n_iter_": Whole(),
+            "stop_": Text(),
+            "gram_": Text(),
+        },
+        sometimes=OF_VECTORS | {"support_vectors_", "gram_"},
+        pack=_perceptron_pack,
+        unpack=_perceptron_unpack,
+        check=_perceptron_check,
+        boundaries=as_multi_class,
+    ),
+    "KernelPerceptronCV": Kind(
+        KernelPerceptronCV,
+        {**SEARCH, "best_kernel_": KernelObject(), "estimator_": Model(("KernelPerceptron",))},
+        RESULTS,
+        sometimes=OF_VECTORS,
+        pack=without("classes_", "n_iter_"),
+        unpack=_perceptron_search_unpack,
+        check=_perceptron_search_check,
+    ),
+    "SVC": Kind(
+        SVC,
+        {
+            **CLASSES,
+            "kernel_": KernelObject(),
+            "shape_fit_": Shape("n d"),
+            "support_": Array("i4", "s", least=0, below="n"),
+            "support_vectors_": Samples("s d"),
+            "_support": SUPPORT,
+            "_exact": Flag(),
+            "_calibration": CALIBRATION,
+            "_ties": Array("i8", "k", least=0, below="k"),
+        },
+        {
+            "class_weight_": Array("f8", "k"),
+            "n_iter_": Array("i4", "p"),
+            "violation_": BY_BOUNDARY,
+            "dual_gap_": BY_BOUNDARY,
+            "objective_": BY_BOUNDARY,
+            "margin_width_": BY_BOUNDARY,
+            "stop_": Words("p"),
+            "fit_status_": Whole(),
+            "gram_": Text(),
+            "_last_scheme": Text(),
+            "_last_y": Array("i8", "n", least=0),
+            "_fits": FITS,
+        },
+        sometimes=OF_VECTORS | {"support_vectors_", "_calibration", "_ties"},
+        pack=_svc_pack,
+        unpack=_svc_unpack,
+        check=_svc_check,
+        boundaries=as_multi_class,
+    ),
+    "SVCCV": Kind(
+        SVCCV,
+        {**SEARCH, "best_params_": Value(), "best_estimator_": Model(("SVC",))},
+        RESULTS,
+        sometimes=OF_VECTORS,
+        pack=without("classes_"),
+        unpack=_search_unpack,
+        check=_search_check,
+    ),
+}

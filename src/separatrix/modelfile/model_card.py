@@ -1,0 +1,293 @@
+"""What a model was trained on, by what, and how well that went: the card in every model file."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+from sklearn.base import BaseEstimator
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+
+from separatrix.data.graph import Graph
+from separatrix.errors import DataError
+from separatrix.estimators.base.prepare import object_kernel
+from separatrix.estimators.decision import BayesDecision
+from separatrix.kernels.graphs.from_networkx import is_networkx
+from separatrix.kernels.graphs.graph_union import checked_graphs
+from separatrix.kernels.object_kernels import ObjectKernel
+from separatrix.modelfile.fields import (
+    Filing,
+    Maybe,
+    Sizes,
+    Text,
+    Whole,
+    number_as_json,
+    number_from_json,
+    require_keys,
+    wrong,
+)
+from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
+
+PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba")
+LARGEST = ("violation_", "dual_gap_")  # of a certificate, that of the worst boundary counts
+AS_THEY_ARE = ("gradient_", "n_iter_", "rank_", "best_score_", "fit_status_")
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The training set: its SHA-256 and its size."""
+
+    sha256: str
+    samples: int
+    features: int | None  # None of texts, sequences and graphs
+
+
+@dataclass(frozen=True)
+class Card:
+    """Where a model comes from."""
+
+    versions: dict[str, str]
+    certificate: dict[str, float]  # what the fit says about itself
+    data: TrainingData | None = None
+    seed: int | None = None
+    note: str = ""
+
+    def as_document(self) -> dict[str, Any]:
+        """The card as JSON."""
+        document = asdict(self)
+        document["certificate"] = {
+            name: number_as_json(value) for name, value in self.certificate.items()
+        }
+        return document
+
+
+def versions_here() -> dict[str, str]:
+    """Versions of what the numbers of a model depend on."""
+    return {**{name: _version(name) for name in PACKAGES}, "python": platform.python_version()}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:  # run from its folder, not installed
+        return str(import_module(package).__version__)
+
+
+def card_of(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> Card:
+    """The card of a fitted model."""
+    inner = _innermost(model)
+    seed = getattr(inner, "random_state", None)
+    Text().put(note, "note", Filing(), Sizes())
+    return Card(
+        versions_here(),
+        _certificate(inner),
+        None if data is None else _training_data(model, data),
+        int(seed) if isinstance(seed, int | np.integer) else None,
+        note,
+    )
+
+
+def read_card(document: Any) -> Card:
+    """The card back, checked."""
+    require_keys(document, "card", {"versions", "certificate", "data", "seed", "note"})
+    file, sizes, text = Filing(), Sizes(), Text()
+    versions, certificate = document["versions"], document["certificate"]
+    for part, at in ((versions, "card.versions"), (certificate, "card.certificate")):
+        if not isinstance(part, dict) or len(part) > 64:
+            raise wrong(at, "an object", part)
+        for name in part:
+            text.get(name, at, file, sizes)
+    data, seed = document["data"], document["seed"]
+    if data is not None:
+        require_keys(data, "card.data", {"sha256", "samples", "features"})
+        text.get(data["sha256"], "card.data.sha256", file, sizes)
+        Whole().get(data["samples"], "card.data.samples", file, sizes)
+        Maybe(Whole()).get(data["features"], "card.data.features", file, sizes)
+        data = TrainingData(**data)
+    if seed is not None and type(seed) is not int:
+        raise wrong("card.seed", "a whole number or null", seed)
+    return Card(
+        {name: text.get(value, "card.versions", file, sizes) for name, value in versions.items()},
+        {name: number_from_json(value, "card.certificate") for name, value in certificate.items()},
+        data,
+        seed,
+        text.get(document["note"], "card.note", file, sizes),
+    )
+
+
+def data_hash(X: Any, y: Any = None) -> str:
+    """SHA-256 of samples and labels: of their shapes, types and values, whatever they come in.
+
+    Samples may be rows, texts, bytes, lists of tokens, or graphs.
+
+    >>> data_hash([[1.0, 2.0]], ["a"])[:12]
+    '4e281e29b680'
+    """
+    digest = hashlib.sha256()
+    if issparse(X):
+        X = csr_array(X)
+        X.sum_duplicates()
+        digest.update(f"csr {X.shape} {X.data.dtype.newbyteorder('<').str}".encode())
+        for part, kind in ((X.indptr, "<i8"), (X.indices, "<i8"), (X.data, None)):
+            digest.update(_bytes_of(part, kind))
+    else:
+        _hash_array(digest, _as_array(X))
+    if y is not None:
+        _hash_array(digest, _as_array(y))
+    return digest.hexdigest()
+
+
+def _as_array(values: Any) -> Any:
+    """An array; of texts one of objects, since NumPy's words would each have room for the longest."""
+    if not isinstance(values, list | tuple) or not values:
+        return np.asarray(values)
+    for kind in (str, bytes):
+        if all(isinstance(value, kind) for value in values):
+            return _objects([kind(value) for value in values])
+    if isinstance(values[0], Graph) or is_networkx(values[0]):
+        return checked_graphs("a data set", values)
+    try:
+        return np.asarray(values)
+    except ValueError:  # ragged
+        if not all(_is_sequence(value) for value in values):
+            raise
+        return _objects([tuple(value) for value in values])
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether it is a list of tokens."""
+    return isinstance(value, list | tuple) and all(isinstance(one, str | int) for one in value)
+
+
+def _objects(values: list[Any]) -> Any:
+    found = np.empty(len(values), dtype=object)
+    for row, value in enumerate(values):  # one by one: NumPy would look into tuples
+        found[row] = value
+    return found
+
+
+def _hash_array(digest: Any, values: Any) -> None:
+    if values.dtype.kind in "OUT":
+        digest.update(f"words {values.shape}".encode())
+        for word in values.ravel().tolist():
+            if isinstance(word, Graph):
+                _hash_graph(digest, word)
+                continue
+            part = str(word).encode("utf-8", "surrogatepass")
+            digest.update(f"{type(word).__name__} {len(part)} ".encode() + part)
+        return
+    digest.update(f"array {values.shape} {values.dtype.newbyteorder('<').str}".encode())
+    if not values.ndim:
+        digest.update(_bytes_of(values, None))
+        return
+    row = max(1, values.nbytes // max(1, len(values)))
+    for rows in row_blocks(len(values), rows_that_fit(row, 16 * MEBIBYTE)):
+        digest.update(_bytes_of(values[rows], None))
+
+
+def _hash_graph(digest: Any, graph: Graph) -> None:
+    digest.update(f"graph {graph.n_nodes} ".encode())
+    for part in (graph.edges, graph.node_labels, graph.edge_labels):
+        if part is None:
+            digest.update(b"none")
+        else:
+            _hash_array(digest, part)
+
+
+def _bytes_of(values: Any, kind: str | None) -> bytes:
+    wanted = values.dtype.newbyteorder("<") if kind is None else kind
+    return np.ascontiguousarray(values, dtype=wanted).tobytes()
+
+
+def _innermost(model: Any) -> Any:
+    """The model that learned, inside pipelines, decisions and searches."""
+    while True:
+        if isinstance(model, Pipeline):
+            model = model.steps[-1][1]
+        elif isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        elif hasattr(model, "estimator_"):
+            model = model.estimator_
+        else:
+            return model
+
+
+def _first(model: Any) -> Any:
+    """The estimator that sees samples as they come, inside pipelines and decisions."""
+    while True:
+        if isinstance(model, Pipeline):
+            steps = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
+            model = steps[0] if steps else None
+        elif isinstance(model, FrozenEstimator):
+            model = model.estimator
+        elif isinstance(model, BayesDecision):
+            model = model.estimator_
+        else:
+            return model
+
+
+def _certificate(model: Any) -> dict[str, float]:
+    found = {}
+    for name in (*LARGEST, *AS_THEY_ARE):
+        value = getattr(model, name, None)
+        if value is not None and np.size(value):
+            found[name.rstrip("_")] = float(np.max(value))
+    mistakes = getattr(model, "mistakes_", None)
+    if mistakes is not None and len(mistakes):
+        found["mistakes in the last pass"] = float(mistakes[-1])
+    if hasattr(model, "tol") and isinstance(model.tol, int | float):
+        found["tol"] = float(model.tol)
+    return found
+
+
+def _training_data(model: Any, data: Any) -> TrainingData:
+    if not isinstance(data, tuple) or len(data) != 2:
+        raise DataError(f"`data` must be a tuple (X, y); got {type(data).__name__}")
+    first = _first(model)
+    kernel = None if first is None else object_kernel(first)
+    X, y = _checked_objects(kernel, data)
+    try:
+        shape, labels = (
+            part.shape if hasattr(part, "shape") else _as_array(part).shape for part in (X, y)
+        )
+    except ValueError:
+        raise DataError("`data` must be (X, y), samples and labels; X or y is ragged") from None
+    if not labels or labels[0] != shape[0]:
+        raise DataError(f"`data` must have a label for each sample; got {shape} and {labels}")
+    if kernel is not None:
+        return TrainingData(data_hash(X, y), int(shape[0]), None)
+    if first is not None and not get_tags(first).input_tags.two_d_array:
+        if len(shape) != 1 or not all(isinstance(text, str | bytes) for text in X):
+            said = (
+                f"`data` must be what the model was trained on: texts; X has shape {tuple(shape)}"
+            )
+            raise DataError(said)
+        return TrainingData(data_hash(X, y), int(shape[0]), None)
+    if len(shape) != 2 or shape[1] != getattr(model, "n_features_in_", shape[1]):
+        raise DataError(
+            "`data` must be what the model was trained on: "
+            f"{getattr(model, 'n_features_in_', 'rows of')} features; X has shape {tuple(shape)}"
+        )
+    return TrainingData(data_hash(X, y), int(shape[0]), int(shape[1]))
+
+
+def _checked_objects(kernel: ObjectKernel | None, data: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Samples as the kernel takes them, where it takes objects."""
+    X, y = data
+    if kernel is None:
+        return X, y
+    try:
+        return kernel.checked(X), y
+    except DataError as error:
+        said = f"`data` must be what the model was trained on: {kernel.takes}; {error}"
+        raise DataError(said) from None

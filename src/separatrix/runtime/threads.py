@@ -1,0 +1,147 @@
+"""Both cores busy: plain Python threads over compiled code that has let go of the interpreter.
+
+Every compiled loop here is single-threaded and `nogil`; work is split between threads from the
+outside. So there is no OpenMP team to break in a forked child, no threading layer that aborts when
+two Python threads fit at once, and nothing to configure. Matrix products are BLAS calls from one
+thread at a time, and BLAS splits those itself; or, for many small ones, each thread makes its own
+while BLAS is told to stay on one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from functools import cache
+from threading import Event, Lock
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+from separatrix.runtime.monitor import Watch
+
+_LOCK = Lock()
+_LIMITS: list[Any] = []  # the limit that is set, and one entry for everybody who needs it
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def thread_count(n_jobs: int | None = None) -> int:
+    """Threads to use: all cores this process may run on, or `n_jobs` in scikit-learn's meaning."""
+    cores = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    )
+    if n_jobs is None:
+        return cores
+    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+
+
+def in_threads(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    threads: int,
+    watch: Watch | None = None,
+) -> list[Result]:
+    """Results of `function` on every item, in the order of the items.
+
+    When one call fails, or Ctrl-C comes, the watch tells the others to stop and the error is
+    raised at once.
+
+    >>> in_threads(abs, [-1, 2, -3], threads=2)
+    [1, 2, 3]
+    """
+    items = list(items)
+    if threads == 1 or len(items) < 2:
+        return [function(item) for item in items]
+    results: list[Any] = [None] * len(items)
+    left = deque(enumerate(items))
+    stopped = Event()
+
+    def work() -> None:
+        """Take one item after the other until none is left."""
+        while not stopped.is_set():
+            try:
+                number, item = left.popleft()
+            except IndexError:
+                return
+            results[number] = function(item)
+
+    workers = min(threads, len(items))
+    with ThreadPoolExecutor(workers) as pool:
+        futures = [pool.submit(work) for _ in range(workers)]
+        try:
+            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+        except BaseException:
+            stopped.set()
+            if watch is not None:
+                watch.cancel()
+            raise
+    return results
+
+
+def in_order(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    threads: int,
+    watch: Watch | None = None,
+) -> Iterator[Result]:
+    """Results of `function` on every item, as they come in the order of the items.
+
+    Items are drawn by the calling thread, and only a few ahead of the result that is waited for, so
+    that memory holds few of either. Meanwhile BLAS works on one thread in each. When one call fails,
+    or Ctrl-C comes, the watch tells the others to stop.
+
+    >>> list(in_order(abs, iter([-1, 2, -3]), threads=2))
+    [1, 2, 3]
+    """
+    if threads == 1:
+        yield from map(function, items)
+        return
+    waiting: deque[Future[Result]] = deque()
+    with blas_on_one_thread(), ThreadPoolExecutor(threads) as pool:
+        try:
+            for item in items:
+                waiting.append(pool.submit(function, item))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:
+            if watch is not None:
+                watch.cancel()
+            raise
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+@contextmanager
+def blas_on_one_thread() -> Iterator[None]:
+    """Meanwhile matrix products take one thread: right beside threads of our own, and for small ones.
+
+    BLAS's threads wait for each other by spinning; on a busy machine that can cost a hundredfold. The
+    limit is of the whole process: the first who comes sets it, the last who leaves lifts it.
+    """
+    with _LOCK:
+        if not _LIMITS:
+            _LIMITS.append(_blas().limit(limits=1, user_api="blas"))
+        _LIMITS.append(None)
+    try:
+        yield
+    finally:
+        with _LOCK:
+            _LIMITS.pop()
+            if len(_LIMITS) == 1:
+                _LIMITS.pop().restore_original_limits()
+
+
+@cache
+def _blas() -> Any:
+    """The libraries for matrix products in this process; looking for them takes some milliseconds."""
+    return ThreadpoolController()

@@ -1,0 +1,488 @@
+"""Linear support vector machines: the problem, its certificate, and coordinate descent in the dual.
+
+Symbols: w weights (d,), b bias, a dual variables (n,), z margins y (<w, x> + b), (n,).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit, types
+from numba.extending import overload
+from scipy.sparse import csr_array, issparse
+
+from separatrix.runtime.blocks import rows_that_fit
+from separatrix.runtime.compiled import FAST_SUMS
+from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.solvers.perceptron.primal import rows_of
+from separatrix.solvers.stopping import passes_until, relative_gap
+from separatrix.types import Codes, Matrix, Vector
+
+FEW = 0.35  # share of values other than 0 up to which dense rows are read as sparse ones
+TINY = 1e-12  # a gradient that is taken for 0, as in LIBLINEAR
+LARGEST_STEP = 1e6  # of the proximal loop, times what the data would need
+
+
+class Samples(NamedTuple):
+    """Samples as matrix products read them, and as compiled loops do."""
+
+    X: Any  # shape: (n, d); float64, dense and C-contiguous, or CSR
+    rows: tuple[Any, Any, Any]  # values, columns and bounds of CSR rows; or the matrix, 0 and 0
+    squares: Vector  # shape: (n,); |x|^2
+
+    @classmethod
+    def of(cls, X: Any) -> Samples:
+        """Samples in both forms; dense rows that are mostly 0 are stored as sparse ones too."""
+        if issparse(X):
+            owners = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+            squares: Vector = np.zeros(X.shape[0])
+            squares += np.bincount(owners, weights=X.data**2, minlength=X.shape[0])
+        else:
+            squares = np.einsum("ij,ij->i", X, X)
+        few = not issparse(X) and np.count_nonzero(X) <= FEW * X.size
+        stored = rows_of(csr_array(X) if few else X)
+        return cls(X, stored if len(stored) == 3 else (*stored, 0, 0), squares)
+
+    def times(self, w: Vector) -> Vector:
+        """X w, (n,)."""
+        if not issparse(self.X):
+            return np.asarray(self.X @ w)
+        out = np.empty(self.X.shape[0])
+        _times(*self.rows, w, out)
+        return out
+
+    def combined(self, c: Vector) -> Vector:
+        """X' c, (d,)."""
+        if not issparse(self.X):
+            return np.asarray(c @ self.X)
+        out = np.zeros(self.X.shape[1])
+        _combine(*self.rows, c, out)
+        return out
+
+    @property
+    def values(self) -> int:
+        """Stored values of a row, on average."""
+        data, indices, indptr = self.rows
+        return data.shape[1] if np.ndim(data) == 2 else len(indices) // max(1, len(indptr) - 1)
+
+
+class LinearProblem(NamedTuple):
+    """One boundary: min |w|^2 / 2 + b^2 / (2 bias_step) + sum_i price_i loss(z_i)."""
+
+    samples: Samples
+    y: Vector  # shape: (n,); +1 or -1
+    price: Vector  # shape: (n,); C times the weight of each sample, above 0
+    loss: str  # "hinge" or "squared_hinge"
+    bias_step: float  # square of the constant feature; 0: no bias, infinity: a free one
+
+    @property
+    def cap(self) -> Vector:
+        """Largest value of each dual variable."""
+        return self.price if self.loss == "hinge" else np.full(len(self.price), np.inf)
+
+    @property
+    def ridge(self) -> Vector:
+        """What the loss adds to the diagonal of the dual's matrix."""
+        return np.zeros(len(self.price)) if self.loss == "hinge" else 0.5 / self.price
+
+    @property
+    def bias_price(self) -> float:
+        """What b^2 / 2 costs."""
+        return 1.0 / self.bias_step if 0 < self.bias_step < np.inf else 0.0
+
+    @property
+    def free(self) -> bool:
+        """Whether the bias costs nothing."""
+        return bool(np.isinf(self.bias_step))
+
+    def margins(self, w: Vector, b: float) -> Vector:
+        """z, (n,)."""
+        return self.y * (self.samples.times(w) + b)
+
+    def weights(self, a: Vector) -> Vector:
+        """The weights that dual variables stand for, sum_i a_i y_i x_i."""
+        return self.samples.combined(a * self.y)
+
+    def primal(self, w: Vector, b: float, z: Vector) -> float:
+        """The objective at w and b, whose margins are z."""
+        slack = np.maximum(0.0, 1.0 - z)
+        losses = slack if self.loss == "hinge" else slack**2
+        return 0.5 * (dot(w, w) + self.bias_price * b * b) + dot(self.price, losses)
+
+    def dual(self, a: Vector, w: Vector) -> float:
+        """The dual objective at a, whose weights are w; a is feasible where the bias is free."""
+        bias = 0.0 if self.free else self.bias_step * dot(a, self.y) ** 2
+        return float(a.sum()) - 0.5 * (dot(w, w) + bias + dot(a**2, self.ridge))
+
+    def violation(self, a: Vector, z: Vector) -> float:
+        """Spread of the projected gradient of the dual: 0 at the optimum."""
+        return spread(z - 1.0 + self.ridge * a, a, self.cap)
+
+
+class LinearFit(NamedTuple):
+    """Where a linear support vector machine stopped, and how far from the optimum that can be."""
+
+    w: Vector  # shape: (d,)
+    b: float
+    a: Vector  # shape: (n,); dual variables that certify it
+    objective: float
+    dual_objective: float  # no solution is below it
+    violation: float  # what had to fall to tol
+    n_iter: int
+    stop: str  # "tol", "max_iter" or "stopped"
+
+    @property
+    def gap(self) -> float:
+        """Relative duality gap, (P - D) / max(|P|, 1)."""
+        return relative_gap(self.objective, self.dual_objective)
+
+
+def dot(u: Vector, v: Vector) -> float:
+    """<u, v>, without BLAS: its threads cost more than they give for one vector.
+
+    >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    11.0
+    """
+    return float(np.einsum("i,i->", u, v))
+
+
+def spread(gradient: Vector, a: Vector, cap: Vector) -> float:
+    """Largest minus smallest of the gradient, without what would only push out of 0 <= a <= cap.
+
+    >>> spread(np.array([3.0, 0.5, -2.0]), np.array([0.0, 0.5, 1.0]), np.ones(3))
+    0.5
+    """
+    inside = np.where(a <= 0.0, np.minimum(gradient, 0.0), gradient)
+    inside = np.where(a >= cap, np.maximum(inside, 0.0), inside)
+    return float(max(inside.max(initial=0.0), 0.0) - min(inside.min(initial=0.0), 0.0))
+
+
+def certified(
+    problem: LinearProblem,
+    w: Vector,
+    b: float,
+    a: Vector,
+    *,
+    n_iter: int,
+    stop: str,
+    violation: float | None = None,
+) -> LinearFit:
+    """The fit at w and b, with the objectives of both problems computed anew.
+
+    Without a violation, w are the weights of a, and their violation is measured.
+    """
+    z = problem.margins(w, b)
+    reached = problem.violation(a, z) if violation is None else violation
+    if problem.free:
+        a = balanced(a, problem.y)
+    own = problem.weights(a) if problem.free or violation is not None else w
+    objective, below = problem.primal(w, b, z), problem.dual(a, own)
+    return LinearFit(w, b, a, objective, below, reached, n_iter, stop)
+
+
+def balanced(a: Vector, y: Vector) -> Vector:
+    """Dual variables with the heavier side scaled down, so that sum_i a_i y_i = 0.
+
+    >>> balanced(np.array([2.0, 1.0, 1.0]), np.array([1.0, 1.0, -1.0])).tolist()
+    [0.6666666666666666, 0.3333333333333333, 1.0]
+    """
+    above, below = float(a[y > 0].sum()), float(a[y < 0].sum())
+    heavier = 1.0 if above > below else -1.0
+    return np.where(y == heavier, a * (min(above, below) / (max(above, below) or 1.0)), a)
+
+
+def solve_dual(
+    problem: LinearProblem,
+    *,
+    tol: float,
+    max_iter: int,
+    seed: int,
+    start: Vector | None = None,
+    watch: Watch | None = None,
+) -> LinearFit:
+    """Minimise over one dual variable after the other, in random order, and leave out settled ones.
+
+    Problem
+        min_a  |sum_i a_i y_i x_i|^2 / 2 + sum_i ridge_i a_i^2 / 2 - sum_i a_i,  0 <= a_i <= cap_i
+        and sum_i a_i y_i = 0 where the bias is free
+
+    Given
+        tol        largest spread of the projected gradient over one whole pass
+        max_iter   passes at most
+        seed       draws the orders
+        start      dual variables to begin with, (n,)
+
+    Returns the weights with their certificate. A free bias is found by proximal points: it is
+    drawn to its last value only, by less and less, until it stays.
+
+    Reference: Hsieh, Chang, Lin, Keerthi and Sundararajan, A Dual Coordinate Descent Method for
+    Large-scale Linear SVM, ICML 2008. Rockafellar, SIAM J. Control and Optimization 14 (1976).
+    """
+    watch = watch or Watch()
+    a = np.zeros(len(problem.y)) if start is None else start.copy()
+    if not problem.free:
+        descent = _descend(problem, a, 0.0, problem.bias_step, tol, max_iter, seed, watch)
+        return certified(problem, descent.w, descent.b, a, n_iter=descent.n_iter, stop=descent.stop)
+    return _with_free_bias(problem, a, tol, max_iter, seed, watch)
+
+
+class Descent(NamedTuple):
+    """Where passes over the dual variables ended."""
+
+    w: Vector  # shape: (d,)
+    b: float
+    n_iter: int
+    stop: str
+
+
+def _with_free_bias(
+    problem: LinearProblem, a: Vector, tol: float, max_iter: int, seed: int, watch: Watch
+) -> LinearFit:
+    """Proximal points for the bias; one side without the other lies wholly on its own side."""
+    if (problem.y == problem.y[0]).all():
+        return certified(problem, np.zeros(problem.samples.X.shape[1]), problem.y[0], 0.0 * a,
+                         n_iter=0, stop="tol", violation=0.0)  # fmt: skip
+    step = float(problem.samples.squares.mean()) or 1.0
+    largest, centre, passes = LARGEST_STEP * step, 0.0, 0
+    while True:
+        descent = _descend(problem, a, centre, step, tol, max_iter - passes, seed, watch)
+        passes += descent.n_iter
+        moved, centre = abs(descent.b - centre), descent.b
+        # what is left of the constraint, sum_i a_i y_i, is moved / step
+        if descent.stop != "tol" or moved <= tol * min(1.0, step):
+            break
+        step = min(largest, 4.0 * step)
+    stop = descent.stop if descent.stop == "stopped" or passes < max_iter else "max_iter"
+    return certified(problem, descent.w, centre, a, n_iter=passes, stop=stop)
+
+
+def _descend(
+    problem: LinearProblem,
+    a: Vector,
+    centre: float,
+    bias_step: float,
+    tol: float,
+    max_iter: int,
+    seed: int,
+    watch: Watch,
+) -> Descent:
+    """Passes over the dual variables, which are changed in place, until one meets tol."""
+    samples, n = problem.samples, len(a)
+    w = problem.weights(a) if a.any() else np.zeros(samples.X.shape[1])
+    b = np.array([centre + bias_step * dot(a, problem.y)])
+    ridge = problem.ridge
+    curvature = np.maximum(samples.squares + bias_step + ridge, np.finfo(np.float64).tiny)
+    facts = np.stack([problem.y, problem.cap, ridge, curvature], axis=1)
+    active = np.arange(n)
+    place = np.array([0, n, 0])
+    bounds = np.array([np.inf, -np.inf, -np.inf, np.inf])
+    state = np.array([seed], dtype=np.uint64)
+    rows = rows_that_fit(samples.values + 10, CHUNK)
+
+    def some_rows() -> bool:
+        return bool(
+            _passes(
+                *samples.rows,
+                facts,
+                bias_step,
+                tol,
+                w,
+                b,
+                a,
+                active,
+                place,
+                bounds,
+                state,
+                max_iter,
+                rows,
+            )
+        )
+
+    stop = passes_until(some_rows, place, max_iter, watch)
+    w = problem.weights(a)  # without the rounding of all the steps
+    return Descent(w, centre + bias_step * dot(a, problem.y), int(place[2]), stop)
+
+
+@njit(cache=True, nogil=True)
+def draw(random: Any, count: int) -> tuple[Any, Any]:
+    """The next state of Vigna's xorshift64* (ACM TOMS 42, 2016), and a number below count from it."""
+    random ^= random >> np.uint64(12)
+    random ^= random << np.uint64(25)
+    random ^= random >> np.uint64(27)
+    high = (random * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(32)
+    return random, np.int64((high * np.uint64(count)) >> np.uint64(32))
+
+
+@njit(cache=True, nogil=True)
+def _passes(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    facts: Matrix,
+    bias_step: float,
+    tol: float,
+    w: Vector,
+    b: Vector,
+    a: Vector,
+    active: Codes,
+    place: Codes,
+    bounds: Vector,
+    state: Any,
+    max_iter: int,
+    rows: int,
+) -> bool:
+    """Meet at most so many rows; whether a pass over all of them met tol.
+
+    facts: side, cap, ridge and curvature of each row, side by side since rows are met at random.
+    place: rows met in this pass, rows still active, passes made. bounds: largest and smallest
+    gradient of the last pass, beyond which a row is left out, and of this one.
+    """
+    n, bias, random = len(active), b[0], state[0]
+    met, size, passes = place
+    high, low, largest, smallest = bounds
+    met_tol = False
+    while rows > 0 and passes < max_iter and not met_tol:
+        while met < size and rows > 0:
+            rows -= 1
+            random, drawn = draw(random, size - met)
+            chosen = met + drawn
+            i = active[chosen]
+            active[chosen] = active[met]
+            active[met] = i
+            old, side, cap = a[i], facts[i, 0], facts[i, 1]
+            score = _product(data, indices, indptr, i, w) + bias
+            gradient = side * score - 1.0 + facts[i, 2] * old
+            projected = gradient
+            if old == 0.0 or old == cap:
+                if gradient > high if old == 0.0 else gradient < low:
+                    size -= 1
+                    active[met] = active[size]
+                    active[size] = i
+                    continue
+                projected = min(gradient, 0.0) if old == 0.0 else max(gradient, 0.0)
+            largest, smallest = max(largest, projected), min(smallest, projected)
+            met += 1
+            if abs(projected) > TINY:
+                a[i] = min(max(old - gradient / facts[i, 3], 0.0), cap)
+                change = (a[i] - old) * side
+                _add(data, indices, indptr, i, change, w)
+                bias += change * bias_step
+        if met < size:
+            break
+        passes += 1
+        met = 0
+        high = largest if largest > 0.0 else np.inf
+        low = smallest if smallest < 0.0 else -np.inf
+        if size == 0 or largest - smallest <= tol:
+            met_tol = size == n
+            size, high, low = n, np.inf, -np.inf
+        largest, smallest = -np.inf, np.inf
+    place[:] = met, size, passes
+    bounds[:] = high, low, largest, smallest
+    b[0], state[0] = bias, random
+    return met_tol
+
+
+def _product(data: Any, indices: Any, indptr: Any, i: int, w: Vector) -> float:
+    """<w, x_i>."""
+    raise NotImplementedError
+
+
+def _add(data: Any, indices: Any, indptr: Any, i: int, step: float, w: Vector) -> None:
+    """Add step times x_i to w."""
+    raise NotImplementedError
+
+
+# Chosen when compiling: a matrix, stored values, or none where all of them are 1. Four sums, since
+# one has to wait for itself; columns are unsigned, so that none is taken for one from the end.
+ONE = np.uint64(1)
+THREE = np.uint64(3)
+FOUR = np.uint64(4)
+
+
+@overload(_product, inline="always", strict=False)
+def _compiled_product(data: Any, *_: Any) -> Any:
+    if isinstance(data, types.Array) and data.ndim == 2:
+        return lambda data, indices, indptr, i, w: _dense_product(data, i, w)  # noqa: ARG005
+    if isinstance(data, types.Array):
+
+        def stored(data: Any, indices: Any, indptr: Any, i: int, w: Vector) -> float:
+            j, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+            one = two = three = four = 0.0
+            whole = stop - ((stop - j) & THREE)
+            while j < whole:
+                one += data[j] * w[indices[j]]
+                two += data[j + ONE] * w[indices[j + ONE]]
+                three += data[j + ONE + ONE] * w[indices[j + ONE + ONE]]
+                four += data[j + THREE] * w[indices[j + THREE]]
+                j += FOUR
+            while j < stop:
+                one += data[j] * w[indices[j]]
+                j += ONE
+            return (one + two) + (three + four)
+
+        return stored
+
+    def ones(data: Any, indices: Any, indptr: Any, i: int, w: Vector) -> float:  # noqa: ARG001
+        j, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        one = two = three = four = 0.0
+        whole = stop - ((stop - j) & THREE)
+        while j < whole:
+            one += w[indices[j]]
+            two += w[indices[j + ONE]]
+            three += w[indices[j + ONE + ONE]]
+            four += w[indices[j + THREE]]
+            j += FOUR
+        while j < stop:
+            one += w[indices[j]]
+            j += ONE
+        return (one + two) + (three + four)
+
+    return ones
+
+
+@overload(_add, inline="always", strict=False)
+def _compiled_add(data: Any, *_: Any) -> Any:
+    if isinstance(data, types.Array) and data.ndim == 2:
+        return lambda data, indices, indptr, i, step, w: _dense_add(data, i, step, w)  # noqa: ARG005
+    if isinstance(data, types.Array):
+
+        def stored(data: Any, indices: Any, indptr: Any, i: int, step: float, w: Vector) -> None:
+            for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                w[indices[j]] += step * data[j]
+
+        return stored
+
+    def ones(data: Any, indices: Any, indptr: Any, i: int, step: float, w: Vector) -> None:  # noqa: ARG001
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            w[indices[j]] += step
+
+    return ones
+
+
+@njit(cache=True, nogil=True)
+def _times(data: Any, indices: Any, indptr: Any, w: Vector, out: Vector) -> None:
+    for i in range(len(out)):
+        out[i] = _product(data, indices, indptr, i, w)
+
+
+@njit(cache=True, nogil=True)
+def _combine(data: Any, indices: Any, indptr: Any, c: Vector, out: Vector) -> None:
+    for i in range(len(c)):
+        if c[i] != 0.0:
+            _add(data, indices, indptr, i, c[i], out)
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _dense_product(X: Any, i: int, w: Vector) -> float:
+    total = 0.0
+    for j in range(len(w)):
+        total += w[j] * X[i, j]
+    return total
+
+
+@njit(cache=True, nogil=True)
+def _dense_add(X: Any, i: int, step: float, w: Vector) -> None:
+    for j in range(len(w)):
+        w[j] += step * X[i, j]

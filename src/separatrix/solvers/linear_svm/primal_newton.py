@@ -1,0 +1,433 @@
+"""Linear support vector machines by Newton's method: the squared hinge, and the hinge made smooth.
+
+Both losses are cases of one curve. At a centre c_i with slope s_i, a margin z_i has the force
+f_i = c_i + s_i (1 - z_i), cut to 0 <= f_i <= cap_i; the curve is what this force integrates to. The
+squared hinge is the curve with c = 0, s = 2 price and no cap. The hinge has cap = price, and is
+approached by moving c to the last forces and making s steeper: proximal points in the dual, where
+the forces are the dual variables. Only rows whose force is not cut bend the objective.
+
+Symbols: as in `linear_svm`; H the second derivative without the penalty, g the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+from scipy.linalg.blas import dsyrk
+from scipy.sparse import issparse
+
+from separatrix.runtime.blocks import row_blocks, rows_that_fit
+from separatrix.runtime.compiled import FAST_SUMS
+from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.solvers.linear_svm.dual_descent import (
+    LinearFit,
+    LinearProblem,
+    balanced,
+    certified,
+    dot,
+)
+from separatrix.solvers.perceptron.primal import value_at
+from separatrix.types import Codes, Flags, Matrix, Vector
+
+DIRECT = 2000  # features up to which H is held and factored; above, conjugate gradients
+FIRST_SLOPE, STEEPER, STEEPEST = 2.0, 3.0, 1e3  # times the price; the last times price |x|^2
+SHARE = 0.3  # of the whole duality gap that may be left from minimising one curve
+LINE = 0.1  # share of the slope along a line that may be left on it
+SOLVED = 0.02  # share of the gradient that conjugate gradients may leave
+REFRESH = 40  # changes of H before it is summed anew
+PATIENCE = 15  # steps without a smaller gradient that show it to be rounding
+
+
+class Point(NamedTuple):
+    """Weights, bias, margins, forces and the gradient there."""
+
+    w: Vector  # shape: (d,)
+    b: float
+    z: Vector  # shape: (n,)
+    raw: Vector  # shape: (n,); forces before they are cut
+    force: Vector  # shape: (n,)
+    g: Vector  # shape: (d,)
+    g_bias: float
+
+    def square(self, problem: LinearProblem) -> float:
+        """|g|^2 with the bias as the weight of its constant feature."""
+        scale = problem.bias_step if np.isfinite(problem.bias_step) else 1.0
+        return dot(self.g, self.g) + scale * self.g_bias**2
+
+
+def solve_newton(
+    problem: LinearProblem,
+    *,
+    tol: float,
+    max_iter: int,
+    start: LinearFit | None = None,
+    watch: Watch | None = None,
+) -> LinearFit:
+    """Newton steps with exact line searches on the primal, whose curvature few rows carry.
+
+    Problem
+        min_(w, b)  |w|^2 / 2 + b^2 / (2 bias_step) + sum_i price_i loss(z_i)
+
+    Given
+        tol        squared hinge: stop when |g| <= tol min(n+, n-) / n |g at 0|, as LIBLINEAR does,
+                   hinge: when the spread of the dual's projected gradient is at most tol;
+                   both: and the relative duality gap too
+        max_iter   Newton steps at most
+        start      where to begin, with dual variables
+
+    Returns the weights with their certificate.
+
+    Reference: Keerthi and DeCoste, A Modified Finite Newton Method for Fast Solution of Large Scale
+    Linear SVMs, JMLR 6 (2005). Rockafellar, Math. of Operations Research 1 (1976). Li, Sun and Toh,
+    A Highly Efficient Semismooth Newton Augmented Lagrangian Method, SIAM J. Optimization 28 (2018).
+    """
+    watch = watch or Watch()
+    if problem.loss == "hinge":
+        return _hinge(problem, tol, max_iter, start, watch)
+    return _squared_hinge(problem, tol, max_iter, start, watch)
+
+
+def _squared_hinge(
+    problem: LinearProblem, tol: float, max_iter: int, start: LinearFit | None, watch: Watch
+) -> LinearFit:
+    n, d = problem.samples.X.shape
+    curve = Curve(problem, np.zeros(n), 2.0 * problem.price)
+    at_zero = curve.point(np.zeros(d), 0.0, np.zeros(n))
+    above = int(np.count_nonzero(problem.y > 0))
+    fewer = max(1, min(above, n - above))
+    scale = fewer / n * np.sqrt(at_zero.square(problem)) or 1.0
+    begin = curve.start(start) if start else at_zero
+
+    def enough(point: Point) -> bool:
+        square = point.square(problem)
+        if np.sqrt(square) > tol * scale:
+            return False
+        # |g|^2 / 2 is the duality gap
+        return 0.5 * square <= tol * max(1.0, problem.primal(point.w, point.b, point.z))
+
+    point, steps, stop = _minimise(curve, begin, enough, max_iter, Curvature(problem), watch)
+    reached = float(np.sqrt(point.square(problem))) / scale
+    if stop == "flat" and reached <= max(tol, 1e-7):
+        stop = "tol"  # rounding is all that is left
+    return certified(
+        problem,
+        point.w,
+        point.b,
+        point.force,
+        n_iter=steps,
+        stop="max_iter" if stop == "flat" else stop,
+        violation=reached,
+    )
+
+
+def _hinge(
+    problem: LinearProblem, tol: float, max_iter: int, start: LinearFit | None, watch: Watch
+) -> LinearFit:
+    n, d = problem.samples.X.shape
+    # forces are rounded by slope times the rounding of margins, and must not move them by tol
+    steepest = max(STEEPEST, 0.01 * tol / np.finfo(np.float64).eps)
+    steepest /= float((problem.price * (problem.samples.squares + 1.0)).max())
+    slope, steps = FIRST_SLOPE if start else 1.0, 0
+    curvature = Curvature(problem)
+    curve = Curve(problem, start.a if start else np.zeros(n), slope * problem.price)
+    point = curve.start(start) if start else curve.point(np.zeros(d), 0.0, np.zeros(n))
+    farthest = float(problem.samples.squares.max()) + min(problem.bias_step, 1.0)
+    share, best, stale = SHARE, np.inf, 0
+    while True:
+
+        def enough(point: Point, share: float = share) -> bool:
+            square = point.square(problem)
+            if square * farthest <= (0.1 * tol) ** 2:
+                return True
+            above = problem.primal(point.w, point.b, point.z)
+            gap = above - problem.dual(point.force, point.w - point.g)
+            return 0.5 * square <= share * gap and gap > 1e-12 * above
+
+        point, more, stop = _minimise(
+            curve, point, enough, max_iter - steps, curvature, watch, least=1
+        )
+        steps += more
+        a = point.force
+        reached = problem.violation(a, point.z)
+        if reached <= tol:
+            exact = _at_its_own_forces(curve, point)
+            reached = max(_violation(problem, a, exact.z), _gap(problem, a, exact))
+            share *= 0.01
+        stale = 0 if reached < 0.5 * best else stale + 1
+        best = min(best, reached)
+        if reached <= tol or stop in ("stopped", "max_iter") or stale > 8:
+            break
+        if stale > 2:
+            steepest = slope / STEEPER**2  # rounding, more likely than not
+        slope = min(STEEPER * slope, steepest) if slope > FIRST_SLOPE else STEEPER * slope
+        curve = Curve(problem, a, slope * problem.price)
+        point = curve.point(point.w, point.b, point.z)
+    point = _at_its_own_forces(curve, point)
+    stop = "tol" if reached <= tol else "stopped" if stop == "stopped" else "max_iter"
+    return certified(problem, point.w, point.b, a, n_iter=steps, stop=stop, violation=reached)
+
+
+def _at_its_own_forces(curve: Curve, point: Point) -> Point:
+    """The weights that the forces of a point stand for as dual variables, close to its own."""
+    w, b = point.w - point.g, point.b
+    if not curve.problem.free:
+        b = curve.problem.bias_step * dot(point.force, curve.problem.y)
+    return curve.point(w, b, curve.problem.margins(w, b))
+
+
+def _violation(problem: LinearProblem, a: Vector, z: Vector) -> float:
+    """Spread of the projected gradient, and for a free bias what a lacks of balance."""
+    lack = abs(dot(a, problem.y)) / min(1.0, float(problem.price.max())) if problem.free else 0.0
+    return max(problem.violation(a, z), lack)
+
+
+def _gap(problem: LinearProblem, a: Vector, point: Point) -> float:
+    """Relative duality gap between a point and dual variables, made feasible."""
+    w = point.w
+    if problem.free:
+        a = balanced(a, problem.y)
+        w = problem.weights(a)
+    above = problem.primal(point.w, point.b, point.z)
+    return (above - problem.dual(a, w)) / max(1.0, above)
+
+
+@dataclass
+class Curve:
+    """One smooth curve in the place of the loss."""
+
+    problem: LinearProblem
+    centre: Vector  # shape: (n,)
+    slope: Vector  # shape: (n,)
+    cap: Vector = field(init=False)  # shape: (n,)
+
+    def __post_init__(self) -> None:
+        self.cap = self.problem.cap
+
+    def start(self, fit: LinearFit) -> Point:
+        """The point an earlier fit stands for."""
+        return self.point(fit.w, fit.b, self.problem.margins(fit.w, fit.b))
+
+    def point(self, w: Vector, b: float, z: Vector) -> Point:
+        """All that is known at w and b, whose margins are z."""
+        raw = self.centre + self.slope * (1.0 - z)
+        force = np.clip(raw, 0.0, self.cap)
+        g = w - self.problem.weights(force)
+        g_bias = 0.0
+        if self.problem.bias_step:
+            g_bias = self.problem.bias_price * b - dot(force, self.problem.y)
+        return Point(w, b, z, raw, force, g, g_bias)
+
+
+def _minimise(
+    curve: Curve,
+    point: Point,
+    enough: Callable[[Point], bool],
+    max_iter: int,
+    curvature: Curvature,
+    watch: Watch,
+    least: int = 0,
+) -> tuple[Point, int, str]:
+    """Newton steps until one point is good enough: it, the steps and why they ended."""
+    problem = curve.problem
+    smallest, since = np.inf, 0
+    for steps in range(max_iter + 1):
+        if steps >= least and enough(point):
+            return point, steps, "tol"
+        square = point.square(problem)
+        since = 0 if square < 0.9 * smallest else since + 1
+        smallest = min(smallest, square)
+        if since > PATIENCE:
+            return point, steps, "flat"
+        if steps == max_iter:
+            break
+        bent = (point.raw > 0.0) & (point.raw < curve.cap)
+        v, v_bias = curvature.direction(bent, curve.slope, point, watch)
+        if watch.over():
+            return point, steps, "stopped"
+        dz = problem.margins(v, v_bias)
+        length = _length(
+            point.raw,
+            curve.slope * dz,
+            dz,
+            curve.cap,
+            dot(point.w, v) + problem.bias_price * point.b * v_bias,
+            dot(v, v) + problem.bias_price * v_bias**2,
+        )
+        watch.step()
+        if length == 0.0:
+            return point, steps, "flat"
+        point = curve.point(point.w + length * v, point.b + length * v_bias, point.z + length * dz)
+    return point, max_iter, "max_iter"
+
+
+@dataclass
+class Curvature:
+    """H, kept up to date: rows that began or ceased to bend are added or taken off."""
+
+    problem: LinearProblem
+    H: Matrix = field(init=False)  # shape: (d, d), in columns; the upper triangle
+    border: Vector = field(init=False)  # shape: (d + 1,); the column of the bias
+    bent: Flags = field(init=False)  # shape: (n,); rows in it
+    slope: Vector | None = None  # shape: (n,); theirs
+    changes: int = 0
+
+    def direction(
+        self, bent: Flags, slope: Vector, point: Point, watch: Watch
+    ) -> tuple[Vector, float]:
+        """Newton's direction: weights and bias."""
+        problem = self.problem
+        if problem.samples.X.shape[1] > DIRECT:
+            return _conjugate_gradients(problem, bent, slope, point, watch)
+        self._follow(bent, slope, watch)
+        if watch.over():
+            return point.g, 0.0
+        d = len(point.g)
+        size = d + 1 if problem.bias_step else d
+        M = np.empty((size, size), order="F")
+        M[:d, :d] = self.H
+        M[:d, d:] = self.border[:d, None]
+        M[d:, d:] = self.border[d] + problem.bias_price
+        M[np.diag_indices(d)] += 1.0
+        v = -_solved(M, np.append(point.g, point.g_bias)[:size])
+        return v[:d], float(v[d]) if problem.bias_step else 0.0
+
+    def _follow(self, bent: Flags, slope: Vector, watch: Watch) -> None:
+        """Make H that of the rows that bend now."""
+        known = self.slope is slope and self.changes < REFRESH
+        if not known or np.count_nonzero(bent != self.bent) > np.count_nonzero(bent):
+            d = self.problem.samples.X.shape[1]
+            self.H, self.border = np.zeros((d, d), order="F"), np.zeros(d + 1)
+            self.bent, self.slope, self.changes = np.zeros(len(bent), np.bool_), slope, 0
+        self._add(np.flatnonzero(bent & ~self.bent), 1.0, slope, watch)
+        self._add(np.flatnonzero(self.bent & ~bent), -1.0, slope, watch)
+        self.bent = bent
+        self.changes += 1
+
+    def _add(self, rows: Codes, sign: float, slope: Vector, watch: Watch) -> None:
+        """Add sign slope_i (x_i, 1) (x_i, 1)' of these rows."""
+        samples = self.problem.samples
+        d = samples.X.shape[1]
+        sparse = issparse(samples.X)
+        cost = samples.values**2 if sparse else d * d // 16  # BLAS is faster by about that
+        for block in row_blocks(len(rows), rows_that_fit(cost, CHUNK)):
+            part = rows[block]
+            scale = slope[part]
+            if sparse:
+                _add_squares(*samples.rows, part, sign * scale, self.H, self.border)
+            else:
+                taken = samples.X[part]
+                rooted = (taken * np.sqrt(scale)[:, None]).T
+                self.H = dsyrk(sign, rooted, beta=1.0, c=self.H, overwrite_c=True)
+                self.border[:d] += sign * (taken.T @ scale)
+            self.border[d] += sign * scale.sum()
+            if watch.over():
+                return
+
+
+def _solved(M: Matrix, g: Vector) -> Vector:
+    """M^-1 g; where rounding left M not positive, a little is added to its diagonal."""
+    diagonal = np.diag_indices_from(M)
+    little = 1e-13 * float(M[diagonal].max())
+    while True:
+        try:
+            factor = cho_factor(M, check_finite=False)
+            return np.asarray(cho_solve(factor, g, check_finite=False))
+        except LinAlgError:
+            M[diagonal] += little
+            little *= 10.0
+
+
+def _conjugate_gradients(
+    problem: LinearProblem, bent: Flags, slope: Vector, point: Point, watch: Watch
+) -> tuple[Vector, float]:
+    """Newton's direction without H, from products with the rows that bend."""
+    X, scale = problem.samples.X[bent], slope[bent]
+    with_bias = bool(problem.bias_step)
+    # a little for a free bias, which nothing holds where no row bends
+    bias_price = problem.bias_price or 1e-10 * max(1.0, float(scale.sum()))
+    diagonal = np.append(
+        1.0 + (X.multiply(X).T if issparse(X) else (X**2).T) @ scale, bias_price + scale.sum()
+    )
+
+    def times(v: Vector) -> Vector:
+        u = scale * (X @ v[:-1] + v[-1])
+        last = bias_price * v[-1] + u.sum() if with_bias else 0.0
+        return np.append(v[:-1] + X.T @ u, last)
+
+    rest = -np.append(point.g, point.g_bias)
+    v = np.zeros_like(rest)
+    along = ahead = rest / diagonal
+    product, wanted = dot(rest, ahead), SOLVED * np.sqrt(dot(rest, rest))
+    for _ in range(len(rest)):
+        if np.sqrt(dot(rest, rest)) <= wanted or watch.over():
+            break
+        image = times(along)
+        step = product / dot(along, image)
+        v = v + step * along
+        rest = rest - step * image
+        ahead = rest / diagonal
+        product, before = dot(rest, ahead), product
+        along = ahead + product / before * along
+    return v[:-1], float(v[-1])
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _length(
+    raw: Vector, rate: Vector, dz: Vector, cap: Vector, linear: float, quadratic: float
+) -> float:
+    """How far to go: where the slope along the line has all but gone; 0 if it does not fall.
+
+    The slope at s is linear + s quadratic - sum_i force_i(s) dz_i; it only ever rises.
+    """
+    low, high, s = 0.0, np.inf, 0.0
+    first = 0.0
+    for trial in range(100):
+        value, bend = linear + s * quadratic, quadratic
+        pull = more = 0.0
+        for i in range(len(raw)):  # without branches
+            force = raw[i] - s * rate[i]
+            cut = min(max(force, 0.0), cap[i])
+            pull += cut * dz[i]
+            more += rate[i] * dz[i] if cut == force else 0.0
+        value, bend = value - pull, bend + more
+        if trial == 0:
+            if not value < 0.0:
+                return 0.0
+            first, s = -value, 1.0
+            continue
+        if abs(value) <= LINE * first:
+            return s
+        if value > 0.0:
+            high = s
+        else:
+            low = s
+        s -= value / bend if bend > 0.0 else 0.0
+        if not low < s < high:
+            s = 0.5 * (low + high) if high < np.inf else 2.0 * low
+    return low
+
+
+@njit(cache=True, nogil=True)
+def _add_squares(
+    data: Any,
+    indices: Codes,
+    indptr: Codes,
+    rows: Codes,
+    scale: Vector,
+    H: Matrix,
+    border: Vector,
+) -> None:
+    """Add scale_i x_i x_i' of sparse rows, columns sorted, to the upper triangle of H, scale_i x_i too."""
+    for position in range(len(rows)):
+        i = rows[position]
+        for second in range(indptr[i], indptr[i + 1]):
+            value = scale[position] * value_at(data, second)
+            column = indices[second]
+            border[column] += value
+            for first in range(indptr[i], second + 1):
+                H[indices[first], column] += value * value_at(data, first)

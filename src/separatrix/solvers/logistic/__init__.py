@@ -1,0 +1,1 @@
+"""Logistic regression: Newton, descent, the Laplace approximation, separability."""

@@ -1,0 +1,302 @@
+"""Logistic regression on a training set in blocks: which way down, from where, in what precision.
+
+Newton's method costs n D^2 a step and takes few, L-BFGS n D and takes many. Where samples are many,
+Newton's method first runs on one in sixteen of them: that ends within the noise of the sample, and
+two or three steps with all are left. L-BFGS works with float32 products where the tolerance allows;
+its answer is looked at in float64, and where that finds more left than wanted the descent goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.sparse import issparse
+
+from separatrix.errors import DataError, MemoryBudgetError
+from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, rows_that_fit
+from separatrix.runtime.monitor import Watch
+from separatrix.runtime.sums import dense, total
+from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.solvers.logistic.laplace import Posterior, laplace
+from separatrix.solvers.logistic.newton import (
+    LogisticFit,
+    Sums,
+    merged,
+    solve_lbfgs,
+    solve_newton,
+    sums_of,
+)
+from separatrix.types import Block, Matrix, Samples, Vector
+
+MOST_NUMBERS = 2048  # to find by Newton's method
+MOST_WORK = 1e11  # n D^2, beyond which a Hessian is too dear
+PASS_BYTES = (
+    16 * MEBIBYTE
+)  # of samples at a time: enough to do between two turns of the interpreter
+WIDE = 64  # features from which BLAS shares out one product better than threads do several
+FEW = (16, 4)  # one in so many samples is enough to begin with
+FEWEST = 1024  # samples that are left of them, at least, and 16 for each number to find
+FIRST_STEPS = 12  # with few samples, at most
+FLOAT32 = 1e-5  # tolerances down to this one are within reach of float32 products
+LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
+SMALL = 2**22  # values of X up to which float64 costs nothing worth saving
+COPIED = 256 * MEBIBYTE  # of float32 samples, at most, that are kept and not converted each time
+BEND = 0.05  # a usual second derivative of the loss by a score; at most it is 1/4
+ALIKE = 100.0  # curvatures within this factor need no units of their own
+SEARCH_STEPS = 50  # at most for each C that is tried
+DECADES = 6.0  # of C that the evidence is looked at, on either side of weights of a usual size
+
+
+class Survey(NamedTuple):
+    """What is known of the samples after a first look."""
+
+    weight: float
+    samples: int
+    sparse: bool
+
+
+class Descent:
+    """All that one fit does with its samples; `words` says which way it goes, and why."""
+
+    def __init__(
+        self,
+        samples: Samples,
+        *,
+        solver: str,
+        intercept: bool,
+        intercept_precision: float,
+        tol: float,
+        max_iter: int,
+        threads: int,
+        watch: Watch,
+    ) -> None:
+        self.tol, self.max_iter, self.watch = tol, max_iter, watch
+        self._intercept, self._intercept_precision = intercept, intercept_precision
+        self._threads = threads
+        self._survey = total(_survey_of, samples, _merged_surveys)
+        self.classes, _ = samples.in_class_order()
+        self.d = samples.n_features
+        self.p = 1 if len(self.classes) == 2 else len(self.classes)
+        self.numbers = self.p * (self.d + intercept)
+        self._newton, self.words = self._plan(solver)
+        width = self.d if not self._newton or self.p == 1 else self.numbers  # of what is squared
+        rows = rows_that_fit(8 * width, PASS_BYTES)
+        self._whole: Samples = samples
+        self._samples = samples.cut(rows) or samples
+        self._rows = rows
+        self.at_the_end = False  # whether the evidence was largest where the search ends
+
+    def _plan(self, solver: str) -> tuple[bool, str]:
+        n, numbers = self._survey.samples, f"{self.numbers} numbers to find"
+        if solver in ("newton-cholesky", "lbfgs"):
+            newton = solver == "newton-cholesky"
+            return newton, f"{'Newton' if newton else 'L-BFGS'}: solver={solver!r}"
+        if self.numbers <= MOST_NUMBERS and n * self.numbers**2 <= MOST_WORK:
+            return True, f"Newton: n={n}, {numbers}"
+        return False, f"L-BFGS: n={n}, {numbers}"
+
+    def precision(self, C: float) -> Vector:
+        """Of the prior on each column, (D,)."""
+        weights = np.full(self.d, 1.0 / C)
+        return np.append(weights, self._intercept_precision) if self._intercept else weights
+
+    def solve(self, C: float, start: Matrix | None = None, most: int | None = None) -> LogisticFit:
+        """The peak of the posterior under a prior of variance C, from `start` or from 0."""
+        max_iter = self.max_iter if most is None else min(most, self.max_iter)
+        begin = np.zeros((self.p, self.d + self._intercept)) if start is None else start
+        if not self._newton:
+            return self._lbfgs(C, begin, max_iter)
+        self._require_room()
+        if start is None:
+            begin = self._begun_with_few(C, begin)
+        near = bool(begin.any())
+        with self._threads_that_pay():
+            return self._newtons(self._samples, C, begin, self.tol, max_iter, near=near)
+
+    def _threads_that_pay(self) -> AbstractContextManager[None]:
+        """BLAS on one thread where a step of Newton's is a millisecond or so: more would spin."""
+        work = (self._survey.samples + self.numbers) * float(self.numbers) ** 2
+        return blas_on_one_thread() if work <= LITTLE_WORK else nullcontext()
+
+    def most_evident(self, start: Matrix | None = None) -> tuple[float, LogisticFit]:
+        """The variance of the prior under which the labels are most probable, and its peak."""
+        self._require_room()
+        usual = self.d / self._size if self._size else 1.0  # a weight that moves scores by about 1
+        found = self.solve(usual, start)
+        steps = found.n_iter
+
+        def surprise(power: float) -> float:
+            nonlocal found, steps
+            C = usual * 10.0**power
+            found, posterior = self.posterior(self.solve(C, found.theta, SEARCH_STEPS), C)
+            steps += found.n_iter
+            return -posterior.log_evidence
+
+        powers = np.arange(-DECADES, DECADES + 1.0)  # upwards: each peak is near the one before
+        lowest = float(powers[np.argmin([surprise(power) for power in powers])])
+        around = (max(-DECADES, lowest - 1.0), min(DECADES, lowest + 1.0))
+        best = minimize_scalar(surprise, bounds=around, method="bounded", options={"xatol": 1e-3})
+        self.at_the_end = abs(float(best.x)) > DECADES - 0.01
+        C = usual * 10.0 ** float(best.x)
+        last = self.solve(C, found.theta)
+        return C, last._replace(n_iter=steps + last.n_iter)
+
+    @cached_property
+    def _size(self) -> float:
+        """Mean squared length of the samples."""
+        squares = total(_squares_of, self._samples, np.add, threads=self._threads)
+        return float(squares.sum()) / self._survey.weight
+
+    def posterior(self, found: LogisticFit, C: float) -> tuple[LogisticFit, Posterior]:
+        """The Gaussian at a peak, and the fit with its Hessian."""
+        self._require_room()
+        precision = self.precision(C)
+        if found.hessian is None:
+            H = self._evaluate(self._samples, np.float64)(found.theta, True).hessian
+            assert H is not None
+            H.flat[:: len(H) + 1] += np.tile(precision, self.p)
+            found = found._replace(hessian=H)
+        assert found.hessian is not None
+        unit = (1.0 + C * self._size) ** 0.5 if np.isfinite(C) else 1.0
+        with self._threads_that_pay():
+            posterior = laplace(found.theta, found.hessian, found.objective, precision, unit)
+        if posterior is None:
+            raise DataError(
+                "the posterior is flat in some direction, so no Gaussian describes it; use a finite C, "
+                "give intercept_precision, or leave out features that others determine"
+            )
+        return found, posterior
+
+    def _evaluate(
+        self, samples: Iterable[Block], dtype: Any, *, scale: float = 1.0, margin: bool = True
+    ) -> Any:
+        """Sums over these samples at a point, `scale` times."""
+
+        def at(theta: Matrix, hessian: bool) -> Sums:
+            def part(block: Block) -> Sums:
+                return sums_of(
+                    block,
+                    theta,
+                    intercept=self._intercept,
+                    hessian=hessian,
+                    margin=margin,
+                    dtype=dtype,
+                )
+
+            alone = hessian and self.d >= WIDE  # then BLAS keeps all cores busy by itself
+            sums = total(part, samples, merged, threads=1 if alone else self._threads)
+            if scale == 1.0:
+                return sums
+            H = None if sums.hessian is None else scale * sums.hessian
+            return sums._replace(loss=scale * sums.loss, gradient=scale * sums.gradient, hessian=H)
+
+        return at
+
+    def _newtons(
+        self,
+        samples: Iterable[Block],
+        C: float,
+        begin: Matrix,
+        tol: float,
+        max_iter: int,
+        *,
+        scale: float = 1.0,
+        near: bool = False,
+    ) -> LogisticFit:
+        return solve_newton(
+            self._evaluate(samples, np.float64, scale=scale),
+            begin,
+            precision=self.precision(C),
+            weight=self._survey.weight,
+            tol=tol,
+            max_iter=max_iter,
+            near=near,
+            watch=self.watch if scale == 1.0 else self.watch.inner(),
+        )
+
+    def _begun_with_few(self, C: float, begin: Matrix) -> Matrix:
+        """Where a sixteenth of the samples leads, and from there a quarter; or the beginning itself."""
+        for every in FEW:
+            n = self._survey.samples // every
+            if n < FEWEST or n < 16 * self.numbers:
+                continue
+            few = self._whole.cut(self._rows, every=every)
+            weight = 0.0 if few is None else sum(float(block.weights.sum()) for block in few)
+            if few is None or not weight:
+                return begin
+            tol = max(self.tol, 0.1 / n**0.5)  # no nearer than the samples themselves are
+            scale = self._survey.weight / weight
+            near = bool(begin.any())
+            found = self._newtons(few, C, begin, tol, FIRST_STEPS, scale=scale, near=near)
+            if not np.isfinite(found.theta).all() or found.most > 1e3:  # separated, or of one class
+                return begin
+            begin = found.theta
+        return begin
+
+    def _lbfgs(self, C: float, begin: Matrix, max_iter: int) -> LogisticFit:
+        precision = self.precision(C)
+        weight, d = self._survey.weight, self.d
+        scale = precision.copy()
+        scale[:d] += BEND * total(_squares_of, self._samples, np.add, threads=self._threads)
+        if self._intercept:
+            scale[d] += BEND * weight
+        scale = np.where(scale > 0, scale, 1.0)
+        if scale.max() <= ALIKE * scale.min():
+            scale = np.ones(len(scale))
+        options: dict[str, Any] = {
+            "precision": precision,
+            "scale": scale,
+            "weight": weight,
+            "tol": self.tol,
+            "watch": self.watch,
+        }
+        small = self._survey.samples * d <= SMALL
+        if self.tol < FLOAT32 or self._survey.sparse or small:
+            evaluate = self._evaluate(self._samples, np.float64)
+            # SciPy's own steps are short, and its threads would wait for NumPy's by spinning
+            with blas_on_one_thread() if small or self._survey.sparse else nullcontext():
+                return solve_lbfgs(evaluate, begin, max_iter=max_iter, **options)
+        rough = self._evaluate(self._in_float32(), np.float32, margin=False)
+        found = solve_lbfgs(rough, begin, max_iter=max_iter, **options)
+        left = max_iter - found.n_iter if found.stop in ("tol", "rounding") else 0
+        exact = solve_lbfgs(
+            self._evaluate(self._samples, np.float64), found.theta, max_iter=left, **options
+        )
+        stop = found.stop if found.stop in ("max_iter", "stopped") else exact.stop
+        return exact._replace(n_iter=found.n_iter + exact.n_iter, stop=stop)
+
+    def _in_float32(self) -> Samples:
+        """The samples in float32 once and for all, where that takes little room."""
+        if 4 * self._survey.samples * self.d > COPIED:
+            return self._samples
+        return self._whole.cut(2 * self._rows, dtype=np.float32) or self._samples
+
+    def _require_room(self) -> None:
+        size, room = 8 * 4 * self.numbers**2, default_budget()
+        if size > room:
+            raise MemoryBudgetError(
+                f"the Hessian of {self.numbers} numbers needs {in_words(size)}, more than "
+                f"{in_words(room)}; leave out the posterior, or use solver='lbfgs' and a number for C"
+            )
+
+
+def _survey_of(block: Block) -> Survey:
+    weights = block.weights
+    return Survey(float(weights.sum()), int(np.count_nonzero(weights)), issparse(block.X))
+
+
+def _merged_surveys(a: Survey, b: Survey) -> Survey:
+    return Survey(a.weight + b.weight, a.samples + b.samples, a.sparse and b.sparse)
+
+
+def _squares_of(block: Block) -> Vector:
+    """Weighted sum over samples of each feature's square, (d,)."""
+    if issparse(block.X):
+        return np.asarray(block.weights @ block.X.multiply(block.X))
+    X = dense(block.X)
+    return np.asarray(np.einsum("i,ij,ij->j", block.weights, X, X))

@@ -1,0 +1,225 @@
+"""Rows on a device in low precision: scores that are cheap, and how far off they may be.
+
+With rows y, queries q and h(y) = |y|^2 / 2, the score h(y) - q . y is half the squared distance less
+|q|^2 / 2, which is the same for all rows. It is one matrix product, of (-q, 1) with (y, h(y)). A screen
+holds y = scale (x - centre), rounded, and knows for every query a limit: whatever is no farther than some
+distance scores that or less. So rows above the limit are out; the others are measured elsewhere.
+
+*Whole numbers* of magnitude up to 256, such as pixels, are exact in bfloat16, and so are their products
+in float32. All partial sums are whole numbers of at most |q| |y| + h. Below 2^24 float32 holds those
+exactly, in whatever order they are added, and h is rounded down: then a score is never too large.
+Else a sum of K products is off by less than K 2^-21 (|q| |y| + h). Rounding to nearest would give
+K 2^-24. Tensor cores add blocks of b >= 4 products to the sum so far, cut off 2^-23 below the largest: an
+error of (b + 2) 2^-23 a block, so 1.5 K 2^-23 in all, times what is above.
+
+*Other rows* are multiplied in float32, rounded to nearest, K 2^-24 (|q| |y| + h) off at most; 2^-22 leaves
+room. As |q| |y| <= |q|^2 / 2 + h, that is E (|q|^2 / 2 + 2 h) with E = K 2^-22. To score h (1 - 3 E)
+instead of h takes the second part off, and one row far away does not blur the others.
+
+Rounding moved rows and queries by so little that |q - y| <= scale distance + how far both moved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import inf, sqrt
+from typing import Any, NamedTuple
+
+import torch
+
+from separatrix.errors import DeviceError
+from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
+from separatrix.solvers.nearest.rounding import FAR, scale_of
+
+GROUP = 64  # rows are filled up to a multiple of this
+ALIGNED = 16  # columns are
+BLOCK_BYTES = 256 * MEBIBYTE
+SAMPLE = 4096  # rows whose median is the centre
+SCALES = (1.0, 255.0)  # that may make whole numbers of rows
+MOST = 256  # magnitude that bfloat16 holds to the unit
+ALMOST = 2.0**-12  # from a whole number
+AROUND = 2.0**-40  # more than float64 is off for such numbers
+EXACT = 2.0**24  # whole numbers below are float32
+WHOLE_SUM, PLAIN_SUM = 2.0**-21, 2.0**-22  # error of a product, see above
+ROUNDED = 2.0**-23  # what rounding to float32 moves a row by, over its length
+NOTHING = 1e-33  # what products of float32 may lose below its range
+NOWHERE = 2.0**100  # score of the rows that fill up
+HUGE = 1e100
+
+
+class Asked(NamedTuple):
+    """Queries as a screen takes them."""
+
+    columns: Any  # shape: (m, K)
+    squares: Any  # shape: (m,); |q|^2, float64
+    error: Any  # shape: (m,); by how much a score may be too large
+    moved: Any  # shape: (m,); how far rounding moved queries and rows; infinite where there is no limit
+
+
+class Screen:
+    """Rows X, (n, d), of a device, as whole numbers with a scale of `SCALES`, or without one in float32."""
+
+    def __init__(self, X: Any, whole: float | None) -> None:
+        self.n, self.d = X.shape
+        self._of = X.dtype
+        self.whole = whole is not None
+        if whole is not None:
+            self.scale, self.centre = whole, _whole_centre(X, whole)
+        else:
+            self.centre = _middle(X)
+            self.scale = scale_of(_spread(X, self.centre))
+        mixed = self.whole and multiplies_mixed(X.device)
+        self._dtype = torch.bfloat16 if mixed else torch.float32
+        width = self.d + (3 if self.whole else 1)
+        self._width = -(-width // ALIGNED) * ALIGNED
+        self._error = self._width * (WHOLE_SUM if self.whole else PLAIN_SUM)
+        self._fill(X)
+
+    @property
+    def held(self) -> int:
+        """Bytes that this one takes."""
+        return int(self._columns.nbytes)
+
+    def suits(self, Q: Any) -> bool:
+        """Whether queries are such numbers as the rows are."""
+        if not self.whole or (Q.dtype == self._of == torch.uint8):
+            return True
+        off, largest = off_whole(Q, self.scale, self.centre)
+        return off <= ALMOST and largest <= MOST
+
+    def asked(self, Q: Any) -> Asked:
+        """Queries, (m, d), float64, made ready."""
+        Y = (Q - self.centre) * self.scale
+        near = Y.abs().amax(dim=1) < FAR
+        Y = torch.where(near[:, None], Y, 0.0)
+        rounded = self._rounded(Y)
+        squares = rounded.square().sum(dim=1)
+        lengths = squares.sqrt()
+        if self.whole:
+            moved = ((Y - rounded).abs().amax(dim=1) + AROUND) * sqrt(self.d) + self._moved
+            largest = lengths * self._longest + 1.01 * self._highest
+            error = torch.where(largest < EXACT, 0.0, self._error * largest)
+        else:
+            moved = 2 * ROUNDED * lengths + sqrt(self.d) * NOTHING
+            error = self._error * squares / 2 + NOTHING
+        moved = torch.where(near, moved, torch.inf)
+        columns = torch.zeros((len(Q), self._width), dtype=self._dtype, device=Q.device)
+        columns[:, : self.d] = -rounded
+        columns[:, self.d : self.d + (3 if self.whole else 1)] = 1
+        return Asked(columns, squares, error, moved)
+
+    def scores(self, asked: Asked) -> Any:
+        """Scores of all rows, (m, n and what fills up), float32."""
+        if self._dtype == torch.bfloat16:
+            with _whole_reductions():
+                return torch.mm(asked.columns, self._columns.T, out_dtype=torch.float32)
+        return asked.columns @ self._columns.T
+
+    def limits(self, asked: Asked, squares: Any) -> Any:
+        """The most that rows score which are measured to be within these squared distances, (m,)."""
+        measured = squares.sqrt() * (1 + self.d * 2.0**-50)  # sums of squares are rounded too
+        reach = (measured * self.scale + asked.moved) * (1 + 2 * ROUNDED * (not self.whole))
+        return (reach.square() * (1 + 2.0**-50) - asked.squares) / 2 + asked.error
+
+    def _fill(self, X: Any) -> None:
+        """Make the columns; keep the longest row, the highest h, and the farthest that a row moved."""
+        size = -(-self.n // GROUP) * GROUP
+        self._columns = torch.zeros((size, self._width), dtype=self._dtype, device=X.device)
+        self._columns[self.n :, self.d] = NOWHERE
+        moved = torch.zeros((), dtype=torch.float64, device=X.device)
+        highest = torch.zeros_like(moved)
+        for part in row_blocks(self.n, rows_that_fit(32 * self.d, BLOCK_BYTES)):
+            Y = (X[part].double() - self.centre) * self.scale
+            rounded = self._rounded(Y)
+            heights = rounded.square().sum(dim=1) / 2
+            moved = torch.maximum(moved, (Y - rounded).abs().max())
+            highest = torch.maximum(highest, heights.max())
+            self._columns[part, : self.d] = rounded.to(self._dtype)
+            left = heights.floor() if self.whole else heights * (1 - 3 * self._error)
+            for column in range(self.d, self.d + (3 if self.whole else 1)):  # 8 binary digits each
+                piece = left.to(torch.bfloat16) if self.whole else left.float()
+                self._columns[part, column] = piece.to(self._dtype)
+                left = left - piece.double()
+        self._moved = (moved + AROUND) * sqrt(self.d)
+        self._highest, self._longest = highest, (2 * highest).sqrt()
+
+    def _rounded(self, Y: Any) -> Any:
+        return Y.round() if self.whole else Y.float().double()
+
+
+def bytes_of_screen(n: int, d: int) -> int:
+    """Bytes that a screen of so many rows takes at most while it is made."""
+    return 4 * (n + GROUP) * (d + 3 + ALIGNED) + min(BLOCK_BYTES, 32 * n * d)
+
+
+def whole_scale(X: Any) -> float | None:
+    """A scale that makes whole numbers of rows, to be centred, that bfloat16 holds; None: there is none."""
+    for scale in SCALES:
+        off, largest = off_whole(X, scale, _whole_centre(X, scale))
+        if off <= ALMOST and 1 <= largest <= MOST:  # smaller ones would all be 0
+            return scale
+    return None
+
+
+def off_whole(X: Any, scale: float, centre: Any) -> tuple[float, float]:
+    """How far scaled and centred values are from whole numbers, and the largest of them."""
+    off = largest = 0.0
+    for part in row_blocks(len(X), rows_that_fit(32 * X.shape[1], BLOCK_BYTES)):
+        Y = (X[part].double() - centre) * scale
+        sizes = torch.stack([(Y - Y.round()).abs().max(), Y.abs().max()])
+        if not bool(sizes.isfinite().all()):
+            return inf, inf
+        off, largest = (max(pair) for pair in zip((off, largest), sizes.tolist(), strict=True))
+        if off > ALMOST:
+            break
+    return off, largest
+
+
+def multiplies_mixed(device: Any) -> bool:
+    """Whether torch multiplies bfloat16 on the device and keeps the sums in float32."""
+    if device.type != "cuda":
+        return False
+    A = torch.zeros((ALIGNED, ALIGNED), dtype=torch.bfloat16, device=device)
+    try:
+        torch.mm(A, A, out_dtype=torch.float32)
+    except (TypeError, NotImplementedError, RuntimeError):
+        return False
+    return True
+
+
+def _whole_centre(X: Any, scale: float) -> Any:
+    """The mean, (d,), to the next whole number once scaled."""
+    total = torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
+    for part in row_blocks(len(X), rows_that_fit(32 * X.shape[1], BLOCK_BYTES)):
+        total += X[part].double().sum(dim=0)
+    return (total / len(X) * scale).round() / scale
+
+
+def _middle(X: Any) -> Any:
+    """The median of some rows, (d,): a few that lie far off do not draw it away from the others."""
+    return X[:: max(1, len(X) // SAMPLE)][:SAMPLE].double().median(dim=0).values
+
+
+def _spread(X: Any, centre: Any) -> float:
+    """The most that a value is off the centre, times the root of d; refused at the ends of float64."""
+    largest = max(abs(float(X.min())), abs(float(X.max())))
+    if not (largest == 0 or 1 / HUGE < largest < HUGE):
+        raise DeviceError(
+            f"values up to {largest:.3g} are not searched on a card; scale "
+            "them, or use device='cpu'"
+        )
+    highest, lowest = X.amax(dim=0).double() - centre, X.amin(dim=0).double() - centre
+    return float(torch.maximum(highest, -lowest).max()) * sqrt(X.shape[1])
+
+
+@contextmanager
+def _whole_reductions() -> Iterator[None]:
+    """Parts of a product are not added in bfloat16."""
+    settings = torch.backends.cuda.matmul
+    before = settings.allow_bf16_reduced_precision_reduction
+    settings.allow_bf16_reduced_precision_reduction = False
+    try:
+        yield
+    finally:
+        settings.allow_bf16_reduced_precision_reduction = before

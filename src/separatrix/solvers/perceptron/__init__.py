@@ -1,0 +1,1 @@
+"""Perceptrons: primal, dual and kernel; CPU and GPU."""

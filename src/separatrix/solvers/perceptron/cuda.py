@@ -1,0 +1,254 @@
+"""Many kernel perceptrons over one Gram matrix on a card, pass by pass at the same time.
+
+The scores of every fit stay on the card. A block of each fit's examples is met at once: one program
+for each problem finds its mistakes (`perceptron_programs.py`), then another adds their kernel rows to
+the scores of all n. After a pass the counts of mistakes come back, and fits that are done leave.
+The list of mistakes stays on the card until somebody asks for it.
+
+Without Triton the compiled scan of `kernel_perceptron.py` does the same on CPU tensors.
+
+Symbols: F fits, E examples, P problems, S scores (F, P, n).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.device import as_numpy, as_tensor, free_bytes, runs_triton
+from separatrix.runtime.monitor import Watch
+from separatrix.solvers.decomposition import Problems
+from separatrix.solvers.perceptron.cuda_blocks import (
+    TILE,
+    Examples,
+    Here,
+    OnCard,
+    State,
+    events_of_an_example,
+)
+from separatrix.solvers.perceptron.kernel_perceptron import KernelPerceptronFit
+from separatrix.solvers.perceptron.online_to_batch import Mistakes
+from separatrix.solvers.perceptron.orders import shuffled
+from separatrix.solvers.stopping import reason_to_stop
+from separatrix.types import Codes, Matrix, Signs
+
+Tensor = Any
+EVENT_BYTES = 24  # of one entry of the log
+
+
+def solve_kernel_perceptrons(
+    gram: Any,  # a DeviceGram, shape: (n, n)
+    examples: Examples,
+    sides: Signs,  # shape: (kinds, p)
+    runs: Sequence[Codes],
+    *,
+    rule: str,
+    max_iter: int,
+    min_iter: int = 1,
+    min_gain: float | None = None,
+    shuffle: bool = False,
+    rng: np.random.Generator,
+    start: Matrix | None = None,  # shape: (p, n)
+    keep_mistakes: bool = True,
+    watch: Watch | None = None,
+) -> Iterator[InLockstep]:
+    """Train one kernel perceptron on the examples of each run, as many at a time as have room.
+
+    As `solve_kernel_perceptron`, whose terms these are. Every run draws the orders that a generator
+    like `rng` would give it alone. The watch is asked between blocks, and ends all runs.
+
+    Yields runs that were trained together, in order.
+    """
+    common = Terms(rule, max_iter, min_iter, min_gain, shuffle)
+    room = _fits_at_once(gram, sides, runs, rule)
+    for part in row_blocks(len(runs), room):
+        last = part.stop == len(runs)
+        batch = InLockstep(gram, examples, sides, runs[part], common, keep_mistakes, start)
+        batch.solve(rng if last else deepcopy(rng), watch or Watch())
+        yield batch
+
+
+def solve_on_device(
+    gram: Any,
+    problems: Problems,
+    *,
+    rates: Matrix,
+    keep_scores: bool = True,
+    **terms: Any,
+) -> KernelPerceptronFit:
+    """`solve_kernel_perceptron` on a DeviceGram: the same fit, in NumPy arrays."""
+    codes, sides = problems.classes, problems.targets
+    if terms["rule"] == "signs":
+        codes, sides = _kinds(problems)
+    examples = Examples(problems.rows, codes, np.asarray(rates, dtype=np.float64))
+    run = np.arange(len(problems.rows))
+    (batch,) = solve_kernel_perceptrons(gram, examples, sides, [run], **terms)
+    (fit,) = batch.fits()
+    return fit._replace(scores=as_numpy(batch.scores[0]) if keep_scores else None)
+
+
+class Terms(NamedTuple):
+    """How long to pass over the examples, and by which rule."""
+
+    rule: str
+    max_iter: int
+    min_iter: int
+    min_gain: float | None
+    shuffle: bool
+
+
+class InLockstep:
+    """Kernel perceptrons that pass over their examples at the same time."""
+
+    def __init__(
+        self,
+        gram: Any,
+        examples: Examples,
+        sides: Signs,
+        runs: Sequence[Codes],
+        terms: Terms,
+        keep_mistakes: bool,
+        start: Matrix | None,
+    ) -> None:
+        self.terms, self.keep_mistakes = terms, keep_mistakes
+        self.lengths = np.array([len(run) for run in runs])
+        kind = OnCard if runs_triton(gram.device) else Here
+        self.state: State = kind(gram, examples, sides, runs, terms.rule)
+        if start is not None:
+            self.state.S[:] = as_tensor(start, gram.device)
+        self.by_epoch: list[list[int]] = [[] for _ in runs]
+        self.stops = [""] * len(runs)
+        self.n_steps = np.zeros(len(runs), dtype=np.intp)
+        self._log: list[tuple[Tensor, ...]] = []
+
+    @property
+    def scores(self) -> Tensor:
+        """Scores of every row under the last hypothesis of every fit, (f, p, n)."""
+        return self.state.S
+
+    @property
+    def n_iter(self) -> Codes:
+        """Epochs that each fit began, (f,)."""
+        return np.array([len(counts) for counts in self.by_epoch])
+
+    def solve(self, rng: np.random.Generator, watch: Watch) -> None:
+        """Pass over the examples until every fit is done."""
+        live = np.arange(len(self.lengths))
+        orders = _Orders(self.lengths, rng) if self.terms.shuffle else None
+        for _ in range(self.terms.max_iter):
+            self.state.begin(live, orders.draw(live) if orders else None)
+            met = self._pass(live, watch)
+            wrong, events = self.state.end(self.keep_mistakes)
+            if events is not None:
+                self._log.append(events)
+            watch.step()
+            fits = live.tolist()
+            live = np.array([fit for fit in fits if self._goes_on(fit, wrong[fit], met, watch)])
+            if not len(live):
+                break
+
+    def fits(self) -> list[KernelPerceptronFit]:
+        """Each fit with its mistakes, without scores."""
+        return [
+            KernelPerceptronFit(
+                mistakes, len(counts), int(steps), np.array(counts, dtype=np.intp), None, stop
+            )
+            for mistakes, counts, steps, stop in zip(
+                self._mistakes(), self.by_epoch, self.n_steps, self.stops, strict=True
+            )
+        ]
+
+    def _pass(self, live: Codes, watch: Watch) -> int:
+        """Meet every example of the fits that go on; positions met when it ended."""
+        longest = int(self.lengths[live].max())
+        for block in row_blocks(longest, self.state.block):
+            self.state.meet(block.start)
+            if block.stop < longest and watch.over():
+                return int(block.stop)
+        return longest
+
+    def _goes_on(self, fit: int, wrong: int, met: int, watch: Watch) -> bool:
+        n_rows = int(self.lengths[fit])
+        counts = self.by_epoch[fit]
+        counts.append(int(wrong))
+        self.n_steps[fit] += min(met, n_rows)
+        stop = reason_to_stop(
+            counts,
+            n_rows,
+            whole=met >= n_rows,
+            min_iter=self.terms.min_iter,
+            min_gain=self.terms.min_gain,
+            watch=watch,
+        )
+        self.stops[fit] = stop or "max_iter"
+        return stop is None
+
+    def _mistakes(self) -> list[Mistakes]:
+        """The log in the order of the sequential algorithm, cut into fits."""
+        width, epochs = self.state.keys_of_a_fit, max(1, len(self._log))
+        keys, columns, rows, deltas = (
+            (torch.cat(parts) for parts in zip(*self._log, strict=True))
+            if self._log
+            else self.state.no_events()
+        )
+        counts = [len(part[0]) for part in self._log]
+        epoch = torch.repeat_interleave(
+            torch.arange(len(counts)), torch.tensor(counts, dtype=torch.int64)
+        ).to(keys.device)
+        whole = (keys // width * epochs + epoch) * width + keys % width
+        order = torch.argsort(whole)
+        whole, columns, rows, deltas = (
+            as_numpy(values[order]) for values in (whole, columns, rows, deltas)
+        )
+        fit, inside = whole // (epochs * width), whole % (epochs * width)
+        steps = (
+            inside // width * self.lengths[fit] + inside % width // self.state.keys_of_an_example
+        )
+        cuts = np.searchsorted(fit, np.arange(1, len(self.lengths)))
+        fields = (rows.astype(np.intp), columns.astype(np.intp), deltas, steps.astype(np.intp))
+        parts = zip(*(np.split(field, cuts) for field in fields), strict=True)
+        return [Mistakes(*part) for part in parts]
+
+
+class _Orders:
+    """The order of each pass: runs of the same length share it, as each draws from a like generator."""
+
+    def __init__(self, lengths: Codes, rng: np.random.Generator) -> None:
+        distinct, self.which = np.unique(lengths, return_inverse=True)
+        self.in_order = [np.arange(length) for length in distinct]
+        self.generators = [deepcopy(rng) for _ in distinct[1:]] + [rng]
+        self.width = int(lengths.max())
+
+    def draw(self, live: Codes) -> tuple[Codes, Codes]:
+        """An order for each length, padded, and which of them each fit has."""
+        orders = np.zeros((len(self.in_order), self.width), dtype=np.int64)
+        for number in np.unique(self.which[live]).tolist():
+            rows = self.in_order[number]
+            orders[number, : len(rows)] = shuffled(rows, self.generators[number])
+        return orders, self.which
+
+
+def _kinds(problems: Problems) -> tuple[Codes, Signs]:
+    """Each example's row of a table of sides; one for each class, or else for each example."""
+    r = len(problems.rows)
+    first = np.zeros(int(problems.classes.max()) + 1, dtype=np.intp)
+    first[problems.classes] = np.arange(r)
+    sides = problems.targets[first]
+    if np.array_equal(sides[problems.classes], problems.targets):
+        return problems.classes, sides
+    return np.arange(r), problems.targets
+
+
+def _fits_at_once(gram: Any, sides: Signs, runs: Sequence[Codes], rule: str) -> int:
+    """Fits whose scores and logs take at most half of the memory there is."""
+    width = max(len(run) for run in runs)
+    log = EVENT_BYTES * events_of_an_example(sides, rule) + 32
+    size = 8 * gram.shape[0] * sides.shape[1] + width * log
+    if not gram.whole:
+        size += TILE**2 * 8
+    return max(1, min(len(runs), int(free_bytes(gram.device) // 2 // size)))

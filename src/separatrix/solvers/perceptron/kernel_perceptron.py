@@ -1,0 +1,463 @@
+"""The kernel perceptron, exactly as the sequential algorithm, at the cost of its mistakes.
+
+Scores of all rows are kept up to date: a mistake on row t adds a multiple of kernel row K_t to the
+scores of one or two problems, so an epoch costs its mistakes times n, not n squared.
+
+- On a held matrix the scan runs over it directly, a whole epoch in one compiled call.
+- Otherwise examples are met in blocks. Scores inside the block are exact (stored scores, plus the
+  mistakes that wait, plus the block's own). Mistakes wait until there are enough of them for one
+  wide matrix product, which brings their rows for all n.
+
+Both run the same compiled scan. What comes out is the list of mistakes: every hypothesis the
+perceptron ever held can be built from it (`online_to_batch.py`).
+
+Symbols: S scores (p, n), K kernel rows, r training rows of the problems.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.threads import in_threads
+from separatrix.solvers.decomposition import Problems
+from separatrix.solvers.perceptron.online_to_batch import Mistakes
+from separatrix.solvers.perceptron.orders import shuffled
+from separatrix.solvers.stopping import reason_to_stop
+from separatrix.types import Codes, Gram, Matrix, Signs, Vector
+
+BLOCKS = (512, 2048)  # fewest and most examples of a block when the Gram is not held
+WAITING = 512  # mistaken rows that wait for one product
+ROWS_A_PRODUCT_COSTS = (
+    100  # a product of few rows with all n takes as long as this many in a wide one
+)
+STRIP = 4096  # columns of S that stay in a core's cache while mistakes are added to them
+
+Events = tuple[Codes, Codes, Vector]  # positions in the order, problems, and what was added
+
+
+class KernelPerceptronFit(NamedTuple):
+    """Where the kernel perceptron stopped."""
+
+    mistakes: Mistakes  # all of them, in order
+    n_iter: int  # epochs begun
+    n_steps: int  # examples met
+    mistakes_by_epoch: Codes  # shape: (n_iter,); examples on which at least one problem was wrong
+    scores: Matrix | None  # shape: (p, n); of the last hypothesis on every row of the Gram
+    stop: str  # "clean pass", "min_gain", "max_iter" or "stopped"
+
+
+def solve_kernel_perceptron(
+    gram: Gram,  # shape: (n, n)
+    problems: Problems,
+    *,
+    rule: str,
+    rates: Matrix,  # shape: (2, r)
+    max_iter: int,
+    min_iter: int = 1,
+    min_gain: float | None = None,
+    shuffle: bool = False,
+    rng: np.random.Generator,
+    start: Matrix | None = None,  # shape: (p, n)
+    keep_scores: bool = True,
+    threads: int = 1,
+    watch: Watch | None = None,
+) -> KernelPerceptronFit:
+    """Pass over the examples until one pass makes no mistake.
+
+    Problem
+        signs:   find coef such that  t_ic sum_j K_ij coef_jc > 0     for every row i, problem c
+        argmax:  find coef such that  sum_j K_ij coef_jc is largest at the row's own class
+
+    Given
+        gram       K, held or computed when asked, here or on a card (`perceptrons_in_lockstep.py`)
+        problems   the rows that train and their targets t; one-vs-rest targets for argmax
+        rule       "signs": every problem is corrected on its own mistakes, a score of 0 is one;
+                   "argmax": on a mistake the own class gains the row, the guessed class (lowest
+                   index among equals) loses it
+        rates      size of the correction on each row, where it is added and where it is taken off:
+                   learning rate times weight
+        max_iter   passes at most
+        min_gain   from pass min_iter on, stop when online accuracy rises by less than this
+        shuffle    draw a new order for each pass from rng
+        start      scores to begin with, from rows seen earlier
+        threads    cores to use where the Gram is not held
+        watch      asked between chunks whether to go on
+
+    Returns every mistake in order, and how it stopped.
+
+    Reference: Freund and Schapire, Large Margin Classification Using the Perceptron Algorithm,
+    Machine Learning 37 (1999).
+    """
+    watch = watch or Watch()
+    if gram.device is not None:
+        from separatrix.solvers.perceptron.cuda import solve_on_device
+
+        return solve_on_device(
+            gram,
+            problems,
+            rule=rule,
+            rates=rates,
+            max_iter=max_iter,
+            min_iter=min_iter,
+            min_gain=min_gain,
+            shuffle=shuffle,
+            rng=rng,
+            start=start,
+            keep_scores=keep_scores,
+            watch=watch,
+        )
+    held = gram.held
+    scan = Scan(problems, rule, rates)
+    S = (
+        np.zeros((scan.n_problems, gram.shape[0]))
+        if start is None
+        else np.array(start, dtype=float)
+    )
+    scores = (
+        _HeldScores(held, S, scan) if held is not None else _TiledScores(gram, S, scan, threads)
+    )
+
+    n_rows = len(problems.rows)
+    log: list[Mistakes] = []
+    by_epoch: list[int] = []
+    in_order = np.arange(n_rows)
+    met, stop = 0, None
+    for _ in range(max_iter):
+        order = shuffled(in_order, rng) if shuffle else in_order
+        wrong = 0
+        for position, (at, columns, deltas) in scores.epoch(order):
+            log.append(Mistakes(problems.rows[order[at]], columns, deltas, met + at))
+            wrong += int(np.count_nonzero(np.diff(at, prepend=-1)))
+            if position < n_rows and watch.over():
+                break
+        by_epoch.append(wrong)
+        met += position
+        watch.step()
+        stop = reason_to_stop(
+            by_epoch,
+            n_rows,
+            whole=position == n_rows,
+            min_iter=min_iter,
+            min_gain=min_gain,
+            watch=watch,
+        )
+        if stop:
+            break
+
+    return KernelPerceptronFit(
+        mistakes=Mistakes.joined(log),
+        n_iter=len(by_epoch),
+        n_steps=met,
+        mistakes_by_epoch=np.array(by_epoch, dtype=np.intp),
+        scores=scores.final() if keep_scores else None,
+        stop=stop or "max_iter",
+    )
+
+
+class Scan:
+    """The compiled scan of one rule with what it needs to know about the examples."""
+
+    def __init__(self, problems: Problems, rule: str, rates: Matrix) -> None:
+        self.rows = problems.rows
+        self.targets = problems.targets
+        self.rates = np.asarray(rates, dtype=float)
+        self.n_problems = problems.targets.shape[1]
+        self.by_argmax = rule == "argmax"
+        self._compiled: Callable[..., tuple[int, int]] = _scan_signs
+        self._sides: Signs | Codes = self.targets
+        if self.by_argmax:
+            self._compiled, self._sides = _scan_argmax, problems.classes
+
+    def log(self, width: int) -> tuple[Codes, Codes, Vector]:
+        """Room for the events of one chunk, when a correction touches `width` scores."""
+        size = max(4 * max(2, self.n_problems), min(4096, CHUNK // max(1, width)))
+        return np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp), np.empty(size)
+
+    def advance(
+        self,
+        K: Matrix,
+        slots: Codes,
+        S: Matrix,
+        places: Codes,
+        order: Codes,
+        start: int,
+        log: tuple[Codes, Codes, Vector],
+    ) -> tuple[int, Events]:
+        """Meet examples from position `start` until a row is missing, the log full, or the end."""
+        position, count = self._compiled(
+            K, slots, S, places, order, self._sides, self.rates, start, *log
+        )
+        return position, (log[0][:count].copy(), log[1][:count].copy(), log[2][:count].copy())
+
+    def wrong(self, S: Matrix, examples: Codes) -> Codes:
+        """Columns of S, one for each example, on which the present scores are mistaken."""
+        sides = self._sides[examples].T
+        if self.by_argmax:
+            return np.flatnonzero(S.argmax(axis=0) != sides)
+        return np.flatnonzero(((sides != 0) & (sides * S <= 0)).any(axis=0))
+
+
+class _HeldScores:
+    """Scores over a held matrix: one compiled call runs until the epoch ends."""
+
+    def __init__(self, K: Matrix, S: Matrix, scan: Scan) -> None:
+        self.K, self.S, self.scan = K, S, scan
+        self.log = scan.log(S.shape[1])
+
+    def epoch(self, order: Codes) -> Iterator[tuple[int, Events]]:
+        position, rows = 0, self.scan.rows
+        while position < len(order):
+            position, events = self.scan.advance(
+                self.K, rows, self.S, rows, order, position, self.log
+            )
+            yield position, events
+
+    def final(self) -> Matrix:
+        return self.S
+
+
+class _TiledScores:
+    """Scores over a Gram that is not held: exact inside a block, brought up to date in batches."""
+
+    def __init__(self, gram: Gram, S: Matrix, scan: Scan, threads: int) -> None:
+        self.gram, self.S, self.scan, self.threads = gram, S, scan, threads
+        self.most = min(BLOCKS[1], int(np.sqrt(gram.batch * gram.shape[0])))  # a tile fits a batch
+        self.block = min(BLOCKS[0], self.most)
+        self.places = np.full(scan.rows.shape, -1)  # example -> its column of the block
+        self.slots = np.full(scan.rows.shape, -1)  # example -> its row of the tile, once known
+        self.carried = 0  # kernel values computed for rows while they waited
+        self.waiting = _Waiting(len(S), min(WAITING, gram.batch))
+
+    def epoch(self, order: Codes) -> Iterator[tuple[int, Events]]:
+        start = 0
+        while start < len(order):
+            block = next(row_blocks(len(order) - start, self.block))
+            examples = order[start:][block]
+            wrong = 0
+            for position, events in self._meet(examples, self.scan.rows[examples]):
+                wrong += len(events[0])
+                yield start + position, (events[0] + start, *events[1:])
+            start += len(examples)
+            self.carried += len(self.waiting) * len(examples)
+            if self.waiting.full or self.carried > ROWS_A_PRODUCT_COSTS * self.S.shape[1]:
+                self._catch_up()
+            elif self.gram.keeps_rows and self.waiting.known:  # stored: no product is needed
+                self._add_all(*self.waiting.take_known())
+            # rare mistakes leave room for longer blocks, which cost fewer matrix products
+            longer = 2 * self.block if wrong < self.block // 32 else self.block // 2
+            self.block = min(max(longer, BLOCKS[0]), self.most)
+
+    def final(self) -> Matrix:
+        self._catch_up()
+        return self.S
+
+    def _meet(self, examples: Codes, rows: Codes) -> Iterator[tuple[int, Events]]:
+        S = self.S[:, rows]
+        self.places[examples] = np.arange(len(rows))
+        self.slots[examples] = -1
+        # one product brings the rows that wait and those that look mistaken already
+        wanted = self.scan.wrong(S, examples)
+        late = len(self.waiting)
+        tile = self.gram.tile(np.concatenate([self.waiting.rows, rows[wanted]]), rows)
+        S += self.waiting.deltas @ tile[:late]
+        self.slots[examples[wanted]] = late + np.arange(len(wanted))
+        log = self.scan.log(len(rows))
+        position = 0
+        while position < len(rows):
+            position, events = self.scan.advance(
+                tile, self.slots, S, self.places, examples, position, log
+            )
+            self.waiting.add(rows, events)
+            yield position, events
+            if position < len(rows):
+                wanted = position + self.scan.wrong(S[:, position:], examples[position:])
+                wanted = np.union1d(wanted, position)  # whatever it waits for, so that it goes on
+                wanted = wanted[self.slots[examples[wanted]] < 0]
+                self.slots[examples[wanted]] = len(tile) + np.arange(len(wanted))
+                tile = np.concatenate([tile, self.gram.tile(rows[wanted], rows)])
+
+    def _catch_up(self) -> None:
+        """Add all rows that wait to the scores of all n."""
+        self.carried = 0
+        self._add_all(*self.waiting.take())
+
+    def _add_all(self, rows: Codes, deltas: Matrix) -> None:  # deltas (p, rows)
+        """Add multiples of kernel rows to the scores of all n, strip by strip on all cores."""
+        for batch in row_blocks(len(rows), self.gram.batch):
+            columns, which = np.nonzero(deltas[:, batch])
+            values = deltas[:, batch][columns, which]
+            for number, segment in enumerate(self.gram.segments):
+                storage, where = self.gram.fetch(rows[batch], number)
+                S = np.ascontiguousarray(self.S[:, segment])
+                self._add(S, storage, where[which], columns, values)
+                if not np.may_share_memory(S, self.S):
+                    self.S[:, segment] = S
+
+    def _add(self, S: Matrix, K: Matrix, slots: Codes, columns: Codes, deltas: Vector) -> None:
+        def strip(part: slice) -> None:
+            add_rows(S, K, part.start, part.stop, slots, columns, deltas)
+
+        in_threads(strip, row_blocks(S.shape[1], STRIP), threads=self.threads)
+
+
+class _Waiting:
+    """Mistaken rows whose kernel values with all n are still to come, and what they add."""
+
+    def __init__(self, p: int, size: int) -> None:
+        self._size = size
+        self._deltas = np.zeros((p, 2 * size))
+        self._where: dict[int, int] = {}
+        self._taken: set[int] = set()  # rows that were taken before: a cache will have them
+
+    def __len__(self) -> int:
+        return len(self._where)
+
+    @property
+    def full(self) -> bool:
+        return len(self) >= self._size
+
+    @property
+    def known(self) -> bool:
+        return not self._taken.isdisjoint(self._where)
+
+    @property
+    def rows(self) -> Codes:
+        return np.fromiter(self._where, dtype=np.intp, count=len(self))
+
+    @property
+    def deltas(self) -> Matrix:  # shape: (p, rows)
+        return self._deltas[:, : len(self)]
+
+    def add(self, rows: Codes, events: Events) -> None:
+        for at, column, delta in zip(*events, strict=True):
+            where = self._where.setdefault(int(rows[at]), len(self))
+            if where == self._deltas.shape[1]:
+                self._deltas = np.hstack([self._deltas, np.zeros_like(self._deltas)])
+            self._deltas[column, where] += delta
+
+    def take(self) -> tuple[Codes, Matrix]:
+        """All rows with what they add; none waits any more."""
+        rows, deltas = self.rows, self.deltas.copy()
+        self._taken.update(self._where)
+        self._where.clear()
+        self._deltas[:] = 0.0
+        return rows, deltas
+
+    def take_known(self) -> tuple[Codes, Matrix]:
+        """The rows that were taken before; the others go on waiting."""
+        rows, deltas = self.rows, self.deltas.copy()
+        known = np.array([int(row) in self._taken for row in rows], dtype=bool)
+        self._where = {int(row): number for number, row in enumerate(rows[~known])}
+        self._deltas[:] = 0.0
+        self._deltas[:, : len(self)] = deltas[:, ~known]
+        return rows[known], deltas[:, known]
+
+
+@njit(cache=True, nogil=True)
+def _add_row(scores: Vector, row: Vector, delta: float) -> None:
+    for j in range(len(scores)):
+        scores[j] += delta * row[j]
+
+
+@njit(cache=True, nogil=True)
+def _add_to_two(first: Vector, second: Vector, row: Vector, delta: float, other: float) -> None:
+    for j in range(len(row)):
+        first[j] += delta * row[j]
+        second[j] += other * row[j]
+
+
+@njit(cache=True, nogil=True)
+def add_rows(
+    S: Matrix, K: Matrix, start: int, stop: int, slots: Codes, columns: Codes, deltas: Vector
+) -> None:
+    """Add rows of K to rows of S over columns start to stop.
+
+    Rows are taken whole and then cut: only so does the compiler know them to be contiguous.
+    """
+    for event in range(len(slots)):
+        _add_row(S[columns[event]][start:stop], K[slots[event]][start:stop], deltas[event])
+
+
+@njit(cache=True, nogil=True)
+def _scan_signs(
+    K: Matrix,
+    slots: Codes,
+    S: Matrix,
+    places: Codes,
+    order: Codes,
+    targets: Signs,
+    rates: Matrix,
+    start: int,
+    log_positions: Codes,
+    log_columns: Codes,
+    log_deltas: Vector,
+) -> tuple[int, int]:
+    """Meet examples in order; every problem with t * score <= 0 is corrected at once."""
+    count = 0
+    n_problems = S.shape[0]
+    for position in range(start, len(order)):
+        if count + n_problems > len(log_columns):
+            return position, count
+        example = order[position]
+        place = places[example]
+        for problem in range(n_problems):
+            target = targets[example, problem]
+            if target != 0 and target * S[problem, place] <= 0:
+                slot = slots[example]
+                if slot < 0:
+                    return position, count
+                delta = rates[0, example] if target > 0 else -rates[1, example]
+                log_positions[count] = position
+                log_columns[count] = problem
+                log_deltas[count] = delta
+                count += 1
+                _add_row(S[problem], K[slot], delta)
+    return len(order), count
+
+
+@njit(cache=True, nogil=True)
+def _scan_argmax(
+    K: Matrix,
+    slots: Codes,
+    S: Matrix,
+    places: Codes,
+    order: Codes,
+    owners: Codes,
+    rates: Matrix,
+    start: int,
+    log_positions: Codes,
+    log_columns: Codes,
+    log_deltas: Vector,
+) -> tuple[int, int]:
+    """Meet examples in order; where another class scores highest, it loses the row, the own gains it."""
+    count = 0
+    n_classes = S.shape[0]
+    for position in range(start, len(order)):
+        example = order[position]
+        place = places[example]
+        own = owners[example]
+        score = S[own, place]
+        above, level = False, 0
+        for c in range(n_classes):
+            above |= S[c, place] > score
+            level += S[c, place] == score
+        if not above and level == 1:
+            continue
+        guess = np.argmax(S[:, place])
+        if guess != own:
+            slot = slots[example]
+            if slot < 0 or count + 2 > len(log_columns):
+                return position, count
+            for column, delta in ((own, rates[0, example]), (guess, -rates[1, example])):
+                log_positions[count] = position
+                log_columns[count] = column
+                log_deltas[count] = delta
+                count += 1
+            _add_to_two(S[own], S[guess], K[slot], rates[0, example], -rates[1, example])
+    return len(order), count

@@ -1,0 +1,223 @@
+"""The three programs of support vector machines in lockstep on a card, one round of all problems each.
+
+Coefficients are signed here: b = alpha y lies between `low` and `high`, one of which is 0, so that a
+row may go up while b < high and down while b > low. `where` says at which place of `storage` a row
+of the kernel matrix lies, and `columns` which row of the matrix each row of a problem is.
+
+Triton runs them on a card, or its interpreter here. Otherwise torch and the compiled loops of
+`working_set.py` do the same to the same memory.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+import triton.language as tl
+
+from separatrix.runtime.device import runs_triton
+from separatrix.solvers.svm.working_set import SMALLEST_CURVATURE, solve_tile
+
+Tensor = Any
+TILE_ROWS, TILE_COLUMNS = 8, 128  # of a tile that one program gathers
+ADDED_ROWS, ADDED_COLUMNS = 8, 512  # of the matrix that one program adds at a time
+WARPS = 8  # of a program that solves a tile
+CURVATURE = tl.constexpr(SMALLEST_CURVATURE)
+
+
+def gather_tiles(storage: Tensor, where: Tensor, rows: Tensor) -> Tensor:
+    """Kernel values among the working rows of every problem, (p, w, w); rows (p, w) are the matrix's."""
+    p, w = rows.shape
+    tiles = torch.empty((p, w, w), dtype=storage.dtype, device=storage.device)
+    if runs_triton(storage.device):
+        grid = (p, triton.cdiv(w, TILE_ROWS), triton.cdiv(w, TILE_COLUMNS))
+        _gather[grid](
+            tiles, storage, where, rows, storage.shape[1], w,
+            ROWS=TILE_ROWS, COLUMNS=TILE_COLUMNS,
+        )  # fmt: skip
+        return tiles
+    for problem in range(p):
+        tiles[problem] = storage[where[rows[problem]].long()][:, rows[problem]]
+    return tiles
+
+
+def solve_tiles(
+    tiles: Tensor,  # shape: (p, w, w)
+    diagonal: Tensor,  # shape: (p, w), as all below
+    b: Tensor,
+    low: Tensor,
+    high: Tensor,
+    F: Tensor,
+    tol: Tensor,  # shape: (p,)
+    max_steps: Tensor,  # shape: (p,)
+    *,
+    single: bool = False,
+) -> Tensor:
+    """Second-order steps inside every tile until its violation is below tol; b is changed in place.
+
+    With `single` a program keeps the errors of its tile in float32; coefficients are float64 always.
+    Returns the number of steps of each problem, (p,).
+    """
+    p, w = b.shape
+    made = torch.zeros(p, dtype=torch.int64, device=b.device)
+    if runs_triton(b.device):
+        _solve[(p,)](
+            tiles, diagonal, b, low, high, F, tol, max_steps, made,
+            W=w, TYPE=tl.float32 if single else tl.float64, num_warps=max(1, min(WARPS, w // 32)),
+        )  # fmt: skip
+        return made
+    for problem in range(p):
+        y = np.where(low[problem].numpy() < 0, -1.0, 1.0)
+        box = (high[problem] - low[problem]).numpy()
+        alpha = b[problem].abs().numpy().copy()
+        made[problem] = solve_tile(
+            tiles[problem].numpy(), diagonal[problem].numpy(), y, box, alpha,
+            F[problem].numpy().copy(), float(tol[problem]), int(max_steps[problem]),
+        )  # fmt: skip
+        b[problem] = torch.from_numpy(alpha * y)
+    return made
+
+
+def add_rows(
+    F: Tensor,  # shape: (all problems, r + 1); float64
+    storage: Tensor,
+    where: Tensor,
+    columns: Tensor,  # shape: (layouts, r + 1)
+    layout: Tensor,  # shape: (all problems,)
+    problems: Tensor,  # shape: (p,); those whose errors change
+    rows: Tensor,  # shape: (p, w); of the matrix
+    steps: Tensor,  # shape: (p, w); float64, 0 for rows that did not change
+) -> None:
+    """Add multiples of kernel rows to the errors of all rows of some problems, in float64."""
+    order = torch.argsort((steps == 0).to(torch.int8), dim=1, stable=True)
+    count = (steps != 0).sum(dim=1)
+    rows, steps = rows.gather(1, order), steps.gather(1, order)
+    r = F.shape[1] - 1
+    if runs_triton(F.device):
+        grid = (len(problems), triton.cdiv(r, ADDED_COLUMNS))
+        _add[grid](
+            F, storage, where, columns, layout, problems, rows, steps, count,
+            storage.shape[1], r, F.shape[1], rows.shape[1],
+            ROWS=ADDED_ROWS, COLUMNS=ADDED_COLUMNS,
+        )  # fmt: skip
+        return
+    for number, problem in enumerate(problems.tolist()):
+        used = int(count[number])
+        own = columns[layout[problem], :-1].long()
+        K = storage[where[rows[number, :used]].long()][:, own]
+        F[problem, :-1] += steps[number, :used] @ K.to(torch.float64)
+
+
+@triton.jit
+def _gather(  # type: ignore[no-untyped-def]
+    tiles, storage, where, rows, n, w, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+):
+    problem = tl.program_id(0).to(tl.int64)
+    u = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
+    v = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
+    first = tl.load(rows + problem * w + u, mask=u < w, other=0)
+    second = tl.load(rows + problem * w + v, mask=v < w, other=0)
+    place = tl.load(where + first).to(tl.int64)
+    inside = (u < w)[:, None] & (v < w)[None, :]
+    values = tl.load(storage + place[:, None] * n + second[None, :], mask=inside, other=0.0)
+    tl.store(tiles + problem * w * w + u[:, None] * w + v[None, :], values, mask=inside)
+
+
+@triton.jit
+def _first(key_a, place_a, b_a, key_b, place_b, b_b):  # type: ignore[no-untyped-def]
+    """The larger key with what belongs to it; the lower place among equals."""
+    left = (key_a > key_b) | ((key_a == key_b) & (place_a < place_b))
+    return tl.where(left, key_a, key_b), tl.where(left, place_a, place_b), tl.where(left, b_a, b_b)
+
+
+@triton.jit
+def _second(  # type: ignore[no-untyped-def]
+    score_a, place_a, gain_a, b_a, curvature_a, worst_a,
+    score_b, place_b, gain_b, b_b, curvature_b, worst_b,
+):  # fmt: skip
+    """The larger score with what belongs to it, and the largest gain of all."""
+    left = (score_a > score_b) | ((score_a == score_b) & (place_a < place_b))
+    return (
+        tl.where(left, score_a, score_b),
+        tl.where(left, place_a, place_b),
+        tl.where(left, gain_a, gain_b),
+        tl.where(left, b_a, b_b),
+        tl.where(left, curvature_a, curvature_b),
+        tl.maximum(worst_a, worst_b),
+    )
+
+
+@triton.jit
+def _solve(  # type: ignore[no-untyped-def]
+    tiles, diagonal, b_all, low_all, high_all, F, tol, max_steps, made,
+    W: tl.constexpr, TYPE: tl.constexpr,
+):  # fmt: skip
+    """One problem: the row that asks most to go up, with the row that lowers the objective most."""
+    problem = tl.program_id(0).to(tl.int64)
+    k = tl.arange(0, W)
+    own = problem * W
+    tile = tiles + own * W
+    b = tl.load(b_all + own + k)
+    low, high = tl.load(low_all + own + k), tl.load(high_all + own + k)
+    f, diag = tl.load(F + own + k).to(TYPE), tl.load(diagonal + own + k).to(TYPE)
+    least, most = tl.load(tol + problem), tl.load(max_steps + problem)
+    step = most * 0
+    going = step < most
+    while going:
+        key = tl.where(b < high, -f, -float("inf")).to(TYPE)
+        top, i, b_i = tl.reduce((key, k, b), 0, _first)
+        i = i.to(tl.int32)
+        row_i = tl.load(tile + i * W + k).to(TYPE)
+        diag_i, high_i = tl.load(diagonal + own + i).to(TYPE), tl.load(high_all + own + i)
+        gain = tl.where(b > low, tl.maximum(top + f, 0.0), 0.0).to(TYPE)
+        curvature = tl.maximum(diag_i + diag - 2.0 * row_i, CURVATURE).to(TYPE)
+        score = gain * gain / curvature
+        _, j, gain_j, b_j, curvature_j, worst = tl.reduce(
+            (score, k, gain, b, curvature, gain), 0, _second
+        )
+        j = j.to(tl.int32)
+        low_j = tl.load(low_all + own + j)
+        row_j = tl.load(tile + j * W + k).to(TYPE)
+        going = (worst > least) & (gain_j > 0.0)
+        room_i, room_j = high_i - b_i, b_j - low_j
+        t = gain_j.to(tl.float64) / curvature_j.to(tl.float64)
+        t = tl.minimum(tl.minimum(t, room_i), room_j)
+        t = tl.where(going, t, 0.0)
+        after_i = tl.where(going & (t == room_i), high_i, b_i + t)
+        after_j = tl.where(going & (t == room_j), low_j, b_j - t)
+        b = tl.where(k == i, after_i, tl.where(k == j, after_j, b))
+        f += t.to(TYPE) * (row_i - row_j)
+        step += tl.where(going, 1, 0)
+        going = going & (step < most)
+    tl.store(b_all + own + k, b)
+    tl.store(made + problem, step)
+
+
+@triton.jit
+def _add(  # type: ignore[no-untyped-def]
+    F, storage, where, columns, layout, problems, rows, steps, count,
+    n, r, stride, w, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
+):  # fmt: skip
+    number = tl.program_id(0).to(tl.int64)
+    problem = tl.load(problems + number)
+    column = tl.program_id(1) * COLUMNS + tl.arange(0, COLUMNS)
+    inside = column < r
+    own = tl.load(layout + problem) * stride
+    of_matrix = tl.load(columns + own + column, mask=inside, other=0)
+    used = tl.load(count + number)
+    total = tl.zeros((COLUMNS,), dtype=tl.float64)
+    start = used * 0
+    while start < used:
+        u = start + tl.arange(0, ROWS)
+        there = u < used
+        row = tl.load(rows + number * w + u, mask=there, other=0)
+        step = tl.load(steps + number * w + u, mask=there, other=0.0)
+        place = tl.load(where + row).to(tl.int64)
+        wanted = there[:, None] & inside[None, :]
+        values = tl.load(storage + place[:, None] * n + of_matrix[None, :], mask=wanted, other=0.0)
+        total += tl.sum(step[:, None] * values.to(tl.float64), axis=0)
+        start += ROWS
+    at = F + problem * stride + column
+    tl.store(at, tl.load(at, mask=inside, other=0.0) + total, mask=inside)

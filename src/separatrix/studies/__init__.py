@@ -1,0 +1,1 @@
+"""The named studies: each reproduces a published document, steps and page together."""

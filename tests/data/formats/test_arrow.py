@@ -1,0 +1,170 @@
+import builtins
+import datetime
+import io
+from decimal import Decimal
+
+import numpy as np
+import pytest
+from tests.data.formats import fuzz
+
+from separatrix.data.formats.arrow import read_arrow
+from separatrix.data.formats.table import read_csv
+from separatrix.data.limits import Limits
+from separatrix.errors import DataFileError, MissingPackageError, ParameterError
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+feather = pytest.importorskip("pyarrow.feather")
+
+TABLE = {
+    "age": [31.0, 45.5, None],
+    "job": ["clerk", "cook", "clerk"],
+    "n": [1, 2, 3],
+    "class": ["a", "b", "a"],
+}
+
+
+def parquet(columns, **options):
+    file = io.BytesIO()
+    pq.write_table(pa.table(columns), file, **options)
+    return file.getvalue()
+
+
+def arrow(columns, **options):
+    file = io.BytesIO()
+    feather.write_feather(pa.table(columns), file, **options)
+    return file.getvalue()
+
+
+WRITERS = [
+    parquet,
+    arrow,
+    lambda columns: parquet(columns, row_group_size=2, compression="gzip"),
+    lambda columns: arrow(columns, compression="uncompressed", chunksize=2),
+]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="t.parquet"):
+        (tmp_path / name).write_bytes(content)
+        return tmp_path / name
+
+    return write
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_the_same_as_the_table_in_a_csv_file(write, writer):
+    text = b"age,job,n,class\n31,clerk,1,a\n45.5,cook,2,b\n,clerk,3,a\n"
+    expected = read_csv(write(text, "t.csv"))
+
+    found = read_arrow(write(writer(TABLE)))
+
+    assert found.features == expected.features == ("age", "n", "job=clerk", "job=cook")
+    np.testing.assert_array_equal(found.X, expected.X)
+    np.testing.assert_array_equal(found.y, expected.y)
+    assert found.target == "class"
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_what_is_a_number_and_what_a_category(write, writer):
+    columns = {
+        "i": pa.array([1, None], pa.uint8()),
+        "f": pa.array([0.5, 1.0], pa.float32()),
+        "d": pa.array([Decimal("1.5"), Decimal("2.5")]),
+        "nothing": pa.nulls(2),
+        "b": [True, False],
+        "day": [datetime.date(2020, 1, 1), None],
+        "c": pa.array(["x", "y"]).dictionary_encode(),
+        "s": ["?", " z "],
+        "y": [3.0, 4.0],
+    }
+    found = read_arrow(write(writer(columns)))
+
+    assert found.features == (
+        *("i", "f", "d", "nothing"),
+        *("b=false", "b=true", "day=2020-01-01", "c=x", "c=y", "s=z"),
+    )
+    np.testing.assert_array_equal(
+        found.X,
+        [[1, 0.5, 1.5, np.nan, 0, 1, 1, 1, 0, 0], [np.nan, 1, 2.5, np.nan, 1, 0, 0, 0, 1, 1]],
+    )
+    assert found.y.tolist() == [3, 4]
+    assert found.y.dtype == np.intp
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_features_of_a_model_are_found(write, writer):
+    new = {"job": ["cook", "smith"], "extra": [[1], [2]], "age": [1, 2]}
+
+    found = read_arrow(write(writer(new)), features=["age", "job=clerk", "job=cook"], target=None)
+
+    assert found.X.tolist() == [[1, 0, 1], [2, 0, 0]]
+    assert found.notes == ("job: 1 rows have values the model has not seen: 'smith'",)
+    with pytest.raises(DataFileError, match="no column for the feature 'town=Rome'"):
+        read_arrow(write(writer(new)), features=["town=Rome"])
+    with pytest.raises(DataFileError, match="string in 'job', expected numbers"):
+        read_arrow(write(writer(new)), features=["job"])
+
+
+def test_what_cannot_be_used_is_refused(write):
+    for columns, words in (
+        ({"a": [[1, 2]], "y": [1]}, "in 'a', expected numbers, texts"),
+        ({"a": [1, 2], "y": ["x", None]}, "no label in 'y', row 2"),
+        ({"a": pa.array([], pa.int64()), "y": pa.array([], pa.int64())}, "no rows"),
+    ):
+        with pytest.raises(DataFileError, match=words):
+            read_arrow(write(parquet(columns)))
+    with pytest.raises(DataFileError, match="begins with b'a,b"):
+        read_arrow(write(b"a,b\n1,2\n"))
+    with pytest.raises(ParameterError):
+        read_arrow(write(parquet(TABLE)), target=1.5)
+
+
+def test_limits_are_kept(write):
+    path = write(parquet({"a": range(30), "b": [f"k{i}" for i in range(30)], "y": [0, 1] * 15}))
+    for limits, words in (
+        (Limits(rows=29), "30 rows, expected at most 29"),
+        (Limits(values=89), "90 values"),
+        (Limits(columns=2), "3 columns|damaged"),
+        (Limits(inflated_bytes=300), "inflated bytes|more than 300 bytes"),
+        (Limits(categories=29), "more than 29 different texts in 'b'"),
+    ):
+        with pytest.raises(DataFileError, match=words):
+            read_arrow(path, limits=limits)
+    assert read_arrow(path, limits=Limits(rows=30, columns=3)).X.shape == (30, 31)
+
+
+def test_a_small_file_of_many_rows_is_refused_before_they_are_made(write):
+    bomb = parquet({"a": np.zeros(20_000_000, dtype=np.int8), "y": np.zeros(20_000_000, np.int8)})
+
+    assert len(bomb) < 1 << 20
+    with pytest.raises(DataFileError, match="40,000,000 values in"):
+        read_arrow(write(bomb))
+
+
+def test_without_pyarrow_it_says_what_to_install(write, monkeypatch):
+    path = write(parquet(TABLE))
+    whole = builtins.__import__
+
+    def without(name, *arguments):
+        if name.split(".")[0] == "pyarrow":
+            raise ImportError(name)
+        return whole(name, *arguments)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingPackageError, match=r"pip install 'separatrix\[data\]'"):
+        read_arrow(path)
+
+
+SEEDS = [writer(TABLE) for writer in WRITERS]
+
+
+def test_hostile_files_are_read_or_refused():
+    taken = fuzz.survives(read_arrow, SEEDS, ".parquet", runs=2000, seed=0)
+    assert 20 < taken < 1900
+
+
+@pytest.mark.long
+def test_hostile_files_are_read_or_refused_for_long():
+    fuzz.survives(read_arrow, SEEDS, ".parquet", runs=200_000, seed=1)

@@ -1,0 +1,62 @@
+import pytest
+from tests.data.formats import fuzz
+from tests.data.formats.samples import PROMOTERS, SPLICE
+
+from separatrix.data.formats.dna import read_dna
+from separatrix.data.limits import Limits
+from separatrix.errors import DataFileError
+
+
+def written(folder, content):
+    (folder / "x.data").write_bytes(content)
+    return folder / "x.data"
+
+
+def test_promoters_become_capitals(tmp_path):
+    found = read_dna(written(tmp_path, PROMOTERS))
+    assert found.kind == "sequences"
+    assert found.X == ["TACTAGCAATACGCTTGC", "GCGTTCGGTGGTTAAGTA"]
+    assert found.y.tolist() == ["+", "-"]
+    assert found.notes == ()
+
+
+def test_letters_that_are_not_sure_are_counted(tmp_path):
+    found = read_dna(written(tmp_path, SPLICE))
+    assert found.y.tolist() == ["EI", "N"]
+    assert found.notes == ("4 of 38 letters stand for more than one base: N 1, D 1, R 1, S 1",)
+
+
+@pytest.mark.parametrize(
+    ("content", "where", "sentence"),
+    [
+        (b"", (0, 0), "found no sequence"),
+        (b"+,a,acgt\n+,b\n", (2, 1), "expected a class, a name and a sequence"),
+        (b"+,a,b,acgt\n", (1, 1), "expected a class, a name and a sequence"),
+        (b",a,acgt\n", (1, 1), "expected a class, a name and a sequence"),
+        (b"+,a,\t \n", (1, 1), "expected a class, a name and a sequence"),
+        (b"+,a,\tacxgt\n", (1, 8), "found 'x', expected a letter of ACGT, or of NDRS"),
+        (b"+,a,ac gt\n", (1, 7), "found ' ', expected a letter"),
+        (b"+,a,ac\xdfgt\n", (1, 7), r"found '\\xdf', expected a letter"),
+        (b"\xdf,a,acgt\n", (1, 1), "expected a plain class"),
+    ],
+)
+def test_an_error_says_where(tmp_path, content, where, sentence):
+    with pytest.raises(DataFileError, match=sentence) as refusal:
+        read_dna(written(tmp_path, content))
+    assert (refusal.value.line, refusal.value.column) == where
+
+
+def test_limits_hold(tmp_path):
+    with pytest.raises(DataFileError, match=":2: found more than 1 rows"):
+        read_dna(written(tmp_path, PROMOTERS), Limits(rows=1))
+    with pytest.raises(DataFileError, match="more than 1 different labels"):
+        read_dna(written(tmp_path, PROMOTERS), Limits(categories=1))
+
+
+def test_hostile_files_are_read_or_refused():
+    assert 0 < fuzz.survives(read_dna, [PROMOTERS, SPLICE], ".data", runs=2000, seed=1) < 2000
+
+
+@pytest.mark.long
+def test_two_hundred_thousand_hostile_files_are_read_or_refused():
+    fuzz.survives(read_dna, [PROMOTERS, SPLICE], ".data", runs=200_000, seed=2)

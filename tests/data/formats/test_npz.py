@@ -1,0 +1,149 @@
+import gzip
+import io
+
+import numpy as np
+import pytest
+from tests.data.formats import fuzz
+from tests.data.formats.samples import npy, npz, zipped
+
+from separatrix.data.formats.npz import read_npy, read_npz
+from separatrix.data.limits import Limits
+from separatrix.errors import DataFileError
+
+X = np.arange(6.0).reshape(3, 2)
+
+
+def written(folder, content, name="x.npz"):
+    (folder / name).write_bytes(content)
+    return folder / name
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", "<f2", "<i8", ">i2", "u1", "i1", "?"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_arrays_come_back_as_numpy_wrote_them(tmp_path, packed, dtype, order):
+    values = np.asarray(X.astype(dtype), order=order)
+    found = read_npz(written(tmp_path, npz(packed, X=values, y=np.array([2, 0, 1]))))
+    np.testing.assert_array_equal(found.X, values)
+    assert found.X.dtype == values.dtype.newbyteorder("=")
+    assert found.y.tolist() == [2, 0, 1]
+
+
+def test_test_parts_words_and_other_names(tmp_path):
+    words = np.array(["a", "bcd", "é"])
+    path = written(tmp_path, npz(data=X, labels=words, X_test=X[:1], y_test=words[:1]))
+    found = read_npz(path, X="data", y="labels")
+    assert found.y.tolist() == ["a", "bcd", "é"]
+    assert found.y_test.tolist() == ["a"]
+    with pytest.raises(DataFileError, match="found the arrays data, labels, X_test, y_test"):
+        read_npz(path)
+
+
+def test_pictures_become_rows(tmp_path):
+    pictures = np.arange(24).reshape(2, 3, 4)
+    found = read_npz(written(tmp_path, npz(X=pictures)))
+    assert (found.X.shape, found.image, found.y) == ((2, 12), (3, 4), None)
+
+
+def test_one_array_alone_is_samples_without_labels(tmp_path):
+    path = written(tmp_path, gzip.compress(npy(X)), "x.npy.gz")
+    np.testing.assert_array_equal(read_npy(path).X, X)
+    assert read_npy(path).y is None
+
+
+class Trap:
+    def __reduce__(self):
+        return eval, ("[][0]",)
+
+
+def test_objects_are_never_unpickled(tmp_path):
+    file = io.BytesIO()
+    np.save(file, np.array([[Trap()]], dtype=object), allow_pickle=True)
+    with pytest.raises(DataFileError, match=r"\|O"):
+        read_npz(written(tmp_path, zipped(**{"X.npy": file.getvalue()})))
+
+
+def header(text, values=b""):
+    raw = text.encode("latin1")
+    return b"\x93NUMPY\x01\0" + len(raw).to_bytes(2, "little") + raw + values
+
+
+PLAIN = "{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }"
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "a beginning of b''"),
+        (b"\x93NUMPY\x09\0", "NumPy's format 1, 2 or 3"),
+        (header(PLAIN % "3, 2", b"\0" * 47), "found 47 bytes of values, expected 48"),
+        (header(PLAIN % "3, 2", b"\0" * 49), "found more bytes of values, expected 48"),
+        (header(PLAIN % "99999999, 10"), "expected at most|found 0 bytes"),
+        (header(PLAIN % "999999999999999, 10"), "rows, expected at most 100,000,000"),
+        (header(PLAIN % "1, 100001"), "100,001 columns, expected at most 100,000"),
+        (header(PLAIN % "1,1,1,1,1,1,1,1,1"), "found 9 axes"),
+        (header(PLAIN % "__import__('os')"), "expected one plain type, an order and a shape"),
+        (header(PLAIN.replace("<f8", "<c16") % "1, 1"), "found values of type <c16"),
+        (header(PLAIN.replace("<f8", "<f3") % "1, 1"), "expected a type that NumPy has"),
+        (header(PLAIN.replace("<f8", "|V8") % "1, 1"), "objects are never read|type .V8"),
+        (header(PLAIN.replace("<f8", "<U9999") % "1,"), "words of at most 1024 letters"),
+        (header(PLAIN.replace("<f8", "<U1") % "1,", b"\xff" * 4), "Unicode does not have"),
+        (header(PLAIN % "0, 2"), "at least one row"),
+        (header(PLAIN % "2,", b"\0" * 16), "expected numbers, .n, d."),
+    ],
+)
+def test_a_header_is_believed_only_when_the_bytes_are_there(tmp_path, content, sentence):
+    with pytest.raises(DataFileError, match=sentence):
+        read_npz(written(tmp_path, zipped(**{"X.npy": content})))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "sentence"),
+    [
+        ({"X": X, "y": np.zeros(2)}, "one label for each of 3 samples"),
+        ({"X": X, "y": np.zeros((3, 2))}, "found y of shape"),
+        ({"X": X, "X_test": np.zeros((1, 3))}, "found 3 columns in X_test, expected the 2 of X"),
+        ({"X": np.array([["a"]])}, "expected numbers"),
+    ],
+)
+def test_parts_that_do_not_go_together_are_refused(tmp_path, arrays, sentence):
+    with pytest.raises(DataFileError, match=sentence):
+        read_npz(written(tmp_path, npz(**arrays)))
+
+
+def test_a_bomb_is_refused_before_it_goes_off(tmp_path):
+    path = written(tmp_path, npz(packed=True, X=np.zeros((200, 50_000))))
+    with pytest.raises(DataFileError, match="more than 200 bytes for each packed one"):
+        read_npz(path)
+    with pytest.raises(DataFileError, match="found 80,000,128 bytes, expected at most 1,000"):
+        read_npz(path, limits=Limits(inflated_bytes=1000))
+
+
+def test_what_is_no_zip_file_is_refused(tmp_path):
+    with pytest.raises(DataFileError, match="found no zip file, or a damaged one"):
+        read_npz(written(tmp_path, b"PK\x03\x04 and nothing more"))
+
+
+def test_a_name_in_no_alphabet_is_refused(tmp_path):
+    content = bytearray(npz(X=X))
+    content[7] |= 0x08  # the name of the first member is UTF-8, says this bit
+    content[30] = 0xB0  # and this byte begins no letter of it
+    with pytest.raises(DataFileError, match=r"a damaged one .'utf-8' codec can't decode byte"):
+        read_npz(written(tmp_path, bytes(content)))
+
+
+SEEDS = [
+    npz(X=X, y=np.array([0, 1, 1])),
+    npz(packed=True, X=X.astype(np.uint8), y=np.array(["a", "b", "a"]), X_test=X, y_test=[1, 2, 3]),
+]
+
+
+def test_hostile_files_are_read_or_refused():
+    assert 0 < fuzz.survives(read_npz, SEEDS, ".npz", runs=2000, seed=1) < 2000
+    assert 0 < fuzz.survives(read_npy, [npy(X), npy(X > 2)], ".npy", runs=500, seed=1) < 500
+
+
+@pytest.mark.long
+def test_two_hundred_thousand_hostile_files_are_read_or_refused():
+    fuzz.survives(read_npz, SEEDS, ".npz", runs=150_000, seed=2)
+    fuzz.survives(read_npy, [npy(X), npy(X > 2)], ".npy", runs=50_000, seed=2)

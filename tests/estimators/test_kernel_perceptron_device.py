@@ -1,0 +1,264 @@
+"""The kernel perceptron on a device gives what it gives here; CPU torch stands in for a card."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from separatrix import KernelPerceptron, KernelPerceptronCV, evaluate
+from separatrix.errors import DataError, DeviceError, ParameterError
+from separatrix.estimators.base.multiclass import RowsClassified
+from separatrix.kernels import Linear, Polynomial, Spectrum
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("triton")
+
+KERNEL = Polynomial(2, coef0=1.0)
+RULES = ("argmax", "ovr", "ovo")
+FITTED = ("support_", "support_vectors_", "alpha_", "mistakes_", "learning_curve_", "classes_")
+
+
+@pytest.fixture(autouse=True)
+def _cpu_is_a_card(monkeypatch):
+    monkeypatch.setattr("separatrix.runtime.device.card", lambda: torch.device("cpu"))
+    monkeypatch.setattr("separatrix.solvers.perceptron.cuda_blocks.BLOCK", 32)
+
+
+@pytest.fixture
+def samples():
+    """Whole numbers, so that sums are exact in any order."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(-3, 4, size=(120, 3)).astype(float)
+    return X, np.argmax(X + rng.integers(-1, 2, X.shape), axis=1) + 5
+
+
+def both(X, y, *, weights=None, **parameters):
+    found = []
+    for device in ("cpu", "cuda"):
+        model = KernelPerceptron(**({"kernel": KERNEL, "max_iter": 4} | parameters), device=device)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            found.append(model.fit(X, y, sample_weight=weights))
+    return found
+
+
+def assert_same_model(there, here, X):
+    for name in FITTED:
+        assert isinstance(getattr(there, name), np.ndarray)
+        np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
+    assert (there.n_iter_, there.stop_) == (here.n_iter_, here.stop_)
+    np.testing.assert_array_equal(there.predict(X), here.predict(X))
+    np.testing.assert_allclose(
+        there.decision_function(X), here.decision_function(X), rtol=1e-12, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("predictor", ["last", "average", "vote", "random"])
+@pytest.mark.parametrize("multi_class", RULES)
+def test_a_model_on_a_device_is_that_of_the_cpu(multi_class, predictor, samples):
+    X, y = samples
+
+    here, there = both(X[:80], y[:80], multi_class=multi_class, predictor=predictor)
+
+    assert "DeviceGram" in there.gram_
+    assert_same_model(there, here, X[80:])
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"shuffle": False},
+        {"min_gain": 0.01, "min_iter": 2, "max_iter": 50},
+        {"kernel": Linear(), "eta0": 0.5},
+        {"multi_class": "ovo", "ties": "margin"},
+    ],
+)
+def test_parameters_mean_the_same_on_a_device(parameters, samples):
+    X, y = samples
+
+    here, there = both(X, y, **parameters)
+
+    assert_same_model(there, here, X)
+
+
+def test_weights_and_two_classes_mean_the_same(samples):
+    X, y = samples
+    weights = np.random.default_rng(1).integers(0, 3, len(y))
+
+    here, there = both(X, y == 5, weights=weights)
+
+    assert_same_model(there, here, X)
+
+
+def test_a_kernel_matrix_may_be_on_a_device(samples):
+    X, y = samples
+    K = KERNEL.block(X, X)
+
+    here, there = both(K, y, kernel="precomputed")
+    given = torch.as_tensor(K)
+
+    np.testing.assert_array_equal(there.predict(K), here.predict(K))
+    np.testing.assert_array_equal(there.predict(given).numpy(), here.predict(K))
+
+
+@pytest.mark.parametrize("device", ["auto", "cuda"])
+def test_tensors_are_answered_with_tensors(device, samples):
+    X, y = samples
+    model = KernelPerceptron(KERNEL, device=device, min_gain=0.0)
+    plain = clone(model).set_params(device="cpu").fit(X, y)
+
+    model.fit(torch.as_tensor(X), torch.as_tensor(y))
+    guess, values = model.predict(torch.as_tensor(X)), model.decision_function(torch.as_tensor(X))
+
+    assert isinstance(model.support_vectors_, np.ndarray)
+    assert torch.equal(guess, torch.as_tensor(plain.predict(X)))
+    assert torch.allclose(values, torch.as_tensor(plain.decision_function(X)))
+    assert model.score(torch.as_tensor(X), torch.as_tensor(y)) == plain.score(X, y)
+
+
+def test_a_stream_of_tensors_is_learned_from_here(samples):
+    X, y = samples
+    classes = np.unique(y)
+    streamed = KernelPerceptron(KERNEL, shuffle=False, device="cuda")
+    for part in (slice(0, 50), slice(50, 120)):
+        streamed.partial_fit(torch.as_tensor(X[part]), torch.as_tensor(y[part]), classes)
+    plain = KernelPerceptron(KERNEL, shuffle=False, device="cpu", max_iter=1)
+    with pytest.warns(ConvergenceWarning):
+        plain.fit(X, y)
+
+    np.testing.assert_array_equal(streamed.support_, plain.support_)
+    np.testing.assert_array_equal(streamed.predict(X), plain.predict(X))
+
+
+def test_a_time_limit_ends_a_fit_on_a_device(samples):
+    X, y = samples
+    model = KernelPerceptron(KERNEL, time_limit=1e-9, device="cuda")
+
+    with pytest.warns(ConvergenceWarning, match="time_limit reached"):
+        model.fit(X, y)
+
+    assert (model.stop_, model.n_iter_) == ("stopped", 1)
+
+
+def test_what_cannot_be_on_a_card_is_said(samples):
+    X, y = samples
+    with pytest.raises(DeviceError, match="cannot work on a card with a budget"):
+        KernelPerceptron(KERNEL, budget=5, device="cuda").fit(X, y)
+    with pytest.raises(DeviceError, match="cannot work on a card with Spectrum"):
+        KernelPerceptron(Spectrum(2), device="cuda").fit(["aab", "bba"], [0, 1])
+    with pytest.raises(ParameterError, match="`device` of KernelPerceptron must be"):
+        KernelPerceptron(KERNEL, device="gpu").fit(X, y)
+    with pytest.raises(ParameterError, match="`device` of KernelPerceptronCV must be"):
+        KernelPerceptronCV([KERNEL], device="gpu").fit(X, y)
+    with pytest.raises(DataError, match="float16"):
+        KernelPerceptron(KERNEL, device="cuda").fit(X.astype(np.float16), y)
+
+
+@pytest.mark.parametrize("predictor", ["last", "average", "vote", "random"])
+def test_without_support_scores_are_those_of_the_cpu(predictor, samples):
+    X, _ = samples
+    model = KernelPerceptron(KERNEL, predictor=predictor, device="cuda")
+    model.partial_fit(X, np.zeros(len(X)), classes=[0, 1, 2])  # of equal scores the first is right
+
+    scores = model.decision_function(torch.as_tensor(X))
+
+    assert not len(model.support_)
+    here = model.set_params(device="cpu").decision_function(X)
+    np.testing.assert_array_equal(scores.numpy(), here)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_fit_that_fails_leaves_the_last_one(device, samples, monkeypatch):
+    X, y = samples
+    search = KernelPerceptronCV([KERNEL], cv=2, estimator=KernelPerceptron(min_gain=0.1))
+    models = [KernelPerceptron(KERNEL, min_gain=0.1), search]
+    for model in models:
+        expected = model.set_params(device=device).fit(X, y).predict(X)
+        before = dict(vars(model))
+        for bad, labels in ((X * np.nan, y), (X, y[:5])):
+            with pytest.raises(ValueError, match=r"NaN|inconsistent"):
+                model.fit(bad, labels)
+        with monkeypatch.context() as patched:
+            patched.setattr(KernelPerceptron, "_solve", _interrupted)
+            patched.setattr(KernelPerceptronCV, "_accuracies", _interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                model.fit(X[:, :2], y)
+        assert all(vars(model)[name] is value for name, value in before.items())
+        np.testing.assert_array_equal(model.set_params(device="cpu").predict(X), expected)
+
+
+def _interrupted(*_args, **_more):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("predictor", ["last", "average", "vote", "random"])
+@pytest.mark.parametrize("multi_class", RULES)
+def test_runs_classified_at_the_same_time_are_those_classified_alone(
+    multi_class, predictor, samples
+):
+    X, y = samples
+    codes = y - 5
+    model = KernelPerceptron(KERNEL, multi_class=multi_class, predictor=predictor, max_iter=3)
+    shared = pytest.importorskip("separatrix.kernels.gram.shared_products").SharedProducts
+    (here,) = shared(X).grams([KERNEL])
+    (there,) = shared(X, device=torch.device("cpu")).grams([KERNEL])
+    runs = [np.arange(60), np.arange(30, 120), np.arange(0, 120, 2)]
+
+    many = list(model.classify_rows_many(there, codes, runs, n_classes=3))
+
+    rows = np.arange(120)
+    for found, run in zip(many, runs, strict=True):
+        alone = model.classify_rows(here, codes, run, n_classes=3)
+        assert isinstance(found, RowsClassified)
+        np.testing.assert_array_equal(found.codes(rows), alone.codes(rows))
+        np.testing.assert_allclose(found.values(rows), alone.values(rows), rtol=1e-12, atol=1e-9)
+        assert found.n_iter == alone.n_iter
+
+
+@pytest.mark.parametrize("multi_class", RULES)
+def test_a_search_on_a_device_is_that_of_the_cpu(multi_class, samples):
+    X, y = samples
+    kernels = [Polynomial(degree, coef0=1.0) for degree in (1, 2, 3)]
+    estimator = KernelPerceptron(multi_class=multi_class, max_iter=10, min_gain=0.0)
+    here, there = (
+        KernelPerceptronCV(kernels, cv=3, estimator=estimator, device=device).fit(X, y)
+        for device in ("cpu", "cuda")
+    )
+
+    assert there.estimator_.device == "cuda"
+    assert there.best_kernel_ == here.best_kernel_
+    for name in ("mean_test_score", "split0_test_score", "rank_test_score"):
+        np.testing.assert_array_equal(there.cv_results_[name], here.cv_results_[name])
+    np.testing.assert_array_equal(there.predict(X), here.predict(X))
+    given = torch.as_tensor(X)
+    assert torch.equal(there.predict(given), torch.as_tensor(here.predict(X)))
+    assert there.score(given, torch.as_tensor(y)) == here.score(X, y)
+
+
+@pytest.mark.parametrize("folds", [None, 3])
+@pytest.mark.parametrize("multi_class", RULES)
+def test_a_study_on_a_device_is_that_of_the_cpu(multi_class, folds, samples):
+    X, y = samples
+    kernels = [Polynomial(degree, coef0=1.0) for degree in (1, 2)]
+    here, there = (
+        evaluate(
+            KernelPerceptron(multi_class=multi_class, max_iter=6, device=device),
+            X,
+            y,
+            kernels=kernels,
+            repeats=4,
+            folds=folds,
+        )
+        for device in ("cpu", "cuda")
+    )
+
+    np.testing.assert_array_equal(there.test_error, here.test_error)
+    np.testing.assert_array_equal(there.train_error, here.train_error)
+    np.testing.assert_array_equal(there.n_iter, here.n_iter)
+    if folds:
+        np.testing.assert_array_equal(there.fold_error, here.fold_error)
+    for cell, lead in here.lead.items():
+        np.testing.assert_allclose(there.lead[cell], lead, rtol=1e-9)
+        np.testing.assert_array_equal(there.predicted[cell], here.predicted[cell])

@@ -1,0 +1,154 @@
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits, load_iris
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import RidgeClassifier, RidgeClassifierCV
+from sklearn.preprocessing import StandardScaler
+
+from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.feature_maps import PolynomialMap
+from separatrix.estimators.least_squares import LeastSquaresClassifier
+
+X, Y = load_iris(return_X_y=True)
+D, L = load_digits(return_X_y=True)
+
+
+@pytest.mark.parametrize("rows", [slice(None), slice(0, 100)])
+def test_scikit_learns_ridge_classifier_has_the_same_boundaries(rows):
+    ours = LeastSquaresClassifier(2.0).fit(X[rows], Y[rows])
+    theirs = RidgeClassifier(2.0).fit(X[rows], Y[rows])
+    if len(ours.classes_) == 2:
+        np.testing.assert_allclose(ours.coef_[0], theirs.coef_, atol=1e-10)
+        np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-10)
+    else:  # targets 0 and 1 here, -1 and +1 there
+        np.testing.assert_allclose(2 * ours.coef_, theirs.coef_, atol=1e-10)
+        np.testing.assert_allclose(2 * ours.intercept_ - 1, theirs.intercept_, atol=1e-10)
+
+
+def test_the_path_is_scikit_learns_where_it_has_one():
+    ridges = np.logspace(-3, 3, 7)
+    two = Y < 2
+    ours = LeastSquaresClassifier(ridges).fit(X[two], Y[two])
+    theirs = RidgeClassifierCV(ridges, store_cv_results=True).fit(X[two], Y[two])
+    np.testing.assert_allclose(
+        ours.loo_.squared_error, theirs.cv_results_[:, 0].mean(axis=0), rtol=1e-8
+    )
+    assert ours.ridge_ == theirs.alpha_
+
+
+@pytest.mark.parametrize("samples", [D[:300], D[:40], csr_array(D[:40])])
+def test_loo_chooses_the_least_squared_error_and_is_a_plain_fit_with_it(samples):
+    labels = L[: samples.shape[0]]
+    model = LeastSquaresClassifier("loo").fit(samples, labels)
+    assert model.loo_.ridges.shape == model.loo_.error.shape == (50,)
+    best = model.loo_.squared_error.argmin()
+    assert model.ridge_ == model.loo_.ridges[best]
+    again = LeastSquaresClassifier(model.ridge_).fit(samples, labels)
+    np.testing.assert_allclose(model.coef_, again.coef_, atol=1e-8)
+    mistaken = 0
+    for i in range(len(labels)):
+        rest = np.arange(len(labels)) != i
+        without = LeastSquaresClassifier(model.ridge_).fit(samples[rest], labels[rest])
+        mistaken += without.predict(samples[[i]])[0] != labels[i]
+    assert model.loo_.error[best] == pytest.approx(mistaken / len(labels), abs=1e-12)
+
+
+def test_fewer_samples_than_features_take_the_shortest_exact_fit():
+    model = LeastSquaresClassifier().fit(D[:30], L[:30])
+    T = np.eye(10)[L[:30]]
+    np.testing.assert_allclose(model.decision_function(D[:30]), T, atol=1e-8)
+    mean = D[:30].mean(axis=0)
+    shortest = np.linalg.pinv(D[:30] - mean) @ (T - T.mean(axis=0))
+    np.testing.assert_allclose(model.coef_.T, shortest, atol=1e-8)
+    assert model.rank_ == 29
+
+
+@pytest.mark.parametrize("rows", [30, 1797])
+def test_weights_are_no_longer_than_allowed(rows):
+    model = LeastSquaresClassifier(max_norm=1e-4).fit(D[:rows], L[:rows])
+    np.testing.assert_allclose((model.coef_**2).sum(axis=1), 1e-4, rtol=1e-8)
+    assert (model.ridge_ > 0).all()
+
+
+def test_features_are_fitted_and_applied():
+    plain = LeastSquaresClassifier(1.0).fit(PolynomialMap(2).fit_transform(X), Y)
+    mapped = LeastSquaresClassifier(1.0, features=PolynomialMap(2)).fit(X, Y)
+    np.testing.assert_allclose(
+        mapped.decision_function(X),
+        plain.decision_function(PolynomialMap(2).fit_transform(X)),
+        atol=1e-9,
+    )
+    assert mapped.n_features_in_ == 4
+    distance = mapped.signed_distance(X)
+    np.testing.assert_allclose(
+        distance, mapped.decision_function(X) / np.linalg.norm(mapped.coef_, axis=1)
+    )
+
+
+def test_blocks_parts_and_merged_fits_are_the_whole():
+    whole = LeastSquaresClassifier(1.0).fit(D, L)
+    parts = [(D[i::4], L[i::4]) for i in range(4)]
+    as_blocks = LeastSquaresClassifier(1.0).fit(parts)
+    once = LeastSquaresClassifier(1.0).fit(part for part in parts)
+    steps = LeastSquaresClassifier(1.0)
+    for rows, labels in parts:
+        steps.partial_fit(rows, labels, classes=np.arange(10))
+    first, *others = (LeastSquaresClassifier(1.0).fit(*part) for part in parts)
+    for model in (as_blocks, once, steps, first.merge(*others)):
+        np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-12)
+        np.testing.assert_allclose(model.intercept_, whole.intercept_, atol=1e-12)
+    weighted = LeastSquaresClassifier("loo").fit([(*part, np.ones(len(part[1]))) for part in parts])
+    np.testing.assert_allclose(
+        weighted.loo_.squared_error, LeastSquaresClassifier("loo").fit(D, L).loo_.squared_error
+    )
+
+
+def test_a_frozen_transformer_serves_blocks():
+    scaler = FrozenEstimator(StandardScaler().fit(D))
+    parts = [(D[:900], L[:900]), (D[900:], L[900:])]
+    blocks = LeastSquaresClassifier(1.0, features=scaler).fit(parts)
+    whole = LeastSquaresClassifier(1.0).fit(scaler.transform(D), L)
+    np.testing.assert_allclose(blocks.coef_, whole.coef_, atol=1e-10)
+    with pytest.raises(ParameterError, match=r"`features` .* FrozenEstimator"):
+        LeastSquaresClassifier(1.0, features=StandardScaler()).fit(parts)
+
+
+def test_a_far_point_on_its_right_side_pulls_the_boundary_over():
+    x = np.array([[-2.0], [-1.0], [1.0], [2.0]])
+    y = np.array([0, 0, 1, 1])
+    plain = LeastSquaresClassifier().fit(x, y)
+    assert abs(-plain.intercept_ / plain.coef_[0])[0] < 1e-12
+    pulled = LeastSquaresClassifier().fit(np.vstack([x, [[40.0]]]), np.append(y, 1))
+    assert pulled.predict([[1.0]])[0] == 0  # a training sample that was right before
+
+
+@pytest.mark.parametrize(
+    ("parameters", "sentence"),
+    [
+        ({"ridge": -1.0}, "`ridge` .* must be at least 0; got -1.0"),
+        ({"ridge": "best"}, "`ridge` .* must be at least 0, 'loo' or a list; got 'best'"),
+        ({"ridge": []}, "`ridge` .* a list of at least one value"),
+        ({"ridge": [1.0, np.nan]}, "`ridge` .* at least 0; got nan"),
+        ({"max_norm": 0.0}, "`max_norm` .* above 0; got 0.0"),
+        ({"max_norm": 1.0, "ridge": 2.0}, "`ridge` .* 0 beside max_norm"),
+        ({"features": "poly"}, "`features` .* a transformer or None; got 'poly'"),
+    ],
+)
+def test_bad_parameters_are_refused(parameters, sentence):
+    with pytest.raises(ParameterError, match=sentence):
+        LeastSquaresClassifier(**parameters).fit(X, Y)
+
+
+def test_what_cannot_be_merged_says_why():
+    wide = LeastSquaresClassifier().fit(D[:30], L[:30])
+    with pytest.raises(DataError, match=r"fewer samples than features does not keep"):
+        wide.merge(wide)
+    with pytest.raises(AttributeError, match="merge") as raised:
+        LeastSquaresClassifier("loo").fit(X, Y).merge()
+    assert "`ridge`" in str(raised.value.__cause__)
+    assert not hasattr(LeastSquaresClassifier(features=StandardScaler()), "partial_fit")
+    with pytest.raises(DataError, match="must have the same classes"):
+        LeastSquaresClassifier().fit(X, Y).merge(LeastSquaresClassifier().fit(X, Y + 1))
+    with pytest.raises(DataError, match="can be read only once"):
+        LeastSquaresClassifier("loo").fit(part for part in [(X, Y)])

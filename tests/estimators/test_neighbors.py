@@ -1,0 +1,484 @@
+import inspect
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn.neighbors as peers
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import pairwise_distances
+from sklearn.model_selection import GridSearchCV, LeaveOneOut, cross_val_predict, train_test_split
+
+from separatrix import KNeighborsClassifier
+from separatrix.errors import DataError, ParameterError, UnsupportedError
+from separatrix.estimators.metrics.votes import Voters, factors_of
+from separatrix.kernels import Gaussian, Linear, Polynomial
+
+X, Y = load_iris(return_X_y=True)
+DIGITS, NUMBERS = load_digits(return_X_y=True)
+
+
+def made_up(seed=0, n=60, k=3):
+    """Samples with many equal distances, in overlapping classes."""
+    rng = np.random.default_rng(seed)
+    return rng.integers(0, 4, size=(n, 3)).astype(float), np.r_[
+        np.arange(k), rng.integers(0, k, size=n - k)
+    ]
+
+
+def plain(A, y, Q, k, ties="nearest", weights="uniform", votes=None):
+    """The rule, one query at a time."""
+    labels = []
+    votes = np.ones(len(y)) if votes is None else votes
+    for q in Q:
+        D = np.sqrt(((A - q) ** 2).sum(axis=1))
+        near = np.argsort(D, kind="stable")[:k]
+        factor = np.ones(k)
+        if weights == "distance":
+            factor = (D[near] == 0) * 1.0 if (D[near] == 0).any() else 1.0 / D[near]
+        sums = {}
+        for row, times in zip(near, factor, strict=True):
+            if votes[row] * times > 0:
+                sums[y[row]] = sums.get(y[row], 0.0) + votes[row] * times
+        order = sorted(sums) if ties == "lowest" else list(sums)
+        labels.append(max(order, key=sums.get))
+    return np.array(labels)
+
+
+def test_the_signature_begins_as_scikit_learns():
+    ours, theirs = (
+        inspect.signature(kind.KNeighborsClassifier).parameters
+        for kind in (__import__("separatrix"), peers)
+    )
+    shared = [(p.name, p.default, p.kind) for p in theirs.values()]
+    assert [(p.name, p.default, p.kind) for p in ours.values()][: len(shared)] == shared
+    for method in ("kneighbors", "kneighbors_graph"):
+        a, b = (
+            inspect.signature(getattr(kind, method)).parameters
+            for kind in (KNeighborsClassifier, peers.KNeighborsClassifier)
+        )
+        assert [(p.name, p.default) for p in a.values()] == [
+            (p.name, p.default) for p in b.values()
+        ]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"n_neighbors": 1},
+        {"weights": "distance"},
+        {"metric": "manhattan"},
+        {"metric": "cosine", "n_neighbors": 8},
+        {"p": 3},
+        {"metric": "chebyshev", "weights": "distance"},
+        {"metric": "canberra", "algorithm": "brute"},
+        pytest.param({"weights": lambda d: np.exp(-d)}, id="a function of distances"),
+        {"metric_params": {"w": [1.0, 2.0, 0.5, 3.0]}, "p": 1.5},
+    ],
+    ids=str,
+)
+def test_it_agrees_with_scikit_learn(options):
+    rng = np.random.default_rng(0)
+    A = X + rng.normal(scale=1e-3, size=X.shape)  # no equal distances
+    Q = rng.uniform(A.min(axis=0), A.max(axis=0), size=(200, 4))
+    ours = KNeighborsClassifier(ties="lowest", **options).fit(A, Y)
+    theirs = peers.KNeighborsClassifier(**options).fit(A, Y)
+    for queries in (Q, None):
+        np.testing.assert_array_equal(ours.predict(queries), theirs.predict(queries))
+        np.testing.assert_allclose(
+            ours.predict_proba(queries), theirs.predict_proba(queries), rtol=1e-12, atol=1e-12
+        )
+        a, b = ours.kneighbors(queries), theirs.kneighbors(queries)
+        np.testing.assert_allclose(a[0], b[0], rtol=1e-9)
+        np.testing.assert_array_equal(a[1], b[1])
+        for mode in ("connectivity", "distance"):
+            graphs = [one.kneighbors_graph(queries, 3, mode=mode) for one in (ours, theirs)]
+            assert type(graphs[0]) is type(graphs[1])
+            np.testing.assert_allclose(graphs[0].toarray(), graphs[1].toarray(), rtol=1e-9)
+    assert ours.score(None, Y) == theirs.score(None, Y)
+    assert ours.effective_metric_ == theirs.effective_metric_
+    assert ours.effective_metric_params_.keys() == theirs.effective_metric_params_.keys()
+    assert (ours.n_samples_fit_, ours.outputs_2d_) == (150, False)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    k=st.integers(1, 12),
+    ties=st.sampled_from(["nearest", "lowest"]),
+    weights=st.sampled_from(["uniform", "distance"]),
+    weighted=st.booleans(),
+)
+def test_it_is_the_rule_with_all_its_ties(seed, k, ties, weights, weighted):
+    A, y = made_up(seed)
+    votes = np.random.default_rng(seed).integers(1, 4, size=60) if weighted else None
+    model = KNeighborsClassifier(k, ties=ties, weights=weights)
+    found = model.fit(A, y, sample_weight=votes).predict(A + 0.5)
+    np.testing.assert_array_equal(found, plain(A, y, A + 0.5, k, ties, weights, votes))
+
+
+@pytest.mark.parametrize("k", range(1, 9))
+def test_the_lowest_class_of_equal_votes_is_scikit_learns(k):
+    A, y = np.arange(30.0)[:, None] ** 1.5, np.random.default_rng(0).integers(0, 3, size=30)
+    Q = np.random.default_rng(1).uniform(0, 160, size=(300, 1))
+    np.testing.assert_array_equal(
+        KNeighborsClassifier(k, ties="lowest").fit(A, y).predict(Q),
+        peers.KNeighborsClassifier(k).fit(A, y).predict(Q),
+    )
+
+
+def test_equal_votes_go_to_the_class_met_first_or_to_the_lowest():
+    A, y = [[1.0], [2.0], [3.0], [4.0]], ["b", "a", "a", "b"]
+    assert KNeighborsClassifier(4).fit(A, y).predict([[0.0]]).tolist() == ["b"]
+    assert KNeighborsClassifier(4, ties="lowest").fit(A, y).predict([[0.0]]).tolist() == ["a"]
+    assert KNeighborsClassifier(2).fit(A, y).predict([[5.0]]).tolist() == ["b"]
+
+
+def test_equal_distances_go_by_row():
+    A, y = [[1.0], [-1.0], [1.0], [-1.0]], [2, 0, 1, 0]
+    model = KNeighborsClassifier(1).fit(A, y)
+    assert model.kneighbors([[0.0]], 4)[1].tolist() == [[0, 1, 2, 3]]
+    assert model.predict([[0.0]]).tolist() == [2]
+    assert model.predict([[-0.1]]).tolist() == [0]
+
+
+def test_with_two_neighbours_the_nearest_decides():
+    one, two = (KNeighborsClassifier(k).fit(DIGITS[:900], NUMBERS[:900]) for k in (1, 2))
+    np.testing.assert_array_equal(one.predict(DIGITS[900:]), two.predict(DIGITS[900:]))
+
+
+def test_the_largest_share_is_the_predicted_class():
+    A, y = made_up(1)
+    for ties in ("nearest", "lowest"):
+        for weights in ("uniform", "distance"):
+            model = KNeighborsClassifier(4, ties=ties, weights=weights).fit(A, y)
+            P = model.predict_proba(A + 0.5)
+            np.testing.assert_array_equal(P.argmax(axis=1), model.predict(A + 0.5))
+            np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_a_distance_of_zero_has_all_the_votes():
+    A, y = [[0.0], [0.0], [1.0], [1.0], [1.0]], [0, 1, 1, 1, 1]
+    model = KNeighborsClassifier(5, weights="distance").fit(A, y)
+    np.testing.assert_allclose(model.predict_proba([[0.0]]), [[0.5, 0.5]])
+    assert model.predict([[0.0]]).tolist() == [0]  # met first
+    tiny = KNeighborsClassifier(2, weights="distance").fit([[0.0], [5e-324]], [0, 1])
+    np.testing.assert_allclose(tiny.predict_proba([[0.0]]), [[0.5, 0.5]])  # 1 / 5e-324 is infinite
+
+
+def test_weights_are_votes_and_not_repetitions():
+    A, y = [[0.0], [1.0], [2.0]], [0, 1, 1]
+    model = KNeighborsClassifier(3).fit(A, y, sample_weight=[5.0, 1.0, 1.0])
+    np.testing.assert_allclose(model.predict_proba([[9.0]]), [[5 / 7, 2 / 7]])
+    by_class = KNeighborsClassifier(3, class_weight={0: 5.0}).fit(A, y)
+    np.testing.assert_allclose(by_class.predict_proba([[9.0]]), [[5 / 7, 2 / 7]])
+    assert model.kneighbors([[9.0]])[1].tolist() == [[2, 1, 0]]
+    balanced = KNeighborsClassifier(3, class_weight="balanced").fit(A, y)
+    np.testing.assert_allclose(balanced.predict_proba([[9.0]]), [[0.5, 0.5]])
+
+
+def test_neighbours_without_any_vote_are_an_error():
+    model = KNeighborsClassifier(1).fit([[0.0], [1.0], [2.0]], [0, 1, 1], sample_weight=[1, 0, 1])
+    assert model.predict([[0.1]]).tolist() == [0]
+    for use in (model.predict, model.predict_proba, lambda Q: model.predict_by_k(Q, 3)):
+        with pytest.raises(DataError, match="All neighbors of some sample is getting zero weights"):
+            use([[1.1]])
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [
+        (lambda d: -d, "`weights` must return numbers of at least 0"),
+        (lambda d: d * np.nan, "`weights` must return numbers of at least 0"),
+        (lambda d: d[:, 0], "`weights` must return an array of shape"),
+    ],
+)
+def test_a_function_that_returns_no_weights_is_refused(weights, sentence):
+    with pytest.raises(DataError, match=sentence):
+        KNeighborsClassifier(weights=weights).fit(X, Y).predict(X + 0.01)
+
+
+def test_a_function_of_the_distances_may_not_change_them():
+    def greedy(distances):
+        distances *= 0
+        return distances + 1
+
+    model = KNeighborsClassifier(weights=greedy).fit(X, Y)
+    np.testing.assert_array_equal(model.predict(X), KNeighborsClassifier().fit(X, Y).predict(X))
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: np.exp(-d / d.max())])
+@pytest.mark.parametrize("ties", ["nearest", "lowest"])
+def test_all_numbers_of_neighbours_at_once_are_as_one_at_a_time(weights, ties):
+    A, y = made_up(2)
+    votes = np.random.default_rng(2).uniform(0.5, 2.0, size=60)
+    model = KNeighborsClassifier(weights=weights, ties=ties, k_max=20).fit(A, y, votes)
+    together = model.predict_by_k(A + 0.5, 20)
+    left_out = model.predict_by_k(None, 20)
+    for k in range(1, 21):
+        one = clone(model).set_params(n_neighbors=k, k_max=None).fit(A, y, votes)
+        np.testing.assert_array_equal(together[:, k - 1], one.predict(A + 0.5))
+        np.testing.assert_array_equal(left_out[:, k - 1], one.predict(None))
+        assert model.accuracy_by_k_[k - 1] == one.score(None, y)
+    np.testing.assert_array_equal(model.score_by_k(None, y, 20), model.accuracy_by_k_)
+    np.testing.assert_array_equal(
+        model.score_by_k(A + 0.5, y, 20), (together == y[:, None]).mean(axis=0)
+    )
+
+
+def test_leaving_out_is_a_fit_without_the_row():
+    model = KNeighborsClassifier(k_max=15).fit(X, Y)
+    for k in (1, 4, 15):
+        without = cross_val_predict(KNeighborsClassifier(k), X, Y, cv=LeaveOneOut())
+        np.testing.assert_array_equal(model.predict_by_k(None, 15)[:, k - 1], without)
+        assert model.accuracy_by_k_[k - 1] == (without == Y).mean()
+    assert model.best_k_ == 1 + np.argmax(model.accuracy_by_k_)
+    assert not hasattr(model.set_params(k_max=None).fit(X, Y), "best_k_")
+
+
+def test_leaving_out_takes_k_max_up_to_all_others():
+    model = KNeighborsClassifier(k_max=149).fit(X, Y)
+    assert model.accuracy_by_k_.shape == (149,)
+    with pytest.raises(ParameterError, match=r"`k_max` .* must be at most 150, .*; got 151"):
+        model.predict_by_k(X, 151)
+
+
+def test_the_numbers_of_the_text(a4a):
+    A, Q = (np.asarray(part.toarray(), dtype=np.uint8) for part in (a4a.X, a4a.X_test))
+    model = KNeighborsClassifier().fit(A, a4a.y)
+    errors = (model.predict_by_k(Q, 41) != a4a.y_test[:, None]).sum(axis=0)
+    assert errors[0] == errors[1] == 5937  # of two, the nearer decides
+    assert errors[40] == 4626
+
+
+def test_iris_in_the_range_of_the_text():
+    accuracies = []
+    for seed in range(20):
+        A, Q, a, q = train_test_split(X, Y, test_size=0.3, random_state=seed)
+        accuracies.append(KNeighborsClassifier().fit(A, a).score(Q, q))
+    assert 0.93 <= np.mean(accuracies) <= 0.98
+
+
+def test_a_linear_kernel_is_the_euclidean_distance():
+    whole = np.round(X * 10)
+    linear, by_name, norm = (
+        KNeighborsClassifier(kernel=kernel).fit(whole, Y) for kernel in (Linear(), "linear", None)
+    )
+    for model in (linear, by_name):
+        for a, b in zip(model.kneighbors(whole + 1), norm.kneighbors(whole + 1), strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert linear.kernel_ == Linear()
+    assert norm.kernel_ is None
+
+
+def test_a_kernel_is_as_its_distances():
+    kernel = Polynomial(2, coef0=1.0)
+    whole = np.round(X * 10)
+    K, own = kernel.block(whole, whole), kernel.diagonal(whole)
+    D = np.sqrt(own[:, None] + own - 2 * K)
+    model = KNeighborsClassifier(kernel=kernel).fit(whole, Y)
+    given = KNeighborsClassifier(metric="precomputed").fit(D, Y)
+    for queries in ((whole, D), (None, None)):
+        a, b = model.kneighbors(queries[0]), given.kneighbors(queries[1])
+        np.testing.assert_array_equal(a[1], b[1])
+        np.testing.assert_allclose(a[0], b[0])
+    assert model.predict_proba(whole).tolist() == given.predict_proba(D).tolist()
+
+
+def test_parameters_of_a_kernel_can_be_searched():
+    search = GridSearchCV(
+        KNeighborsClassifier(kernel=Polynomial(2)), {"kernel__degree": [1, 3]}, cv=3
+    ).fit(X, Y)
+    assert search.best_estimator_.kernel_.degree in (1, 3)
+
+
+@pytest.mark.parametrize("other", [{"metric": "manhattan"}, {"p": 1}, {"metric_params": {"p": 2}}])
+def test_a_kernel_beside_a_metric_is_refused(other):
+    with pytest.raises(ParameterError, match=r"`metric` .* left at its default 'minkowski'"):
+        KNeighborsClassifier(kernel=Gaussian(1.0), **other).fit(X, Y)
+
+
+def test_bytes_and_yes_and_no_are_as_their_numbers():
+    A = DIGITS.astype(np.uint8)
+    for few, wide in ((A, DIGITS), (A > 7, (DIGITS > 7).astype(float))):
+        a = KNeighborsClassifier(3).fit(few[:900], NUMBERS[:900])
+        b = KNeighborsClassifier(3).fit(wide[:900], NUMBERS[:900])
+        np.testing.assert_array_equal(a.kneighbors(few[900:])[1], b.kneighbors(wide[900:])[1])
+        np.testing.assert_array_equal(a.kneighbors(few[900:])[0], b.kneighbors(few[900:])[0])
+        assert np.shares_memory(a.index_.rows, few)
+
+
+def test_the_order_of_rows_and_the_threads_do_not_matter():
+    order = np.random.default_rng(0).permutation(900)
+    A, y, Q = DIGITS[:900], NUMBERS[:900], DIGITS[900:] + 0.01
+    first = KNeighborsClassifier(n_jobs=1).fit(A, y)
+    second = KNeighborsClassifier(n_jobs=2).fit(A[order], y[order])
+    np.testing.assert_allclose(first.kneighbors(Q)[0], second.kneighbors(Q)[0], rtol=1e-12)
+    third = KNeighborsClassifier(n_jobs=2).fit(A, y)
+    for a, b in zip(first.kneighbors(Q), third.kneighbors(Q), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_algorithm_and_leaf_size_are_hints():
+    expected = KNeighborsClassifier().fit(X, Y).predict_proba(X)
+    for algorithm in ("ball_tree", "kd_tree", "brute"):
+        model = KNeighborsClassifier(algorithm=algorithm, leaf_size=3).fit(X, Y)
+        np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"algorithm": "kd_tree", "metric": "cosine"}, "`metric` .* with algorithm='kd_tree'"),
+        ({"algorithm": "ball_tree", "metric": "precomputed"}, "`metric` .* with algorithm='ball_tree'"),
+        ({"algorithm": "brute", "metric": "infinity"}, "`metric` .* with algorithm='brute'"),
+        ({"algorithm": "kd_tree", "metric": lambda x, z: 0.0}, "`algorithm` .* with a function"),
+        ({"algorithm": "kd_tree", "p": 0.5}, "does not support 0 < p < 1"),
+        ({"algorithm": "kd_tree", "metric_params": {"w": np.ones(4)}}, "with a weight parameter 'w'"),
+    ],
+)  # fmt: skip
+def test_what_an_algorithm_cannot_do_is_refused(options, sentence):
+    with pytest.raises((ParameterError, UnsupportedError), match=sentence):
+        KNeighborsClassifier(**options).fit(X, Y)
+
+
+def test_powers_below_one_are_no_metric_and_said_to_be_none():
+    with pytest.warns(UserWarning, match="Mind that for 0 < p < 1, Minkowski metrics are not"):
+        model = KNeighborsClassifier(p=0.5).fit(X, Y)
+    with pytest.warns(UserWarning, match="Mind that"):
+        theirs = peers.KNeighborsClassifier(p=0.5, algorithm="brute").fit(X, Y)
+    np.testing.assert_allclose(model.kneighbors(X + 0.01)[0], theirs.kneighbors(X + 0.01)[0])
+    with pytest.warns(SyntaxWarning, match="Parameter p is found in metric_params"):
+        assert (
+            KNeighborsClassifier(metric_params={"p": 1}).fit(X, Y).effective_metric_ == "manhattan"
+        )
+
+
+def test_trees_do_not_go_with_sparse_samples():
+    model = KNeighborsClassifier(algorithm="kd_tree").fit(X, Y)
+    with pytest.raises(DataError, match="kd_tree does not work with sparse matrices"):
+        model.predict(csr_array(X))
+    with pytest.warns(UserWarning, match="cannot use tree with sparse input: using brute force"):
+        KNeighborsClassifier(algorithm="ball_tree", metric=lambda x, z: abs(x - z).sum()).fit(
+            csr_array(X), Y
+        )
+
+
+def test_several_outputs_are_as_many_models():
+    rng = np.random.default_rng(0)
+    words = np.array(["a", "b", "c"])
+    T = np.column_stack([words[Y], words[rng.integers(0, 3, 150)]])
+    model = KNeighborsClassifier(4, weights="distance", class_weight="balanced").fit(X, T)
+    assert model.outputs_2d_
+    for j in range(2):
+        one = clone(model).fit(X, T[:, j])
+        np.testing.assert_array_equal(model.predict(X + 0.1)[:, j], one.predict(X + 0.1))
+        np.testing.assert_array_equal(model.predict_proba(X + 0.1)[j], one.predict_proba(X + 0.1))
+        assert model.classes_[j].tolist() == one.classes_.tolist()
+    flags = (T == "a").astype(int)
+    np.testing.assert_array_equal(
+        clone(model).fit(X, csr_array(flags)).predict(X), clone(model).fit(X, flags).predict(X)
+    )
+    with pytest.raises(ParameterError, match=r"`k_max` .* None with several outputs"):
+        KNeighborsClassifier(k_max=3).fit(X, T)
+    with pytest.raises(UnsupportedError, match="predict_by_k goes with one output; y had 2"):
+        model.predict_by_k(X, 3)
+
+
+def test_too_many_neighbours_are_refused_in_scikit_learns_words():
+    model = KNeighborsClassifier(3).fit(X[48:52], Y[48:52])
+    words = "Expected n_neighbors {} n_samples_fit, but n_neighbors = {}, n_samples_fit = 4"
+    with pytest.raises(ValueError, match=words.format("<=", 5)):
+        model.kneighbors(X, 5)
+    with pytest.raises(ValueError, match=words.format("<", 4)):
+        model.kneighbors(None, 4)
+    with pytest.raises(ValueError, match=words.format("<=", 5)):
+        model.set_params(n_neighbors=5).predict(X)
+    for k in (0, -1, 2.5, "3", True):
+        with pytest.raises(ParameterError, match=r"`n_neighbors` .* an integer of at least 1"):
+            model.kneighbors(X, k)
+
+
+@pytest.mark.parametrize(
+    ("use", "sentence"),
+    [
+        (lambda m: m.predict([[np.nan] * 4]), "NaN"),
+        (lambda m: m.predict(np.empty((0, 4))), r"0 sample\(s\)"),
+        (lambda m: m.kneighbors_graph(X, mode="blah"), "Unsupported mode"),
+        (lambda m: m.score_by_k(X, Y[:3], 2), "X has 150 samples, but y has 3 labels"),
+        (lambda m: m.set_params(ties="all").predict(X), "`ties` .* one of 'nearest', 'lowest'"),
+        (lambda m: m.set_params(weights="no").predict(X), "`weights` .* one of 'uniform'"),
+        (lambda m: m.set_params(n_jobs=0).predict(X), "`n_jobs` .* an integer other than 0"),
+    ],
+)
+def test_bad_queries_are_refused(use, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        use(KNeighborsClassifier().fit(X, Y))
+
+
+def test_given_distances_are_checked():
+    D = pairwise_distances(X)
+    model = KNeighborsClassifier(metric="precomputed")
+    with pytest.raises(DataError, match="must be square"):
+        model.fit(D[:, :100], Y)
+    with pytest.raises(DataError, match="Negative values in data passed"):
+        model.fit(-D, Y)
+    with pytest.raises(ValueError, match=r"X has 3 features, but .* expecting 150"):
+        model.fit(D, Y).predict(D[:, :3])
+    with pytest.raises(TypeError, match="'bsr' format is not supported"):
+        model.fit(csr_array(D).tobsr(), Y)
+
+
+def test_equal_points_are_no_trouble():
+    model = KNeighborsClassifier(3, k_max=5).fit(np.ones((9, 2)), [0, 1, 1] * 3)
+    assert model.kneighbors([[1.0, 1.0]])[1].tolist() == [[0, 1, 2]]
+    assert model.kneighbors()[1][:2].tolist() == [[1, 2, 3], [0, 2, 3]]
+    assert model.predict([[1.0, 1.0]]).tolist() == [1]
+
+
+def test_a_failed_fit_leaves_the_model_as_it_was():
+    model = KNeighborsClassifier().fit(X, Y)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((5, 2), np.nan), [0, 1, 0, 1, 0])
+    with pytest.raises(ParameterError):
+        model.set_params(k_max=4).fit(X[48:52], Y[48:52])
+    assert model.n_features_in_ == 4
+    assert model.score(X, Y) > 0.9
+    with pytest.raises(NotFittedError):
+        KNeighborsClassifier().kneighbors(X)
+
+
+def test_copies_and_frames_are_the_same_model():
+    names = ["a", "b", "c", "d"]
+    model = KNeighborsClassifier(4, weights="distance", kernel=Gaussian(0.2)).fit(X, Y)
+    expected = model.predict_proba(X + 0.1)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(model)).predict_proba(X + 0.1), expected
+    )
+    np.testing.assert_array_equal(clone(model).fit(X, Y).predict_proba(X + 0.1), expected)
+    for frame in (pd.DataFrame(X + 0.1, columns=names), pl.DataFrame(X + 0.1, schema=names)):
+        fitted = clone(model).fit(type(frame)(dict(zip(names, X.T, strict=True))), Y)
+        np.testing.assert_array_equal(fitted.predict_proba(frame), expected)
+        assert fitted.feature_names_in_.tolist() == names
+
+
+def test_a_bar_is_drawn_where_it_is_asked_for(capfd):
+    KNeighborsClassifier(verbose=1).fit(X, Y).predict(X)
+    assert capfd.readouterr().err.count("KNeighborsClassifier: search") >= 2
+    KNeighborsClassifier().fit(X, Y).predict(X)
+    assert capfd.readouterr().err == ""
+
+
+def test_votes_by_hand():
+    voters = Voters(np.array([2, 0, 0, 2, 1]), np.array([1.0, 1.0, 1.0, 1.0, 0.5]), 3)
+    rows, none = np.array([[0, 1, 2, 3, 4]]), factors_of("uniform", np.zeros((1, 5)))
+    assert voters.winners(rows, none, "nearest", each=True).tolist() == [[2, 2, 0, 2, 2]]
+    assert voters.winners(rows, none, "lowest", each=True).tolist() == [[2, 0, 0, 0, 0]]
+    np.testing.assert_allclose(voters.shares(rows, none, "nearest"), [[4 / 9, 1 / 9, 4 / 9]])

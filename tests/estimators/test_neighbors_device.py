@@ -1,0 +1,189 @@
+"""Neighbours with `device`: torch's CPU passes for a card, so that all paths run without one."""
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+
+import separatrix.estimators.neighbor_index as module  # noqa: E402
+from separatrix import KNeighborsClassifier, NeighborIndex, load, save  # noqa: E402
+from separatrix.errors import DataError, DeviceError, MemoryBudgetError, ParameterError  # noqa: E402
+from separatrix.kernels import Gaussian, Laplacian, Linear, Polynomial  # noqa: E402
+from separatrix.runtime import device as backends  # noqa: E402
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 6))
+X[[7, 9]] = 0.0  # without a direction
+Q = RNG.normal(size=(30, 6))
+Q[3] = 0.0
+Y = RNG.integers(0, 3, size=200)
+
+SEARCHED = {
+    "euclidean": {},
+    "sqeuclidean": {"metric": "sqeuclidean"},
+    "cosine": {"metric": "cosine"},
+    "seuclidean": {"metric": "seuclidean", "metric_params": {"V": np.arange(1.0, 7.0)}},
+    "weights": {"metric": "minkowski", "metric_params": {"w": np.arange(6.0)}},
+    "linear": {"kernel": Linear()},
+    "gaussian": {"kernel": Gaussian(0.1)},
+}
+REFUSED = {
+    "metric='manhattan'": {"metric": "manhattan"},
+    "metric='minkowski' and p=3": {"metric": "minkowski", "p": 3},
+    "metric='canberra'": {"metric": "canberra"},
+    "the kernel Polynomial for neighbours": {"kernel": Polynomial(2)},
+    "the kernel Laplacian for neighbours": {"kernel": Laplacian(1.0)},
+}
+
+
+@pytest.fixture
+def a_card(monkeypatch):
+    monkeypatch.setattr(backends, "card", lambda: torch.device("cpu"))
+    monkeypatch.setattr(backends, "has_driver", lambda: True)
+    monkeypatch.setattr(backends, "_said", set())
+
+
+@pytest.fixture
+def a_full_card(a_card, monkeypatch):
+    monkeypatch.setattr("separatrix.solvers.nearest.cuda.free_bytes", lambda device: 1000)
+    monkeypatch.setattr(module, "WORTH", 1)
+
+
+def assert_equal(found, wanted):
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("options", SEARCHED.values(), ids=SEARCHED)
+def test_a_card_finds_what_the_processor_finds(options, a_card):
+    here = NeighborIndex(X, device="cpu", **options)
+    there = NeighborIndex(X, device="cuda", **options)
+    assert there.method == "card"
+    assert_equal(there.search(Q, 5), here.search(Q, 5))
+    assert_equal(there.search_self(5), here.search_self(5))
+    assert_equal(there.search(csr_array(Q), 5), here.search(Q, 5))
+
+
+@pytest.mark.parametrize("options", SEARCHED.values(), ids=SEARCHED)
+def test_tensors_are_answered_with_tensors(options, a_card):
+    wanted = NeighborIndex(X, device="cpu", **options)
+    index = NeighborIndex(torch.tensor(X), device="cuda", **options)
+    for found in (index.search(torch.tensor(Q), 5), index.search_self(5)):
+        assert all(isinstance(part, torch.Tensor) for part in found)
+    assert_equal([part.numpy() for part in index.search(torch.tensor(Q), 5)], wanted.search(Q, 5))
+    assert_equal(index.search(Q, 5), wanted.search(Q, 5))
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int16, torch.int64])
+def test_tensors_of_whole_numbers_are_taken(dtype, a_card):
+    rows, queries = (torch.tensor(part > 0).to(dtype) for part in (X, Q))
+    found = NeighborIndex(rows, device="cuda").search(queries, 3)
+    wanted = NeighborIndex(X > 0, device="cpu").search(Q > 0, 3)
+    assert_equal([part.numpy() for part in found], wanted)
+
+
+@pytest.mark.parametrize("device", ["auto", "cuda"])
+def test_a_classifier_gives_tensors_of_numeric_labels(device, a_card):
+    plain = KNeighborsClassifier(device="cpu").fit(X, Y)
+    model = KNeighborsClassifier(device=device, k_max=9).fit(torch.tensor(X), torch.tensor(Y))
+    asked = torch.tensor(Q)
+    assert torch.equal(model.predict(asked), torch.tensor(plain.predict(Q)))
+    assert torch.equal(model.predict_proba(asked), torch.tensor(plain.predict_proba(Q)))
+    assert torch.equal(model.predict_by_k(asked, 4), torch.tensor(plain.predict_by_k(Q, 4)))
+    for found, wanted in zip(model.kneighbors(asked), plain.kneighbors(Q), strict=True):
+        assert torch.equal(found, torch.tensor(wanted))
+    assert model.score(asked, torch.tensor(Y[:30])) == plain.score(Q, Y[:30])
+    assert model.kneighbors_graph(asked).shape == (30, 200)
+    assert isinstance(model.predict(Q), np.ndarray)
+    assert_equal(model.set_params(device="cpu").kneighbors(Q), plain.kneighbors(Q))
+    assert isinstance(model.index_.rows, np.ndarray)
+
+
+def test_words_as_labels_stay_words(a_card):
+    model = KNeighborsClassifier(device="cuda").fit(torch.tensor(X), np.array(["a", "b", "c"])[Y])
+    assert model.predict(torch.tensor(Q)).dtype.kind == "U"
+
+
+@pytest.mark.parametrize(("reason", "options"), REFUSED.items(), ids=REFUSED)
+def test_what_a_card_cannot_do_is_refused_or_done_here(reason, options, a_card, monkeypatch):
+    monkeypatch.setattr(module, "WORTH", 1)
+    with pytest.raises(DeviceError, match=f"cannot work on a card with {reason}; use device='cpu'"):
+        KNeighborsClassifier(device="cuda", **options).fit(X, Y)
+    assert KNeighborsClassifier(**options).fit(X, Y).index_.method != "card"
+
+
+def test_sparse_rows_are_refused_or_searched_here(a_card):
+    with pytest.raises(DeviceError, match="on a card with sparse samples; use device='cpu'"):
+        KNeighborsClassifier(device="cuda").fit(csr_array(X), Y)
+    with pytest.raises(DeviceError, match="with method='exhaustive'"):
+        NeighborIndex(X, method="exhaustive", device="cuda")
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_coarse_tensors_are_refused_with_what_to_do(dtype, a_card):
+    model = KNeighborsClassifier(device="cuda").fit(X, Y)
+    index = NeighborIndex(X, device="cuda")
+    for call in (model.predict, lambda coarse: index.search(coarse, 1)):
+        with pytest.raises(DataError, match=r"float16, .* or whole numbers; pass X\.float\(\)"):
+            call(torch.tensor(Q).to(dtype))
+
+
+def test_bad_tensors_are_refused(a_card):
+    index = NeighborIndex(X, device="cuda")
+    bad = torch.tensor(Q)
+    bad[0, 0] = torch.nan
+    for queries, sentence in ((bad, "NaN or infinity"), (bad[0], r"shape \(6,\)")):
+        with pytest.raises(DataError, match=sentence):
+            index.search(queries, 2)
+    with pytest.raises(ParameterError, match="`device` of NeighborIndex must be one of 'auto'"):
+        NeighborIndex(X, device="gpu")
+
+
+def test_auto_takes_a_card_only_for_rows_that_are_worth_it(a_card, monkeypatch):
+    assert NeighborIndex(X).method != "card"
+    monkeypatch.setattr(module, "WORTH", X.size)
+    assert NeighborIndex(X).method == "card"
+
+
+def test_a_full_card_is_an_error_or_with_auto_a_search_here(a_full_card):
+    with pytest.raises(MemoryBudgetError, match="which has 1000 bytes free"):
+        KNeighborsClassifier(device="cuda").fit(X, Y)
+    with pytest.warns(RuntimeWarning, match="NeighborIndex goes on without a card"):
+        model = KNeighborsClassifier().fit(X, Y)
+    assert model.index_.method != "card"
+    assert_equal(model.kneighbors(Q), KNeighborsClassifier(device="cpu").fit(X, Y).kneighbors(Q))
+
+
+def test_copies_and_files_have_nothing_of_the_card(a_card, tmp_path):
+    plain = KNeighborsClassifier(device="cpu").fit(X, Y)
+    model = KNeighborsClassifier(device="cuda").fit(torch.tensor(X), Y)
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert not other.index_._on_card
+        assert_equal(other.kneighbors(Q), plain.kneighbors(Q))
+    for name, one in (("plain", plain), ("card", model)):
+        save(one, tmp_path / name)
+    assert (tmp_path / "plain").read_bytes() == (tmp_path / "card").read_bytes()
+    read = load(tmp_path / "card").set_params(device="cuda")
+    assert_equal(read.kneighbors(Q), plain.kneighbors(Q))
+    assert read.index_.method == "card"
+
+
+def test_without_a_card_nobody_imports_torch():
+    code = """
+import sys, numpy as np
+from separatrix import KNeighborsClassifier
+import separatrix.estimators.neighbor_index as module
+module.WORTH = 1
+from separatrix.runtime import device as backends
+backends.has_driver = lambda: False
+X = np.eye(9)
+KNeighborsClassifier(1).fit(X, np.arange(9) % 2).predict(X)
+raise SystemExit("torch" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,614 @@
+"""Support vector machines on a card; torch's CPU passes for one. What needs a real one is in tests/gpu."""
+
+import copy
+import pickle
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.base import clone
+from sklearn.datasets import load_digits, load_iris
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from separatrix import (
+    SVC,
+    SVCCV,
+    BayesDecision,
+    KernelPerceptron,
+    KernelPerceptronCV,
+    KNeighborsClassifier,
+    LogisticRegression,
+    load,
+    save,
+)
+from separatrix.errors import DataError, DeviceError, MemoryBudgetError, ParameterError
+from separatrix.estimators import svc as svm
+from separatrix.estimators.base import kernel_machine
+from separatrix.estimators.base.device_params import set_device
+from separatrix.estimators.base.multiclass import decision_values, voted, winners
+from separatrix.kernels import Gaussian, Laplacian, Linear, Normalized, Polynomial, Spectrum
+from separatrix.kernels.names import resolve_kernel
+from separatrix.runtime import device as backends
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+X, Y = load_iris(return_X_y=True)
+IMAGES, DIGITS = (part[:150] for part in load_digits(n_class=5, return_X_y=True))
+TENSOR = torch.as_tensor(X)
+
+
+@pytest.fixture
+def a_card(monkeypatch):
+    """torch's CPU passes for a card."""
+    place = torch.device("cpu")
+    monkeypatch.setattr(backends, "card", lambda: place)
+    monkeypatch.setattr(backends, "has_driver", lambda: True)
+    monkeypatch.setattr(backends, "_said", set())
+    return place
+
+
+@pytest.fixture
+def all_is_worth_it(monkeypatch):
+    monkeypatch.setattr(kernel_machine, "WORTH_ROWS", 0)
+    monkeypatch.setattr(kernel_machine, "WORTH_VALUES", 0)
+
+
+CASES = {
+    "rbf": {"C": 10.0, "gamma": 0.001},
+    "poly": {"kernel": "poly", "degree": 3, "gamma": 0.001, "coef0": 1.0},
+    "linear": {"kernel": "linear", "C": 0.01},
+    "sigmoid": {"kernel": "sigmoid", "gamma": 0.0001},
+    "normalized": {"kernel": Normalized(Polynomial(3, coef0=1.0))},
+    "rest": {"gamma": 0.001, "multi_class": "ovr"},
+    "gap": {"gamma": 0.001, "stop": "gap"},
+    "pairs": {"gamma": 0.001, "decision_function_shape": "ovo"},
+    "ties": {"gamma": 0.001, "break_ties": True},
+    "classes": {"gamma": 0.001, "class_weight": {3: 2.0, 4: 0.5}},
+    "balanced": {"gamma": 0.001, "class_weight": "balanced"},
+    "sigmoids": {"gamma": 0.001, "calibration": "sigmoid", "random_state": 0},
+    "temperature": {"gamma": 0.001, "calibration": "temperature", "random_state": 0},
+    "scale": {},
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_card_gives_what_this_machine_gives(name, a_card):
+    here = SVC(device="cpu", tol=1e-6, **CASES[name]).fit(IMAGES, DIGITS)
+
+    there = SVC(device="cuda", tol=1e-6, **CASES[name]).fit(IMAGES, DIGITS)
+
+    assert there.gram_.startswith("DeviceGram(")
+    assert (there.dual_gap_ if there.stop == "gap" else there.violation_).max() <= 1e-6
+    assert set(there.stop_) == {"tol"}
+    assert len(np.setxor1d(there.support_, here.support_)) <= 2
+    np.testing.assert_array_equal(there.predict(IMAGES), here.predict(IMAGES))
+    scores = here.boundary_scores(IMAGES)
+    np.testing.assert_allclose(there.boundary_scores(IMAGES), scores, atol=1e-4)
+    np.testing.assert_allclose(
+        there.decision_function(IMAGES), here.decision_function(IMAGES), atol=1e-4
+    )
+    np.testing.assert_allclose(there.objective_, here.objective_, rtol=1e-6)
+    if there.calibration:
+        np.testing.assert_allclose(
+            there.predict_proba(IMAGES), here.predict_proba(IMAGES), atol=1e-3
+        )
+
+
+@pytest.mark.parametrize("scheme", ["ovo", "ovr"])
+def test_a_kernel_matrix_and_weights_give_the_same_there(scheme, a_card):
+    K = Gaussian(0.5).block(X, X)
+    weights = np.linspace(0.0, 2.0, len(Y))
+    how = {"kernel": "precomputed", "tol": 1e-8, "multi_class": scheme}
+    here = SVC(device="cpu", **how).fit(K, Y, sample_weight=weights)
+
+    there = SVC(device="cuda", **how).fit(
+        torch.as_tensor(K), torch.as_tensor(Y), sample_weight=torch.as_tensor(weights)
+    )
+
+    np.testing.assert_array_equal(there.support_, here.support_)
+    np.testing.assert_allclose(there.dual_coef_, here.dual_coef_, atol=1e-5)
+    found = there.decision_function(torch.as_tensor(K[:20]))
+    np.testing.assert_allclose(found.numpy(), here.decision_function(K[:20]), atol=1e-6)
+
+
+def test_a_warm_start_begins_where_the_last_fit_ended_there_too(a_card):
+    model = SVC(gamma=0.5, device="cuda", warm_start=True).fit(X, Y)
+    first = model.n_iter_.sum()
+
+    again = model.fit(X, Y)
+
+    assert again.n_iter_.sum() < first / 2
+    assert again.violation_.max() <= again.tol
+
+
+def test_auto_takes_a_card_where_the_work_is_worth_it(a_card, all_is_worth_it):
+    model = SVC().fit(X, Y)
+    assert model.gram_.startswith("DeviceGram(")
+    model.predict(X)
+    assert hasattr(model, "_on_card")
+    assert SVC(device="cpu").fit(X, Y).gram_.startswith("HeldGram(")
+    assert isinstance(SVCCV([1.0], cv=2).fit(X, Y).predict(X), np.ndarray)
+
+
+def test_auto_stays_here_where_it_is_not(a_card):
+    model = SVC().fit(X, Y)
+    model.predict(X)
+    assert model.gram_.startswith("HeldGram(")
+    assert not hasattr(model, "_on_card")
+
+
+def test_kernel_values_that_are_too_coarse_are_computed_again_in_float64(a_card, monkeypatch):
+    monkeypatch.setattr("separatrix.kernels.gram.device_prepared.SMALL", 0)
+    coarse = SVC(gamma=0.5, device="cuda").fit(X, Y)
+    assert "float32" in coarse.gram_
+
+    model = SVC(C=1e6, gamma=0.5, device="cuda").fit(X, Y)
+
+    assert "float64" in model.gram_
+    assert model._exact
+    assert model.violation_.max() <= model.tol
+    assert len(np.setxor1d(model.support_, SVC(C=1e6, gamma=0.5).fit(X, Y).support_)) <= 2
+
+
+def test_the_search_gives_the_same_table_there(a_card):
+    how = {"Cs": [1, 10], "gammas": [0.0005, 0.002], "cv": 2}
+    here = SVCCV(device="cpu", **how).fit(IMAGES, DIGITS)
+
+    there = SVCCV(device="cuda", **how).fit(torch.as_tensor(IMAGES), torch.as_tensor(DIGITS))
+
+    mine, other = there.cv_results_["mean_test_score"], here.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(mine, other, atol=1 / 75)
+    assert there.best_params_ == here.best_params_
+    assert there.best_estimator_.device == "cuda"
+    assert there.best_estimator_.gram_.startswith("DeviceGram(")
+    found = there.predict(torch.as_tensor(IMAGES))
+    assert isinstance(found, torch.Tensor)
+    np.testing.assert_array_equal(found.numpy(), here.predict(IMAGES))
+
+
+@pytest.mark.parametrize("own", ["auto", "cpu", "cuda"])
+def test_an_estimator_that_has_its_own_device_keeps_it(own):
+    search = SVCCV(estimator=SVC(device=own), device="cpu")
+
+    assert search._model().device == ("cpu" if own == "auto" else own)
+    assert search.estimator.device == own
+
+
+@pytest.mark.parametrize(
+    "search",
+    [
+        SVCCV([1.0], cv=2),
+        KernelPerceptronCV([Gaussian(0.5)], cv=2, estimator=KernelPerceptron(min_gain=0.1)),
+    ],
+    ids=lambda m: type(m),
+)
+def test_a_search_works_where_it_is_told_to_after_its_fit(search, a_card):
+    search = clone(search).set_params(device="cuda").fit(X, Y)
+    best = getattr(search, "best_estimator_", None) or search.estimator_
+    expected = search.predict(X)
+    for device in ("cpu", "cuda", "auto"):
+        np.testing.assert_array_equal(search.set_params(device=device).predict(X), expected)
+        assert best.device == device
+    with pytest.raises(ParameterError, match=r"`device` of .*CV must be one of"):
+        search.set_params(device="gpu").predict(X)
+
+
+def test_a_decision_around_a_machine_takes_tensors_as_arrays(a_card):
+    machine = SVC(calibration="sigmoid", random_state=0, device="cuda")
+    y, two = torch.as_tensor(Y), torch.as_tensor((Y == 2).astype(int))
+    plain, model = BayesDecision(machine).fit(X, Y), BayesDecision(machine).fit(TENSOR, y)
+    np.testing.assert_array_equal(model.predict(TENSOR), plain.predict(X))
+    assert model.score(TENSOR, y, torch.ones(len(y))) == plain.score(X, Y)
+    assert model.mean_cost(TENSOR, y) == plain.mean_cost(X, Y)
+    tuned = BayesDecision(machine, threshold="tune", cv=2).fit(TENSOR, two)
+    assert (
+        tuned.threshold_ == BayesDecision(machine, threshold="tune", cv=2).fit(X, Y == 2).threshold_
+    )
+
+
+METHODS = ("predict", "decision_function", "boundary_scores", "predict_proba", "predict_log_proba")
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu", "cuda"])
+@pytest.mark.parametrize("method", METHODS)
+def test_tensors_are_answered_with_tensors_and_arrays_with_arrays(method, device, a_card):
+    model = SVC(device=device, calibration="sigmoid", random_state=0)
+    model.fit(TENSOR, torch.as_tensor(Y))
+
+    plain, tensor = getattr(model, method)(X), getattr(model, method)(TENSOR)
+
+    assert isinstance(plain, np.ndarray)
+    assert isinstance(tensor, torch.Tensor)
+    assert tensor.device == TENSOR.device
+    np.testing.assert_array_equal(tensor.numpy(), plain)
+    for name in ("support_", "support_vectors_", "dual_coef_", "intercept_", "classes_", "coef_"):
+        assert not isinstance(getattr(model, name, None), torch.Tensor)
+
+
+def test_labels_that_are_words_stay_arrays(a_card):
+    words = np.array(["one", "two", "three"])[Y]
+
+    found = SVC(device="cuda").fit(TENSOR, words).predict(TENSOR)
+
+    assert isinstance(found, np.ndarray)
+    assert set(found) == {"one", "two", "three"}
+
+
+def test_an_explanation_of_tensors_is_the_same_in_tensors(a_card):
+    model = SVC(device="cuda").fit(X, Y)
+
+    plain, tensors = model.explain(X[:5], 3), model.explain(TENSOR[:5], 3)
+
+    for one, other in zip(plain, tensors, strict=True):
+        assert isinstance(other, torch.Tensor)
+        np.testing.assert_array_equal(other.numpy(), one)
+
+
+def test_the_score_takes_tensors(a_card):
+    for model in (SVC(device="cuda"), SVCCV([1.0], cv=2, device="cuda")):
+        model.fit(TENSOR, torch.as_tensor(Y))
+        weights = torch.linspace(0, 1, len(Y))
+        assert model.score(TENSOR, torch.as_tensor(Y)) == model.score(X, Y)
+        assert model.score(TENSOR, torch.as_tensor(Y), weights) == model.score(
+            X, Y, weights.numpy()
+        )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16", "uint8"])
+def test_gamma_scale_of_a_tensor_is_that_of_the_array(dtype, monkeypatch):
+    monkeypatch.setattr("separatrix.kernels.names.ROWS_AT_ONCE", 7)
+    values = (10 * X).astype(dtype)
+
+    found = resolve_kernel("SVC", "rbf", torch.as_tensor(values))
+
+    assert found.gamma == pytest.approx(resolve_kernel("SVC", "rbf", values).gamma, rel=1e-12)
+
+
+def test_votes_of_tensors_are_those_of_arrays(monkeypatch):
+    rng = np.random.default_rng(0)
+    S = rng.integers(-2, 3, size=(50, 10)).astype(float)
+    order = np.array([3, 0, 4, 1, 2])
+    for most in (64, 2):  # by one product, and pair by pair
+        monkeypatch.setattr("separatrix.estimators.base.multiclass.MATRIX_UP_TO", most)
+        for ties in ("lowest", "margin"):
+            mine = decision_values(torch.as_tensor(S), 5, "ovo", ties)
+            np.testing.assert_array_equal(mine.numpy(), decision_values(S, 5, "ovo", ties))
+            np.testing.assert_array_equal(winners(mine).numpy(), winners(mine.numpy()))
+        for given in (None, order):
+            found = voted(torch.as_tensor(S), 5, "ovo", given)
+            np.testing.assert_array_equal(found.numpy(), voted(S, 5, "ovo", given))
+    for given in (None, np.array([1, 0])):
+        two = voted(torch.as_tensor(S[:, :1]), 2, "ovo", given)
+        np.testing.assert_array_equal(two.numpy(), voted(S[:, :1], 2, "ovo", given))
+
+
+def test_the_support_stays_on_the_card_between_predictions(a_card):
+    model = SVC(device="cuda", gamma=0.5).fit(X, Y)
+    first = model.predict(TENSOR)
+    kept = model._on_card.prepared
+
+    again = model.predict(TENSOR)
+
+    assert model._on_card.prepared is kept
+    np.testing.assert_array_equal(again, first)
+    model.fit(X[:100], Y[:100])
+    assert not hasattr(model, "_on_card")
+    np.testing.assert_array_equal(model.predict(X), SVC(gamma=0.5).fit(X[:100], Y[:100]).predict(X))
+
+
+def test_tensors_that_were_trained_on_need_not_come_to_the_card_again(a_card):
+    model = SVC(device="cuda", gamma=0.5).fit(TENSOR, Y)
+    kept = model._on_card.prepared
+    found = model.decision_function(TENSOR)
+    assert model._on_card.prepared is kept
+    expected = SVC(gamma=0.5).fit(X, Y).decision_function(X)
+    np.testing.assert_allclose(found.numpy(), expected, atol=1e-3)
+
+
+def test_samples_far_away_are_scored_in_the_precision_they_need(a_card, monkeypatch):
+    monkeypatch.setattr("separatrix.kernels.gram.device_prepared.SMALL", 0)
+    model = SVC(kernel="linear", device="cuda").fit(X, Y)
+    near = model.decision_function(X)
+    far = np.concatenate([X, 1e25 * X[:3]])
+
+    found = model.decision_function(far)
+
+    assert model._on_card.prepared.dtype == np.float32
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found[:150], near, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))]
+)
+def test_a_copy_has_nothing_on_a_card(copied, a_card):
+    model = SVC(device="cuda").fit(X, Y)
+    expected = model.predict(X)
+    assert hasattr(model, "_on_card")
+
+    found = copied(model)
+
+    assert not hasattr(found, "_on_card")
+    assert hasattr(model, "_on_card")
+    found.device = "cpu"
+    np.testing.assert_array_equal(found.predict(X), expected)
+
+
+def test_a_model_file_does_not_say_where_to_work(a_card, tmp_path):
+    plain = SVC(device="cpu").fit(X, Y)
+    for name, model in (("one", SVC(device="cuda")), ("many", SVCCV([1.0], cv=2, device="cuda"))):
+        model.fit(X, Y).predict(X)
+        found = load(save(model, tmp_path / name))
+        assert found.device == "auto"
+        assert found.get_params().get("estimator__device", "auto") == "auto"
+        np.testing.assert_array_equal(found.predict(X), plain.predict(X))
+        found.set_params(device="cuda")
+        np.testing.assert_array_equal(found.predict(TENSOR), plain.predict(X))
+
+
+def test_samples_that_may_not_be_written_to_are_taken(a_card):
+    fixed = X.copy()
+    fixed.flags.writeable = False
+    model = SVC(device="cuda").fit(fixed, Y)
+    np.testing.assert_array_equal(model.predict(fixed), SVC().fit(X, Y).predict(X))
+
+
+def test_device_is_a_parameter_like_any_other():
+    model = clone(SVC(device="cuda"))
+    assert model.get_params()["device"] == "cuda"
+    assert model.set_params(device="cpu").device == "cpu"
+    assert SVCCV(estimator=SVC()).set_params(estimator__device="cpu").estimator.device == "cpu"
+
+
+@pytest.mark.parametrize("model", [SVC(device="gpu"), SVCCV(device="gpu"), SVC(device=None)])
+def test_no_other_word_is_a_device(model):
+    with pytest.raises(
+        ParameterError, match=r"`device` of .* must be one of 'auto', 'cpu', 'cuda'"
+    ):
+        model.fit(X, Y)
+
+
+@pytest.fixture
+def both():
+    """The two estimators, asked for a card."""
+    return [SVC(device="cuda"), SVCCV(Cs=[1.0], cv=2, device="cuda")]
+
+
+def refused(models, kind, match, samples=X, labels=Y, **more):
+    for model in models:
+        before = dict(vars(model))
+        with pytest.raises(kind, match=match) as caught:
+            model.fit(samples, labels, **more)
+        assert "\n" not in str(caught.value)
+        assert vars(model) == before
+
+
+def test_without_torch_a_card_is_refused(both, monkeypatch):
+    monkeypatch.setattr(backends.importlib.util, "find_spec", lambda _name: None)
+    refused(both, DeviceError, r"torch, which is not installed; .*pip install 'separatrix\[gpu\]'")
+
+
+def test_without_a_card_cuda_is_refused_and_auto_is_not(both, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    refused(both, DeviceError, "needs a card, and torch .* finds none")
+    np.testing.assert_array_equal(
+        SVC().fit(X, Y).predict(X), SVC(device="cpu").fit(X, Y).predict(X)
+    )
+
+
+def test_a_card_that_is_too_old_is_refused(both, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (6, 1))
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "GTX 1080")
+    refused(both, DeviceError, "GTX 1080 has compute capability 6.1, and at least 7.0 is needed")
+
+
+def test_a_card_that_cannot_be_used_is_said_once_by_auto(monkeypatch, all_is_worth_it):
+    monkeypatch.setattr(backends, "has_driver", lambda: True)
+    monkeypatch.setattr(backends, "_said", set())
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.warns(RuntimeWarning, match="finds none.* SVC works without a card"):
+        model = SVC().fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(X, Y).predict(X)
+
+
+def test_tensors_on_several_devices_are_refused(both):
+    elsewhere = torch.empty(len(Y), device="meta")
+    message = "X is on cpu, but other input is on meta; move all of it to one device"
+    refused(both, DataError, message, TENSOR, elsewhere)
+    refused([KNeighborsClassifier(), KernelPerceptron()], DataError, message, TENSOR, elsewhere)
+    with pytest.raises(DataError, match=message):
+        KernelPerceptron().partial_fit(TENSOR, elsewhere, classes=[0, 1])
+    refused(both, DataError, message, TENSOR, torch.as_tensor(Y), sample_weight=elsewhere)
+
+
+def test_a_tensor_on_a_card_is_refused_where_cpu_was_asked_for():
+    there = torch.empty((150, 4), device="meta")
+    message = "X is on meta, but .*'cpu'"
+    refused([SVC(device="cpu"), SVCCV(device="cpu")], DataError, message, there)
+    with pytest.raises(DataError, match=message):
+        SVC(device="cpu").fit(X, Y).predict(there)
+
+
+def test_a_model_without_a_device_says_so_of_a_tensor_on_a_card():
+    there = torch.empty((150, 4), device="meta")
+    message = "X is on meta, but LogisticRegression works on arrays in memory; pass X.cpu()"
+    refused([LogisticRegression()], DataError, message, there)
+    with pytest.raises(DataError, match="X is on meta, but LogisticRegression"):
+        LogisticRegression().fit(X, Y).predict(there)
+
+
+def test_a_model_without_a_device_takes_tensors_as_arrays():
+    plain = LogisticRegression().fit(X, Y)
+    found = LogisticRegression().fit(TENSOR, torch.as_tensor(Y), sample_weight=torch.ones(len(Y)))
+    np.testing.assert_array_equal(found.coef_, plain.coef_)
+    np.testing.assert_array_equal(found.predict(TENSOR), plain.predict(X))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.complex64, torch.bool])
+def test_tensors_that_are_too_coarse_are_refused(dtype, both, a_card):
+    name = str(dtype).removeprefix("torch.")
+    refused(both, DataError, rf"X holds {name}, .* pass X.float\(\)", TENSOR.to(dtype))
+
+
+def test_half_precision_arrays_are_refused_on_a_card_and_taken_here(both, a_card, all_is_worth_it):
+    half = X.astype(np.float16)
+    refused(both, DataError, r"X holds float16, .* pass X.astype\('float32'\)", half)
+    assert SVC().fit(half, Y).gram_.startswith("HeldGram(")
+    assert SVC(device="cpu").fit(torch.as_tensor(half), Y).score(half, Y) > 0.9
+
+
+@pytest.mark.parametrize(
+    ("samples", "match"),
+    [
+        (TENSOR[:, 0], "Expected 2D array, got 1D array"),
+        (TENSOR[:0], "0 sample"),
+        (TENSOR[:, :0], "0 feature"),
+        (torch.where(TENSOR > 7.8, torch.nan, TENSOR), "Input X contains NaN"),
+        (torch.where(TENSOR > 7.8, torch.inf, TENSOR), "Input X contains infinity"),
+        (TENSOR[:100], "X has 100 samples, but y has 150 labels"),
+        (TENSOR.to_sparse(), r"sparse tensor; pass X.to_dense\(\)"),
+    ],
+)
+def test_a_tensor_is_checked_as_an_array_is(samples, match, both, a_card):
+    refused(both, DataError, match, samples)
+
+
+def test_a_tensor_of_another_width_is_refused(a_card):
+    model = SVC(device="cuda").fit(TENSOR, Y)
+    with pytest.raises(ValueError, match="X has 3 features, but SVC is expecting 4 features"):
+        model.predict(TENSOR[:, :3])
+
+
+@pytest.mark.parametrize(
+    ("model", "samples", "match"),
+    [
+        (SVC(device="cuda"), csr_array(X), "cannot work on a card with sparse samples"),
+        (SVCCV(device="cuda"), csr_array(X), "cannot work on a card with sparse samples"),
+        (SVC(kernel=Laplacian(), device="cuda"), X, "Laplacian.* no function of inner products"),
+        (SVC(kernel=Spectrum(1), device="cuda"), ["ab", "ba", "cc"] * 50, "Spectrum"),
+        (SVC(kernel=lambda A, B: A @ B.T, device="cuda"), X, "cannot work on a card with"),
+        (SVCCV(kernels=[Linear(), Laplacian()], device="cuda"), X, "Laplacian"),
+    ],
+)
+def test_what_has_no_way_to_a_card_is_refused(model, samples, match, a_card):
+    refused([model], DeviceError, match, samples)
+    model.set_params(device="auto").fit(samples, Y)
+
+
+def run_out(*_args, **_more):
+    raise torch.OutOfMemoryError("a lot of words of torch's")
+
+
+def test_a_card_that_runs_out_of_memory_in_a_fit_is_an_error_or_said_once(
+    a_card, monkeypatch, all_is_worth_it
+):
+    here = SVC(device="cpu").fit(X, Y)
+    monkeypatch.setattr("separatrix.solvers.svm.cuda.solve_in_lockstep", run_out)
+    with pytest.raises(MemoryBudgetError, match="SVC ran out of memory on cpu"):
+        SVC(device="cuda").fit(X, Y)
+
+    with pytest.warns(RuntimeWarning, match="ran out of memory.* SVC goes on without a card"):
+        there = SVC().fit(TENSOR, torch.as_tensor(Y))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SVC().fit(X, Y)
+
+    np.testing.assert_array_equal(there.dual_coef_, here.dual_coef_)
+    assert there.gram_ == here.gram_
+
+
+def test_a_card_that_runs_out_of_memory_in_a_prediction_is_too(
+    a_card, monkeypatch, all_is_worth_it
+):
+    here = SVC(device="cpu").fit(X, Y)
+    monkeypatch.setattr("separatrix.kernels.gram.device_gram.device_blocks", run_out)
+    there = copy.copy(here).set_params(device="auto")
+
+    with pytest.warns(RuntimeWarning, match="SVC goes on without a card"):
+        found = there.decision_function(X)
+
+    np.testing.assert_array_equal(found, here.decision_function(X))
+    with pytest.raises(MemoryBudgetError, match="SVC ran out of memory"):
+        there.set_params(device="cuda").predict(X)
+
+
+def test_a_card_that_runs_out_of_memory_in_a_search_is_too(a_card, monkeypatch, all_is_worth_it):
+    how = {"Cs": [1.0, 10.0], "cv": 2}
+    here = SVCCV(device="cpu", **how).fit(X, Y)
+    monkeypatch.setattr("separatrix.solvers.svm.cuda.solve_in_lockstep", run_out)
+    with pytest.raises(MemoryBudgetError, match="SVCCV ran out of memory"):
+        SVCCV(device="cuda", **how).fit(X, Y)
+
+    with pytest.warns(RuntimeWarning, match="SVCCV goes on without a card") as said:
+        there = SVCCV(**how).fit(X, Y)
+
+    assert [warning.filename for warning in said] == [__file__]  # not again by the last fit
+    for key in here.cv_results_:
+        np.testing.assert_array_equal(there.cv_results_[key], here.cv_results_[key])
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_an_interrupted_fit_leaves_the_last_one(device, a_card, monkeypatch):
+    model = SVC(device=device).fit(X, Y)
+    before, expected = dict(vars(model)), model.decision_function(X)
+
+    def interrupt(*_args, **_more):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(svm, "solve_svms", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X[:, :2], Y == 1)
+
+    assert before.keys() <= vars(model).keys()
+    assert all(vars(model)[name] is value for name, value in before.items())
+    np.testing.assert_array_equal(model.decision_function(X), expected)
+
+
+def test_a_time_limit_holds_there_too(a_card):
+    with pytest.warns(Warning, match="SVC was told to stop"):
+        model = SVC(C=1e5, gamma=0.001, time_limit=1e-9, device="cuda").fit(IMAGES, DIGITS)
+    assert "stopped" in model.stop_
+    assert len(model.predict(IMAGES)) == len(IMAGES)
+
+
+def test_a_grid_search_and_a_pipeline_pass_it_on(a_card):
+    piped = make_pipeline(StandardScaler(), SVC(device="cuda"))
+    search = GridSearchCV(piped, {"svc__C": [0.1, 1.0]}, cv=2).fit(X, Y)
+    assert search.best_estimator_[-1].gram_.startswith("DeviceGram(")
+
+
+def test_a_device_is_set_on_every_model_inside(a_card):
+    models = [make_pipeline(StandardScaler(), SVCCV(estimator=SVC())), LogisticRegression()]
+    set_device("cuda", *models)
+    assert models[0][-1].device == models[0][-1].estimator.device == "cuda"
+    with pytest.raises(Exception, match="nothing in this model can work on a card"):
+        set_device("cuda", LogisticRegression())
+    set_device("cpu", LogisticRegression())
+
+
+def test_torch_is_not_imported_where_nobody_asked_for_it():
+    program = """
+import sys
+import numpy as np
+from separatrix import SVC, SVCCV, KernelPerceptron, KNeighborsClassifier
+from separatrix.runtime import device as backends
+from separatrix.studies.catalogue import make
+backends.has_driver = lambda: False
+X = np.random.default_rng(0).normal(size=(4100, 2))
+y = (X[:, 0] > 0).astype(int)
+for device in ("auto", "cpu"):
+    SVC(device=device).fit(X, y).predict(X)
+    SVCCV([1.0], cv=2, device=device).fit(X[:100], y[:100]).predict(X)
+    KernelPerceptron(min_gain=0.1, device=device).fit(X, y).predict(X)
+    KNeighborsClassifier(device=device).fit(np.tile(X, 512), y).predict(np.tile(X[:9], 512))
+    make("knn-and-perceptron", device=device)
+assert "torch" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)

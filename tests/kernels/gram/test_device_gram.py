@@ -1,0 +1,223 @@
+"""The kernel matrix on a torch device: the same values as here, whole or by rows."""
+
+import os
+import subprocess
+import sys
+import weakref
+
+import numpy as np
+import pytest
+
+from separatrix.errors import DataError, MemoryBudgetError
+from separatrix.kernels import Gaussian, Linear, Normalized, Polynomial, Precomputed, Sigmoid
+from separatrix.kernels.gram.host import make_gram
+from separatrix.kernels.gram.shared_products import SharedProducts
+
+torch = pytest.importorskip("torch", reason="torch is not installed")
+HERE = torch.device("cpu")
+KERNELS = [
+    Linear(),
+    Polynomial(4, gamma=0.3, coef0=1.0),
+    Gaussian(0.1),
+    Sigmoid(0.1, 0.2),
+    0.5 * Polynomial(3) + Gaussian(0.2),
+    Normalized(Polynomial(2, coef0=1.0)) * Gaussian(0.3),
+]
+
+
+@pytest.fixture
+def samples():
+    return np.random.default_rng(0).normal(size=(90, 7))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+def test_the_matrix_on_a_device_is_that_of_numpy_in_any_order_of_rows(kernel, samples):
+    order = np.random.default_rng(1).permutation(len(samples))
+
+    here = make_gram(kernel, samples, order=order)
+    there = make_gram(kernel, samples, order=order, device=HERE)
+
+    assert there.whole
+    np.testing.assert_allclose(there.storage.numpy(), here.held, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(there.diagonal().numpy(), here.diagonal(), rtol=1e-12)
+
+
+def test_a_matrix_that_does_not_fit_gives_the_rows_that_are_asked_for(samples):
+    n = 400
+    X = np.random.default_rng(2).normal(size=(n, 3))
+    here = make_gram(Gaussian(0.4), X).held
+    gram = make_gram(Gaussian(0.4), X, device=HERE, memory=8 * n * 300)
+    rng = np.random.default_rng(3)
+
+    assert not gram.whole
+    assert gram.room < n
+    for _ in range(20):  # rows come and go
+        rows = torch.as_tensor(np.sort(rng.choice(n, gram.room // 2, replace=False)))
+        storage, where = gram.at_hand(rows)
+        np.testing.assert_allclose(storage[where[rows].long()].numpy(), here[rows], rtol=1e-12)
+
+
+def test_more_rows_than_there_is_room_for_are_refused():
+    X = np.random.default_rng(2).normal(size=(400, 3))
+    gram = make_gram(Gaussian(0.4), X, device=HERE, memory=8 * 400 * 300)
+
+    with pytest.raises(MemoryBudgetError, match=r"400 rows .* are needed at a time, and \d+ fit"):
+        gram.at_hand(torch.arange(400))
+
+
+def test_too_little_memory_for_a_few_rows_is_said_with_numbers(samples):
+    with pytest.raises(MemoryBudgetError, match="one row of the kernel matrix of 90 samples takes"):
+        make_gram(Gaussian(0.4), samples, device=HERE, memory=8 * 90 * 10)
+
+
+@pytest.mark.parametrize("memory", [None, 8 * 400 * 300])
+def test_tiles_rows_and_scores_are_those_of_the_matrix(memory):
+    X = np.random.default_rng(2).normal(size=(400, 3))
+    K = make_gram(Gaussian(0.4), X).held
+    gram = make_gram(Gaussian(0.4), X, device=HERE, memory=memory)
+    rows, columns = np.array([5, 3, 399]), np.array([0, 7])
+    coef = np.random.default_rng(4).normal(size=(3, 2))
+
+    np.testing.assert_allclose(gram.tile(rows, columns).numpy(), K[np.ix_(rows, columns)])
+    np.testing.assert_allclose(gram.rows(rows).numpy(), K[rows], rtol=1e-12)
+    np.testing.assert_allclose(gram.scores(rows, coef).numpy(), K[:, rows] @ coef, rtol=1e-11)
+
+
+def test_kernels_over_shared_products_are_those_computed_alone(samples):
+    shared = SharedProducts(samples, device=HERE)
+
+    for kernel, gram in zip(KERNELS, shared.grams(KERNELS), strict=True):
+        alone = make_gram(kernel, samples).held
+        np.testing.assert_allclose(gram.storage.numpy(), alone, rtol=1e-12, atol=1e-12)
+
+
+def test_the_memory_of_one_kernel_is_there_for_the_next(samples):
+    one_matrix = 8 * len(samples) ** 2
+    grams = SharedProducts(samples, device=HERE, memory=one_matrix).grams([Gaussian(0.1), Linear()])
+    first = next(grams)
+    values = weakref.ref(first.storage)
+
+    second = next(grams)
+
+    assert first.whole
+    assert second.whole
+    assert values() is None
+
+
+def test_rows_that_are_computed_and_those_that_are_kept_stay_within_the_memory(monkeypatch):
+    n, memory, computed = 400, 8 * 400 * 300, []
+    X = np.random.default_rng(2).normal(size=(n, 3))
+    gram = make_gram(Gaussian(0.4), X, device=HERE, memory=memory)
+    compute = type(gram)._computed
+    monkeypatch.setattr(
+        type(gram),
+        "_computed",
+        lambda self, rows: computed.append(len(rows)) or compute(self, rows),
+    )
+
+    gram.at_hand(torch.arange(gram.room))
+
+    assert 8 * n * (gram.room + max(computed)) <= memory
+
+
+def test_features_that_are_the_same_throughout_and_far_offsets_change_nothing(samples):
+    padded = np.hstack([samples + 1e6, np.full((90, 20), 3.0)])
+
+    there = make_gram(Gaussian(0.1), padded, device=HERE)
+
+    alone = make_gram(Gaussian(0.1), samples).held
+    np.testing.assert_allclose(there.storage.numpy(), alone, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32, np.float32])
+def test_samples_of_other_number_types_give_the_values_of_numpy(dtype):
+    X = np.random.default_rng(5).integers(0, 9, size=(50, 4)).astype(dtype)
+
+    there = make_gram(Polynomial(3, coef0=1.0), X, device=HERE)
+
+    np.testing.assert_allclose(
+        there.storage.numpy(), make_gram(Polynomial(3, coef0=1.0), X).held, rtol=1e-12
+    )
+
+
+def test_large_matrices_are_float32_where_that_is_enough_and_float64_where_not():
+    X = np.random.default_rng(6).normal(size=(2100, 2))
+
+    assert make_gram(Gaussian(0.1), X, device=HERE).dtype == np.float32
+    assert make_gram(Gaussian(0.1), 1e4 * X, device=HERE).dtype == np.float64
+    assert "float32" in repr(make_gram(Gaussian(0.1), X, device=HERE))
+
+
+@pytest.mark.parametrize("device", [None, HERE])
+def test_samples_below_the_range_of_float32_have_the_values_of_larger_ones(device):
+    X = np.random.default_rng(6).normal(size=(2100, 2))
+    tiny = 2.0**-70  # squares are below 1e-40
+
+    gram = make_gram(Gaussian(0.1 / tiny**2), tiny * X, device=device)
+
+    rows = np.array([0, 7, 2099])
+    values = np.asarray(gram.rows(rows))
+    np.testing.assert_allclose(values, Gaussian(0.1).block(X[rows], X), atol=1e-5)
+
+
+def test_a_kernel_matrix_that_is_none_is_refused_as_a_tensor_too():
+    K = torch.tensor([[1.0, 0.5], [0.1, 1.0]])
+
+    with pytest.raises(DataError, match="must be symmetric"):
+        make_gram(Precomputed(), K, device=HERE)
+    with pytest.raises(DataError, match="must be square"):
+        make_gram(Precomputed(), K[:1], device=HERE)
+    with pytest.raises(DataError, match="must be finite"):
+        make_gram(Precomputed(), K * float("nan"), device=HERE)
+
+
+def test_a_large_kernel_matrix_is_looked_at_in_parts(monkeypatch):
+    monkeypatch.setattr("separatrix.kernels.gram.device_gram.SCORED_ROWS", 3)
+    K = np.random.default_rng(7).normal(size=(8, 8))
+    K = torch.as_tensor(K + K.T)
+    order = np.random.default_rng(8).permutation(8)
+
+    there = make_gram(Precomputed(), K, device=HERE, order=order)
+
+    np.testing.assert_array_equal(there.storage.numpy(), K.numpy()[np.ix_(order, order)])
+    K[7, 2] += 1.0
+    with pytest.raises(DataError, match="must be symmetric"):
+        make_gram(Precomputed(), K, device=HERE)
+
+
+BY_TRITON = """
+import numpy as np, torch
+from separatrix.kernels import Gaussian, Polynomial
+from separatrix.kernels.gram import device_epilogues as epilogues
+from separatrix.kernels.gram.host import make_gram
+
+assert epilogues.runs_triton(torch.device("cpu"))
+X = np.random.default_rng(0).normal(size=(70, 5))
+for kernel in (Gaussian(0.2), Polynomial(5, gamma=0.5, coef0=1.0), Polynomial(1), 0.5 * Polynomial(2)):
+    there = make_gram(kernel, X, device=torch.device("cpu")).storage.numpy()
+    np.testing.assert_allclose(there, make_gram(kernel, X).held, rtol=1e-11)
+
+K = torch.as_tensor(np.random.default_rng(1).normal(size=(150, 150)))
+upper = np.triu(K.numpy())
+epilogues.mirror(K, 64)  # blocks of 64 on the diagonal are whole already, and stay
+for start in range(0, 150, 64):
+    part = slice(start, start + 64)
+    upper[part, part] = K.numpy()[part, part]
+below = np.tril(upper.T, -1)
+for start in range(0, 150, 64):
+    part = slice(start, start + 64)
+    below[part, part] = 0.0
+np.testing.assert_array_equal(K.numpy(), upper + below)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Triton is Linux's")
+def test_the_programs_of_a_card_give_the_values_of_numpy():
+    pytest.importorskip("triton", reason="Triton is not installed")
+    environment = {**os.environ, "TRITON_INTERPRET": "1"}
+
+    ran = subprocess.run(
+        [sys.executable, "-c", BY_TRITON], env=environment, capture_output=True, text=True
+    )
+
+    assert ran.returncode == 0, ran.stderr

@@ -1,0 +1,426 @@
+"""One small fitted model for every kind of file and every form of it: what the tests of files go over."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn.datasets import load_iris
+from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
+from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+)
+
+from separatrix import (
+    SVC,
+    SVCCV,
+    BayesDecision,
+    BernoulliNB,
+    FisherDiscriminant,
+    GaussianNB,
+    KernelFeatures,
+    KernelPerceptron,
+    KernelPerceptronCV,
+    KNeighborsClassifier,
+    LeastSquaresClassifier,
+    LinearDiscriminantAnalysis,
+    LinearSVC,
+    LogisticRegression,
+    MultinomialNB,
+    Nystroem,
+    Perceptron,
+    PolynomialMap,
+    QuadraticDiscriminantAnalysis,
+    RandomFourier,
+    SubgradientSVC,
+)
+from separatrix.data.graph import Graph
+from separatrix.estimators.positions import PositionIndicator
+from separatrix.kernels import (
+    BagOfWords,
+    EdgeHistogram,
+    Gaussian,
+    Laplacian,
+    Linear,
+    Normalized,
+    Polynomial,
+    ShortestPath,
+    Sigmoid,
+    Spectrum,
+    Subsequence,
+    VertexHistogram,
+    WeightedDegree,
+    WeisfeilerLehman,
+)
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+ROWS = np.r_[0:50:5, 50:100:5, 100:150:5]  # ten of each class
+X, Y = IRIS[ROWS], SPECIES[ROWS]
+WORDS = np.array(["setosa", "versicolor", "virginica"])[Y]
+TWO = Y < 2
+TENTHS = np.round(10 * X)
+SIX = ("aé", "long", "small", "WIDE", "thin", "petal")
+TEXTS = [" ".join(SIX[number % 6] for number in row) for row in TENTHS.astype(int)]
+SEQUENCES = ["".join("acgt"[number % 4] for number in row) for row in TENTHS.astype(int)]
+STRANGE = ["\ud800é日" * (row % 3) + text for row, text in enumerate(SEQUENCES)]
+BYTES = [text.encode() + b"\0" for text in SEQUENCES]
+TOKENS = [[*text.split(), row % 5] for row, text in enumerate(TEXTS)]
+
+
+def graph_of(row: Any, labels: Any = None, more: Any = None) -> Graph:
+    """A graph of four to six nodes that says something about a flower."""
+    nodes = 4 + int(row[0]) % 3
+    edges = [[0, 1], [1, 2], [2, 3], *([0, node] for node in range(4, nodes))]
+    edges += [[0, 3]] if row[2] > 30 else []
+    return Graph(
+        nodes,
+        np.array(edges),
+        None if labels is None else labels[(np.arange(nodes) + int(row[2])) % len(labels)],
+        None if more is None else more[(np.arange(len(edges)) + int(row[3])) % len(more)],
+    )
+
+
+ATOMS, BONDS = np.array(["C", "Cl", "é"]), np.array([1, -2, 7])
+MOLECULES = [graph_of(row, ATOMS, BONDS) for row in TENTHS]
+NUMBERED = [graph_of(row, BONDS, ATOMS) for row in TENTHS]
+BARE = [graph_of(row) for row in TENTHS]
+HOLES = np.where(np.arange(120).reshape(30, 4) % 7 == 0, np.nan, X)
+METHODS = ("predict", "decision_function", "predict_proba", "predict_log_proba", "transform")
+
+
+class Case(NamedTuple):
+    """A model to fit, and what to fit it to."""
+
+    name: str
+    model: Any
+    X: Any = X
+    y: Any = Y
+
+    def fitted(self) -> Any:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return self.model.fit(self.X, self.y)
+
+
+def on_rows(name: str, model: Any) -> list[Case]:
+    """On three classes, on two, on words as labels, and on sparse samples."""
+    return [
+        Case(name, model),
+        Case(f"{name}-two", model, X[TWO], Y[TWO]),
+        Case(f"{name}-words", model, X, WORDS),
+        Case(f"{name}-sparse", model, csr_array(TENTHS), Y),
+    ]
+
+
+DISTANCES = np.abs(X[:, None] - X[None]).sum(axis=-1)
+EVERY_KERNEL = {
+    "linear": Linear(),
+    "polynomial": Polynomial(2, 0.1, 1.0),
+    "gaussian": Gaussian(0.1),
+    "laplacian": Laplacian(0.1),
+    "sigmoid": Sigmoid(0.001, -0.1),
+    "sum": Gaussian(0.1) + Linear(),
+    "product": Gaussian(0.1) * Polynomial(2),
+    "scaled": 0.5 * Laplacian(0.2),
+    "normalized": Normalized(Polynomial(3, 0.1, 1.0)),
+    "nested": 2.0 * (Normalized(Linear()) + Gaussian(0.3)) * Laplacian(0.1),
+}
+
+OBJECT_KERNELS = {
+    "spectrum": (Spectrum(2), SEQUENCES),
+    "spectrum-weights": (Spectrum(3, shortest=1, weights=(1.0, 2.5, 4.0)), STRANGE),
+    "degree": (WeightedDegree(3, alphabet="acgté\x00日"), BYTES),
+    "subsequence": (Subsequence(2, decay=0.75), TOKENS),
+    "words": (BagOfWords(lowercase=False), TEXTS),
+    "vertices": (VertexHistogram(), MOLECULES),
+    "edges": (EdgeHistogram(), NUMBERED),
+    "subtrees": (WeisfeilerLehman(2, edge_labels=True), MOLECULES),
+    "paths": (ShortestPath(), BARE),
+    "normalized-sequences": (2.0 * Normalized(Spectrum(2)) * Spectrum(1) + BagOfWords(), STRANGE),
+    "normalized-graphs": (0.5 * Normalized(WeisfeilerLehman(1)) + ShortestPath(), NUMBERED),
+}
+
+CASES = [
+    *on_rows("knn", KNeighborsClassifier(3)),
+    *on_rows("perceptron", Perceptron(max_iter=20, tol=None)),
+    *on_rows("kernel-perceptron", KernelPerceptron(max_iter=5)),
+    *on_rows("svc", SVC()),
+    *on_rows("linear-svc", LinearSVC()),
+    *on_rows("subgradient", SubgradientSVC(alpha=0.01, max_iter=20)),
+    *on_rows("least-squares", LeastSquaresClassifier(1.0)),
+    *on_rows("fisher", FisherDiscriminant()),
+    *on_rows("lda", LinearDiscriminantAnalysis()),
+    *on_rows("qda", QuadraticDiscriminantAnalysis(reg_param=0.1)),
+    *on_rows("multinomial", MultinomialNB()),
+    *on_rows("bernoulli", BernoulliNB(binarize=3.0)),
+    *on_rows("gaussian-nb", GaussianNB()),
+    *on_rows("logistic", LogisticRegression()),
+    *on_rows("decision", BayesDecision()),
+    *on_rows("polynomial-map", PolynomialMap(2)),
+    *on_rows("nystroem", Nystroem(n_components=5, random_state=0)),
+    *on_rows("fourier", RandomFourier(0.1, n_components=5, random_state=0)),
+    Case("svc-cv", SVCCV([0.1, 1.0], cv=StratifiedKFold(2, shuffle=True, random_state=1))),
+    Case("svc-cv-kernels", SVCCV([1.0], kernels=[Gaussian(0.1), Linear()], cv=2)),
+    Case("perceptron-cv", KernelPerceptronCV([Gaussian(0.1), Polynomial(2)], cv=2)),
+    *(Case(f"svc-{name}", SVC(kernel=kernel)) for name, kernel in EVERY_KERNEL.items()),
+    *(
+        Case(f"kernel-perceptron-{name}", KernelPerceptron(kernel, max_iter=3))
+        for name, kernel in EVERY_KERNEL.items()
+    ),
+    *(
+        Case(f"nystroem-{name}", Nystroem(kernel, n_components=5, random_state=0))
+        for name, kernel in EVERY_KERNEL.items()
+        if name != "sigmoid"  # not positive, and says so
+    ),
+    *(
+        Case(f"knn-{name}", KNeighborsClassifier(3, kernel=kernel))
+        for name, kernel in EVERY_KERNEL.items()
+        if name != "sigmoid"
+    ),
+    Case("svc-precomputed", SVC(kernel="precomputed"), X @ X.T),
+    Case("svc-ovr", SVC(multi_class="ovr")),
+    Case("svc-sigmoid-calibrated", SVC(calibration="sigmoid", random_state=0)),
+    Case("svc-temperature", SVC(calibration="temperature", multi_class="ovr", random_state=0)),
+    Case("svc-hard", SVC(C=np.inf, kernel="linear"), X[TWO], Y[TWO]),
+    Case("svc-weights", SVC(class_weight={0: 2.0, 2: 0.5})),
+    Case("svc-sparse-matrix", SVC(), csr_matrix(TENTHS), Y),
+    Case("svc-float32", SVC(), X.astype(np.float32), Y),
+    Case("svc-integers", SVC(), TENTHS.astype(np.int16), Y),
+    *(
+        Case(f"kernel-perceptron-{how}", KernelPerceptron(predictor=how, max_iter=4))
+        for how in ("vote", "random", "average")
+    ),
+    Case("kernel-perceptron-ovo", KernelPerceptron(multi_class="ovo", ties="margin", max_iter=4)),
+    Case("kernel-perceptron-budget", KernelPerceptron(budget=8, max_iter=4, predictor="average")),
+    Case("kernel-perceptron-precomputed", KernelPerceptron("precomputed", max_iter=4), X @ X.T),
+    *(
+        Case(f"perceptron-{how}", Perceptron(predictor=how, max_iter=4, tol=None))
+        for how in ("vote", "random", "average")
+    ),
+    Case(
+        "perceptron-vote-sparse",
+        Perceptron(predictor="vote", max_iter=4, tol=None),
+        csr_array(TENTHS),
+    ),
+    Case("perceptron-radius", Perceptron(bias="radius", max_iter=4, tol=None)),
+    Case("knn-distance", KNeighborsClassifier(5, weights="distance", k_max=4)),
+    Case("knn-cosine", KNeighborsClassifier(3, metric="cosine")),
+    Case(
+        "knn-cosine-zero", KNeighborsClassifier(3, metric="cosine"), np.vstack([X[:-1], 0 * X[:1]])
+    ),
+    Case("knn-manhattan", KNeighborsClassifier(3, p=1)),
+    Case("knn-minkowski", KNeighborsClassifier(3, p=1.5, metric_params={"w": np.arange(1.0, 5)})),
+    Case(
+        "knn-seuclidean",
+        KNeighborsClassifier(3, metric="seuclidean", metric_params={"V": X.var(axis=0)}),
+    ),
+    Case(
+        "knn-mahalanobis",
+        KNeighborsClassifier(
+            3, metric="mahalanobis", metric_params={"VI": np.linalg.inv(np.cov(X.T))}
+        ),
+    ),
+    Case("knn-canberra", KNeighborsClassifier(3, metric="canberra")),
+    Case("knn-jaccard", KNeighborsClassifier(3, metric="jaccard"), TENTHS > 30),
+    Case("knn-precomputed", KNeighborsClassifier(3, metric="precomputed"), DISTANCES),
+    Case("knn-bytes", KNeighborsClassifier(3), TENTHS.astype(np.uint8)),
+    Case(
+        "knn-nan",
+        KNeighborsClassifier(3, metric="nan_euclidean"),
+        np.where(np.arange(120).reshape(30, 4) % 17 == 0, np.nan, X),
+    ),
+    Case("knn-outputs", KNeighborsClassifier(3), X, np.column_stack([Y, Y % 2])),
+    Case("linear-svc-crammer", LinearSVC(multi_class="crammer_singer", max_iter=5000)),
+    Case("linear-svc-l1", LinearSVC(penalty="l1")),
+    Case("least-squares-features", LeastSquaresClassifier(1.0, features=PolynomialMap(2))),
+    Case("least-squares-loo", LeastSquaresClassifier("loo")),
+    Case("least-squares-norm", LeastSquaresClassifier(max_norm=0.1)),
+    Case("fisher-threshold", FisherDiscriminant(threshold="midpoint"), X[TWO], Y[TWO]),
+    Case("lda-lsqr", LinearDiscriminantAnalysis("lsqr", shrinkage="auto")),
+    Case("lda-eigen", LinearDiscriminantAnalysis("eigen", n_components=1)),
+    Case("lda-wide", LinearDiscriminantAnalysis(), np.tile(X, 20) ** np.arange(1, 81)[None] / 1e3),
+    Case("qda-covariance", QuadraticDiscriminantAnalysis(store_covariance=True, reg_param=0.2)),
+    Case("multinomial-zero", MultinomialNB(alpha=0.0), np.where(TENTHS > 20, TENTHS, 0)),
+    Case("bernoulli-none", BernoulliNB(binarize=None), (TENTHS > 30).astype(float)),
+    Case("logistic-laplace", LogisticRegression(posterior="laplace", predictive="quadrature")),
+    Case("logistic-laplace-two", LogisticRegression(posterior="laplace"), X[TWO], Y[TWO]),
+    Case("logistic-evidence", LogisticRegression(C="evidence")),
+    Case(
+        "logistic-labels", LogisticRegression(), X, np.array([-1.0, 0.0, 2.0])[Y]
+    ),  # numbers as labels
+    Case("logistic-flags", LogisticRegression(), X[TWO], Y[TWO] == 1),
+    Case("decision-reject", BayesDecision(GaussianNB(), reject_cost=0.2)),
+    Case("decision-reject-word", BayesDecision(GaussianNB(), reject_cost=0.2, reject_label="?")),
+    Case("decision-tune", BayesDecision(GaussianNB(), threshold="tune", cv=2), X[TWO], Y[TWO]),
+    Case(
+        "decision-pipeline",
+        BayesDecision(
+            make_pipeline(StandardScaler(), SVC(calibration="sigmoid", random_state=0)),
+            1.0 - np.eye(3),
+            reject_cost=0.3,
+        ),
+    ),
+    Case("decision-frozen", BayesDecision(FrozenEstimator(GaussianNB().fit(X, Y)))),
+    Case(
+        "decision-around-search",
+        BayesDecision(SVCCV([1.0], estimator=SVC(calibration="sigmoid", random_state=0), cv=2)),
+    ),
+    Case("map-kernel", PolynomialMap(2, kernel=True, coef0=1.0)),
+    Case("standard", StandardScaler()),
+    Case("rescaled", MinMaxScaler()),
+    Case("largest", MaxAbsScaler()),
+    Case("normalizer", Normalizer()),
+    Case("one-hot", OneHotEncoder(), TENTHS),
+    Case("ordinal", OrdinalEncoder(), TENTHS),
+    Case("frozen", FrozenEstimator(GaussianNB().fit(X, Y))),
+    Case("pipeline-standard", make_pipeline(StandardScaler(), SVC())),
+    Case("pipeline-rescaled", make_pipeline(MinMaxScaler((0, 2)), MultinomialNB())),
+    Case("pipeline-largest", make_pipeline(MaxAbsScaler(), Normalizer("l1"), LinearSVC())),
+    Case("pipeline-one-hot", make_pipeline(OneHotEncoder(handle_unknown="ignore"), LinearSVC())),
+    Case(
+        "pipeline-one-hot-words",
+        make_pipeline(OneHotEncoder(drop="first"), BernoulliNB()),
+        np.column_stack([np.where(X > 3, "long", "short"), WORDS]).astype(object),
+    ),
+    Case("pipeline-ordinal", make_pipeline(OrdinalEncoder(), SVC())),
+    Case(
+        "pipeline-long",
+        make_pipeline(
+            StandardScaler(with_mean=False),
+            "passthrough",
+            PolynomialMap(2),
+            Nystroem(n_components=6, random_state=0),
+            LinearDiscriminantAnalysis(),
+            KNeighborsClassifier(3),
+        ),
+    ),
+    Case("count", CountVectorizer(), TEXTS),
+    Case("count-english", CountVectorizer(stop_words="english", binary=True, min_df=2), TEXTS),
+    Case("count-pairs", CountVectorizer(ngram_range=(1, 2), max_features=7), TEXTS),
+    Case("count-given", CountVectorizer(vocabulary=["petal", "long", "root"]), TEXTS),
+    Case("count-edges", CountVectorizer(analyzer="char_wb", ngram_range=(2, 3)), TEXTS),
+    Case("tfidf", TfidfVectorizer(sublinear_tf=True), TEXTS),
+    Case("tfidf-without", TfidfVectorizer(use_idf=False, norm="l1"), TEXTS),
+    Case("tfidf-float32", TfidfVectorizer(strip_accents="unicode", dtype=np.float32), TEXTS),
+    Case("weights", TfidfTransformer(), TENTHS),
+    Case("positions", PositionIndicator(), SEQUENCES),
+    *(
+        Case(f"fill-{how}", SimpleImputer(strategy=how), HOLES)
+        for how in ("mean", "median", "most_frequent", "constant")
+    ),
+    Case(
+        "fill-sparse",
+        SimpleImputer(missing_values=-1, strategy="constant", fill_value=2),
+        csr_array(np.where(np.isnan(HOLES), -1, TENTHS)),
+    ),
+    Case(
+        "fill-bytes",
+        SimpleImputer(missing_values=7, strategy="constant", fill_value=3),
+        TENTHS.astype(np.int8),
+    ),
+    Case(
+        "fill-empty-column",
+        SimpleImputer(strategy="median", keep_empty_features=True),
+        np.column_stack([HOLES, np.full(30, np.nan)]).astype(np.float32),
+    ),
+    Case(
+        "pipeline-texts",
+        make_pipeline(TfidfVectorizer(sublinear_tf=True), LinearSVC(random_state=0)),
+        TEXTS,
+        WORDS,
+    ),
+    Case("pipeline-counts", make_pipeline(CountVectorizer(), MultinomialNB()), TEXTS),
+    Case("pipeline-two-steps", make_pipeline(CountVectorizer(), TfidfTransformer(), SVC()), TEXTS),
+    Case(
+        "pipeline-triples",
+        make_pipeline(
+            CountVectorizer(analyzer="char", ngram_range=(3, 3), lowercase=False),
+            MaxAbsScaler(),
+            KNeighborsClassifier(3),
+        ),
+        SEQUENCES,
+        WORDS,
+    ),
+    Case(
+        "pipeline-positions", make_pipeline(PositionIndicator(), MaxAbsScaler(), SVC()), SEQUENCES
+    ),
+    Case(
+        "pipeline-fill",
+        make_pipeline(
+            SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler(), SVC()
+        ),
+        HOLES,
+    ),
+    Case("decision-texts", BayesDecision(make_pipeline(CountVectorizer(), MultinomialNB())), TEXTS),
+    *(
+        Case(f"svc-on-{name}", SVC(kernel=kernel), samples, WORDS)
+        for name, (kernel, samples) in OBJECT_KERNELS.items()
+    ),
+    *(
+        Case(f"{kind}-on-{name}", model, OBJECT_KERNELS[name][1])
+        for name in ("spectrum-weights", "subsequence", "subtrees", "normalized-graphs")
+        for kind, model in (
+            ("kernel-perceptron", KernelPerceptron(OBJECT_KERNELS[name][0], max_iter=4)),
+            ("knn", KNeighborsClassifier(3, kernel=OBJECT_KERNELS[name][0])),
+            ("nystroem", Nystroem(OBJECT_KERNELS[name][0], n_components=5, random_state=0)),
+        )
+    ),
+    Case(
+        "svc-calibrated-on-bytes",
+        SVC(kernel=Normalized(Spectrum(2)), calibration="sigmoid", random_state=0),
+        BYTES,
+    ),
+    Case("svc-cv-on-sequences", SVCCV([1.0], kernels=[Spectrum(2), Spectrum(3)], cv=2), SEQUENCES),
+    Case("svc-cv-on-graphs", SVCCV([1.0], estimator=SVC(kernel=ShortestPath()), cv=2), MOLECULES),
+    Case(
+        "perceptron-cv-on-graphs",
+        KernelPerceptronCV([WeisfeilerLehman(1), WeisfeilerLehman(2)], cv=2),
+        MOLECULES,
+    ),
+    *(
+        Case(f"features-{name}", KernelFeatures(OBJECT_KERNELS[name][0]), OBJECT_KERNELS[name][1])
+        for name in ("spectrum-weights", "degree", "words", "vertices", "subtrees", "paths")
+    ),
+    Case("features-tokens", KernelFeatures(Normalized(BagOfWords())), TOKENS),
+    Case(
+        "pipeline-subtrees",
+        make_pipeline(KernelFeatures(Normalized(WeisfeilerLehman(2))), LinearSVC(random_state=0)),
+        MOLECULES,
+        WORDS,
+    ),
+    Case(
+        "decision-sequences",
+        BayesDecision(
+            SVC(kernel=WeightedDegree(2), calibration="sigmoid", random_state=0), reject_cost=0.2
+        ),
+        SEQUENCES,
+    ),
+]
+NAMES = [case.name for case in CASES]
+BY_NAME = {case.name: case for case in CASES}
+
+
+def answers(model: Any, samples: Any) -> dict[str, Any]:
+    """What a model says about samples, by method."""
+    found = {}
+    for method in METHODS:
+        if not hasattr(model, method) or (
+            method == "transform" and getattr(model, "solver", "") == "lsqr"
+        ):
+            continue
+        said = getattr(model, method)(samples)
+        parts = said if isinstance(said, list) else [said]
+        for number, part in enumerate(parts):
+            found[f"{method}{number or ''}"] = part.toarray() if issparse(part) else part
+    return found

@@ -1,0 +1,200 @@
+"""Files that somebody made to do harm, each with the right checksum.
+
+They begin as files of ours and are changed in one to four places: values, keys, types, shapes, numbers,
+the bytes of the header. Whoever signs them knows the format, so the checksum helps nobody here.
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+from typing import Any
+
+import numpy as np
+
+from separatrix.modelfile.container import BEGIN, DIGEST, NAMES, NO_DIGEST, read_container
+
+NUMBERS = (0, 1, -1, 2, 7, 255, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63 - 1, -(2**63), 10**30)
+REALS = (0.5, -0.5, 1e-300, 1e300, -1e300, 1e308, {"float": "nan"}, {"float": "inf"})
+OTHERS = (
+    *(
+        None,
+        True,
+        False,
+        "",
+        "C",
+        "F",
+        "numbers",
+        "objects",
+        "rbf",
+        "precomputed",
+        "SVC",
+        "x" * 300,
+    ),
+    *([], [[]], {}, [None] * 20, {"tuple": []}, {"dict": [[1, 2], [1, 3]]}, {"array": "C"}),
+    *({"kernel": "Linear", "params": {}}, {"kernel": "os.system", "params": {}}),
+    {"kernel": "Polynomial", "params": {"degree": 2**52, "gamma": 1e200, "coef0": -1.0}},
+    {"kind": "SVC", "params": {}, "state": {}, "slim": False},
+    {"kind": "builtins.eval", "params": {}},
+    {"same": "model"},
+    {"csr": "array", "shape": [2**40, 2**40]},
+    {"model": {"same": "model"}},
+    {"words": 2**30},
+    {"type": "object"},
+    {"splitter": "KFold", "params": {"n_splits": 0, "shuffle": True, "random_state": "x"}},
+)
+BAD_FLOATS = (np.nan, np.inf, -np.inf, 1e300, -1e300, 0.0, -1.0, 1e-320)
+BAD_WHOLE = (-1, 2**31 - 1, 2**62, -(2**63), 10**6, 0)
+
+
+def signed(document: Any, tensors: dict[str, Any], rng: np.random.Generator | None = None) -> bytes:
+    """A file of these parts with the right checksum; with a generator, perhaps of odd bytes."""
+    text = '{"sha256":"' + NO_DIGEST + '",' + dumped(document)[1:]
+    table: dict[str, Any] = {"__metadata__": {"separatrix": text}}
+    end = 0
+    for name, array in tensors.items():
+        stop = end + array.nbytes
+        table[name] = {
+            "dtype": NAMES[array.dtype],
+            "shape": [*array.shape],
+            "data_offsets": [end, stop],
+        }
+        end = stop
+    header = dumped(table).encode()
+    if rng is not None and rng.random() < 0.05:
+        header = odd_bytes(header, rng)
+    header += b" " * (-len(header) % 8)
+    data = b"".join(array.tobytes() for array in tensors.values())
+    raw = bytearray(len(header).to_bytes(8, "little") + header + data)
+    if header.startswith(BEGIN) and len(raw) >= DIGEST.stop:
+        raw[DIGEST] = NO_DIGEST.encode()
+        raw[DIGEST] = hashlib.sha256(raw).hexdigest().encode()
+    return bytes(raw)
+
+
+def dumped(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def odd_bytes(header: bytes, rng: np.random.Generator) -> bytes:
+    """The header with something in it that no JSON library of ours would write."""
+    at = int(rng.integers(len(BEGIN) + 70, len(header)))
+    odd = [
+        b'"',
+        b"\\",
+        b"\xff",
+        b"\0",
+        b"{",
+        b"[" * 200,
+        b"NaN",
+        b"9" * 400,
+        b'"a":1,"a":1,',
+        b"\\ud800",
+    ]
+    return header[:at] + odd[rng.integers(len(odd))] + header[at:]
+
+
+class Maker:
+    """Makes hostile files out of files of ours."""
+
+    def __init__(self, sources: list[Any], seed: int = 0) -> None:
+        found = [read_container(path, versions=lambda _: None) for path in sources]
+        self.sources = [(contents.document, contents.tensors) for contents in found]
+        self.rng = np.random.default_rng(seed)
+
+    def one(self, number: int) -> bytes:
+        """The file of that number; the sources take turns."""
+        rng = self.rng = np.random.default_rng([17, number])
+        document, tensors = self.sources[number % len(self.sources)]
+        document, tensors = copy.deepcopy(document), dict(tensors)
+        for _ in range(rng.integers(1, 5)):
+            document, tensors = self.changed(document, tensors)
+        return signed(document, tensors, rng)
+
+    def changed(self, document: Any, tensors: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """One change somewhere."""
+        if not tensors or self.rng.random() < 0.5:
+            self.change_document(document)
+        elif self.rng.random() < 0.7:
+            name = self.any_of(list(tensors))
+            tensors[name] = self.changed_array(tensors[name])
+        else:
+            self.change_table(tensors)
+        return document, tensors
+
+    def any_of(self, values: Any) -> Any:
+        return values[int(self.rng.integers(len(values)))]
+
+    def change_document(self, document: Any) -> None:
+        places = list(walked(document))
+        holder, key = self.any_of(places)
+        what = self.rng.integers(7)
+        if what == 0:
+            del holder[key]
+        elif what == 1 and isinstance(holder, dict):
+            holder[self.any_of(["x", "kind", "state", "n_jobs", "", "__class__"])] = holder[key]
+        elif what == 2:
+            other, name = self.any_of(places)
+            holder[key] = copy.deepcopy(other[name])
+        elif (
+            what == 3 and isinstance(holder[key], int | float) and not isinstance(holder[key], bool)
+        ):
+            holder[key] = holder[key] + self.any_of([1, -1, 0.5, 10**6])
+        elif what == 4 and isinstance(holder[key], str):
+            holder[key] = holder[key][::-1] + self.any_of(["", "_", "\n", "\ud800", "é"])
+        elif what == 5:
+            deep: Any = 0
+            for _ in range(self.rng.integers(1, 80)):
+                deep = [deep] if self.rng.random() < 0.5 else {"tuple": [deep]}
+            holder[key] = deep
+        else:
+            holder[key] = copy.deepcopy(self.any_of(self.any_of([NUMBERS, REALS, OTHERS])))
+
+    def changed_array(self, array: Any) -> Any:
+        what = self.rng.integers(8)
+        if what == 0 and array.ndim:
+            return array[: self.rng.integers(len(array) + 1)]
+        if what == 1 and array.ndim:
+            return np.concatenate([array, array])
+        if what == 2:
+            return array.reshape(-1) if array.ndim > 1 else array.reshape(1, *array.shape)
+        if what == 3:
+            return np.ascontiguousarray(array.T)
+        if what == 4:
+            with np.errstate(all="ignore"):
+                return array.astype(self.any_of(list(NAMES)))
+        if what == 5 and array.ndim:
+            return array[::-1].copy()
+        array = array.copy()
+        if array.size:
+            spots = self.rng.integers(array.size, size=self.rng.integers(1, 4))
+            bad = BAD_FLOATS if array.dtype.kind == "f" else BAD_WHOLE
+            with np.errstate(all="ignore"):
+                array.flat[spots] = np.array(self.any_of(bad)).astype(array.dtype)
+        return array
+
+    def change_table(self, tensors: dict[str, Any]) -> None:
+        what = self.rng.integers(5)
+        name = self.any_of(list(tensors))
+        if what == 0:
+            del tensors[name]
+        elif what == 1:
+            tensors[name + self.any_of(["_", ".x", "[0]"])] = tensors[name]
+        elif what == 2:
+            tensors[name] = tensors[self.any_of(list(tensors))]
+        elif what == 3:
+            shape = self.any_of([(0,), (0, 0), (0, 2**40), (1,), (1, 1), (2**10,), ()])
+            tensors[name] = np.zeros(shape, dtype=tensors[name].dtype)
+        else:
+            for extra in range(int(self.any_of([3, 2000]))):
+                tensors[f"extra{extra}"] = np.zeros(0)
+
+
+def walked(document: Any) -> Any:
+    """Every place in a document: what holds it, and under which key."""
+    items = document.items() if isinstance(document, dict) else enumerate(document)
+    for key, value in list(items):
+        yield document, key
+        if isinstance(value, dict | list):
+            yield from walked(value)

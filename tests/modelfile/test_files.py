@@ -1,0 +1,422 @@
+"""A model from a file answers as the one that was saved, bit for bit, and goes on where it was."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_array, csr_matrix
+from sklearn.base import clone
+from sklearn.covariance import LedoitWolf
+from sklearn.frozen import FrozenEstimator
+from sklearn.naive_bayes import GaussianNB as PeerGaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
+from tests.modelfile.cases import (
+    CASES,
+    EVERY_KERNEL,
+    IRIS,
+    NAMES,
+    OBJECT_KERNELS,
+    TENTHS,
+    TWO,
+    WORDS,
+    X,
+    Y,
+    answers,
+)
+
+from separatrix import (
+    SVC,
+    SVCCV,
+    BayesDecision,
+    BernoulliNB,
+    GaussianNB,
+    KernelPerceptron,
+    KNeighborsClassifier,
+    LeastSquaresClassifier,
+    LinearDiscriminantAnalysis,
+    LinearSVC,
+    LogisticRegression,
+    MultinomialNB,
+    Nystroem,
+    Perceptron,
+    PolynomialMap,
+    QuadraticDiscriminantAnalysis,
+    SubgradientSVC,
+    kkt_report,
+    load,
+    save,
+)
+from separatrix.data.graph import Graph
+from separatrix.errors import DataError, ModelFileError, UnsupportedError
+from separatrix.estimators.decision import CostCurve
+from separatrix.estimators.registry import REGISTRY
+from separatrix.kernels import FromCallable, Gaussian, Linear
+from separatrix.kernels.vocabulary import Pairs, Vocabulary
+from separatrix.modelfile.kinds import KINDS
+from separatrix.modelfile.values import KERNELS
+
+SLIM = pytest.mark.parametrize("slim", [False, True], ids=["whole", "slim"])
+
+
+def kept(model, tmp_path, **more):
+    return load(save(model, tmp_path / "kept.model", **more))
+
+
+def same(found, expected):
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        np.testing.assert_array_equal(found[name], value, strict=True)
+
+
+@SLIM
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_answers_are_the_same_bit_for_bit(case, slim, tmp_path):
+    model = case.fitted()
+    again = kept(model, tmp_path, slim=slim)
+    assert type(again) is type(model)
+    same(answers(again, case.X), answers(model, case.X))
+    assert repr(clone(again)) == repr(clone(model))
+    if hasattr(model, "classes_") and not isinstance(model.classes_, list):
+        np.testing.assert_array_equal(again.classes_, model.classes_, strict=True)
+
+
+@pytest.mark.parametrize("case", CASES, ids=NAMES)
+def test_all_that_a_fit_gives_comes_back(case, tmp_path):
+    model = case.fitted()
+    again = kept(model, tmp_path)
+    assert vars(again).keys() == vars(model).keys()
+    for name in vars(model):
+        if name.endswith("_") and name not in ("index_", "estimator_", "best_estimator_"):
+            assert_like(getattr(again, name), getattr(model, name))
+
+
+def assert_like(found, expected):
+    assert type(found) is type(expected) or isinstance(expected, np.generic)
+    if isinstance(expected, CostCurve):
+        assert_like(vars(found), vars(expected))
+    elif isinstance(expected, Graph):
+        assert_like(plain_graph(found), plain_graph(expected))
+    elif isinstance(expected, Vocabulary):
+        assert_like(vars(found), vars(expected))
+    elif isinstance(expected, Pairs):
+        assert_like(found.keys, expected.keys)
+    elif isinstance(expected, np.ndarray) and expected.dtype == object:
+        assert_like(found.tolist(), expected.tolist())
+    elif isinstance(expected, np.ndarray):
+        np.testing.assert_array_equal(found, expected, strict=True)
+    elif hasattr(expected, "toarray"):
+        np.testing.assert_array_equal(found.toarray(), expected.toarray())
+        assert found.indices.dtype == expected.indices.dtype
+    elif isinstance(expected, dict):
+        assert found.keys() == expected.keys()
+        for name in expected:
+            assert_like(found[name], expected[name])
+    elif isinstance(expected, list | tuple):
+        assert len(found) == len(expected)
+        for one, other in zip(found, expected, strict=True):
+            assert_like(one, other)
+    elif not hasattr(expected, "get_params"):
+        assert found == expected or (found != found and expected != expected)
+
+
+def plain_graph(graph):
+    """Its parts; strings without the room that NumPy leaves for the longest."""
+    return {
+        name: part.tolist() if getattr(part, "dtype", np.dtype(int)).kind == "U" else part
+        for name, part in vars(graph).items()
+    }
+
+
+def test_every_estimator_and_every_kernel_has_a_kind_and_a_case():
+    made = {type(case.model).__name__ for case in CASES}
+    assert {entry.name for entry in REGISTRY} <= set(KINDS)
+    assert made == set(KINDS)
+    kernels = [*EVERY_KERNEL.values(), *(kernel for kernel, _ in OBJECT_KERNELS.values())]
+    used = {name for kernel in kernels for name in kernel_names(kernel)}
+    assert used | {"Precomputed"} == set(KERNELS)
+
+
+def kernel_names(kernel):
+    yield type(kernel).__name__
+    for inner in kernel.get_params(deep=False).values():
+        if hasattr(inner, "block"):
+            yield from kernel_names(inner)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 7, 150])
+@pytest.mark.parametrize(
+    "model",
+    [SVC(), LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis(), LogisticRegression()],
+)
+def test_small_batches_are_the_same_too(model, batch, tmp_path):
+    """Sums of a few rows take other ways through BLAS than those of many."""
+    model = clone(model).fit(IRIS, np.repeat([0, 1, 2], 50))
+    again = kept(model, tmp_path)
+    for start in range(0, 150 - batch + 1, batch):
+        rows = IRIS[start : start + batch]
+        same(answers(again, rows), answers(model, rows))
+
+
+def test_another_process_gives_the_same_answers(tmp_path):
+    model = make_pipeline(StandardScaler(), SVC()).fit(X, Y)
+    save(model, tmp_path / "there.model")
+    np.save(tmp_path / "X.npy", X)
+    script = (
+        "import sys, numpy as np, separatrix\n"
+        "folder = sys.argv[1]\n"
+        "model = separatrix.load(folder + '/there.model')\n"
+        "np.save(folder + '/said.npy', model.decision_function(np.load(folder + '/X.npy')))\n"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "said.npy"), model.decision_function(X))
+
+
+def test_saving_what_was_loaded_gives_the_same_file(tmp_path):
+    for case in CASES:
+        model = case.fitted()
+        first, second = tmp_path / "first.model", tmp_path / "second.model"
+        save(model, first)
+        save(load(first), second)
+        assert first.read_bytes() == second.read_bytes(), case.name
+
+
+def test_a_slim_file_is_smaller_and_stays_slim(tmp_path):
+    model = SVC().fit(IRIS, np.repeat([0, 1, 2], 50))
+    whole, slim = save(model, tmp_path / "whole"), save(model, tmp_path / "slim", slim=True)
+    assert slim.stat().st_size < 0.6 * whole.stat().st_size
+    save(load(slim), tmp_path / "again")
+    assert not hasattr(load(tmp_path / "again"), "_fits")
+
+
+ONLINE = [
+    Perceptron(),
+    KernelPerceptron(max_iter=3),
+    KernelPerceptron(max_iter=3, predictor="vote"),
+    KernelPerceptron(max_iter=3, budget=5),
+    Perceptron(predictor="vote"),
+    *(LinearDiscriminantAnalysis(), QuadraticDiscriminantAnalysis(reg_param=0.1), GaussianNB()),
+    *(MultinomialNB(), BernoulliNB(binarize=3.0), LeastSquaresClassifier(0.1)),
+]
+
+
+@pytest.mark.parametrize("model", ONLINE)
+def test_learning_goes_on_from_a_file(model, tmp_path):
+    half = np.arange(30) % 2 == 0
+    model = clone(model).partial_fit(X[half], Y[half], classes=[0, 1, 2])
+    again = kept(model, tmp_path)
+    model.partial_fit(X[~half], Y[~half])
+    again.partial_fit(X[~half], Y[~half])
+    same(answers(again, X), answers(model, X))
+
+
+@pytest.mark.parametrize("model", ONLINE)
+def test_a_slim_model_says_that_it_cannot_go_on_and_can_be_fitted_anew(model, tmp_path):
+    model = clone(model).partial_fit(X, Y, classes=[0, 1, 2])
+    again = kept(model, tmp_path, slim=True)
+    with pytest.raises(
+        UnsupportedError, match="partial_fit needs what a slim model file leaves out"
+    ):
+        again.partial_fit(X, Y)
+    same(answers(again, X), answers(model, X))
+    again.fit(X, Y).partial_fit(X, Y)
+
+
+def test_merging_needs_a_whole_model(tmp_path):
+    model = GaussianNB().fit(X, Y)
+    for merge in (kept(model, tmp_path, slim=True).merge, clone(model).fit(X, Y).merge):
+        with pytest.raises(UnsupportedError, match="merge needs what a slim"):
+            merge(kept(model, tmp_path, slim=True))
+    kept(model, tmp_path).merge(kept(model, tmp_path))
+
+
+def test_certificates_come_back_and_a_slim_file_has_none(tmp_path):
+    model = SVC(C=10).fit(X, Y)
+    again = kept(model, tmp_path)
+    assert str(kkt_report(again)) == str(kkt_report(model))
+    np.testing.assert_array_equal(again.training_margins()[0], model.training_margins()[0])
+    assert again.explain(X[:1]).rows.tolist() == model.explain(X[:1]).rows.tolist()
+    slim = kept(model, tmp_path, slim=True)
+    for ask in (slim.training_margins, lambda: kkt_report(slim)):
+        with pytest.raises(UnsupportedError, match="slim model file"):
+            ask()
+    assert slim.explain(X[:1]).rows.tolist() == model.explain(X[:1]).rows.tolist()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [SVC(warm_start=True), Perceptron(warm_start=True), LogisticRegression(warm_start=True)],
+)
+def test_a_warm_start_begins_from_the_file(model, tmp_path):
+    model = clone(model).fit(X, Y)
+    again = kept(model, tmp_path)
+    same(answers(again.fit(X, Y), X), answers(model.fit(X, Y), X))
+
+
+def test_names_of_features_and_frames_come_back(tmp_path):
+    names = ["sepal length", "sepal width", "Blütenlänge", "Blütenbreite"]
+    frame = pd.DataFrame(X, columns=names)
+    model = make_pipeline(StandardScaler().set_output(transform="pandas"), SVC()).fit(frame, WORDS)
+    again = kept(model, tmp_path)
+    assert again.feature_names_in_.tolist() == names
+    assert isinstance(again[:1].transform(frame), pd.DataFrame)
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(frame[names[::-1]])
+
+
+def test_a_frozen_model_is_one_object_in_two_places(tmp_path):
+    inner = PolynomialMap(2).fit(X)
+    model = LeastSquaresClassifier(0.1, features=FrozenEstimator(inner))
+    model.partial_fit(X, Y, classes=[0, 1, 2])
+    again = kept(model, tmp_path)
+    assert again.features is again.features_
+    again.partial_fit(X, Y)
+    same(answers(again, X), answers(model.partial_fit(X, Y), X))
+
+
+@pytest.mark.parametrize("form", [csr_array, csr_matrix])
+def test_sparse_rows_keep_their_class_and_their_indices(form, tmp_path):
+    samples = form(TENTHS)
+    samples.indices, samples.indptr = (
+        part.astype(np.int64) for part in (samples.indices, samples.indptr)
+    )
+    model = SVC().fit(samples, Y)
+    again = kept(model, tmp_path)
+    assert type(again.support_vectors_) is type(model.support_vectors_)
+    np.testing.assert_array_equal(
+        again.decision_function(samples), model.decision_function(samples)
+    )
+
+
+def test_weights_that_were_made_sparse_stay_sparse(tmp_path):
+    model = LinearSVC(penalty="l1", C=0.1).fit(X, Y).sparsify()
+    again = kept(model, tmp_path)
+    assert type(again.coef_) is type(model.coef_)
+    same(answers(again, X), answers(model, X))
+
+
+def test_labels_of_every_kind_come_back(tmp_path):
+    for labels in (
+        Y.astype(np.int8),
+        Y.astype(np.uint16),
+        Y.astype(float),
+        np.array(["", "ä", "日本"])[Y],
+        np.array(["a", "b", "c"], dtype=object)[Y],
+    ):
+        model = LogisticRegression().fit(X, labels)
+        again = kept(model, tmp_path)
+        np.testing.assert_array_equal(again.predict(X), model.predict(X), strict=True)
+    model = LogisticRegression().fit(X[TWO], Y[TWO] == 1)
+    assert kept(model, tmp_path).predict(X).dtype == bool
+
+
+class MySVC(SVC):
+    pass
+
+
+def linear(A, B):
+    return A @ B.T
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [
+        (SVC(kernel=linear), "a function or a class, which has no place.*holds no code"),
+        (SVC(kernel=FromCallable(linear)), "is a function, and a file holds no code"),
+        (SVC(kernel=Gaussian(1.0) + FromCallable(linear)), "kernel.right` is a function"),
+        (MySVC(), "is a MySVC, which has no place in a file"),
+        (KNeighborsClassifier(metric=lambda a, b: abs(a - b).sum()), "metric` is a function"),
+        (KNeighborsClassifier(weights=lambda d: 1 / (1 + d)), "weights` is a function"),
+        (BayesDecision(PeerGaussianNB()), "is a GaussianNB, which has no place"),
+        (make_pipeline(FunctionTransformer(), SVC()), "is a FunctionTransformer, which has no"),
+        (make_pipeline(StandardScaler(), PeerGaussianNB()), "is a GaussianNB, which has no place"),
+        (
+            LinearDiscriminantAnalysis("lsqr", covariance_estimator=LedoitWolf()),
+            "is a LedoitWolf, which has no place",
+        ),
+        (Perceptron(random_state=np.random.RandomState(0)), "is a generator.* holds seeds"),
+        (Perceptron(random_state=np.random.default_rng(0)), "is a generator.* holds seeds"),
+        (make_pipeline(OneHotEncoder(min_frequency=2), SVC()), "group categories"),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else type(value).__name__,
+)
+def test_what_has_no_place_in_a_file_is_refused_with_a_sentence(model, sentence, tmp_path):
+    model = clone(model).fit(X, Y)
+    with pytest.raises(ModelFileError, match=sentence) as raised:
+        save(model, tmp_path / "x.model")
+    assert raised.value.reason == "unsupported"
+    assert "\n" not in str(raised.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_only_fitted_models_are_saved(tmp_path):
+    for model, sentence in (
+        (SVC(), "this SVC is not fitted: call `fit` first"),
+        (make_pipeline(StandardScaler(), SVC()), "is not fitted"),
+        (SVC, "takes a fitted estimator; got"),
+        ("model", "takes a fitted estimator; got str"),
+        (Gaussian(1.0), "takes a fitted estimator; got Gaussian"),
+    ):
+        with pytest.raises(ModelFileError, match=sentence):
+            save(model, tmp_path / "x.model")
+
+
+def test_attributes_that_no_fit_gives_are_not_lost_silently(tmp_path):
+    model = SVC().fit(X, Y)
+    model.remark_ = "the good one"
+    with pytest.raises(ModelFileError, match=r"no fit gives it, \['remark_'\]: delete them"):
+        save(model, tmp_path / "x.model")
+    neighbors = KNeighborsClassifier().fit(X, Y)
+    neighbors.remark_ = "the good one"
+    with pytest.raises(ModelFileError, match="remark_"):
+        save(neighbors, tmp_path / "x.model")
+
+
+def test_a_model_that_was_tampered_with_is_not_written(tmp_path):
+    model = LogisticRegression().fit(X, Y)
+    model.coef_[0, 0] = np.nan
+    with pytest.raises(ModelFileError, match=r"`model.coef_` must be finite; found nan"):
+        save(model, tmp_path / "x.model")
+    model = SVC().fit(X, Y)
+    model.support_vectors_ = model.support_vectors_[:-1]
+    with pytest.raises(ModelFileError, match="support_vectors_"):
+        save(model, tmp_path / "x.model")
+
+
+def test_the_note_and_the_data_are_checked(tmp_path):
+    model = SVC().fit(X, Y)
+    with pytest.raises(ModelFileError, match="note"):
+        save(model, tmp_path / "x.model", note="two\nlines")
+    with pytest.raises(DataError, match=r"tuple \(X, y\); got ndarray"):
+        save(model, tmp_path / "x.model", data=X)
+    with pytest.raises(DataError, match=r"4 features; X has shape \(30, 3\)"):
+        save(model, tmp_path / "x.model", data=(X[:, :3], Y))
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("path", ["", None, 3, "a\0b", b"bytes"])
+def test_a_path_that_is_none_is_refused(path):
+    with pytest.raises(ModelFileError, match="path"):
+        load(path)
+    with pytest.raises(ModelFileError, match="path"):
+        save(SVC().fit(X, Y), path)
+
+
+def test_a_search_keeps_its_table(tmp_path):
+    search = SVCCV([0.1, 1.0], kernels=[Gaussian(0.1), Linear()], cv=2).fit(X, Y)
+    again = kept(search, tmp_path)
+    assert again.best_params_ == search.best_params_
+    assert again.cv_results_["params"] == search.cv_results_["params"]
+    assert not hasattr(kept(search, tmp_path, slim=True), "cv_results_")
+
+
+def test_subgradient_iterates_and_landmarks_come_back(tmp_path):
+    model = SubgradientSVC(alpha=0.01, max_iter=20, keep_iterates=True).fit(X, Y)
+    np.testing.assert_array_equal(kept(model, tmp_path).iterates_, model.iterates_)
+    nystroem = Nystroem(n_components=4, random_state=0).fit(X)
+    again = kept(nystroem, tmp_path)
+    np.testing.assert_array_equal(again.component_indices_, nystroem.component_indices_)

@@ -1,0 +1,197 @@
+"""Files made to do harm are refused, or are models like any other: no crash, no hang, no memory."""
+
+import hashlib
+import os
+import time
+import warnings
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.modelfile.cases import CASES
+from tests.modelfile.hostile import Maker, dumped, signed
+
+from separatrix import describe, load, save
+from separatrix.errors import ModelFileError, SeparatrixError
+from separatrix.modelfile.container import DIGEST, LARGEST_HEADER, NO_DIGEST, read_container
+
+SECONDS, MEMORY = 1.0, 64 * 2**20
+MANY, VERY_MANY = 2_500, 200_000
+PARTS = 5
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("sources")
+    paths = []
+    for case in CASES:
+        for slim in (False, True):
+            paths.append(save(case.fitted(), folder / f"{case.name}-{slim}.model", slim=slim))
+            load(paths[-1])  # compiled before the clock runs
+    return paths
+
+
+def resident():
+    """Bytes of memory now, and at most since the last call."""
+    status = Path("/proc/self/status").read_text()
+    now, peak = (
+        int(line.split()[1]) * 1024
+        for name in ("VmRSS", "VmHWM")
+        for line in status.splitlines()
+        if line.startswith(name)
+    )
+    return now, peak
+
+
+def begin_anew():
+    """Have the peak counted from now on; False where the system does not let us."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def tried(path, samples=None):
+    """Load a file; what it was refused for, or None, after it has been held to its limits."""
+    measured = begin_anew()
+    before = resident()[0] if measured else 0
+    began = time.process_time()
+    reason, model, said, cause = None, None, "", None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = load(path)
+        except ModelFileError as error:
+            reason, said, cause = error.reason, str(error), error.__cause__
+        took = time.process_time() - began
+        if measured:
+            assert resident()[1] - before < MEMORY + os.path.getsize(path), "too much memory"
+        if took > SECONDS:  # once more, without what else may have been going on
+            began = time.process_time()
+            with suppress(ModelFileError):
+                load(path)
+            assert time.process_time() - began < SECONDS, "too slow"
+        if model is not None:
+            used(model, samples)
+    assert reason is None or reason in ModelFileError.REASONS
+    assert "\n" not in said
+    assert cause is None, "nobody had foreseen this"
+    return reason
+
+
+def used(model, samples):
+    """Ask a model that was let in; it may refuse, but not fall over."""
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        if hasattr(model, method):
+            with suppress(SeparatrixError, ValueError):
+                getattr(model, method)(samples)
+
+
+def many(sources, path, numbers):
+    maker = Maker(sources)
+    reasons = {}
+    for number in numbers:
+        path.write_bytes(maker.one(number))
+        samples = CASES[number % len(sources) // 2].X
+        try:
+            reason = tried(path, samples)
+        except BaseException as error:
+            raise AssertionError(
+                f"file {number} of {sources[number % len(sources)].name}"
+            ) from error
+        reasons[reason] = reasons.get(reason, 0) + 1
+    return reasons
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_files_with_the_right_checksum_do_no_harm(sources, tmp_path, part):
+    size = MANY // PARTS
+    reasons = many(sources, tmp_path / "x.model", range(part * size, (part + 1) * size))
+    assert reasons["schema"] + reasons["invariant"] > 0.6 * size
+    assert reasons.get("checksum", 0) + reasons.get("format", 0) < 0.1 * size  # they were signed
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(20))
+def test_very_many_files_with_the_right_checksum_do_no_harm(sources, tmp_path, part):
+    size = VERY_MANY // 20
+    begin = MANY + part * size
+    many(sources, tmp_path / "x.model", range(begin, begin + size))
+
+
+def large(name, sources):
+    """A file that asks for much."""
+    contents = read_container(sources[0], versions=lambda _: None)
+    document, tensors = contents.document, dict(contents.tensors)
+    if name == "tensors":
+        tensors |= {f"x{i}": np.zeros(0) for i in range(100_000)}
+    elif name == "many small tensors":
+        tensors |= {f"x{i}": np.zeros(0) for i in range(8_000)}
+    elif name == "lists":
+        document["card"]["note"] = [[]] * (LARGEST_HEADER // 4)
+    elif name == "objects":
+        document["card"]["note"] = [{"a": {}}] * (LARGEST_HEADER // 16)
+    elif name == "numbers":
+        document["card"]["note"] = [0.5] * (LARGEST_HEADER // 5)
+    elif name == "words":
+        document["card"]["note"] = [f"{i:x}" for i in range(LARGEST_HEADER // 12)]
+    elif name == "keys":
+        document["card"]["versions"] = {f"{i:x}": "" for i in range(LARGEST_HEADER // 18)}
+    elif name == "quotes":
+        document["card"]["note"] = '"' * (LARGEST_HEADER // 5)
+    elif name == "zeros":
+        tensors["model.rows"] = np.zeros((30, 2**16))
+    return signed(document, tensors)
+
+
+LARGE = [
+    "tensors", "many small tensors", "lists", "objects", "numbers", "words", "keys", "quotes", "zeros",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_what_asks_for_much_is_refused_quickly(name, sources, tmp_path):
+    path = tmp_path / "x.model"
+    path.write_bytes(large(name, sources))
+    assert tried(path) is not None
+
+
+def test_a_deep_header_is_refused_quickly(tmp_path):
+    path = tmp_path / "x.model"
+    text = '{"sha256":"' + NO_DIGEST + '","format":1,"card":' + "[" * (LARGEST_HEADER // 2)
+    header = dumped({"__metadata__": {"separatrix": text}}).encode()
+    header += b" " * (-len(header) % 8)
+    raw = bytearray(len(header).to_bytes(8, "little") + header)
+    raw[DIGEST] = hashlib.sha256(raw).hexdigest().encode()
+    path.write_bytes(raw)
+    assert tried(path) == "schema"
+
+
+def test_a_file_of_holes_is_refused_before_it_is_read(sources, tmp_path):
+    path = tmp_path / "x.model"
+    path.write_bytes(sources[0].read_bytes())
+    with path.open("r+b") as file:
+        file.truncate(2**41)
+    began = time.process_time()
+    with pytest.raises(ModelFileError) as raised:
+        load(path)
+    assert time.process_time() - began < SECONDS
+    assert raised.value.reason == "size"
+
+
+def test_describing_is_as_safe_as_loading(sources, tmp_path):
+    maker, path = Maker(sources), tmp_path / "x.model"
+    said = 0
+    for number in range(500):
+        path.write_bytes(maker.one(number))
+        try:
+            found = describe(path)
+        except ModelFileError:
+            continue
+        said += 1
+        for line in found.markdown().splitlines():
+            assert line.isprintable()
+        dumped(found.as_dict())
+    assert said > 50

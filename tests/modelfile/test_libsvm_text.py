@@ -1,0 +1,784 @@
+"""LIBSVM's own programs are the oracle: what we write they read, and what they write we read."""
+
+import itertools
+import os
+import shutil
+import subprocess
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris
+from sklearn.preprocessing import StandardScaler
+
+from separatrix import SVC, LinearSVC
+from separatrix.errors import ModelFileError, ParameterError
+from separatrix.estimators.base.multiclass import decision_values
+from separatrix.kernels import Gaussian, Laplacian, Linear
+from separatrix.modelfile import libsvm_text as libsvm
+from separatrix.modelfile.files import load, save
+from separatrix.modelfile.libsvm_text import load_libsvm, save_libsvm
+
+needs_svm_predict = pytest.mark.skipif(
+    shutil.which("svm-predict") is None,
+    reason="svm-predict is not installed: apt-get install libsvm-tools",
+)
+KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")
+PARAMETERS = {
+    "linear": {},
+    "poly": {"degree": 3, "gamma": 0.07, "coef0": 0.3},
+    "rbf": {"gamma": 0.03},
+    "sigmoid": {"gamma": 0.01, "coef0": -0.2},
+    "precomputed": {},
+}
+
+
+def iris():
+    X, y = load_iris(return_X_y=True)
+    return StandardScaler().fit_transform(X), np.array([-3, 2, 7])[y]
+
+
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:500] / 16, y[:500]
+
+
+def cancer():
+    X, y = load_breast_cancer(return_X_y=True)
+    return StandardScaler().fit_transform(X), y
+
+
+DATA = {"iris": iris, "digits": digits, "cancer": cancer}
+
+
+def halves(name):
+    """Rows to learn from and others, in a random order, so that labels come unsorted."""
+    X, y = DATA[name]()
+    order = np.random.default_rng(3).permutation(len(y))
+    X, y = X[order], y[order]
+    return X[::2], y[::2], X[1::2], y[1::2]
+
+
+def as_kernel_values(kernel, X, Z):
+    return Gaussian(0.03).block(X, Z) if kernel == "precomputed" else X
+
+
+def write_samples(path, X, y, *, precomputed=False):
+    X = X.toarray() if issparse(X) else X
+    with path.open("w") as file:
+        for number, (row, label) in enumerate(zip(X.tolist(), y, strict=True), start=1):
+            entries = [(i, v) for i, v in enumerate(row, start=1) if precomputed or v]
+            entries = [(0, number), *entries] if precomputed else entries
+            file.write(f"{label:g} {' '.join(f'{i}:{v!r}' for i, v in entries)}\n")
+    return path
+
+
+def run(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def svm_train(folder, X, y, *options, precomputed=False):
+    write_samples(folder / "train", X, y, precomputed=precomputed)
+    run("svm-train", "-q", *options, folder / "train", folder / "theirs.model")
+    return folder / "theirs.model"
+
+
+def svm_predict(model, X):
+    """Labels that svm-predict prints."""
+    folder = Path(model).parent
+    precomputed = "kernel_type precomputed" in Path(model).read_text()
+    write_samples(folder / "test", X, np.zeros(X.shape[0]), precomputed=precomputed)
+    run("svm-predict", folder / "test", model, folder / "out")
+    return np.loadtxt(folder / "out").astype(np.int64)
+
+
+# what we write, they read
+
+
+@needs_svm_predict
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("data", DATA)
+def test_svm_predict_reads_what_we_write(data, kernel, tmp_path):
+    X, y, others, _ = halves(data)
+    K, new = as_kernel_values(kernel, X, X), as_kernel_values(kernel, others, X)
+    model = SVC(kernel=kernel, **PARAMETERS[kernel]).fit(K, y)
+
+    path = save_libsvm(model, tmp_path / "ours.model")
+
+    np.testing.assert_array_equal(svm_predict(path, new), model.predict(new))
+
+
+@needs_svm_predict
+@pytest.mark.parametrize("form", [csr_array, csr_matrix])
+def test_svm_predict_reads_sparse_and_narrow_support_vectors(form, tmp_path):
+    X, y, others, _ = halves("digits")
+    ours = SVC().fit(form(X), y)
+    narrow = SVC(kernel=Linear()).fit((16 * X).astype(np.uint8), y.astype(np.float32))
+
+    for model, new in ((ours, form(others)), (narrow, 16 * others)):
+        path = save_libsvm(model, tmp_path / "ours.model")
+        np.testing.assert_array_equal(svm_predict(path, new), model.predict(new))
+
+
+def test_a_sparse_row_out_of_order_is_written_in_order(tmp_path):
+    X = csr_array(([3.0, 1.0, 2.0, 0.0, 5.0], [2, 0, 0, 1, 1], [0, 3, 5]), shape=(2, 3))
+    model = SVC(kernel="linear").fit(X, [0, 1])
+    model.support_vectors_ = X  # a fit may sort them
+
+    lines = save_libsvm(model, tmp_path / "m").read_text().splitlines()
+
+    assert [line.split()[1:] for line in lines[-2:]] == [["1:3.0", "3:3.0"], ["2:5.0"]]
+
+
+# what they write, we read
+
+
+def train_options(kernel):
+    numbers = {name: str(value) for name, value in PARAMETERS[kernel].items()}
+    flags = {"degree": "-d", "gamma": "-g", "coef0": "-r"}
+    return ["-t", KERNELS.index(kernel)] + [
+        part for name in numbers for part in (flags[name], numbers[name])
+    ]
+
+
+@needs_svm_predict
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("data", DATA)
+def test_we_predict_what_svm_predict_does(data, kernel, tmp_path):
+    X, y, others, _ = halves(data)
+    K, new = as_kernel_values(kernel, X, X), as_kernel_values(kernel, others, X)
+    path = svm_train(tmp_path, K, y, *train_options(kernel), precomputed=kernel == "precomputed")
+
+    model = load_libsvm(path, n_features=K.shape[1])
+
+    assert header(path)["label"] != sorted(header(path)["label"])
+    assert model.classes_.tolist() == sorted(set(y.tolist()))
+    np.testing.assert_array_equal(model.predict(new), svm_predict(path, new))
+    np.testing.assert_array_equal(model.n_support_.sum(), header(path)["total_sv"])
+
+
+@needs_svm_predict
+@pytest.mark.parametrize(
+    "labels", [(7, -3, 2), (2, 7, -3), (-3, 2, 7), (7, 2, -3), (5, -1), (-1, 5)]
+)
+@pytest.mark.parametrize("options", [(), ("-w7", "2", "-w-1", "2", "-c", "0.5")])
+def test_labels_come_in_any_order(labels, options, tmp_path):
+    rng = np.random.default_rng(0)
+    codes = np.r_[: len(labels), rng.integers(0, len(labels), 90)]  # labels first met in this order
+    X = np.eye(3)[codes] + rng.normal(size=(len(codes), 3))
+    path = svm_train(tmp_path, X, np.array(labels)[codes], "-g", "0.5", *options)
+    new = rng.normal(size=(300, 3))
+
+    model = load_libsvm(path)
+
+    assert tuple(header(path)["label"]) == labels
+    assert len(set(model.predict(new))) == len(labels)
+    np.testing.assert_array_equal(model.predict(new), svm_predict(path, new))
+
+
+@needs_svm_predict
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_equal_votes_go_to_the_class_that_libsvm_chooses(kernel, tmp_path):
+    rng = np.random.default_rng(1)
+    labels = np.array([4, 9, -2, 0, 3])
+    codes = np.r_[:5, rng.integers(0, 5, 115)]
+    around = 2 * np.pi * codes / 5
+    X, y = np.c_[np.cos(around), np.sin(around)] + rng.normal(size=(120, 2)), labels[codes]
+    path = svm_train(tmp_path, X, y, "-t", KERNELS.index(kernel), "-c", "10")
+    new = 0.3 * rng.normal(size=(500, 2))
+    theirs = svm_predict(path, new)
+
+    model = load_libsvm(path)
+    found = model.predict(new)
+
+    votes = decision_values(model.boundary_scores(new), 5, "ovo")
+    tied = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    assert tied.sum() > 20
+    np.testing.assert_array_equal(found, theirs)
+    del model._ties
+    assert (model.predict(new) != theirs).any()  # the order of the file decided some
+
+
+@needs_svm_predict
+@pytest.mark.parametrize("data", ["iris", "cancer"])
+def test_probabilities_of_a_file_are_left_out(data, tmp_path):
+    X, y, others, _ = halves(data)
+    path = svm_train(tmp_path, X, y, "-b", "1")
+
+    with pytest.warns(UserWarning, match="has probabilities .* left out") as told:
+        model = load_libsvm(path)
+
+    assert told[0].filename == __file__
+    assert not hasattr(model, "predict_proba")
+    np.testing.assert_array_equal(model.predict(others), svm_predict(path, others))
+
+
+@needs_svm_predict
+def test_a_file_goes_through_us_unchanged(tmp_path):
+    X, y, others, _ = halves("iris")
+    path = svm_train(tmp_path, X, y)
+
+    again = save_libsvm(load_libsvm(path), tmp_path / "again.model")
+
+    assert header(again) == header(path)
+    np.testing.assert_array_equal(svm_predict(again, others), svm_predict(path, others))
+    assert load_libsvm(again)._ties.tolist() == load_libsvm(path)._ties.tolist()
+
+
+def header(path):
+    """What a file says before its support vectors, numbers as numbers."""
+    found = {}
+    for line in Path(path).read_text().split("\nSV\n")[0].splitlines():
+        key, *words = line.split()
+        found[key] = words if words[0].isalpha() or "_" in words[0] else [float(w) for w in words]
+    return found
+
+
+# round trips
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("data", DATA)
+def test_a_model_comes_back_from_its_file(data, kernel, tmp_path):
+    X, y, others, _ = halves(data)
+    K, new = as_kernel_values(kernel, X, X), as_kernel_values(kernel, others, X)
+    model = SVC(kernel=kernel, **PARAMETERS[kernel]).fit(K, y)
+
+    again = load_libsvm(save_libsvm(model, tmp_path / "m"), n_features=K.shape[1])
+
+    assert again.kernel_ == model.kernel_
+    assert again.classes_.dtype == np.int64
+    assert not hasattr(again, "_ties")
+    np.testing.assert_array_equal(again._support.coef, model._support.coef)
+    np.testing.assert_array_equal(again.intercept_, model.intercept_)
+    np.testing.assert_array_equal(again.n_support_, model.n_support_)
+    np.testing.assert_array_equal(again.predict(new), model.predict(new))
+    np.testing.assert_allclose(
+        again.decision_function(new), model.decision_function(new), rtol=1e-12, atol=1e-12
+    )
+    if kernel == "precomputed":
+        np.testing.assert_array_equal(again.support_, model.support_)
+    else:
+        np.testing.assert_array_equal(again.support_vectors_, model.support_vectors_)
+
+
+def test_sparse_support_vectors_come_back_sparse(tmp_path):
+    rng = np.random.default_rng(0)
+    X = csr_array(rng.normal(size=(80, 40)) * (rng.random((80, 40)) < 0.1))
+    model = SVC().fit(X, rng.integers(0, 3, 80))
+
+    again = load_libsvm(save_libsvm(model, tmp_path / "m"), n_features=40)
+
+    assert issparse(again.support_vectors_)
+    assert issparse(again.dual_coef_)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    np.testing.assert_allclose(
+        again.decision_function(X), model.decision_function(X), rtol=1e-12, atol=1e-12
+    )
+
+
+@needs_svm_predict
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("data", ["iris", "cancer"])
+def test_a_loaded_model_can_be_saved_and_loaded_in_our_own_format(data, kernel, tmp_path):
+    X, y, others, _ = halves(data)
+    K, new = as_kernel_values(kernel, X, X), as_kernel_values(kernel, others, X)
+    path = svm_train(tmp_path, K, y, *train_options(kernel), precomputed=kernel == "precomputed")
+    model = load_libsvm(path, n_features=K.shape[1])
+
+    again = load(save(model, tmp_path / "ours"))
+
+    assert sorted(vars(again)) == sorted(vars(model))
+    np.testing.assert_array_equal(again.decision_function(new), model.decision_function(new))
+    np.testing.assert_array_equal(again.predict(new), svm_predict(path, new))
+
+
+def test_a_model_without_support_vectors_predicts(tmp_path):
+    path = written(tmp_path, "svm_type c_svc", "kernel_type linear", "nr_class 2", "total_sv 0",
+                   "rho 0", "label 1 2", "nr_sv 0 0", "SV")  # fmt: skip
+
+    model = load_libsvm(path, n_features=3)
+
+    assert model.predict(np.ones((2, 3))).tolist() == [2, 2]  # as LIBSVM: 0 is the second's
+    assert load(save(model, tmp_path / "ours")).predict(np.ones((2, 3))).tolist() == [2, 2]
+
+
+def test_rows_of_a_kernel_matrix_may_come_twice(tmp_path):
+    lines = ("svm_type c_svc", "kernel_type precomputed", "nr_class 2", "total_sv 3", "rho 0",
+             "label 1 2", "nr_sv 1 2", "SV", "1 0:2", "-0.5 0:1", "-0.5 0:1")  # fmt: skip
+    model = load_libsvm(written(tmp_path, *lines))
+
+    assert model.predict([[1.0, 2.0], [2.0, 1.0]]).tolist() == [1, 2]
+    assert load(save(model, tmp_path / "ours")).predict([[1.0, 2.0]]).tolist() == [1]
+
+
+# what is not written
+
+
+def fitted(y=(0, 1, 2), **params):
+    X = np.array([[0.0, 0.1], [1.0, 0.0], [0.0, 1.0]] * 4)
+    return SVC(**params).fit(X, np.array(list(y) * 4))
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: LinearSVC().fit([[0.0], [1.0]], [0, 1]), "takes a fitted SVC; got LinearSVC"),
+        (lambda: type("Mine", (SVC,), {})().fit([[0.0], [1.0]], [0, 1]), "got Mine"),
+        (lambda: None, "takes a fitted SVC; got NoneType"),
+        (SVC, "is not fitted: call `fit` first"),
+        (lambda: fitted(kernel=Laplacian(0.5)), r"no kernel Laplacian\(gamma=0.5\); it has linear"),
+        (lambda: fitted(kernel=Linear() + Gaussian(1.0)), "no kernel Sum"),
+        (lambda: fitted(kernel=2.0 * Gaussian(1.0)), "no kernel Scaled"),
+        (lambda: fitted(kernel=lambda X, Z: X @ Z.T), "no kernel FromCallable"),
+        (lambda: fitted(multi_class="ovr"), "against the rest; fit it with multi_class='ovo'"),
+        (lambda: fitted("abc"), "labels of LIBSVM are whole numbers.*encode them"),
+        (lambda: fitted((False, True, True)), r"these are \[False, True\]; encode them"),
+        (lambda: fitted((0, 2**31, 1)), "have 32 bits, and 2147483648 has more; encode them"),
+        (lambda: fitted((0, -(2**31) - 1, 1)), "have 32 bits, and -2147483649"),
+    ],
+)
+def test_a_model_without_a_place_in_the_format_is_refused(make, sentence, tmp_path):
+    model = make()
+
+    with pytest.raises(ModelFileError, match=sentence) as caught:
+        save_libsvm(model, tmp_path / "m")
+
+    assert caught.value.reason == "unsupported"
+    assert not list(tmp_path.iterdir())
+
+
+def test_labels_with_a_fraction_are_refused(tmp_path):
+    model = fitted()
+    model.classes_ = np.array([0.0, 0.5, 1.0])  # no fit takes them
+
+    with pytest.raises(ModelFileError, match=r"these are \[0.0, 0.5, 1.0\]; encode them"):
+        save_libsvm(model, tmp_path / "m")
+
+
+def test_two_classes_against_the_rest_are_a_pair(tmp_path):
+    model = fitted((0, 1, 1), multi_class="ovr")
+
+    again = load_libsvm(save_libsvm(model, tmp_path / "m"))
+
+    np.testing.assert_array_equal(again.intercept_, model.intercept_)
+
+
+def test_whole_floats_are_labels_and_the_extremes_of_32_bits_too(tmp_path):
+    model = fitted((-(2.0**31), 0.0, 2.0**31 - 1))
+
+    again = load_libsvm(save_libsvm(model, tmp_path / "m"))
+
+    assert again.classes_.tolist() == [-(2**31), 0, 2**31 - 1]
+
+
+def test_probabilities_and_margins_that_break_ties_are_left_out_with_a_warning(tmp_path):
+    X, y, _, _ = halves("iris")
+    model = SVC(calibration="sigmoid", random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="no place for the probabilities") as told:
+        save_libsvm(model, tmp_path / "m")
+    assert len(told) == 1
+    assert told[0].filename == __file__
+
+    with pytest.warns(UserWarning, match="no place for break_ties=True"):
+        save_libsvm(SVC(break_ties=True).fit(X, y), tmp_path / "m")
+
+
+@pytest.mark.parametrize(
+    ("where", "error"),
+    [
+        (
+            "separatrix.runtime.atomic_files._made_beside",
+            PermissionError(13, "Permission denied"),
+        ),  # a read-only folder
+        ("separatrix.modelfile.libsvm_text._in_limits", OSError(28, "No space left on device")),
+        ("os.fsync", OSError(5, "Input/output error")),
+        ("os.replace", OSError(18, "Invalid cross-device link")),
+    ],
+)
+def test_a_failure_of_the_disk_leaves_what_was_there(where, error, tmp_path, monkeypatch):
+    path = tmp_path / "m"
+    path.write_text("before")
+
+    def fails(*_, **__):
+        raise error
+
+    monkeypatch.setattr(where, fails)
+    with pytest.raises(ModelFileError, match=f"cannot be written: {error.strerror}") as caught:
+        save_libsvm(fitted(), path)
+
+    assert caught.value.reason == "unwritable"
+    assert [file.name for file in tmp_path.iterdir()] == ["m"]
+    assert path.read_text() == "before"
+
+
+def test_a_folder_that_is_not_there_cannot_be_written_to(tmp_path):
+    with pytest.raises(ModelFileError, match="cannot be written: No such file") as caught:
+        save_libsvm(fitted(), tmp_path / "nowhere" / "m")
+
+    assert caught.value.reason == "unwritable"
+
+
+def test_a_line_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(libsvm, "LONGEST_LINE", 30)
+
+    with pytest.raises(ModelFileError, match="reads at most 30 bytes; use `save`") as caught:
+        save_libsvm(fitted(), tmp_path / "m")
+
+    assert caught.value.reason == "limit"
+    assert not list(tmp_path.iterdir())
+
+
+# what is not read
+
+GOOD = """svm_type c_svc
+kernel_type rbf
+gamma 0.5
+nr_class 3
+total_sv 4
+rho 0.1 -0.2 0.3
+label 7 -3 2
+nr_sv 1 2 1
+SV
+0.5 1.5 1:0.25 3:-1
+-0.5 0.5 1:1e-3 2:0.5
+-0.25 1 2:.5
+-1 -0.5
+"""
+PRECOMPUTED = (
+    GOOD.replace("rbf\ngamma 0.5", "precomputed")
+    .replace("1:0.25 3:-1", "0:3")
+    .replace("1:1e-3 2:0.5", "0:1")
+    .replace("2:.5", "0:4")
+    .replace("-1 -0.5\n", "-1 -0.5 0:2\n")
+)
+
+
+def written(folder, *lines):
+    path = folder / "m"
+    path.write_text("".join(f"{line}\n" for line in lines))
+    return path
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "good.model"
+    path.write_text(GOOD)
+    return path
+
+
+@needs_svm_predict
+@pytest.mark.parametrize("text", [GOOD, PRECOMPUTED, GOOD.replace("\n", "\r\n")])
+def test_the_small_files_of_these_tests_are_good(text, good):
+    good.write_text(text, newline="")
+    n = 4 if text is PRECOMPUTED else 3
+    X = np.random.default_rng(0).normal(size=(100, n))
+
+    model = load_libsvm(good)
+
+    assert model.n_features_in_ == n
+    assert model.support_.tolist() == ([0, 3, 1, 2] if text is PRECOMPUTED else [0, 1, 2, 3])
+    np.testing.assert_array_equal(model.predict(X), svm_predict(good, X))
+
+
+REFUSED = {
+    "an unknown key": ("gamma 0.5", "gama 0.5", "schema", "3: found 'gama', expected SV or one of"),
+    "a blank line": ("gamma 0.5", "", "schema", "3: found '', expected SV or one of"),
+    "a key twice": ("gamma 0.5", "nr_class 3", "schema", "4: found nr_class for the second time"),
+    "nu_svc": ("c_svc", "nu_svc", "schema", "1: found svm_type 'nu_svc', expected c_svc"),
+    "two types": ("c_svc", "c_svc nu_svc", "schema", "1: found svm_type 'c_svc nu_svc'"),
+    "another kernel": ("rbf", "laplace", "schema", "2: found kernel_type 'laplace', expected linear"),
+    "no gamma": ("gamma 0.5\n", "", "schema", "2: found rbf without gamma, expected a line of it"),
+    "no value": ("gamma 0.5", "gamma", "invariant", "3: found 0 values of gamma, expected 1"),
+    "two values": ("gamma 0.5", "gamma 1 2", "invariant", "3: found 2 values of gamma"),
+    "gamma of 0": ("gamma 0.5", "gamma 0", "invariant", "`gamma` of Gaussian must be above 0"),
+    "gamma of nan": ("gamma 0.5", "gamma nan", "invariant", "3: found gamma that is not finite"),
+    "gamma of words": ("gamma 0.5", "gamma half", "schema", "3: found 'half', expected numbers"),
+    "a gamma apart": ("gamma 0.5", "gamma 1_0", "schema", "3: found '1_0', expected numbers"),
+    "bad degree": ("rbf", "polynomial\ndegree 0\ncoef0 0", "invariant", "an integer of at least 1"),
+    "half a degree": ("rbf", "polynomial\ndegree 1.5\ncoef0 0", "schema", "3: found '1.5'"),
+    "a degree unused": ("gamma", "degree x\ngamma", "schema", "3: found 'x', expected a whole"),
+    "one class": ("nr_class 3", "nr_class 1", "invariant", "4: found nr_class 1, expected at least"),
+    "many classes": ("nr_class 3", "nr_class 10001", "limit", "10001, expected at most 10000"),
+    "no classes": ("nr_class 3", "nr_class x", "schema", "4: found 'x', expected a whole number"),
+    "half classes": ("nr_class 3", "nr_class 3.0", "schema", "4: found '3.0', expected a whole"),
+    "classes apart": ("nr_class 3", "nr_class 1_0", "schema", "4: found '1_0'"),
+    "more classes": ("nr_class 3", "nr_class 4", "invariant", "7: found 3 values of label, expected 4"),
+    "many digits": ("nr_class 3", f"nr_class {'1' * 99}", "schema", "4: found '111"),
+    "a label twice": ("7 -3 2", "7 -3 7", "invariant", "7: found label 7 twice, expected each once"),
+    "a large label": ("7 -3 2", "7 -3 2147483648", "invariant", "found -3 to 2147483648"),
+    "a word as label": ("7 -3 2", "7 -3 a", "schema", "7: found 'a', expected a whole number of label"),
+    "few rho": ("rho 0.1 -0.2 0.3", "rho 0.1 -0.2", "invariant", "6: found 2 values of rho, expected 3"),
+    "rho of inf": ("rho 0.1", "rho inf", "invariant", "6: found rho that is not finite"),
+    "large rho": ("rho 0.1", "rho 1e999", "invariant", "6: found rho that is not finite"),
+    "few nr_sv": ("nr_sv 1 2 1", "nr_sv 1 3", "invariant", "8: found 2 values of nr_sv, expected 3"),
+    "wrong nr_sv": ("nr_sv 1 2 1", "nr_sv 1 2 2", "invariant", "found 5 support vectors, expected 4"),
+    "nr_sv below 0": ("nr_sv 1 2 1", "nr_sv 4 2 -2", "invariant", "8: found -2 to 4, expected nr_sv"),
+    "wrong total": ("total_sv 4", "total_sv 5", "invariant", "found 4 support vectors, expected 5"),
+    "bad probA": ("SV", "probA 1 2 x\nSV", "schema", "9: found 'x', expected numbers of probA"),
+    "few probB": ("SV", "probB 1 2\nSV", "invariant", "9: found 2 values of probB, expected 3"),
+    "bad marks": ("SV", "prob_density_marks x\nSV", "schema", "9: found 'x', expected numbers"),
+    "no SV": ("SV\n", "", "schema", "9: found '0.5', expected SV or one of"),
+    "SV and more": ("SV\n", "SV 4\n", "schema", "9: found 'SV', expected SV or one of"),
+    "only a header": (GOOD[GOOD.index("SV\n") :], "", "size", "8: found the end of the file, expected"),
+    "a row less": ("-1 -0.5\n", "", "size", "12: found the end after 3 support vectors, expected 4"),
+    "a row more": ("-1 -0.5\n", "-1 -0.5\n1 1 \n", "size", "14: found one more line, expected the end"),
+    "a blank row more": ("-1 -0.5\n", "-1 -0.5\n\n", "size", "14: found one more line"),
+    "a blank row": ("-1 -0.5\n", "\n", "schema", "13: found 0 numbers, expected 2 coefficients"),
+    "few coefficients": ("-1 -0.5\n", "-1 2:1\n", "schema", "13: found '2:1', expected 2 coefficients"),
+    "nan as coefficient": ("-1 -0.5\n", "-1 nan\n", "invariant", "13: found a coefficient that is not"),
+    "a word as coefficient": ("-1 -0.5\n", "-1 a\n", "schema", "13: found 'a', expected 2 coefficients"),
+    "an index of 0": ("1:0.25", "0:0.25", "invariant", "10: found 0:0.25, expected an index of at least"),
+    "an index below 0": ("1:0.25", "-1:0.25", "invariant", "10: found -1:0.25, expected an index of"),
+    "an index twice": ("3:-1", "1:-1", "invariant", "10: found 1:-1, expected an index above the one"),
+    "falling indices": ("1:1e-3 2:0.5", "2:1 1:1", "invariant", "11: found 1:1, expected an index above"),
+    "a large index": ("3:-1", "2147483648:1", "limit", "expected an index of at most 2147483647"),
+    "a huge index": ("3:-1", f"{2**64}:1", "schema", "10: found '18446744073709551616:1'"),
+    "no index": ("3:-1", ":-1", "schema", "10: found ':-1', expected 2 coefficients, then index:value"),
+    "no value there": ("3:-1", "3:", "schema", "10: found '3:', expected 2 coefficients"),
+    "no colon": ("3:-1", "3", "schema", "10: found '3', expected 2 coefficients"),
+    "two colons": ("3:-1", "3:1:4", "schema", "10: found '3:1:4'"),
+    "half an index": ("3:-1", "3.5:1", "schema", "10: found '3.5:1'"),
+    "an index apart": ("3:-1", "1_000:1", "schema", "10: found '1_000:1'"),
+    "a value apart": ("3:-1", "3:1_000", "schema", "10: found '3:1_000'"),
+    "a hexadecimal value": ("3:-1", "3:0x10", "schema", "10: found '3:0x10'"),
+    "a word as value": ("3:-1", "3:a", "schema", "10: found '3:a'"),
+    "a long word": ("3:-1", f"3:{'1' * 2**20}x", "schema", "10: found '3:1111"),
+    "a long number": ("3:-1", f"3:{'1' * 2**20}", "invariant", "10: found 3:inf, expected finite"),
+    "nan as value": ("3:-1", "3:nan", "invariant", "10: found 3:nan, expected finite numbers"),
+    "inf as value": ("2:.5", "2:-inf", "invariant", "12: found 2:-inf, expected finite numbers"),
+    "a large value": ("2:.5", "2:1e999", "invariant", "12: found 2:inf, expected finite numbers"),
+    "digits of others": ("2:.5", "2:٣", "schema", "12: found bytes that are no ASCII"),
+    "a zero byte": ("2:.5", "2:\0", "schema", "12: found bytes that are no ASCII"),
+    "no line break": ("-1 -0.5\n", "-1 -0.5", "size", "13: found the end of the file within a line"),
+    "a missing key": ("rho 0.1 -0.2 0.3\n", "", "schema", "8: found no rho before SV, expected a line"),
+}  # fmt: skip
+REFUSED_PRECOMPUTED = {
+    "a vector": ("0:1", "1:0.5 2:0.5", "schema", "10: found 2 entries, expected one entry"),
+    "nothing": ("0:1", "", "schema", "10: found 0 entries, expected one entry"),
+    "another index": ("0:1", "1:1", "invariant", "10: found 1:1, expected one entry, 0:number"),
+    "row 0": ("0:1", "0:0", "invariant", "10: found 0:0, expected a whole number from 1"),
+    "half a row": ("0:1", "0:1.5", "invariant", "10: found 0:1.5, expected a whole number"),
+    "row of nan": ("0:1", "0:nan", "invariant", "10: found 0:nan, expected finite numbers"),
+    "a far row": ("0:1", "0:2147483648", "limit", "10: found 0:2147483648, expected at most"),
+}  # fmt: skip
+CASES = [(GOOD, *case) for case in REFUSED.values()]
+CASES += [(PRECOMPUTED, *case) for case in REFUSED_PRECOMPUTED.values()]
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "instead", "reason", "sentence"), CASES, ids=[*REFUSED, *REFUSED_PRECOMPUTED]
+)
+def test_a_file_that_cannot_be_is_refused(text, part, instead, reason, sentence, good):
+    changed = text.replace(part, instead, 1)
+    assert changed != text
+    good.write_text(changed)
+
+    with pytest.raises(ModelFileError) as caught:
+        load_libsvm(good)
+
+    assert sentence in str(caught.value)
+    assert str(caught.value).startswith(f"{good}:")
+    assert caught.value.reason == reason
+    assert len(str(caught.value)) < len(str(good)) + 300
+
+
+@pytest.mark.parametrize(
+    "key", ["svm_type", "kernel_type", "nr_class", "total_sv", "rho", "label", "nr_sv"]
+)
+def test_every_key_is_needed(key, good):
+    good.write_text("\n".join(line for line in GOOD.split("\n") if not line.startswith(key)))
+
+    with pytest.raises(ModelFileError, match=f"found no {key} before SV") as caught:
+        load_libsvm(good)
+
+    assert caught.value.reason == "schema"
+
+
+def test_marks_of_densities_and_parameters_of_other_kernels_are_read_over(good):
+    good.write_text(GOOD.replace("gamma", "degree 3\ncoef0 0\nprob_density_marks 1 2\ngamma"))
+
+    assert load_libsvm(good).kernel_ == Gaussian(0.5)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path):
+    path = tmp_path / "m"
+    for raw in (bytes(range(256)) + b"\n", b"svm_type \xff\n", "svm_type c_svc\n".encode("utf-16")):
+        path.write_bytes(raw)
+        with pytest.raises(ModelFileError, match=r"no ASCII|found '") as caught:
+            load_libsvm(path)
+        assert caught.value.reason == "schema"
+    path.write_bytes(b"")
+    with pytest.raises(ModelFileError, match=":0: found the end of the file, expected a line SV"):
+        load_libsvm(path)
+
+
+def test_lines_have_a_limit(good, monkeypatch):
+    good.write_text(GOOD.replace("SV", f"nr_class {' ' * 2**20}\nSV").replace("nr_class 3\n", ""))
+    with pytest.raises(ModelFileError, match=r":8: found a longer line of nr_class") as caught:
+        load_libsvm(good)
+    assert caught.value.reason == "limit"
+
+    monkeypatch.setattr(libsvm, "LONGEST_LINE", 1000)
+    good.write_text(GOOD.replace("3:-1", f"3:{'1' * 1000}"))
+    with pytest.raises(
+        ModelFileError, match=r":10: found a longer line, expected at most"
+    ) as caught:
+        load_libsvm(good)
+    assert caught.value.reason == "limit"
+
+
+def test_a_number_for_each_pair_may_take_more_than_a_header_line(tmp_path, monkeypatch):
+    monkeypatch.setattr(libsvm, "LONGEST_HEADER_LINE", 64)
+    X, y, _, _ = halves("digits")
+    model = SVC().fit(X, y)
+
+    again = load_libsvm(save_libsvm(model, tmp_path / "m"), n_features=64)
+
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for name, reason in (("pipe", "unreadable"), (".", "unreadable"), ("none", "missing")):
+        with pytest.raises(ModelFileError) as caught:
+            load_libsvm(tmp_path / name)
+        assert caught.value.reason == reason
+
+
+def test_memory_that_runs_out_is_a_limit(good, monkeypatch):
+    def no_memory(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(libsvm, "_machine", no_memory)
+    with pytest.raises(ModelFileError, match="does not fit the memory") as caught:
+        load_libsvm(good)
+    assert caught.value.reason == "limit"
+
+
+@pytest.mark.parametrize("n_features", [3, 5, 2**31 - 1])
+def test_features_beyond_the_largest_index_can_be_asked_for(n_features, good):
+    assert load_libsvm(good, n_features=n_features).n_features_in_ == n_features
+
+
+@pytest.mark.parametrize("n_features", [2, 2**31])
+def test_features_that_do_not_hold_the_indices_are_refused(n_features, good):
+    with pytest.raises(ModelFileError, match="found indices up to 3, expected") as caught:
+        load_libsvm(good, n_features=n_features)
+    assert caught.value.reason == "invariant"
+
+
+@pytest.mark.parametrize("n_features", [0, 1.5, "3", True])
+def test_a_number_of_features_is_a_whole_number(n_features, good):
+    with pytest.raises(ParameterError, match="`n_features` of load_libsvm must be an integer"):
+        load_libsvm(good, n_features=n_features)
+
+
+@pytest.mark.parametrize("text", [GOOD, PRECOMPUTED])
+def test_the_largest_index_takes_no_memory(text, good):
+    last = "3:-1" if text is GOOD else "0:3"
+    good.write_text(
+        text.replace(last, f"{last[0]}:2147483647" if text is PRECOMPUTED else "2147483647:1")
+    )
+
+    model = load_libsvm(good)
+
+    assert model.n_features_in_ == 2**31 - 1
+    assert good.stat().st_size < 210
+    if text is GOOD:
+        assert issparse(model.support_vectors_)
+        assert model.support_vectors_.indices.dtype == np.int32
+    else:
+        assert int(model.support_.max()) == 2**31 - 2
+
+
+# damage
+
+
+def survives(path, counts):
+    """Refused, or a model that predicts."""
+    try:
+        model = load_libsvm(path)
+    except ModelFileError:
+        counts["refused"] += 1
+        return
+    if model.n_features_in_ < 1000:
+        with np.errstate(all="ignore"):
+            assert len(model.predict(np.ones((3, model.n_features_in_)))) == 3
+    counts["read"] += 1
+
+
+@pytest.mark.parametrize("text", [GOOD, PRECOMPUTED])
+def test_a_file_cut_short_anywhere_is_refused(text, good):
+    for length in range(len(text)):
+        good.write_text(text[:length])
+        with pytest.raises(ModelFileError) as caught:
+            load_libsvm(good)
+        assert caught.value.reason == "size"
+
+
+@pytest.mark.parametrize(
+    "text", [GOOD, PRECOMPUTED, GOOD.replace("rbf", "polynomial\ndegree 2\ncoef0 1")]
+)
+def test_a_file_with_damaged_bytes_is_refused_or_predicts(text, good):
+    rng = np.random.default_rng(0)
+    letters = np.frombuffer(b"012345678901234567890123456789.-+e: \n_xSV\0\xff", dtype=np.uint8)
+    counts = {"refused": 0, "read": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(1000):
+            raw = bytearray(text.encode())
+            for _ in range(rng.integers(1, 3)):
+                raw[rng.integers(len(raw))] = rng.choice(letters)
+            good.write_bytes(raw)
+            survives(good, counts)
+
+    assert min(counts.values()) > 100
+
+
+@needs_svm_predict
+@pytest.mark.parametrize("labels", [*itertools.permutations((7, -3, 2)), (1, 2), (2, 1)])
+def test_a_score_of_0_is_the_later_classs(labels, tmp_path):
+    k = len(labels)
+    path = written(
+        tmp_path,
+        *("svm_type c_svc", "kernel_type linear", f"nr_class {k}", "total_sv 0"),
+        "rho " + "0 " * (k * (k - 1) // 2),
+        "label " + " ".join(map(str, labels)),
+        "nr_sv " + "0 " * k,
+        "SV",
+    )
+    samples = np.ones((2, 1))
+    np.testing.assert_array_equal(load_libsvm(path).predict(samples), svm_predict(path, samples))
+
+
+# real data
+
+
+@needs_svm_predict
+def test_both_ways_on_adult(a4a, tmp_path):
+    """Sparse, two classes, -1 and 1: theirs read by us, and ours by them."""
+    X, y, asked = csr_array(a4a.X[:2000]), a4a.y[:2000], csr_array(a4a.X_test[:3000])
+    path = svm_train(tmp_path, X, y, "-g", "0.01", "-c", "5")
+    theirs = load_libsvm(path, n_features=X.shape[1])
+    np.testing.assert_array_equal(theirs.predict(asked), svm_predict(path, asked))
+    ours = SVC(C=5, gamma=0.01).fit(X, y)
+    path = save_libsvm(ours, tmp_path / "ours.model")
+    np.testing.assert_array_equal(ours.predict(asked), svm_predict(path, asked))
+
+
+@needs_svm_predict
+def test_both_ways_on_usps(usps, tmp_path):
+    """Dense, ten classes, 45 boundaries."""
+    X, y, asked = usps.X[:1500], usps.y[:1500], usps.X[7000:8500]
+    path = svm_train(tmp_path, X, y, "-g", "0.0078125", "-c", "10")
+    theirs = load_libsvm(path, n_features=X.shape[1])
+    np.testing.assert_array_equal(theirs.predict(asked), svm_predict(path, asked))
+    ours = SVC(C=10, gamma=0.0078125).fit(X, y)
+    path = save_libsvm(ours, tmp_path / "ours.model")
+    np.testing.assert_array_equal(ours.predict(asked), svm_predict(path, asked))
+    whole = load(save(ours, tmp_path / "whole.model", slim=True))
+    np.testing.assert_array_equal(whole.decision_function(asked), ours.decision_function(asked))

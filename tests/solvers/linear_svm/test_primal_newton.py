@@ -1,0 +1,111 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+from sklearn.svm import SVC
+from tests.solvers.linear_svm.test_dual_descent import LOSSES, STORED, certificate, made, problem_of
+
+import separatrix.solvers.linear_svm.primal_newton as module
+from separatrix.runtime.monitor import Watch
+from separatrix.solvers.linear_svm.dual_descent import solve_dual
+from separatrix.solvers.linear_svm.primal_newton import solve_newton
+
+
+@pytest.mark.parametrize("stored", STORED)
+@pytest.mark.parametrize("bias_step", [0.0, 1.0, 9.0, np.inf])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_both_objectives_meet_and_are_what_the_formulas_say(loss, bias_step, stored):
+    X, y = made()
+    problem = problem_of(STORED[stored](X), y, loss=loss, bias_step=bias_step)
+    fit = solve_newton(problem, tol=1e-8, max_iter=300)
+    primal, dual = certificate(problem, fit)
+    assert fit.stop == "tol"
+    assert fit.objective == pytest.approx(primal, rel=1e-12)
+    assert fit.dual_objective == pytest.approx(dual, rel=1e-10)
+    assert -1e-12 <= fit.gap < 1e-7
+
+
+def test_the_squared_hinge_is_where_a_general_minimiser_ends():
+    X, y = made(1, n=40, d=3)
+    problem = problem_of(X, y, loss="squared_hinge")
+
+    def objective(v):
+        z = y * (X @ v[:-1] + v[-1])
+        return v @ v / 2 + problem.price @ np.maximum(0, 1 - z) ** 2
+
+    reference = minimize(objective, np.zeros(4), tol=1e-12)
+    fit = solve_newton(problem, tol=1e-10, max_iter=50)
+    np.testing.assert_allclose(np.append(fit.w, fit.b), reference.x, atol=1e-5)
+    assert fit.objective <= reference.fun + 1e-10
+
+
+@pytest.mark.parametrize("C", [1e-3, 1.0, 100.0])
+def test_a_free_bias_gives_the_machine_of_svc(C):
+    X, y = made(2)
+    problem = problem_of(X, y, bias_step=np.inf)._replace(price=np.full(60, C))
+    fit = solve_newton(problem, tol=1e-8, max_iter=1000)
+    peer = SVC(kernel="linear", C=C, tol=1e-10).fit(X, y)
+    np.testing.assert_allclose(fit.w, peer.coef_[0], atol=1e-4)
+    theirs = fit._replace(w=peer.coef_[0], b=peer.intercept_[0])
+    assert fit.objective <= certificate(problem, theirs)[0] * (1 + 1e-12)
+    assert fit.stop == "tol"
+    assert fit.gap < 1e-9
+
+
+@pytest.mark.parametrize("samples", [np.asarray, csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("bias_step", [0.0, 1.0, np.inf])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_conjugate_gradients_find_what_factoring_finds(loss, bias_step, samples, monkeypatch):
+    X, y = made(3)
+    problem = problem_of(samples(X), y, loss=loss, bias_step=bias_step)
+    direct = solve_newton(problem, tol=1e-8, max_iter=300)
+    monkeypatch.setattr(module, "DIRECT", 0)
+    without = solve_newton(problem, tol=1e-8, max_iter=300)
+    assert without.stop == "tol"
+    np.testing.assert_allclose(without.w, direct.w, atol=1e-6)
+
+
+def test_curvature_kept_up_to_date_is_the_curvature_summed_anew(monkeypatch):
+    X, y = made(4, n=300, d=6)
+    for samples in (X, csr_array(X)):
+        problem = problem_of(samples, y, C=10.0)
+        kept = solve_newton(problem, tol=1e-6, max_iter=300)
+        monkeypatch.setattr(module, "REFRESH", 0)
+        anew = solve_newton(problem, tol=1e-6, max_iter=300)
+        monkeypatch.undo()
+        np.testing.assert_allclose(kept.w, anew.w, atol=1e-7)
+        assert abs(kept.n_iter - anew.n_iter) <= 3
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_start_at_the_optimum_stays_there(loss):
+    problem = problem_of(*made(5), loss=loss)
+    first = solve_dual(problem, tol=1e-7, max_iter=50_000, seed=3)
+    again = solve_newton(problem, tol=1e-6, max_iter=300, start=first)
+    assert again.n_iter < solve_newton(problem, tol=1e-6, max_iter=300).n_iter / 2
+    np.testing.assert_allclose(again.w, first.w, atol=1e-5)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_too_few_steps_and_being_told_to_stop_are_reported(loss):
+    problem = problem_of(*made(6), loss=loss)
+    few = solve_newton(problem, tol=1e-12, max_iter=1)
+    assert (few.stop, few.n_iter) == ("max_iter", 1)
+    assert few.violation > 1e-12
+    watch = Watch()
+    watch.cancel()
+    assert solve_newton(problem, tol=1e-12, max_iter=100, watch=watch).stop == "stopped"
+
+
+def test_the_line_search_ends_where_the_slope_is_all_but_gone():
+    rng = np.random.default_rng(0)
+    raw, dz, cap = rng.normal(size=50), rng.normal(size=50), rng.random(50)
+    linear = -5.0 + np.clip(raw, 0, cap) @ dz
+
+    def slope(s):
+        return linear + s * 0.1 - np.clip(raw - s * 2.0 * dz, 0, cap) @ dz
+
+    length = module._length(raw, 2.0 * dz, dz, cap, linear, 0.1)
+    assert length > 0
+    assert abs(slope(length)) <= 0.1 * abs(slope(0.0))
+    assert module._length(raw, 2.0 * dz, dz, cap, linear + 6.0, 0.1) == 0.0

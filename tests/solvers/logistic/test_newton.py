@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+from scipy.optimize import check_grad
+from scipy.sparse import csr_array
+
+from separatrix.solvers.logistic.newton import merged, pinned, solve_lbfgs, solve_newton, sums_of
+from separatrix.types import Block
+
+
+def problem(k, seed=0, n=60, d=4):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n, d)) + 1.0, rng.integers(0, k, size=n)
+    return Block(X, y, rng.random(n) + 0.1), rng.normal(size=(1 if k == 2 else k, d + 1))
+
+
+def at(block, **options):
+    return lambda theta, hessian: sums_of(block, theta, intercept=True, hessian=hessian, **options)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_the_gradient_and_the_hessian_are_those_of_the_loss(k):
+    block, theta = problem(k)
+    shape = theta.shape
+
+    def loss(z):
+        return sums_of(block, z.reshape(shape), intercept=True, hessian=False).loss
+
+    def gradient(z):
+        return sums_of(block, z.reshape(shape), intercept=True, hessian=False).gradient.ravel()
+
+    error = check_grad(loss, gradient, theta.ravel())
+    assert error < 1e-5 * np.linalg.norm(gradient(theta.ravel()))
+    H = sums_of(block, theta, intercept=True, hessian=True).hessian
+    for j in range(theta.size):
+        step = np.zeros(theta.size)
+        step[j] = 1e-5
+        column = (gradient(theta.ravel() + step) - gradient(theta.ravel() - step)) / 2e-5
+        np.testing.assert_allclose(H[:, j], column, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_blocks_merge_to_the_whole_and_sparse_is_dense(k):
+    block, theta = problem(k)
+    whole = sums_of(block, theta, intercept=True, hessian=True)
+    parts = [Block(*(field[i::3] for field in block)) for i in range(3)]
+    summed = None
+    for part in parts:
+        sums = sums_of(part, theta, intercept=True, hessian=True)
+        summed = sums if summed is None else merged(summed, sums)
+    sparse = sums_of(block._replace(X=csr_array(block.X)), theta, intercept=True, hessian=False)
+    assert summed.loss == pytest.approx(whole.loss, rel=1e-13)
+    np.testing.assert_allclose(summed.gradient, whole.gradient, atol=1e-12)
+    np.testing.assert_allclose(summed.hessian, whole.hessian, atol=1e-12)
+    assert (summed.least, summed.most) == (whole.least, whole.most)
+    np.testing.assert_allclose(sparse.gradient, whole.gradient, atol=1e-12)
+
+
+def test_scores_too_large_to_exponentiate_lose_nothing():
+    block = Block(np.array([[1000.0], [-1000.0]]), np.array([1, 1]), np.ones(2))
+    theta = np.array([[1.0, 0.0]])
+    sums = sums_of(block, theta, intercept=True, hessian=True)
+    assert (sums.loss, sums.least, sums.most) == (1000.0, -1000.0, 1000.0)
+    assert np.isfinite(sums.hessian).all()
+    softmax = sums_of(block, np.array([[0.0, 0], [1.0, 0], [0, 0]]), intercept=True, hessian=True)
+    assert softmax.loss == pytest.approx(1000.0 + np.log(2))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("precision", [np.full(5, 0.1), np.append(np.full(4, 2.0), 0.0)])
+def test_both_ways_down_end_at_the_same_point_with_no_gradient(k, precision):
+    block, theta = problem(k)
+    options = {"precision": precision, "weight": 60.0, "tol": 1e-7, "max_iter": 500}
+    newton = solve_newton(at(block), 0 * theta, **options)
+    lbfgs = solve_lbfgs(at(block), 0 * theta, scale=np.ones(5), **options)
+    assert newton.stop == lbfgs.stop == "tol"
+    assert max(newton.gradient, lbfgs.gradient) <= 1e-7
+    np.testing.assert_allclose(newton.theta, lbfgs.theta, atol=1e-4)
+    sums = sums_of(block, newton.theta, intercept=True, hessian=False)
+    left = np.abs(sums.gradient + precision * newton.theta).max() / 60.0
+    assert left == pytest.approx(newton.gradient, abs=1e-12)
+
+
+def test_without_a_prior_the_rows_of_softmax_stay_at_mean_zero():
+    block, theta = problem(3)
+    found = solve_newton(
+        at(block), 0 * theta, precision=np.zeros(5), weight=60.0, tol=1e-9, max_iter=50
+    )
+    assert found.stop == "tol"
+    np.testing.assert_allclose(found.theta.sum(axis=0), 0.0, atol=1e-9)
+    flat = sums_of(block, found.theta, intercept=True, hessian=True).hessian
+    held = pinned(flat, np.zeros(5), 3)
+    assert np.linalg.eigvalsh(flat)[:5].max() < 1e-9 < np.linalg.eigvalsh(held).min()
+
+
+def test_a_repeated_feature_is_no_obstacle_without_a_prior():
+    block, theta = problem(2)
+    twice = block._replace(X=np.column_stack([block.X, block.X]))
+    options = {"weight": 60.0, "tol": 1e-9, "max_iter": 50}
+    once = solve_newton(at(block), 0 * theta, precision=np.zeros(5), **options)
+    found = solve_newton(at(twice), np.zeros((1, 9)), precision=np.zeros(9), **options)
+    assert found.objective == pytest.approx(once.objective, rel=1e-12)
+    np.testing.assert_allclose(found.theta[0, :4], once.theta[0, :4] / 2, atol=1e-6)
+
+
+def test_newtons_method_halves_a_step_that_leads_up():
+    # from far out the full step overshoots: the loss must still never rise
+    X = np.array([[1.0], [2.0], [-1.0], [0.5]])
+    block = Block(X, np.array([1, 0, 0, 1]), np.ones(4))
+    found = solve_newton(
+        at(block),
+        np.array([[8.0, 3.0]]),
+        precision=np.full(2, 1e-6),
+        weight=4.0,
+        tol=1e-10,
+        max_iter=100,
+    )
+    assert found.stop == "tol"
+
+
+def test_float32_products_come_close():
+    block, theta = problem(3)
+    rough = sums_of(block, theta, intercept=True, hessian=False, dtype=np.float32)
+    exact = sums_of(block, theta, intercept=True, hessian=False)
+    np.testing.assert_allclose(rough.gradient, exact.gradient, rtol=1e-5, atol=1e-5)
+    assert rough.gradient.dtype == np.float64

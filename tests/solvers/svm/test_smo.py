@@ -1,0 +1,248 @@
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from sklearn.svm import SVC as Peer
+
+import separatrix.solvers.svm.smo as smo
+from separatrix.kernels import Gaussian
+from separatrix.kernels.gram.host import HeldGram, make_gram
+from separatrix.runtime.monitor import Watch
+from separatrix.solvers.decomposition import coding
+from separatrix.solvers.svm.smo import SvmProblem, feasible, solve_svms
+from separatrix.solvers.svm.working_set import _ranked
+
+RNG = np.random.default_rng(0)
+SIDES = coding(2, "ovo")[:, 0]
+
+
+def two_classes(n=300, d=5, shift=0.7, seed=0):
+    """Overlapping classes in class order: samples, y of +-1, segments."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X[n // 2 :] += shift
+    y = np.repeat([-1.0, 1.0], [n // 2, n - n // 2])
+    return X, y, (slice(0, n // 2), slice(n // 2, n))
+
+
+def certificate(K, y, box, fit):
+    """Violation and relative gap from scratch, in float64 and without the solver's own errors."""
+    f = K @ (fit.alpha * y)
+    minus_error = y - f
+    up = ((y > 0) & (fit.alpha < box)) | ((y < 0) & (fit.alpha > 0))
+    down = ((y > 0) & (fit.alpha > 0)) | ((y < 0) & (fit.alpha < box))
+    violation = max(0.0, minus_error[up].max() - minus_error[down].min())
+    square = (fit.alpha * y) @ f
+    dual = fit.alpha.sum() - square / 2
+    primal = square / 2 + box @ np.maximum(0, 1 - y * (f + fit.intercept))
+    return violation, (primal - dual) / max(abs(primal), 1), dual
+
+
+@pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
+@pytest.mark.parametrize("n", [60, 300, 1500])
+def test_the_certificate_holds_when_recomputed_and_the_peer_is_no_better(C, n):
+    X, y, segments = two_classes(n)
+    K = Gaussian(0.1).block(X, X)
+    box = np.full(n, C)
+    [fit] = solve_svms(HeldGram(K, segments=segments), [SvmProblem(SIDES, box)])
+    violation, gap, dual = certificate(K, y, box, fit)
+    assert fit.stop == "tol"
+    assert violation <= 1e-3 + 1e-9
+    assert gap <= 1e-3
+    assert abs(fit.alpha @ y) < 1e-9 * C * n
+    assert ((fit.alpha >= 0) & (fit.alpha <= box)).all()
+    np.testing.assert_allclose(fit.dual, dual, rtol=1e-9)
+    np.testing.assert_allclose([fit.violation, fit.gap], [violation, gap], atol=1e-8)
+    peer = Peer(kernel="precomputed", C=C).fit(K, y)
+    coef = np.zeros(n)
+    coef[peer.support_] = np.abs(peer.dual_coef_[0])
+    theirs = coef.sum() - 0.5 * (coef * y) @ K @ (coef * y)
+    assert dual >= theirs - 1e-4 * abs(theirs)
+
+
+def test_it_is_the_minimum_that_a_general_solver_finds():
+    X, y, segments = two_classes(30, 2)
+    Q = (X @ X.T + 1e-9) * np.outer(y, y)
+    best = minimize(
+        lambda a: 0.5 * a @ Q @ a - a.sum(),
+        np.full(30, 0.1),
+        jac=lambda a: Q @ a - 1,
+        bounds=[(0, 2.0)] * 30,
+        constraints={"type": "eq", "fun": lambda a: a @ y, "jac": lambda _: y},
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 500},
+    )
+    [fit] = solve_svms(
+        HeldGram(X @ X.T + 1e-9, segments=segments), [SvmProblem(SIDES, np.full(30, 2.0))], tol=1e-8
+    )
+    np.testing.assert_allclose(fit.dual, -best.fun, rtol=1e-6)
+
+
+def test_the_gap_rule_reaches_its_gap():
+    X, y, segments = two_classes()
+    K = Gaussian(0.1).block(X, X)
+    box = np.full(300, 5.0)
+    [fit] = solve_svms(
+        HeldGram(K, segments=segments), [SvmProblem(SIDES, box)], tol=1e-6, stop="gap"
+    )
+    assert certificate(K, y, box, fit)[1] <= 1.01e-6
+
+
+def problems_of_three(segments, C=3.0):
+    return [SvmProblem(side, np.full(segments[-1].stop, C)) for side in coding(3, "ovo").T]
+
+
+def three_classes(n=600):
+    rng = np.random.default_rng(1)
+    y = np.sort(rng.integers(0, 3, size=n))
+    X = rng.normal(size=(n, 4)) + y[:, None]
+    cuts = np.searchsorted(y, np.arange(4))
+    return X, y, tuple(slice(*cut) for cut in np.stack([cuts[:-1], cuts[1:]], axis=1).tolist())
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("memory", [10**9, 2_000_000, 700_000, 200_000])
+def test_the_form_of_the_matrix_and_the_threads_change_nothing(memory, threads, monkeypatch):
+    monkeypatch.setattr(smo, "WHOLE", 0)  # working sets in all forms
+    monkeypatch.setattr(smo, "WORTH_THREADS", 0)
+    X, _, segments = three_classes()
+    reference = solve_svms(
+        make_gram(Gaussian(0.2), X, segments=segments), problems_of_three(segments)
+    )
+    gram = make_gram(Gaussian(0.2), X, segments=segments, memory=memory)
+    fits = solve_svms(gram, problems_of_three(segments), threads=threads)
+    assert (gram.held is None) == (memory < 10**9)
+    for fit, same in zip(fits, reference, strict=True):
+        if gram.room >= smo.WORKING_SET:
+            np.testing.assert_allclose(fit.alpha, same.alpha, atol=1e-9)
+        np.testing.assert_allclose(fit.dual, same.dual, rtol=1e-4)
+        assert fit.violation <= 1e-3
+
+
+def test_working_sets_and_one_tile_find_the_same_optimum(monkeypatch):
+    X, _, segments = three_classes()
+    gram = make_gram(Gaussian(0.2), X, segments=segments)
+    whole = solve_svms(gram, problems_of_three(segments), tol=1e-8)
+    monkeypatch.setattr(smo, "WHOLE", 0)
+    monkeypatch.setattr(smo, "WORKING_SET", 16)
+    small = solve_svms(gram, problems_of_three(segments), tol=1e-8)
+    for one, other in zip(whole, small, strict=True):
+        assert {one.stop, other.stop} == {"tol"}
+        np.testing.assert_allclose(one.alpha, other.alpha, atol=1e-5)
+        np.testing.assert_allclose(one.dual, other.dual, rtol=1e-10)
+
+
+def test_rows_without_a_box_are_scored_and_not_trained_on():
+    X, y, segments = two_classes()
+    K = Gaussian(0.1).block(X, X)
+    box = np.where(np.arange(300) % 5 == 0, 0.0, 2.0)
+    [fit] = solve_svms(HeldGram(K, segments=segments), [SvmProblem(SIDES, box)])
+    inside = box > 0
+    assert not fit.alpha[~inside].any()
+    peer = Peer(kernel="precomputed", C=2.0).fit(K[np.ix_(inside, inside)], y[inside])
+    scores = peer.decision_function(K[:, inside])
+    np.testing.assert_allclose(fit.scores, scores, atol=3e-3)
+
+
+def test_a_start_is_made_feasible_and_saves_steps():
+    X, _, segments = two_classes()
+    gram = make_gram(Gaussian(0.1), X, segments=segments)
+    box = np.full(300, 5.0)
+    [cold] = solve_svms(gram, [SvmProblem(SIDES, box)])
+    [again] = solve_svms(gram, [SvmProblem(SIDES, box, start=cold.alpha)])
+    assert again.n_iter == 0
+    box[:3] = 0.0
+    [warm] = solve_svms(gram, [SvmProblem(SIDES, box, start=cold.alpha)])
+    [fresh] = solve_svms(gram, [SvmProblem(SIDES, box)])
+    assert not warm.alpha[:3].any()
+    assert warm.n_iter < fresh.n_iter
+    np.testing.assert_allclose(warm.dual, fresh.dual, rtol=1e-4)
+
+
+def test_a_feasible_start_is_balanced():
+    y = np.where(RNG.random(50) < 0.5, 1.0, -1.0)
+    alpha = feasible(RNG.normal(size=50) * 3, y, np.full(50, 2.0))
+    assert abs(alpha @ y) < 1e-12
+    assert ((alpha >= 0) & (alpha <= 2)).all()
+
+
+@pytest.mark.parametrize("memory", [None, 200_000])
+def test_steps_and_time_are_limited_and_the_rest_is_a_feasible_model(memory, monkeypatch):
+    monkeypatch.setattr(smo, "CHUNK", 1)  # multiply-adds: a look at the clock after every round
+    X, y, segments = two_classes(1200)
+    gram = make_gram(Gaussian(0.1), X, segments=segments, memory=memory)
+    problem = SvmProblem(SIDES, np.full(1200, 5.0))
+    [short] = solve_svms(gram, [problem], max_iter=7)
+    assert (short.n_iter, short.stop) == (7, "max_iter")
+    watch = Watch()
+    watch.cancel()
+    [stopped] = solve_svms(gram, [problem], watch=watch)
+    assert stopped.stop == "stopped"
+    for fit in (short, stopped):
+        assert abs(fit.alpha @ y) < 1e-9
+        assert fit.violation > 1e-3
+
+
+def test_hard_margin_is_the_limit_of_large_C():
+    X, _, segments = two_classes(100, 3, shift=8.0)
+    gram = make_gram(Gaussian(0.01), X, segments=segments)
+    [hard] = solve_svms(gram, [SvmProblem(SIDES, np.full(100, np.inf))], tol=1e-6)
+    [soft] = solve_svms(gram, [SvmProblem(SIDES, np.full(100, 1e6))], tol=1e-6)
+    assert hard.stop == "tol"
+    assert hard.gap < 1e-3
+    np.testing.assert_allclose(hard.alpha, soft.alpha, rtol=1e-3, atol=1e-4)
+    assert (hard.y * hard.scores).min() > 1 - 1e-5
+
+
+@pytest.mark.parametrize("duplicate", [True, False])
+def test_classes_that_overlap_have_no_hard_margin(duplicate):
+    X, _, segments = two_classes(100, 2, shift=8.0 if duplicate else 0.5)
+    if duplicate:
+        X[60] = X[10]
+    [fit] = solve_svms(
+        HeldGram(X @ X.T, segments=segments), [SvmProblem(SIDES, np.full(100, np.inf))]
+    )
+    assert fit.stop == "not separable"
+
+
+def test_one_row_on_each_side_is_solved_in_one_step():
+    gram = HeldGram(np.array([[1.0, 0.0], [0.0, 1.0]]), segments=(slice(0, 1), slice(1, 2)))
+    [fit] = solve_svms(gram, [SvmProblem(SIDES, np.full(2, 10.0))])
+    np.testing.assert_allclose(fit.alpha, [1.0, 1.0])
+    assert (fit.n_iter, fit.intercept) == (1, 0.0)
+
+
+def test_an_indefinite_matrix_ends_at_a_point_that_meets_the_conditions():
+    X, y, segments = two_classes()
+    K = np.tanh(0.5 * X @ X.T - 1.0)
+    assert np.linalg.eigvalsh(K)[0] < -1
+    box = np.full(300, 1.0)
+    [fit] = solve_svms(HeldGram(K, segments=segments), [SvmProblem(SIDES, box)])
+    assert fit.stop == "tol"
+    assert certificate(K, y, box, fit)[0] <= 1e-3 + 1e-9
+
+
+def test_a_tolerance_below_the_numbers_stalls_and_says_so():
+    X, _, segments = two_classes(200)
+    K = 1e8 * Gaussian(0.1).block(X, X)
+    [fit] = solve_svms(
+        HeldGram(K, segments=segments), [SvmProblem(SIDES, np.full(200, 1e3))], tol=1e-13
+    )
+    assert fit.stop == "stalled"
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 100])
+def test_a_ranked_value_is_that_of_sorting(n):
+    for values in (RNG.normal(size=n), RNG.integers(0, 3, size=n).astype(float)):
+        for rank in range(n):
+            assert _ranked(values.copy(), rank) == np.sort(values)[rank]
+
+
+@pytest.mark.parametrize("n", [60, 1500])
+def test_a_problem_that_may_make_no_step_is_not_said_to_be_solved(n):
+    X, _, segments = two_classes(n)
+    gram = HeldGram(Gaussian(0.1).block(X, X), segments=segments)
+
+    [fit] = solve_svms(gram, [SvmProblem(SIDES, np.ones(n))], max_iter=0)
+
+    assert (fit.n_iter, fit.stop) == (0, "max_iter")
+    assert fit.violation == 2.0

@@ -1,0 +1,214 @@
+"""The pages of `knn-and-perceptron`, `kernel-methods` and `mnist-parity`, each of one quick run."""
+
+import dataclasses
+import json
+from importlib import import_module
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from tests.studies.quick_runs import quick_run
+
+from separatrix.experiments.table import Results
+from separatrix.plots.tables import Table
+from separatrix.report.page import Page, Picture, render
+from separatrix.studies.kernel_methods_steps import KINDS
+
+QUICK = {
+    "knn_and_perceptron": {"repeats": 2, "max_iter": 5, "k_max": 12},
+    "kernel_methods": {},
+    "mnist_parity": {"data": "digits"},
+}
+
+
+class Shown(NamedTuple):
+    """What an experiment found, and the page of it."""
+
+    name: str
+    results: Results
+    page: Page
+    html: str
+
+
+@pytest.fixture(scope="module")
+def every():
+    return {name: made(name, **options) for name, options in QUICK.items()}
+
+
+@pytest.fixture(params=QUICK)
+def shown(request, every):
+    return every[request.param]
+
+
+@pytest.fixture
+def neighbours(every):
+    return every["knn_and_perceptron"]
+
+
+@pytest.fixture
+def kernels(every):
+    return every["kernel_methods"]
+
+
+@pytest.fixture
+def parity(every):
+    return every["mnist_parity"]
+
+
+def made(name, **options):
+    results = quick_run(name, **options).results
+    page = page_of(name, results)
+    return Shown(name, results, page, render(page))
+
+
+def page_of(name, results):
+    return import_module(f"separatrix.report.{name}").page(results)
+
+
+def pictures(page):
+    return [one for part in page.sections for one in part.shows if isinstance(one, Picture)]
+
+
+def tables(page):
+    shows = [one for part in page.sections for one in part.shows]
+    return [one.table if isinstance(one, Picture) else one for one in shows]
+
+
+def table_with(page, column):
+    return next(table for table in tables(page) if column in table.columns)
+
+
+def column(table, name):
+    return [row[list(table.columns).index(name)] for row in table.rows]
+
+
+def test_every_section_has_words_and_numbers(shown):
+    page = shown.page
+    assert len(page.summary) >= 2
+    for section in page.sections:
+        assert section.words
+        assert section.shows
+    for table in tables(page):
+        assert table.rows
+        assert table.says
+
+
+def test_every_picture_has_labelled_axes(shown):
+    page = shown.page
+    assert pictures(page)
+    for picture in pictures(page):
+        for axes in picture.figure.axes:
+            if not axes.axison:  # an image, said by its title
+                assert axes.get_title()
+                continue
+            named = axes.get_xlabel() or axes.get_ylabel()
+            assert named or len(axes.get_xticklabels()) == 3  # of sequences, which name themselves
+
+
+def test_the_page_says_how_to_run_it_again(shown):
+    assert f"separatrix run {shown.results.name} --quick" in shown.html
+    assert f"make(&#34;{shown.results.name}&#34;" in shown.html
+    for hashed in shown.results.data_sha256.values():
+        assert hashed in shown.html
+
+
+def test_the_same_results_give_the_same_bytes(neighbours):
+    assert render(page_of(neighbours.name, neighbours.results)) == neighbours.html
+
+
+def test_strange_names_are_escaped(neighbours):
+    options = {**neighbours.results.options, "data": "<script>alert(1)</script>"}
+    results = dataclasses.replace(neighbours.results, options=options)
+    assert "<script>alert" not in render(page_of(neighbours.name, results))
+
+
+def test_accuracies_against_k_are_those_of_the_table(neighbours):
+    results = neighbours.results
+    page = neighbours.page
+    table = table_with(page, "k")
+    means = [float(text.split(" ±")[0]) for text in column(table, "test accuracy")]
+    by_k = {}
+    for row in results.where(metric="test_accuracy", model="k-NN"):
+        by_k.setdefault(json.loads(row.parameters)["k"], []).append(row.value)
+    np.testing.assert_allclose(means, [np.mean(by_k[k]) for k in column(table, "k")], atol=5e-5)
+
+
+def test_features_have_one_panel_for_each_class(neighbours):
+    page = neighbours.page
+    figure = pictures(page)[-1].figure
+    assert [axes.get_title() for axes in figure.axes] == ["class 0", "class 1", "class 2"]
+
+
+@pytest.mark.parametrize(
+    ("classifier", "missing"),
+    [("knn", "Mistakes of each pass"), ("perceptron", "Accuracy against k")],
+)
+def test_only_what_was_run_is_shown(classifier, missing):
+    few = {"repeats": 1, "max_iter": 3, "data": "digits", "subsample": 300}
+    page = made("knn_and_perceptron", classifier=classifier, **few).page
+    titles = [section.title for section in page.sections]
+    assert missing not in titles
+    assert "Data" in titles
+    if classifier == "perceptron":  # samples are images, so pixels are drawn
+        drawn = [axes.images[0].get_array().shape for axes in pictures(page)[-1].figure.axes]
+        assert drawn == [(8, 8)] * 10
+
+
+def test_the_claims_are_in_the_summary(kernels):
+    page = kernels.page
+    words = " ".join(page.summary)
+    assert "on 3 of 3 data sets" in words
+    assert "in 18 of 18 draws" in words
+    kinds = [row[0] for row in page.sections[-1].shows[0].table.rows]
+    left_out = [kind.name for kind in KINDS if kind.name not in kinds]
+    assert kinds[:2] == ["vectors", "images"]
+    assert all(name in page.sections[-1].words[-1] for name in left_out)
+
+
+def test_the_three_by_three_matrix_is_shown_with_the_counts(kernels):
+    results = kernels.results
+    page = kernels.page
+    found = results.arrays["5 oligonucleotides"]
+    matrix = table_with(page, "AATCGAGTCAC")
+    np.testing.assert_array_equal([row[1:] for row in matrix.rows], found["similarity"])
+    counts = table_with(page, "AA")
+    np.testing.assert_array_equal([row[1:] for row in counts.rows], found["counts"])
+
+
+def test_every_model_is_in_the_table_with_its_accuracy(parity):
+    results = parity.results
+    page = parity.page
+    table = table_with(page, "test part")
+    assert len(table.rows) == 6
+    assert "to be met" not in table.columns  # published for MNIST, not for these digits
+    expected = results.values(metric="test_accuracy")
+    np.testing.assert_array_equal(column(table, "test part"), expected)
+
+
+def test_weights_are_drawn_as_images_and_listed_by_pixel(parity):
+    results = parity.results
+    page = parity.page
+    last = page.sections[-1].shows
+    assert isinstance(last[1], Table)
+    drawn = [axes.images[0].get_array() for axes in last[0].figure.axes]
+    assert [image.shape for image in drawn] == [(8, 8)] * 4
+    listed = np.array([row[2:] for row in last[0].table.rows], dtype=float)
+    np.testing.assert_array_equal(listed, np.stack([image.ravel() for image in drawn], axis=1))
+    w = results.arrays["3 the document's constants"]["w"]
+    np.testing.assert_array_equal(listed[:, 1], w)
+
+
+def test_loss_curves_start_at_one_and_list_every_iterate(parity):
+    results = parity.results
+    page = parity.page
+    descents = page.sections[2].shows
+    assert len(descents) == 3
+    for picture in descents:
+        assert picture.table.rows[0][:2] == (0, 1.0)
+    steps = results.values(part="3 the document's constants", metric="steps")[0]
+    assert len(descents[1].table.rows) == steps + 1
+
+
+def test_another_data_set_is_said(parity):
+    page = parity.page
+    assert any("not MNIST" in words for words in page.sections[0].words)

@@ -1,0 +1,194 @@
+"""S1 as an experiment: the published numbers, and that two runs agree."""
+
+import json
+
+import numpy as np
+import pytest
+
+from separatrix import KNeighborsClassifier, Perceptron
+from separatrix.data.catalogue import load
+from separatrix.errors import ExperimentError, ParameterError
+from separatrix.experiments.run import run
+from separatrix.experiments.steps import Row, said
+from separatrix.studies.catalogue import make
+from separatrix.studies.knn_and_perceptron_steps import (
+    DATA,
+    FEATURES,
+    NEIGHBOURS,
+    PERCEPTRON,
+    TEST_SIZE,
+    Parts,
+    _learned,
+    experiment,
+)
+
+VALUE = Row._fields.index("value")
+
+
+@pytest.fixture(scope="module")
+def iris(tmp_path_factory):
+    return run(experiment(quick=True), tmp_path_factory.mktemp("iris"), progress=False)
+
+
+def number(results, part, metric):
+    (value,) = results.values(part=part, metric=metric)
+    return value
+
+
+def test_two_runs_differ_in_nothing_but_times(iris, tmp_path):
+    again = run(experiment(quick=True), tmp_path, progress=False)
+    assert [row[: VALUE + 1] for row in again.rows] == [row[: VALUE + 1] for row in iris.rows]
+    for step, arrays in iris.arrays.items():
+        for name, array in arrays.items():
+            np.testing.assert_array_equal(again.arrays[step][name], array)
+
+
+def test_another_seed_draws_other_splits(iris, tmp_path):
+    other = run(experiment(quick=True, seed=1), tmp_path, progress=False)
+    assert not np.array_equal(other.arrays[NEIGHBOURS]["test"], iris.arrays[NEIGHBOURS]["test"])
+
+
+def test_iris_reaches_what_the_document_reports(tmp_path):
+    results = run(experiment(max_iter=20), tmp_path, progress=False)
+    accuracy = results.values(part=NEIGHBOURS, metric="chosen_test_accuracy")
+    assert len(accuracy) == 20
+    assert number(results, DATA, "test_rows") == round(TEST_SIZE * 150)
+    assert 0.93 <= accuracy.mean() <= 0.98
+    after = results.where(
+        part=PERCEPTRON, metric="test_accuracy_after_pass", parameters=said(**{"pass": 20})
+    )
+    assert np.mean([row.value for row in after]) == pytest.approx(0.86, abs=0.05)
+
+
+def test_errors_on_adult_are_the_published_ones(a4a, tmp_path):
+    results = run(experiment(data="a4a", max_iter=3), tmp_path, progress=False)
+    errors = {
+        json.loads(row.parameters)["k"]: row.value
+        for row in results.where(part=NEIGHBOURS, metric="test_errors")
+    }
+    assert (errors[1], errors[41]) == (5937, 4626)
+    assert number(results, DATA, "test_rows") == 27780
+    assert number(results, DATA, "given_test_part") == 1
+    assert {row.model for row in results.where(part=FEATURES)} == {"binary perceptron"}
+
+
+def test_every_k_is_as_if_it_had_been_fitted_alone(iris):
+    X, y = load("iris").X, load("iris").y
+    protocol = experiment(quick=True).steps[1].run.__self__
+    first = protocol._parts(load("iris"))[0]
+    assert len(first.X) + len(first.X_test) == len(X) == len(y)
+    for k in (1, 4, 17):
+        alone = KNeighborsClassifier(k).fit(first.X, first.y).score(first.X_test, first.y_test)
+        assert iris.arrays[NEIGHBOURS]["test"][0, k - 1] == pytest.approx(alone, abs=1e-15)
+
+
+def test_passes_one_by_one_are_one_fit():
+    X, y = load("iris").X, load("iris").y
+    order = np.random.default_rng(0).permutation(150)
+    part = Parts(X[order[:100]], y[order[:100]], X[order[100:]], y[order[100:]])
+    found = _learned(part, 30)
+    whole = Perceptron(shuffle=False, tol=None, max_iter=30).fit(part.X, part.y)
+    np.testing.assert_array_equal(found.model.coef_, whole.coef_)
+    np.testing.assert_array_equal(found.mistakes[: whole.n_iter_], whole.mistakes_)
+    assert found.accuracy[-1] == whole.score(part.X_test, part.y_test)
+
+
+def test_a_clean_pass_ends_it_and_what_follows_is_as_it_was():
+    X, y = load("iris").X, load("iris").y == 0
+    found = _learned(Parts(X, y, X, y), 50)
+    assert found.passes < 50
+    assert not found.mistakes[found.passes - 1 :].any()
+    assert (found.accuracy[found.passes - 1 :] == 1.0).all()
+
+
+def test_three_classes_have_three_panels_of_named_features(iris):
+    panels = [json.loads(row.parameters) for row in iris.where(part=FEATURES)]
+    assert sorted({said["class"] for said in panels}) == [0, 1, 2]
+    assert {said["feature"] for said in panels} == set(load("iris").features)
+    values = iris.values(part=FEATURES).reshape(3, 4)
+    assert (np.diff(values, axis=1) <= 0).all()
+    importance = iris.arrays[FEATURES]["importance"]
+    np.testing.assert_array_equal(np.sort(values, axis=1), np.sort(importance, axis=1))
+    assert importance.shape == (3, 4)  # no bias
+
+
+def test_two_classes_are_learned_by_the_binary_perceptron(tmp_path):
+    results = run(
+        experiment(quick=True, data="breast_cancer", classifier="perceptron", max_iter=5),
+        tmp_path,
+        progress=False,
+    )
+    assert not results.where(part=NEIGHBOURS)
+    assert {row.model for row in results.where(part=PERCEPTRON)} == {
+        "binary perceptron",
+        "averaged binary perceptron",
+    }
+    assert results.arrays[FEATURES]["importance"].shape == (1, 30)
+
+
+def test_options_choose_classifier_sub_sample_test_size_and_distance(tmp_path):
+    made = experiment(
+        quick=True,
+        classifier="knn",
+        data="digits",
+        subsample=200,
+        test_size=0.25,
+        distance="manhattan",
+        k_max=7,
+        repeats=2,
+    )
+    results = run(made, tmp_path, progress=False)
+    assert number(results, DATA, "train_rows") == 150
+    assert number(results, DATA, "test_rows") == 50
+    assert results.arrays[NEIGHBOURS]["test"].shape == (2, 7)
+    assert not results.where(part=PERCEPTRON)
+    assert json.loads(results.where(part=NEIGHBOURS)[0].parameters)["distance"] == "manhattan"
+    assert set(made.options) == {
+        *("quick", "seed", "classifier", "data", "subsample", "test_size", "distance"),
+        *("k_max", "max_iter", "repeats"),
+    }
+
+
+def test_a_file_of_ones_own_will_do(tmp_path):
+    X, y = load("iris").X, load("iris").y
+    lines = [",".join([*map(str, x), "abc"[label]]) for x, label in zip(X, y, strict=True)]
+    path = tmp_path / "flowers.csv"
+    path.write_text("a,b,c,d,class\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    made = experiment(quick=True, data=str(path), k_max=200, max_iter=10, repeats=2)
+    results = run(made, tmp_path / "run", progress=False)
+    assert results.arrays[NEIGHBOURS]["test"].shape == (2, 104)  # neighbours: all others
+    features = {json.loads(row.parameters)["feature"] for row in results.where(part=FEATURES)}
+    assert features == {"a", "b", "c", "d"}
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("classifier", "tree"),
+        ("distance", "cosine"),
+        ("k_max", 0),
+        ("subsample", 1),
+        ("test_size", 1.0),
+        ("repeats", 0),
+        ("max_iter", 0),
+        ("seed", -1),
+    ],
+)
+def test_bad_options_are_named(option, value):
+    with pytest.raises(ParameterError, match=f"^`{option}` of knn-and-perceptron must be"):
+        experiment(**{option: value})
+
+
+def test_what_is_not_vectors_is_refused(tmp_path):
+    path = tmp_path / "mails.txt"
+    path.write_text("ham\tsee you at noon\nspam\tyou have won\n", encoding="utf-8")
+    with pytest.raises(ExperimentError, match=r"needs vectors with labels; mails\.txt holds text"):
+        run(experiment(data=str(path)), tmp_path / "run", progress=False)
+
+
+def test_data_of_a_named_experiment_may_be_a_file(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.normal() + i % 2},{rng.normal()},{'ab'[i % 2]}" for i in range(40)]
+    (tmp_path / "own.csv").write_text("\n".join(["x,z,class", *lines]) + "\n")
+    asked = make("knn-and-perceptron", quick=True, data=str(tmp_path / "own.csv"), repeats=1)
+    assert len(asked.load(asked.data[0]).y) == 40

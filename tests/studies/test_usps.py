@@ -1,0 +1,115 @@
+import json
+
+import numpy as np
+import pytest
+
+from separatrix import KNeighborsClassifier, evaluate
+from separatrix.data.catalogue import load
+from separatrix.estimators.kernel_perceptron import KernelPerceptron
+from separatrix.evaluation.neighbor_study import SharedNeighbors
+from separatrix.experiments.run import run
+from separatrix.experiments.steps import Workshop
+from separatrix.kernels import Polynomial
+from separatrix.report.page import render
+from separatrix.studies.reproduce import page_of
+from separatrix.studies.usps import PUBLISHED
+from separatrix.studies.usps_steps import (
+    ARGMAX,
+    CONFUSIONS,
+    GAUSSIAN,
+    HARDEST,
+    MACHINE,
+    NEIGHBORS,
+    PAIRS,
+    REST,
+    experiment,
+    families,
+    samples,
+)
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    return run(experiment(quick=True, repeats=2), tmp_path_factory.mktemp("usps"))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_parts_1_to_3_are_those_of_one_evaluation(quick):
+    digits = load("digits")
+    model = KernelPerceptron(multi_class="ovr", max_iter=20)
+    kernels = [Polynomial(degree) for degree in range(1, 8)]
+    study = evaluate(model, digits.X, digits.y, kernels=kernels, repeats=2, folds=5)
+    every = evaluate(model, digits.X, digits.y, kernels=kernels, repeats=2)
+    found = quick.values(part=REST, metric="test_error").reshape(7, 2)
+    assert found == pytest.approx(every.test_error, abs=1e-12)
+    assert quick.values(part=REST, metric="fold_error").reshape(7, 2) == pytest.approx(
+        study.fold_error
+    )
+    assert quick.values(part=REST, metric="chosen_error") == pytest.approx(study.chosen_test_error)
+    mean, sd = study.confusion()
+    assert quick.arrays[CONFUSIONS]["mean"] == pytest.approx(mean)
+    assert quick.arrays[CONFUSIONS]["sd"] == pytest.approx(sd)
+    hardest = [json.loads(row.parameters)["row"] for row in quick.where(part=HARDEST)]
+    shares = [row.value for row in quick.where(part=HARDEST)]
+    assert shares == pytest.approx([share for _, share, _ in every.hardest(5)])
+    assert hardest == [row for row, _, _ in every.hardest(5)]
+
+
+def test_one_search_gives_what_a_classifier_on_each_split_gives(quick):
+    digits = load("digits")
+    X, y, splits = samples(Workshop(experiment(quick=True)), "digits", 2, 0)
+    for number, (train, test) in enumerate(splits):
+        for k in (1, 4, 9):
+            rows = np.sort(train)  # ties by row number
+            alone = KNeighborsClassifier(k, metric="cosine").fit(X[rows], y[rows])
+            wrong = np.mean(alone.predict(X[test]) != digits.y[test])
+            found = [
+                r.value
+                for r in quick.where(part=NEIGHBORS, metric="test_error", split=number)
+                if json.loads(r.parameters)["n_neighbors"] == k
+            ]
+            assert found == pytest.approx([wrong])
+
+
+def test_a_row_with_too_few_neighbours_in_a_part_is_searched_for_again():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    shared = SharedNeighbors.of(X, k=3)
+    train, queries = np.arange(150, 200), np.concatenate([np.arange(40), [150, 151]])
+    alone = KNeighborsClassifier(4).fit(X[train], np.zeros(50) + (np.arange(50) % 2))
+    expected = train[alone.kneighbors(X[queries[:40]], 3, return_distance=False)]
+    assert shared.among(train, queries)[:40].tolist() == expected.tolist()
+    for place, row in ((40, 150), (41, 151)):
+        others = train[alone.kneighbors(X[[row]], 4, return_distance=False)[0]]
+        assert shared.among(train, queries)[place].tolist() == others[others != row].tolist()
+
+
+def test_every_family_is_on_the_page_with_its_numbers(quick):
+    page = page_of(quick)
+    assert len(page.sections) == 6
+    html = render(page)
+    for part in (REST, ARGMAX, GAUSSIAN, PAIRS, MACHINE, NEIGHBORS):
+        error = 100 * quick.values(part=part, metric="chosen_error")
+        assert f"{error.mean():.2f} ± {error.std():.2f}" in html
+    assert "--quick" in page.command
+
+
+def test_families_are_those_of_the_document():
+    assert [len(family.candidates) for family in families(1 / 256)] == [7, 7, 7, 7, 4, 9]
+
+
+@pytest.mark.long
+def test_the_whole_protocol_reaches_what_was_published(usps, tmp_path):
+    found = run(experiment(), tmp_path)
+    for part, within in ((REST, 0.25), (ARGMAX, 0.6), (PAIRS, 0.35)):
+        errors = 100 * found.values(part=part, metric="test_error").reshape(7, 20).mean(axis=1)
+        assert errors[1:] == pytest.approx(np.array(PUBLISHED[part])[1:], abs=within)
+    assert 100 * found.values(part=GAUSSIAN, metric="chosen_error").mean() == pytest.approx(
+        2.6, abs=0.2
+    )
+    assert 100 * found.values(part=MACHINE, metric="chosen_error").mean() < 2.6
+    assert 100 * found.values(part=NEIGHBORS, metric="chosen_error").mean() == pytest.approx(
+        3.52, abs=0.4
+    )
+    hardest = {json.loads(row.parameters)["row"] for row in found.where(part=HARDEST)}
+    assert {5296, 8261} <= hardest
