@@ -73,10 +73,10 @@ def parsed(arguments):
 
 def why_no_card():
     from separatrix.errors import DeviceError
-    from separatrix.runtime.device import card
+    from separatrix.runtime.device import default_gpu
 
     try:
-        card()
+        default_gpu()
     except DeviceError as error:
         return str(error)
     return None

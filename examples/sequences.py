@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from separatrix import SVCCV, parts_of
+from separatrix import SVCCV, explain_object
 from separatrix.kernels import Normalized, Spectrum, Subsequence
 from separatrix.report import plot_parts
 
@@ -38,7 +38,7 @@ def main() -> None:
         search = SVCCV(Cs=[0.1, 1, 10], kernels=kernels, cv=5).fit(X_train, y_train)
         share = search.score(X[held_out], y[held_out])
         print(f"{name}: {share:.2f} right of those held out, with {search.best_params_['kernel']}")
-    parts = parts_of(search, X[held_out.start])
+    parts = explain_object(search, X[held_out.start])
     print(f"row {held_out.start} is taken for {parts.label!r}, score {parts.score:.2f}")
     plot_parts(parts).savefig(asked.out)
     print(f"wrote {asked.out}")

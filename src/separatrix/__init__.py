@@ -5,6 +5,7 @@ Names are loaded when first used, so that `import separatrix` costs nothing.
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,7 @@ _HOMES = {
     "kkt_report": "separatrix.estimators.kkt",
     "load": "separatrix.modelfile.files",
     "load_libsvm": "separatrix.modelfile.libsvm_text",
-    "parts_of": "separatrix.estimators.object_attribution",
+    "explain_object": "separatrix.estimators.object_attribution",
     "save": "separatrix.modelfile.files",
     "save_libsvm": "separatrix.modelfile.libsvm_text",
 }
@@ -68,7 +69,7 @@ if TYPE_CHECKING:
     from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
     from separatrix.estimators.neighbor_index import NeighborIndex
     from separatrix.estimators.neighbors import KNeighborsClassifier
-    from separatrix.estimators.object_attribution import parts_of
+    from separatrix.estimators.object_attribution import explain_object
     from separatrix.estimators.perceptron import Perceptron
     from separatrix.estimators.subgradient_svc import SubgradientSVC
     from separatrix.estimators.svc import SVC
@@ -109,18 +110,26 @@ __all__ = [
     "decision_regions",
     "describe",
     "evaluate",
+    "explain_object",
     "graphs_from_networkx",
     "indicator",
     "kkt_report",
     "load",
     "load_libsvm",
-    "parts_of",
     "save",
     "save_libsvm",
 ]
 
 
+_RENAMED = {"parts_of": "explain_object"}  # former names, until 1.0
+
+
 def __getattr__(name: str) -> Any:
+    if name in _RENAMED:
+        warnings.warn(
+            f"separatrix.{name} is now called {_RENAMED[name]}", DeprecationWarning, stacklevel=2
+        )
+        name = _RENAMED[name]
     if name not in _HOMES:
         raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

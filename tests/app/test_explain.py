@@ -60,14 +60,16 @@ def test_a_sequence_is_explained_by_its_words_and_letters(around):
 
     told = explain(model, data, row=1, count=3)
 
-    assert told.says.startswith("Row 1 of sites is taken for 'site'. Its score against 'none' is ")
+    assert told.caption.startswith(
+        "Row 1 of sites is taken for 'site'. Its score against 'none' is "
+    )
     assert told.columns == ("feature", "count", "weight", "term")
     assert {row[0] for row in told.rows} == {"G at 3", "T at 4", "GT at 3"}
     assert told.shares["object"] == "CCGTCC"
     assert told.shares["against"] == "none"
     assert np.argsort(told.shares["values"])[-2:].tolist() in ([2, 3], [3, 2])
     value = model.decision_function(["CCGTCC"])[0]
-    assert f"{value:.4g}:" in told.says
+    assert f"{value:.4g}:" in told.caption
 
 
 def test_a_graph_is_explained_by_its_subtrees_and_nodes():
@@ -76,7 +78,7 @@ def test_a_graph_is_explained_by_its_subtrees_and_nodes():
 
     told = explain(model, data, row=3)
 
-    assert "is taken for 0" in told.says
+    assert "is taken for 0" in told.caption
     assert {row[0] for row in told.rows} == {"C", "C(C)", "C(C,C)"}
     values = np.array(told.shares["values"])
     np.testing.assert_allclose(values, values[::-1], atol=1e-12)
@@ -209,7 +211,7 @@ def test_texts_are_sequences_too(model, kind):
 
 
 @pytest.mark.parametrize(
-    ("model", "trained", "given", "says"),
+    ("model", "trained", "given", "caption"),
     [
         (STRINGS, sequences(), molecules(), "molecules holds graphs, .* fitted to sequences"),
         (STRINGS, sequences(), TABLE, "table holds vectors, .* fitted to sequences"),
@@ -220,8 +222,8 @@ def test_texts_are_sequences_too(model, kind):
         (VECTORS, TABLE, molecules(), "molecules holds graphs, .* fitted to 6 features"),
     ],
 )
-def test_samples_of_another_kind_are_refused(model, trained, given, says):
-    with pytest.raises(DataError, match=says):
+def test_samples_of_another_kind_are_refused(model, trained, given, caption):
+    with pytest.raises(DataError, match=caption):
         explain(fitted(model, trained), given, row=0)
 
 

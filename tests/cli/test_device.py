@@ -19,7 +19,7 @@ def no_card(monkeypatch):
     def none():
         raise DeviceError("there is no card here")
 
-    monkeypatch.setattr(backends, "card", none)
+    monkeypatch.setattr(backends, "default_gpu", none)
 
 
 @pytest.fixture

@@ -67,7 +67,7 @@ def test_a_file_of_data_beside_the_experiment_is_found(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "says"),
+    ("words", "code", "caption"),
     [
         (["run", "no-such"], 1, "no experiment is called 'no-such'"),
         (["run", "nowhere.toml"], 1, "there is no file nowhere.toml"),
@@ -77,10 +77,10 @@ def test_a_file_of_data_beside_the_experiment_is_found(tmp_path):
         (["compare", "iris", "--models", "oracle"], 1, "oracle"),
     ],
 )
-def test_what_cannot_be_run_is_one_line_with_a_hint(words, code, says, tmp_path, monkeypatch):
+def test_what_cannot_be_run_is_one_line_with_a_hint(words, code, caption, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = run(*words, code=code)
-    assert says in done.stderr
+    assert caption in done.stderr
     assert not list(tmp_path.iterdir())
 
 

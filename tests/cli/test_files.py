@@ -156,7 +156,7 @@ def test_a_dry_run_writes_nothing_and_says_what_it_would_take(people):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "says"),
+    ("words", "code", "caption"),
     [
         (["fit", "nowhere.csv"], 3, "there is no file nowhere.csv"),
         (["fit", "iris", "--model", "oracle"], 1, "must be one of svm"),
@@ -168,11 +168,11 @@ def test_a_dry_run_writes_nothing_and_says_what_it_would_take(people):
         (["tune", "iris", "--model", "SVC"], 1, "`model` of tune"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(words, code, says, tmp_path, monkeypatch):
+def test_what_cannot_be_done_is_one_line(words, code, caption, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     done = CliRunner().invoke(main, words)
     assert done.exit_code == code
-    assert says in done.stderr
+    assert caption in done.stderr
     assert "Traceback" not in done.output
     assert not list(tmp_path.iterdir())
 

@@ -92,8 +92,8 @@ def test_neither_the_order_of_rows_nor_the_names_of_classes_matter(model, seed):
     if hasattr(plain, "transform") and not hasattr(plain, "predict"):
         assert_same(plain, renamed, X)
         return
-    places = np.searchsorted(renamed.classes_, names)
-    np.testing.assert_allclose(says(renamed, X)[:, places], says(plain, X), atol=1e-6)
+    positions = np.searchsorted(renamed.classes_, names)
+    np.testing.assert_allclose(says(renamed, X)[:, positions], says(plain, X), atol=1e-6)
 
 
 @pytest.mark.parametrize("model", IN_PARTS, ids=named)

@@ -17,7 +17,7 @@ from separatrix.cli import main
 from separatrix.data import catalogue
 from separatrix.data.catalogue import dataset_cards as cards
 from separatrix.data.catalogue import download
-from separatrix.data.catalogue.dataset_cards import CARDS, Card, File
+from separatrix.data.catalogue.dataset_cards import CARDS, DatasetCard, File
 from separatrix.errors import DataError, MissingDataError, MissingPackageError
 
 SMALL = b"ham\tsee you\nspam\tyou have won\n"
@@ -288,7 +288,7 @@ ON_DISK = [name for name in CARDS if name != "fashion_mnist"]
 @pytest.mark.parametrize("name", ON_DISK)
 def test_a_set_is_what_its_card_says(name):
     found = catalogue.load(name) if not CARDS[name].files else _real(name)
-    card = catalogue.card(name)
+    card = catalogue.dataset_card(name)
     assert (found.name, found.kind) == (name, card.kind)
     labels, counts = np.unique(found.y, return_counts=True)
     if card.kind in ("text", "sequences") or found.y.min() < 0:
@@ -314,7 +314,7 @@ def test_files_on_disk_are_those_of_the_cards():
 
 
 @pytest.mark.parametrize("card", CARDS.values(), ids=lambda card: card.name)
-def test_a_card_says_all_that_a_card_must(card: Card):
+def test_a_card_says_all_that_a_card_must(card: DatasetCard):
     for text in (card.what, card.features, card.source, card.licence, card.citation):
         assert text
     for file in card.files:
@@ -378,7 +378,7 @@ def test_the_page_lists_the_sets_there_are():
     rows = [line.split("|") for line in table.splitlines() if line.startswith("| `")]
     assert [row[1].strip(" `") for row in rows] == list(catalogue.names())
     for row in rows:
-        card = catalogue.card(row[1].strip(" `"))
+        card = catalogue.dataset_card(row[1].strip(" `"))
         shown = f"{card.rows:,}" + (f" + {card.test_rows:,}" if card.test_rows else "")
         assert row[3].strip() == shown
         assert row[4].strip() == str(len(card.classes))

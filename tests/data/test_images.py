@@ -59,8 +59,8 @@ def test_what_leaves_the_picture_is_lost():
 def test_copies_come_move_by_move_and_the_pictures_themselves_first(framed):
     copies = jittered(framed, 1)
     assert copies.dtype == np.uint8
-    for place, move in enumerate(shifts_within(1)):
-        part = copies[place * len(framed) :][: len(framed)]
+    for position, move in enumerate(shifts_within(1)):
+        part = copies[position * len(framed) :][: len(framed)]
         np.testing.assert_array_equal(part, shifted(framed, *move))
     np.testing.assert_array_equal(copies[: len(framed)], framed)
     assert len(jittered(framed, 2)) == 25 * len(framed)

@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from separatrix.data.limits import Limits
-from separatrix.data.streams import opened
+from separatrix.data.streams import open_
 from separatrix.errors import DataFileError, MissingDataError
 
 PACKERS = {"plain": bytes, "gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
@@ -17,7 +17,7 @@ WORDS = b"".join(b"%d some words\n" % number for number in range(20_000))
 @pytest.mark.parametrize("kind", PACKERS)
 def test_whatever_a_file_is_packed_with_its_bytes_come_out(tmp_path, kind):
     (tmp_path / "a").write_bytes(PACKERS[kind](WORDS))
-    with opened(tmp_path / "a") as source:
+    with open_(tmp_path / "a") as source:
         assert source.read_all() == WORDS
 
 
@@ -25,9 +25,9 @@ def test_whatever_a_file_is_packed_with_its_bytes_come_out(tmp_path, kind):
 def test_several_streams_are_one_and_nothing_is_one_too(tmp_path, kind):
     (tmp_path / "a").write_bytes(PACKERS[kind](b"one\n") + PACKERS[kind](b"two\n"))
     (tmp_path / "b").write_bytes(PACKERS[kind](b""))
-    with opened(tmp_path / "a") as source:
+    with open_(tmp_path / "a") as source:
         assert source.read_all() == b"one\ntwo\n"
-    with opened(tmp_path / "b") as source:
+    with open_(tmp_path / "b") as source:
         assert source.read_all() == b""
 
 
@@ -40,14 +40,14 @@ def test_a_packed_file_that_is_damaged_is_refused(tmp_path, kind, damage):
     else:
         packed[len(packed) // 2] ^= 255
     (tmp_path / "a").write_bytes(packed)
-    with opened(tmp_path / "a") as source, pytest.raises(DataFileError, match="breaks off or is"):
+    with open_(tmp_path / "a") as source, pytest.raises(DataFileError, match="breaks off or is"):
         source.read_all()
 
 
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, kind):
     (tmp_path / "a").write_bytes(PACKERS[kind](bytes(64 << 20)))
-    with opened(tmp_path / "a") as source, pytest.raises(DataFileError, match="200 bytes for each"):
+    with open_(tmp_path / "a") as source, pytest.raises(DataFileError, match="200 bytes for each"):
         source.read_all()
 
 
@@ -58,13 +58,13 @@ def test_an_xz_file_that_wants_a_gigabyte_is_refused(tmp_path):
     packed[16] = 40  # a dictionary of four gigabytes
     packed[end : end + 4] = zlib.crc32(bytes(packed[12:end])).to_bytes(4, "little")
     (tmp_path / "a").write_bytes(packed)
-    with opened(tmp_path / "a") as source, pytest.raises(DataFileError, match="emory"):
+    with open_(tmp_path / "a") as source, pytest.raises(DataFileError, match="emory"):
         source.read_all()
 
 
 def test_blocks_are_whole_lines_and_all_of_them(tmp_path):
     (tmp_path / "a").write_bytes(gzip.compress(WORDS + b"last"))
-    with opened(tmp_path / "a") as source:
+    with open_(tmp_path / "a") as source:
         blocks = list(source.blocks())
     assert b"".join(blocks) == WORDS + b"last"
     assert all(block.endswith(b"\n") for block in blocks[:-1])
@@ -74,7 +74,7 @@ def test_blocks_are_whole_lines_and_all_of_them(tmp_path):
 def test_a_line_too_long_is_refused_with_its_number(tmp_path, text):
     (tmp_path / "a").write_bytes(text)
     with (
-        opened(tmp_path / "a", Limits(line_bytes=10)) as source,
+        open_(tmp_path / "a", Limits(line_bytes=10)) as source,
         pytest.raises(DataFileError) as caught,
     ):
         list(source.blocks())
@@ -84,11 +84,11 @@ def test_a_line_too_long_is_refused_with_its_number(tmp_path, text):
 def test_what_is_no_file_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     for name in ("pipe", "."):
-        with pytest.raises(DataFileError, match="no plain file"), opened(tmp_path / name):
+        with pytest.raises(DataFileError, match="no plain file"), open_(tmp_path / name):
             pass
-    with pytest.raises(MissingDataError, match="there is no file"), opened(tmp_path / "nothing"):
+    with pytest.raises(MissingDataError, match="there is no file"), open_(tmp_path / "nothing"):
         pass
     (tmp_path / "large").write_bytes(b"12345")
     few = Limits(bytes=4)
-    with pytest.raises(DataFileError, match="at most 4"), opened(tmp_path / "large", few):
+    with pytest.raises(DataFileError, match="at most 4"), open_(tmp_path / "large", few):
         pass

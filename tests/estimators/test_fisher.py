@@ -107,14 +107,14 @@ def test_with_a_threshold_it_is_a_classifier_of_two_classes():
     model = FisherDiscriminant(threshold="midpoint").fit(A, y)
     assert is_classifier(model)
     assert not get_tags(model).classifier_tags.multi_class
-    places = model.transform(A)[:, 0]
-    middle = (places[y == 1].mean() + places[y == 2].mean()) / 2
-    np.testing.assert_allclose(model.decision_function(A), places - middle, atol=1e-12)
-    np.testing.assert_array_equal(model.predict(A), np.where(places > middle, 2, 1))
+    positions = model.transform(A)[:, 0]
+    middle = (positions[y == 1].mean() + positions[y == 2].mean()) / 2
+    np.testing.assert_allclose(model.decision_function(A), positions - middle, atol=1e-12)
+    np.testing.assert_array_equal(model.predict(A), np.where(positions > middle, 2, 1))
     assert model.score(A, y) > 0.95
     assert model.threshold_ == pytest.approx(middle, abs=1e-12)
     np.testing.assert_array_equal(
-        FisherDiscriminant(threshold=1.5).fit(A, y).predict(A), np.where(places > 1.5, 2, 1)
+        FisherDiscriminant(threshold=1.5).fit(A, y).predict(A), np.where(positions > 1.5, 2, 1)
     )
 
 

@@ -22,7 +22,7 @@ FITTED = ("support_", "support_vectors_", "alpha_", "mistakes_", "learning_curve
 
 @pytest.fixture(autouse=True)
 def _cpu_is_a_card(monkeypatch):
-    monkeypatch.setattr("separatrix.runtime.device.card", lambda: torch.device("cpu"))
+    monkeypatch.setattr("separatrix.runtime.device.default_gpu", lambda: torch.device("cpu"))
     monkeypatch.setattr("separatrix.solvers.perceptron.cuda_blocks.BLOCK", 32)
 
 

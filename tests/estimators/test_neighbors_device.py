@@ -44,7 +44,7 @@ REFUSED = {
 
 @pytest.fixture
 def a_card(monkeypatch):
-    monkeypatch.setattr(backends, "card", lambda: torch.device("cpu"))
+    monkeypatch.setattr(backends, "default_gpu", lambda: torch.device("cpu"))
     monkeypatch.setattr(backends, "has_driver", lambda: True)
     monkeypatch.setattr(backends, "_said", set())
 

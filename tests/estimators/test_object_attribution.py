@@ -21,7 +21,7 @@ from separatrix import (
 )
 from separatrix.data.graph import Graph
 from separatrix.errors import ParameterError, UnsupportedError
-from separatrix.estimators.object_attribution import largest_weights, parts_of
+from separatrix.estimators.object_attribution import explain_object, largest_weights
 from separatrix.kernels import (
     BagOfWords,
     EdgeHistogram,
@@ -85,7 +85,7 @@ def test_shares_and_terms_sum_to_the_decision_value(model, kernel):
     values = fitted.decision_function(new)
 
     for x, label, value in zip(new, fitted.predict(new), values, strict=True):
-        parts = parts_of(fitted, x)
+        parts = explain_object(fitted, x)
 
         assert parts.label == label
         assert parts.against == 1 - label
@@ -117,7 +117,7 @@ def test_of_several_classes_the_score_is_that_of_the_boundary_between_two(model,
         S = fitted.boundary_scores([x])[0]
         label = fitted.predict([x])[0]
         for other in set(range(4)) - {label}:
-            parts = parts_of(fitted, x, against=other)
+            parts = explain_object(fitted, x, against=other)
             if by_pair:
                 wanted = S[pairs.index(tuple(sorted((label, other))))]
                 wanted = wanted if label < other else -wanted
@@ -126,7 +126,7 @@ def test_of_several_classes_the_score_is_that_of_the_boundary_between_two(model,
             assert (parts.label, parts.against) == (label, other)
             assert parts.score == pytest.approx(wanted, abs=1e-12)
             assert parts.shares.sum() + parts.bias == pytest.approx(wanted, abs=1e-9)
-        alone = parts_of(fitted, x)
+        alone = explain_object(fitted, x)
         if by_pair:
             assert alone.against != label
         else:
@@ -138,9 +138,9 @@ def test_the_runner_up_has_the_most_votes_of_the_others():
     X = ["aaaa", "aaab", "bbbb", "bbba", "cccc", "cccb"] * 2
     fitted = SVC(kernel=Spectrum(1)).fit(X, [0, 0, 1, 1, 2, 2] * 2)
 
-    assert parts_of(fitted, "bbbc").label == 1
-    assert parts_of(fitted, "bbbc").against == 2
-    assert parts_of(fitted, "bbba").against == 0
+    assert explain_object(fitted, "bbbc").label == 1
+    assert explain_object(fitted, "bbbc").against == 2
+    assert explain_object(fitted, "bbba").against == 0
 
 
 @pytest.mark.parametrize("kernel", GRAPHS, ids=repr)
@@ -148,13 +148,13 @@ def test_a_graph_numbered_otherwise_has_the_same_shares_at_the_same_nodes(kernel
     fitted = SVC(kernel=kernel).fit(graphs(), labels())
     rng = np.random.default_rng(3)
     for graph in graphs(5, seed=4):
-        place = rng.permutation(graph.n_nodes)
-        back = np.argsort(place)
-        turned = replace(graph, edges=place[graph.edges], node_labels=graph.node_labels[back])
+        position = rng.permutation(graph.n_nodes)
+        back = np.argsort(position)
+        turned = replace(graph, edges=position[graph.edges], node_labels=graph.node_labels[back])
 
-        here, there = parts_of(fitted, graph), parts_of(fitted, turned)
+        here, there = explain_object(fitted, graph), explain_object(fitted, turned)
 
-        np.testing.assert_allclose(there.shares[place], here.shares, atol=1e-12)
+        np.testing.assert_allclose(there.shares[position], here.shares, atol=1e-12)
         assert {f.name for f in here.features} == {f.name for f in there.features}
 
 
@@ -165,7 +165,7 @@ def test_a_letters_share_in_subsequences_is_what_masking_it_takes_off(around):
     X, y = texts(20), labels(20)
     fitted = SVC(kernel=kernel).fit(X, y)
     for x in texts(3, seed=7):
-        parts = parts_of(fitted, x)
+        parts = explain_object(fitted, x)
 
         sign = 1.0 if parts.label == 1 else -1.0
         base, support = Subsequence(k, decay=0.6), fitted.support_vectors_
@@ -243,7 +243,7 @@ def test_what_a_feature_gives_is_shared_by_what_it_covers(kernel):
     X = texts() if kernel.takes == "sequences" else graphs(most=4)
     fitted = SVC(kernel=kernel).fit(X, labels())
     for x in X[:12]:
-        parts = parts_of(fitted, x)
+        parts = explain_object(fitted, x)
 
         weight = {feature.name: feature.weight for feature in parts.features}
         wanted, counts = np.zeros(len(parts.shares)), Counter()
@@ -259,7 +259,7 @@ def test_what_a_feature_gives_is_shared_by_what_it_covers(kernel):
 def test_words_share_their_weight_among_their_letters():
     fitted = SVC(kernel=BagOfWords()).fit(["good film", "bad film"] * 3, [1, 0] * 3)
 
-    parts = parts_of(fitted, "Good, good day")
+    parts = explain_object(fitted, "Good, good day")
 
     weight = next(f for f in parts.features if f.name == "good")
     assert weight.count == 2
@@ -271,7 +271,7 @@ def test_words_share_their_weight_among_their_letters():
 def test_a_capital_that_is_two_small_letters_has_its_share():
     fitted = SVC(kernel=BagOfWords()).fit(["bei", "cd"] * 3, [1, 0] * 3)
 
-    parts = parts_of(fitted, "\u0130\u0130 bei")
+    parts = explain_object(fitted, "\u0130\u0130 bei")
 
     assert parts.shares.shape == (6,)
     assert parts.shares[3:].sum() + parts.bias == pytest.approx(parts.score)
@@ -294,7 +294,7 @@ def test_a_capital_that_is_two_small_letters_has_its_share():
 def test_features_of_sequences_have_their_names(kernel, X, x, wanted):
     fitted = SVC(kernel=kernel).fit(X * 2, [0, 1] * 2)
 
-    assert {feature.name for feature in parts_of(fitted, x).features} == wanted
+    assert {feature.name for feature in explain_object(fitted, x).features} == wanted
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_features_of_graphs_have_their_names(kernel, wanted):
     other = Graph(3, np.array([[0, 1], [1, 2]]), labels[::-1] + 1, np.array([1, 3]))
     fitted = SVC(kernel=kernel).fit([graph, other] * 2, [0, 1] * 2)
 
-    parts = parts_of(fitted, graph, names={6: "C", 7: "N", 8: "O"})
+    parts = explain_object(fitted, graph, names={6: "C", 7: "N", 8: "O"})
 
     assert wanted <= {feature.name for feature in parts.features}
     assert parts.object is graph
@@ -326,7 +326,7 @@ def test_a_deep_subtree_is_named_by_its_beginning():
         [Graph(8, edges), Graph(2, edges[:1])] * 2, [0, 1] * 2
     )
 
-    names = [feature.name for feature in parts_of(fitted, Graph(8, edges)).features]
+    names = [feature.name for feature in explain_object(fitted, Graph(8, edges)).features]
 
     assert "*(*,*,*,*,*,*,*)" in names
     assert max(map(len, names)) == 60
@@ -338,7 +338,7 @@ def test_a_subtree_that_is_deeper_than_its_name_is_named_all_the_same():
     pair = Graph(2, np.array([[0, 1]]), np.array([7, 6]))
     fitted = SVC(kernel=WeisfeilerLehman(100)).fit([ring, pair] * 2, [0, 1] * 2)
 
-    names = [feature.name for feature in parts_of(fitted, pair).features]
+    names = [feature.name for feature in explain_object(fitted, pair).features]
 
     assert len(names) == 2 * 101
     assert {"6(7(6))", "7(6(7(6(7(6(7(6)))))))"} <= set(names)
@@ -355,7 +355,7 @@ def test_names_of_counted_features_are_those_of_the_objects(kernel):
     assert F.shape[1] == len(names)
     fitted = SVC(kernel=kernel).fit(X, labels())
     for row in range(8):
-        own = sorted(feature.name for feature in parts_of(fitted, X[row]).features)
+        own = sorted(feature.name for feature in explain_object(fitted, X[row]).features)
         assert sorted(names[F[[row]].indices].tolist()) == own
 
 
@@ -373,7 +373,7 @@ def test_counted_features_and_a_linear_model_have_parts_too(kernel, k, model):
     X, y = objects(kernel, n=60), labels(60, k)
     fitted = make_pipeline(KernelFeatures(kernel), TfidfTransformer(), model).fit(X, y)
     for x in objects(kernel, n=4, seed=5):
-        parts = parts_of(fitted, x)
+        parts = explain_object(fitted, x)
 
         assert parts.label == fitted.predict([x])[0]
         assert parts.shares.sum() + parts.bias == pytest.approx(parts.score, abs=1e-9)
@@ -391,7 +391,7 @@ def test_a_kernel_machine_and_its_counted_features_agree():
     machine = SVC(kernel=kernel, tol=1e-9).fit(X, y)
     counted = make_pipeline(KernelFeatures(kernel), SVC(kernel="linear", tol=1e-9)).fit(X, y)
 
-    one, two = parts_of(machine, "AB cc"), parts_of(counted, "AB cc")
+    one, two = explain_object(machine, "AB cc"), explain_object(counted, "AB cc")
 
     np.testing.assert_allclose(one.shares, two.shares, atol=1e-6)
     weights = {f.name: f.weight for f in one.features}
@@ -402,9 +402,9 @@ def test_a_search_is_taken_as_what_it_chose():
     kernels = [Normalized(Spectrum(k)) for k in (1, 2)]
     search = SVCCV(kernels=kernels, cv=2).fit(texts(), labels())
 
-    found = parts_of(make_pipeline(search), "AB cc")
+    found = explain_object(make_pipeline(search), "AB cc")
 
-    assert found.score == parts_of(search.best_estimator_, "AB cc").score
+    assert found.score == explain_object(search.best_estimator_, "AB cc").score
 
 
 @pytest.mark.parametrize("kernel", [STRINGS[0], STRINGS[3], *GRAPHS[1:]], ids=repr)
@@ -412,7 +412,7 @@ def test_an_object_without_features_has_the_bias_alone(kernel):
     fitted = SVC(kernel=kernel).fit(objects(kernel), labels())
     empty = "" if kernel.takes == "sequences" else Graph(0, np.empty((0, 2), dtype=int))
 
-    parts = parts_of(fitted, empty)
+    parts = explain_object(fitted, empty)
 
     assert parts.shares.shape == (0,)
     assert parts.features == []
@@ -432,7 +432,7 @@ def test_the_largest_weights_are_those_of_objects_that_have_the_feature(kernel, 
     assert found[0].boundary == ("1 against 0" if k == 2 else "0 against 1")
     base = getattr(kernel, "kernel", kernel)
     for x in X:
-        parts = parts_of(fitted, x)
+        parts = explain_object(fitted, x)
         if k == 2:
             here = {f.name: f.weight for f in parts.features}
             length = np.sqrt(base.diagonal([x])[0]) if kernel is not base else 1.0
@@ -443,7 +443,7 @@ def test_the_largest_weights_are_those_of_objects_that_have_the_feature(kernel, 
 
 
 @pytest.mark.parametrize(
-    ("model", "says"),
+    ("model", "caption"),
     [
         (SVC(kernel=Spectrum(1) + Spectrum(2)), "but not of Sum("),
         (SVC(kernel=Spectrum(1) * Spectrum(1)), "but not of Product("),
@@ -459,12 +459,12 @@ def test_the_largest_weights_are_those_of_objects_that_have_the_feature(kernel, 
         (KNeighborsClassifier(kernel=Spectrum(1)), "KNeighborsClassifier has no parts"),
     ],
 )
-def test_what_is_no_sum_over_parts_is_refused(model, says):
+def test_what_is_no_sum_over_parts_is_refused(model, caption):
     X = texts()
     fitted = model.fit(X, labels())
 
-    with pytest.raises(UnsupportedError, match=re.escape(says)):
-        parts_of(fitted, X[0])
+    with pytest.raises(UnsupportedError, match=re.escape(caption)):
+        explain_object(fitted, X[0])
 
 
 def test_a_step_that_shifts_all_features_is_refused():
@@ -477,26 +477,26 @@ def test_a_step_that_shifts_all_features_is_refused():
     fitted = model.fit(texts(), labels())
 
     with pytest.raises(UnsupportedError, match="mixes or shifts"):
-        parts_of(fitted, "AB c")
+        explain_object(fitted, "AB c")
 
 
 def test_a_kernel_on_vectors_has_no_parts():
     fitted = SVC(kernel=Gaussian(1.0)).fit(np.eye(4), [0, 1] * 2)
 
     with pytest.raises(UnsupportedError, match="but not of Gaussian"):
-        parts_of(fitted, np.eye(4)[0])
+        explain_object(fitted, np.eye(4)[0])
 
 
 def test_a_class_that_it_is_not_compared_with_is_refused():
     fitted = SVC(kernel=Spectrum(1)).fit(["a", "b"] * 2, ["x", "y"] * 2)
 
     with pytest.raises(ParameterError, match=re.escape("must be one of ['y']; got 'x'")):
-        parts_of(fitted, "a", against="x")
+        explain_object(fitted, "a", against="x")
 
 
 @pytest.mark.parametrize("kernel", [Spectrum(1), Subsequence(1)], ids=repr)
 def test_names_of_node_labels_are_refused_for_a_sequence(kernel):
     fitted = SVC(kernel=kernel).fit(["a", "b"] * 2, [0, 1] * 2)
 
-    with pytest.raises(ParameterError, match="`names` of parts_of must be None"):
-        parts_of(fitted, "a", names={"a": "b"})
+    with pytest.raises(ParameterError, match="`names` of explain_object must be None"):
+        explain_object(fitted, "a", names={"a": "b"})

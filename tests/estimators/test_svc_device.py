@@ -30,7 +30,7 @@ from separatrix.errors import DataError, DeviceError, MemoryBudgetError, Paramet
 from separatrix.estimators import svc as svm
 from separatrix.estimators.base import kernel_machine
 from separatrix.estimators.base.device_params import set_device
-from separatrix.estimators.base.multiclass import decision_values, voted, winners
+from separatrix.estimators.base.multiclass import decision_values, vote, winners
 from separatrix.kernels import Gaussian, Laplacian, Linear, Normalized, Polynomial, Spectrum
 from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime import device as backends
@@ -44,11 +44,11 @@ TENSOR = torch.as_tensor(X)
 @pytest.fixture
 def a_card(monkeypatch):
     """torch's CPU passes for a card."""
-    place = torch.device("cpu")
-    monkeypatch.setattr(backends, "card", lambda: place)
+    position = torch.device("cpu")
+    monkeypatch.setattr(backends, "default_gpu", lambda: position)
     monkeypatch.setattr(backends, "has_driver", lambda: True)
     monkeypatch.setattr(backends, "_said", set())
-    return place
+    return position
 
 
 @pytest.fixture
@@ -279,11 +279,11 @@ def test_votes_of_tensors_are_those_of_arrays(monkeypatch):
             np.testing.assert_array_equal(mine.numpy(), decision_values(S, 5, "ovo", ties))
             np.testing.assert_array_equal(winners(mine).numpy(), winners(mine.numpy()))
         for given in (None, order):
-            found = voted(torch.as_tensor(S), 5, "ovo", given)
-            np.testing.assert_array_equal(found.numpy(), voted(S, 5, "ovo", given))
+            found = vote(torch.as_tensor(S), 5, "ovo", given)
+            np.testing.assert_array_equal(found.numpy(), vote(S, 5, "ovo", given))
     for given in (None, np.array([1, 0])):
-        two = voted(torch.as_tensor(S[:, :1]), 2, "ovo", given)
-        np.testing.assert_array_equal(two.numpy(), voted(S[:, :1], 2, "ovo", given))
+        two = vote(torch.as_tensor(S[:, :1]), 2, "ovo", given)
+        np.testing.assert_array_equal(two.numpy(), vote(S[:, :1], 2, "ovo", given))
 
 
 def test_the_support_stays_on_the_card_between_predictions(a_card):

@@ -37,9 +37,9 @@ def test_one_look_says_what_predict_and_the_scores_say(name, scaler, classes):
 
     found = answers_on(model, LATTICE)
 
-    np.testing.assert_array_equal(model.classes_[found.codes], model.predict(LATTICE.places))
+    np.testing.assert_array_equal(model.classes_[found.codes], model.predict(LATTICE.positions))
     score = getattr(model, "decision_function", None) or model.predict_proba
-    np.testing.assert_allclose(found.values, score(LATTICE.places), rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found.values, score(LATTICE.positions), rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -65,6 +65,6 @@ def test_a_step_that_mixes_features_is_no_scaler():
 
 
 def test_places_of_a_lattice_change_along_the_first_side_first():
-    places = Lattice(np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0])).places
+    positions = Lattice(np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0])).positions
 
-    assert places.tolist() == [[0, 5], [1, 5], [0, 6], [1, 6], [0, 7], [1, 7]]
+    assert positions.tolist() == [[0, 5], [1, 5], [0, 6], [1, 6], [0, 7], [1, 7]]

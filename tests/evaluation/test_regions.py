@@ -73,7 +73,7 @@ def test_where_two_of_the_first_classes_claim_a_place_it_has_no_class():
 
     # a alone: 2 x 3; b alone: 2 x 1; nobody, so c: 2 x 3; both: 2 x 1; all cells lie on one side
     assert found.share == {"a": 6 / 16, "b": 2 / 16, "c": 6 / 16, None: 2 / 16}
-    assert [code_at(found, *place) for place in ((1, 2), (3, 0.5), (3, 2), (1, 0.5))] == [
+    assert [code_at(found, *position) for position in ((1, 2), (3, 0.5), (3, 2), (1, 0.5))] == [
         0,
         1,
         2,
@@ -103,7 +103,7 @@ def test_where_pairs_vote_in_a_circle_a_place_has_no_class():
     assert code_at(found, 3.5, 1.0) == -1
     area = 0.5**2 / 2 + (1.5 * 2.5 - 0.5**2 / 2)
     np.testing.assert_allclose(found.indeterminate, area / 16, atol=2 / 400)
-    assert [code_at(found, *place) for place in ((1, 1), (2.6, 0.2), (3, 3))] == [0, 1, 2]
+    assert [code_at(found, *position) for position in ((1, 1), (2.6, 0.2), (3, 3))] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -276,9 +276,9 @@ def test_the_window_of_the_samples_range_changes_nothing():
 def test_other_places_are_decided_by_the_same_rule(rule):
     X, y = load_iris(return_X_y=True)
     found = decision_regions(LinearSVC(), X[:, 2:], y, rule=rule, grid=40)
-    places = np.stack(np.meshgrid(found.first, found.second), axis=-1).reshape(-1, 2)
+    positions = np.stack(np.meshgrid(found.first, found.second), axis=-1).reshape(-1, 2)
 
-    np.testing.assert_array_equal(found.codes_at(places).reshape(40, 40), found.codes)
+    np.testing.assert_array_equal(found.codes_at(positions).reshape(40, 40), found.codes)
 
 
 def test_machines_are_what_was_trained_and_on_which_samples():

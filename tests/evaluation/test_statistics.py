@@ -94,10 +94,10 @@ def test_intervals_cover_the_true_error():
 def holm_step_by_step(p, level):
     """Which are rejected, straight from the paper: smallest first, until one is not small enough."""
     order, rejected = np.argsort(p), np.zeros(len(p), dtype=bool)
-    for step, place in enumerate(order):
-        if p[place] > level / (len(p) - step):
+    for step, position in enumerate(order):
+        if p[position] > level / (len(p) - step):
             break
-        rejected[place] = True
+        rejected[position] = True
     return rejected
 
 

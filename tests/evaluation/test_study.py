@@ -49,9 +49,9 @@ def test_machines_share_the_matrix_and_are_those_of_every_split(multi_class):
 def test_folds_choose_as_if_every_fold_were_fitted_by_itself():
     found = evaluate(MODEL, X, Y, kernels=KERNELS, repeats=2, folds=3, random_state=5)
     order = np.random.default_rng(5).permutation(600)
-    place = np.argsort(order)
+    position = np.argsort(order)
     for number, split in enumerate(found.splits):
-        folds = fold_splits(place[split.train], folds=3, seed=5 + number)
+        folds = fold_splits(position[split.train], folds=3, seed=5 + number)
         for c, kernel in enumerate(KERNELS):
             errors = []
             for train, test in folds:

@@ -9,10 +9,10 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from separatrix import load, save
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.tuned import KNeighborsCV, chosen, settled
+from separatrix.estimators.base.tuned import KNeighborsCV, best_model, chosen_params
 from separatrix.estimators.positions import PositionIndicator
 from separatrix.evaluation.candidates import CANDIDATES
-from separatrix.evaluation.profile import look_at
+from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import samples_and_labels
 from separatrix.evaluation.suite import suite
 
@@ -41,7 +41,7 @@ def test_every_classifier_of_a_suite_learns_the_data_it_is_for(X, y, kind):
     found = suite(X, y, kind=kind, folds=2)
     assert len(found) >= 7
     assert len(found) + len(found.left_out) == sum(
-        look_at(X, y, kind).kind in one.kinds for one in CANDIDATES
+        profile(X, y, kind).kind in one.kinds for one in CANDIDATES
     )
     X, y = samples_and_labels(X, y, missing=True)
     for name, model in found.items():
@@ -79,9 +79,9 @@ def test_medians_and_words_are_learned_with_the_model():
 
 def test_features_of_one_unit_keep_their_proportions():
     digits = load_digits(return_X_y=True)
-    assert look_at(*digits).one_unit
-    assert not look_at(*load_breast_cancer(return_X_y=True)).one_unit
-    assert not look_at(*IRIS).one_unit
+    assert profile(*digits).one_unit
+    assert not profile(*load_breast_cancer(return_X_y=True)).one_unit
+    assert not profile(*IRIS).one_unit
     steps = suite(*digits, models=["knn"])["nearest neighbours"].named_steps
     assert isinstance(steps["scale"], MaxAbsScaler)
 
@@ -167,11 +167,11 @@ def test_a_settled_model_predicts_the_same_and_can_be_saved(tmp_path):
     X, y = IRIS
     for name, model in suite(X, y, folds=2).items():
         fitted = model.fit(X, y)
-        plain = settled(fitted)
+        plain = best_model(fitted)
         np.testing.assert_array_equal(plain.predict(X), fitted.predict(X), err_msg=name)
         again = load(save(plain, tmp_path / "file.model"))
         np.testing.assert_array_equal(again.predict(X), fitted.predict(X), err_msg=name)
-        assert chosen(plain) == {} or not isinstance(model[-1], KNeighborsCV)
+        assert chosen_params(plain) == {} or not isinstance(model[-1], KNeighborsCV)
 
 
 def test_positions_are_letters_in_their_place():
@@ -188,4 +188,4 @@ def test_positions_are_letters_in_their_place():
 @pytest.mark.parametrize("kind", [bool, np.int8])
 def test_a_look_at_small_whole_numbers_does_not_overflow(kind):
     wide = np.array([[-128, 1, 0], [127, 0, 1], [0, 1, 0], [1, 0, 1]]).astype(kind)
-    assert look_at(wide, [0, 1, 0, 1]).one_unit == (kind is bool)
+    assert profile(wide, [0, 1, 0, 1]).one_unit == (kind is bool)

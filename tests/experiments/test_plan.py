@@ -14,7 +14,7 @@ from separatrix.experiments.outcome import comparison_of
 from separatrix.experiments.plan import plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import parse_spec
-from separatrix.experiments.steps import Workshop
+from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Gaussian, Normalized, Polynomial
 
 GAUSSIAN = {"type": "Gaussian", "gamma": 0.5}
@@ -147,14 +147,14 @@ def test_words_count_the_samples_that_are_split_and_all_fits():
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "caption"),
     [
         (Dataset("d", np.eye(4), None), "d has no labels"),
         (Dataset("d", np.eye(4), np.zeros(4, int)), "one class only"),
     ],
 )
-def test_data_that_no_model_of_a_file_takes_is_refused_before_anything_runs(data, says):
-    with pytest.raises(SeparatrixError, match=says):
+def test_data_that_no_model_of_a_file_takes_is_refused_before_anything_runs(data, caption):
+    with pytest.raises(SeparatrixError, match=caption):
         planned(lambda _: data, model=[{"type": "GaussianNB"}])
 
 
@@ -163,7 +163,7 @@ def test_groups_may_be_a_column_of_sparse_samples():
     data = Dataset("people", csr_array(X), np.tile([0, 1], 30), features=("height", "person"))
     split = {"method": "grouped", "group": "person", "repeats": 3}
     made = planned(lambda _: data, model=[{"type": "GaussianNB"}], split=split)
-    for train, test in made.protocols["GaussianNB"][0].samples(Workshop(made.experiment)).splits:
+    for train, test in made.protocols["GaussianNB"][0].samples(RunContext(made.experiment)).splits:
         assert not set(X[train, 1]) & set(X[test, 1])
 
 
@@ -171,7 +171,7 @@ def test_a_kernel_may_hold_another():
     kernel = {"type": "Normalized", "kernel": GAUSSIAN}
     made = planned(model=[{"type": "SVC", "parameters": {"kernel": kernel}}])
     ((_, family),) = made.protocols.values()
-    candidate = family.candidates[0](Workshop(made.experiment))
+    candidate = family.candidates[0](RunContext(made.experiment))
     assert candidate.model.kernel == Normalized(Gaussian(0.5))
 
 
@@ -213,12 +213,12 @@ def test_groups_stay_together(tmp_path):
     split = {"method": "grouped", "group": "person", "repeats": 3}
     made = planned(lambda _: data, model=[{"type": "GaussianNB"}], split=split)
     protocol, _ = made.protocols["GaussianNB"]
-    for train, test in protocol.samples(Workshop(made.experiment)).splits:
+    for train, test in protocol.samples(RunContext(made.experiment)).splits:
         assert not set(X[train, 1]) & set(X[test, 1])
 
 
 @pytest.mark.parametrize(
-    ("model", "says"),
+    ("model", "caption"),
     [
         ({"type": "Oracle"}, "no classifier is called 'Oracle'; there are KNeighborsClassifier"),
         ({"type": "Nystroem"}, "no classifier is called"),
@@ -236,18 +236,18 @@ def test_groups_stay_together(tmp_path):
         ),
     ],
 )
-def test_a_model_that_is_not_there_is_refused_before_anything_runs(model, says):
-    with pytest.raises(ExperimentError, match=says):
+def test_a_model_that_is_not_there_is_refused_before_anything_runs(model, caption):
+    with pytest.raises(ExperimentError, match=caption):
         planned(model=[model])
 
 
 def test_the_same_seed_gives_the_same_table_and_another_one_does_not(tmp_path):
     model = {"type": "SVC", "parameters": {"kernel": {"type": "Linear"}}}
     first, again, other = (
-        run(planned(model=[model], seed=seed).experiment, tmp_path / str(place)).values(
+        run(planned(model=[model], seed=seed).experiment, tmp_path / str(position)).values(
             metric="test_error"
         )
-        for place, seed in enumerate((0, 0, 1))
+        for position, seed in enumerate((0, 0, 1))
     )
     assert first.tolist() == again.tolist()
     assert first.tolist() != other.tolist()
@@ -261,10 +261,12 @@ def test_texts_and_missing_values_are_prepared_inside_each_training_part(tmp_pat
     X = rng.normal(size=(40, 3)) + 3 * (np.arange(40) % 2)[:, None]
     X[::5, 1] = np.nan
     gaps = Dataset("gaps", X, np.arange(40) % 2)
-    for place, (data, kind) in enumerate(((mails, "MultinomialNB"), (gaps, "LogisticRegression"))):
+    for position, (data, kind) in enumerate(
+        ((mails, "MultinomialNB"), (gaps, "LogisticRegression"))
+    ):
         made = planned(lambda _, data=data: data, model=[{"type": kind}], split={"repeats": 2})
         assert made.words[0].endswith("each by itself")
-        found = run(made.experiment, tmp_path / str(place))
+        found = run(made.experiment, tmp_path / str(position))
         assert found.values(metric="chosen_error").max() < 0.2
         comparison_of(made, found)
 
@@ -276,4 +278,4 @@ def test_the_column_that_groups_is_no_feature(tmp_path):
     split = {"method": "grouped", "group": "person", "repeats": 2}
     made = planned(lambda _: data, model=[{"type": "KNeighborsClassifier"}], split=split)
     protocol, _ = made.protocols["KNeighborsClassifier"]
-    assert protocol.samples(Workshop(made.experiment)).X.tolist() == X[:, :1].tolist()
+    assert protocol.samples(RunContext(made.experiment)).X.tolist() == X[:, :1].tolist()

@@ -13,7 +13,7 @@ from tests.experiments.kills import SMALL, killed_once_begun, killed_until_done,
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, said
+from separatrix.experiments.steps import ALL_SPLITS, Experiment, Row, Step, StepResult, params_json
 from separatrix.experiments.table import read_results
 from separatrix.report.page import render
 from separatrix.studies import usps_steps as usps
@@ -21,7 +21,7 @@ from separatrix.studies.reproduce import page_of
 
 
 def row(name, value, **parameters):
-    return Row("part", "toy", name, said(**parameters), WHOLE, "metric", value)
+    return Row("part", "toy", name, params_json(**parameters), ALL_SPLITS, "metric", value)
 
 
 def toy(steps, options=None):
@@ -34,9 +34,9 @@ def toy(steps, options=None):
 def test_steps_run_in_order_and_see_what_was_found_before(tmp_path):
     def second(workshop):
         assert workshop.found("first").rows[0].value == 1.5
-        return Finding([row("b", workshop.found("first").arrays["a"].sum())])
+        return StepResult([row("b", workshop.found("first").arrays["a"].sum())])
 
-    first = Step("first", lambda _: Finding([row("a", 1.5)], {"a": np.arange(4.0)}))
+    first = Step("first", lambda _: StepResult([row("a", 1.5)], {"a": np.arange(4.0)}))
     results = run(toy([first, Step("second", second)]), tmp_path)
     assert results.values(model="b").tolist() == [6.0]
     assert results.arrays["first"]["a"].tolist() == [0.0, 1.0, 2.0, 3.0]
@@ -47,7 +47,7 @@ def test_what_is_done_is_not_done_again(tmp_path):
 
     def step(_workshop):
         count.append(1)
-        return Finding([row("a", float("nan")), row("b", float("inf"))], {"a": np.arange(3)})
+        return StepResult([row("a", float("nan")), row("b", float("inf"))], {"a": np.arange(3)})
 
     experiment = toy([Step("only", step)])
     first, again = run(experiment, tmp_path), run(experiment, tmp_path)
@@ -62,11 +62,11 @@ def test_a_step_that_failed_is_done_again_and_those_before_are_not(tmp_path):
     def fails(_workshop):
         if broken:
             raise RuntimeError("no")
-        return Finding([row("b", 2.0)])
+        return StepResult([row("b", 2.0)])
 
     def works(_workshop):
         done.append(1)
-        return Finding([row("a", 1.0)])
+        return StepResult([row("a", 1.0)])
 
     experiment = toy([Step("works", works), Step("fails", fails)])
     with pytest.raises(RuntimeError):
@@ -79,7 +79,7 @@ def test_a_step_that_failed_is_done_again_and_those_before_are_not(tmp_path):
 
 @pytest.mark.parametrize("damage", [b"", b"nonsense", None])
 def test_a_damaged_answer_is_found_out_and_made_again(tmp_path, damage):
-    experiment = toy([Step("only", lambda _: Finding([row("a", 1.0)]))])
+    experiment = toy([Step("only", lambda _: StepResult([row("a", 1.0)]))])
     run(experiment, tmp_path)
     kept = next((tmp_path / "steps").iterdir())
     whole = kept.read_bytes()
@@ -89,7 +89,7 @@ def test_a_damaged_answer_is_found_out_and_made_again(tmp_path, damage):
 
 
 def test_a_folder_of_another_experiment_is_refused_and_left_alone(tmp_path):
-    step = Step("only", lambda _: Finding([row("a", 1.0)]))
+    step = Step("only", lambda _: StepResult([row("a", 1.0)]))
     run(toy([step], {"seed": 0}), tmp_path)
     before = (tmp_path / "results.csv").read_bytes()
     with pytest.raises(ExperimentError, match="differs in its options") as caught:
@@ -100,7 +100,7 @@ def test_a_folder_of_another_experiment_is_refused_and_left_alone(tmp_path):
 
 
 def test_a_run_file_that_cannot_be_read_is_a_refusal_too(tmp_path):
-    step = Step("only", lambda _: Finding([row("a", 1.0)]))
+    step = Step("only", lambda _: StepResult([row("a", 1.0)]))
     run(toy([step]), tmp_path)
     (tmp_path / "run.json").write_text("{")
     with pytest.raises(ExperimentError, match="holds a run that differs"):
@@ -111,12 +111,12 @@ def test_a_run_file_that_cannot_be_read_is_a_refusal_too(tmp_path):
 def test_a_run_file_that_holds_something_else_is_a_refusal_too(tmp_path, text):
     (tmp_path / "run.json").write_text(text)
     with pytest.raises(ExperimentError, match="holds a run that differs"):
-        run(toy([Step("only", lambda _: Finding([row("a", 1.0)]))]), tmp_path)
+        run(toy([Step("only", lambda _: StepResult([row("a", 1.0)]))]), tmp_path)
 
 
 def test_an_answer_of_another_run_or_step_is_not_taken_for_this_one(tmp_path):
     def steps(value):
-        return [Step(name, lambda _: Finding([row("a", value)])) for name in ("one", "two")]
+        return [Step(name, lambda _: StepResult([row("a", value)])) for name in ("one", "two")]
 
     run(toy(steps(1.0), {"seed": 0}), tmp_path / "a")
     run(toy(steps(2.0), {"seed": 1}), tmp_path / "b")
@@ -132,8 +132,8 @@ def test_an_answer_of_another_run_or_step_is_not_taken_for_this_one(tmp_path):
 
 def test_a_run_whose_folder_was_taken_over_writes_no_table(tmp_path):
     def other(_workshop):
-        run(toy([Step("only", lambda _: Finding([row("b", 2.0)]))]), tmp_path, fresh=True)
-        return Finding([row("a", 1.0)])
+        run(toy([Step("only", lambda _: StepResult([row("b", 2.0)]))]), tmp_path, fresh=True)
+        return StepResult([row("a", 1.0)])
 
     with pytest.raises(ExperimentError, match="another run took"):
         run(toy([Step("slow", other)], {"seed": 1}), tmp_path)
@@ -144,7 +144,7 @@ def test_a_fresh_start_leaves_no_old_table_behind(tmp_path):
     def fails(_workshop):
         raise RuntimeError("no")
 
-    run(toy([Step("only", lambda _: Finding([row("a", 1.0)]))]), tmp_path)
+    run(toy([Step("only", lambda _: StepResult([row("a", 1.0)]))]), tmp_path)
     with pytest.raises(RuntimeError):
         run(toy([Step("only", fails)], {"seed": 1}), tmp_path, fresh=True)
     assert not list(tmp_path.glob("results.*"))
@@ -153,17 +153,17 @@ def test_a_fresh_start_leaves_no_old_table_behind(tmp_path):
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_a_seed_that_no_table_holds_is_refused_before_anything_runs(seed):
     with pytest.raises(ExperimentError, match=f"seed is {seed}, expected 0 to"):
-        toy([Step("only", lambda _: Finding([]))], {"seed": seed})
+        toy([Step("only", lambda _: StepResult([]))], {"seed": seed})
 
 
 def test_two_steps_of_one_name_are_refused():
-    step = Step("only", lambda _: Finding([]))
+    step = Step("only", lambda _: StepResult([]))
     with pytest.raises(ExperimentError, match="one name each"):
         toy([step, step])
 
 
 def test_the_table_has_what_is_needed_to_run_it_again(tmp_path):
-    run(toy([Step("only", lambda _: Finding([row("a", 0.25, C=1)]))]), tmp_path)
+    run(toy([Step("only", lambda _: StepResult([row("a", 0.25, C=1)]))]), tmp_path)
     (found,) = read_results(tmp_path / "results.parquet")
     assert found["seed"] == 0
     assert found["threads"] >= 1
@@ -208,7 +208,7 @@ def test_thirty_kills_give_thirty_tables_that_are_the_same(tmp_path):
 
 
 def test_what_a_killed_run_left_half_written_is_swept_up(tmp_path):
-    experiment = toy([Step("only", lambda _: Finding([row("a", 1.0)]))])
+    experiment = toy([Step("only", lambda _: StepResult([row("a", 1.0)]))])
     run(experiment, tmp_path)
     old, new = tmp_path / "steps" / ".0a.part", tmp_path / ".0b.part"
     for part in (old, new):

@@ -24,7 +24,7 @@ def test_a_grid_is_every_combination():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "caption"),
     [
         ({"data": 3}, "data is 3, expected a string"),
         ({"model": []}, r"no \[\[model\]\]"),
@@ -61,8 +61,8 @@ def test_a_grid_is_every_combination():
         ({"split": {"group": "a"}}, "`group` names the column"),
     ],
 )
-def test_every_wrong_word_is_refused_with_what_was_expected(change, says):
-    with pytest.raises(ExperimentError, match=says):
+def test_every_wrong_word_is_refused_with_what_was_expected(change, caption):
+    with pytest.raises(ExperimentError, match=caption):
         parse_spec({"data": "iris", "model": [MODEL], **change}, "a")
 
 
@@ -89,7 +89,7 @@ def test_labels_may_be_whole_numbers_in_any_column():
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "caption"),
     [
         ({"columns": ["x"]}, "expected 2 to 1,000 different names"),
         ({"columns": ["x", "x", "kind"]}, "different names"),
@@ -115,10 +115,10 @@ def test_labels_may_be_whole_numbers_in_any_column():
         ({"lines": []}, r"\[inline\]: found `lines`, expected only columns, target, rows"),
     ],
 )
-def test_samples_that_no_model_could_take_are_refused_with_their_row(change, says):
+def test_samples_that_no_model_could_take_are_refused_with_their_row(change, caption):
     document = {"data": "points", "model": [MODEL], "inline": {**INLINE, **change}}
 
-    with pytest.raises(ExperimentError, match=says):
+    with pytest.raises(ExperimentError, match=caption):
         parse_spec(document, "a")
 
 
@@ -131,7 +131,7 @@ def test_the_target_of_samples_in_the_file_stands_with_them():
 
 def test_a_file_is_named_in_what_is_wrong_with_it(tmp_path):
     path = tmp_path / "a.toml"
-    for text, says in (
+    for text, caption in (
         ("data = ", "no TOML"),
         ("data = 3", r"a\.toml: .*expected"),
         ("", "no `data`|no `model`"),
@@ -139,7 +139,7 @@ def test_a_file_is_named_in_what_is_wrong_with_it(tmp_path):
         ("seed = " + 100_000 * "[", "no TOML"),
     ):
         path.write_text(text)
-        with pytest.raises(ExperimentError, match=says):
+        with pytest.raises(ExperimentError, match=caption):
             read_spec(path)
     path.write_bytes(b"\xff\xfe")
     with pytest.raises(ExperimentError, match="no TOML"):

@@ -21,7 +21,7 @@ from separatrix.runtime import device as backends
 def why_no_card():
     """In a sentence, why there is no card to work on; None where there is one."""
     try:
-        backends.card()
+        backends.default_gpu()
     except DeviceError as error:
         return str(error)
     return None
@@ -32,27 +32,27 @@ def pretend():
     import torch
 
     torch.set_num_threads(1)  # many small operations: threads would wait for each other
-    backends.card = lambda: torch.device("cpu")
+    backends.default_gpu = lambda: torch.device("cpu")
 
 
 def real_card():
     """The card; a test that only a real one can pass is skipped elsewhere."""
-    place = backends.card()
-    if place.type != "cuda":
+    position = backends.default_gpu()
+    if position.type != "cuda":
         raise SkipTest("this needs the memory, the streams or the clock of a real card")
-    return place
+    return position
 
 
 def size(on_a_card, otherwise):
     """How large a test is: torch's CPU and Triton's interpreter take their time."""
-    return on_a_card if backends.card().type == "cuda" else otherwise
+    return on_a_card if backends.default_gpu().type == "cuda" else otherwise
 
 
 def tensor(array):
     """An array as a tensor on the card."""
     import torch
 
-    return torch.as_tensor(array, device=backends.card())
+    return torch.as_tensor(array, device=backends.default_gpu())
 
 
 def digits(n=1797):

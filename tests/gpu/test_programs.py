@@ -180,9 +180,9 @@ def test_perceptron_programs_find_the_mistakes_of_the_compiled_scan():
     X = np.rint(4 * X)  # whole numbers: scores are exact, and so is every decision
     order = np.random.default_rng(5).permutation(n)
     kernel = Polynomial(2, coef0=1.0)
-    whole = make_gram(kernel, X, device=backends.card())
+    whole = make_gram(kernel, X, device=backends.default_gpu())
     some = make_gram(
-        kernel, X, memory=int(0.9 * n * n * whole.dtype.itemsize), device=backends.card()
+        kernel, X, memory=int(0.9 * n * n * whole.dtype.itemsize), device=backends.default_gpu()
     )
     assert whole.whole
     assert not some.whole
@@ -210,7 +210,7 @@ def test_the_matrix_on_a_card_is_the_matrix_here():
     for kernel in (Gaussian(0.7), Polynomial(3, gamma=0.2, coef0=1.0)):
         for tolerance, atol in ((1e-3, 1e-5), (1e-13, 1e-13)):
             with case(kernel, tolerance):
-                gram = make_gram(kernel, X, tolerance=tolerance, device=backends.card())
+                gram = make_gram(kernel, X, tolerance=tolerance, device=backends.default_gpu())
                 rows = np.arange(0, len(X), 3)
                 found = backends.as_numpy(gram.tile(rows, np.arange(len(X))))
                 np.testing.assert_allclose(found, kernel.block(X[rows], X), atol=atol, rtol=atol)

@@ -25,10 +25,10 @@ def hardly_any_memory(left=2**24):
     """All of the card but a few MiB belongs to somebody else."""
     import torch
 
-    place = real_card()
+    position = real_card()
     torch.cuda.empty_cache()
-    free, _ = torch.cuda.mem_get_info(place)
-    taken = torch.empty(free - left, dtype=torch.uint8, device=place)
+    free, _ = torch.cuda.mem_get_info(position)
+    taken = torch.empty(free - left, dtype=torch.uint8, device=position)
     try:
         yield
     finally:
@@ -159,12 +159,12 @@ def test_no_memory_of_the_card_stays_taken():
 
     import torch
 
-    place = real_card()
+    position = real_card()
     X, y = clouds(4000, 20)
     SVC(device="cuda").fit(X, y).predict(X)
     gc.collect()
-    before = torch.cuda.memory_allocated(place)
+    before = torch.cuda.memory_allocated(position)
     for _ in range(3):
         SVC(device="cuda").fit(X, y).predict(X)
     gc.collect()
-    assert torch.cuda.memory_allocated(place) <= before + 2**20
+    assert torch.cuda.memory_allocated(position) <= before + 2**20

@@ -47,8 +47,8 @@ def weighted_degree(s, t, k):
     """Common substrings at the same place, of every length d up to k, times beta_d."""
     total = 0.0
     for d in range(1, k + 1):
-        places = range(min(len(s), len(t)) - d + 1)
-        matches = sum(s[i : i + d] == t[i : i + d] for i in places)
+        positions = range(min(len(s), len(t)) - d + 1)
+        matches = sum(s[i : i + d] == t[i : i + d] for i in positions)
         total += 2 * (k - d + 1) / (k * (k + 1)) * matches
     return total
 
@@ -57,9 +57,9 @@ def weighted_degree(s, t, k):
 def subsequences(s, k, decay):
     """Each subsequence of k letters, with decay^span summed over the ways to find it."""
     found = {}
-    for places in combinations(range(len(s)), k):
-        letters = tuple(s[i] for i in places)
-        found[letters] = found.get(letters, 0.0) + decay ** (places[-1] - places[0] + 1)
+    for positions in combinations(range(len(s)), k):
+        letters = tuple(s[i] for i in positions)
+        found[letters] = found.get(letters, 0.0) + decay ** (positions[-1] - positions[0] + 1)
     return found
 
 

@@ -127,15 +127,15 @@ class Maker:
         return values[int(self.rng.integers(len(values)))]
 
     def change_document(self, document: Any) -> None:
-        places = list(walked(document))
-        holder, key = self.any_of(places)
+        positions = list(walked(document))
+        holder, key = self.any_of(positions)
         what = self.rng.integers(7)
         if what == 0:
             del holder[key]
         elif what == 1 and isinstance(holder, dict):
             holder[self.any_of(["x", "kind", "state", "n_jobs", "", "__class__"])] = holder[key]
         elif what == 2:
-            other, name = self.any_of(places)
+            other, name = self.any_of(positions)
             holder[key] = copy.deepcopy(other[name])
         elif (
             what == 3 and isinstance(holder[key], int | float) and not isinstance(holder[key], bool)

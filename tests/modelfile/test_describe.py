@@ -83,7 +83,7 @@ def test_models_inside_are_told_with_their_place(tmp_path):
         StandardScaler(), SVCCV([1.0], estimator=SVC(calibration="sigmoid"), cv=2)
     )
     found = described(BayesDecision(inner, reject_cost=0.1).fit(X, Y), tmp_path)
-    kinds = {part.place: part.kind for part in found.parts}
+    kinds = {part.position: part.kind for part in found.parts}
     assert kinds == {
         "model": "BayesDecision",
         "model.estimator_": "Pipeline",

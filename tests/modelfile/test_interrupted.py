@@ -109,18 +109,18 @@ def test_an_error_of_the_disk_leaves_the_old_file(path, code, monkeypatch):
 
 def test_folders_that_cannot_be_written_are_named(tmp_path):
     model = GaussianNB().fit(X, Y)
-    for place in (tmp_path / "nowhere" / "x.model", tmp_path):
+    for position in (tmp_path / "nowhere" / "x.model", tmp_path):
         with pytest.raises(ModelFileError, match="cannot be written") as raised:
-            save(model, place)
+            save(model, position)
         assert raised.value.reason == "unwritable"
     folder = tmp_path / "locked"
     folder.mkdir()
     folder.chmod(0o500)
-    place = folder / "x.model"
+    position = folder / "x.model"
     if os.access(folder, os.W_OK):  # nothing is locked to root, but this is
-        place = "/proc/x.model"
+        position = "/proc/x.model"
     with pytest.raises(ModelFileError, match="cannot be written"):
-        save(model, place)
+        save(model, position)
     folder.chmod(0o700)
     assert sorted(os.listdir(tmp_path)) == ["locked"]
 

@@ -38,7 +38,7 @@ from separatrix import (
 )
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError, ModelFileError, UnsupportedError
-from separatrix.estimators.base.tuned import settled
+from separatrix.estimators.base.tuned import best_model
 from separatrix.kernels import (
     BagOfWords,
     Normalized,
@@ -52,7 +52,7 @@ from separatrix.kernels import (
 from separatrix.kernels.vocabulary import home_of
 from separatrix.modelfile import graph_fields
 from separatrix.modelfile import schema as kind
-from separatrix.modelfile.fields import Filing, Sizes
+from separatrix.modelfile.fields import Archive, ShapeEnv
 from separatrix.modelfile.model_card import data_hash
 from separatrix.modelfile.object_fields import Samples
 
@@ -101,9 +101,9 @@ def objects(*items):
 
 def round_trip(samples):
     """Samples through a field and back."""
-    file, field = Filing(), Samples("n d")
-    document = field.put(samples, "at", file, Sizes())
-    found = field.get(document, "at", Filing(file.tensors), Sizes())
+    file, field = Archive(), Samples("n d")
+    document = field.put(samples, "at", file, ShapeEnv())
+    found = field.get(document, "at", Archive(file.tensors), ShapeEnv())
     assert all(array.dtype.kind in "iu" for array in file.tensors.values())
     return found
 
@@ -182,7 +182,7 @@ def test_strings_of_numpy_are_strings(path):
 )
 def test_samples_that_have_no_place_are_refused_with_a_sentence(samples, sentence):
     with pytest.raises(ModelFileError, match=sentence):
-        Samples("n d").put(samples, "at", Filing(), Sizes())
+        Samples("n d").put(samples, "at", Archive(), ShapeEnv())
 
 
 def test_learning_goes_on_from_a_file(path):
@@ -197,7 +197,7 @@ def test_learning_goes_on_from_a_file(path):
 
 def test_what_a_search_settled_is_kept(path):
     search = SVCCV([0.1, 1.0], kernels=[WeisfeilerLehman(1), WeisfeilerLehman(2)], cv=2)
-    best = settled(search.fit(MOLECULES, Y))
+    best = best_model(search.fit(MOLECULES, Y))
     again = load(save(best, path, data=(MOLECULES, Y)))
     np.testing.assert_array_equal(again.predict(MOLECULES), search.predict(MOLECULES))
 
@@ -275,8 +275,8 @@ def test_libsvm_has_no_place_for_objects(name, path):
 def changed_kernel(name, path, **params):
     """A file whose kernel has other parameters."""
     document, tensors = parts(BY_NAME[name].fitted(), path)
-    for place in (document["model"]["params"]["kernel"], document["model"]["state"]["kernel_"]):
-        place["params"].update(params)
+    for position in (document["model"]["params"]["kernel"], document["model"]["state"]["kernel_"]):
+        position["params"].update(params)
     return document, tensors
 
 
@@ -326,12 +326,12 @@ def test_hostile_parameters_of_kernels_are_refused(name, params, reason, path):
         ("knn-gaussian", {"kernel": "VertexHistogram", "params": {}}),
     ],
 )
-@pytest.mark.parametrize("place", ["both", "kernel", "kernel_"])
-def test_a_kernel_on_other_samples_is_refused(name, kernel, place, path):
+@pytest.mark.parametrize("position", ["both", "kernel", "kernel_"])
+def test_a_kernel_on_other_samples_is_refused(name, kernel, position, path):
     document, tensors = parts(BY_NAME[name].fitted(), path)
-    if place != "kernel_":
+    if position != "kernel_":
         document["model"]["params"]["kernel"] = kernel
-    if place != "kernel":
+    if position != "kernel":
         document["model"]["state"]["kernel_"] = kernel
     assert refused(document, tensors, path) in ("invariant", "schema")
 
@@ -533,8 +533,8 @@ def test_features_are_of_the_kernel_that_was_asked_for(path):
     document["model"]["params"]["kernel"] = other
     assert refused(document, tensors, path) == "invariant"
     other = {"kernel": "Subsequence", "params": {"k": 2, "decay": 0.5, "alphabet": None}}
-    for place, name in (("params", "kernel"), ("state", "kernel_")):
-        document["model"][place][name] = other
+    for position, name in (("params", "kernel"), ("state", "kernel_")):
+        document["model"][position][name] = other
     assert refused(document, tensors, path) == "schema"
     document["model"]["params"]["kernel"] = "rbf"
     assert refused(document, tensors, path) in ("invariant", "schema")

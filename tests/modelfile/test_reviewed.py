@@ -42,7 +42,7 @@ from separatrix.kernels import Gaussian, Linear
 from separatrix.modelfile import files
 from separatrix.modelfile.array_fields import Words
 from separatrix.modelfile.container import read_container
-from separatrix.modelfile.fields import Filing, Sizes
+from separatrix.modelfile.fields import Archive, ShapeEnv
 from separatrix.solvers.decomposition import coding
 
 
@@ -267,10 +267,10 @@ def test_an_encoder_of_a_thousand_columns_is_kept(path):
 
 
 def test_words_that_repeat_are_written_once():
-    file, words = Filing(), ["tol", "max_iter"] * 100_000
-    document = Words("p").put(words, "stop_", file, Sizes())
+    file, words = Archive(), ["tol", "max_iter"] * 100_000
+    document = Words("p").put(words, "stop_", file, ShapeEnv())
     assert document == ["max_iter", "tol"]
-    assert Words("p").get(document, "stop_", file, Sizes()) == words
+    assert Words("p").get(document, "stop_", file, ShapeEnv()) == words
 
 
 def test_the_cache_of_a_pipeline_is_not_kept(path, tmp_path):
@@ -468,9 +468,9 @@ def test_a_perceptron_may_have_met_dense_and_sparse_samples(path):
 def test_what_is_no_plain_file_is_not_replaced(tmp_path):
     model = LogisticRegression().fit(X, Y)
     os.mkfifo(tmp_path / "pipe")
-    for place in (tmp_path / "pipe", "/"):
+    for position in (tmp_path / "pipe", "/"):
         with pytest.raises(ModelFileError, match="no plain file") as raised:
-            save(model, place)
+            save(model, position)
         assert raised.value.reason == "unwritable"
     assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 

@@ -22,7 +22,7 @@ from separatrix import (
     save,
 )
 from separatrix.errors import DataError, ModelFileError
-from separatrix.estimators.base.tuned import KNeighborsCV, settled
+from separatrix.estimators.base.tuned import KNeighborsCV, best_model
 from separatrix.estimators.positions import PositionIndicator
 from separatrix.modelfile.array_fields import MOST_WORDS
 from separatrix.modelfile.kinds.text import TOKEN_PATTERN
@@ -91,7 +91,7 @@ def test_features_of_a_model_may_be_filled(path):
     ids=["tfidf-grid", "count-grid", "positions-neighbours", "positions-svm", "fill-neighbours"],
 )
 def test_what_a_search_settled_is_kept(model, samples, path):
-    best = settled(model.fit(samples, WORDS))
+    best = best_model(model.fit(samples, WORDS))
     again = load(save(best, path, data=(samples, WORDS)))
     np.testing.assert_array_equal(again.predict(samples), model.predict(samples), strict=True)
 

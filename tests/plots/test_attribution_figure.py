@@ -4,7 +4,7 @@ import pytest
 from separatrix import SVC
 from separatrix.data.graph import Graph
 from separatrix.errors import ParameterError
-from separatrix.estimators.object_attribution import parts_of
+from separatrix.estimators.object_attribution import explain_object
 from separatrix.kernels import Spectrum, VertexHistogram
 from separatrix.plots.attribution_figure import plot_parts
 
@@ -17,7 +17,7 @@ def words(figure):
 
 def test_a_sequence_is_drawn_with_its_letters_and_classes():
     model = SVC(kernel=Spectrum(1)).fit(["ab", "cd"] * 2, ["x", "y"] * 2)
-    parts = parts_of(model, "abba")
+    parts = explain_object(model, "abba")
 
     figure = plot_parts(parts)
 
@@ -36,7 +36,7 @@ def test_a_sequence_is_drawn_with_its_letters_and_classes():
 def test_a_molecule_is_drawn_with_its_atoms():
     model = SVC(kernel=VertexHistogram()).fit([WATER, Graph(1, [], np.array([8]))] * 2, [0, 1] * 2)
 
-    figure = plot_parts(parts_of(model, WATER), names={8: "O", 1: "H"}, title="water")
+    figure = plot_parts(explain_object(model, WATER), names={8: "O", 1: "H"}, title="water")
 
     assert [text.get_text() for text in figure.axes[0].texts] == ["O", "H", "H"]
     assert "water" in words(figure)
@@ -46,4 +46,4 @@ def test_names_of_atoms_are_refused_for_a_sequence():
     model = SVC(kernel=Spectrum(1)).fit(["ab", "cd"] * 2, [0, 1] * 2)
 
     with pytest.raises(ParameterError, match="`names` of plot_parts must be None, for a sequence"):
-        plot_parts(parts_of(model, "ab"), names={"a": "b"})
+        plot_parts(explain_object(model, "ab"), names={"a": "b"})

@@ -18,7 +18,7 @@ from separatrix.plots.graph_drawing import (
     plot_graphs,
 )
 from separatrix.plots.sequence_drawing import shades
-from separatrix.plots.svg import drawn
+from separatrix.plots.svg import draw_svg
 
 NONE = np.zeros((0, 2), dtype=int)
 
@@ -31,12 +31,12 @@ def path(n):
     return Graph(n, np.array([(a, a + 1) for a in range(n - 1)]))
 
 
-def lengths(graph, places):
-    return np.linalg.norm(places[graph.edges[:, 0]] - places[graph.edges[:, 1]], axis=1)
+def lengths(graph, positions):
+    return np.linalg.norm(positions[graph.edges[:, 0]] - positions[graph.edges[:, 1]], axis=1)
 
 
-def distances(places):
-    return np.linalg.norm(places[:, None] - places, axis=2)
+def distances(positions):
+    return np.linalg.norm(positions[:, None] - positions, axis=2)
 
 
 def atoms_of(figure, panel=0):
@@ -55,9 +55,9 @@ def bonds_of(figure, panel=0):
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 7, 8])
 def test_a_ring_is_a_regular_polygon(n):
-    places = graph_layout(ring(n))
-    np.testing.assert_allclose(lengths(ring(n), places), 1.0, atol=1e-3)
-    outwards = np.linalg.norm(places - places.mean(axis=0), axis=1)
+    positions = graph_layout(ring(n))
+    np.testing.assert_allclose(lengths(ring(n), positions), 1.0, atol=1e-3)
+    outwards = np.linalg.norm(positions - positions.mean(axis=0), axis=1)
     np.testing.assert_allclose(outwards, 0.5 / np.sin(np.pi / n), atol=1e-3)
 
 
@@ -67,11 +67,11 @@ def test_a_long_ring_has_bonds_of_one_length():
 
 
 def test_a_path_is_a_flat_zigzag_of_120_degrees_from_left_to_right():
-    places = graph_layout(path(9))
-    np.testing.assert_allclose(lengths(path(9), places), 1.0, atol=1e-3)
-    np.testing.assert_allclose(np.diff(places[:, 0]), np.sqrt(0.75), atol=1e-3)
-    np.testing.assert_allclose(np.abs(np.diff(places[:, 1])), 0.5, atol=1e-3)
-    assert np.ptp(places[:, 1]) == pytest.approx(0.5, abs=1e-3)
+    positions = graph_layout(path(9))
+    np.testing.assert_allclose(lengths(path(9), positions), 1.0, atol=1e-3)
+    np.testing.assert_allclose(np.diff(positions[:, 0]), np.sqrt(0.75), atol=1e-3)
+    np.testing.assert_allclose(np.abs(np.diff(positions[:, 1])), 0.5, atol=1e-3)
+    assert np.ptp(positions[:, 1]) == pytest.approx(0.5, abs=1e-3)
 
 
 def test_a_graph_that_is_its_own_mirror_is_drawn_as_one():
@@ -105,10 +105,12 @@ def test_the_same_graph_has_the_same_places_and_another_order_of_edges_only_move
 def test_components_lie_side_by_side_without_touching():
     triangle, chain = [(0, 4), (4, 6), (6, 0)], [(1, 3), (3, 5)]
     graph = Graph(9, np.array(triangle + chain))
-    places = graph_layout(graph)
-    np.testing.assert_allclose(lengths(graph, places), 1.0, atol=1e-3)
+    positions = graph_layout(graph)
+    np.testing.assert_allclose(lengths(graph, positions), 1.0, atol=1e-3)
     parts = [[0, 4, 6], [1, 3, 5], [2], [7], [8]]
-    boxes = [(places[part].min(axis=0) - 0.49, places[part].max(axis=0) + 0.49) for part in parts]
+    boxes = [
+        (positions[part].min(axis=0) - 0.49, positions[part].max(axis=0) + 0.49) for part in parts
+    ]
     for a, (low, high) in enumerate(boxes):
         for other_low, other_high in boxes[:a]:
             assert (low >= other_high).any() or (other_low >= high).any()
@@ -116,8 +118,8 @@ def test_components_lie_side_by_side_without_touching():
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_nodes_without_edges_are_a_bond_apart(n):
-    places = graph_layout(Graph(n, NONE))
-    assert distances(places)[~np.eye(n, dtype=bool)].min(initial=9.0) >= 0.99
+    positions = graph_layout(Graph(n, NONE))
+    assert distances(positions)[~np.eye(n, dtype=bool)].min(initial=9.0) >= 0.99
     assert len(atoms_of(plot_graph(Graph(n, NONE), np.ones(n)))[0]) == n
 
 
@@ -204,17 +206,17 @@ def test_several_graphs_share_scale_and_length_of_a_bond():
     assert scale.get_xlim() == (-2.0, 2.0)
     np.testing.assert_allclose(atoms_of(figure)[1].get_facecolors(), shades([0.5, 0.0], 2.0))
     units = []
-    for place, axes in enumerate(panels):
+    for position, axes in enumerate(panels):
         corners = axes.transData.transform([(0, 0), (1, 0), (0, 1)])
         units.extend(np.abs(np.diff(corners[[0, 1]], axis=0))[0][:1])
         units.extend(np.abs(np.diff(corners[[0, 2]], axis=0))[0][1:])
-        centres, _ = atoms_of(figure, place)
+        centres, _ = atoms_of(figure, position)
         (left, right), (low, high) = axes.get_xlim(), axes.get_ylim()
         assert (centres - RADIUS > [left, low]).all()
         assert (centres + RADIUS < [right, high]).all()
     np.testing.assert_allclose(units, units[0])
     boxes = [axes.get_window_extent().padded(-1) for axes in figure.axes]
-    assert not any(a.overlaps(b) for place, a in enumerate(boxes) for b in boxes[:place])
+    assert not any(a.overlaps(b) for position, a in enumerate(boxes) for b in boxes[:position])
 
 
 def test_the_table_has_every_node_with_its_neighbours():
@@ -226,7 +228,9 @@ def test_the_table_has_every_node_with_its_neighbours():
 
 def test_a_picture_on_a_page_is_escaped_takes_its_ink_and_is_the_same_again():
     graph = Graph(2, path(2).edges, node_labels=np.array(["<b>", "y"]))
-    once, again = (str(drawn(plot_graph(graph, [1.0, -1.0]), "p", says="s")) for _ in range(2))
+    once, again = (
+        str(draw_svg(plot_graph(graph, [1.0, -1.0]), "p", caption="s")) for _ in range(2)
+    )
     assert once == again
     assert "&lt;b&gt;" in once
     assert "<b>" not in once
@@ -278,12 +282,12 @@ def crossing(p, q, a, b):
 def test_molecules_of_mutag_have_equal_bonds_that_do_not_cross():
     folder()
     for graph in load("mutag").X[::6]:
-        places = graph_layout(graph)
-        found = lengths(graph, places)
+        positions = graph_layout(graph)
+        found = lengths(graph, positions)
         assert found.min() > 0.9
         assert found.max() < 1.1
-        assert distances(places)[~np.eye(graph.n_nodes, dtype=bool)].min() > 0.9
-        ends = [(places[a], places[b]) for a, b in graph.edges]
+        assert distances(positions)[~np.eye(graph.n_nodes, dtype=bool)].min() > 0.9
+        ends = [(positions[a], positions[b]) for a, b in graph.edges]
         # bonds that share an atom have a side of 0: they do not count as crossing
         assert not any(crossing(*one, *other) for n, one in enumerate(ends) for other in ends[:n])
 

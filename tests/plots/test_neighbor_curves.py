@@ -24,9 +24,9 @@ def words_of(axes):
     return [text.get_text() for text in axes.get_legend().get_texts()]
 
 
-def band_of(axes, place):
+def band_of(axes, position):
     """Lower and upper edge of a band, by k."""
-    corners = axes.collections[place].get_paths()[0].vertices
+    corners = axes.collections[position].get_paths()[0].vertices
     return [
         np.array([edge(corners[corners[:, 0] == k, 1]) for k in np.unique(corners[:, 0])])
         for edge in (np.min, np.max)

@@ -14,7 +14,7 @@ from separatrix.plots.sequence_drawing import (
     plot_letters,
     shades,
 )
-from separatrix.plots.svg import drawn
+from separatrix.plots.svg import draw_svg
 
 
 def texts_of(figure):
@@ -115,8 +115,8 @@ def test_lines_have_so_many_letters_and_the_position_of_the_first():
     figure = plot_letters(sequence, np.ones(160), width=60)
     numbers = [(text, y) for text, x, y in texts_of(figure) if x < 0]
     assert numbers == [("1", 0.5), ("61", 1.5), ("121", 2.5)]
-    places = [(int(y), int(x)) for text, x, y in texts_of(figure) if x > 0]
-    assert places == [divmod(letter, 60) for letter in range(160)]
+    positions = [(int(y), int(x)) for text, x, y in texts_of(figure) if x > 0]
+    assert positions == [divmod(letter, 60) for letter in range(160)]
     assert "".join(letters_of(figure)) == sequence
 
 
@@ -230,12 +230,14 @@ def test_a_long_title_is_wrapped_inside_the_picture():
 
 
 def test_a_picture_on_a_page_takes_its_ink_and_ground():
-    svg = str(drawn(plot_letters("A<C", [1.0, -1.0, 0.0], title="T"), "p1", says="why"))
+    svg = str(draw_svg(plot_letters("A<C", [1.0, -1.0, 0.0], title="T"), "p1", caption="why"))
     assert "&lt;" in svg
     assert "fill: #d55e00; fill-opacity: 0.7" in svg
     assert "fill: #0072b2; fill-opacity: 0.7" in svg
     assert "#333333" not in svg
-    assert svg == str(drawn(plot_letters("A<C", [1.0, -1.0, 0.0], title="T"), "p1", says="why"))
+    assert svg == str(
+        draw_svg(plot_letters("A<C", [1.0, -1.0, 0.0], title="T"), "p1", caption="why")
+    )
 
 
 def test_html_is_escaped_everywhere():

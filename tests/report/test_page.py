@@ -70,7 +70,7 @@ def a_page(**more):
     numbers = Table(
         ["name", "share", "count"],
         [["first", 0.123456, 12], ["second", None, 3], ["third", float("nan"), 100000]],
-        says="three rows",
+        caption="three rows",
         bars=["count"],
     )
     shows = [Picture(a_figure(), "a curve and an image", numbers), numbers]
@@ -171,7 +171,7 @@ def test_ink_takes_the_colour_of_the_page_but_not_on_an_image():
 
 def test_a_hostile_name_is_shown_and_nothing_else():
     for name in HOSTILE:
-        sections = [Section(name, [name], [Table([name], [[name]], says=name)])]
+        sections = [Section(name, [name], [Table([name], [[name]], caption=name)])]
 
         html = render(Page(name, [name], sections, command=name, python=name, facts={name: name}))
 
@@ -277,12 +277,12 @@ def test_confusions_are_those_of_the_evaluation(compared, whole):
     best = compared.evaluations[compared.best]
     mean, sd = (100 * one for one in best.confusion())
     rows = dict(tables_of(whole))["Confusions"].rows
-    place = {str(label): code for code, label in enumerate(best.classes)}
+    position = {str(label): code for code, label in enumerate(best.classes)}
 
     assert len(rows) == (mean > 0).sum()
     for a, b, share, spread in rows:
-        assert share == mean[place[a], place[b]]
-        assert spread == sd[place[a], place[b]]
+        assert share == mean[position[a], position[b]]
+        assert spread == sd[position[a], position[b]]
 
 
 def test_images_are_drawn_where_samples_are_images():
@@ -479,7 +479,7 @@ def test_a_page_of_hostile_names_fits_a_phone_and_runs_nothing(browser, tmp_path
         Section(
             name,
             [name],
-            [Table(HOSTILE[:4], cells, says=name)],
+            [Table(HOSTILE[:4], cells, caption=name)],
         )
         for name in HOSTILE
     ]
@@ -509,7 +509,7 @@ def test_headings_are_in_order_and_everything_has_a_name(browser, file_of_whole,
     names = page.evaluate(
         "[...document.querySelectorAll('svg')].map(s => s.getAttribute('aria-label'))"
     )
-    assert names == [picture.says for picture in pictures]
+    assert names == [picture.caption for picture in pictures]
     assert page.evaluate("[...document.querySelectorAll('th')].every(h => h.scope)")
     targets = page.evaluate(
         "[...document.querySelectorAll('nav a')].every(a => document.querySelector(a.hash))"

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from separatrix.runtime import blocks, sums
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.blocks import default_budget, row_blocks
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_order, in_threads, thread_count
 
 
@@ -45,52 +45,52 @@ def test_results_come_in_the_order_of_the_items():
 
 
 def test_an_error_in_one_thread_tells_the_others_to_stop():
-    watch = Watch()
+    monitor = FitMonitor()
 
     def work(number):
         if number == 0:
             raise ValueError("broken")
         until = time.monotonic() + 10
-        while not watch.over():
+        while not monitor.should_stop():
             assert time.monotonic() < until
             time.sleep(0.001)
 
     with pytest.raises(ValueError, match="broken"):
-        in_threads(work, range(2), threads=2, watch=watch)
+        in_threads(work, range(2), threads=2, monitor=monitor)
 
 
 def test_a_watch_stops_after_its_time_and_passes_it_on():
-    watch = Watch(time_limit=0.05)
-    inner = watch.inner()
-    assert not inner.over()
+    monitor = FitMonitor(time_limit=0.05)
+    inner = monitor.inner()
+    assert not inner.should_stop()
     time.sleep(0.06)
-    assert inner.over()
-    assert watch.over()
+    assert inner.should_stop()
+    assert monitor.should_stop()
 
 
 def test_the_time_of_an_inner_watch_is_its_own():
-    watch = Watch()
-    inner = watch.inner(time_limit=0.01)
+    monitor = FitMonitor()
+    inner = monitor.inner(time_limit=0.01)
     time.sleep(0.02)
-    assert inner.over()
-    assert not watch.over()
+    assert inner.should_stop()
+    assert not monitor.should_stop()
 
 
 def test_a_listener_can_stop_a_watch():
     steps = []
-    watch = Watch(None, lambda number: steps.append(number) or number == 1)
-    watch.step()
-    assert not watch.over()
-    watch.step()
-    assert watch.over()
+    monitor = FitMonitor(None, lambda number: steps.append(number) or number == 1)
+    monitor.step()
+    assert not monitor.should_stop()
+    monitor.step()
+    assert monitor.should_stop()
     assert steps == [0, 1]
 
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     path = tmp_path / "answer.txt"
-    with written_whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text("old")
-    with pytest.raises(FileNotFoundError), written_whole(path) as temporary:
+    with pytest.raises(FileNotFoundError), atomic_write(path) as temporary:
         _write_half_and_fail(temporary)
     assert path.read_text() == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["answer.txt"]

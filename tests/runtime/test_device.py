@@ -11,13 +11,13 @@ from separatrix.errors import DataError, DeviceError, MemoryBudgetError, Paramet
 from separatrix.runtime import device as backends
 from separatrix.runtime.device import (
     as_numpy,
-    chosen_device,
+    choose_device,
+    device_name,
+    gpu_context,
     like,
-    on_card,
-    on_card_or_here,
-    place_of,
-    require_one_place,
-    say_once,
+    require_same_device,
+    run_on,
+    warn_once,
 )
 
 X = np.arange(6.0).reshape(3, 2)
@@ -46,10 +46,10 @@ def tensors_elsewhere(torch, monkeypatch):
 @pytest.fixture
 def a_card(torch, monkeypatch):
     """torch's CPU passes for a card."""
-    place = torch.device("cpu")
-    monkeypatch.setattr(backends, "card", lambda: place)
+    position = torch.device("cpu")
+    monkeypatch.setattr(backends, "default_gpu", lambda: position)
     monkeypatch.setattr(backends, "has_driver", lambda: True)
-    return place
+    return position
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def no_card(torch, monkeypatch):
     def none():
         raise DeviceError("the card is on holiday")
 
-    monkeypatch.setattr(backends, "card", none)
+    monkeypatch.setattr(backends, "default_gpu", none)
     monkeypatch.setattr(backends, "has_driver", lambda: True)
 
 
@@ -108,27 +108,27 @@ def test_a_tensor_here_shares_its_memory_with_the_array(torch):
 
 
 def test_a_place_has_a_name(torch, tensors_elsewhere):
-    assert place_of(X) == place_of(torch.zeros(1)) == "cpu"
-    assert place_of(tensors_elsewhere[1]) == "cuda:1"
+    assert device_name(X) == device_name(torch.zeros(1)) == "cpu"
+    assert device_name(tensors_elsewhere[1]) == "cuda:1"
 
 
 def test_tensors_on_two_devices_are_refused(torch, tensors_elsewhere):
-    require_one_place(tensors_elsewhere[0], X, None)
+    require_same_device(tensors_elsewhere[0], X, None)
     with pytest.raises(DataError, match=r"X is on cuda:0, but other input is on cuda:1; move all"):
-        require_one_place(*tensors_elsewhere)
+        require_same_device(*tensors_elsewhere)
     with pytest.raises(DataError, match=r"on cuda:0, but other input is on cpu"):
-        require_one_place(tensors_elsewhere[0], torch.zeros(1))
+        require_same_device(tensors_elsewhere[0], torch.zeros(1))
 
 
 def test_a_device_is_one_of_three_words():
     with pytest.raises(
         ParameterError, match=r"`device` of SVC must be one of 'auto', 'cpu', 'cuda'; got 'gpu'"
     ):
-        chosen_device("SVC", "gpu", X)
+        choose_device("SVC", "gpu", X)
 
 
 def test_the_cpu_is_no_device_of_torchs(a_card):
-    assert chosen_device("SVC", "cpu", X) is None
+    assert choose_device("SVC", "cpu", X) is None
 
 
 def test_a_tensor_on_a_card_is_not_taken_away_from_it(tensors_elsewhere):
@@ -136,52 +136,52 @@ def test_a_tensor_on_a_card_is_not_taken_away_from_it(tensors_elsewhere):
     with pytest.raises(
         DataError, match=r"X is on cuda:1, but `device` of SVC is 'cpu'; pass X.cpu\(\)"
     ):
-        chosen_device("SVC", "cpu", there)
-    assert chosen_device("SVC", "auto", there) == there.device
-    assert chosen_device("SVC", "cuda", there) == there.device
-    assert chosen_device("SVC", "auto", there, worth=False) == there.device
+        choose_device("SVC", "cpu", there)
+    assert choose_device("SVC", "auto", there) == there.device
+    assert choose_device("SVC", "cuda", there) == there.device
+    assert choose_device("SVC", "auto", there, worth=False) == there.device
     for device in ("auto", "cuda"):
         with pytest.raises(
             DeviceError, match="SVC cannot work on a card with strings; use device='cpu'"
         ):
-            chosen_device("SVC", device, there, without="strings")
+            choose_device("SVC", device, there, without="strings")
 
 
 def test_auto_takes_a_card_where_it_pays_and_nothing_speaks_against_it(a_card, monkeypatch):
-    assert chosen_device("SVC", "auto", X) == a_card
-    assert chosen_device("SVC", "auto", X, worth=False) is None
-    assert chosen_device("SVC", "auto", X, without="strings") is None
+    assert choose_device("SVC", "auto", X) == a_card
+    assert choose_device("SVC", "auto", X, worth=False) is None
+    assert choose_device("SVC", "auto", X, without="strings") is None
     monkeypatch.setattr(backends, "has_driver", lambda: False)
-    assert chosen_device("SVC", "auto", X) is None
+    assert choose_device("SVC", "auto", X) is None
 
 
 def test_auto_without_torch_is_the_cpu_and_says_nothing(monkeypatch):
     monkeypatch.setattr(backends, "has_driver", lambda: True)
     monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: None)
-    assert chosen_device("SVC", "auto", X) is None
+    assert choose_device("SVC", "auto", X) is None
     with pytest.raises(DeviceError, match=r"needs torch, .* pip install 'separatrix\[gpu\]'"):
-        chosen_device("SVC", "cuda", X)
+        choose_device("SVC", "cuda", X)
 
 
 def test_a_card_that_is_asked_for_must_be_there(no_card):
     with pytest.raises(DeviceError, match="holiday"):
-        chosen_device("SVC", "cuda", X, worth=False)
+        choose_device("SVC", "cuda", X, worth=False)
     with pytest.warns(RuntimeWarning, match="the card is on holiday. SVC works without a card"):
-        assert chosen_device("SVC", "auto", X) is None
-    assert chosen_device("SVC", "auto", X) is None  # said already: a warning would be an error
+        assert choose_device("SVC", "auto", X) is None
+    assert choose_device("SVC", "auto", X) is None  # said already: a warning would be an error
 
 
 def test_torch_that_finds_no_card_is_told_from_a_card_that_is_too_old(torch, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(DeviceError, match="finds none; check `nvidia-smi`"):
-        backends.card()
+        backends.default_gpu()
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda: "Old card")
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: (6, 1))
     with pytest.raises(
         DeviceError, match=r"Old card has compute capability 6\.1, and at least 7\.0"
     ):
-        backends.card()
+        backends.default_gpu()
 
 
 def test_a_card_without_triton_is_refused_with_what_to_install(torch, monkeypatch):
@@ -193,23 +193,23 @@ def test_a_card_without_triton_is_refused_with_what_to_install(torch, monkeypatc
         backends.importlib.util, "find_spec", lambda name: None if name == "triton" else found(name)
     )
     with pytest.raises(DeviceError, match="needs Triton"):
-        backends.card()
+        backends.default_gpu()
     monkeypatch.setattr(backends.importlib.util, "find_spec", lambda name: True)
-    assert backends.card() == torch.device("cuda", 3)
+    assert backends.default_gpu() == torch.device("cuda", 3)
 
 
 def test_the_same_thing_is_said_once():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         for message in ("one", "two", "one"):
-            say_once(message)
+            warn_once(message)
     assert [str(warning.message) for warning in said] == ["one", "two"]
     assert all(warning.category is RuntimeWarning for warning in said)
 
 
 def test_what_is_said_is_said_at_the_line_of_whoever_asked(no_card):
     with pytest.warns(RuntimeWarning, match="holiday") as said:
-        chosen_device("SVC", "auto", X)
+        choose_device("SVC", "auto", X)
     assert said[0].filename == __file__
 
 
@@ -221,8 +221,8 @@ def test_one_cause_is_said_once_whoever_meets_it(no_card, torch):
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         for owner in ("SVCCV", "SVC"):
-            chosen_device(owner, "auto", X)
-            on_card_or_here(owner, "auto", torch.device("cpu"), full)
+            choose_device(owner, "auto", X)
+            run_on(owner, "auto", torch.device("cpu"), full)
     first, second = (str(warning.message) for warning in said)
     assert first.endswith("SVCCV works without a card")
     assert second.endswith("SVCCV goes on without a card")
@@ -247,13 +247,13 @@ def test_tensors_that_numpy_does_not_know_are_refused_with_what_to_do(made, how,
 def test_a_launcher_that_cannot_be_built_is_said_in_a_sentence(error, torch):
     with (
         pytest.raises(DeviceError, match="needs a C compiler and Python's headers; install gcc"),
-        on_card("SVC", torch.device("cpu")),
+        gpu_context("SVC", torch.device("cpu")),
     ):
         raise error
 
 
 def test_other_errors_on_a_card_stay_what_they_are(torch):
-    with pytest.raises(RuntimeError, match="shapes"), on_card("SVC", torch.device("cpu")):
+    with pytest.raises(RuntimeError, match="shapes"), gpu_context("SVC", torch.device("cpu")):
         raise RuntimeError("shapes do not match")
 
 
@@ -263,7 +263,7 @@ def test_products_are_exact_inside_and_the_callers_precision_is_restored(torch, 
     torch.set_float32_matmul_precision("medium")
     try:
         try:
-            with on_card("SVC", torch.device("cpu")):
+            with gpu_context("SVC", torch.device("cpu")):
                 assert torch.get_float32_matmul_precision() == "highest"
                 if ends_badly:
                     raise KeyboardInterrupt
@@ -278,14 +278,14 @@ def test_out_of_memory_is_said_in_a_sentence(torch):
     sentence = r"SVC ran out of memory on cpu, which has .* free; lower"
     with (
         pytest.raises(MemoryBudgetError, match=sentence) as caught,
-        on_card("SVC", torch.device("cpu")),
+        gpu_context("SVC", torch.device("cpu")),
     ):
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
     assert isinstance(caught.value.__cause__, torch.OutOfMemoryError)
 
 
 def test_with_auto_the_work_goes_on_here_when_the_card_is_full(torch):
-    place = torch.device("cpu")
+    position = torch.device("cpu")
 
     def work(where):
         if where is not None:
@@ -293,10 +293,10 @@ def test_with_auto_the_work_goes_on_here_when_the_card_is_full(torch):
         return "done here"
 
     with pytest.warns(RuntimeWarning, match="SVC goes on without a card"):
-        assert on_card_or_here("SVC", "auto", place, work) == "done here"
+        assert run_on("SVC", "auto", position, work) == "done here"
     with pytest.raises(MemoryBudgetError):
-        on_card_or_here("SVC", "cuda", place, work)
-    assert on_card_or_here("SVC", "cpu", None, work) == "done here"
+        run_on("SVC", "cuda", position, work)
+    assert run_on("SVC", "cpu", None, work) == "done here"
 
 
 def test_a_mistake_in_the_work_is_not_taken_for_a_full_card(torch):
@@ -304,7 +304,7 @@ def test_a_mistake_in_the_work_is_not_taken_for_a_full_card(torch):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        on_card_or_here("SVC", "auto", torch.device("cpu"), work)
+        run_on("SVC", "auto", torch.device("cpu"), work)
 
 
 def test_types_have_numpys_names(torch):

@@ -2,19 +2,19 @@ import numpy as np
 import pytest
 from numba import njit
 
-from separatrix.runtime.simd import LANES, lowest, reached
+from separatrix.runtime.simd import LANES, at_least_mask, first_bit
 
 
 @njit
 def mask_of(array, row, start, least):
-    return reached(array, row, start, least)
+    return at_least_mask(array, row, start, least)
 
 
 @njit
 def bits_of(mask):
     found = []
     while mask:
-        found.append(lowest(mask))
+        found.append(first_bit(mask))
         mask &= mask - np.uint64(1)
     return found
 

@@ -74,7 +74,7 @@ def test_rows_and_columns_give_the_same_weights(k):
         )
     np.testing.assert_allclose(np.sort(rows.spectrum.s), np.sort(spectrum.s), rtol=1e-9)
     np.testing.assert_allclose(
-        np.abs(rows.places()), np.abs(spectrum.places(X, mean)), rtol=1e-6, atol=1e-8
+        np.abs(rows.positions()), np.abs(spectrum.positions(X, mean)), rtol=1e-6, atol=1e-8
     )
 
 
@@ -105,7 +105,7 @@ def test_leaving_out_equals_fitting_again_without_the_sample(k, ridge):
     normal = normal_of(X, y, weights, k)
     spectrum = spectrum_of(normal)
     found = left_out(
-        spectrum.places(X, normal.mean),
+        spectrum.positions(X, normal.mean),
         y,
         weights,
         spectrum=spectrum,
@@ -131,7 +131,7 @@ def test_a_sample_the_fit_hangs_on_counts_as_mistaken():
     normal = normal_of(X, y, np.ones(5), 2)
     spectrum = spectrum_of(normal)
     found = left_out(
-        spectrum.places(X[4:], normal.mean),
+        spectrum.positions(X[4:], normal.mean),
         y[4:],
         np.ones(1),
         spectrum=spectrum,

@@ -7,7 +7,7 @@ from scipy.sparse import csr_array
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.sums import total
-from separatrix.solvers.moments import merged, moments_of
+from separatrix.solvers.moments import merge, moments_of
 from separatrix.types import Block
 
 FORMS = ("pooled", "each", "features")
@@ -61,7 +61,7 @@ def test_moments_are_what_their_names_say(form):
 def test_merged_parts_equal_the_whole(form, size):
     block = problem(1)
     parts = [Block(*(part[rows] for part in block)) for rows in row_blocks(60, size)]
-    found = total(lambda part: moments_of(part, n_classes=3, form=form), parts, merged)
+    found = total(lambda part: moments_of(part, n_classes=3, form=form), parts, merge)
     assert_same(found, moments_of(block, n_classes=3, form=form))
 
 
@@ -95,7 +95,7 @@ def test_neither_the_cut_nor_the_order_matters(X, y, cut, order, form):
     block = Block(X, y, np.ones(12))
     first = Block(*(part[order[:cut]] for part in block))
     second = Block(*(part[order[cut:]] for part in block))
-    found = merged(*(moments_of(part, n_classes=3, form=form) for part in (first, second)))
+    found = merge(*(moments_of(part, n_classes=3, form=form) for part in (first, second)))
     assert_same(found, moments_of(block, n_classes=3, form=form))
 
 
@@ -109,7 +109,7 @@ def test_far_from_the_origin_no_digits_are_lost(form):
     parts = [
         Block(grid[rows] + shift, near.y[rows], near.weights[rows]) for rows in row_blocks(60, 9)
     ]
-    far = total(lambda part: moments_of(part, n_classes=3, form=form), parts, merged)
+    far = total(lambda part: moments_of(part, n_classes=3, form=form), parts, merge)
     np.testing.assert_allclose(far.scatter, close.scatter, rtol=1e-7, atol=1e-6)
     np.testing.assert_allclose(far.mean - shift, close.mean, atol=1e-6)
 
@@ -140,7 +140,7 @@ def test_classes_can_be_put_in_order_and_new_ones_can_come(form):
     few = moments_of(block._replace(y=block.y % 2), n_classes=2, form=form)
     grown = moments_of(block._replace(y=block.y % 2), n_classes=3, form=form)
     assert_same(few.grown(3), grown)
-    assert_same(merged(few, grown), merged(grown, grown))
+    assert_same(merge(few, grown), merge(grown, grown))
 
 
 def test_scatter_within_and_between_add_up_to_that_of_all():

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array, csr_matrix
 from scipy.stats import norm
 
 from separatrix.runtime.sums import shared_rows
-from separatrix.solvers.moments import merged as merged_moments
+from separatrix.solvers.moments import merge as merged_moments
 from separatrix.solvers.moments import moments_of
 from separatrix.solvers.naive_bayes import (
     Counts,
@@ -17,7 +17,7 @@ from separatrix.solvers.naive_bayes import (
     gaussian_log_joint,
     log_joint,
     log_of,
-    merged,
+    merge,
     multinomial,
     total_variance,
 )
@@ -62,7 +62,7 @@ def test_sparse_and_dense_samples_of_any_type_count_the_same_to_the_last_bit(con
 @given(seed=st.integers(0, 10_000), cut=st.integers(0, 40))
 def test_merged_parts_are_the_whole(seed, cut):
     block = made_up(seed)
-    parts = merged(
+    parts = merge(
         counts_of(rows(block, slice(cut)), 3), counts_of(rows(block, slice(cut, None)), 3)
     )
     assert_same(parts, counts_of(block, 3), rtol=1e-13)
@@ -72,8 +72,8 @@ def test_parts_that_know_fewer_classes_merge_too():
     block = made_up(2)
     first = block.y < 2
     parts = counts_of(rows(block, first), 2), counts_of(rows(block, ~first), 3)
-    assert_same(merged(*parts), counts_of(block, 3), rtol=1e-13)
-    assert_same(merged(*parts[::-1]), counts_of(block, 3), rtol=1e-13)
+    assert_same(merge(*parts), counts_of(block, 3), rtol=1e-13)
+    assert_same(merge(*parts[::-1]), counts_of(block, 3), rtol=1e-13)
 
 
 def test_classes_are_taken_in_any_order():
@@ -98,7 +98,7 @@ def test_a_weight_is_a_repetition_and_zero_is_a_row_that_is_not_there(seed):
 def test_what_all_samples_of_a_class_have_counts_exactly_what_the_class_weighs(seed):
     block = made_up(seed)
     ones = block._replace(X=np.ones((40, 2)))
-    parts = merged(counts_of(rows(ones, slice(13)), 3), counts_of(rows(ones, slice(13, 40)), 3))
+    parts = merge(counts_of(rows(ones, slice(13)), 3), counts_of(rows(ones, slice(13, 40)), 3))
     np.testing.assert_array_equal(parts.features, np.column_stack([parts.weight] * 2))
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers import subgradient
 from separatrix.solvers.subgradient import LOSSES, Objective, solve_subgradient
 
@@ -276,19 +276,19 @@ def test_one_boundary_that_diverges_leaves_the_others_alone():
 
 
 def test_told_to_stop_it_keeps_what_was_measured():
-    class After(Watch):
+    class After(FitMonitor):
         def __init__(self, looks):
             super().__init__()
             self.looks = looks
 
-        def over(self):
+        def should_stop(self):
             self.looks -= 1
             return self.looks < 0
 
     lengths = []
     for looks in range(7):
         found = solve_subgradient(
-            objective(), np.array([1]), alpha=1e-5, eps=0.0, max_iter=50, watch=After(looks)
+            objective(), np.array([1]), alpha=1e-5, eps=0.0, max_iter=50, monitor=After(looks)
         )
         assert found.stops.tolist() == ["stopped"]
         assert len(found.iterates) == len(found.losses) == found.steps[0] + 1
@@ -300,8 +300,8 @@ def test_a_long_pass_is_cut_into_chunks(monkeypatch):
     monkeypatch.setattr(subgradient, "CHUNK", 2 * 13 * 10)
     calls = []
 
-    class Counting(Watch):
-        def over(self):
+    class Counting(FitMonitor):
+        def should_stop(self):
             calls.append(1)
             return False
 

@@ -11,9 +11,9 @@ def sequences(n, *, length=20, seed=0):
     X, y = [], []
     for number in range(n):
         label = list(MOTIFS)[number % 3]
-        place, motif = MOTIFS[label]
+        position, motif = MOTIFS[label]
         letters = rng.choice(list("ACGT"), size=length)
-        letters[place : place + len(motif)] = list(motif)
+        letters[position : position + len(motif)] = list(motif)
         X.append("".join(letters))
         y.append(label)
     for row in range(3, n, 20):

@@ -44,7 +44,7 @@ def no_card(monkeypatch):
     def none():
         raise DeviceError("there is no card here")
 
-    monkeypatch.setattr("separatrix.runtime.device.card", none)
+    monkeypatch.setattr("separatrix.runtime.device.default_gpu", none)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -84,14 +84,14 @@ def test_a_run_goes_on_with_what_another_device_has_found(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "says"),
+    ("options", "caption"),
     [
         ({"distance": "manhattan"}, "on a card with distance='manhattan'"),
         ({"classifier": "perceptron"}, "on a card with classifier='perceptron'"),
     ],
 )
-def test_what_has_no_way_to_a_card_is_refused_at_once(options, says):
-    with pytest.raises(DeviceError, match=says):
+def test_what_has_no_way_to_a_card_is_refused_at_once(options, caption):
+    with pytest.raises(DeviceError, match=caption):
         make("knn-and-perceptron", device="cuda", **options)
     make("knn-and-perceptron", device="cpu", **options)
 

@@ -90,7 +90,7 @@ def test_every_section_has_words_and_numbers(shown):
         assert section.shows
     for table in tables(page):
         assert table.rows
-        assert table.says
+        assert table.caption
 
 
 def test_every_picture_has_labelled_axes(shown):

@@ -10,7 +10,7 @@ from separatrix.data import catalogue
 from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.errors import ParameterError
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import Row, Workshop
+from separatrix.experiments.steps import Row, RunContext
 from separatrix.studies.kernel_methods_steps import (
     BOUND,
     DEFINITE,
@@ -43,7 +43,7 @@ def test_two_runs_differ_in_nothing_but_times(results, tmp_path):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_primal_and_dual_log_the_same_mistakes(seed):
     made = experiment(quick=True, seed=seed)
-    rows, arrays = made.steps[0].run(Workshop(made))
+    rows, arrays = made.steps[0].run(RunContext(made))
     for name in ("made_up", "iris", "digits"):
         assert len(arrays[f"{name}_primal"]) > 1
         np.testing.assert_array_equal(arrays[f"{name}_primal"], arrays[f"{name}_dual"])

@@ -9,7 +9,7 @@ from separatrix import KNeighborsClassifier, Perceptron
 from separatrix.data.catalogue import load
 from separatrix.errors import ExperimentError, ParameterError
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import Row, said
+from separatrix.experiments.steps import Row, params_json
 from separatrix.studies.catalogue import make
 from separatrix.studies.knn_and_perceptron_steps import (
     DATA,
@@ -55,7 +55,7 @@ def test_iris_reaches_what_the_document_reports(tmp_path):
     assert number(results, DATA, "test_rows") == round(TEST_SIZE * 150)
     assert 0.93 <= accuracy.mean() <= 0.98
     after = results.where(
-        part=PERCEPTRON, metric="test_accuracy_after_pass", parameters=said(**{"pass": 20})
+        part=PERCEPTRON, metric="test_accuracy_after_pass", parameters=params_json(**{"pass": 20})
     )
     assert np.mean([row.value for row in after]) == pytest.approx(0.86, abs=0.05)
 
@@ -103,8 +103,8 @@ def test_a_clean_pass_ends_it_and_what_follows_is_as_it_was():
 
 def test_three_classes_have_three_panels_of_named_features(iris):
     panels = [json.loads(row.parameters) for row in iris.where(part=FEATURES)]
-    assert sorted({said["class"] for said in panels}) == [0, 1, 2]
-    assert {said["feature"] for said in panels} == set(load("iris").features)
+    assert sorted({params_json["class"] for params_json in panels}) == [0, 1, 2]
+    assert {params_json["feature"] for params_json in panels} == set(load("iris").features)
     values = iris.values(part=FEATURES).reshape(3, 4)
     assert (np.diff(values, axis=1) <= 0).all()
     importance = iris.arrays[FEATURES]["importance"]

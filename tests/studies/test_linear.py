@@ -7,7 +7,7 @@ import pytest
 from tests.studies.quick_runs import quick_run
 
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import Row, Workshop, said
+from separatrix.experiments.steps import Row, RunContext, params_json
 from separatrix.studies.linear_steps import experiment
 from separatrix.studies.linear_steps.gaussian import TERMS
 from separatrix.studies.linear_steps.geometry import DISTANCE, REGIONS
@@ -68,7 +68,7 @@ def test_another_seed_draws_other_samples(results):
     other = experiment(quick=True, seed=1)
     far = {step.name: step.run for step in other.steps}[FAR]
 
-    found = far(Workshop(other))
+    found = far(RunContext(other))
 
     assert not np.array_equal(found.arrays["X"], results.arrays[FAR]["X"])
 
@@ -292,7 +292,7 @@ def test_primal_and_dual_are_equal_at_every_price(results):
     whole = [results.values(part=MARGINS, metric=f"whole_{side}")[0] for side in ("primal", "dual")]
     assert whole[0] == pytest.approx(whole[1], rel=1e-10)
     assert whole[0] == pytest.approx(
-        2 * results.where(part=MARGINS, metric="primal", parameters=said(C=0.5))[0].value
+        2 * results.where(part=MARGINS, metric="primal", parameters=params_json(C=0.5))[0].value
     )
     assert results.values(part=MARGINS, metric="largest_multiplier")[0] <= 1
 

@@ -6,7 +6,7 @@ import pytest
 from tests.studies.quick_runs import quick_run
 
 from separatrix.errors import ExperimentError
-from separatrix.experiments.steps import said
+from separatrix.experiments.steps import params_json
 from separatrix.report.page import Picture, render
 from separatrix.studies.linear import page
 from separatrix.studies.linear.claims import all_claims
@@ -32,7 +32,7 @@ def test_every_part_has_a_section_with_a_picture_and_its_numbers(shown):
         pictures = [one for one in section.shows if isinstance(one, Picture)]
         assert pictures
         assert section.words
-        assert all(picture.says and picture.table.rows for picture in pictures)
+        assert all(picture.caption and picture.table.rows for picture in pictures)
 
 
 def test_every_axis_of_every_picture_is_named_or_has_no_ticks(shown):
@@ -50,11 +50,11 @@ def test_all_claims_hold(results):
     found = all_claims(results)
 
     assert {claim.part for claim in found} == set(range(1, 13))
-    assert [claim.says for claim in found if not claim.holds] == []
+    assert [claim.caption for claim in found if not claim.holds] == []
 
 
 def test_a_claim_that_fails_is_said_first(results):
-    told = said(region="indeterminate", rule="predict")
+    told = params_json(region="indeterminate", rule="predict")
     rows = [
         row._replace(value=0.25) if (row.part, row.parameters) == (REGIONS, told) else row
         for row in results.rows

@@ -10,7 +10,7 @@ from tests.studies.quick_runs import quick_run
 from separatrix import SubgradientSVC, indicator
 from separatrix.errors import ExperimentError, ParameterError
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import Row, Workshop
+from separatrix.experiments.steps import Row, RunContext
 from separatrix.studies import mnist_parity_steps as mnist_parity
 from separatrix.studies.mnist_parity_steps import (
     CUBIC,
@@ -44,7 +44,7 @@ def values(results, part):
 
 def found_by(experiment, *names):
     """Only some steps of an experiment."""
-    workshop = Workshop(experiment)
+    workshop = RunContext(experiment)
     steps = {step.name: step for step in experiment.steps}
     rows = [{row.metric: row.value for row in steps[name].run(workshop).rows} for name in names]
     return rows[0] if len(rows) == 1 else rows
@@ -80,7 +80,7 @@ def test_better_machines_meet_the_published_numbers(mnist):
 
 
 def test_a_descent_is_that_of_the_estimator_and_every_iterate_is_kept(small, results):
-    images = small.steps[0].run.__self__.images(Workshop(small))
+    images = small.steps[0].run.__self__.images(RunContext(small))
     y = indicator(images.learn_labels, EVEN)
     model = SubgradientSVC().fit(images.learn, y)
     found = results.arrays[PARITY]
@@ -111,7 +111,7 @@ def test_kernels_do_better_than_lines(results):
 
 
 def test_parts_do_not_overlap_and_leave_nothing_out(small):
-    images = small.steps[0].run.__self__.images(Workshop(small))
+    images = small.steps[0].run.__self__.images(RunContext(small))
     assert len(images.learn) + len(images.held) == 1797
     assert images.learn.dtype == np.uint8
     assert images.learn.max() == 255
@@ -144,7 +144,7 @@ def test_a_kaggle_file_is_taken_as_it_comes(tmp_path):
     assert (looked["learn_rows"], looked["held_out_rows"]) == (210, 90)
     assert parity["train_accuracy"] > 0.7
     assert gaussian["test_accuracy"] > 0.9
-    assert made.steps[0].run.__self__.images(Workshop(made)).shape == (28, 28)
+    assert made.steps[0].run.__self__.images(RunContext(made)).shape == (28, 28)
 
 
 def test_quick_without_mnist_takes_what_scikit_learn_ships(monkeypatch):

@@ -11,7 +11,7 @@ from separatrix import SVC
 from separatrix.data.images import deskewed, jittered, unit_norm
 from separatrix.errors import DeviceError, ExperimentError, ParameterError
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import Row, Workshop
+from separatrix.experiments.steps import Row, RunContext
 from separatrix.studies import mnist_virtual_sv_steps as mnist_virtual_sv
 from separatrix.studies.mnist_virtual_sv_steps import DATA, experiment
 from separatrix.studies.virtual_support_vectors import named, power_kernel, run_virtual_sv
@@ -28,7 +28,7 @@ def results():
 @pytest.fixture(scope="module")
 def digits():
     made = experiment(quick=True, **OPTIONS)
-    return made.steps[0].run.__self__.digits(Workshop(made))
+    return made.steps[0].run.__self__.digits(RunContext(made))
 
 
 def test_every_stage_is_a_fit_by_hand(results, digits):
@@ -138,7 +138,7 @@ def test_two_runs_differ_in_what_was_measured_only(results, tmp_path):
 
 def test_mnist_in_a_small_part(mnist):
     made = experiment(subsample=500, test_size=0.03, jitters=[1], deskew="yes")
-    workshop = Workshop(made)
+    workshop = RunContext(made)
     errors = []
     for step in made.steps:
         finding = step.run(workshop)
@@ -169,7 +169,7 @@ def test_the_kernel_is_one_at_equal_samples_whatever_the_degree():
 def test_without_a_card_fewer_rows_are_taken(monkeypatch):
     assert experiment(device="cpu").options["subsample"] == mnist_virtual_sv.WITHOUT_A_CARD
     assert experiment(device="cpu", subsample=60_000).options["subsample"] == 60_000
-    monkeypatch.setattr(mnist_virtual_sv, "chosen_device", lambda *_: "a card")
+    monkeypatch.setattr(mnist_virtual_sv, "choose_device", lambda *_: "a card")
     assert experiment().options["subsample"] == 60_000
 
 
@@ -183,7 +183,7 @@ def test_a_card_that_is_not_there_is_said_at_once(monkeypatch):
     def none():
         raise DeviceError("device='cuda' needs a card")
 
-    monkeypatch.setattr("separatrix.runtime.device.card", none)
+    monkeypatch.setattr("separatrix.runtime.device.default_gpu", none)
     with pytest.raises(DeviceError, match="needs a card"):
         experiment(device="cuda")
 

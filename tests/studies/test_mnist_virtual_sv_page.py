@@ -38,7 +38,7 @@ def test_every_section_has_words_and_every_picture_a_table(made):
         assert one.shows
         for shown in one.shows:
             assert isinstance(shown, Picture)
-            assert shown.says
+            assert shown.caption
             assert shown.table.rows
 
 

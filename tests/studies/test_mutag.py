@@ -13,7 +13,7 @@ from separatrix.data.graph import Graph
 from separatrix.data.splits import stratified_folds
 from separatrix.errors import ParameterError
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import Workshop
+from separatrix.experiments.steps import RunContext
 from separatrix.kernels import VertexHistogram, WeisfeilerLehman
 from separatrix.report.page import Picture, render
 from separatrix.studies import mutag_steps as mutag
@@ -83,8 +83,8 @@ def test_every_molecule_is_tested_once_in_each_repetition(results):
         assert of_folds.mean() == pytest.approx(accuracy)  # folds of 4 molecules each
 
 
-@pytest.mark.parametrize("place", [0, 6, 7], ids=[MACHINE, NEIGHBOURS, PERCEPTRON])
-def test_labels_of_a_test_part_change_nothing_that_is_said_of_it(place, monkeypatch):
+@pytest.mark.parametrize("position", [0, 6, 7], ids=[MACHINE, NEIGHBOURS, PERCEPTRON])
+def test_labels_of_a_test_part_change_nothing_that_is_said_of_it(position, monkeypatch):
     data = made_up()
     splits = stratified_folds(data.y, folds=FOLDS, seed=0)
     monkeypatch.setattr(mutag, "stratified_folds", lambda y, **how: splits)
@@ -92,7 +92,7 @@ def test_labels_of_a_test_part_change_nothing_that_is_said_of_it(place, monkeypa
     turned[test] = -turned[test]
 
     found, again = (
-        made.steps[place].run(Workshop(made))
+        made.steps[position].run(RunContext(made))
         for made in (on(data), on(dataclasses.replace(data, y=turned)))
     )
 
@@ -146,12 +146,12 @@ def test_shares_of_the_atoms_and_the_bias_make_the_score(results):
         assert shares.sum() + one["bias"] == pytest.approx(row.value, abs=1e-9)
 
 
-@pytest.mark.parametrize("place", [0, 2])
-def test_a_step_says_the_same_again(results, place):
+@pytest.mark.parametrize("position", [0, 2])
+def test_a_step_says_the_same_again(results, position):
     made = on(made_up())
-    name = families(QUICK_ROUNDS)[place].name
+    name = families(QUICK_ROUNDS)[position].name
 
-    again = made.steps[place].run(Workshop(made)).rows
+    again = made.steps[position].run(RunContext(made)).rows
 
     before = results.where(part=name)
     assert [row[:7] for row in again] == [row[:7] for row in before]

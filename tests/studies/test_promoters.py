@@ -62,11 +62,13 @@ def test_mistaken_rows_are_listed_on_the_page(results):
     section = next(one for one in page.sections if one.title == "Sequences that are mistaken")
     truth = results.arrays["data"]["y"]
     listed = {row[0]: row[2:] for row in section.shows[0].rows}
-    for place, way in enumerate((ONE, RELATED)):
+    for position, way in enumerate((ONE, RELATED)):
         for family in (DEGREE, SPECTRUM, GAPS, ANY):
             wrong = np.flatnonzero(results.arrays[f"{way}: {family}"]["predicted"] != truth)
             said = {
-                row for row, by in listed.items() if by[place] and family in by[place].split(", ")
+                row
+                for row, by in listed.items()
+                if by[position] and family in by[position].split(", ")
             }
             assert said == set(wrong.tolist())
 

@@ -11,7 +11,7 @@ from separatrix import SVC
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ParameterError
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import Workshop
+from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Normalized, Spectrum, Subsequence
 from separatrix.report.page import render
 from separatrix.studies.reproduce import page_of
@@ -136,7 +136,7 @@ def test_test_documents_change_nothing_in_the_folds(made, results, texts):
     again = dataclasses.replace(made, load=lambda name: other)
     step = next(step for step in again.steps if step.name == WEIGHTED)
 
-    scores = step.run(Workshop(again)).arrays["scores"]
+    scores = step.run(RunContext(again)).arrays["scores"]
 
     first = slice(0, len(CLASSES))  # those of the first division
     np.testing.assert_array_equal(scores[0, first], results.arrays[WEIGHTED]["scores"][0, first])
@@ -144,7 +144,7 @@ def test_test_documents_change_nothing_in_the_folds(made, results, texts):
 
 def test_a_step_says_the_same_again(made, results):
     step = next(step for step in made.steps if step.name == WORDS)
-    again = step.run(Workshop(made)).rows
+    again = step.run(RunContext(made)).rows
     assert [row[:7] for row in again] == [row[:7] for row in results.where(part=WORDS)]
 
 

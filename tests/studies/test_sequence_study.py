@@ -10,7 +10,7 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split
 from separatrix.errors import ExperimentError
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import WHOLE, Experiment, Workshop
+from separatrix.experiments.steps import ALL_SPLITS, Experiment, RunContext
 from separatrix.kernels import Normalized, Spectrum, Subsequence, WeightedDegree
 from separatrix.studies.sequence_candidates import Machine, Matrices, Model, Neighbours, Tried
 from separatrix.studies.sequence_samples import (
@@ -48,7 +48,7 @@ def data():
 
 @pytest.fixture
 def workshop():
-    return Workshop(None)
+    return RunContext(None)
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -129,7 +129,7 @@ def test_folds_choose_the_first_of_the_best_candidates_of_each_part(data, tmp_pa
         assert results.values(model=family, metric="errors").tolist() == [wrong.sum()]
         chosen = results.values(model=family, metric="chosen_error")
         np.testing.assert_allclose(chosen, wrong.reshape(2, 30).mean(axis=1))
-        by_class = results.values(model=family, metric="class_error", split=WHOLE)
+        by_class = results.values(model=family, metric="class_error", split=ALL_SPLITS)
         np.testing.assert_allclose(by_class, [wrong[data.y == label].mean() for label in classes])
 
 

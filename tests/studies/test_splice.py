@@ -97,8 +97,8 @@ def test_the_page_has_the_numbers_of_the_table(results):
     for label in ("EI", "IE", "N"):
         rows = results.where(part=GROUPED, model=DEGREE, metric="class_error")
         error = next(r.value for r in rows if json.loads(r.parameters)["class"] == label)
-        place = list(table.columns).index(f"error % of {label}")
-        assert cells[DEGREE, GROUPED][place] == f"{100 * error:.2f}"
+        position = list(table.columns).index(f"error % of {label}")
+        assert cells[DEGREE, GROUPED][position] == f"{100 * error:.2f}"
     for section in page.sections:
         assert section.words
         assert section.shows
@@ -108,7 +108,7 @@ def test_the_page_has_the_numbers_of_the_table(results):
 def test_confusions_count_every_sequence_once(results):
     confusion = page_of(results).sections[2].shows[0].table
     assert sum(sum(row[1:]) for row in confusion.rows) == 90
-    right = sum(row[1 + place] for place, row in enumerate(confusion.rows))
+    right = sum(row[1 + position] for position, row in enumerate(confusion.rows))
     assert right == 90 - results.values(part=PLAIN, model=DEGREE, metric="errors")[0]
 
 

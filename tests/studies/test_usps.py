@@ -8,7 +8,7 @@ from separatrix.data.catalogue import load
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.evaluation.neighbor_study import SharedNeighbors
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import Workshop
+from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Polynomial
 from separatrix.report.page import render
 from separatrix.studies.reproduce import page_of
@@ -57,7 +57,7 @@ def test_parts_1_to_3_are_those_of_one_evaluation(quick):
 
 def test_one_search_gives_what_a_classifier_on_each_split_gives(quick):
     digits = load("digits")
-    X, y, splits = samples(Workshop(experiment(quick=True)), "digits", 2, 0)
+    X, y, splits = samples(RunContext(experiment(quick=True)), "digits", 2, 0)
     for number, (train, test) in enumerate(splits):
         for k in (1, 4, 9):
             rows = np.sort(train)  # ties by row number
@@ -79,9 +79,9 @@ def test_a_row_with_too_few_neighbours_in_a_part_is_searched_for_again():
     alone = KNeighborsClassifier(4).fit(X[train], np.zeros(50) + (np.arange(50) % 2))
     expected = train[alone.kneighbors(X[queries[:40]], 3, return_distance=False)]
     assert shared.among(train, queries)[:40].tolist() == expected.tolist()
-    for place, row in ((40, 150), (41, 151)):
+    for position, row in ((40, 150), (41, 151)):
         others = train[alone.kneighbors(X[[row]], 4, return_distance=False)[0]]
-        assert shared.among(train, queries)[place].tolist() == others[others != row].tolist()
+        assert shared.among(train, queries)[position].tolist() == others[others != row].tolist()
 
 
 def test_every_family_is_on_the_page_with_its_numbers(quick):

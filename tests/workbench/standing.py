@@ -13,7 +13,7 @@ from fastapi import FastAPI, Request, Response
 
 from separatrix.workbench import pages
 from separatrix.workbench.guard import Guard
-from separatrix.workbench.replies import Asked, answer_errors, json_reply, read_body
+from separatrix.workbench.replies import RequestModel, answer_errors, json_reply, read_body
 from separatrix.workbench.serve import Server, bound, configured
 from separatrix.workbench.tokens import Tokens
 
@@ -88,7 +88,7 @@ def standing(make: Callable[[Tokens], FastAPI]) -> Iterator[Standing]:
         thread.join()
 
 
-class Text(Asked):
+class Text(RequestModel):
     text: str
 
 

@@ -14,7 +14,7 @@ from separatrix.workbench.routes_draw import STARTING, router
 from separatrix.workbench.settings import Settings
 
 
-class Bench:
+class Dispatcher:
     """Stands in for the worker, with the room in this process."""
 
     def __init__(self, folder):
@@ -35,7 +35,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path):
-    return Bench(tmp_path)
+    return Dispatcher(tmp_path)
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ from separatrix.data.catalogue import load
 from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.evaluation.candidates import CANDIDATES
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import Finding, Row
+from separatrix.experiments.steps import Row, StepResult
 from separatrix.runtime.progress import bar, busy, heard_by
 from separatrix.workbench import job
 from separatrix.workbench import jobs as jobs_module
@@ -472,7 +472,7 @@ async def said(teller, connection, **progress):
 def test_progress_is_the_outermost_bar_and_says_what_is_going_on():
     async def scenario():
         connection = Kept()
-        teller = job.Teller(connection, after=2)
+        teller = job.ProgressReporter(connection, after=2)
         with heard_by(teller):
             with busy("reading"):
                 await said(teller, connection, says="reading", done=0, total=1)
@@ -501,7 +501,7 @@ def test_comparisons_and_experiments_are_heard_of_by_the_names_of_their_parts(tm
     heard = []
     X, y = np.arange(40.0)[:, None], np.repeat([0, 1], 20)
     experiment = prepare(QUICK, {"quick": True}).experiment
-    finding = Finding([Row("", "", "", "{}", 0, "", 0.0)])
+    finding = StepResult([Row("", "", "", "{}", 0, "", 0.0)])
     steps = [replace(step, run=lambda workshop: finding) for step in experiment.steps]
 
     with heard_by(lambda *said: heard.append(said)):

@@ -13,15 +13,15 @@ from tests.workbench.attacks import bodies
 from tests.workbench.hostile import NAMES
 from tests.workbench.standing import Standing, behind_the_guard, standing
 
-from separatrix.workbench.replies import LONGEST, Asked, Refusal, internal, parsed_body
+from separatrix.workbench.replies import LONGEST, Refusal, RequestModel, internal, parsed_body
 from separatrix.workbench.settings import Settings
 
 
-class Text(Asked):
+class Text(RequestModel):
     text: str
 
 
-class Scene(Asked):
+class Scene(RequestModel):
     points: list[tuple[float, float, str]] = Field(max_length=3)
     count: int = Field(default=1, ge=1, le=9)
     rule: Literal["each", "pairs"] = "each"

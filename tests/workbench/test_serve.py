@@ -30,7 +30,7 @@ from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.settings import Settings
 
 
-class Bench:
+class Dispatcher:
     """Answers like a worker, and does nothing."""
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class Bench:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     settings = Settings(folder=tmp_path_factory.mktemp("workbench"))
-    bench, jobs = Bench(), Jobs(settings)
+    bench, jobs = Dispatcher(), Jobs(settings)
     with standing(
         lambda tokens: make_app(settings, bench=bench, jobs=jobs, tokens=tokens)
     ) as found:
@@ -64,7 +64,7 @@ def server(tmp_path_factory):
 def routes(tmp_path_factory) -> list[tuple[str, str]]:
     """Methods and paths, with a number where a name stands."""
     jobs = Jobs(Settings(folder=tmp_path_factory.mktemp("none")))
-    routers = [one.router(Bench()) for one in (routes_draw, routes_playground)]
+    routers = [one.router(Dispatcher()) for one in (routes_draw, routes_playground)]
     routers += [pages.router(), routes_jobs.router(jobs)]
     return [
         (method, re.sub(r"\{\w+\}", "0123456789abcdef", route.path))
@@ -83,7 +83,7 @@ def posts(routes) -> list[str]:
 
 
 def test_the_parts_are_started_and_stopped_with_the_server(tmp_path):
-    bench, jobs = Bench(), Bench()
+    bench, jobs = Dispatcher(), Dispatcher()
     settings = Settings(folder=tmp_path)
 
     with standing(lambda tokens: make_app(settings, bench=bench, jobs=jobs, tokens=tokens)):

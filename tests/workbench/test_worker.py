@@ -8,7 +8,7 @@ import pytest
 from tests.workbench import rooms
 
 from separatrix.workbench import worker as module
-from separatrix.workbench.dispatcher import Bench
+from separatrix.workbench.dispatcher import Dispatcher
 from separatrix.workbench.replies import Refusal
 from separatrix.workbench.settings import MEGABYTE, Settings
 from separatrix.workbench.worker import Worker
@@ -102,7 +102,7 @@ def test_the_clock_of_a_request_starts_when_its_room_is_there(settings, monkeypa
         events.append(json.loads(message.partition(b"\n")[0])["kind"])
 
     monkeypatch.setattr(rooms.Echo, "__init__", made)
-    bench = Bench(settings, heard, rooms.HOMES)
+    bench = Dispatcher(settings, heard, rooms.HOMES)
     bench.answer({"number": 1, "name": "echo.say", "arguments": {}})
 
     assert events == ["made", "state", "begun", "answer"]

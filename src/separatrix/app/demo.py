@@ -10,7 +10,7 @@ from separatrix.evaluation.suite import suite
 from separatrix.plots.figures import plot_confusion, plot_hardest
 from separatrix.report.closer_look import closer_look
 from separatrix.report.comparison_page import write_report
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 
 FOLDS = 5
 
@@ -30,7 +30,7 @@ def run_demo(
         "hardest.png": plot_hardest(best, digits.X, digits.image),
     }
     for name, figure in pictures.items():
-        with written_whole(out / name) as temporary:
+        with atomic_write(out / name) as temporary:
             figure.savefig(temporary, format="png")
     more = closer_look(comparison, models, digits)
     page = write_report(comparison, out / "report.html", digits, command="separatrix demo", **more)

@@ -21,8 +21,8 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.prepare import object_kernel
-from separatrix.estimators.base.tuned import settled
-from separatrix.estimators.object_attribution import largest_weights, parts_of
+from separatrix.estimators.base.tuned import best_model
+from separatrix.estimators.object_attribution import explain_object, largest_weights
 
 COUNT = 10
 
@@ -35,7 +35,7 @@ class Explanation:
     speak, None for all others.
     """
 
-    says: str
+    caption: str
     columns: tuple[str, ...]
     rows: list[tuple[Any, ...]]
     shares: dict[str, Any] | None = None
@@ -43,7 +43,7 @@ class Explanation:
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
         told: dict[str, Any] = {
-            "says": self.says,
+            "says": self.caption,
             "rows": [dict(zip(self.columns, row, strict=True)) for row in self.rows],
         }
         if self.shares is not None:
@@ -54,14 +54,14 @@ class Explanation:
         cells = [[_shown(value) for value in row] for row in (self.columns, *self.rows)]
         widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
         lines = ["  ".join(f"{c:<{w}}" for c, w in zip(r, widths, strict=True)) for r in cells]
-        return "\n".join([self.says, *(line.rstrip() for line in lines)])
+        return "\n".join([self.caption, *(line.rstrip() for line in lines)])
 
 
 def explain(
     model: Any, data: Dataset | None = None, *, row: int | None = None, count: int = COUNT
 ) -> Explanation:
     """The most telling features of a model, or of what it says of one row of some data."""
-    model = settled(model)
+    model = best_model(model)
     inner = last_step(model)
     if data is not None:
         require_samples(model, data)
@@ -94,8 +94,8 @@ def _weights(model: Any, inner: Any, count: int) -> Explanation:
     W = np.atleast_2d(np.asarray(inner.coef_))
     rows = []
     for title, w in zip(_boundaries(inner, len(W)), W, strict=True):
-        for place in np.argsort(-np.abs(w), kind="stable")[:count]:
-            rows.append((title, names[place], float(w[place])))
+        for position in np.argsort(-np.abs(w), kind="stable")[:count]:
+            rows.append((title, names[position], float(w[position])))
     return Explanation(
         "The largest weights of each boundary; features are as they reach the model, scaled.",
         ("boundary", "feature", "weight"),
@@ -112,8 +112,8 @@ def _words(model: Any, inner: Any, count: int) -> Explanation:
     for k, label in enumerate(inner.classes_.tolist()):
         rest = np.delete(finite, k, axis=0).mean(axis=0)
         gain = finite[k] - rest
-        for place in np.argsort(-gain, kind="stable")[:count]:
-            rows.append((label, names[place], float(gain[place])))
+        for position in np.argsort(-gain, kind="stable")[:count]:
+            rows.append((label, names[position], float(gain[position])))
     return Explanation(
         "What speaks most for each class: log probability there, less the mean in the others.",
         ("class", "feature", "gain"),
@@ -127,7 +127,7 @@ def _permuted(model: Any, data: Dataset, count: int) -> Explanation:
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         X = data.X.toarray() if issparse(data.X) else data.X
         found = permutation_importance(model, X, data.y, n_repeats=5, random_state=0)
-    names = data.features or [f"x{place + 1}" for place in range(X.shape[1])]
+    names = data.features or [f"x{position + 1}" for position in range(X.shape[1])]
     order = np.argsort(-found.importances_mean, kind="stable")[:count]
     rows = [
         (names[j], float(found.importances_mean[j]), float(found.importances_std[j])) for j in order
@@ -192,9 +192,9 @@ def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Expl
 
 def _parts(model: Any, data: Dataset, row: int, count: int) -> Explanation:
     """The features of a sequence or a graph that decided, and the share of each letter or node."""
-    found = parts_of(model, data.X[row])
+    found = explain_object(model, data.X[row])
     others = "all others" if found.against is None else repr(found.against)
-    says = (
+    caption = (
         f"Row {row} of {data.name} is taken for {found.label!r}. Its score against {others} is "
         f"{found.score:.4g}: a bias of {found.bias:.4g}, and count times weight of "
         f"{len(found.features):,} features; these terms are the largest."
@@ -206,7 +206,7 @@ def _parts(model: Any, data: Dataset, row: int, count: int) -> Explanation:
         "values": found.shares.tolist(),
         "against": found.against,
     }
-    return Explanation(says, ("feature", "count", "weight", "term"), rows, shares)
+    return Explanation(caption, ("feature", "count", "weight", "term"), rows, shares)
 
 
 def _terms(model: Any, inner: Any, X: Any, label: Any, begin: str, count: int) -> Explanation:
@@ -214,11 +214,11 @@ def _terms(model: Any, inner: Any, X: Any, label: Any, begin: str, count: int) -
     names = feature_names(model, inner)
     W = np.atleast_2d(np.asarray(inner.coef_))
     x = np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)[0]
-    place = inner.classes_.tolist().index(label)
+    position = inner.classes_.tolist().index(label)
     if len(W) == 1:
-        w = W[0] if place == 1 else -W[0]
+        w = W[0] if position == 1 else -W[0]
     elif len(W) == len(inner.classes_):
-        w = W[place]
+        w = W[position]
     else:
         raise UnsupportedError("boundaries between pairs of classes have no one weight for a class")
     terms = w * x
@@ -226,8 +226,8 @@ def _terms(model: Any, inner: Any, X: Any, label: Any, begin: str, count: int) -
         (names[j], float(x[j]), float(w[j]), float(terms[j]))
         for j in np.argsort(-np.abs(terms), kind="stable")[:count]
     ]
-    says = f"{begin} Its score is a sum of value times weight; these terms are the largest."
-    return Explanation(says, ("feature", "value", "weight", "term"), rows)
+    caption = f"{begin} Its score is a sum of value times weight; these terms are the largest."
+    return Explanation(caption, ("feature", "value", "weight", "term"), rows)
 
 
 def _neighbors(inner: Any, X: Any, begin: str) -> Explanation:
@@ -248,7 +248,7 @@ def _similar(inner: Any, X: Any, begin: str, count: int) -> Explanation:
         X = np.asarray(X.toarray() if issparse(X) else X)
     K = inner.kernel_.block(X, inner.support_vectors_)[0]
     order = np.argsort(-np.asarray(K), kind="stable")[:count]
-    rows = [(int(inner.support_[place]), float(K[place])) for place in order]
+    rows = [(int(inner.support_[position]), float(K[position])) for position in order]
     return Explanation(
         f"{begin} These support vectors are most like it.", ("training row", "similarity"), rows
     )
@@ -262,7 +262,7 @@ def feature_names(model: Any, inner: Any) -> list[str]:
         if hasattr(step, "get_feature_names_out"):
             names = step.get_feature_names_out(None if names is None else list(names))
     if names is None or len(names) != d:
-        return [f"x{place + 1}" for place in range(d)]
+        return [f"x{position + 1}" for position in range(d)]
     return [str(name) for name in names]
 
 

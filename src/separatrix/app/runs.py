@@ -82,7 +82,7 @@ class Job:
 def prepare(name: str, options: dict[str, Any]) -> Job:
     """The experiment of that name, or in that file."""
     if name in NAMED:
-        return Job(name, make(name, **options), [NAMED[name].says])
+        return Job(name, make(name, **options), [NAMED[name].caption])
     path = Path(name)
     if path.suffix != ".toml":
         error = ExperimentError(f"no experiment is called {name!r}")

@@ -28,11 +28,11 @@ from separatrix.data.read import FORMATS, format_of
 from separatrix.errors import DataError, ModelFileError, ParameterError, UnsupportedError
 from separatrix.estimators.base.device_params import set_device
 from separatrix.estimators.base.prepare import object_kernel
-from separatrix.estimators.base.tuned import chosen, settled
+from separatrix.estimators.base.tuned import best_model, chosen_params
 from separatrix.estimators.registry import COUNTED, REGISTRY
-from separatrix.evaluation.candidates import Terms
-from separatrix.evaluation.metrics import NAMES, measured
-from separatrix.evaluation.profile import look_at
+from separatrix.evaluation.candidates import BuildContext
+from separatrix.evaluation.metrics import NAMES, compute_metrics
+from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import require_classes, require_labels
 from separatrix.evaluation.suite import suite
 from separatrix.kernels.base import Kernel
@@ -42,7 +42,7 @@ from separatrix.kernels.names import parse_kernel
 from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.kernels.strings.string_kernels import Spectrum
 from separatrix.modelfile.files import save
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 
 PLAIN: dict[str, tuple[str, dict[str, Any]]] = {  # keys of the suite as single models
     "svm": ("SVC", {}),
@@ -75,7 +75,7 @@ class Fitted:
     classes: list[Any]
     train_error: float
     seconds: float
-    chosen: Mapping[str, Any]
+    chosen_params: Mapping[str, Any]
     notes: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Fitted:
             "classes": self.classes,
             "train_error": self.train_error,
             "seconds": self.seconds,
-            "chosen": {name: repr(value) for name, value in self.chosen.items()},
+            "chosen": {name: repr(value) for name, value in self.chosen_params.items()},
             "notes": list(self.notes),
         }
 
@@ -141,11 +141,11 @@ def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0)
             )
     if "random_state" in allowed:
         given.setdefault("random_state", seed)
-    terms = Terms(look_at(data.X, data.y, data.kind), folds=2, seed=seed)
+    terms = BuildContext(profile(data.X, data.y, data.kind), folds=2, seed=seed)
     kernel = given.get("kernel")
     if isinstance(kernel, Kernel) and kernel.takes != "vectors":  # takes the objects themselves
         return Pipeline([("model", made(**given))])
-    return terms.behind(made(**given), counted=name in COUNTED)
+    return terms.pipeline(made(**given), counted=name in COUNTED)
 
 
 def kernel_from(text: str) -> Kernel:
@@ -178,8 +178,8 @@ def fit_file(
     begun = time.perf_counter()
     model = clone(model).fit(data.X, data.y)
     seconds = time.perf_counter() - begun
-    picked = chosen(model)
-    model = settled(model)
+    picked = chosen_params(model)
+    model = best_model(model)
     wrong = float(np.mean(model.predict(data.X) != np.asarray(data.y)))
     name_features(model, data.features)
     path = save(model, out, slim=slim, data=(data.X, data.y), note=note)
@@ -191,7 +191,7 @@ def fit_file(
         classes=np.unique(data.y).tolist(),
         train_error=wrong,
         seconds=seconds,
-        chosen=picked,
+        chosen_params=picked,
         notes=data.notes,
     )
 
@@ -282,7 +282,7 @@ def predict_rows(model: Any, data: Dataset, *, probabilities: bool = False) -> t
 def write_predictions(out: Path, labels: Any, classes: Any, P: Any) -> None:
     """A CSV file with one line for each sample, there whole or not at all."""
     try:
-        with written_whole(out) as part, part.open("w", newline="", encoding="utf-8") as file:
+        with atomic_write(out) as part, part.open("w", newline="", encoding="utf-8") as file:
             print_predictions(file, labels, classes, P)
     except OSError as error:  # it speaks of the temporary file
         raise OSError(error.errno, f"cannot be written: {error.strerror}", str(out)) from error
@@ -310,16 +310,16 @@ def measure(model: Any, data: Dataset) -> Measured:
             f"{true.tolist()[0]!r}"
         )
     classes = np.unique(np.concatenate([known, true, np.asarray(labels, dtype=known.dtype)]))
-    place = {label: code for code, label in enumerate(classes.tolist())}
-    codes = np.array([place[label] for label in true.tolist()], dtype=np.intp)
-    guess = np.array([place[label] for label in np.asarray(labels).tolist()], dtype=np.intp)
+    position = {label: code for code, label in enumerate(classes.tolist())}
+    codes = np.array([position[label] for label in true.tolist()], dtype=np.intp)
+    guess = np.array([position[label] for label in np.asarray(labels).tolist()], dtype=np.intp)
     wide = None
     if P is not None:
         wide = np.zeros((len(codes), len(classes)))
         wide[:, np.searchsorted(classes, known)] = P
     confusion = np.zeros((len(classes), len(classes)), dtype=np.intp)
     np.add.at(confusion, (codes, guess), 1)
-    values = measured(NAMES, codes, guess, wide)
+    values = compute_metrics(NAMES, codes, guess, wide)
     return Measured(len(codes), classes.tolist(), values, confusion)
 
 

@@ -8,7 +8,7 @@ import click
 
 from separatrix import __version__
 from separatrix.cli import data, experiments, files, libsvm, workbench
-from separatrix.cli.common import Command, json_option, quiet_option, say, show_json
+from separatrix.cli.common import Command, json_option, print_message, quiet_option, show_json
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -45,7 +45,7 @@ def demo(out: Path, repeats: int, quiet: bool, as_json: bool) -> None:
         return
     click.echo(comparison)
     for path in written:
-        say(f"wrote {path}", quiet=quiet)
+        print_message(f"wrote {path}", quiet=quiet)
 
 
 @main.command(cls=Command)

@@ -41,7 +41,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run it."""
         try:
-            with warnings_said(quiet=ctx.params.get("quiet", False)):
+            with print_warnings(quiet=ctx.params.get("quiet", False)):
                 return super().invoke(ctx)
         except (MissingDataError, MissingPackageError) as error:
             raise Refusal(_sentence(error), error.hint, MISSING) from error
@@ -97,14 +97,14 @@ def file_options(command: Any) -> Any:
     return command
 
 
-def say(text: str, *, quiet: bool = False) -> None:
+def print_message(text: str, *, quiet: bool = False) -> None:
     """Tell the person, on stderr; results go to stdout."""
     if not quiet:
         click.echo(text, err=True)
 
 
 @contextmanager
-def warnings_said(*, quiet: bool = False) -> Iterator[None]:
+def print_warnings(*, quiet: bool = False) -> Iterator[None]:
     """Warnings as one line each, on stderr, the same one once only."""
     told: set[str] = set()
 
@@ -112,7 +112,7 @@ def warnings_said(*, quiet: bool = False) -> Iterator[None]:
         sentence = " ".join(str(message).split())
         if sentence not in told:
             told.add(sentence)
-            say(f"warning: {sentence}", quiet=quiet)
+            print_message(f"warning: {sentence}", quiet=quiet)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")

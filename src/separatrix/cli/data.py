@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from separatrix.cli.common import Command, json_option, quiet_option, say, show_json
+from separatrix.cli.common import Command, json_option, print_message, quiet_option, show_json
 
 
 @click.group()
@@ -20,7 +20,7 @@ def list_all(as_json: bool) -> None:
     """List the data sets that have a name."""
     from separatrix.data import catalogue
 
-    rows = [_row(catalogue.card(name), catalogue.state(name)) for name in catalogue.names()]
+    rows = [_row(catalogue.dataset_card(name), catalogue.state(name)) for name in catalogue.names()]
     if as_json:
         show_json(rows)
         return
@@ -39,7 +39,7 @@ def show(name: str, as_json: bool) -> None:
     """Show what is known of the data set NAME: its card, and its files."""
     from separatrix.data import catalogue
 
-    card, state = catalogue.card(name), catalogue.state(name)
+    card, state = catalogue.dataset_card(name), catalogue.state(name)
     if as_json:
         show_json({**card.as_dict(), "state": state})
         return
@@ -55,13 +55,15 @@ def get(names: tuple[str, ...], quiet: bool, as_json: bool) -> None:
     from separatrix.data import catalogue
 
     for name in names:
-        catalogue.card(name)  # a wrong name is refused before the first download
+        catalogue.dataset_card(name)  # a wrong name is refused before the first download
     found = {}
     for name in names:
         folder = catalogue.get(name, progress=False if quiet else None)
         found[name] = None if folder is None else str(folder)
         if not as_json:
-            say(f"{name} is {'built in' if folder is None else f'in {folder}'}", quiet=quiet)
+            print_message(
+                f"{name} is {'built in' if folder is None else f'in {folder}'}", quiet=quiet
+            )
     if as_json:
         show_json(found)
 

@@ -12,8 +12,8 @@ from separatrix.cli.common import (
     device_option,
     file_options,
     json_option,
+    print_message,
     quiet_option,
-    say,
     show_json,
 )
 
@@ -77,7 +77,7 @@ def run(
         click.echo(sentence)
     for path in written:
         if path.exists():
-            say(f"wrote {path}", quiet=quiet)
+            print_message(f"wrote {path}", quiet=quiet)
 
 
 @click.command(cls=Command)
@@ -86,7 +86,7 @@ def experiments(as_json: bool) -> None:
     """List the experiments that have a name."""
     from separatrix.studies.catalogue import NAMED
 
-    rows = [{"name": name, "says": one.says, "data": one.data} for name, one in NAMED.items()]
+    rows = [{"name": name, "says": one.caption, "data": one.data} for name, one in NAMED.items()]
     if as_json:
         show_json(rows)
         return
@@ -140,11 +140,11 @@ def compare(
         **file,
     )
     for note in notes:
-        say(f"note: {note}", quiet=quiet)
+        print_message(f"note: {note}", quiet=quiet)
     if as_json:
         files = [] if page is None else [page]
         show_json({"rows": comparison.rows(), "left_out": comparison.left_out, "files": files})
         return
     click.echo(comparison)
     if page is not None:
-        say(f"wrote {page}", quiet=quiet)
+        print_message(f"wrote {page}", quiet=quiet)

@@ -14,8 +14,8 @@ from separatrix.cli.common import (
     device_option,
     file_options,
     json_option,
+    print_message,
     quiet_option,
-    say,
     show_json,
 )
 
@@ -130,7 +130,7 @@ def _fit(
         f"{100 * done.train_error:.2f} % wrong on these, {done.seconds:.2f} s"
     )
     _say_notes(done, quiet=quiet)
-    say(f"wrote {done.path}", quiet=quiet)
+    print_message(f"wrote {done.path}", quiet=quiet)
 
 
 def _show_estimate(
@@ -201,7 +201,7 @@ def predict(
         print_predictions(sys.stdout, labels, fitted.classes_, P)
     else:
         write_predictions(out, labels, fitted.classes_, P)
-        say(f"wrote {out}, {len(labels)} rows", quiet=quiet)
+        print_message(f"wrote {out}, {len(labels)} rows", quiet=quiet)
 
 
 @click.command(cls=Command)
@@ -261,7 +261,7 @@ def explain(
             raise click.UsageError("--picture needs DATA and --row")
         from separatrix.plots.attribution_figure import write_parts
 
-        say(f"wrote {write_parts(fitted, found, row, picture)}", quiet=as_json)
+        print_message(f"wrote {write_parts(fitted, found, row, picture)}", quiet=as_json)
 
 
 @click.command(cls=Command)
@@ -291,7 +291,7 @@ def _loaded(path: Path, device: str) -> Any:
 def _say_notes(found: Any, *, quiet: bool = False) -> None:
     """What a reader did that is worth saying."""
     for note in found.notes:
-        say(f"note: {note}", quiet=quiet)
+        print_message(f"note: {note}", quiet=quiet)
 
 
 def _parameters(words: tuple[str, ...]) -> dict[str, Any]:

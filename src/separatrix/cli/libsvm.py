@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from separatrix.cli.common import Command, say
+from separatrix.cli.common import Command, print_message
 
 
 class Kind(NamedTuple):
@@ -180,14 +180,14 @@ def svm_train(words: tuple[str, ...]) -> None:
     quiet = options.pop("quiet", False)
     for word, option in WITHOUT_EFFECT.items():
         if options.pop(option, None) is not None:
-            say(f"{word} has no effect here", quiet=quiet)
+            print_message(f"{word} has no effect here", quiet=quiet)
 
     from separatrix.app.libsvm.train import TrainOptions, train_file
 
     progress = sys.stderr.isatty() and not quiet
     done = train_file(path, model[0] if model else None, TrainOptions(progress=progress, **options))
     for note in done.notes:
-        say(f"warning: {note}")
+        print_message(f"warning: {note}")
     if not quiet or done.model is None:
         click.echo("\n".join(done.lines))
 
@@ -214,4 +214,4 @@ def svm_scale(words: tuple[str, ...]) -> None:
 
     done = scale_file(path, ScaleOptions(**options), lambda text: click.echo(text, nl=False))
     for note in done.notes:
-        say(note)
+        print_message(note)

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from separatrix.cli.common import Command, say, show_json
+from separatrix.cli.common import Command, print_message, show_json
 from separatrix.errors import MissingDataError, MissingPackageError
 
 
@@ -76,7 +76,7 @@ def workbench(
         if as_json:
             show_json({"url": link})
 
-    serve(settings, port=port, say=say, listening=listening)
+    serve(settings, port=port, say=print_message, listening=listening)
 
 
 def _serve() -> Any:

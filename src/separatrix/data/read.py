@@ -11,7 +11,7 @@ from typing import Any
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
-from separatrix.data.streams import opened, unpacked_suffix
+from separatrix.data.streams import open_, unpacked_suffix
 from separatrix.errors import DataFileError, ParameterError
 
 _READERS = "separatrix.data.formats"
@@ -161,7 +161,7 @@ def format_of(path: str | os.PathLike[str], limits: Limits | None = None) -> str
         return "tu"
     if (by_name := _SUFFIXES.get(unpacked_suffix(path))) is not None:
         return by_name
-    with opened(path, limits) as source:
+    with open_(path, limits) as source:
         head = source.read(_FIRST)
     return _looked_at(path, head)
 

@@ -114,14 +114,14 @@ class Source:
 
 
 @contextmanager
-def opened(path: str | os.PathLike[str], limits: Limits | None = None) -> Iterator[Source]:
+def open_(path: str | os.PathLike[str], limits: Limits | None = None) -> Iterator[Source]:
     """Open a file for reading, unpacking it on the way.
 
     >>> import tempfile
     >>> name = os.path.join(tempfile.mkdtemp(), "three.txt.gz")
     >>> with gzip.open(name, "wb") as file:
     ...     _ = file.write(b"1\\n2\\n3\\n")
-    >>> with opened(name) as source:
+    >>> with open_(name) as source:
     ...     source.read_all()
     b'1\\n2\\n3\\n'
     """

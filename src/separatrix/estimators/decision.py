@@ -20,7 +20,7 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.prepare import check_weights, or_unchanged
+from separatrix.estimators.base.prepare import check_weights, rollback_on_error
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.runtime.device import as_numpy
 from separatrix.types import Codes, Flags, Matrix, Vector
@@ -66,9 +66,10 @@ def cost_curve(
     Where several cost the same, the best is the one nearest to `optimal_threshold(L)`.
     """
     weights = np.ones(len(p)) if weights is None else weights
-    cuts, place = np.unique(p, return_inverse=True)
+    cuts, position = np.unique(p, return_inverse=True)
     of_first, of_second = (
-        np.bincount(place, weights=weights * own, minlength=len(cuts)) for own in (~second, second)
+        np.bincount(position, weights=weights * own, minlength=len(cuts))
+        for own in (~second, second)
     )
     below_first, below_second = (
         np.concatenate([[0.0], np.cumsum(own)]) for own in (of_first, of_second)
@@ -186,7 +187,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         self.threshold = threshold
         self.cv = cv
 
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier on samples X, (n, d), and labels y, (n,); tune the threshold if asked."""
         self._check_parameters()

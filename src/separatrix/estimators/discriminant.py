@@ -15,7 +15,7 @@ from separatrix.estimators.base.gaussian_classes import (
     Estimates,
     GaussianClasses,
     most_components,
-    places,
+    positions,
     require_spread,
     warn_of_rank,
 )
@@ -25,7 +25,7 @@ from separatrix.estimators.base.prepare import check_samples
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import in_order, thread_count
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.discriminant import (
     LinearRules,
     inverse_root,
@@ -137,7 +137,7 @@ class LinearDiscriminantAnalysis(
                 "transform not implemented for 'lsqr', which has no axes; use solver='svd' or 'eigen'"
             )
         X = check_samples(self, X, reset=False)
-        return places(X, self.scalings_[:, : self._n_features_out], getattr(self, "xbar_", 0.0))
+        return positions(X, self.scalings_[:, : self._n_features_out], getattr(self, "xbar_", 0.0))
 
     @property
     def _needed_form(self) -> str:
@@ -296,7 +296,7 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
         name = type(self).__name__
         require_real(name, "reg_param", self.reg_param, least=0, most=1)
         if self.reg_param and self.solver == "eigen":
-            tell(
+            warn_user(
                 f"reg_param of {name} does nothing with solver='eigen'; use shrinkage",
                 UserWarning,
             )
@@ -364,7 +364,7 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
             names = getattr(self, "feature_names_in_", np.arange(d))
             found += f"; constant there: {', '.join(str(names[j]) for j in flat)}"
         more = "shrinkage" if self.solver == "eigen" else "reg_param, solver='eigen' with shrinkage"
-        tell(
+        warn_user(
             f"QuadraticDiscriminantAnalysis: {found}; tol={self.tol:g} of each feature's usual "
             f"variance is added; to choose what is added use {more}, or use "
             "LinearDiscriminantAnalysis, which shares one covariance",

@@ -15,7 +15,7 @@ from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.blocks import blocks_of
 from separatrix.estimators.base.gaussian_classes import (
     most_components,
-    places,
+    positions,
     require_room,
     require_spread,
     warn_of_rank,
@@ -23,9 +23,9 @@ from separatrix.estimators.base.gaussian_classes import (
 from separatrix.estimators.base.monitoring import with_callbacks
 from separatrix.estimators.base.multiclass import winners
 from separatrix.estimators.base.one_pass import OnePass
-from separatrix.estimators.base.prepare import as_labels, check_samples, or_unchanged
+from separatrix.estimators.base.prepare import as_labels, check_samples, rollback_on_error
 from separatrix.solvers.discriminant import means_of, solve_fisher, without_rounding
-from separatrix.solvers.moments import Moments, merged, moments_of
+from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix
 from separatrix.validation import require_integer, require_real
 
@@ -94,7 +94,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
         self.threshold = threshold
 
     @with_callbacks
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -115,7 +115,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
     def transform(self, X: Any) -> Matrix:
         """Places of samples along the axes, from the mean of all, (n, c)."""
         check_is_fitted(self)
-        return places(check_samples(self, X, reset=False), self.axes_, self.xbar_)
+        return positions(check_samples(self, X, reset=False), self.axes_, self.xbar_)
 
     @available_if(_is_classifier)
     def decision_function(self, X: Any) -> Matrix:
@@ -124,7 +124,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
         X = check_samples(self, X, reset=False)
         if not self.axes_.shape[1]:
             raise DataError("FisherDiscriminant has met one class only: there is no axis yet")
-        return np.asarray(places(X, self.axes_[:, :1], self.xbar_)[:, 0] - self.threshold_)
+        return np.asarray(positions(X, self.axes_[:, :1], self.xbar_)[:, 0] - self.threshold_)
 
     @available_if(_is_classifier)
     def signed_distance(self, X: Any) -> Matrix:
@@ -169,7 +169,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
         return moments_of(block, n_classes=n_classes, form="pooled")
 
     def _merged(self, a: Moments, b: Moments) -> Moments:
-        return merged(a, b)
+        return merge(a, b)
 
     def _learn(self) -> Self:
         return self._settle(whole=False)

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.kernel_machine import KernelMachine
 from separatrix.estimators.base.prepare import check_samples
-from separatrix.kernels.attribution import look_at
+from separatrix.kernels.attribution import find_features
 from separatrix.kernels.composed import inside, inverse_root
 from separatrix.kernels.object_kernels import FeatureKernel
 from separatrix.kernels.vocabulary import Vocabulary
@@ -91,7 +91,7 @@ class KernelFeatures(TransformerMixin, KernelMachine):
         """
         check_is_fitted(self)
         kernel, vocabulary, names = self.kernel_, self.vocabulary_, list[str]()
-        met = look_at(kernel, np.empty(0, dtype=object), vocabulary).occurrences
+        met = find_features(kernel, np.empty(0, dtype=object), vocabulary).occurrences
         for (level, _), width, found in zip(kernel.levels, self.widths_, met, strict=True):
             names += kernel.names(level, vocabulary, np.arange(found.width))
             names += [""] * (width - found.width)  # of a level that no object has

@@ -18,14 +18,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
-from separatrix.estimators.base.gpu_predictions import rows_of_fits, rows_on_card
+from separatrix.estimators.base.gpu_predictions import gpu_predictions, rows_of_fits
 from separatrix.estimators.base.kernel_machine import (
     KernelMachine,
     TakesTensors,
-    joined,
+    concatenate,
     scores_of_rows,
 )
-from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import TIES, RowsClassified, decision_values, winners
 from separatrix.estimators.base.prepare import (
     Training,
@@ -33,23 +33,23 @@ from separatrix.estimators.base.prepare import (
     check_unchanged,
     classes_of_stream,
     generator,
-    or_unchanged,
     prepare,
     require_whole,
+    rollback_on_error,
 )
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime.device import (
     DEVICES,
     as_numpy,
-    chosen_device,
+    choose_device,
     is_tensor,
     like,
-    on_card_or_here,
-    require_one_place,
+    require_same_device,
+    run_on,
 )
-from separatrix.runtime.monitor import Watch
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding, problems_of
 from separatrix.solvers.perceptron.kernel_perceptron import (
     KernelPerceptronFit,
@@ -194,19 +194,19 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         self.device = device
 
     @with_callbacks
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
         self._check_parameters()
         train = prepare(self, X, y, sample_weight)
         self._begin(train)
         place = self._place(train.X, train.X.shape[0])
-        with watched(self, train.X, train.y, steps=self.max_iter) as watch:
-            found = on_card_or_here(
+        with monitored(self, train.X, train.y, steps=self.max_iter) as monitor:
+            found = run_on(
                 type(self).__name__,
                 self.device,
                 place,
-                lambda place: self._found(train, watch, place),
+                lambda place: self._found(train, monitor, place),
             )
         self._warn_if_unfinished(found)
         return self._keep(train, found)
@@ -216,7 +216,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         """Learn from one pass over more samples X, (n, d); the first call must name all classes."""
         self._check_parameters()
         require_whole(self, "partial_fit")
-        require_one_place(X, y, sample_weight)
+        require_same_device(X, y, sample_weight)
         X = as_numpy(X)
         first, as_it_was = not hasattr(self, "support_"), dict(self.__dict__)
         if not first:
@@ -265,7 +265,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         rows: Codes,
         *,
         n_classes: int,
-        watch: Watch | None = None,
+        monitor: FitMonitor | None = None,
         threads: int = 1,
     ) -> RowsClassified:
         """Train on some rows of a Gram matrix and classify all of them, in one go.
@@ -275,7 +275,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         """
         train = _unweighted(y, n_classes)
         rng = generator(self)
-        found = self._solve(gram, train, rows, rng, watch, keep_scores=True, threads=threads)
+        found = self._solve(gram, train, rows, rng, monitor, keep_scores=True, threads=threads)
         S = self._scores_on(gram, found, coding(n_classes, self._scheme).shape[1], rng)
         return RowsClassified(S, n_classes, self._scheme, self.ties, found.n_iter)
 
@@ -286,12 +286,12 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         runs: Sequence[Codes],
         *,
         n_classes: int,
-        watch: Watch | None = None,
+        monitor: FitMonitor | None = None,
     ) -> Iterator[RowsClassified]:
         """`classify_rows` for each of many runs, trained at the same time on a Gram on a card."""
         if self.budget is not None or self.predictor not in ("last", "average"):
             for rows in runs:
-                yield self.classify_rows(gram, y, rows, n_classes=n_classes, watch=watch)
+                yield self.classify_rows(gram, y, rows, n_classes=n_classes, monitor=monitor)
             return
         from separatrix.solvers.perceptron.cuda import solve_kernel_perceptrons
         from separatrix.solvers.perceptron.cuda_blocks import Examples
@@ -303,7 +303,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             sides,
             runs,
             keep_mistakes=self.predictor != "last",
-            **self._terms(n_classes, generator(self), watch),
+            **self._terms(n_classes, generator(self), monitor),
         )
         decided = (n_classes, self._scheme, self.ties)
         for batch in batches:
@@ -312,7 +312,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
                 continue
             for found in batch.fits():
                 S = self._scores_on(gram, found, sides.shape[1], np.random.default_rng(0))
-                yield rows_on_card(S, found.n_iter, *decided)
+                yield gpu_predictions(S, found.n_iter, *decided)
 
     @property
     def _scheme(self) -> str:
@@ -326,7 +326,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     ) -> Any:
         """Where to work on n samples X; a budget is kept in this machine's memory."""
         if self.budget is not None and not predicting:
-            return chosen_device(type(self).__name__, self.device, X, without="a budget")
+            return choose_device(type(self).__name__, self.device, X, without="a budget")
         return super()._place(X, n, kernel=kernel, predicting=predicting)
 
     def _begin(self, train: Training) -> None:
@@ -342,15 +342,15 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             coef0=self.coef0,
         )
 
-    def _found(self, train: Training, watch: Watch, place: Any) -> Any:
+    def _found(self, train: Training, monitor: FitMonitor, place: Any) -> Any:
         """What training finds, worked out in one place."""
         gram = self._gram(self.kernel_, train.X, place)
         self.gram_ = repr(gram)
         rows = np.flatnonzero(train.weights)
-        return self._solve(gram, train, rows, generator(self), watch)
+        return self._solve(gram, train, rows, generator(self), monitor)
 
     def _terms(
-        self, n_classes: int, rng: np.random.Generator, watch: Watch | None
+        self, n_classes: int, rng: np.random.Generator, monitor: FitMonitor | None
     ) -> dict[str, Any]:
         """What all solvers are told alike."""
         return {
@@ -360,7 +360,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             "min_gain": self.min_gain,
             "shuffle": self.shuffle,
             "rng": rng,
-            "watch": watch,
+            "monitor": monitor,
         }
 
     def _solve(
@@ -369,7 +369,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         train: Training,
         rows: Codes,
         rng: np.random.Generator,
-        watch: Watch | None,
+        monitor: FitMonitor | None,
         *,
         max_iter: int | None = None,
         start: Any = None,
@@ -377,7 +377,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         threads: int | None = None,
     ) -> KernelPerceptronFit | ProjectronFit:
         k = len(train.classes)
-        common = self._terms(k, rng, watch) | {
+        common = self._terms(k, rng, monitor) | {
             "rates": train.rates(self.eta0, self._scheme)[:, rows],
             "max_iter": max_iter or self.max_iter,
             "start": start,
@@ -432,7 +432,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
 
         def scores(blocks: Iterator[Any]) -> Any:
             rng = generator(self)  # anew where work begins anew
-            return joined(
+            return concatenate(
                 [self._scores(K, self.alpha_, self._log, self._n_steps, rng) for K in blocks]
             )
 
@@ -536,7 +536,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     def _warn_if_unfinished(self, found: KernelPerceptronFit | ProjectronFit) -> None:
         if found.stop in ("max_iter", "stopped") and found.mistakes_by_epoch[-1]:
             reached = "time_limit" if found.stop == "stopped" else "max_iter"
-            tell(
+            warn_user(
                 f"{type(self).__name__} still made {found.mistakes_by_epoch[-1]} mistakes in pass "
                 f"{found.n_iter} ({reached} reached, a clean pass wanted): raise {reached}, set "
                 "min_gain to stop earlier, or use predictor='average'",

@@ -15,20 +15,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.device_params import device_of_search
-from separatrix.estimators.base.gram_training import classify_many, place_of_runs, resolve_kernels
+from separatrix.estimators.base.gram_training import classify_many, device_of_runs, resolve_kernels
 from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
-from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import RowsClassified
-from separatrix.estimators.base.prepare import Training, check_samples, or_unchanged, prepare
+from separatrix.estimators.base.prepare import Training, check_samples, prepare, rollback_on_error
 from separatrix.estimators.base.search_results import results_table
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import width
 from separatrix.kernels.vector_kernels import Gaussian
-from separatrix.runtime.device import as_numpy, like, on_card_or_here
-from separatrix.runtime.monitor import Watch
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.device import as_numpy, like, run_on
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.warnings import warn_user
 from separatrix.types import Matrix
 
 DEFAULT_FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
@@ -90,7 +90,7 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         self.device = device
 
     @with_callbacks
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the kernel on samples X, (n, d), with labels y, (n,), and train on all of them."""
         self._check_parameters()
@@ -99,16 +99,16 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         kernels = self._kernels(model, train.X)
         folds = list(check_cv(self.cv, train.y, classifier=True).split(train.X, train.y))
         steps = len(kernels) * len(folds)
-        place = place_of_runs(model, train.X, kernels)
-        with watched(self, train.X, train.y, steps=steps, task="fold") as watch:
-            scores = on_card_or_here(
+        place = device_of_runs(model, train.X, kernels)
+        with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
+            scores = run_on(
                 type(self).__name__,
                 model.device,
                 place,
-                lambda place: self._accuracies(model, train, kernels, folds, watch, place),
+                lambda place: self._accuracies(model, train, kernels, folds, monitor, place),
             )
-        if watch.over():
-            tell(
+        if monitor.should_stop():
+            warn_user(
                 "KernelPerceptronCV was told to stop before all folds were done; scores of those cut "
                 "short are of unfinished fits",
                 ConvergenceWarning,
@@ -131,7 +131,7 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         train: Training,
         kernels: list[Kernel],
         folds: list[Any],
-        watch: Watch,
+        monitor: FitMonitor,
         place: Any,
     ) -> list[list[float]]:
         """Of every kernel on every fold, worked out in one place."""
@@ -150,7 +150,7 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
                 [rows for rows, _ in folds],
                 accuracy,
                 n_classes=len(train.classes),
-                watch=watch,
+                monitor=monitor,
             )
         )
 

@@ -21,7 +21,7 @@ from separatrix.estimators.base.blocks import (
 from separatrix.estimators.base.linear_machine import LinearMachine
 from separatrix.estimators.base.monitoring import with_callbacks
 from separatrix.estimators.base.one_pass import OnePass
-from separatrix.estimators.base.prepare import check_unchanged, or_unchanged
+from separatrix.estimators.base.prepare import check_unchanged, rollback_on_error
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.sums import BLOCK_BYTES, dense, total
 from separatrix.runtime.threads import thread_count
@@ -39,7 +39,7 @@ from separatrix.solvers.least_squares import (
     spectrum_of,
     targets,
 )
-from separatrix.solvers.moments import Moments, merged, moments_of
+from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix, Vector
 from separatrix.validation import require_real
 
@@ -116,7 +116,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         self.features = features
 
     @with_callbacks
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -134,7 +134,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         return self._search(blocks) if self._searches else self._learn()
 
     @available_if(_from_sums_alone)
-    @or_unchanged
+    @rollback_on_error
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -214,7 +214,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         )
 
     def _merged(self, a: Moments, b: Moments) -> Moments:
-        return merged(a, b)
+        return merge(a, b)
 
     def _learn(self) -> Self:
         normal = normal_equations(self._sums)
@@ -241,7 +241,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
 
         def part(block: Block) -> LeftOut:
             kept = block.weights > 0
-            Z = spectrum.places(self._mapped(block.X[kept]), normal.mean)
+            Z = spectrum.positions(self._mapped(block.X[kept]), normal.mean)
             return left_out(Z, block.y[kept], block.weights[kept], **ours)
 
         values = 8 * max(len(spectrum.s), len(ridges) * spectrum.C.shape[1])
@@ -271,7 +271,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         if self._searches:
             ridges = self._ridges(rows.spectrum, X.shape[1])
             found = left_out(
-                rows.places(),
+                rows.positions(),
                 y,
                 weights,
                 spectrum=rows.spectrum,

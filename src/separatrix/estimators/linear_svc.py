@@ -13,9 +13,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.linear_machine import SolvedMachine, margin_widths
-from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.prepare import Training, generator, prepare
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.linear_svm.crammer_singer import solve_crammer_singer
@@ -187,13 +187,13 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         rng = generator(self)
         p = 1 if len(train.classes) == 2 else len(train.classes)
         steps = max(1, self.max_iter) * p
-        with watched(self, train.X, train.y, steps=steps, task="iteration") as watch:
+        with monitored(self, train.X, train.y, steps=steps, task="iteration") as monitor:
             if self.multi_class == "crammer_singer":
-                found = self._all_together(train, rng, watch)
+                found = self._all_together(train, rng, monitor)
             elif self.penalty == "l1":
-                found = self._sparse(train, rng, watch)
+                found = self._sparse(train, rng, monitor)
             else:
-                found = self._each(train, plan, rng, watch)
+                found = self._each(train, plan, rng, monitor)
         if not (np.isfinite(found.coef).all() and np.isfinite(found.objective).all()):
             raise DataError(
                 "weights overflowed; scale the features, for example with StandardScaler"
@@ -234,7 +234,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             return Plan(PASSES_FIRST, True, f"dual, then Newton: {sizes}")
         return Plan(0, True, f"primal Newton: {sizes}")
 
-    def _each(self, train: Training, plan: Plan, rng: np.random.Generator, watch: Watch) -> Found:
+    def _each(
+        self, train: Training, plan: Plan, rng: np.random.Generator, monitor: FitMonitor
+    ) -> Found:
         """Each class against the rest, in threads."""
         kept, prices = self._prices(train)
         X = train.X if kept.all() else train.X[kept]
@@ -250,15 +252,17 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             problem = LinearProblem(
                 own, sides[part, c].copy(), prices[part, c].copy(), self.loss, self._bias_step
             )
-            return self._solve(problem, plan, int(seeds[c]), watch)
+            return self._solve(problem, plan, int(seeds[c]), monitor)
 
         blas = plan.newton and not issparse(X)  # which is threaded by itself
         threads = 1 if blas else thread_count(self.n_jobs)
-        return _gathered(in_threads(one, range(len(seeds)), threads=threads, watch=watch))
+        return _gathered(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
 
-    def _solve(self, problem: LinearProblem, plan: Plan, seed: int, watch: Watch) -> LinearFit:
+    def _solve(
+        self, problem: LinearProblem, plan: Plan, seed: int, monitor: FitMonitor
+    ) -> LinearFit:
         """Coordinate descent, Newton's method, or one after the other, as planned."""
-        limits: dict[str, Any] = {"tol": self.tol, "watch": watch}
+        limits: dict[str, Any] = {"tol": self.tol, "monitor": monitor}
         begin, start = problem, None
         if plan.passes:
             if plan.newton and problem.free:  # only to start from
@@ -278,7 +282,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             met += fit.n_iter
         return fit._replace(n_iter=met)
 
-    def _sparse(self, train: Training, rng: np.random.Generator, watch: Watch) -> Found:
+    def _sparse(self, train: Training, rng: np.random.Generator, monitor: FitMonitor) -> Found:
         """Each class against the rest under the l1 penalty, in threads."""
         kept, prices = self._prices(train)
         free = self.fit_intercept and not self.regularize_intercept
@@ -300,14 +304,16 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 tol=self.tol,
                 max_iter=self.max_iter,
                 seed=int(seeds[c]),
-                watch=watch,
+                monitor=monitor,
             )
             return fit._replace(b=constant * fit.b)
 
         threads = thread_count(self.n_jobs)
-        return _gathered(in_threads(one, range(len(seeds)), threads=threads, watch=watch))
+        return _gathered(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
 
-    def _all_together(self, train: Training, rng: np.random.Generator, watch: Watch) -> Found:
+    def _all_together(
+        self, train: Training, rng: np.random.Generator, monitor: FitMonitor
+    ) -> Found:
         """Crammer and Singer's problem; with two classes one boundary stands for both."""
         price = self.C * train.weights * train.class_weights
         kept = price > 0
@@ -320,7 +326,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             tol=self.tol,
             max_iter=self.max_iter,
             seed=int(rng.integers(1, 2**63)),
-            watch=watch,
+            monitor=monitor,
         )
         W, b = fit.W.T.copy(), fit.b
         if len(train.classes) == 2:

@@ -23,13 +23,13 @@ from separatrix.estimators.base.blocks import (
     require_repeatable,
 )
 from separatrix.estimators.base.linear_machine import SolvedMachine
-from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import winners
-from separatrix.estimators.base.prepare import check_samples, or_unchanged
+from separatrix.estimators.base.prepare import check_samples, rollback_on_error
 from separatrix.estimators.calibration import agreeing
 from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import thread_count
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.logistic.descent import Descent
 from separatrix.solvers.logistic.laplace import Posterior, mackay, mean_sigmoid, mean_softmax
 from separatrix.solvers.logistic.newton import LogisticFit
@@ -187,7 +187,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         self.time_limit = time_limit
 
     @with_callbacks
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -208,7 +208,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 )
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
         steps = None if C is None else self.max_iter  # who knows how many a search takes
-        with watched(self, None, None, steps=steps, task="iteration") as watch:
+        with monitored(self, None, None, steps=steps, task="iteration") as monitor:
             descent = Descent(
                 blocks,
                 solver=self.solver,
@@ -217,14 +217,14 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 tol=self.tol if self.posterior is None and C is not None else min(self.tol, PEAK),
                 max_iter=self.max_iter,
                 threads=thread_count(self.n_jobs),
-                watch=watch,
+                monitor=monitor,
             )
             self.classes_ = descent.classes
             start = self._start(descent)
             if C is None:
                 C, found = descent.most_evident(start)
                 if descent.at_the_end:
-                    tell(
+                    warn_user(
                         f"the evidence is largest at the end of the range looked at, C={C:.1g}: the "
                         "features may say nothing of the classes; give a C, or look at the data"
                     )
@@ -292,14 +292,14 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     def _prior_variance(self) -> float | None:
         """C as a number, or None where the evidence is to choose it."""
         if self.penalty != "deprecated":
-            tell(
+            warn_user(
                 "'penalty' was deprecated in scikit-learn 1.8, and so it is here: leave it out; 'l2' "
                 "is the default, and C=np.inf is what None was",
                 FutureWarning,
             )
             if self.penalty is None:
                 if self.C != 1.0:
-                    tell(
+                    warn_user(
                         f"Setting penalty=None will ignore the C given, {self.C!r}",
                         UserWarning,
                     )
@@ -332,7 +332,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     def _warn_unless_solved(self, found: LogisticFit) -> None:
         if self.separated_:
-            tell(
+            warn_user(
                 "the classes can be separated by planes, so no weights are likeliest: those here, "
                 f"after {found.n_iter} steps, would grow without end. Use a finite C, or "
                 "C='evidence'",
@@ -343,7 +343,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 "max_iter": f"did not converge in {found.n_iter} iterations; raise max_iter",
                 "stopped": "was told to stop",
             }.get(found.stop, "cannot come closer in floating point; scale the features")
-            tell(
+            warn_user(
                 f"LogisticRegression {why}: the gradient is {found.gradient:.3g}, wanted {self.tol:g}",
                 ConvergenceWarning,
             )

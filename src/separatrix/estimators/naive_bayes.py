@@ -18,9 +18,9 @@ from separatrix.estimators.base.linear_machine import weight_norms
 from separatrix.estimators.base.one_pass import OnePass
 from separatrix.estimators.base.prepare import check_samples, check_unchanged
 from separatrix.runtime.blocks import rows_that_fit
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.moments import Moments, moments_of
-from separatrix.solvers.moments import merged as merged_moments
+from separatrix.solvers.moments import merge as merged_moments
 from separatrix.solvers.naive_bayes import (
     Counts,
     Joint,
@@ -31,7 +31,7 @@ from separatrix.solvers.naive_bayes import (
     gaussian_log_joint,
     log_joint,
     log_of,
-    merged,
+    merge,
     multinomial,
     total_variance,
 )
@@ -115,7 +115,7 @@ class CountingBayes(NaiveBayes):
         return counts_of(block._replace(X=self._counted(block.X)), n_classes)
 
     def _merged(self, a: Counts, b: Counts) -> Counts:
-        return merged(a, b)
+        return merge(a, b)
 
     def _sum_up(self, blocks: ArrayBlocks | StreamBlocks) -> None:
         if isinstance(blocks, ArrayBlocks) and issparse(X := blocks.train.X):
@@ -138,7 +138,7 @@ class CountingBayes(NaiveBayes):
     def _smoothing(self) -> float | Vector:
         alpha = np.asarray(self.alpha, dtype=np.float64)
         if not self.force_alpha and alpha.min() < LEAST_ALPHA:
-            tell(
+            warn_user(
                 "alpha too small will result in numeric errors, setting alpha = "
                 f"{LEAST_ALPHA:.1e}; force_alpha=True keeps it, and 0 is no error here",
             )

@@ -27,11 +27,11 @@ from separatrix.estimators.metrics.distances import (
     positive_numbers,
 )
 from separatrix.estimators.metrics.neighbor_rows import (
-    WhenAsked,
+    LazyIndex,
     checked_tensor,
+    gpu_obstacle,
     searchable,
     tensor_to_search,
-    why_not_on_a_card,
 )
 from separatrix.kernels.base import FromCallable, Kernel
 from separatrix.kernels.object_kernels import first_base
@@ -39,13 +39,13 @@ from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear
 from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
 from separatrix.runtime.device import (
     as_numpy,
-    chosen_device,
+    choose_device,
+    device_name,
     is_tensor,
     like,
-    on_card_or_here,
-    place_of,
+    run_on,
 )
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense, shared_rows
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.nearest.blocks import Blocks, Given
@@ -180,7 +180,7 @@ class NeighborIndex:
         place = None if self._placed else self._where(device, X)
         self._lazy = self._placed or place is not None
         self._index = self._made(X, expected_k, method)
-        self._somewhere(device, place, self._get_ready)
+        self._run_on_device(device, place, self._get_ready)
 
     @property
     def rows(self) -> Any:
@@ -226,7 +226,7 @@ class NeighborIndex:
         k: int,
         *,
         threads: int,
-        watch: Watch | None = None,
+        monitor: FitMonitor | None = None,
         device: str | None = None,
         checked: bool = False,
     ) -> Neighbors:
@@ -243,10 +243,10 @@ class NeighborIndex:
                     f"{self.n_features}"
                 )
         place = self._where(device, Q)
-        return self._somewhere(
+        return self._run_on_device(
             device,
             place,
-            lambda place: self._searched(Q, k, threads, watch, self._get_ready(place)),
+            lambda place: self._searched(Q, k, threads, monitor, self._get_ready(place)),
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -255,7 +255,7 @@ class NeighborIndex:
         return self.__dict__ | left
 
     def _searched(
-        self, Q: Any, k: int, threads: int, watch: Watch | None, card: Index | None
+        self, Q: Any, k: int, threads: int, monitor: FitMonitor | None, card: Index | None
     ) -> Neighbors:
         """Neighbours of queries, found here or on a card; of the rows themselves without queries."""
         own = Q is None
@@ -270,28 +270,30 @@ class NeighborIndex:
         for part in row_blocks(Q.shape[0], at_once):
             queries = Q if at_once >= Q.shape[0] else shared_rows(Q, part)
             queries = queries if own else self._place(queries)
-            raw = self._raw(queries, k, skip[part], threads, watch, card)
-            if (raw.rows[:, -1:] == NOBODY).any() and not (watch is not None and watch.over()):
+            raw = self._raw(queries, k, skip[part], threads, monitor, card)
+            if (raw.rows[:, -1:] == NOBODY).any() and not (
+                monitor is not None and monitor.should_stop()
+            ):
                 raise SeparatrixError(f"the search {self.method!r} lost rows: this is a bug")
             found.distances[part], found.rows[part] = self._finish(raw.distances), raw.rows
         return found
 
     def _where(self, device: str, array: Any) -> Any:
         """The torch device to search on, where the queries or else the rows are; None to search here."""
-        if place_of(array) == "cpu" and device != "cpu":
+        if device_name(array) == "cpu" and device != "cpu":
             array = self._tensor
-        return chosen_device(
+        return choose_device(
             type(self).__name__, device, array, worth=self._worth, without=self.without
         )
 
-    def _somewhere(self, device: str, place: Any, work: Callable[[Any], Found]) -> Found:
+    def _run_on_device(self, device: str, place: Any, work: Callable[[Any], Found]) -> Found:
         """What work finds on a card or, where that fails and may fail, here; and from then on here."""
 
-        def here_after_all(now: Any) -> Found:
+        def fall_back_to_cpu(now: Any) -> Found:
             self._worth = self._worth and (place is None or now is not None)
             return work(now)
 
-        return on_card_or_here(type(self).__name__, device, place, here_after_all)
+        return run_on(type(self).__name__, device, place, fall_back_to_cpu)
 
     def _get_ready(self, place: Any) -> Index | None:
         """The rows on a card, moved there if they were not; None without one."""
@@ -306,7 +308,7 @@ class NeighborIndex:
     def _why_not_on_a_card(self, X: Any, method: str) -> str | None:
         if method != "auto":
             return f"method={method!r}"
-        return why_not_on_a_card(self._named, self.kernel, X)
+        return gpu_obstacle(self._named, self.kernel, X)
 
     def __repr__(self) -> str:
         what = f"metric={self._named.name!r}"
@@ -325,7 +327,7 @@ class NeighborIndex:
                 raise DataError("NeighborIndex needs at least one row; got none")
             return X
         if is_tensor(X):
-            if place_of(X) != "cpu" or self.device == "cuda":
+            if device_name(X) != "cpu" or self.device == "cuda":
                 return checked_tensor(type(self).__name__, X, rows)
             X = as_numpy(X)
         finite: Any = "allow-nan" if self._nan else True
@@ -400,7 +402,7 @@ class NeighborIndex:
     def _indexed(self, metric: Metric, k: int, method: str) -> Index:
         """An index over the rows; that of rows from a file or on a card is made when it is first asked."""
         make = partial(self._make, metric, k, method)
-        return WhenAsked(make) if self._lazy else make()
+        return LazyIndex(make) if self._lazy else make()
 
     def _make(self, metric: Metric, k: int, method: str) -> Index:
         threads = thread_count(self.n_jobs)
@@ -448,11 +450,11 @@ class NeighborIndex:
         k: int,
         skip: Codes,
         threads: int,
-        watch: Watch | None,
+        monitor: FitMonitor | None,
         card: Index | None,
     ) -> Neighbors:
         if self._as_given:
-            return self._index.nearest(Q, k, skip, threads=threads, watch=watch)
+            return self._index.nearest(Q, k, skip, threads=threads, monitor=monitor)
         if card is not None:
             Q = tensor_to_search(Q) if is_tensor(Q) else searchable(_as_array(Q))
         else:
@@ -465,7 +467,7 @@ class NeighborIndex:
             if Q.shape[1] < self.rows.shape[1]:
                 Q = with_flags(Q, flags)
         index = self._index if card is None else card
-        found = index.nearest(Q, k, skip, threads=threads, watch=watch)
+        found = index.nearest(Q, k, skip, threads=threads, monitor=monitor)
         if lost is not None and len(lost):  # at right angles to all rows: the first ones
             left_out = np.where(skip[lost] < 0, k, skip[lost])[:, None]
             found.distances[lost] = 2.0

@@ -14,15 +14,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.estimators.base.kernel_machine import KernelMachine, TakesTensors, tags_of_kernel
-from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.prepare import (
     as_labels,
     check_samples,
     check_weights,
     class_weights,
-    encoded,
-    or_unchanged,
+    encode_labels,
     prepare,
+    rollback_on_error,
 )
 from separatrix.estimators.metrics.distances import (
     NamedMetric,
@@ -30,14 +30,14 @@ from separatrix.estimators.metrics.distances import (
     named_metric,
     require_algorithm,
 )
-from separatrix.estimators.metrics.neighbor_rows import why_not_on_a_card
+from separatrix.estimators.metrics.neighbor_rows import gpu_obstacle
 from separatrix.estimators.metrics.votes import TIES, Voters, factors_of
 from separatrix.estimators.neighbor_index import NeighborIndex
-from separatrix.runtime.device import DEVICES, as_numpy, chosen_device, like, require_one_place
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.device import DEVICES, as_numpy, choose_device, like, require_same_device
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.progress import bar
 from separatrix.runtime.threads import thread_count
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Matrix, Vector
 from separatrix.validation import require_choice, require_integer, require_real, require_threads
@@ -157,7 +157,7 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
         self.device = device
 
     @with_callbacks
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Keep samples X, (n, d), or their distances, (n, n), and labels y, (n,) or (n, outputs).
 
@@ -171,7 +171,7 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
         n = X.shape[0]
         if self.k_max is not None:
             self._require_k_max(self.k_max, n - 1)
-        with watched(self, X, y, steps=None, task="search") as watch:
+        with monitored(self, X, y, steps=None, task="search") as monitor:
             self.index_ = NeighborIndex(
                 X,
                 self.metric,
@@ -183,9 +183,9 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
                 device=self.device,
             )
             self.n_samples_fit_ = n
-            watch.step()
+            monitor.step()
             if self.k_max is not None:
-                self._leave_out(int(self.k_max), watch)
+                self._leave_out(int(self.k_max), monitor)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -293,7 +293,7 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
         meant = named_metric(name, self.metric, self.p, self.metric_params)
         require_algorithm(name, self.algorithm, self.metric, meant)
         if self.metric_params is not None and "p" in self.metric_params and self.p is not None:
-            tell(
+            warn_user(
                 "Parameter p is found in metric_params. The corresponding parameter from __init__ is "
                 "ignored.",
                 SyntaxWarning,
@@ -316,11 +316,11 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
                 "explicit zeros"
             )
         if self.algorithm in ("kd_tree", "ball_tree"):
-            tell("cannot use tree with sparse input: using brute force")
+            warn_user("cannot use tree with sparse input: using brute force")
 
     def _take(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """The checked samples; everything else that a fit learns is kept."""
-        require_one_place(X, y, sample_weight)
+        require_same_device(X, y, sample_weight)
         y = as_numpy(y)
         if _has_columns(y):
             self._require_no_search()
@@ -332,7 +332,7 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
                 )
             self.classes_, self._voters = [], []
             for column in map(as_labels, np.asarray(y).T):
-                classes, codes = encoded(column)
+                classes, codes = encode_labels(column)
                 votes = weights * class_weights(self, self.class_weight, column, classes)
                 self.classes_.append(classes)
                 self._voters.append(Voters(codes.astype(np.intp), votes, len(classes)))
@@ -349,17 +349,17 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
         metric, params = named_metric(name, self.metric, self.p, self.metric_params)
         self.effective_metric_ = metric if self.kernel is None else "kernel"
         self.effective_metric_params_ = params
-        self._require_place(X, why_not_on_a_card(NamedMetric(metric, params), self.kernel_, X))
+        self._require_place(X, gpu_obstacle(NamedMetric(metric, params), self.kernel_, X))
         return X
 
     def _require_place(self, X: Any, without: str | None) -> None:
         """Refuse a device that the samples, or how they are compared, do not go with."""
-        chosen_device(type(self).__name__, self.device, X, worth=False, without=without)
+        choose_device(type(self).__name__, self.device, X, worth=False, without=without)
 
-    def _leave_out(self, k_max: int, watch: Watch) -> None:
-        found = self.index_.nearest(None, k_max, threads=thread_count(self.n_jobs), watch=watch)
-        if watch.over():
-            tell(
+    def _leave_out(self, k_max: int, monitor: FitMonitor) -> None:
+        found = self.index_.nearest(None, k_max, threads=thread_count(self.n_jobs), monitor=monitor)
+        if monitor.should_stop():
+            warn_user(
                 "KNeighborsClassifier was told to stop before all samples were left out: there is no "
                 "`best_k_`",
                 ConvergenceWarning,
@@ -393,7 +393,7 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
                 X,
                 k,
                 threads=thread_count(self.n_jobs),
-                watch=Watch(None, on_step),
+                monitor=FitMonitor(None, on_step),
                 device=self.device,
                 checked=True,
             )

@@ -20,11 +20,11 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.data.graph import Graph
 from separatrix.errors import ParameterError, UnsupportedError
 from separatrix.estimators.base.multiclass import decision_values
-from separatrix.estimators.base.tuned import settled
+from separatrix.estimators.base.tuned import best_model
 from separatrix.estimators.kernel_features import KernelFeatures
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.svc import SVC
-from separatrix.kernels.attribution import Feature, look_at, shared_by_letters, shared_out
+from separatrix.kernels.attribution import Feature, find_features, shared_by_letters, shared_out
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.composed import inside
 from separatrix.kernels.object_kernels import FeatureKernel, ObjectKernel
@@ -35,7 +35,7 @@ from separatrix.types import Matrix, Vector
 
 
 @dataclass(frozen=True)
-class Parts:
+class Attribution:
     """The score of one object, and what it is made of."""
 
     object: Any  # str, bytes, tuple of tokens, or Graph
@@ -73,9 +73,9 @@ class _Machine(NamedTuple):
         return found.ravel()
 
 
-def parts_of(
+def explain_object(
     model: Any, x: Any, *, against: Any = None, names: Mapping[Any, str] | None = None
-) -> Parts:
+) -> Attribution:
     """What one object is taken for, and what each of its letters or nodes and features gives to that.
 
     Parameters
@@ -95,13 +95,13 @@ def parts_of(
     --------
     >>> from separatrix.kernels import Spectrum
     >>> model = SVC(kernel=Spectrum(2)).fit(["GATTACA", "TACTAC", "GGGG", "CGGC"], [1, 1, 0, 0])
-    >>> parts = parts_of(model, "TACG")
+    >>> parts = explain_object(model, "TACG")
     >>> parts.label, parts.features[0].name
     (1, 'TA')
     >>> bool(np.isclose(parts.shares.sum() + parts.bias, model.decision_function(["TACG"])[0]))
     True
     """
-    model = settled(model)
+    model = best_model(model)
     check_is_fitted(model)
     if isinstance(model, Pipeline) and len(model.steps) > 1:
         return _of_pipeline(model, x, against, names)
@@ -114,12 +114,12 @@ def parts_of(
     if isinstance(machine.base, Subsequence):
         shares, features = shared_by_letters(machine.base, X, machine.support, coef)
     else:
-        look = look_at(machine.base, X, Vocabulary())
+        look = find_features(machine.base, X, Vocabulary())
         look.vocabulary.closed = True  # what the object has not does not count
         counts = machine.base.counts(machine.support, look.vocabulary)
         weights = _weights(machine.base, counts, coef)
         shares, features = shared_out(machine.base, X, look, weights, names)
-    return Parts(
+    return Attribution(
         X[0], label, other, float(sides @ S), float(sides @ machine.bias), shares, features
     )
 
@@ -129,7 +129,7 @@ def largest_weights(model: Any, count: int) -> list[Weight]:
 
     With `Normalized`, for an object whose value with itself is 1.
     """
-    model = settled(model)
+    model = best_model(model)
     check_is_fitted(model)
     model = _only(model)
     machine = _machine(model)
@@ -177,7 +177,9 @@ def _machine(model: Any) -> _Machine:
     return _Machine(kernel, base, model.support_vectors_, columns, bias, model._scheme)
 
 
-def _of_pipeline(model: Pipeline, x: Any, against: Any, names: Mapping[Any, str] | None) -> Parts:
+def _of_pipeline(
+    model: Pipeline, x: Any, against: Any, names: Mapping[Any, str] | None
+) -> Attribution:
     """The same where features are counted first, and a linear model is behind."""
     counter, inner = model.steps[0][1], model.steps[-1][1]
     if not isinstance(counter, KernelFeatures) or not hasattr(inner, "coef_"):
@@ -201,9 +203,9 @@ def _of_pipeline(model: Pipeline, x: Any, against: Any, names: Mapping[Any, str]
     label, other, sides = _boundary(model, X, S, scheme, against)
     each = np.divide((sides @ W) * z, counts, out=np.zeros(len(z)), where=counts > 0)
     weights = np.split(each, np.cumsum(counter.widths_)[:-1])
-    look = look_at(base, X, counter.vocabulary_)
+    look = find_features(base, X, counter.vocabulary_)
     shares, features = shared_out(base, X, look, weights, names)
-    return Parts(X[0], label, other, float(sides @ S), float(sides @ b), shares, features)
+    return Attribution(X[0], label, other, float(sides @ S), float(sides @ b), shares, features)
 
 
 def _through(model: Pipeline, F: Any) -> Vector:
@@ -221,7 +223,7 @@ def _boundary(model: Any, X: Any, S: Vector, scheme: str, against: Any) -> tuple
     own, k = classes.index(label), len(classes)
     if against is not None and (against not in classes or against == label):
         others = [name for name in classes if name != label]
-        raise ParameterError("parts_of", "against", f"one of {others}", against)
+        raise ParameterError("explain_object", "against", f"one of {others}", against)
     other = None if against is None else classes.index(against)
     sides = np.zeros(len(S))
     if len(S) == k and (scheme != "ovo" or k == 2):  # one for each class
@@ -254,10 +256,10 @@ def _largest(
     together = np.concatenate(weights)
     order = np.argsort(-np.abs(together), kind="stable")[:count]
     rows = []
-    for place in order[together[order] != 0]:
-        number = int(np.searchsorted(ends, place, side="right")) - 1
-        level, own = kernel.levels[number][0], np.array([place - ends[number]])
-        rows.append((kernel.names(level, vocabulary, own)[0], float(together[place])))
+    for position in order[together[order] != 0]:
+        number = int(np.searchsorted(ends, position, side="right")) - 1
+        level, own = kernel.levels[number][0], np.array([position - ends[number]])
+        rows.append((kernel.names(level, vocabulary, own)[0], float(together[position])))
     return rows
 
 
@@ -276,5 +278,5 @@ def _checked(kernel: ObjectKernel, x: Any, names: Mapping[Any, str] | None) -> A
     X[0] = x
     X = kernel.checked(X)
     if names is not None and not isinstance(X[0], Graph):
-        raise ParameterError("parts_of", "names", "None, for a sequence", names)
+        raise ParameterError("explain_object", "names", "None, for a sequence", names)
     return X

@@ -15,7 +15,7 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.linear_machine import LinearMachine
-from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.prepare import (
     Training,
     check_unchanged,
@@ -206,8 +206,8 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             self._begin(train)
         self._start_from(coef_init, intercept_init)
         rng = generator(self)
-        with watched(self, train.X, train.y, steps=self.max_iter) as watch:
-            stop = self._passes(train, rng, watch)
+        with monitored(self, train.X, train.y, steps=self.max_iter) as monitor:
+            stop = self._passes(train, rng, monitor)
 
         if stop == "stopped" or (stop == "max_iter" and self.tol is not None):
             warnings.warn(
@@ -297,7 +297,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
                 raise DataError(f"`{name}` must have shape {room.shape}; got {values.shape}")
             room[...] = values.reshape(room.shape)
 
-    def _passes(self, train: Training, rng: np.random.Generator, watch: Any) -> str:
+    def _passes(self, train: Training, rng: np.random.Generator, monitor: Any) -> str:
         """Pass over the samples until a stopping rule holds; returns its name."""
         examples = self._examples(train)
         kept, held_out = self._set_aside(train, rng)
@@ -307,16 +307,16 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         before = self.n_iter_
         for _ in range(self.max_iter):
             order = shuffled(kept, rng) if self.shuffle else kept
-            seen = self._one_pass(examples, order, active, watch)
+            seen = self._one_pass(examples, order, active, monitor)
             self._record(seen, train.X)
-            watch.step()
+            monitor.step()
             reason = reason_to_stop(
                 self.mistakes_[before:].tolist(),
                 len(order),
                 whole=seen.met == len(order) and bool(active.all()),
                 min_iter=self.min_iter,
                 min_gain=self.min_gain,
-                watch=watch,
+                monitor=monitor,
             )
             if reason:
                 return reason
@@ -329,7 +329,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
                     return "validation" if self.early_stopping else "tol"
         return "max_iter"
 
-    def _one_pass(self, examples: Examples, order: Codes, active: Any, watch: Any) -> Pass:
+    def _one_pass(self, examples: Examples, order: Codes, active: Any, monitor: Any) -> Pass:
         return pass_over(
             self._state,
             *examples[:2],
@@ -341,7 +341,7 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             met=self.t_ - 1,
             average=self.predictor == "average",
             keep_mistakes=self._keeps_log,
-            watch=watch,
+            monitor=monitor,
         )
 
     def _examples(self, train: Training) -> Examples:
@@ -359,8 +359,8 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         self.mistakes_ = np.append(self.mistakes_, seen.wrong)
         self.loss_curve_ = np.append(self.loss_curve_, seen.losses.sum() / max(1, seen.met))
         if self._keeps_log:
-            rows, places = np.unique(seen.mistakes.rows, return_inverse=True)
-            self._past.append((X[rows], seen.mistakes._replace(rows=places)))
+            rows, positions = np.unique(seen.mistakes.rows, return_inverse=True)
+            self._past.append((X[rows], seen.mistakes._replace(rows=positions)))
 
     def _progress_measure(self, seen: Pass, train: Training, held_out: Codes) -> Vector:
         """What must fall, for each boundary that stops by itself: mean loss, or validation error."""

@@ -48,10 +48,10 @@ class PositionIndicator(TransformerMixin, BaseEstimator):
         """One row for each sequence, (n, length * letters): all letters at the first position first."""
         check_is_fitted(self)
         sequences = _strings(X)
-        place = {letter: number for number, letter in enumerate(self.letters_)}
+        position = {letter: number for number, letter in enumerate(self.letters_)}
         hot = np.zeros((len(sequences), self.length_, len(self.letters_) + 1))
         for row, sequence in enumerate(sequences):
-            codes = [place.get(letter, -1) for letter in sequence[: self.length_]]
+            codes = [position.get(letter, -1) for letter in sequence[: self.length_]]
             hot[row, np.arange(len(codes)), codes] = 1.0
         return hot[:, :, :-1].reshape(len(sequences), -1)
 

@@ -13,7 +13,7 @@ from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.estimators.base.linear_machine import LinearMachine, margin_widths
-from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.prepare import prepare
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.subgradient import LOSSES, Descent, Objective, solve_subgradient
@@ -151,7 +151,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             float(self.mu),
             thread_count(self.n_jobs),
         )
-        with watched(self, train.X, train.y, steps=self.max_iter, task="step") as watch:
+        with monitored(self, train.X, train.y, steps=self.max_iter, task="step") as monitor:
             found = solve_subgradient(
                 objective,
                 self._positive_classes,
@@ -159,7 +159,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
                 eps=float(self.eps),
                 max_iter=self.max_iter,
                 keep_every=int(self.keep_iterates),
-                watch=watch,
+                monitor=monitor,
             )
         self._keep(found)
         for sentence, kind in self._complaints(found):

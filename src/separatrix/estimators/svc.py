@@ -15,17 +15,17 @@ from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError
-from separatrix.estimators.base.kernel_machine import KernelMachine, TakesTensors, joined
-from separatrix.estimators.base.monitoring import watched, with_callbacks
-from separatrix.estimators.base.multiclass import RowsClassified, voted, winners
+from separatrix.estimators.base.kernel_machine import KernelMachine, TakesTensors, concatenate
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.multiclass import RowsClassified, vote, winners
 from separatrix.estimators.base.prepare import (
     Training,
     check_samples,
     class_weights,
     generator,
-    or_unchanged,
     prepare,
     require_whole,
+    rollback_on_error,
 )
 from separatrix.estimators.base.support import Support, class_segments, stratified_folds
 from separatrix.estimators.calibration import METHODS, Calibration, fit_calibration
@@ -37,13 +37,13 @@ from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.device import (
     DEVICES,
     as_numpy,
+    gpu_context,
     is_tensor,
     like,
-    on_card,
-    on_card_or_here,
+    run_on,
 )
-from separatrix.runtime.monitor import Watch
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm.smo import TICKS, SvmFit, SvmProblem, solve_svms
 from separatrix.types import Codes, Gram, Matrix, Vector
@@ -205,7 +205,7 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         self.device = device
 
     @with_callbacks
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
         self._check_parameters()
@@ -220,13 +220,13 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         start = self._last_coefficients(train)
         boundaries = coding(len(train.classes), self.multi_class).shape[1]
         steps = boundaries * TICKS * (FOLDS + 1 if self._method else 1)
-        with watched(self, train.X, train.y, steps=steps, task="step") as watch:
+        with monitored(self, train.X, train.y, steps=steps, task="step") as monitor:
             order = class_order(train.y, len(train.classes))
-            support, fits, used = on_card_or_here(
+            support, fits, used = run_on(
                 type(self).__name__,
                 self.device,
                 place,
-                lambda place: self._solved(kernel, train, order, start, watch, place),
+                lambda place: self._solved(kernel, train, order, start, monitor, place),
             )
         self.kernel_, self.classes_, self.shape_fit_ = kernel, train.classes, tuple(train.X.shape)
         self._keep(train, order, support, fits, used)
@@ -239,7 +239,7 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         train: Training,
         order: Codes,
         start: list[Vector] | None,
-        watch: Watch,
+        monitor: FitMonitor,
         place: Any,
     ) -> tuple[Support, list[SvmFit], Any]:
         """All boundaries, and probabilities where they are wanted, worked out in one place: that too."""
@@ -248,18 +248,18 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         box = self._times_C(train.weights * train.class_weights)[order]
         self._exact = bool(np.isinf(self.C))
         gram = self._sorted_gram(kernel, train.X, train.y, order, place)
-        fits = self._solve(gram, sides, box, start, watch)
+        fits = self._solve(gram, sides, box, start, monitor)
         if gram.dtype != np.float64 and gram.error * _largest_norm(fits) > self.tol:
             # errors of kernel values add up to more than the tolerance: once more, in float64
             self._exact = True
             del gram  # room for the next
             gram = self._sorted_gram(kernel, train.X, train.y, order, place)
-            fits = self._solve(gram, sides, box, [fit.alpha for fit in fits], watch)
+            fits = self._solve(gram, sides, box, [fit.alpha for fit in fits], monitor)
         self.gram_ = repr(gram)
         self._refuse_unseparable(fits)
         support = Support.of(fits, k, self.multi_class, segments=gram.segments)
         if self._method:
-            self._calibration = self._calibrated(gram, train, order, box, support, watch)
+            self._calibration = self._calibrated(gram, train, order, box, support, monitor)
         return support, fits, place
 
     def decision_function(self, X: Any) -> Matrix:
@@ -333,12 +333,12 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         rows: Codes,
         *,
         n_classes: int,
-        watch: Watch | None = None,
+        monitor: FitMonitor | None = None,
         threads: int = 1,
     ) -> RowsClassified:
         """Train on some rows of a Gram matrix with a segment for each class, and classify all of them."""
         many = self.classify_rows_many(
-            gram, y, [rows], n_classes=n_classes, watch=watch, threads=threads
+            gram, y, [rows], n_classes=n_classes, monitor=monitor, threads=threads
         )
         return next(many)
 
@@ -349,14 +349,14 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         runs: Sequence[Codes],
         *,
         n_classes: int,
-        watch: Watch | None = None,
+        monitor: FitMonitor | None = None,
         threads: int = 1,
     ) -> Iterator[RowsClassified]:
         """`classify_rows` for each of many runs: all boundaries of all runs are solved together."""
         sides = coding(n_classes, self.multi_class)
         boxes = [self._box_of(y, rows, n_classes) for rows in runs]
         problems = [SvmProblem(side, box) for box in boxes for side in sides.T]
-        all_fits = self._solved_problems(gram, problems, watch or Watch(), threads)
+        all_fits = self._solved_problems(gram, problems, monitor or FitMonitor(), threads)
         everyone = np.arange(len(y))
         for number in range(len(runs)):
             fits = all_fits[number * sides.shape[1] : (number + 1) * sides.shape[1]]
@@ -427,14 +427,14 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         check_is_fitted(self)
         scores = self._support.scores
         return self._from_kernel_values(
-            self._checked(X), lambda blocks: joined([scores(K) for K in blocks])
+            self._checked(X), lambda blocks: concatenate([scores(K) for K in blocks])
         )
 
     def _codes(self, S: Matrix) -> Codes:
         """Predicted class codes from scores at the boundaries."""
         if self.break_ties and len(self.classes_) > 2:
             return winners(self._values(S))
-        return voted(S, len(self.classes_), self.multi_class, getattr(self, "_ties", None))
+        return vote(S, len(self.classes_), self.multi_class, getattr(self, "_ties", None))
 
     def _values(self, S: Matrix) -> Matrix:
         if len(self.classes_) == 2:
@@ -483,16 +483,16 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         sides: Any,
         box: Vector,
         start: list[Vector] | None,
-        watch: Watch,
+        monitor: FitMonitor,
     ) -> list[SvmFit]:
         problems = [
             SvmProblem(sides[:, p], box, None if start is None else start[p])
             for p in range(sides.shape[1])
         ]
-        return self._solved_problems(gram, problems, watch, self._threads)
+        return self._solved_problems(gram, problems, monitor, self._threads)
 
     def _solved_problems(
-        self, gram: Gram, problems: list[SvmProblem], watch: Watch, threads: int
+        self, gram: Gram, problems: list[SvmProblem], monitor: FitMonitor, threads: int
     ) -> list[SvmFit]:
         return solve_svms(
             gram,
@@ -500,12 +500,18 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
             tol=self.tol,
             stop=self.stop,
             max_iter=self.max_iter,
-            watch=watch,
+            monitor=monitor,
             threads=threads,
         )
 
     def _calibrated(
-        self, gram: Gram, train: Training, order: Codes, box: Vector, support: Support, watch: Watch
+        self,
+        gram: Gram,
+        train: Training,
+        order: Codes,
+        box: Vector,
+        support: Support,
+        monitor: FitMonitor,
     ) -> Calibration:
         """Probabilities from the scores of rows that were left out, fold by fold."""
         method, k = self._method, len(train.classes)
@@ -516,7 +522,7 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         sides = coding(k, self.multi_class)
         S: Matrix = np.zeros((len(y), sides.shape[1]))
         if folds is None:
-            tell(
+            warn_user(
                 "a class has fewer than 2 samples: probabilities are learned from the margins of "
                 "samples that were trained on, and are too sure of themselves"
             )
@@ -525,7 +531,7 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         for held_out in folds:
             inside = box.copy()
             inside[held_out] = 0.0
-            fits = self._solve(gram, sides, inside, support.alphas(gram.segments), watch)
+            fits = self._solve(gram, sides, inside, support.alphas(gram.segments), monitor)
             if method == "temperature":
                 left = Support.of(fits, k, self.multi_class, segments=gram.segments)
                 S[held_out] = as_numpy(left.scores_of(gram, held_out))
@@ -545,7 +551,7 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
         vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
         self.support_vectors_ = as_numpy(vectors)
         if is_tensor(vectors) and place is not None and len(vectors):
-            with on_card(type(self).__name__, place):
+            with gpu_context(type(self).__name__, place):
                 self._keep_on(place, self.support_vectors_, vectors)
         self._show_coefficients()
         first = np.searchsorted(train.y[order], np.arange(len(train.classes)))
@@ -605,7 +611,7 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
                 f"{name} cannot come closer with numbers of this size; scale the features, lower C or "
                 f"raise `tol`: {where}"
             )
-        tell(said, ConvergenceWarning)
+        warn_user(said, ConvergenceWarning)
 
     def _kernel_parameters(self) -> dict[str, Any]:
         return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
@@ -629,7 +635,7 @@ class SVC(CallbackSupportMixin, TakesTensors, KernelMachine):
             require_real(name, "time_limit", self.time_limit, above=0)
         if self.probability != "deprecated":
             require_flag(name, "probability", self.probability)
-            tell(PROBABILITY, FutureWarning)
+            warn_user(PROBABILITY, FutureWarning)
         self._check_resources()
 
 

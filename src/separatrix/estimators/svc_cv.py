@@ -16,20 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.device_params import device_of_search
-from separatrix.estimators.base.gram_training import place_of_runs, resolve_kernels
+from separatrix.estimators.base.gram_training import device_of_runs, resolve_kernels
 from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
-from separatrix.estimators.base.monitoring import watched, with_callbacks
-from separatrix.estimators.base.multiclass import voted
-from separatrix.estimators.base.prepare import Training, check_samples, or_unchanged, prepare
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.multiclass import vote
+from separatrix.estimators.base.prepare import Training, check_samples, prepare, rollback_on_error
 from separatrix.estimators.base.search_results import results_table
 from separatrix.estimators.base.support import Support, class_segments, in_order, scores_of_all
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import resolve_kernel
-from separatrix.runtime.device import as_numpy, like, on_card_or_here
-from separatrix.runtime.monitor import Watch
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.device import as_numpy, like, run_on
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm.smo import SvmFit, SvmProblem, solve_svms
 from separatrix.types import Codes, Gram, Matrix, Vector
@@ -112,7 +112,7 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         self.device = device
 
     @with_callbacks
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Choose on samples X, (n, d), or their kernel matrix, and labels y, then train on all of them."""
         Cs, model = self._values_of_C(), self._model()
@@ -125,20 +125,20 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         weights = (train.weights * train.class_weights)[order]
         folds = [_fold(weights, rank[rows], rank[left]) for rows, left in splits]
         steps = len(Cs) * len(kernels) * len(folds)
-        with watched(self, train.X, train.y, steps=steps, task="fold") as watch:
-            scores, unfinished = on_card_or_here(
+        with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
+            scores, unfinished = run_on(
                 "SVCCV",
                 model.device,
-                place_of_runs(model, train.X, kernels),
-                lambda place: _searched(model, train, order, folds, Cs, kernels, watch, place),
+                device_of_runs(model, train.X, kernels),
+                lambda place: _searched(model, train, order, folds, Cs, kernels, monitor, place),
             )
-        if watch.over():
-            tell(
+        if monitor.should_stop():
+            warn_user(
                 "SVCCV was told to stop before all folds were done; cells not reached count as 0",
                 ConvergenceWarning,
             )
         elif unfinished:
-            tell(
+            warn_user(
                 f"{unfinished} boundaries in the folds of SVCCV missed tol={model.tol:g}; raise "
                 "`max_iter` or `time_limit` of the estimator, scale the features, or lower `Cs`",
                 ConvergenceWarning,
@@ -270,7 +270,7 @@ def _searched(
     folds: Sequence[_Fold],
     Cs: Sequence[float],
     kernels: list[Kernel],
-    watch: Watch,
+    monitor: FitMonitor,
     place: Any,
 ) -> tuple[Matrix, int]:
     """Accuracy of every cell, (Cs, kernels, folds), and boundaries that missed their tolerance."""
@@ -286,8 +286,8 @@ def _searched(
     scores = np.zeros((len(Cs), len(kernels), len(folds)))
     unfinished, begun = 0, list[Vector]()
     for g, gram in enumerate(shared.grams(kernels)):
-        if not watch.over():
-            scores[:, g], missed = _path(model, gram, y, k, folds, Cs, watch, begun)
+        if not monitor.should_stop():
+            scores[:, g], missed = _path(model, gram, y, k, folds, Cs, monitor, begun)
             unfinished += missed
     return scores, unfinished
 
@@ -299,7 +299,7 @@ def _path(
     n_classes: int,
     folds: Sequence[_Fold],
     Cs: Sequence[float],
-    watch: Watch,
+    monitor: FitMonitor,
     begun: list[Vector],
 ) -> tuple[Matrix, int]:
     """Accuracy of every C on every fold, (Cs, folds), and boundaries that missed their tolerance.
@@ -329,10 +329,10 @@ def _path(
             tol=model.tol,
             stop=model.stop,
             max_iter=model.max_iter,
-            watch=watch.inner(model.time_limit),
+            monitor=monitor.inner(model.time_limit),
             threads=model._threads,
         )
-        if watch.over():
+        if monitor.should_stop():
             break
         if not reached:
             begun[:] = [fit.alpha for fit in fits]
@@ -342,12 +342,12 @@ def _path(
         for number, done in enumerate(supports):
             own = fits[number * p : (number + 1) * p]
             done.append(Support.of(own, n_classes, model.multi_class, segments=gram.segments))
-            watch.step()
+            monitor.step()
     accuracies = np.zeros((len(Cs), len(folds)))
     for number, fold in enumerate(folds if reached else []):
         S = scores_of_all(supports[number], gram, fold.held_out)
         for place, c in enumerate(reached):
-            guess = as_numpy(voted(S[:, place], n_classes, model.multi_class))
+            guess = as_numpy(vote(S[:, place], n_classes, model.multi_class))
             accuracies[c, number] = np.mean(guess == y[fold.held_out])
     return accuracies, unfinished
 

@@ -33,7 +33,7 @@ class Lattice(NamedTuple):
     second: Vector  # shape: (h,)
 
     @property
-    def places(self) -> Matrix:
+    def positions(self) -> Matrix:
         """All of them, (h g, 2)."""
         return np.stack(np.meshgrid(self.first, self.second), axis=-1).reshape(-1, 2)
 
@@ -54,24 +54,27 @@ def answers_on(model: Any, lattice: Lattice) -> Answers | None:
     if any(type(scaler) not in SCALERS for scaler in scalers):
         return None
     if type(last) is KNeighborsClassifier and not last.outputs_2d_:
-        shares = in_blocks(model.predict_proba, lattice.places)
+        shares = in_blocks(model.predict_proba, lattice.positions)
         return Answers(shares.argmax(axis=1), shares)
     if not _is_plain(last):
         return None
     S = _separable_scores(last, _scaled(lattice, scalers))
     if S is None:
         ready = Pipeline(model.steps[:-1]).transform if scalers else np.asarray
-        S = in_blocks(lambda places: last.boundary_scores(ready(places)), lattice.places)
+        S = in_blocks(lambda positions: last.boundary_scores(ready(positions)), lattice.positions)
     if isinstance(last, SVC):
         return Answers(last._codes(S), last._values(S))
     values = decision_values(S, len(last.classes_), last._scheme, last.ties)
     return Answers(winners(values), values)
 
 
-def in_blocks(answer: Callable[[Matrix], Any], places: Matrix) -> Any:
+def in_blocks(answer: Callable[[Matrix], Any], positions: Matrix) -> Any:
     """The answers for all places, a few at a time."""
     return np.concatenate(
-        [np.asarray(answer(places[block])) for block in row_blocks(len(places), POINTS_AT_ONCE)]
+        [
+            np.asarray(answer(positions[block]))
+            for block in row_blocks(len(positions), POINTS_AT_ONCE)
+        ]
     )
 
 

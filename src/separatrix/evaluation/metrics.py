@@ -50,10 +50,10 @@ OF_PROBABILITIES: dict[str, Callable[[Codes, Matrix], float]] = {
 NAMES = (*OF_CLASSES, *OF_PROBABILITIES)
 
 
-def measured(names: Sequence[str], true: Codes, guess: Codes, P: Any) -> dict[str, float]:
+def compute_metrics(names: Sequence[str], true: Codes, guess: Codes, P: Any) -> dict[str, float]:
     """The metrics of one test part; those of probabilities only where there are some.
 
-    >>> measured(["error", "f1_macro"], np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0]), None)
+    >>> compute_metrics(["error", "f1_macro"], np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0]), None)
     {'error': 0.25, 'f1_macro': 0.733...}
     """
     values = {name: OF_CLASSES[name](true, guess) for name in names if name in OF_CLASSES}

@@ -15,7 +15,7 @@ KINDS = ("vectors", "text", "sequences", "graphs")
 
 
 @dataclass(frozen=True)
-class Look:
+class DataProfile:
     """What is looked at to say which classifiers suit: sizes and kinds, never how classes differ."""
 
     kind: str
@@ -30,10 +30,10 @@ class Look:
     aligned: bool = False  # sequences of one length
 
 
-def look_at(X: Any, y: Any, kind: str | None = None) -> Look:
+def profile(X: Any, y: Any, kind: str | None = None) -> DataProfile:
     """Sizes and kinds of the samples.
 
-    >>> look_at([[0, 2], [1, 3], [5, 2]], [0, 1, 1]).counts
+    >>> profile([[0, 2], [1, 3], [5, 2]], [0, 1, 1]).counts
     True
     """
     found = "text" if is_text(X) else "graphs" if is_graphs(X) else "vectors"
@@ -51,16 +51,18 @@ def look_at(X: Any, y: Any, kind: str | None = None) -> Look:
         "smallest": int(counts.min()),
     }
     if kind == "graphs":
-        return Look(**base, d=0, sparse=True, counts=True, one_unit=True)
+        return DataProfile(**base, d=0, sparse=True, counts=True, one_unit=True)
     if kind != "vectors":
         lengths = {len(sequence) for sequence in X}
         aligned = kind == "sequences" and len(lengths) == 1
         d = max(lengths) * len(set().union(*X)) if aligned else 0
-        return Look(**base, d=d, sparse=not aligned, counts=True, one_unit=True, aligned=aligned)
+        return DataProfile(
+            **base, d=d, sparse=not aligned, counts=True, one_unit=True, aligned=aligned
+        )
     values = X.data if issparse(X) else X
     missing = bool(np.isnan(values).any()) if values.dtype.kind == "f" else False
     seen = values[~np.isnan(values)] if missing else values
-    return Look(
+    return DataProfile(
         **base,
         d=X.shape[1],
         missing=missing,

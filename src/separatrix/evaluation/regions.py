@@ -65,12 +65,12 @@ class Regions:
     machines: tuple[Machine, ...] = ()
     """What decides: the model itself, or with another rule a clone for each boundary."""
 
-    def codes_at(self, places: Any) -> Codes:
+    def codes_at(self, positions: Any) -> Codes:
         """Class codes of other places, (m, 2), by the same rule; -1 where it gives none."""
         if not self.machines:
             raise DataError("these regions were not made by decision_regions: nothing can be asked")
-        places = np.asarray(places, dtype=np.float64)
-        guesses = [in_blocks(machine.fitted.predict, places) for machine in self.machines]
+        positions = np.asarray(positions, dtype=np.float64)
+        guesses = [in_blocks(machine.fitted.predict, positions) for machine in self.machines]
         if self.rule == "predict":
             return np.asarray(np.searchsorted(self.labels, guesses[0]))
         claims = np.stack([guess == 1 for guess in guesses])
@@ -224,9 +224,9 @@ def _by_boundaries(model: Any, X: Matrix, y: Any, lattice: Lattice, rule: str) -
             f"rule={rule!r} needs samples of at least 2 classes; got one, {labels.tolist()[0]!r}"
         )
     sides = _sides(rule, len(labels))
-    places = len(lattice.first) * len(lattice.second)
-    _require_memory(sides.shape[1], places)
-    claims = np.empty((sides.shape[1], places), dtype=bool)
+    positions = len(lattice.first) * len(lattice.second)
+    _require_memory(sides.shape[1], positions)
+    claims = np.empty((sides.shape[1], positions), dtype=bool)
     fields = np.empty(claims.shape, dtype=np.float32)
     machines = []
     for number, side in enumerate(sides.T):
@@ -246,10 +246,10 @@ def _answers(fitted: Any, lattice: Lattice) -> tuple[Any, Any]:
     found = answers_on(fitted, lattice)
     if found is not None:
         return fitted.classes_[found.codes], found.values
-    places = lattice.places
+    positions = lattice.positions
     score = getattr(fitted, "decision_function", None) or getattr(fitted, "predict_proba", None)
-    guesses = in_blocks(fitted.predict, places)
-    return guesses, None if score is None else in_blocks(score, places)
+    guesses = in_blocks(fitted.predict, positions)
+    return guesses, None if score is None else in_blocks(score, positions)
 
 
 def _put_together(claims: Flags, rule: str, k: int) -> Codes:
@@ -355,10 +355,10 @@ def _check_parameters(model: Any, rule: str, grid: Any, margin: float) -> None:
         )
 
 
-def _require_memory(boundaries: int, places: int) -> None:
-    needed, budget = 5 * boundaries * places, default_budget()  # a float32 and a flag for each
+def _require_memory(boundaries: int, positions: int) -> None:
+    needed, budget = 5 * boundaries * positions, default_budget()  # a float32 and a flag for each
     if needed > budget:
         raise MemoryBudgetError(
-            f"{boundaries} boundaries on {places} cells take {in_words(needed)}, above the "
+            f"{boundaries} boundaries on {positions} cells take {in_words(needed)}, above the "
             f"{in_words(budget)} there are; ask for a smaller grid"
         )

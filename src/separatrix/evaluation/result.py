@@ -41,11 +41,11 @@ class Reliability:
         """From the probability of each row, (n,), and whether it came true."""
         require_integer("reliability", "bins", bins, least=1)
         edges = np.arange(bins + 1) / bins
-        place = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, bins - 1)
-        count = np.bincount(place, minlength=bins)
+        position = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, bins - 1)
+        count = np.bincount(position, minlength=bins)
         rows = np.where(count > 0, count, np.nan)
-        confidence = np.bincount(place, weights=p, minlength=bins) / rows
-        share = np.bincount(place, weights=hit, minlength=bins) / rows
+        confidence = np.bincount(position, weights=p, minlength=bins) / rows
+        share = np.bincount(position, weights=hit, minlength=bins) / rows
         return cls(edges, count, confidence, share)
 
     @property

@@ -17,18 +17,18 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.data.splits import Split, checked_splits, fold_splits, random_splits
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.gram_training import classify_many, place_of_runs, resolve_kernels
+from separatrix.estimators.base.gram_training import classify_many, device_of_runs, resolve_kernels
 from separatrix.estimators.base.multiclass import RowsClassified, winners
 from separatrix.estimators.base.support import class_segments
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import samples_and_labels
-from separatrix.evaluation.trial import Trial, lead_of_others, rows_of, tried
+from separatrix.evaluation.trial import Trial, fit_and_score, lead_of_others, rows_of
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.modelfile.model_card import data_hash
-from separatrix.runtime.device import as_numpy, on_card_or_here
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.device import as_numpy, run_on
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.progress import bar
 from separatrix.types import Codes, Matrix, Vector
 from separatrix.validation import require_flag, require_integer
@@ -218,10 +218,10 @@ class _Study:
     def run(self, folds: int | None, seed: int, retrain: bool, products: Products) -> None:
         """All kernels on all splits, or the folds of all and then the chosen kernel of each."""
         self.model._check_parameters()
-        on_card_or_here(
+        run_on(
             "evaluate",
             getattr(self.model, "device", "cpu"),
-            place_of_runs(self.model, self.X, self.kernels),
+            device_of_runs(self.model, self.X, self.kernels),
             lambda place: self._run(folds, seed, retrain, products, place),
         )
 
@@ -234,9 +234,9 @@ class _Study:
             len(self.splits) if folds and retrain else 0
         )
         with bar("evaluate", total, show=self.progress) as advance:
-            watch = Watch(None, lambda _number: bool(advance()))
+            monitor = FitMonitor(None, lambda _number: bool(advance()))
             if folds:
-                self._cross_validate(shared, folds, seed, watch)
+                self._cross_validate(shared, folds, seed, monitor)
                 if not retrain:
                     return
                 chosen = self.fold_error.argmin(axis=0)
@@ -244,9 +244,11 @@ class _Study:
                     int(c): np.flatnonzero(chosen == c).tolist() for c in np.unique(chosen)
                 }
             for candidate, numbers in everywhere.items():
-                self._train_and_test(shared, candidate, numbers, watch)
+                self._train_and_test(shared, candidate, numbers, monitor)
 
-    def _cross_validate(self, shared: SharedProducts, folds: int, seed: int, watch: Watch) -> None:
+    def _cross_validate(
+        self, shared: SharedProducts, folds: int, seed: int, monitor: FitMonitor
+    ) -> None:
         inner = [
             fold
             for number, split in enumerate(self.splits)
@@ -257,12 +259,12 @@ class _Study:
             rows = inner[run].test
             return float(np.mean(result.codes(rows) != self.y[rows]))
 
-        errors = self._classify(shared, self.kernels, inner, held_out_error, watch)
+        errors = self._classify(shared, self.kernels, inner, held_out_error, monitor)
         shape = (len(self.kernels), len(self.splits), folds)
         self.fold_error = np.array(list(errors)).reshape(shape).mean(axis=2)
 
     def _train_and_test(
-        self, shared: SharedProducts, candidate: int, numbers: list[int], watch: Watch
+        self, shared: SharedProducts, candidate: int, numbers: list[int], monitor: FitMonitor
     ) -> None:
         def record(run: int, result: RowsClassified) -> None:
             train, test = self.splits[numbers[run]]
@@ -273,10 +275,10 @@ class _Study:
             self.lead[candidate, numbers[run]] = lead_of_others(values, self.y[test])
 
         runs = [self.splits[number] for number in numbers]
-        list(self._classify(shared, [self.kernels[candidate]], runs, record, watch))
+        list(self._classify(shared, [self.kernels[candidate]], runs, record, monitor))
 
     def _classify(
-        self, shared: Any, kernels: Any, runs: list[Split], keep: Any, watch: Watch
+        self, shared: Any, kernels: Any, runs: list[Split], keep: Any, monitor: FitMonitor
     ) -> Any:
         return classify_many(
             self.model,
@@ -286,7 +288,7 @@ class _Study:
             [run.train for run in runs],
             keep,
             n_classes=len(self.classes),
-            watch=watch,
+            monitor=monitor,
         )
 
     def _record(
@@ -304,7 +306,7 @@ class _Study:
         """Any classifier, fitted on each split."""
         with bar(self.name, len(self.splits), show=self.progress) as advance:
             for number, split in enumerate(self.splits):
-                found = tried(self.model, self.X, self.y, split, self.classes)
+                found = fit_and_score(self.model, self.X, self.y, split, self.classes)
                 self.trials.append(found)
                 self._record(0, number, found.on_train, found.on_test, found.n_iter)
                 if found.probabilities is not None:

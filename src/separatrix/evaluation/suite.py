@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.evaluation.candidates import CANDIDATES, Candidate, Terms
-from separatrix.evaluation.profile import KINDS, Look, look_at
+from separatrix.evaluation.candidates import CANDIDATES, BuildContext, Candidate
+from separatrix.evaluation.profile import KINDS, DataProfile, profile
 from separatrix.validation import require_choice, require_integer
 
 
@@ -58,13 +58,15 @@ def suite(
     require_integer("suite", "folds", folds, least=2)
     if kind is not None:
         require_choice("suite", "kind", kind, KINDS)
-    look = look_at(X, y, kind)
-    terms = Terms(look, _folds(look, folds), random_state)
-    suited = [candidate for candidate in CANDIDATES if look.kind in candidate.kinds]
+    data_profile = profile(X, y, kind)
+    terms = BuildContext(data_profile, _folds(data_profile, folds), random_state)
+    suited = [candidate for candidate in CANDIDATES if data_profile.kind in candidate.kinds]
     wanted = suited if models is None else [_candidate(key) for key in models]
     built, left_out = {}, {}
     for candidate in wanted:
-        reason = candidate.cannot(look) or ("" if models else candidate.too_slow(look))
+        reason = candidate.cannot(data_profile) or (
+            "" if models else candidate.too_slow(data_profile)
+        )
         if reason:
             left_out[candidate.name] = reason
         else:
@@ -91,6 +93,6 @@ def _candidate(key: str) -> Candidate:
     raise ParameterError("suite", "models", f"of {', '.join(keys())}", key)
 
 
-def _folds(look: Look, folds: int) -> int:
+def _folds(data_profile: DataProfile, folds: int) -> int:
     """Fewer where the rarest class has fewer rows; some of them may be set aside for testing."""
-    return max(2, min(folds, look.smallest // 2))
+    return max(2, min(folds, data_profile.smallest // 2))

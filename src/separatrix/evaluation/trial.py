@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from separatrix.data.splits import Split
-from separatrix.estimators.base.tuned import chosen
+from separatrix.estimators.base.tuned import chosen_params
 from separatrix.types import Codes, Matrix, Vector
 
 
@@ -26,7 +26,7 @@ class Trial(NamedTuple):
     settings: dict[str, Any]  # what the model chose for itself
 
 
-def tried(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> Trial:
+def fit_and_score(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> Trial:
     """Train a copy of the model on one part of the samples, and let it classify both."""
     train, test = split
     begun = time.perf_counter()
@@ -46,7 +46,7 @@ def tried(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> Trial:
         n_iter=float(np.max(getattr(fitted, "n_iter_", 1))),
         fit_seconds=trained - begun,
         predict_seconds=predicted - trained,
-        settings=chosen(fitted),
+        settings=chosen_params(fitted),
     )
 
 
@@ -68,6 +68,6 @@ def lead_of_others(values: Matrix, y: Codes) -> Vector:
 
 def _codes(classes: Any, labels: Any) -> Codes:
     """The place of each label among the classes, -1 where it is none of them: a rejected row."""
-    places = {label: code for code, label in enumerate(classes.tolist())}
-    found = [places.get(label, -1) for label in np.asarray(labels).tolist()]
+    positions = {label: code for code, label in enumerate(classes.tolist())}
+    found = [positions.get(label, -1) for label in np.asarray(labels).tolist()]
     return np.array(found, dtype=np.intp)

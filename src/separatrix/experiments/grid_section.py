@@ -45,9 +45,9 @@ def _shown(results: Results, part: str) -> Picture | Table:
         return Table(columns, rows, f"Candidates of {part}, mean ± sd over the splits.")
     figure = new_figure(6.4, 1.0 + 0.28 * len(names))
     axes = figure.add_subplot()
-    places = np.arange(len(names))[::-1]
-    axes.errorbar(mean, places, xerr=sd, fmt="o", color="#0072b2", capsize=3)
-    axes.set_yticks(places, [short(name) for name in names], fontsize=7)
+    positions = np.arange(len(names))[::-1]
+    axes.errorbar(mean, positions, xerr=sd, fmt="o", color="#0072b2", capsize=3)
+    axes.set_yticks(positions, [short(name) for name in names], fontsize=7)
     axes.set_xlabel("error on the folds, %")
     axes.set_title(short(part), fontsize=9)
     table = Table(columns, rows, "Mean ± sd over the splits.")

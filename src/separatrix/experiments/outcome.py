@@ -10,13 +10,13 @@ from separatrix.evaluation.compare import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.experiments.plan import Plan
 from separatrix.experiments.protocol import Family, Protocol
-from separatrix.experiments.steps import Workshop
+from separatrix.experiments.steps import RunContext
 from separatrix.experiments.table import Results
 
 
 def comparison_of(plan: Plan, results: Results) -> Comparison:
     """Each model as the folds chose it, on the splits that all had in common."""
-    workshop = Workshop(plan.experiment)
+    workshop = RunContext(plan.experiment)
     return Comparison(
         {
             name: _evaluation(protocol, family, results, workshop)
@@ -26,17 +26,17 @@ def comparison_of(plan: Plan, results: Results) -> Comparison:
 
 
 def _evaluation(
-    protocol: Protocol, family: Family, results: Results, workshop: Workshop
+    protocol: Protocol, family: Family, results: Results, workshop: RunContext
 ) -> Evaluation:
     _, y, splits = protocol.samples(workshop)
     chosen = results.where(part=family.name, metric="chosen_error")
-    places = [row.parameters for row in chosen]
-    train = _of_chosen(results, family, places, "train_error")
+    positions = [row.parameters for row in chosen]
+    train = _of_chosen(results, family, positions, "train_error")
     predicted, probabilities = {}, {}
     if family.shares == "gram":
         names = list(dict.fromkeys(r.parameters for r in results.where(part=family.name)))
         ends = np.cumsum([len(split.test) for split in splits])[:-1]
-        for number, parameters in enumerate(places):
+        for number, parameters in enumerate(positions):
             step = family.every(names.index(parameters))
             guesses = np.split(results.arrays[step]["predicted"], ends)
             predicted[0, number] = guesses[number].astype(np.intp)
@@ -48,7 +48,7 @@ def _evaluation(
                 probabilities[0, number] = arrays["probabilities"]
     return Evaluation(
         name=family.name,
-        kernels=[", ".join(f"{k}={v}" for k, v in json.loads(places[0]).items()) or family.name],
+        kernels=[", ".join(f"{k}={v}" for k, v in json.loads(positions[0]).items()) or family.name],
         classes=np.unique(y),
         y=y,
         train_error=train,
@@ -70,10 +70,10 @@ def _seconds(results: Results, family: Family) -> float:
     return float(sum({row.seconds for row in rows}))
 
 
-def _of_chosen(results: Results, family: Family, places: list[str], metric: str) -> np.ndarray:
+def _of_chosen(results: Results, family: Family, positions: list[str], metric: str) -> np.ndarray:
     """A metric of what was chosen on each split, (1, repeats); NaN where it was not measured."""
     found = {
         (r.parameters, r.split): r.value for r in results.where(part=family.name, metric=metric)
     }
-    values = [found.get((place, number), np.nan) for number, place in enumerate(places)]
+    values = [found.get((position, number), np.nan) for number, position in enumerate(positions)]
     return np.array([values])

@@ -24,12 +24,12 @@ from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.registry import COUNTED, REGISTRY
 from separatrix.estimators.svc import SVC
-from separatrix.evaluation.candidates import Terms
-from separatrix.evaluation.profile import look_at
+from separatrix.evaluation.candidates import BuildContext
+from separatrix.evaluation.profile import profile
 from separatrix.experiments.protocol import Candidate, Family, Protocol
 from separatrix.experiments.spec import ModelSpec, Spec
-from separatrix.experiments.splits import Drawn, samples, without_column
-from separatrix.experiments.steps import Experiment, Workshop
+from separatrix.experiments.splits import Splits, samples, without_column
+from separatrix.experiments.steps import Experiment, RunContext
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.names import resolve_kernel
 
@@ -53,7 +53,7 @@ def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Pl
 
     Models work on the device that the file names, or all of them on one that is named here.
     """
-    drawn = Drawn.of(spec, load(spec.data))
+    drawn = Splits.of(spec, load(spec.data))
     load = partial(_without_group, load=load, spec=spec)
     data = load(spec.data)
     repeats, n = len(drawn.splits), sum(map(len, drawn.splits[0]))
@@ -147,15 +147,17 @@ def _made(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> A
         made._check_parameters()
     except (TypeError, SeparatrixError) as error:
         raise ExperimentError(f"{model.name}: {error}") from None
-    look = look_at(data.X, data.y, data.kind)
-    if look.kind != "vectors" or look.missing:
-        return Terms(look, folds=2, seed=0).behind(made, counted=type(made).__name__ in COUNTED)
+    data_profile = profile(data.X, data.y, data.kind)
+    if data_profile.kind != "vectors" or data_profile.missing:
+        return BuildContext(data_profile, folds=2, seed=0).pipeline(
+            made, counted=type(made).__name__ in COUNTED
+        )
     if type(made) in (SVC, KernelPerceptron):
         made = _with_kernel_object(made, data.X)
     if isinstance(model.scale, str) and model.scale not in EVERYWHERE_THE_SAME:
         if model.scale == "standard":
-            return make_pipeline(StandardScaler(with_mean=not look.sparse), made)
-        return make_pipeline(MaxAbsScaler() if look.sparse else MinMaxScaler(), made)
+            return make_pipeline(StandardScaler(with_mean=not data_profile.sparse), made)
+        return make_pipeline(MaxAbsScaler() if data_profile.sparse else MinMaxScaler(), made)
     return made
 
 
@@ -193,7 +195,7 @@ def _kernel_types() -> dict[str, Any]:
     return {name: kernel for name, kernel in kernels.items() if not isabstract(kernel)}
 
 
-def _constant(candidate: Candidate) -> Callable[[Workshop], Candidate]:
+def _constant(candidate: Candidate) -> Callable[[RunContext], Candidate]:
     return lambda _workshop: candidate
 
 

@@ -19,12 +19,12 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.data.splits import Split, fold_splits
-from separatrix.evaluation.metrics import measured
+from separatrix.evaluation.metrics import compute_metrics
 from separatrix.evaluation.neighbor_study import SharedNeighbors
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.study import Products, evaluate
-from separatrix.evaluation.trial import tried
-from separatrix.experiments.steps import Finding, Row, Step, Workshop, said
+from separatrix.evaluation.trial import fit_and_score
+from separatrix.experiments.steps import Row, RunContext, Step, StepResult, params_json
 
 
 class Samples(NamedTuple):
@@ -52,17 +52,17 @@ class Family:
     """
 
     name: str
-    candidates: Sequence[Callable[[Workshop], Candidate]]
+    candidates: Sequence[Callable[[RunContext], Candidate]]
     shares: str = ""
     metric: str = "euclidean"  # of neighbours
 
-    def every(self, place: int) -> str:
+    def every(self, position: int) -> str:
         """Name of the step that trains and tests one candidate on all splits."""
-        return f"{self.name}: every split, candidate {place + 1}"
+        return f"{self.name}: every split, candidate {position + 1}"
 
-    def folds(self, place: int) -> str:
+    def folds(self, position: int) -> str:
         """Name of the step that does so on the folds inside all training parts."""
-        return f"{self.name}: folds, candidate {place + 1}"
+        return f"{self.name}: folds, candidate {position + 1}"
 
     def split(self, number: int) -> str:
         """Name of the step that does all for one split."""
@@ -79,7 +79,7 @@ class Protocol:
     """Splits of one data set under one seed, and the steps of families on them."""
 
     data: str
-    samples: Callable[[Workshop], Samples]
+    samples: Callable[[RunContext], Samples]
     repeats: int
     seed: int
     folds: int
@@ -87,12 +87,12 @@ class Protocol:
 
     def steps(self, family: Family) -> list[Step]:
         """What is to be done for a family."""
-        places = range(len(family.candidates))
+        positions = range(len(family.candidates))
         if family.shares == "gram":
-            steps = [Step(family.every(i), partial(self.every, f=family, i=i)) for i in places]
-            if len(places) > 1:
+            steps = [Step(family.every(i), partial(self.every, f=family, i=i)) for i in positions]
+            if len(positions) > 1:
                 steps += [
-                    Step(family.folds(i), partial(self.held_out, f=family, i=i)) for i in places
+                    Step(family.folds(i), partial(self.held_out, f=family, i=i)) for i in positions
                 ]
             return [*steps, Step(family.choice, partial(self.choice, f=family))]
         one = self.neighbors if family.shares == "neighbors" else self.one_split
@@ -101,7 +101,7 @@ class Protocol:
             for number in range(self.repeats)
         ]
 
-    def every(self, workshop: Workshop, f: Family, i: int) -> Finding:
+    def every(self, workshop: RunContext, f: Family, i: int) -> StepResult:
         """One candidate on all splits, over the Gram matrix that all share."""
         candidate = f.candidates[i](workshop)
         found = self._evaluate(workshop, candidate)
@@ -115,7 +115,7 @@ class Protocol:
             )
         ]
         cells = [(0, number) for number in range(self.repeats)]
-        return Finding(
+        return StepResult(
             rows,
             {
                 "predicted": np.concatenate([found.predicted[cell] for cell in cells]).astype(
@@ -125,35 +125,35 @@ class Protocol:
             },
         )
 
-    def held_out(self, workshop: Workshop, f: Family, i: int) -> Finding:
+    def held_out(self, workshop: RunContext, f: Family, i: int) -> StepResult:
         """One candidate on the folds inside all training parts, over the same Gram matrix."""
         candidate = f.candidates[i](workshop)
         found = self._evaluate(workshop, candidate, folds=self.folds, retrain=False)
         errors = np.asarray(found.fold_error)[0]
-        return Finding(
+        return StepResult(
             [
                 self._row(f, candidate.parameters, number, "fold_error", error)
                 for number, error in enumerate(errors)
             ]
         )
 
-    def choice(self, workshop: Workshop, f: Family) -> Finding:
+    def choice(self, workshop: RunContext, f: Family) -> StepResult:
         """What the folds of each split choose: it was trained and tested already."""
         study = self.study(workshop, f)
         rows = []
-        for number, place in enumerate(study.chosen):
-            parameters = f.candidates[int(place)](workshop).parameters
-            guess = study.predicted[int(place), number]
+        for number, position in enumerate(study.chosen):
+            parameters = f.candidates[int(position)](workshop).parameters
+            guess = study.predicted[int(position), number]
             rows += self._tested(workshop, f, parameters, number, guess, None)
-        return Finding(rows)
+        return StepResult(rows)
 
-    def one_split(self, workshop: Workshop, f: Family, number: int) -> Finding:
+    def one_split(self, workshop: RunContext, f: Family, number: int) -> StepResult:
         """Any model on one split: folds in its training part choose, it is fitted to all, and tested."""
         X, y, splits = self.samples(workshop)
         train = splits[number].train
         candidates = [make(workshop) for make in f.candidates]
         rows = []
-        place = 0
+        position = 0
         if len(candidates) > 1:
             inner = fold_splits(train, folds=self.folds, seed=self.seed + number)
             errors = [
@@ -163,11 +163,11 @@ class Protocol:
                 self._row(f, c.parameters, number, "fold_error", error)
                 for c, error in zip(candidates, errors, strict=True)
             ]
-            place = int(np.argmin(errors))
-        chosen = candidates[place]
+            position = int(np.argmin(errors))
+        chosen = candidates[position]
         classes, codes = np.unique(y, return_inverse=True)
         with _told_by_n_iter():
-            trial = tried(chosen.model, X, codes, splits[number], classes)
+            trial = fit_and_score(chosen.model, X, codes, splits[number], classes)
         wrong = np.mean(trial.on_train != codes[train])
         guess, P, seconds = trial.on_test, trial.probabilities, trial.predict_seconds
         rows.append(
@@ -175,9 +175,9 @@ class Protocol:
         )
         rows += self._tested(workshop, f, chosen.parameters, number, guess, P, seconds)
         arrays = {"predicted": guess.astype(np.int32)}
-        return Finding(rows, arrays if P is None else {**arrays, "probabilities": P})
+        return StepResult(rows, arrays if P is None else {**arrays, "probabilities": P})
 
-    def neighbors(self, workshop: Workshop, f: Family, number: int) -> Finding:
+    def neighbors(self, workshop: RunContext, f: Family, number: int) -> StepResult:
         """Numbers of neighbours on one split and its folds; all splits share one search."""
         X, y, splits = self.samples(workshop)
         train, test = splits[number]
@@ -200,20 +200,20 @@ class Protocol:
         )[ks]
         guesses = shared.winners(codes, train, test)[:, ks]
         rows = []
-        for place, c in enumerate(candidates):
-            wrong = float(np.mean(guesses[:, place] != codes[test]))
-            rows.append(self._row(f, c.parameters, number, "fold_error", errors[place]))
+        for position, c in enumerate(candidates):
+            wrong = float(np.mean(guesses[:, position] != codes[test]))
+            rows.append(self._row(f, c.parameters, number, "fold_error", errors[position]))
             rows.append(self._row(f, c.parameters, number, "test_error", wrong))
-        place = int(errors.argmin())
-        guess = np.ascontiguousarray(guesses[:, place])
-        rows += self._tested(workshop, f, candidates[place].parameters, number, guess, None)
-        return Finding(rows, {"predicted": guess.astype(np.int32)})
+        position = int(errors.argmin())
+        guess = np.ascontiguousarray(guesses[:, position])
+        rows += self._tested(workshop, f, candidates[position].parameters, number, guess, None)
+        return StepResult(rows, {"predicted": guess.astype(np.int32)})
 
-    def study(self, workshop: Workshop, f: Family) -> Evaluation:
+    def study(self, workshop: RunContext, f: Family) -> Evaluation:
         """What the steps of a sharing family found, as one evaluation with all its candidates."""
         _, y, splits = self.samples(workshop)
-        places = range(len(f.candidates))
-        found = [workshop.found(f.every(i)) for i in places]
+        positions = range(len(f.candidates))
+        found = [workshop.found(f.every(i)) for i in positions]
         ends = np.cumsum([len(split.test) for split in splits])[:-1]
         guesses = [np.split(finding.arrays["predicted"], ends) for finding in found]
         leads = [np.split(finding.arrays["lead"], ends) for finding in found]
@@ -222,14 +222,14 @@ class Protocol:
             return np.array([[r.value for r in one.rows if r.metric == metric] for one in found])
 
         held_out = None
-        if len(places) > 1:
+        if len(positions) > 1:
             held_out = np.array(
-                [[row.value for row in workshop.found(f.folds(i)).rows] for i in places]
+                [[row.value for row in workshop.found(f.folds(i)).rows] for i in positions]
             )
-        cells = [(i, number) for i in places for number in range(self.repeats)]
+        cells = [(i, number) for i in positions for number in range(self.repeats)]
         return Evaluation(
             name=f.name,
-            kernels=[said(**f.candidates[i](workshop).parameters) for i in places],
+            kernels=[params_json(**f.candidates[i](workshop).parameters) for i in positions],
             classes=np.unique(y),
             y=y,
             train_error=errors("train_error"),
@@ -244,7 +244,7 @@ class Protocol:
 
     def _tested(
         self,
-        workshop: Workshop,
+        workshop: RunContext,
         f: Family,
         parameters: Mapping[str, Any],
         number: int,
@@ -259,10 +259,10 @@ class Protocol:
         metrics = ("error", *self.metrics)
         return [
             self._row(f, parameters, number, f"chosen_{metric}", value, seconds)
-            for metric, value in measured(metrics, true, guess, P).items()
+            for metric, value in compute_metrics(metrics, true, guess, P).items()
         ]
 
-    def _evaluate(self, workshop: Workshop, candidate: Candidate, **how: Any) -> Evaluation:
+    def _evaluate(self, workshop: RunContext, candidate: Candidate, **how: Any) -> Evaluation:
         X, y, splits = self.samples(workshop)
         with _told_by_n_iter():
             return evaluate(
@@ -287,7 +287,14 @@ class Protocol:
         seconds: float = float("nan"),
     ) -> Row:
         return Row(
-            f.name, self.data, f.name, said(**parameters), number, metric, float(value), seconds
+            f.name,
+            self.data,
+            f.name,
+            params_json(**parameters),
+            number,
+            metric,
+            float(value),
+            seconds,
         )
 
 

@@ -19,13 +19,13 @@ import numpy as np
 
 from separatrix.errors import ExperimentError, ModelFileError
 from separatrix.evaluation.hashes import hash_of
-from separatrix.experiments.steps import Experiment, Finding, Row, Step, Workshop
+from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult
 from separatrix.experiments.table import Results
 from separatrix.modelfile.container import read_container, write_container
 from separatrix.modelfile.model_card import versions_here
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.progress import bar, busy
-from separatrix.runtime.resource_usage import Meter
+from separatrix.runtime.resource_usage import ResourceUsage
 from separatrix.runtime.threads import thread_count
 
 FORMAT = 1
@@ -51,7 +51,7 @@ def run(
         Told the name of each step and whether it was there already.
     """
     begun = time.time()
-    workshop = Workshop(experiment)
+    workshop = RunContext(experiment)
     steps = folder / "steps"
     steps.mkdir(parents=True, exist_ok=True)
     about = _about(experiment, workshop)
@@ -97,7 +97,7 @@ def _sweep(folder: Path, begun: float) -> None:
                 part.unlink()
 
 
-def _about(experiment: Experiment, workshop: Workshop) -> dict[str, Any]:
+def _about(experiment: Experiment, workshop: RunContext) -> dict[str, Any]:
     about = {
         "experiment": experiment.name,
         "options": dict(experiment.options),
@@ -125,7 +125,7 @@ def _take_over(folder: Path, about: dict[str, Any], fresh: bool) -> None:
         return
     for old in (*(folder / "steps").glob("*.step"), *folder.glob("results.*")):
         old.unlink(missing_ok=True)
-    with written_whole(path) as temporary:
+    with atomic_write(path) as temporary:
         temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
@@ -138,9 +138,9 @@ def _before(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _timed(step: Step, workshop: Workshop) -> Finding:
+def _timed(step: Step, workshop: RunContext) -> StepResult:
     """The answer of a step; rows that carry no time or memory of their own carry that of their step."""
-    with Meter() as meter:
+    with ResourceUsage() as meter:
         rows, arrays = step.run(workshop)
     timed = [
         row._replace(
@@ -149,10 +149,10 @@ def _timed(step: Step, workshop: Workshop) -> Finding:
         )
         for row in rows
     ]
-    return Finding(timed, arrays)
+    return StepResult(timed, arrays)
 
 
-def _keep(path: Path, step: Step, whose: str, finding: Finding) -> None:
+def _keep(path: Path, step: Step, whose: str, finding: StepResult) -> None:
     rows = json.dumps([[*row[:6], *map(_number, row[6:])] for row in finding.rows]).encode()
     write_container(
         path,
@@ -164,7 +164,7 @@ def _keep(path: Path, step: Step, whose: str, finding: Finding) -> None:
     )
 
 
-def _kept(path: Path, step: Step, whose: str) -> Finding | None:
+def _kept(path: Path, step: Step, whose: str) -> StepResult | None:
     """The answer in a file; None where there is none, or a damaged one, or one to something else."""
     try:
         document, tensors, _, _ = read_container(path, versions=_why_not)
@@ -175,7 +175,7 @@ def _kept(path: Path, step: Step, whose: str) -> Finding | None:
     rows = [
         Row(*row[:6], *map(float, row[6:])) for row in json.loads(tensors.pop("rows").tobytes())
     ]
-    return Finding(rows, {name.removeprefix("a."): array for name, array in tensors.items()})
+    return StepResult(rows, {name.removeprefix("a."): array for name, array in tensors.items()})
 
 
 def _number(value: float) -> float | str:

@@ -87,10 +87,10 @@ class Inline:
 
     def dataset(self, name: str) -> Dataset:
         """The same as samples with labels."""
-        place = self.columns.index(self.target)
+        position = self.columns.index(self.target)
         features = tuple(column for column in self.columns if column != self.target)
-        X = [[value for i, value in enumerate(row) if i != place] for row in self.rows]
-        y = np.array([row[place] for row in self.rows])
+        X = [[value for i, value in enumerate(row) if i != position] for row in self.rows]
+        y = np.array([row[position] for row in self.rows])
         return Dataset(
             name, np.array(X, dtype=np.float64), y, features=features, target=self.target
         )
@@ -239,9 +239,9 @@ def _inline(document: dict[str, Any]) -> Inline:
     return Inline(tuple(columns), target, tuple(map(tuple, rows)))
 
 
-def _kind_of_label(row: Any, place: int) -> type:
+def _kind_of_label(row: Any, position: int) -> type:
     """Labels are all texts or all whole numbers, as the first one is."""
-    text = isinstance(row, list) and len(row) > place and isinstance(row[place], str)
+    text = isinstance(row, list) and len(row) > position and isinstance(row[position], str)
     return str if text else int
 
 

@@ -21,11 +21,11 @@ from separatrix.errors import ExperimentError
 from separatrix.evaluation.samples import require_classes
 from separatrix.experiments.protocol import Samples
 from separatrix.experiments.spec import Spec
-from separatrix.experiments.steps import Workshop
+from separatrix.experiments.steps import RunContext
 
 
 @dataclass(frozen=True)
-class Drawn:
+class Splits:
     """The splits of an experiment, and whether the part given for testing is among the samples."""
 
     splits: list[Split]
@@ -53,7 +53,7 @@ class Drawn:
         return cls(grouped_splits(_groups(spec, data), **terms), given=False)
 
 
-def samples(workshop: Workshop, data: str, drawn: Drawn, scale: float | str) -> Samples:
+def samples(workshop: RunContext, data: str, drawn: Splits, scale: float | str) -> Samples:
     """The samples of a model, scaled where that looks at nothing else, and the splits."""
 
     def make() -> Samples:
@@ -73,9 +73,9 @@ def without_column(data: Dataset, name: str) -> Dataset:
     [[1.0], [0.0]]
     """
     names = list(data.features or ())
-    keep = [place for place, other in enumerate(names) if other != name]
+    keep = [position for position, other in enumerate(names) if other != name]
     test = None if data.X_test is None else data.X_test[:, keep]
-    features = tuple(names[place] for place in keep)
+    features = tuple(names[position] for position in keep)
     return replace(data, X=data.X[:, keep], X_test=test, features=features)
 
 

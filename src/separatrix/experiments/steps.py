@@ -19,7 +19,7 @@ from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError
 
 LARGEST_SEED = 2**32 - 1  # as in scikit-learn
-WHOLE = -1  # the split of a row that is about all splits, or about none
+ALL_SPLITS = -1  # the split of a row that is about all splits, or about none
 
 
 class Row(NamedTuple):
@@ -28,7 +28,7 @@ class Row(NamedTuple):
     part: str  # of the experiment, as "1 every degree"
     data: str
     model: str
-    parameters: str  # JSON, keys in order: see `said`
+    parameters: str  # JSON, keys in order: see `params_json`
     split: int  # its number, or WHOLE
     metric: str  # as "test_error", a share, not per cent
     value: float
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     memory: float = float("nan")  # MiB that it took beside what was there
 
 
-class Finding(NamedTuple):
+class StepResult(NamedTuple):
     """The answer of a step: rows for the table, and arrays for pictures."""
 
     rows: list[Row]
@@ -48,7 +48,7 @@ class Step:
     """One piece of work that is kept when it is done; a few seconds to a minute is a good size."""
 
     name: str  # one of its own in the experiment
-    run: Callable[[Workshop], Finding]
+    run: Callable[[RunContext], StepResult]
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,13 @@ class Experiment:
 
 
 @dataclass
-class Workshop:
+class RunContext:
     """What steps work with: data read once, what is shared made once, what was found before."""
 
     experiment: Experiment
     _data: dict[str, Dataset] = field(default_factory=dict)
     _shared: dict[Any, Any] = field(default_factory=dict)
-    _found: dict[str, Finding] = field(default_factory=dict)
+    _found: dict[str, StepResult] = field(default_factory=dict)
 
     def data(self, name: str) -> Dataset:
         """The data set of that name, read when first asked for."""
@@ -97,19 +97,19 @@ class Workshop:
             self._shared[key] = make()
         return self._shared[key]
 
-    def found(self, step: str) -> Finding:
+    def found(self, step: str) -> StepResult:
         """What an earlier step found, in this run or in one before it."""
         return self._found[step]
 
-    def keep(self, step: str, finding: Finding) -> None:
+    def keep(self, step: str, finding: StepResult) -> None:
         """Remember the answer of a step."""
         self._found[step] = finding
 
 
-def said(**parameters: Any) -> str:
+def params_json(**parameters: Any) -> str:
     """Parameters as one JSON string, the same for the same parameters.
 
-    >>> said(degree=3, C=np.float64(0.1))
+    >>> params_json(degree=3, C=np.float64(0.1))
     '{"C": 0.1, "degree": 3}'
     """
     return json.dumps(parameters, sort_keys=True, default=_plain)

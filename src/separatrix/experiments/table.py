@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from separatrix.errors import MissingPackageError
 from separatrix.experiments.steps import Row
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 
 MEASURED = ("seconds", "memory")  # columns in which two runs of the same experiment differ
 
@@ -60,7 +60,7 @@ class Results:
         """Put results.csv and, where pyarrow is installed, results.parquet into a folder."""
         table = self.table()
         with (
-            written_whole(folder / "results.csv") as temporary,
+            atomic_write(folder / "results.csv") as temporary,
             temporary.open("w", newline="", encoding="utf-8") as file,
         ):
             writer = csv.DictWriter(file, fieldnames=list(table[0]))
@@ -71,7 +71,7 @@ class Results:
             import pyarrow.parquet as parquet
         except ImportError:
             return [folder / "results.csv"]
-        with written_whole(folder / "results.parquet") as temporary:
+        with atomic_write(folder / "results.parquet") as temporary:
             parquet.write_table(pa.Table.from_pylist(table), temporary)
         return [folder / "results.csv", folder / "results.parquet"]
 

@@ -30,7 +30,7 @@ class Feature:
     term: float  # all of them together
 
 
-class Look(NamedTuple):
+class FoundFeatures(NamedTuple):
     """What a kernel finds in some objects."""
 
     vocabulary: Vocabulary
@@ -38,18 +38,18 @@ class Look(NamedTuple):
     occurrences: list[Occurrences]  # one for each level
 
 
-def look_at(kernel: FeatureKernel, X: Any, vocabulary: Vocabulary) -> Look:
+def find_features(kernel: FeatureKernel, X: Any, vocabulary: Vocabulary) -> FoundFeatures:
     """All features of checked objects, level by level."""
     levels = [level for level, _ in kernel.levels]
-    found = kernel.looked_at(X, vocabulary, levels)
+    found = kernel.found_features(X, vocabulary, levels)
     met = [kernel.occurrences(X, level, found, vocabulary) for level in levels]
-    return Look(vocabulary, found, met)
+    return FoundFeatures(vocabulary, found, met)
 
 
 def shared_out(
     kernel: FeatureKernel,
     X: Any,
-    look: Look,
+    look: FoundFeatures,
     weights: list[Vector],
     names: Mapping[Any, str] | None,
 ) -> tuple[Vector, list[Feature]]:
@@ -58,16 +58,16 @@ def shared_out(
     `weights` are those of the features of each level; `names` says what node labels are called.
     """
     size = X[0].n_nodes if isinstance(X[0], Graph) else len(X[0])
-    called = look if names is None else look_at(kernel, _renamed(X, names), Vocabulary())
+    called = look if names is None else find_features(kernel, _renamed(X, names), Vocabulary())
     shares, features = np.zeros(size), []
     for number, ((level, _), weight) in enumerate(zip(kernel.levels, weights, strict=True)):
         met = look.occurrences[number]
         known = np.flatnonzero(met.features >= 0)
         each = np.zeros(len(met.features))
         each[known] = weight[met.features[known]]
-        starts, places = kernel.covers(X, level, look.found, met)
+        starts, positions = kernel.covers(X, level, look.found, met)
         sizes = np.diff(starts)
-        shares += np.bincount(places, np.repeat(each / sizes, sizes), minlength=size)
+        shares += np.bincount(positions, np.repeat(each / sizes, sizes), minlength=size)
         numbers, first, counts = np.unique(
             met.features[known], return_index=True, return_counts=True
         )
@@ -99,8 +99,8 @@ def shared_by_letters(
     )
     text = X[0].decode("latin-1") if isinstance(X[0], bytes) else X[0]
     features = [
-        Feature(f"{letter} at {place}", 1, share, share)
-        for place, (letter, share) in enumerate(zip(text, shares.tolist(), strict=True), start=1)
+        Feature(f"{letter} at {position}", 1, share, share)
+        for position, (letter, share) in enumerate(zip(text, shares.tolist(), strict=True), start=1)
     ]
     return shares, _sorted(features)
 

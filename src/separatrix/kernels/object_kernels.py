@@ -90,7 +90,7 @@ class Occurrences(NamedTuple):
 
     rows: Codes  # sample; rising
     features: Codes  # number of the feature; -1 where it is new to a closed vocabulary
-    places: Codes  # where in the sample: first letter, or node
+    positions: Codes  # where in the sample: first letter, or node
     width: int  # numbers that features can have
 
 
@@ -98,7 +98,7 @@ class Covered(NamedTuple):
     """What each occurrence takes: that of number i covers places[starts[i] : starts[i + 1]]."""
 
     starts: Codes  # shape: (occurrences + 1,)
-    places: Codes  # letters or nodes, numbered in their own sample
+    positions: Codes  # letters or nodes, numbered in their own sample
 
 
 class FeatureKernel(ObjectKernel):
@@ -109,7 +109,7 @@ class FeatureKernel(ObjectKernel):
         """All features of one level in checked samples; `found` is what `looked_at` made of them."""
 
     @abstractmethod
-    def looked_at(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Any:
+    def found_features(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Any:
         """What the levels need of checked samples, once for all of them."""
 
     @abstractmethod
@@ -126,7 +126,7 @@ class FeatureKernel(ObjectKernel):
         """How often each sample has each feature, one sparse matrix (n, features) for each level."""
         if levels is None:
             levels = [level for level, _ in self.levels]
-        found = self.looked_at(X, vocabulary, levels)
+        found = self.found_features(X, vocabulary, levels)
         return [counted(self.occurrences(X, level, found, vocabulary), len(X)) for level in levels]
 
     def vectors(self, X: Any, vocabulary: Vocabulary) -> Any:

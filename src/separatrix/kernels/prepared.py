@@ -21,7 +21,7 @@ from separatrix.kernels.products import few_meet, mirror, products_by_column
 from separatrix.kernels.vector_kernels import squared_norms
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.threads import in_threads, thread_count
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes, Matrix, Vector
 
 TOLERANCE = 1e-3
@@ -252,7 +252,7 @@ def precision(
             "Scale the features (for example to [0, 1]) or lower the degree"
         )
     if off(np.float64) > max(wanted, WORTH_SAYING):
-        tell(
+        warn_user(
             f"{kernel!r} of samples with squared norm {s:.3g} may be off by {off(np.float64):.1g}, "
             f"more than the {wanted:.1g} wanted; scale the features to a common size",
             PrecisionWarning,

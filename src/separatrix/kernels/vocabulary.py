@@ -30,7 +30,7 @@ class Pairs:
 
     def __init__(self, keys: Any = None) -> None:
         self._keys = np.empty((SMALLEST // 2, 2), dtype=np.int64)
-        self._places = np.full(SMALLEST, UNKNOWN)  # a power of 2 of them, at most half taken
+        self._positions = np.full(SMALLEST, UNKNOWN)  # a power of 2 of them, at most half taken
         self._count = 0
         if keys is not None and len(keys):
             keys = np.asarray(keys, dtype=np.int64)
@@ -55,7 +55,7 @@ class Pairs:
         done = 0
         while done < len(first):
             done, self._count = _numbered(
-                first, second, self._keys, self._places, self._count, add, found, done
+                first, second, self._keys, self._positions, self._count, add, found, done
             )
             if done < len(first):
                 self._grow()
@@ -63,8 +63,8 @@ class Pairs:
 
     def _grow(self) -> None:
         self._keys = np.concatenate([self._keys, np.empty_like(self._keys)])
-        self._places = np.full(2 * len(self._places), UNKNOWN)
-        _placed(self._keys, self._count, self._places)
+        self._positions = np.full(2 * len(self._positions), UNKNOWN)
+        _placed(self._keys, self._count, self._positions)
 
 
 class Vocabulary:
@@ -107,14 +107,14 @@ def _numbered(
     first: Codes,
     second: Codes,
     keys: Codes,
-    places: Codes,
+    positions: Codes,
     count: int,
     add: bool,
     found: Codes,
     start: int,
 ) -> tuple[int, int]:
     """Number pairs from `start` on; returns how many are done, fewer where the table is full."""
-    mask = len(places) - 1
+    mask = len(positions) - 1
     for i in range(start, len(first)):
         a, b = first[i], second[i]
         if a < 0 or b < 0:
@@ -122,7 +122,7 @@ def _numbered(
             continue
         at = home_of(a, b, mask)
         while True:
-            number = places[at]
+            number = positions[at]
             if number < 0:
                 if not add:
                     found[i] = -1
@@ -130,7 +130,7 @@ def _numbered(
                 if count == len(keys):
                     return i, count
                 keys[count, 0], keys[count, 1] = a, b
-                places[at] = count
+                positions[at] = count
                 found[i] = count
                 count += 1
                 break
@@ -142,10 +142,10 @@ def _numbered(
 
 
 @njit(cache=True, nogil=True)
-def _placed(keys: Codes, count: int, places: Codes) -> None:
-    mask = len(places) - 1
+def _placed(keys: Codes, count: int, positions: Codes) -> None:
+    mask = len(positions) - 1
     for number in range(count):
         at = home_of(keys[number, 0], keys[number, 1], mask)
-        while places[at] >= 0:
+        while positions[at] >= 0:
             at = (at + 1) & mask
-        places[at] = number
+        positions[at] = number

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from separatrix.errors import ModelFileError
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.blocks import MEBIBYTE, in_words, memory_of_this_machine
 from separatrix.runtime.strict_json import LARGEST_INTEGER, parsed_json
 
@@ -92,7 +92,7 @@ def write_container(path: Path, document: dict[str, Any], tensors: Tensors) -> N
     signed = bytearray(header)
     signed[DIGEST] = digest.hexdigest().encode()
     try:
-        with written_whole(path) as temporary, temporary.open("wb") as file:
+        with atomic_write(path) as temporary, temporary.open("wb") as file:
             file.write(signed)
             for piece in _pieces(ready):
                 file.write(piece)
@@ -117,7 +117,7 @@ def read_container(
     `versions` says of the document's "format" why it cannot be read, or None. Of arrays that are not
     `wanted` only the bytes are looked at.
     """
-    with opened(path) as file:
+    with open_container(path) as file:
         return _Reading(path, file).contents(versions, wanted)
 
 
@@ -283,7 +283,7 @@ def _are_sizes(values: object, most: int) -> bool:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[BinaryIO]:
+def open_container(path: Path) -> Iterator[BinaryIO]:
     """A plain file to read; what the system says against that is a `ModelFileError`."""
     name = in_a_line(path)
     try:

@@ -10,10 +10,10 @@ from typing import Any
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
 from separatrix.modelfile.array_fields import Labels
 from separatrix.modelfile.container import TensorEntry, read_container
-from separatrix.modelfile.fields import Filing, Sizes, require_keys, wrong
+from separatrix.modelfile.fields import Archive, ShapeEnv, require_keys, schema_error
 from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, told_of, why_not
 from separatrix.modelfile.kinds import KINDS
-from separatrix.modelfile.model_card import Card, read_card
+from separatrix.modelfile.model_card import ModelCard, read_card
 from separatrix.modelfile.values import KERNELS
 from separatrix.runtime.blocks import in_words
 
@@ -27,7 +27,7 @@ MARKS = "\\`*[]|"  # what Markdown looks for within a line
 class Part:
     """One model of those in a file, and its parameters in words."""
 
-    place: str
+    position: str
     kind: str
     params: dict[str, str]
     slim: bool
@@ -47,7 +47,7 @@ class Description:
     classes: list[Any] | None
     feature_names: list[str] | None
     arrays: tuple[TensorEntry, ...]
-    card: Card
+    card: ModelCard
 
     @property
     def kind(self) -> str:
@@ -112,7 +112,7 @@ class Description:
             for name, value in card.certificate.items():
                 yield f"| {escaped(name)} | {value:.6g} |"
         for part in self.parts:
-            where = "" if part is top else f" of {escaped(part.kind)} ({code(part.place)})"
+            where = "" if part is top else f" of {escaped(part.kind)} ({code(part.position)})"
             if part.params:
                 yield f"\n## Parameters{where}\n\n| | |\n|---|---|"
             for name, said in part.params.items():
@@ -151,8 +151,8 @@ def describe(path: PathLike) -> Description:
         require_keys(document, "document", {"format", "model", "card"})
         found = list(islice(_walk(document["model"], "model"), MOST_MODELS))
         if not found or found[0][0] != "model":
-            raise wrong("model", "a fitted model", document["model"])
-        file = Filing(contents.tensors)
+            raise schema_error("model", "a fitted model", document["model"])
+        file = Archive(contents.tensors)
         return Description(
             str(path),
             contents.nbytes,
@@ -206,7 +206,7 @@ def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
         require_keys(document, at, {"kind", "params", "state", "slim"})
         kind, params, state = (document[key] for key in ("kind", "params", "state"))
         if not isinstance(kind, str) or kind not in KINDS:
-            raise wrong(f"{at}.kind", f"one of {', '.join(KINDS)}", kind)
+            raise schema_error(f"{at}.kind", f"one of {', '.join(KINDS)}", kind)
         require_keys(params, f"{at}.params", KINDS[kind].parameters)
         require_keys(state, f"{at}.state", set(), set(KINDS[kind].all_parts(slim=False)))
         yield at, document
@@ -274,17 +274,17 @@ def in_text(value: Any) -> str:
     return ", ".join(in_text(item).strip("'") for item in value.values())
 
 
-def _labels(found: list[tuple[str, dict[str, Any]]], name: str, file: Filing) -> list[Any] | None:
+def _labels(found: list[tuple[str, dict[str, Any]]], name: str, file: Archive) -> list[Any] | None:
     """The first labels of that name among the models of a file."""
     field = Labels("k", rising=False, distinct=False)
     for at, document in found:
-        state, place = document["state"], f"{at}.{name}"
+        state, position = document["state"], f"{at}.{name}"
         said = state.get(name)
         if name == "classes_" and isinstance(state.get("outputs"), list):  # of neighbours
             first = next(iter(state["outputs"]), None)
             said = first.get("classes") if isinstance(first, dict) else None
-            place = f"{at}.outputs[0].classes"
+            position = f"{at}.outputs[0].classes"
         if said is not None:
-            labels: list[Any] = field.get(said, place, file, Sizes()).tolist()
+            labels: list[Any] = field.get(said, position, file, ShapeEnv()).tolist()
             return labels
     return None

@@ -25,20 +25,20 @@ LONGEST_TEXT = 10_000
 MOST_ITEMS = 100_000  # of a list in the document
 
 
-class Sizes(dict[str, int]):
+class ShapeEnv(dict[str, int]):
     """What the letters of one model's shapes stand for."""
 
-    def bind(self, at: str, shape: tuple[int, ...], letters: str) -> None:
+    def unify(self, at: str, shape: tuple[int, ...], letters: str) -> None:
         """Refuse a shape that does not go with the letters settled before, and settle the others."""
         words = letters.split()
         if len(shape) != len(words):
-            raise wrong(at, f"an array of shape ({', '.join(words)})", f"shape {shape}")
+            raise schema_error(at, f"an array of shape ({', '.join(words)})", f"shape {shape}")
         for length, word in zip(shape, words, strict=True):
             letter, shift = _parts(word)
             if length - shift < 0:
-                raise wrong(at, f"at least {shift} long", f"shape {shape}")
+                raise schema_error(at, f"at least {shift} long", f"shape {shape}")
             if self.setdefault(letter, length - shift) != length - shift:
-                raise apart(
+                raise mismatch_error(
                     at, f"of shape ({', '.join(words)}) with {letter}={self[letter]}", shape
                 )
 
@@ -59,7 +59,7 @@ def _no_model(*_: Any) -> Any:
 
 
 @dataclass
-class Filing:
+class Archive:
     """A file on its way: its arrays, and what to do with a model inside a model."""
 
     tensors: Tensors = field(default_factory=dict)
@@ -89,12 +89,12 @@ class Filing:
         return self.tensors[at]
 
 
-def wrong(at: str, expected: str, found: object) -> ModelFileError:
+def schema_error(at: str, expected: str, found: object) -> ModelFileError:
     """The error for a part that is not what its field says."""
     return ModelFileError("schema", f"`{at}` must be {expected}; found {in_a_line(found)}")
 
 
-def apart(at: str, expected: str, found: object) -> ModelFileError:
+def mismatch_error(at: str, expected: str, found: object) -> ModelFileError:
     """The error for a part that does not go with the others."""
     return ModelFileError("invariant", f"`{at}` must be {expected}; found {in_a_line(found)}")
 
@@ -102,11 +102,11 @@ def apart(at: str, expected: str, found: object) -> ModelFileError:
 class Field(Protocol):
     """How one part of a model lies in a file."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """Check a value, keep its arrays, and return what goes into the document."""
         ...
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """The value back, checked."""
         ...
 
@@ -118,18 +118,18 @@ class Whole:
     least: int = 0
     letter: str | None = None
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> int:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> int:
         """As an integer of Python."""
         if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
-            raise wrong(at, "a whole number", value)
+            raise schema_error(at, "a whole number", value)
         return int(self.get(int(value), at, file, sizes))
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> int:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> int:
         """In range, and the same as its letter."""
         if type(document) is not int or not self.least <= document <= LARGEST_WHOLE:
-            raise wrong(at, f"a whole number from {self.least} to {LARGEST_WHOLE}", document)
+            raise schema_error(at, f"a whole number from {self.least} to {LARGEST_WHOLE}", document)
         if self.letter is not None:
-            sizes.bind(at, (document,), self.letter)
+            sizes.unify(at, (document,), self.letter)
         return document
 
 
@@ -139,16 +139,16 @@ class Real:
 
     values: str = "finite"
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """As a float of Python, or its name."""
         if isinstance(value, bool | np.bool_) or not isinstance(
             value, int | float | np.integer | np.floating
         ):
-            raise wrong(at, "a number", value)
+            raise schema_error(at, "a number", value)
         check_values(np.float64(value), at, self.values)
         return number_as_json(float(value))
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> float:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> float:
         """The float."""
         value = number_from_json(document, at)
         check_values(np.float64(value), at, self.values)
@@ -168,21 +168,21 @@ def number_from_json(document: Any, at: str) -> float:
         name = document["float"]
         if isinstance(name, str) and name in ("inf", "-inf", "nan"):
             return float(name)
-    raise wrong(at, "a number", document)
+    raise schema_error(at, "a number", document)
 
 
 @dataclass(frozen=True)
 class Flag:
     """True or False."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> bool:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> bool:
         """As Python's."""
         return self.get(bool(value) if isinstance(value, np.bool_) else value, at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> bool:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> bool:
         """One of the two."""
         if not isinstance(document, bool):
-            raise wrong(at, "true or false", document)
+            raise schema_error(at, "true or false", document)
         return document
 
 
@@ -196,7 +196,7 @@ def checked_text(value: str, at: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError:
-        raise wrong(at, "text that UTF-8 can write", "a lone surrogate") from None
+        raise schema_error(at, "text that UTF-8 can write", "a lone surrogate") from None
     if len(value) > LONGEST_TEXT:
         raise ModelFileError("limit", f"`{at}` has {len(value)} letters")
     return value
@@ -208,17 +208,17 @@ class Text:
 
     choices: tuple[str, ...] = ()
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> str:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> str:
         """As it is."""
         return self.get(str(value) if isinstance(value, str) else value, at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> str:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> str:
         """Printable, and one of the words."""
         if not isinstance(document, str) or (self.choices and document not in self.choices):
             expected = f"one of {', '.join(self.choices)}" if self.choices else "text"
-            raise wrong(at, expected, repr(document))
+            raise schema_error(at, expected, repr(document))
         if len(document) > LONGEST_TEXT or not is_one_line(document):
-            raise wrong(at, "a line of text", repr(document))
+            raise schema_error(at, "a line of text", repr(document))
         return document
 
 
@@ -228,11 +228,11 @@ class Maybe:
 
     inner: Field
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """None, or as the part inside."""
         return None if value is None else self.inner.put(value, at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """None, or as the part inside."""
         return None if document is None else self.inner.get(document, at, file, sizes)
 
@@ -243,14 +243,14 @@ class Listed:
 
     inner: Field
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> list[Any]:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> list[Any]:
         """As a list of what goes into the document for each."""
         return [self.inner.put(part, f"{at}[{i}]", file, sizes) for i, part in enumerate(value)]
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> list[Any]:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> list[Any]:
         """The list."""
         if not isinstance(document, list) or len(document) > MOST_ITEMS:
-            raise wrong(at, f"a list of at most {MOST_ITEMS} items", document)
+            raise schema_error(at, f"a list of at most {MOST_ITEMS} items", document)
         return [self.inner.get(part, f"{at}[{i}]", file, sizes) for i, part in enumerate(document)]
 
 
@@ -260,9 +260,9 @@ class Record:
 
     make: Callable[..., Any]
     parts: Mapping[str, Field]
-    check: Callable[[Any, str, Sizes], None] | None = None
+    check: Callable[[Any, str, ShapeEnv], None] | None = None
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> dict[str, Any]:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> dict[str, Any]:
         """As an object of what goes into the document for each part."""
         if self.check is not None:
             self.check(value, at, sizes)
@@ -271,7 +271,7 @@ class Record:
             for name, part in self.parts.items()
         }
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """The tuple."""
         require_keys(document, at, set(self.parts))
         value = self.make(
@@ -288,11 +288,11 @@ class Record:
 def require_keys(document: Any, at: str, needed: set[str], allowed: set[str] | None = None) -> None:
     """Refuse what is not an object with these keys, and perhaps others."""
     if not isinstance(document, dict):
-        raise wrong(at, "an object", document)
+        raise schema_error(at, "an object", document)
     missing, unknown = needed - set(document), set(document) - (needed | (allowed or set()))
     if missing or unknown:
         found = f"without {sorted(missing)}" if missing else f"with {sorted(unknown)}"
-        raise wrong(at, f"an object with {sorted(needed)}", f"one {found}")
+        raise schema_error(at, f"an object with {sorted(needed)}", f"one {found}")
 
 
 @dataclass(frozen=True)
@@ -301,13 +301,13 @@ class Scoped:
 
     inner: Field
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """As the part inside."""
-        return self.inner.put(value, at, file, Sizes(sizes))
+        return self.inner.put(value, at, file, ShapeEnv(sizes))
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """As the part inside."""
-        return self.inner.get(document, at, file, Sizes(sizes))
+        return self.inner.get(document, at, file, ShapeEnv(sizes))
 
 
 def check_values(value: Any, at: str, kind: str) -> None:
@@ -317,4 +317,4 @@ def check_values(value: Any, at: str, kind: str) -> None:
     ok = ~np.isnan(value) if kind == "ordered" else np.isfinite(value)
     if not ok.all():
         what = "free of NaN" if kind == "ordered" else "finite"
-        raise apart(at, what, value[~ok].flat[0])
+        raise mismatch_error(at, what, value[~ok].flat[0])

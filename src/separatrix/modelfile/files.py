@@ -22,14 +22,14 @@ from separatrix.modelfile.container import (
     write_container,
 )
 from separatrix.modelfile.fields import (
-    Filing,
-    Sizes,
+    Archive,
+    ShapeEnv,
     require_keys,
-    wrong,
+    schema_error,
 )
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.model_card import card_of, read_card
-from separatrix.modelfile.schema import IGNORED, OF_THE_MACHINE, Kind
+from separatrix.modelfile.schema import IGNORED, OF_THE_MACHINE, ModelSchema
 from separatrix.modelfile.values import TYPES, Value
 from separatrix.runtime.blocks import MEBIBYTE, memory_of_this_machine
 
@@ -132,7 +132,7 @@ def _built(document: dict[str, Any], tensors: Tensors) -> Any:
     """The model of a document and its arrays."""
     require_keys(document, "document", {"format", "model", "card"})
     read_card(document["card"])
-    reading = _Reading(Filing(tensors))
+    reading = _Reading(Archive(tensors))
     model = reading.model(document["model"], "model")
     unused = sorted(set(tensors) - reading.file.used)
     if unused:
@@ -185,8 +185,8 @@ class _Writing:
 
     def __init__(self, slim: bool) -> None:
         self.slim = slim
-        self.file = Filing(put_model=self.model)
-        self.places: dict[int, str] = {}
+        self.file = Archive(put_model=self.model)
+        self.positions: dict[int, str] = {}
 
     def model(self, model: Any, at: str, fitted: bool) -> Any:
         """What goes into the document for a model; of one that is only a template, its parameters."""
@@ -198,11 +198,11 @@ class _Writing:
                 f"`{at}` is a {name}, which has no place in a file: it can hold {', '.join(KINDS)}"
                 f"{found if hasattr(model, 'best_score_') else ''}",
             )
-        if id(model) in self.places:
-            return {"same": self.places[id(model)]}
+        if id(model) in self.positions:
+            return {"same": self.positions[id(model)]}
         kind = KINDS[name]
         fitted = fitted or name == "FrozenEstimator"
-        sizes = Sizes()
+        sizes = ShapeEnv()
         around, self.file.fitted = self.file.fitted, fitted
         params = {
             key: kind.params.get(key, Value()).put(value, f"{at}.{key}", self.file, sizes)
@@ -212,12 +212,14 @@ class _Writing:
         self.file.fitted = around
         if not fitted:
             return {"kind": name, "params": params}
-        self.places[id(model)] = at
+        self.positions[id(model)] = at
         slim = self.slim or bool(getattr(model, "_slim", False))
         state = self._state(model, kind, f"{at}.", slim, sizes)
         return {"kind": name, "params": params, "state": state, "slim": slim}
 
-    def _state(self, model: Any, kind: Kind, at: str, slim: bool, sizes: Sizes) -> dict[str, Any]:
+    def _state(
+        self, model: Any, kind: ModelSchema, at: str, slim: bool, sizes: ShapeEnv
+    ) -> dict[str, Any]:
         require_fitted(model)
         known = model.get_params(deep=False)
         values = {
@@ -237,14 +239,14 @@ class _Writing:
         for name, part in kind.all_parts(slim).items():
             if name in values:
                 state[name] = part.put(values[name], at + name, self.file, sizes)
-                kind.settle(model, sizes)
+                kind.bind_boundaries(model, sizes)
         return state
 
 
 class _Reading:
     """Models on their way out of a file."""
 
-    def __init__(self, file: Filing) -> None:
+    def __init__(self, file: Archive) -> None:
         self.file = file
         self.file.get_model = self.model
         self.models: dict[str, Any] = {}
@@ -254,24 +256,24 @@ class _Reading:
     def model(self, document: Any, at: str) -> Any:
         """The model, built once all its parts were found to be as they must be."""
         if isinstance(document, dict) and list(document) == ["same"]:
-            place = document["same"]
-            if not isinstance(place, str) or place not in self.models:
-                raise wrong(at, "a model that came before", place)
-            self._count(self.work[place])
-            return self.models[place]
+            position = document["same"]
+            if not isinstance(position, str) or position not in self.models:
+                raise schema_error(at, "a model that came before", position)
+            self._count(self.work[position])
+            return self.models[position]
         require_keys(document, at, {"kind", "params"}, {"state", "slim"})
         name = document["kind"]
         if not isinstance(name, str) or name not in KINDS:
-            raise wrong(f"{at}.kind", f"one of {', '.join(KINDS)}", repr(name))
+            raise schema_error(f"{at}.kind", f"one of {', '.join(KINDS)}", repr(name))
         if ("state" in document) != ("slim" in document):
-            raise wrong(at, "with both state and slim, or neither", sorted(document))
+            raise schema_error(at, "with both state and slim, or neither", sorted(document))
         self.depth += 1
         if self.depth > DEEPEST:
             raise ModelFileError("limit", f"`{at}`: models in models are too deep")
         before = self.met
         self._count(1)
         kind = KINDS[name]
-        sizes = Sizes()
+        sizes = ShapeEnv()
         model = self._template(kind, document["params"], at, sizes)
         if "state" in document:
             self._fill(model, kind, document, f"{at}.", sizes)
@@ -284,7 +286,7 @@ class _Reading:
         if self.met > MOST_MODELS:
             raise ModelFileError("limit", f"there are more than {MOST_MODELS} models in models")
 
-    def _template(self, kind: Kind, document: Any, at: str, sizes: Sizes) -> Any:
+    def _template(self, kind: ModelSchema, document: Any, at: str, sizes: ShapeEnv) -> Any:
         require_keys(document, f"{at}.params", kind.parameters)
         params = {
             key: kind.params.get(key, Value()).get(value, f"{at}.{key}", self.file, sizes)
@@ -302,18 +304,18 @@ class _Reading:
         return model
 
     def _fill(
-        self, model: Any, kind: Kind, document: dict[str, Any], at: str, sizes: Sizes
+        self, model: Any, kind: ModelSchema, document: dict[str, Any], at: str, sizes: ShapeEnv
     ) -> None:
         state, slim = document["state"], document["slim"]
         if not isinstance(slim, bool):
-            raise wrong(f"{at}slim", "true or false", slim)
+            raise schema_error(f"{at}slim", "true or false", slim)
         parts = kind.all_parts(slim)
         require_keys(state, f"{at}state", kind.needed(slim), set(parts))
         values = {}
         for name, part in parts.items():
             if name in state:
                 values[name] = part.get(state[name], at + name, self.file, sizes)
-                kind.settle(model, sizes)
+                kind.bind_boundaries(model, sizes)
         try:
             kind.unpack(model, values)
             kind.check(model, sizes)
@@ -338,19 +340,19 @@ def _check_plain(params: dict[str, Any], at: str) -> None:
     for name in params:
         value = params[name]
         if name == "random_state" and not (value is None or (type(value) is int and value >= 0)):
-            raise wrong(f"{at}.{name}", "a seed of at least 0 or null", value)
+            raise schema_error(f"{at}.{name}", "a seed of at least 0 or null", value)
         if name == "n_jobs" and not (
             value is None or (type(value) is int and abs(value) <= MOST_THREADS)
         ):
-            raise wrong(f"{at}.{name}", f"at most {MOST_THREADS} threads", value)
+            raise schema_error(f"{at}.{name}", f"at most {MOST_THREADS} threads", value)
         if name == "memory_limit" and value is not None and not _fits(value):
-            raise wrong(f"{at}.{name}", "within this machine's memory", value)
+            raise schema_error(f"{at}.{name}", "within this machine's memory", value)
         if name == "dtype" and not (
             isinstance(value, type) or (isinstance(value, str) and value in TYPES)
         ):
-            raise wrong(f"{at}.{name}", "a type of numbers", value)
+            raise schema_error(f"{at}.{name}", "a type of numbers", value)
         if name == "verbose" and not isinstance(value, bool | int | float):
-            raise wrong(f"{at}.{name}", "a number", value)
+            raise schema_error(f"{at}.{name}", "a number", value)
 
 
 def _fits(megabytes: object) -> bool:

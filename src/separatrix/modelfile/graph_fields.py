@@ -14,13 +14,13 @@ from separatrix.data.graph import Graph
 from separatrix.errors import ModelFileError
 from separatrix.modelfile.array_fields import Array
 from separatrix.modelfile.fields import (
-    Filing,
+    Archive,
     Maybe,
-    Sizes,
+    ShapeEnv,
     Text,
-    apart,
+    mismatch_error,
     require_keys,
-    wrong,
+    schema_error,
 )
 from separatrix.modelfile.token_fields import get_tokens, put_tokens
 from separatrix.runtime.blocks import MEBIBYTE
@@ -33,7 +33,7 @@ MOST_LETTERS = 8 * MEBIBYTE  # of labels that all have room for the longest in t
 LABELS = Maybe(Text(("numbers", "strings")))
 
 
-def put_graphs(graphs: Any, at: str, file: Filing) -> dict[str, Any]:
+def put_graphs(graphs: Any, at: str, file: Archive) -> dict[str, Any]:
     """Keep graphs that are all labelled alike, or not at all; returns how."""
     nodes = np.array([graph.n_nodes for graph in graphs], dtype=np.int64)
     sizes = np.array([len(graph.edges) for graph in graphs], dtype=np.int64)
@@ -47,7 +47,7 @@ def put_graphs(graphs: Any, at: str, file: Filing) -> dict[str, Any]:
     }
 
 
-def get_graphs(document: dict[str, Any], at: str, file: Filing) -> list[Graph]:
+def get_graphs(document: dict[str, Any], at: str, file: Archive) -> list[Graph]:
     """The graphs."""
     require_keys(document, at, {"node_labels", "edge_labels"})
     nodes, sizes, edges = (file.take(f"{at}.{name}") for name in ("nodes", "sizes", "edges"))
@@ -69,9 +69,9 @@ def _cut(values: Any, counts: Codes) -> list[Any]:
     return [values[start:end] for start, end in pairwise([0, *np.cumsum(counts).tolist()])]
 
 
-def _check_counts(nodes: Codes, sizes: Codes, edges: Codes, at: str, file: Filing) -> None:
+def _check_counts(nodes: Codes, sizes: Codes, edges: Codes, at: str, file: Archive) -> None:
     """As many edges as are said, and not so many nodes that a number could not count them."""
-    letters = Sizes(c=2)
+    letters = ShapeEnv(c=2)
     Array("i8", "n", least=0).check(nodes, f"{at}.nodes", letters)
     Array("i8", "n", least=0).check(sizes, f"{at}.sizes", letters)
     Array("i4", "m c").check(edges, f"{at}.edges", letters)
@@ -79,7 +79,7 @@ def _check_counts(nodes: Codes, sizes: Codes, edges: Codes, at: str, file: Filin
     if nodes.max(initial=0) > MOST_NODES or int(nodes.sum()) > MOST_NODES:
         raise ModelFileError("limit", f"`{at}`: a file holds at most {MOST_NODES} nodes")
     if sizes.max(initial=0) > len(edges) or int(sizes.sum()) != len(edges):
-        raise apart(f"{at}.sizes", f"{len(edges)} together, as there are edges", "others")
+        raise mismatch_error(f"{at}.sizes", f"{len(edges)} together, as there are edges", "others")
 
 
 def _check_edges(nodes: Codes, sizes: Codes, edges: Codes, at: str) -> None:
@@ -87,13 +87,13 @@ def _check_edges(nodes: Codes, sizes: Codes, edges: Codes, at: str) -> None:
     at = f"{at}.edges"
     low, high = edges.min(axis=1, initial=MOST_NODES), edges.max(axis=1, initial=-1)
     if (low < 0).any() or (high >= np.repeat(nodes, sizes)).any():
-        raise apart(at, "between nodes of their graph", "others")
+        raise mismatch_error(at, "between nodes of their graph", "others")
     if (low == high).any():
-        raise apart(at, "between different nodes", "a loop")
+        raise mismatch_error(at, "between different nodes", "a loop")
     first = np.repeat(np.cumsum(nodes) - nodes, sizes)  # numbers of nodes over all graphs
     keys = (first + low) * int(nodes.sum()) + first + high
     if len(np.unique(keys)) < len(keys):
-        raise apart(at, "each of them once", "one of them twice")
+        raise mismatch_error(at, "each of them once", "one of them twice")
 
 
 def _check_unlabelled(nodes: Codes, edges: Codes, at: str) -> None:
@@ -104,7 +104,7 @@ def _check_unlabelled(nodes: Codes, edges: Codes, at: str) -> None:
         )
 
 
-def _put_labels(labels: list[Any], counts: Codes, at: str, file: Filing) -> str | None:
+def _put_labels(labels: list[Any], counts: Codes, at: str, file: Archive) -> str | None:
     """Labels of those graphs that have something to label; the others say nothing."""
     some = [part for part, count in zip(labels, counts.tolist(), strict=True) if count]
     kinds = {None if part is None else part.dtype.kind for part in some}
@@ -116,35 +116,35 @@ def _put_labels(labels: list[Any], counts: Codes, at: str, file: Filing) -> str 
         file.keep(at, codes.astype(np.int32))
         return "strings"
     if kinds != {"i"}:
-        raise wrong(at, "labels of one kind, in all graphs or none", kinds)
+        raise schema_error(at, "labels of one kind, in all graphs or none", kinds)
     file.keep(at, np.concatenate(some).astype(np.int64))
     return "numbers"
 
 
-def _labels(document: Any, counts: Codes, at: str, file: Filing) -> list[Any]:
+def _labels(document: Any, counts: Codes, at: str, file: Archive) -> list[Any]:
     """Labels of each graph."""
-    how = LABELS.get(document, at, file, Sizes())
+    how = LABELS.get(document, at, file, ShapeEnv())
     if how is None:
         return [None] * len(counts)
     found = file.take(at)
     total = int(counts.sum())
     if how == "numbers":
-        Array("i8", "n").check(found, at, Sizes(n=total))
+        Array("i8", "n").check(found, at, ShapeEnv(n=total))
         return _cut(found.astype(np.intp), counts)
     words = get_tokens(at, file)
     if not all(isinstance(word, str) for word in words):
-        raise wrong(at, "strings", "other tokens")
-    Array("i4", "n", least=0, below="w").check(found, at, Sizes(n=total, w=len(words)))
+        raise schema_error(at, "strings", "other tokens")
+    Array("i4", "n", least=0, below="w").check(found, at, ShapeEnv(n=total, w=len(words)))
     return _strings(words, found, counts, at, file)
 
 
-def _strings(words: list[str], codes: Codes, counts: Codes, at: str, file: Filing) -> list[Any]:
+def _strings(words: list[str], codes: Codes, counts: Codes, at: str, file: Archive) -> list[Any]:
     """Labels of each graph as NumPy's words, which have room for the longest of that graph."""
     lengths = np.array([len(word) for word in words], dtype=np.int64)
     file.spend("letters of labels", int(lengths.max(initial=0)) * len(words), MOST_LETTERS, at)
     table = np.array(words, dtype=np.str_)
     if table.tolist() != words:  # zeros at the end, which NumPy drops
-        raise wrong(at, "strings that NumPy can hold", "others")
+        raise schema_error(at, "strings that NumPy can hold", "others")
     found = []
     for part in _cut(codes, counts):
         width = max(1, int(lengths[part].max(initial=0)))

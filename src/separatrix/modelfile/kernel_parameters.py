@@ -11,13 +11,13 @@ from typing import Any
 from separatrix.errors import ModelFileError
 from separatrix.modelfile.container import in_a_line
 from separatrix.modelfile.fields import (
+    Archive,
     Field,
-    Filing,
     Flag,
     Maybe,
-    Sizes,
+    ShapeEnv,
     checked_text,
-    wrong,
+    schema_error,
 )
 
 MOST_LEVELS = 1_000  # time grows with them, whatever the samples are
@@ -27,14 +27,14 @@ MOST_LEVELS = 1_000  # time grows with them, whatever the samples are
 class Levels:
     """Letters of a word, or rounds of refinement."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> int:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> int:
         """As a whole number."""
         return self.get(int(value), at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> int:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> int:
         """Not so many that a short sample would take for ever."""
         if type(document) is not int:
-            raise wrong(at, "a whole number", document)
+            raise schema_error(at, "a whole number", document)
         if document > MOST_LEVELS:
             said = f"`{at}` is {in_a_line(document)}, and a file holds at most {MOST_LEVELS}"
             raise ModelFileError("limit", said)
@@ -45,14 +45,14 @@ class Levels:
 class Alphabet:
     """Letters that are expected, as one string."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> str:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> str:
         """As it is."""
         return self.get(value, at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> str:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> str:
         """The string."""
         if not isinstance(document, str):
-            raise wrong(at, "a string of letters", document)
+            raise schema_error(at, "a string of letters", document)
         return checked_text(document, at)
 
 
@@ -60,11 +60,11 @@ class Alphabet:
 class Weights:
     """What each level counts."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> dict[str, list[float]]:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> dict[str, list[float]]:
         """As a tuple of numbers."""
         return {"tuple": [float(weight) for weight in value]}
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> tuple[float, ...]:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> tuple[float, ...]:
         """The tuple; the kernel itself looks at the numbers."""
         items = document.get("tuple") if isinstance(document, dict) else None
         if (
@@ -72,7 +72,7 @@ class Weights:
             or len(document) != 1
             or not all(type(item) in (int, float) for item in items)
         ):
-            raise wrong(at, "a tuple of numbers", document)
+            raise schema_error(at, "a tuple of numbers", document)
         return tuple(items)
 
 

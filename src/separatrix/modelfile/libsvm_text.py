@@ -24,11 +24,11 @@ from separatrix.estimators.base.support import Support
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.vector_kernels import Gaussian, Linear, Polynomial, Sigmoid
-from separatrix.modelfile.container import in_a_line, opened, unwritable
+from separatrix.modelfile.container import in_a_line, open_container, unwritable
 from separatrix.modelfile.files import PathLike, as_path, require_fitted
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import pairs
 from separatrix.types import Codes, Matrix, Vector
 from separatrix.validation import require_integer
@@ -96,7 +96,7 @@ def save_libsvm(model: Any, path: PathLike) -> Path:
     _tell_what_is_left_out(model)
     try:
         with (
-            written_whole(path) as temporary,
+            atomic_write(path) as temporary,
             temporary.open("w", encoding="ascii", newline="\n") as file,
         ):
             for line in _lines_of(model, labels):
@@ -123,13 +123,13 @@ def load_libsvm(path: PathLike, *, n_features: int | None = None) -> SVC:
     path = as_path(path)
     if n_features is not None:
         require_integer("load_libsvm", "n_features", n_features, least=1)
-    with opened(path) as file:
+    with open_container(path) as file:
         lines = _Lines(path, file)
         header = _read_header(lines)
         rows = _read_rows(lines, header)
         model = _machine(lines, header, rows, n_features)
     if header.probabilities:
-        tell(
+        warn_user(
             f"{path} has probabilities (svm-train -b 1), which are left out: LIBSVM's are not those of "
             "`predict_proba`; to have some, fit an SVC with calibration='sigmoid'"
         )
@@ -168,14 +168,14 @@ class _Pairs(NamedTuple):
         """
         ends = np.cumsum(self.counts)
         rows = [np.arange(*part) for part in zip(ends - self.counts, ends, strict=True)]
-        coef = np.hstack([self._coef(order, place, rows[c]) for place, c in enumerate(order)])
+        coef = np.hstack([self._coef(order, position, rows[c]) for position, c in enumerate(order)])
         turned = _Pairs(self.counts[order], coef, self._intercept(order))
         return turned, np.concatenate([rows[c] for c in order])
 
-    def _coef(self, order: Codes, place: int, rows: Codes) -> Matrix:
-        """Coefficients of the rows of the class that comes at `place`, (k - 1, rows)."""
-        own, others = order[place], np.delete(order, place)
-        was_first, is_first = own < others, place <= np.arange(len(others))
+    def _coef(self, order: Codes, position: int, rows: Codes) -> Matrix:
+        """Coefficients of the rows of the class that comes at `position`, (k - 1, rows)."""
+        own, others = order[position], np.delete(order, position)
+        was_first, is_first = own < others, position <= np.arange(len(others))
         sign = np.where(was_first == is_first, 1.0, -1.0)
         return np.asarray(sign[:, None] * self.coef[np.ix_(others - was_first, rows)])
 
@@ -238,12 +238,12 @@ def _whole_labels(classes: Any) -> list[int]:
 
 def _tell_what_is_left_out(model: Any) -> None:
     if hasattr(model, "_calibration"):
-        tell(
+        warn_user(
             "LIBSVM's format has no place for the probabilities of this SVC: they are left out; `save` "
             "keeps them"
         )
     if model.break_ties and len(model.classes_) > 2:
-        tell(
+        warn_user(
             "LIBSVM's format has no place for break_ties=True: in this file equal votes go to the class "
             "that comes first; `save` keeps it"
         )
@@ -639,6 +639,6 @@ def _vectors(rows: _Rows, d: int) -> Any:
     """Samples, (s, d): dense, or CSR where few values are stored."""
     s = len(rows.indptr) - 1
     kind = np.int32 if len(rows.values) <= LARGEST_INT else np.int64
-    places = (rows.indices - 1).astype(kind), rows.indptr.astype(kind)
-    sparse = csr_array((rows.values, *places), shape=(s, d))
+    positions = (rows.indices - 1).astype(kind), rows.indptr.astype(kind)
+    sparse = csr_array((rows.values, *positions), shape=(s, d))
     return sparse if len(rows.values) < SPARSE_BELOW * s * d else sparse.toarray()

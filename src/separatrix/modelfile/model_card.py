@@ -24,15 +24,15 @@ from separatrix.kernels.graphs.from_networkx import is_networkx
 from separatrix.kernels.graphs.graph_union import checked_graphs
 from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.modelfile.fields import (
-    Filing,
+    Archive,
     Maybe,
-    Sizes,
+    ShapeEnv,
     Text,
     Whole,
     number_as_json,
     number_from_json,
     require_keys,
-    wrong,
+    schema_error,
 )
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 
@@ -51,7 +51,7 @@ class TrainingData:
 
 
 @dataclass(frozen=True)
-class Card:
+class ModelCard:
     """Where a model comes from."""
 
     versions: dict[str, str]
@@ -81,12 +81,12 @@ def _version(package: str) -> str:
         return str(import_module(package).__version__)
 
 
-def card_of(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> Card:
+def card_of(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> ModelCard:
     """The card of a fitted model."""
     inner = _innermost(model)
     seed = getattr(inner, "random_state", None)
-    Text().put(note, "note", Filing(), Sizes())
-    return Card(
+    Text().put(note, "note", Archive(), ShapeEnv())
+    return ModelCard(
         versions_here(),
         _certificate(inner),
         None if data is None else _training_data(model, data),
@@ -95,14 +95,14 @@ def card_of(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> 
     )
 
 
-def read_card(document: Any) -> Card:
+def read_card(document: Any) -> ModelCard:
     """The card back, checked."""
     require_keys(document, "card", {"versions", "certificate", "data", "seed", "note"})
-    file, sizes, text = Filing(), Sizes(), Text()
+    file, sizes, text = Archive(), ShapeEnv(), Text()
     versions, certificate = document["versions"], document["certificate"]
     for part, at in ((versions, "card.versions"), (certificate, "card.certificate")):
         if not isinstance(part, dict) or len(part) > 64:
-            raise wrong(at, "an object", part)
+            raise schema_error(at, "an object", part)
         for name in part:
             text.get(name, at, file, sizes)
     data, seed = document["data"], document["seed"]
@@ -113,8 +113,8 @@ def read_card(document: Any) -> Card:
         Maybe(Whole()).get(data["features"], "card.data.features", file, sizes)
         data = TrainingData(**data)
     if seed is not None and type(seed) is not int:
-        raise wrong("card.seed", "a whole number or null", seed)
-    return Card(
+        raise schema_error("card.seed", "a whole number or null", seed)
+    return ModelCard(
         {name: text.get(value, "card.versions", file, sizes) for name, value in versions.items()},
         {name: number_from_json(value, "card.certificate") for name, value in certificate.items()},
         data,

@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.data.graph import Graph
 from separatrix.modelfile.array_fields import Array, Rows
-from separatrix.modelfile.fields import Filing, Sizes, wrong
+from separatrix.modelfile.fields import Archive, ShapeEnv, schema_error
 from separatrix.modelfile.graph_fields import get_graphs, put_graphs
 from separatrix.modelfile.token_fields import (
     cuts_of,
@@ -33,29 +33,29 @@ class Samples:
     shape: str  # of rows of numbers; the first letter counts samples of any kind
     values: str = "finite"
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """What kind they are."""
         if not isinstance(value, np.ndarray) or value.dtype != object:
             return Rows(self.shape, self.values).put(value, at, file, sizes)
-        sizes.bind(at, value.shape, self.shape.split()[0])
+        sizes.unify(at, value.shape, self.shape.split()[0])
         form = form_of(value)
         if form not in FORMS:
-            raise wrong(at, "sequences or graphs, all of one type", form)
+            raise schema_error(at, "sequences or graphs, all of one type", form)
         return {"objects": form, **FORMS[form].put(value, at, file)}
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """The samples."""
         if not isinstance(document, dict) or "objects" not in document:
             return Rows(self.shape, self.values).get(document, at, file, sizes)
         form = document["objects"]
         if not isinstance(form, str) or form not in FORMS:
-            raise wrong(at, f"one of {', '.join(FORMS)}", form)
+            raise schema_error(at, f"one of {', '.join(FORMS)}", form)
         rest = {name: said for name, said in document.items() if name != "objects"}
         found = FORMS[form].get(rest, at, file)
         objects = np.empty(len(found), dtype=object)
         for row, item in enumerate(found):  # one by one: NumPy would look into tuples
             objects[row] = item
-        sizes.bind(at, objects.shape, self.shape.split()[0])
+        sizes.unify(at, objects.shape, self.shape.split()[0])
         return objects
 
 
@@ -82,28 +82,28 @@ def kind_of(samples: Any) -> str | None:
 class _Form:
     """How objects of one type lie in a file."""
 
-    put: Callable[[Any, str, Filing], dict[str, Any]]
-    get: Callable[[dict[str, Any], str, Filing], list[Any]]
+    put: Callable[[Any, str, Archive], dict[str, Any]]
+    get: Callable[[dict[str, Any], str, Archive], list[Any]]
 
 
 def _sequences(
-    put: Callable[[Any, str, Filing], None], get: Callable[[str, Filing], list[Any]]
+    put: Callable[[Any, str, Archive], None], get: Callable[[str, Archive], list[Any]]
 ) -> _Form:
     """Sequences, about which the document has nothing more to say."""
 
-    def kept(value: Any, at: str, file: Filing) -> dict[str, Any]:
+    def kept(value: Any, at: str, file: Archive) -> dict[str, Any]:
         put(value, at, file)
         return {}
 
-    def read(rest: dict[str, Any], at: str, file: Filing) -> list[Any]:
+    def read(rest: dict[str, Any], at: str, file: Archive) -> list[Any]:
         if rest:
-            raise wrong(at, "nothing but the kind of samples", sorted(rest))
+            raise schema_error(at, "nothing but the kind of samples", sorted(rest))
         return get(at, file)
 
     return _Form(kept, read)
 
 
-def _put_tuples(value: Any, at: str, file: Filing) -> None:
+def _put_tuples(value: Any, at: str, file: Archive) -> None:
     """Each token once, and which of them is where."""
     number: dict[Any, int] = {}
     codes = [number.setdefault(token, len(number)) for item in value for token in item]
@@ -112,10 +112,10 @@ def _put_tuples(value: Any, at: str, file: Filing) -> None:
     file.keep(f"{at}.cuts", np.cumsum([len(item) for item in value], dtype=np.int64))
 
 
-def _get_tuples(at: str, file: Filing) -> list[tuple[Any, ...]]:
+def _get_tuples(at: str, file: Archive) -> list[tuple[Any, ...]]:
     tokens = get_tokens(at, file)
     codes = file.take(at)
-    Array("i4", "n", least=0, below="t").check(codes, at, Sizes(t=len(tokens)))
+    Array("i4", "n", least=0, below="t").check(codes, at, ShapeEnv(t=len(tokens)))
     table = np.empty(len(tokens), dtype=object)
     table[:] = tokens
     cuts = cuts_of(f"{at}.cuts", len(codes), file, *MOST)

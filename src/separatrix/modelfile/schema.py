@@ -20,15 +20,15 @@ from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.graphs.graph_kernels import ShortestPath
 from separatrix.modelfile.array_fields import ANY_SHAPE, Array, Labels, Rows
 from separatrix.modelfile.fields import (
+    Archive,
     Field,
-    Filing,
     Listed,
     Record,
-    Sizes,
+    ShapeEnv,
     Text,
     Whole,
-    apart,
-    wrong,
+    mismatch_error,
+    schema_error,
 )
 from separatrix.modelfile.object_fields import kind_of
 from separatrix.runtime.blocks import in_words, memory_of_this_machine
@@ -43,16 +43,16 @@ OUTPUTS = ("default", "pandas", "polars")
 class OutputConfig:
     """What scikit-learn's `set_output` has set."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """As it is."""
         return self.get(dict(value), at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> dict[str, str]:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> dict[str, str]:
         """One word for the output of `transform`, or nothing."""
         if document == {}:
             return {}
         if not isinstance(document, dict) or list(document) != ["transform"]:
-            raise wrong(at, "an object with 'transform'", document)
+            raise schema_error(at, "an object with 'transform'", document)
         return {"transform": Text(OUTPUTS).get(document["transform"], at, file, sizes)}
 
 
@@ -75,12 +75,12 @@ def set_all(model: Any, values: Values) -> None:
         setattr(model, name, value)
 
 
-def _nothing_more(_model: Any, _sizes: Sizes) -> None:
+def _nothing_more(_model: Any, _sizes: ShapeEnv) -> None:
     pass
 
 
 @dataclass(frozen=True)
-class Kind:
+class ModelSchema:
     """One kind of model: its class, its parts by name, and what holds between them."""
 
     make: Callable[..., Any]
@@ -90,7 +90,7 @@ class Kind:
     params: Mapping[str, Field] = field(default_factory=dict)  # those that are no plain values
     pack: Callable[[Any, Values, bool], Values] = _as_they_are  # model, attributes, slim
     unpack: Callable[[Any, Values], None] = set_all
-    check: Callable[[Any, Sizes], None] = _nothing_more
+    check: Callable[[Any, ShapeEnv], None] = _nothing_more
     boundaries: Callable[[Any, int], int] | None = None  # of a model with k classes: settles p
 
     def all_parts(self, slim: bool) -> dict[str, Field]:
@@ -101,7 +101,7 @@ class Kind:
         """Names of parts that must be there."""
         return set(self.all_parts(slim)) - self.sometimes - set(COMMON)
 
-    def settle(self, model: Any, sizes: Sizes) -> None:
+    def bind_boundaries(self, model: Any, sizes: ShapeEnv) -> None:
         """Say how many boundaries there must be, once the classes are known."""
         if self.boundaries is not None and "k" in sizes and "p" not in sizes:
             require(sizes["k"] >= 2, "classes_", "at least two", sizes["k"])
@@ -128,17 +128,17 @@ class Model:
 
     kinds: tuple[str, ...] = ()
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """As a file of its own would have it."""
         return file.put_model(value, at, True)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """The model."""
         if not isinstance(document, dict) or not {"state", "same"} & set(document):
-            raise wrong(at, "a fitted model", document)
+            raise schema_error(at, "a fitted model", document)
         found = file.get_model(document, at)
         if self.kinds and type(found).__name__ not in self.kinds:
-            raise wrong(at, f"one of {', '.join(self.kinds)}", type(found).__name__)
+            raise schema_error(at, f"one of {', '.join(self.kinds)}", type(found).__name__)
         return found
 
 
@@ -148,15 +148,15 @@ class Shape:
 
     letters: str
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> list[int]:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> list[int]:
         """As a list."""
         return list(self.get([int(length) for length in value], at, file, sizes))
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> tuple[int, ...]:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> tuple[int, ...]:
         """The tuple."""
         shape = Listed(Whole()).get(document, at, file, sizes)
         letters = self.letters.split()
-        sizes.bind(at, tuple(shape), letters[0] if len(shape) == 1 else self.letters)
+        sizes.unify(at, tuple(shape), letters[0] if len(shape) == 1 else self.letters)
         return tuple(shape)
 
 
@@ -189,10 +189,10 @@ def as_multi_class(model: Any, k: int) -> int:
 def require(holds: bool, at: str, expected: str, found: object) -> None:
     """Refuse parts that do not go together."""
     if not holds:
-        raise apart(at, expected, found)
+        raise mismatch_error(at, expected, found)
 
 
-def _moments_fit(moments: Any, at: str, _sizes: Sizes) -> None:
+def _moments_fit(moments: Any, at: str, _sizes: ShapeEnv) -> None:
     k, d = moments.mean.shape
     shapes = {"pooled": (d, d), "each": (k, d, d), "features": (k, d)}
     wanted = shapes[moments.form]
@@ -214,7 +214,7 @@ def moments_of(letter: str = "d") -> Record:
     )
 
 
-def kernel_fits(model: Any, sizes: Sizes) -> None:
+def kernel_fits(model: Any, sizes: ShapeEnv) -> None:
     """A kernel matrix as samples has a column for every training sample, and no support vectors."""
     name = "components_" if hasattr(model, "components_") else "support_vectors_"
     samples_fit(model, model.kernel_, getattr(model, name, None), name)
@@ -282,7 +282,7 @@ def same_features(inner: Any, d: int, at: str) -> None:
     require(have == d, f"{at}.n_features_in_", str(d), have)
 
 
-def same_samples(model: Any, inner: Any, sizes: Sizes, at: str) -> None:
+def same_samples(model: Any, inner: Any, sizes: ShapeEnv, at: str) -> None:
     """A kernel machine inside a search takes the samples that the search was asked for."""
     kind, asked = takes(inner.kernel_), takes(model._own_kernel)
     require(asked == kind, "kernels", f"on {kind}, as {at}.kernel_ is", f"one on {asked}")

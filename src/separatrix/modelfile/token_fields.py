@@ -12,46 +12,46 @@ from typing import Any
 import numpy as np
 
 from separatrix.modelfile.array_fields import MOST_WORDS, Array
-from separatrix.modelfile.fields import Filing, Sizes, apart, wrong
+from separatrix.modelfile.fields import Archive, ShapeEnv, mismatch_error, schema_error
 from separatrix.types import Codes
 
 STRING, NUMBER, BYTES = range(3)  # what a token is
 HALVES = "surrogatepass"
 
 
-def put_bytes(parts: Iterable[bytes], at: str, file: Filing) -> None:
+def put_bytes(parts: Iterable[bytes], at: str, file: Archive) -> None:
     """Keep bytes, and where each part of them ends."""
     listed = list(parts)
     file.keep(f"{at}.letters", np.frombuffer(b"".join(listed), dtype=np.uint8))
     file.keep(f"{at}.ends", np.cumsum([len(part) for part in listed], dtype=np.int64))
 
 
-def get_bytes(at: str, file: Filing, what: str, most: int) -> Iterator[memoryview]:
+def get_bytes(at: str, file: Archive, what: str, most: int) -> Iterator[memoryview]:
     """The parts, none of them copied; a file holds at most so many of what they are."""
     letters = file.take(f"{at}.letters")
-    Array("u1", "b").check(letters, f"{at}.letters", Sizes())
+    Array("u1", "b").check(letters, f"{at}.letters", ShapeEnv())
     cuts = cuts_of(f"{at}.ends", len(letters), file, what, most)
     whole = np.ascontiguousarray(letters).data
     return (whole[start:end] for start, end in pairwise(cuts))
 
 
-def cuts_of(at: str, total: int, file: Filing, what: str, most: int) -> list[int]:
+def cuts_of(at: str, total: int, file: Archive, what: str, most: int) -> list[int]:
     """Where parts of something that long begin, and the end of the last."""
     ends = file.take(at)
-    Array("i8", "n", least=0, rising=True).check(ends, at, Sizes())
+    Array("i8", "n", least=0, rising=True).check(ends, at, ShapeEnv())
     file.spend(what, len(ends), most, at)
     last = int(ends[-1]) if len(ends) else 0
     if last != total:
-        raise apart(at, f"rising from 0 to {total}", last)
+        raise mismatch_error(at, f"rising from 0 to {total}", last)
     return [0, *ends.tolist()]
 
 
-def put_strings(strings: Iterable[str], at: str, file: Filing) -> None:
+def put_strings(strings: Iterable[str], at: str, file: Archive) -> None:
     """Keep strings."""
     put_bytes((string.encode("utf-8", HALVES) for string in strings), at, file)
 
 
-def get_strings(at: str, file: Filing, what: str, most: int) -> list[str]:
+def get_strings(at: str, file: Archive, what: str, most: int) -> list[str]:
     """The strings."""
     return [_decoded(part, at) for part in get_bytes(at, file, what, most)]
 
@@ -60,16 +60,16 @@ def _decoded(part: memoryview, at: str) -> str:
     try:
         return str(part, "utf-8", HALVES)
     except UnicodeDecodeError:
-        raise wrong(at, "strings in UTF-8", "other bytes") from None
+        raise schema_error(at, "strings in UTF-8", "other bytes") from None
 
 
-def put_tokens(tokens: Sequence[Any], at: str, file: Filing) -> None:
+def put_tokens(tokens: Sequence[Any], at: str, file: Archive) -> None:
     """Keep tokens that differ from each other: strings, whole numbers or bytes, in any order."""
     kinds = [_kind(token, at) for token in tokens]
     file.keep(f"{at}.kinds", np.array(kinds, dtype=np.uint8))
     numbers = [int(token) for token in tokens if isinstance(token, int)]
     if any(not -(2**63) <= number < 2**63 for number in numbers):
-        raise wrong(at, "tokens of at most 64 bits", max(numbers, key=abs))
+        raise schema_error(at, "tokens of at most 64 bits", max(numbers, key=abs))
     file.keep(f"{at}.numbers", np.array(numbers, dtype=np.int64))
     put_bytes(
         (
@@ -82,19 +82,19 @@ def put_tokens(tokens: Sequence[Any], at: str, file: Filing) -> None:
     )
 
 
-def get_tokens(at: str, file: Filing) -> list[Any]:
+def get_tokens(at: str, file: Archive) -> list[Any]:
     """The tokens, in the same order."""
     kinds, numbers = file.take(f"{at}.kinds"), file.take(f"{at}.numbers")
-    Array("u1", "t", below="k").check(kinds, f"{at}.kinds", Sizes(k=3))
-    Array("i8", "n").check(numbers, f"{at}.numbers", Sizes())
+    Array("u1", "t", below="k").check(kinds, f"{at}.kinds", ShapeEnv(k=3))
+    Array("i8", "n").check(numbers, f"{at}.numbers", ShapeEnv())
     file.spend("words", len(numbers), MOST_WORDS, at)
     parts = list(get_bytes(at, file, "words", MOST_WORDS))
     count = int((kinds == NUMBER).sum())
     if (len(numbers), len(parts)) != (count, len(kinds) - count):
-        raise apart(at, f"{count} numbers and {len(kinds) - count} words", len(numbers))
+        raise mismatch_error(at, f"{count} numbers and {len(kinds) - count} words", len(numbers))
     tokens = list(_in_order(kinds, iter(numbers.tolist()), iter(parts), at))
     if len(set(tokens)) < len(tokens):
-        raise apart(at, "all different", "one of them twice")
+        raise mismatch_error(at, "all different", "one of them twice")
     return tokens
 
 
@@ -112,4 +112,4 @@ def _kind(token: Any, at: str) -> int:
     for kind, what in ((STRING, str), (NUMBER, int), (BYTES, bytes)):
         if isinstance(token, what) and not isinstance(token, bool):
             return kind
-    raise wrong(at, "tokens that are strings or whole numbers", type(token).__name__)
+    raise schema_error(at, "tokens that are strings or whole numbers", type(token).__name__)

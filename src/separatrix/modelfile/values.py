@@ -37,13 +37,13 @@ from separatrix.modelfile.array_fields import ANY_SHAPE, NUMBERS, Array
 from separatrix.modelfile.container import in_a_line
 from separatrix.modelfile.fields import (
     MOST_ITEMS,
-    Filing,
-    Sizes,
+    Archive,
+    ShapeEnv,
     checked_text,
     number_as_json,
     number_from_json,
     require_keys,
-    wrong,
+    schema_error,
 )
 from separatrix.modelfile.kernel_parameters import OTHER_PARAMETERS
 
@@ -100,7 +100,7 @@ class KernelObject:
 
     only: tuple[type[Kernel], ...] = (Kernel,)
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """Its name, and its parameters."""
         if isinstance(value, FromCallable):
             raise ModelFileError(
@@ -116,40 +116,40 @@ class KernelObject:
             )
         params = {}
         for name, inner in value.get_params(deep=False).items():
-            place = f"{at}.{name}"
+            position = f"{at}.{name}"
             if isinstance(inner, Kernel):
-                params[name] = self.put(inner, place, file, sizes)
+                params[name] = self.put(inner, position, file, sizes)
             else:
                 field = OTHER_PARAMETERS.get(name, Value())
-                params[name] = field.put(inner, place, file, sizes)
+                params[name] = field.put(inner, position, file, sizes)
         return {"kernel": KERNEL_NAMES[type(value)], "params": params}
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Kernel:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Kernel:
         """The kernel; its own checks hold for its parameters."""
         require_keys(document, at, {"kernel", "params"})
         name = document["kernel"]
         if not isinstance(name, str) or name not in KERNELS:
-            raise wrong(at, f"one of {', '.join(KERNELS)}", name)
+            raise schema_error(at, f"one of {', '.join(KERNELS)}", name)
         kind = KERNELS[name]
         names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
         require_keys(document["params"], at, names)
         params: dict[str, Any] = {}
         for key, inner in document["params"].items():
-            place = f"{at}.{key}"
+            position = f"{at}.{key}"
             if isinstance(inner, dict) and "kernel" in inner:
-                params[key] = KernelObject().get(inner, place, file, sizes)
+                params[key] = KernelObject().get(inner, position, file, sizes)
             elif key in OTHER_PARAMETERS:
-                params[key] = OTHER_PARAMETERS[key].get(inner, place, file, sizes)
+                params[key] = OTHER_PARAMETERS[key].get(inner, position, file, sizes)
             elif type(inner) in (int, float):
                 params[key] = inner
             else:
-                raise wrong(place, "a number or a kernel", inner)
+                raise schema_error(position, "a number or a kernel", inner)
         try:
             kernel = kind(**params)
         except ParameterError as error:
             raise ModelFileError("invariant", f"`{at}`: {in_a_line(error)}") from None
         if not isinstance(kernel, self.only):
-            raise wrong(at, f"a {' or '.join(k.__name__ for k in self.only)}", name)
+            raise schema_error(at, f"a {' or '.join(k.__name__ for k in self.only)}", name)
         return kernel
 
 
@@ -157,7 +157,7 @@ class KernelObject:
 class Value:
     """A value of the kinds that hyper-parameters have."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """As JSON, with one key for what JSON has no word for."""
         if isinstance(value, np.generic) and not isinstance(value, np.floating | np.void):
             value = value.item()
@@ -165,7 +165,7 @@ class Value:
             return value
         if isinstance(value, int):
             if abs(value) >= 2**63:
-                raise wrong(at, "a number of 64 bits", value)
+                raise schema_error(at, "a number of 64 bits", value)
             return value
         if isinstance(value, float | np.floating):
             return number_as_json(float(value))
@@ -194,7 +194,7 @@ class Value:
             return {"type": TYPE_NAMES[value]}
         raise _unsupported(at, value)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """The value back."""
         if document is None or isinstance(document, bool | int | float):
             return document
@@ -203,14 +203,14 @@ class Value:
         if isinstance(document, list):
             return self._items(document, at, file, sizes)
         if not isinstance(document, dict) or not document:
-            raise wrong(at, "a value", document)
+            raise schema_error(at, "a value", document)
         what = next(iter(document))
         if what == "kernel":
             return KernelObject().get(document, at, file, sizes)
         if what == "splitter":
             return self._splitter(document, at, file, sizes)
         if len(document) != 1:
-            raise wrong(at, "a value of one kind", sorted(document))
+            raise schema_error(at, "a value of one kind", sorted(document))
         inner = document[what]
         if what == "float":
             return number_from_json(document, at)
@@ -224,36 +224,36 @@ class Value:
             return file.get_model(inner, at)
         if what == "type" and isinstance(inner, str) and inner in TYPES:
             return TYPES[inner]
-        raise wrong(at, "a value", document)
+        raise schema_error(at, "a value", document)
 
-    def _items(self, items: Any, at: str, file: Filing, sizes: Sizes) -> list[Any]:
+    def _items(self, items: Any, at: str, file: Archive, sizes: ShapeEnv) -> list[Any]:
         if not isinstance(items, list) or len(items) > MOST_ITEMS:
-            raise wrong(at, "a list", items)
+            raise schema_error(at, "a list", items)
         return [self.get(item, f"{at}[{i}]", file, sizes) for i, item in enumerate(items)]
 
-    def _dict(self, pairs: Any, at: str, file: Filing, sizes: Sizes) -> dict[Any, Any]:
+    def _dict(self, pairs: Any, at: str, file: Archive, sizes: ShapeEnv) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
         for i, pair in enumerate(self._items(pairs, at, file, sizes)):
             if not isinstance(pair, list) or len(pair) != 2:
-                raise wrong(at, "pairs of a key and a value", pair)
+                raise schema_error(at, "pairs of a key and a value", pair)
             key, value = pair
             if not isinstance(key, str | int | float | bool | None) or key in found:
-                raise wrong(f"{at}[{i}]", "a key that comes once", key)
+                raise schema_error(f"{at}[{i}]", "a key that comes once", key)
             found[key] = value
         return found
 
-    def _put_array(self, value: Any, at: str, file: Filing) -> Any:
+    def _put_array(self, value: Any, at: str, file: Archive) -> Any:
         if value.dtype.kind in "OUS":
             if value.ndim != 1:
                 raise _unsupported(at, value)
-            return {"tuple": [self.put(item, at, file, Sizes()) for item in value.tolist()]}
-        return {"array": ANY_ARRAY.put(value, at, file, Sizes())}
+            return {"tuple": [self.put(item, at, file, ShapeEnv()) for item in value.tolist()]}
+        return {"array": ANY_ARRAY.put(value, at, file, ShapeEnv())}
 
-    def _splitter(self, document: dict[str, Any], at: str, file: Filing, sizes: Sizes) -> Any:
+    def _splitter(self, document: dict[str, Any], at: str, file: Archive, sizes: ShapeEnv) -> Any:
         require_keys(document, at, {"splitter", "params"})
         name = document["splitter"]
         if not isinstance(name, str) or name not in SPLITTERS:
-            raise wrong(at, f"one of {', '.join(SPLITTERS)}", name)
+            raise schema_error(at, f"one of {', '.join(SPLITTERS)}", name)
         make, names = SPLITTERS[name]
         require_keys(document["params"], at, set(names))
         params = {
@@ -275,12 +275,12 @@ class Only:
     choices: tuple[Any, ...]
     why: str
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """As it is."""
         value = value.item() if isinstance(value, np.generic) else value
         return self.get(value, at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """One of the values."""
         if any(type(document) is type(one) and document == one for one in self.choices):
             return document
@@ -293,18 +293,18 @@ class Only:
 class Number:
     """A number that stays whole if it was."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """As JSON."""
         value = value.item() if isinstance(value, np.generic) else value
         if not isinstance(value, int | float):
-            raise wrong(at, "a number", value)
+            raise schema_error(at, "a number", value)
         return Value().put(value, at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """The number."""
         value = Value().get(document, at, file, sizes)
         if not isinstance(value, int | float):
-            raise wrong(at, "a number", value)
+            raise schema_error(at, "a number", value)
         return value
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from separatrix.data.dataset import Dataset
 from separatrix.data.graph import Graph
 from separatrix.errors import ParameterError
-from separatrix.estimators.object_attribution import Parts, parts_of
+from separatrix.estimators.object_attribution import Attribution, explain_object
 from separatrix.plots.graph_drawing import MUTAG_ATOMS, MUTAG_BONDS, plot_graph
 from separatrix.plots.sequence_drawing import plot_letters
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ FORMATS = (".svg", ".png", ".pdf")
 
 
 def plot_parts(
-    parts: Parts,
+    parts: Attribution,
     *,
     title: str | None = None,
     names: Mapping[Any, str] | None = None,
@@ -34,7 +34,7 @@ def plot_parts(
     Parameters
     ----------
     parts
-        What `parts_of` says of it.
+        What `explain_object` says of it.
     title
         Words above. None: what it is taken for, its score and the bias.
     names, bonds
@@ -46,9 +46,9 @@ def plot_parts(
     --------
     >>> from separatrix import SVC
     >>> from separatrix.kernels import Spectrum
-    >>> from separatrix.estimators.object_attribution import parts_of
+    >>> from separatrix.estimators.object_attribution import explain_object
     >>> model = SVC(kernel=Spectrum(2)).fit(["GATTACA", "TACTAC", "GGGG", "CGGC"], [1, 1, 0, 0])
-    >>> figure = plot_parts(parts_of(model, "TACG"))
+    >>> figure = plot_parts(explain_object(model, "TACG"))
     >>> [text.get_text() for text in figure.axes[0].texts]
     ['1', 'T', 'A', 'C', 'G']
     """
@@ -79,7 +79,7 @@ def write_parts(model: Any, data: Dataset, row: int, path: Path) -> Path:
         raise ParameterError("explain", "picture", f"a file {', '.join(FORMATS)}", str(path))
     known = data.name.upper() == "MUTAG"  # whose labels have names
     names, bonds = (MUTAG_ATOMS, MUTAG_BONDS) if known else (None, None)
-    figure = plot_parts(parts_of(model, data.X[row]), names=names, bonds=bonds)
-    with written_whole(path) as part:
+    figure = plot_parts(explain_object(model, data.X[row]), names=names, bonds=bonds)
+    with atomic_write(path) as part:
         figure.savefig(part, format=path.suffix[1:].lower())
     return path

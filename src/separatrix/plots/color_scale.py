@@ -42,8 +42,8 @@ def checked_values(values: Any, count: int, of_what: str) -> Vector:
             f"values must be one for each of {count} {of_what}; got shape {strengths.shape}"
         )
     if not np.isfinite(strengths).all():
-        place = int(np.argmin(np.isfinite(strengths)))
-        raise DataError(f"values must be finite; number {place} is {strengths[place]}")
+        position = int(np.argmin(np.isfinite(strengths)))
+        raise DataError(f"values must be finite; number {position} is {strengths[position]}")
     return strengths
 
 

@@ -56,8 +56,8 @@ def plot_hardest(
         )
     hardest = evaluation.hardest(count)
     figure = new_figure(1.9 * len(hardest), 2.6)
-    for place, (row, share, guess) in enumerate(hardest, start=1):
-        axes = figure.add_subplot(1, len(hardest), place)
+    for position, (row, share, guess) in enumerate(hardest, start=1):
+        axes = figure.add_subplot(1, len(hardest), position)
         axes.imshow(np.asarray(images[row], dtype=float).reshape(shape), cmap="gray_r")
         axes.set_title(
             f"row {row}: labelled {evaluation.y[row]},\ntaken for {guess} ({share:.0%} wrong)",
@@ -80,8 +80,8 @@ def plot_features(model: Any, *, names: Any = None, shape: tuple[int, int] | Non
     lines = -(-len(weights) // columns)
     figure = new_figure(2.4 * columns, 2.3 * lines)
     names = range(weights.shape[1]) if names is None else names
-    for place, (row, title) in enumerate(zip(weights, titles, strict=True), start=1):
-        axes = figure.add_subplot(lines, columns, place)
+    for position, (row, title) in enumerate(zip(weights, titles, strict=True), start=1):
+        axes = figure.add_subplot(lines, columns, position)
         if shape is None:
             axes.bar(np.arange(len(row)), row, color=INK)
             if len(row) <= 12:

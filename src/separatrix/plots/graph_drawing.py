@@ -164,43 +164,45 @@ def _panels(
     unit = min(BOND, LARGEST / widths.sum())
     widths *= max(NARROWEST / (unit * widths.sum()), 1.0)
     words = [
-        wrapped_title(title, unit * widths[place % columns])
-        for place, title in enumerate(titles or [None] * len(shapes))
+        wrapped_title(title, unit * widths[position % columns])
+        for position, title in enumerate(titles or [None] * len(shapes))
     ]
     above = max(map(height_of, words))
     full = unit * heights.sum() + above * len(heights)
     figure = fixed_figure(unit * widths.sum() + 2 * EDGE, full + SCALE + 2 * EDGE)
     panels = []
-    for place, extent in enumerate(extents):
-        row, column = divmod(place, columns)
+    for position, extent in enumerate(extents):
+        row, column = divmod(position, columns)
         left = EDGE + unit * widths[:column].sum()
         foot = EDGE + SCALE + unit * heights[row + 1 :].sum() + above * (len(heights) - row - 1)
         size = np.array([widths[column], heights[row]])
         axes = placed(figure, left, foot, *(unit * size))
         low, high = (extent * [1, -1] / 2 + [-ROOM, ROOM] + sign * size / 2 for sign in (-1, 1))
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        axes.set_title(words[place], fontsize=9, parse_math=False)
+        axes.set_title(words[position], fontsize=9, parse_math=False)
         panels.append(axes)
     return figure, panels
 
 
-def _draw_bonds(axes: Axes, graph: Graph, places: Matrix, bonds: Mapping[Any, int | str]) -> None:
+def _draw_bonds(
+    axes: Axes, graph: Graph, positions: Matrix, bonds: Mapping[Any, int | str]
+) -> None:
     """A line, or what its label asks for, from rim to rim."""
     from matplotlib.collections import LineCollection
 
-    middles = [(set(ring.tolist()), places[ring].mean(axis=0)) for ring in rings_of(graph)]
+    middles = [(set(ring.tolist()), positions[ring].mean(axis=0)) for ring in rings_of(graph)]
     whole, dashed = [], []
     for (a, b), order in zip(graph.edges.tolist(), _orders(graph, bonds), strict=True):
-        along = places[b] - places[a]
+        along = positions[b] - positions[a]
         length = float(np.linalg.norm(along))
         if length <= 2 * RADIUS:
             continue  # circles touch: there is nothing between them
         along = along / length
         aside = np.array([-along[1], along[0]])
-        ends = np.array([places[a] + RADIUS * along, places[b] - RADIUS * along])
+        ends = np.array([positions[a] + RADIUS * along, positions[b] - RADIUS * along])
         if order == AROMATIC:
             inside = [middle for ring, middle in middles if a in ring and b in ring]
-            side = -1.0 if inside and (inside[0] - places[a]) @ aside < 0 else 1.0
+            side = -1.0 if inside and (inside[0] - positions[a]) @ aside < 0 else 1.0
             whole.append(ends)
             dashed.append(ends + 2 * side * APART * aside)
         else:
@@ -225,7 +227,9 @@ def _orders(graph: Graph, bonds: Mapping[Any, int | str]) -> list[int | str]:
     return [bonds.get(label, 1) for label in np.asarray(graph.edge_labels).tolist()]
 
 
-def _draw_atoms(axes: Axes, places: Matrix, values: Vector, texts: list[str], limit: float) -> None:
+def _draw_atoms(
+    axes: Axes, positions: Matrix, values: Vector, texts: list[str], limit: float
+) -> None:
     """Circles on their colours, rims as thick as values are strong, dashed below 0; and names."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Circle
@@ -233,7 +237,7 @@ def _draw_atoms(axes: Axes, places: Matrix, values: Vector, texts: list[str], li
     scale = _unit(axes) / BOND
     share = np.minimum(np.abs(values) / limit, 1.0)
     discs = PatchCollection(
-        [Circle((x, y), RADIUS) for x, y in places.tolist()],
+        [Circle((x, y), RADIUS) for x, y in positions.tolist()],
         facecolors=shades(values, limit),
         edgecolors=[INK if one >= FAINT else QUIET for one in share],
         linewidths=scale * (0.5 + 1.3 * share),
@@ -242,7 +246,7 @@ def _draw_atoms(axes: Axes, places: Matrix, values: Vector, texts: list[str], li
         ],
     )
     axes.add_collection(discs, autolim=False)
-    for (x, y), text in zip(places.tolist(), texts, strict=True):
+    for (x, y), text in zip(positions.tolist(), texts, strict=True):
         size = 9.5 * scale * min(1.0, 2.6 / max(len(text), 1))
         axes.text(
             x,

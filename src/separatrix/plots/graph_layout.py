@@ -37,9 +37,9 @@ def graph_layout(graph: Graph) -> Matrix:
     """
     if graph.n_nodes > MOST_NODES:
         raise DataError(f"a graph of at most {MOST_NODES} nodes can be drawn; got {graph.n_nodes}")
-    places = np.zeros((graph.n_nodes, 2))
+    positions = np.zeros((graph.n_nodes, 2))
     if not graph.n_nodes:
-        return places
+        return positions
     _, component = connected_components(_adjacency(graph), directed=False)
     parts = [np.flatnonzero(component == one) for one in range(component.max() + 1)]
     parts.sort(key=lambda part: (-len(part), int(part[0])))
@@ -49,9 +49,9 @@ def graph_layout(graph: Graph) -> Matrix:
         inside = [np.searchsorted(part, ring) for ring in rings if ring[0] in part]
         edges = graph.edges[np.isin(graph.edges[:, 0], part)]
         shape = _shape(hops[np.ix_(part, part)], inside)
-        places[part] = _turned(shape, np.searchsorted(part, edges))
-    _put_side_by_side(places, parts)
-    return places.round(9) + 0.0  # no -0.0
+        positions[part] = _turned(shape, np.searchsorted(part, edges))
+    _put_side_by_side(positions, parts)
+    return positions.round(9) + 0.0  # no -0.0
 
 
 def require_graph(graph: object) -> None:
@@ -127,19 +127,19 @@ def _shape(hops: Matrix, rings: list[Codes]) -> Matrix:
     )
     shapes = [_settled(start, wanted, weights) for start in starts]
     best, _ = min(shapes, key=lambda shape: round(shape[1], 6))
-    places, _ = _settled(best, wanted, kept)
-    return _cleared(places, hops, wanted, kept)
+    positions, _ = _settled(best, wanted, kept)
+    return _cleared(positions, hops, wanted, kept)
 
 
-def _cleared(places: Matrix, hops: Matrix, wanted: Matrix, weights: Matrix) -> Matrix:
+def _cleared(positions: Matrix, hops: Matrix, wanted: Matrix, weights: Matrix) -> Matrix:
     """The shape once circles that lay on each other have been pushed apart."""
     for _ in range(PUSHES):
-        close = (cdist(places, places) < CLEAR) & (hops > 1)
+        close = (cdist(positions, positions) < CLEAR) & (hops > 1)
         if not close.any():
             break
         wanted, weights = np.where(close, 1.25 * CLEAR, wanted), np.where(close, 1.0, weights)
-        places, _ = _settled(places, wanted, weights)
-    return places
+        positions, _ = _settled(positions, wanted, weights)
+    return positions
 
 
 def _classical(wanted: Matrix) -> Matrix:
@@ -147,29 +147,29 @@ def _classical(wanted: Matrix) -> Matrix:
     squares = wanted**2
     inner = squares.mean(axis=0) + squares.mean(axis=1)[:, None] - squares - squares.mean()
     values, vectors = np.linalg.eigh(inner / 2)
-    places: Matrix = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
-    return places
+    positions: Matrix = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0))
+    return positions
 
 
-def _settled(places: Matrix, wanted: Matrix, weights: Matrix) -> tuple[Matrix, float]:
+def _settled(positions: Matrix, wanted: Matrix, weights: Matrix) -> tuple[Matrix, float]:
     """Places where the weighted squares of what distances miss no longer fall, and their sum."""
-    n = len(places)
+    n = len(positions)
     inverse = np.linalg.inv(np.diag(weights.sum(axis=1)) - weights + 1 / n) - 1 / n
     before = np.inf
     for _ in range(STEPS):
-        apart = cdist(places, places)
+        apart = cdist(positions, positions)
         stress = float((weights * (apart - wanted) ** 2).sum()) / 2
         if before - stress <= SETTLED * stress:
             break
         before = stress
         pull = weights * wanted / np.maximum(apart, 1e-9)
-        places = inverse @ (pull.sum(axis=1)[:, None] * places - pull @ places)
-    return places, stress
+        positions = inverse @ (pull.sum(axis=1)[:, None] * positions - pull @ positions)
+    return positions, stress
 
 
-def _turned(places: Matrix, edges: Codes) -> Matrix:
+def _turned(positions: Matrix, edges: Codes) -> Matrix:
     """The shape as wide as it can be with most bonds at multiples of 30 degrees; the first node left."""
-    z = (places - places.mean(axis=0)) @ np.array([1, 1j])
+    z = (positions - positions.mean(axis=0)) @ np.array([1, 1j])
     along = z[edges[:, 1]] - z[edges[:, 0]]
     lean = np.angle((along**6).sum()) / 6 if len(edges) else 0.0
     turns = z[:, None] * np.exp(1j * (np.arange(6) * np.pi / 6 - lean))
@@ -180,14 +180,14 @@ def _turned(places: Matrix, edges: Codes) -> Matrix:
     return np.column_stack([right * z.real, up * z.imag])
 
 
-def _put_side_by_side(places: Matrix, parts: list[Codes]) -> None:
+def _put_side_by_side(positions: Matrix, parts: list[Codes]) -> None:
     """Move components into rows, as wide together as a page."""
-    sizes = [np.ptp(places[part], axis=0) + 1.0 for part in parts]
+    sizes = [np.ptp(positions[part], axis=0) + 1.0 for part in parts]
     broad = max(np.sqrt(1.6 * sum(size.prod() for size in sizes)), *(size[0] for size in sizes))
     x = y = high = 0.0
     for part, (width, height) in zip(parts, sizes, strict=True):
         if x > 0 and x + width > broad + 1e-9:
             x, y, high = 0.0, y - high, 0.0
-        corner = places[part].min(axis=0) + np.array([0.0, height - 1.0])
-        places[part] += np.array([x, y]) - corner
+        corner = positions[part].min(axis=0) + np.array([0.0, height - 1.0])
+        positions[part] += np.array([x, y]) - corner
         x, high = x + width, max(high, float(height))

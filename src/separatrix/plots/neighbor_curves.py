@@ -62,12 +62,12 @@ def plot_k(model: Any, *, n: Any = None, error: bool = False, ax: Axes | None = 
     """
     curves = _curves(model, n)
     axes = new_figure(5.4, 3.6).add_subplot() if ax is None else ax
-    for place, (name, curve) in enumerate(curves.items()):
-        color = INK if len(curves) == 1 else COLOURS[place % len(COLOURS)]
+    for position, (name, curve) in enumerate(curves.items()):
+        color = INK if len(curves) == 1 else COLOURS[position % len(COLOURS)]
         rates = PERCENT * (1.0 - curve.accuracy if error else curve.accuracy)
         axes.plot(np.arange(1, len(rates) + 1), rates, color=color, linewidth=1.2)
         _draw_spread(axes, curve, rates, color, band=len(curves) <= MOST_BANDS)
-        _mark_best(axes, name, curve, rates, color, place)
+        _mark_best(axes, name, curve, rates, color, position)
     if any(curve.n is not None for curve in curves.values()):
         _explain_spread(axes, band=len(curves) <= MOST_BANDS)
     axes.margins(x=0.02)
@@ -146,15 +146,17 @@ def _explain_spread(axes: Axes, *, band: bool) -> None:
         axes.plot([], [], color=INK, marker="|", markersize=9, linestyle="none", label=said)
 
 
-def _mark_best(axes: Axes, name: str, curve: Curve, rates: Vector, color: str, place: int) -> None:
+def _mark_best(
+    axes: Axes, name: str, curve: Curve, rates: Vector, color: str, position: int
+) -> None:
     best = int(curve.accuracy.argmax())
     how = ", ".join([name] * bool(name) + [f"n = {curve.n}"] * (curve.n is not None))
     said = f"best {rates[best]:.2f} % at k = {best + 1}"
     axes.plot(
         best + 1,
         rates[best],
-        marker=MARKERS[place % len(MARKERS)],
-        markersize=max(8 - place, 4),  # two at one place are both seen
+        marker=MARKERS[position % len(MARKERS)],
+        markersize=max(8 - position, 4),  # two at one place are both seen
         markeredgecolor="white",
         markeredgewidth=0.7,
         linestyle="none",

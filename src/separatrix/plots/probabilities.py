@@ -74,8 +74,8 @@ def plot_costs(curve: CostCurve | Mapping[str, CostCurve]) -> Figure:
         raise DataError("plot_costs needs at least one curve; got none")
     figure = new_figure(5.0, 3.4)
     axes = figure.add_subplot()
-    for place, (name, one) in enumerate(curves.items()):
-        color = INK if len(curves) == 1 else f"C{place}"
+    for position, (name, one) in enumerate(curves.items()):
+        color = INK if len(curves) == 1 else f"C{position}"
         best = f"best {one.best_cost:.3g} at {one.best_threshold:.6g}"
         # a cost holds from just above the threshold before it; the last one, never, is drawn up to 1
         ends = np.concatenate([[0.0], np.minimum(one.thresholds, 1.0)])

@@ -201,12 +201,12 @@ def _kind(sequence: Any) -> str:
 def _lines(texts: list[str], values: Vector, width: int, *, words: bool) -> Iterator[Line]:
     """Letters or words in lines of at most `width`; a word that is longer is cut."""
     line, left = Line(0, []), 0.0
-    for place, (text, value) in enumerate(zip(texts, values.tolist(), strict=True)):
+    for position, (text, value) in enumerate(zip(texts, values.tolist(), strict=True)):
         text = cut_short(text, max(int(width / IN_WORD), 2)) if words else text
         breadth = IN_WORD * max(breadth_of(text), 1) + 2 * AROUND if words else 1.0
         if line.tiles and left + breadth > width:
             yield line
-            line, left = Line(place, []), 0.0
+            line, left = Line(position, []), 0.0
         line.tiles.append(Tile(text, value, left, left + breadth))
         left += breadth
     if line.tiles:

@@ -37,7 +37,7 @@ def cleaned(text: str) -> str:
     return _ILLEGAL.sub("\ufffd", text)
 
 
-def drawn(figure: Any, name: str, *, says: str) -> Any:
+def draw_svg(figure: Any, name: str, *, caption: str) -> Any:
     """The figure as markup; `name` keeps its ids apart from those of other pictures of the page."""
     from markupsafe import Markup
 
@@ -47,13 +47,15 @@ def drawn(figure: Any, name: str, *, says: str) -> Any:
     _drop_what_is_not_drawn(root)
     _unpick_style(root, colours)
     _rename(root, name)
-    width, height = (float(root.get("viewBox", "").split()[place]) * 4 / 3 for place in (2, 3))
+    width, height = (
+        float(root.get("viewBox", "").split()[position]) * 4 / 3 for position in (2, 3)
+    )
     root.attrib.pop("version", None)
     root.set("width", f"{width:.0f}")
     root.set("height", f"{height:.0f}")
     root.set("style", f"--least:{min(LEAST_SHARE * width, LEAST_WIDTH):.0f}px")
     root.set("role", "img")
-    root.set("aria-label", cleaned(says))
+    root.set("aria-label", cleaned(caption))
     return Markup(_markup(root))  # every text of it is escaped there
 
 
@@ -114,9 +116,9 @@ def _prepared(figure: Any) -> Iterator[None]:
             continue
         around = {axes.xaxis, axes.yaxis, axes.title, axes._left_title, axes._right_title}
         around |= set(axes.spines.values())
-        for place, artist in enumerate(axes.get_children()):
+        for position, artist in enumerate(axes.get_children()):
             if artist not in around:
-                change(artist, "gid", f"{_ON_PAPER}{place}")
+                change(artist, "gid", f"{_ON_PAPER}{position}")
     try:
         yield
     finally:

@@ -19,7 +19,7 @@ class Table:
 
     columns: Sequence[str]
     rows: Sequence[Sequence[Any]]
-    says: str = ""
+    caption: str = ""
     bars: Sequence[str] = ()
 
     def __post_init__(self) -> None:

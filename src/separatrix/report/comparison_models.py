@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from separatrix.data.dataset import Dataset
-from separatrix.estimators.base.tuned import settled
+from separatrix.estimators.base.tuned import best_model
 from separatrix.evaluation.regions import RULES, decision_regions
 from separatrix.plots.figures import plot_features
 from separatrix.plots.region_figures import plot_regions
@@ -32,10 +32,10 @@ def regions_section(name: str, model: Any, data: Dataset | None) -> Section | No
     figure.axes[0].set_title(f"{name}: {RULES[regions.rule]}", fontsize=10)  # not "Pipeline"
     with_short_names(figure)
     table = Table(["region", "area %"], [list(row.values()) for row in regions.rows()])
-    says = (
+    caption = (
         f"The class that {name}, trained on all rows, gives to every place, with the rows on top."
     )
-    return Section("Regions", [], [Picture(figure, says, table)])
+    return Section("Regions", [], [Picture(figure, caption, table)])
 
 
 def features_section(
@@ -63,15 +63,15 @@ def _weights(
     table = _table_of_weights(features, weights, [str(label) for label in model.classes_], order)
     scaled = isinstance(fitted[found], Pipeline) and len(fitted[found]) > 1
     after = " of features as the steps before it leave them" if scaled else ""
-    says = f"Weights{after} by {found}, the best linear classifier here: |w|, darker is larger."
+    caption = f"Weights{after} by {found}, the best linear classifier here: |w|, darker is larger."
     image = None if data is None else data.image
     if image is not None and image[0] * image[1] == len(largest) and len(weights) <= MOST_PANELS:
-        return [Picture(with_short_names(plot_features(model, shape=image)), says, table)]
-    says = (
+        return [Picture(with_short_names(plot_features(model, shape=image)), caption, table)]
+    caption = (
         f"Weights{after} by {found}, the best linear classifier here: for each feature its largest "
         f"|w| over all boundaries, the {len(order)} largest of {len(largest)}."
     )
-    return [Picture(plot_weights([features[j] for j in order], largest[order]), says, table)]
+    return [Picture(plot_weights([features[j] for j in order], largest[order]), caption, table)]
 
 
 def _table_of_weights(
@@ -81,7 +81,7 @@ def _table_of_weights(
     if weights.size <= MOST_CELLS:
         heads = classes if len(weights) == len(classes) else ["|w|"] * len(weights)
         rows = [[name, *line] for name, line in zip(features, weights.T, strict=True)]
-        return Table(["feature", *heads], rows, says="|w| for each class.")
+        return Table(["feature", *heads], rows, caption="|w| for each class.")
     largest = weights.max(axis=0)
     return Table(["feature", "largest |w|"], [[features[j], largest[j]] for j in order])
 
@@ -102,7 +102,7 @@ def _support_vectors(names: Sequence[str], fitted: Mapping[str, Any]) -> list[Ta
 
 def _last(model: Any) -> Any:
     """The classifier itself, out of its pipeline and its search."""
-    model = settled(model)
+    model = best_model(model)
     return model[-1] if isinstance(model, Pipeline) else model
 
 

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from separatrix.data.catalogue import card, names
+from separatrix.data.catalogue import dataset_card, names
 from separatrix.data.dataset import Dataset, concatenate_parts
 from separatrix.evaluation.candidates import CANDIDATES
 from separatrix.evaluation.comparison import Comparison
@@ -193,7 +193,7 @@ def _compared(data: Dataset | None, n: int) -> Dataset | None:
 
 def _in_catalogue(data: Dataset | None) -> TypeGuard[Dataset]:
     """Whether its name is enough to have the same rows again: no file, and no part of them."""
-    return data is not None and data.name in names() and len(data.y) == card(data.name).rows
+    return data is not None and data.name in names() and len(data.y) == dataset_card(data.name).rows
 
 
 def _facts(comparison: Comparison, data: Dataset | None) -> dict[str, Any]:

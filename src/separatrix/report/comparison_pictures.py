@@ -61,12 +61,14 @@ def plot_leaderboard(
     >>> figure.axes[0].get_xlabel()
     'test error, %, with its 95 % interval'
     """
-    places = np.arange(len(names))
+    positions = np.arange(len(names))
     axes = _lines(names, 7.2)
-    for place, value, start, end, tied in zip(places, errors, low, high, level, strict=True):
+    for position, value, start, end, tied in zip(positions, errors, low, high, level, strict=True):
         color = FIRST if tied else GREY
-        axes.plot([start, end], [place, place], color=color, linewidth=2, solid_capstyle="butt")
-        axes.plot(value, place, marker="o", markersize=6, color=color, markeredgecolor="white")
+        axes.plot(
+            [start, end], [position, position], color=color, linewidth=2, solid_capstyle="butt"
+        )
+        axes.plot(value, position, marker="o", markersize=6, color=color, markeredgecolor="white")
     axes.axvline(errors[0], color=FIRST, linewidth=0.8, linestyle=(0, (2, 3)), zorder=0)
     axes.set_xlim(left=0)
     axes.set_xlabel("test error, %, with its 95 % interval")
@@ -79,14 +81,14 @@ def plot_times(names: Sequence[str], times: Mapping[str, Sequence[float]]) -> Fi
     >>> plot_times(["a"], {"fit": [0.1], "predict": [0.02]}).axes[0].get_xscale()
     'log'
     """
-    places = np.arange(len(names))
+    positions = np.arange(len(names))
     axes = _lines(names, 7.2)
     for values, color, marker, kind in zip(
         times.values(), (FIRST, SECOND, GREY), "os^", times, strict=False
     ):
         axes.plot(
             np.maximum(values, 1e-6),  # a clock may not see it
-            places,
+            positions,
             marker=marker,
             markersize=6,
             linestyle="none",
@@ -155,10 +157,10 @@ def plot_parameter(name: str, curves: Mapping[str, Sequence[tuple[float, float]]
     """
     figure = new_figure(6.0, 3.6)
     axes = figure.add_subplot()
-    for place, (others, curve) in enumerate(curves.items()):
+    for position, (others, curve) in enumerate(curves.items()):
         x, y = zip(*curve, strict=True)
-        color = FIRST if len(curves) == 1 else COLOURS[place % len(COLOURS)]
-        marker = MARKERS[place % len(MARKERS)]
+        color = FIRST if len(curves) == 1 else COLOURS[position % len(COLOURS)]
+        marker = MARKERS[position % len(MARKERS)]
         axes.plot(x, y, marker=marker, color=color, markeredgecolor="white", label=short(others))
     values = sorted({x for curve in curves.values() for x, _ in curve})
     if values[0] > 0 and values[-1] >= 10 * values[0]:

@@ -25,8 +25,8 @@ def parameters_section(rows: list[dict[str, Any]], fitted: Mapping[str, Any]) ->
         shows += _searched(name, model[-1] if isinstance(model, Pipeline) else model)
     chosen = [[row["model"], *_usual(row["chosen"])] for row in rows if row.get("chosen")]
     if chosen:
-        says = "What the search inside the training rows chose most often."
-        shows.append(Table(["classifier", "chosen", "splits", "of"], chosen, says=says))
+        caption = "What the search inside the training rows chose most often."
+        shows.append(Table(["classifier", "chosen", "splits", "of"], chosen, caption=caption))
     return Section("Error against the parameter", [], shows) if shows else None
 
 
@@ -64,8 +64,8 @@ def _neighbours(name: str, model: Any, accuracy: Any) -> Picture:
     errors = 100 * (1 - np.asarray(accuracy))
     rows = [[k, error] for k, error in enumerate(errors.tolist(), start=1)]
     figure = plot_k(accuracy, n=int(model.n_samples_fit_), error=True)
-    says = f"Error of {name} against the number of neighbours, each row left out in turn."
-    return Picture(figure, says, Table(["k", "error %"], rows))
+    caption = f"Error of {name} against the number of neighbours, each row left out in turn."
+    return Picture(figure, caption, Table(["k", "error %"], rows))
 
 
 def _of_cells(name: str, results: Mapping[str, Any]) -> Picture:
@@ -79,11 +79,11 @@ def _of_cells(name: str, results: Mapping[str, Any]) -> Picture:
         for cell, error, sd in zip(cells, errors, spread, strict=True)
     ]
     table = Table([*names, "fold error %", "sd"], rows)
-    says = (
+    caption = (
         f"Error of {name} for each value tried, mean over the folds of a search on all rows; the "
         f"lowest is {errors.min():.2f} % at {_in_words(cells[int(errors.argmin())])}."
     )
-    return Picture(_figure_of_cells(cells, errors), says, table)
+    return Picture(_figure_of_cells(cells, errors), caption, table)
 
 
 def _figure_of_cells(cells: list[dict[str, Any]], errors: Any) -> Any:

@@ -60,13 +60,13 @@ def leaderboard_section(rows: list[dict[str, Any]], protocol: str) -> Section:
     names = [row["model"] for row in rows]
     errors, low, high = ([row[key] for row in rows] for key in ("test_error", "low", "high"))
     figure = plot_leaderboard(names, errors, low, high, level=[is_level(row) for row in rows])
-    says = (
+    caption = (
         f"Share of test rows mistaken, mean over {protocol}, with its 95 % interval. Blue: the best, "
         "and all that the tests do not tell from it."
     )
     ends = list(zip(names, errors, low, high, strict=True))
     drawn = Table(["classifier", "test error %", "from", "to"], ends)
-    return Section("Leaderboard", [], [Picture(figure, says, drawn), _leaderboard(rows)])
+    return Section("Leaderboard", [], [Picture(figure, caption, drawn), _leaderboard(rows)])
 
 
 def _leaderboard(rows: list[dict[str, Any]]) -> Table:
@@ -76,7 +76,7 @@ def _leaderboard(rows: list[dict[str, Any]]) -> Table:
     return Table(
         [COLUMNS[name] for name in known],
         [[_cell(row, name, best) for name in known] for row in rows],
-        says="Behind the best: mean difference with its 95 % interval by Nadeau and Bengio's "
+        caption="Behind the best: mean difference with its 95 % interval by Nadeau and Bengio's "
         "corrected t test, which allows for the overlap of training parts; p by the same test, "
         "after Holm, for all pairs of classifiers.",
         bars=[COLUMNS["test_error"]],
@@ -119,16 +119,16 @@ def confusion_section(name: str, found: Evaluation) -> Section | None:
             [str(found.classes[a]), str(found.classes[b]), mean[a, b], sd[a, b]]
             for a, b in pairs[:MOST_PAIRS]
         ],
-        says="Of the test rows of a class, how many are taken for another." + left,
+        caption="Of the test rows of a class, how many are taken for another." + left,
     )
     title = "Confusions"
     if len(found.classes) > MOST_CLASSES:
         return Section(title, [], [table])
-    says = (
+    caption = (
         f"Share of each class (line) that {name} takes for another (column), in per cent: mean and "
         f"standard deviation over {len(found.splits)} splits. Right answers are left out."
     )
-    return Section(title, [], [Picture(_confusion(found), says, table)])
+    return Section(title, [], [Picture(_confusion(found), caption, table)])
 
 
 def _confusion(found: Evaluation) -> Any:
@@ -210,18 +210,18 @@ def sizes_section(name: str, sizes: Mapping[int, Evaluation]) -> Section | None:
     table = Table(
         ["rows trained on", "test error %", "sd", "train error %", "sd "],
         [
-            [size, *(curves[kind][part][place] for kind in ("test", "train") for part in (0, 1))]
-            for place, size in enumerate(order)
+            [size, *(curves[kind][part][position] for kind in ("test", "train") for part in (0, 1))]
+            for position, size in enumerate(order)
         ],
     )
     gain = curves["test"][0][0] - curves["test"][0][-1]
     moves = "falls" if gain >= 0 else "rises"
-    says = (
+    caption = (
         f"Error of {name} against the number of rows it is trained on. From {order[0]} to "
         f"{order[-1]} rows it {moves} by {abs(gain):.2f} points; two lines that still are far apart at "
         "the right promise more from more rows."
     )
-    return Section("Learning curve", [], [Picture(plot_sizes(order, curves), says, table)])
+    return Section("Learning curve", [], [Picture(plot_sizes(order, curves), caption, table)])
 
 
 def calibration_section(comparison: Comparison, rows: list[dict[str, Any]]) -> Section | None:
@@ -235,7 +235,7 @@ def calibration_section(comparison: Comparison, rows: list[dict[str, Any]]) -> S
         ["from", "to", "rows", "mean probability", "came true"],
         [list(row.values()) for row in reliability.rows()],
     )
-    says = (
+    caption = (
         f"What {names[0]} gave as probability against what came true. On the diagonal probabilities "
         "are what they say, below it they are too high. They are off by "
         f"{reliability.expected_calibration_error:.3f} on average."
@@ -243,7 +243,11 @@ def calibration_section(comparison: Comparison, rows: list[dict[str, Any]]) -> S
     return Section(
         "Calibration",
         [],
-        [Picture(with_short_names(plot_reliability(found), MOST_LETTERS_OF_A_TITLE), says, table)],
+        [
+            Picture(
+                with_short_names(plot_reliability(found), MOST_LETTERS_OF_A_TITLE), caption, table
+            )
+        ],
     )
 
 
@@ -260,13 +264,13 @@ def times_section(rows: list[dict[str, Any]]) -> Section:
         ["classifier", *(f"{words}, s" for words in times)],
         [[name, *line] for name, *line in zip(names, *times.values(), strict=True)],
     )
-    says = (
+    caption = (
         "Seconds to fit, search included, and to predict the test rows, for one split; and for the "
         "whole comparison. Fastest on top."
         if len(kinds) > 1
         else "Seconds for the whole comparison, fastest on top."
     )
-    return Section("Times", [], [Picture(plot_times(names, times), says, table)])
+    return Section("Times", [], [Picture(plot_times(names, times), caption, table)])
 
 
 def others_section(comparison: Comparison) -> Section | None:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.errors import MissingPackageError
 from separatrix.plots.figures import new_figure
-from separatrix.plots.svg import cleaned, drawn
+from separatrix.plots.svg import cleaned, draw_svg
 from separatrix.plots.tables import Table
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -38,7 +38,7 @@ class Picture:
     """A matplotlib figure, what one sees on it in words, and the same numbers as a table."""
 
     figure: Any
-    says: str
+    caption: str
     table: Table
 
 
@@ -47,7 +47,7 @@ class Passage:
     """A piece of HTML that is safe as it is, what one sees in it, and the same as a table."""
 
     html: str
-    says: str
+    caption: str
     table: Table
 
 
@@ -112,7 +112,7 @@ def render(page: Page) -> str:
 def write(page: Page, path: Path) -> Path:
     """Write the page to a file, which is there whole or not at all."""
     html = render(page)
-    with written_whole(Path(path)) as temporary:
+    with atomic_write(Path(path)) as temporary:
         temporary.write_text(html, encoding="utf-8", newline="\n")
     return Path(path)
 
@@ -161,7 +161,7 @@ def _table(table: Table) -> dict[str, Any]:
         for c, name in enumerate(table.columns)
     ]
     return {
-        "says": cleaned(table.says),
+        "caption": cleaned(table.caption),
         "columns": [
             {"text": text, "kind": _kind(text, number)}
             for text, number in zip(columns, numeric, strict=True)
@@ -203,8 +203,8 @@ def _finite(value: Any) -> float | None:
 
 def _picture(picture: Picture, name: str) -> dict[str, Any]:
     return {
-        "svg": drawn(picture.figure, name, says=picture.says),
-        "says": cleaned(picture.says),
+        "svg": draw_svg(picture.figure, name, caption=picture.caption),
+        "caption": cleaned(picture.caption),
         "table": _table(picture.table),
     }
 
@@ -214,7 +214,7 @@ def _passage(passage: Passage) -> dict[str, Any]:
 
     return {
         "svg": Markup(passage.html),  # whoever made it has escaped every text
-        "says": cleaned(passage.says),
+        "caption": cleaned(passage.caption),
         "table": _table(passage.table),
     }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A temporary file beside `path` to write into; it takes the place of `path` when all went well.
 
     A file that is replaced leaves its permissions to the new one. Of a link, the file that it points

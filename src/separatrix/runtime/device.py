@@ -20,7 +20,7 @@ import numpy as np
 
 from separatrix.errors import DataError, DeviceError, MemoryBudgetError, ParameterError
 from separatrix.runtime.blocks import default_budget, in_words
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.warnings import warn_user
 
 DEVICES = ("auto", "cpu", "cuda")
 OLDEST = (7, 0)  # compute capability from which Triton has machine code
@@ -85,22 +85,22 @@ def zeros(shape: tuple[int, ...], example: Any) -> Any:
     return torch.zeros(shape, dtype=torch.float64, device=example.device)
 
 
-def place_of(array: Any) -> str:
+def device_name(array: Any) -> str:
     """Where an array lies, in a word: "cpu", or torch's name of the card."""
     return str(array.device) if is_tensor(array) else "cpu"
 
 
-def require_one_place(first: Any = None, *others: Any) -> None:
+def require_same_device(first: Any = None, *others: Any) -> None:
     """Refuse tensors that lie on different devices."""
     for other in others:
-        if is_tensor(first) and is_tensor(other) and place_of(first) != place_of(other):
+        if is_tensor(first) and is_tensor(other) and device_name(first) != device_name(other):
             raise DataError(
-                f"X is on {place_of(first)}, but other input is on {place_of(other)}; move all of it to "
-                "one device, as with y.to(X.device)"
+                f"X is on {device_name(first)}, but other input is on {device_name(other)}; move all "
+                "of it to one device, as with y.to(X.device)"
             )
 
 
-def chosen_device(
+def choose_device(
     owner: str, device: Any, *arrays: Any, worth: bool = True, without: str | None = None
 ) -> Any:
     """The torch device to work on, or None to work with NumPy here.
@@ -110,47 +110,49 @@ def chosen_device(
     """
     if device not in DEVICES:
         raise ParameterError(owner, "device", f"one of {', '.join(map(repr, DEVICES))}", device)
-    require_one_place(*arrays)
-    away = [array for array in arrays if place_of(array) != "cpu"]
+    require_same_device(*arrays)
+    away = [array for array in arrays if device_name(array) != "cpu"]
     if device == "cpu":
         if away:
             raise DataError(
-                f"X is on {place_of(away[0])}, but `device` of {owner} is 'cpu'; pass X.cpu(), or "
+                f"X is on {device_name(away[0])}, but `device` of {owner} is 'cpu'; pass X.cpu(), or "
                 "device='auto'"
             )
         return None
     for array in away:
         if array.device.type != "cuda":
-            raise DataError(f"X is on {place_of(array)}, where {owner} cannot work; pass X.cpu()")
+            raise DataError(
+                f"X is on {device_name(array)}, where {owner} cannot work; pass X.cpu()"
+            )
     if device == "cuda" or away:
         if without:
             raise DeviceError(f"{owner} cannot work on a card with {without}; use device='cpu'")
-        return away[0].device if away else card()
+        return away[0].device if away else default_gpu()
     if not worth or without or not has_driver() or importlib.util.find_spec("torch") is None:
         return None
     try:
-        return card()
+        return default_gpu()
     except DeviceError as error:
-        say_once(f"{error}. {owner} works without a card", about=str(error))
+        warn_once(f"{error}. {owner} works without a card", about=str(error))
         return None
 
 
-def on_card_or_here(owner: str, device: str, place: Any, work: Callable[[Any], Result]) -> Result:
+def run_on(owner: str, device: str, place: Any, work: Callable[[Any], Result]) -> Result:
     """Work on a place; where that is a card that runs out of memory and device="auto", then here."""
     if place is None:
         return work(None)
     try:
-        with on_card(owner, place):
+        with gpu_context(owner, place):
             return work(place)
     except (DeviceError, MemoryBudgetError) as error:
         if device != "auto":
             raise
         # models inside a search and what comes after it would say the same
-        say_once(f"{error}. {owner} goes on without a card", about=type(error).__name__)
+        warn_once(f"{error}. {owner} goes on without a card", about=type(error).__name__)
     return work(None)
 
 
-def card() -> Any:
+def default_gpu() -> Any:
     """The card that torch works on, as a torch device; an error says why there is none."""
     if importlib.util.find_spec("torch") is None:
         raise DeviceError(f"device='cuda' needs torch, which is not installed; {INSTALL}")
@@ -196,7 +198,7 @@ def free_bytes(device: Any) -> int:
 
 
 @contextmanager
-def on_card(owner: str, device: Any) -> Iterator[None]:
+def gpu_context(owner: str, device: Any) -> Iterator[None]:
     """Work on a card: float32 products are float32, and running out of memory is said in a sentence."""
     import torch
 
@@ -223,11 +225,11 @@ def on_card(owner: str, device: Any) -> Iterator[None]:
         torch.set_float32_matmul_precision(before)
 
 
-def say_once(message: str, about: str | None = None) -> None:
+def warn_once(message: str, about: str | None = None) -> None:
     """Warn, the same thing, or about the same thing, only once in a process."""
     if (about or message) not in _said:
         _said.add(about or message)
-        tell(message, RuntimeWarning)
+        warn_user(message, RuntimeWarning)
 
 
 _said: set[str] = set()

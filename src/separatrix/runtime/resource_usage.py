@@ -13,13 +13,13 @@ from separatrix.runtime.blocks import MEBIBYTE
 EVERY = 0.02  # seconds between two looks
 
 
-class Meter:
+class ResourceUsage:
     """Seconds and the growth of this process's memory, in MiB, while the block runs.
 
     Memory is that of the whole process, looked at fifty times a second; NaN where the system does not
     tell it.
 
-    >>> with Meter() as meter:
+    >>> with ResourceUsage() as meter:
     ...     pass
     >>> meter.seconds < 1
     True

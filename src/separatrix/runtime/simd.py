@@ -1,10 +1,11 @@
 """64 rows at a time: what LLVM's own vectoriser would take three times as long for.
 
-The answers are 64-bit masks: bit r says something of the r-th of 64 values. For `differing` and
-`apart` rows lie in blocks, (blocks, words, 64): word w of 64 rows side by side, 16 bits each. Queries are
-(m, words) of 64-bit words, each its 16 bits four times over (times `FOUR`), which costs the least to
-spread over the lanes. All arrays are C-contiguous; whole ones with a number are passed, as a view
-would cost more than the work. Nothing is checked: whoever calls makes sure that there are 64.
+The answers are 64-bit masks: bit r says something of the r-th of 64 values. For `hamming_mask` and
+`abs_difference_mask` rows lie in blocks, (blocks, words, 64): word w of 64 rows side by side, 16 bits
+each. Queries are (m, words) of 64-bit words, each its 16 bits four times over (times
+`REPEAT_16_BITS`), which costs the least to spread over the lanes. All arrays are C-contiguous;
+whole arrays with an index are passed, since a view would cost more than the work. Nothing is checked:
+the caller guarantees 64 rows.
 """
 
 # ruff: noqa: ARG001 - numba reads the names of arguments, and calls with all of them
@@ -24,7 +25,7 @@ from separatrix.types import Codes
 LANES = 64  # the bits of a mask
 SUMS = 16  # sums side by side
 PIECE = 8  # words between two looks at whether a block is out already
-FOUR = np.uint64(0x0001_0001_0001_0001)
+REPEAT_16_BITS = np.uint64(0x0001_0001_0001_0001)
 
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _LANES = ir.VectorType(ir.IntType(16), LANES)
@@ -33,7 +34,7 @@ _AT = types.intp
 
 
 @intrinsic
-def differing(
+def hamming_mask(
     typing_context: Any, blocks: Any, b: Any, queries: Any, i: Any, counts: Any, limit: Any
 ) -> Any:
     """Count the bits in which rows of block b differ from query i; which counts are below `limit`."""
@@ -55,7 +56,7 @@ def differing(
 
 
 @intrinsic
-def apart(
+def abs_difference_mask(
     typing_context: Any,
     blocks: Any,
     b: Any,
@@ -64,7 +65,7 @@ def apart(
     first: Any,
     last: Any,
     sums: Any,
-    place: Any,
+    position: Any,
     limit: Any,
 ) -> Any:
     """Sum |row - query| over words first..last-1 into `sums[place]`; which sums are `limit` or less.
@@ -74,7 +75,7 @@ def apart(
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        blocks, b, queries, i, first, last, sums, place, limit = _unpacked(
+        blocks, b, queries, i, first, last, sums, position, limit = _unpacked(
             context, builder, signature, args
         )
         size = _function(builder, "llvm.abs.v64i16", _LANES, ir.IntType(1))
@@ -98,7 +99,7 @@ def apart(
                 outer.do_break()
         inside = builder.load(mask)
         with builder.if_then(builder.icmp_unsigned("!=", inside, ir.Constant(_INT64, 0))):
-            target = _lanes(builder, sums, place, ir.Constant(_INT64, 1), ir.Constant(_INT64, 0))
+            target = _lanes(builder, sums, position, ir.Constant(_INT64, 1), ir.Constant(_INT64, 0))
             builder.store(builder.load(total), target, align=2)
         return inside
 
@@ -106,7 +107,7 @@ def apart(
 
 
 @intrinsic
-def reached(typing_context: Any, array: Any, row: Any, start: Any, least: Any) -> Any:
+def at_least_mask(typing_context: Any, array: Any, row: Any, start: Any, least: Any) -> Any:
     """Which of the 64 values array[row, start : start + 64], float32, are at least `least`."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -147,7 +148,7 @@ def sizes_apart(
 
 
 @intrinsic
-def lowest(typing_context: Any, mask: Any) -> Any:
+def first_bit(typing_context: Any, mask: Any) -> Any:
     """The number of the lowest bit that is set; one must be."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:

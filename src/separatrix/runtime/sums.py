@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.runtime.blocks import MEBIBYTE, rows_that_fit
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_order
 from separatrix.types import Matrix
 
@@ -31,7 +31,7 @@ def total(
     part_of: Callable[[Item], Part],
     blocks: Iterable[Item],
     merged: Callable[[Part, Part], Part],
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
     *,
     threads: int = 1,
 ) -> Part:
@@ -45,8 +45,8 @@ def total(
     found: Part | None = None
     for part in in_order(part_of, blocks, threads=threads):
         found = part if found is None else merged(found, part)
-        if watch is not None:
-            watch.step()
+        if monitor is not None:
+            monitor.step()
     if found is None:
         raise ValueError("a sum over no block at all")
     return found

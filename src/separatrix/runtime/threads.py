@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 
 _LOCK = Lock()
 _LIMITS: list[Any] = []  # the limit that is set, and one entry for everybody who needs it
@@ -43,7 +43,7 @@ def in_threads(
     items: Iterable[Item],
     *,
     threads: int,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> list[Result]:
     """Results of `function` on every item, in the order of the items.
 
@@ -78,8 +78,8 @@ def in_threads(
                 future.result()
         except BaseException:
             stopped.set()
-            if watch is not None:
-                watch.cancel()
+            if monitor is not None:
+                monitor.cancel()
             raise
     return results
 
@@ -89,7 +89,7 @@ def in_order(
     items: Iterable[Item],
     *,
     threads: int,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> Iterator[Result]:
     """Results of `function` on every item, as they come in the order of the items.
 
@@ -113,8 +113,8 @@ def in_order(
             while waiting:
                 yield waiting.popleft().result()
         except BaseException:
-            if watch is not None:
-                watch.cancel()
+            if monitor is not None:
+                monitor.cancel()
             raise
         finally:
             for future in waiting:

@@ -10,7 +10,7 @@ OURS = str(Path(__file__).parents[1])
 AROUND = "sklearn.callback"  # wraps `fit`
 
 
-def tell(message: str, category: type[Warning] = UserWarning) -> None:
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line of whoever called into this package."""
     inside = (OURS, *(str(Path(path)) for path in getattr(sys.modules.get(AROUND), "__path__", ())))
     level, frame = 1, sys._getframe(0)

@@ -325,11 +325,11 @@ def _rules(
     """Weights and biases of w_k = TT'(m_k - origin); the origin drops out of two classes' difference."""
     if len(mean) == 2:
         origin = priors @ mean
-    places = (mean if origin is None else mean - origin) @ T
-    bias = _log(priors) - 0.5 * np.einsum("kr,kr->k", places, places)
+    positions = (mean if origin is None else mean - origin) @ T
+    bias = _log(priors) - 0.5 * np.einsum("kr,kr->k", positions, positions)
     if len(mean) == 2:
-        places, bias = places[1:] - places[:1], bias[1:] - bias[:1]
-    coef = places @ T.T
+        positions, bias = positions[1:] - positions[:1], bias[1:] - bias[:1]
+    coef = positions @ T.T
     return coef, bias if origin is None else bias - coef @ origin
 
 

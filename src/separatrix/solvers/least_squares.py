@@ -100,7 +100,7 @@ class Spectrum(NamedTuple):
         """W for one ridge, or for one ridge a target, (d, p)."""
         return np.asarray(self.V @ (self.C / (self.s[:, None] + ridge)))
 
-    def places(self, X: Any, mean: Vector) -> Matrix:
+    def positions(self, X: Any, mean: Vector) -> Matrix:
         """Samples along the axes, about their mean, (n, r)."""
         Z = dense(X) @ self.V
         Z -= mean @ self.V
@@ -168,7 +168,7 @@ class Rows(NamedTuple):
         s, C = self.spectrum.s[:, None], self.spectrum.C
         return np.asarray(self.root[:, None] * (self.U @ (C / np.sqrt(s) / (s + ridge))))
 
-    def places(self) -> Matrix:
+    def positions(self) -> Matrix:
         """The samples along the axes, about their mean, (n, r)."""
         return np.asarray(self.U * np.sqrt(self.spectrum.s) / self.root[:, None])
 

@@ -132,7 +132,7 @@ def _near_zero(X: Matrix) -> bool:
     return bool((np.einsum("ij,ij->j", X, X) <= FEW_DIGITS / 10 * len(X) * X.var(axis=0)).all())
 
 
-def merged(a: Moments, b: Moments) -> Moments:
+def merge(a: Moments, b: Moments) -> Moments:
     """Moments of two sets of samples together."""
     k = max(len(a.weight), len(b.weight))
     a, b = a.grown(k), b.grown(k)

@@ -69,7 +69,7 @@ def counts_of(block: Block, n_classes: int) -> Counts:
     return Counts(weight, features)
 
 
-def merged(a: Counts, b: Counts) -> Counts:
+def merge(a: Counts, b: Counts) -> Counts:
     """Counts of two sets of samples together."""
     k = max(len(a.weight), len(b.weight))
     a, b = a.grown(k), b.grown(k)
@@ -229,10 +229,10 @@ def gaussian_log_joint(mean: Matrix, variance: Matrix, prior: Vector, X: Any) ->
     size = rows_that_fit(8 * X.shape[1], BLOCK_BYTES)
     for rows in row_blocks(X.shape[0], size):
         Z = dense(X[rows])
-        for place, c in enumerate(met):
+        for position, c in enumerate(met):
             apart = Z - mean[c]
-            apart *= scale[place]
-            found[rows, c] = constant[place] - 0.5 * np.einsum("ij,ij->i", apart, apart)
+            apart *= scale[position]
+            found[rows, c] = constant[position] - 0.5 * np.einsum("ij,ij->i", apart, apart)
     return found
 
 
@@ -260,8 +260,8 @@ def _add_sparse_rows(
 ) -> None:
     for i in range(len(y)):
         row = out[y[i]]
-        for place in range(indptr[i], indptr[i + 1]):
-            row[indices[place]] += weights[i] * data[place]
+        for position in range(indptr[i], indptr[i + 1]):
+            row[indices[position]] += weights[i] * data[position]
 
 
 @njit(cache=True, nogil=True)
@@ -277,8 +277,8 @@ def _any_repeated(indices: Codes, indptr: Codes, d: int) -> bool:
     """Whether a row of a sparse matrix has more than one entry in the same column."""
     last = np.full(d, -1)
     for i in range(len(indptr) - 1):
-        for place in range(indptr[i], indptr[i + 1]):
-            if last[indices[place]] == i:
+        for position in range(indptr[i], indptr[i + 1]):
+            if last[indices[position]] == i:
                 return True
-            last[indices[place]] = i
+            last[indices[position]] = i
     return False

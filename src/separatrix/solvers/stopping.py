@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.types import Codes
 
 
@@ -15,21 +15,21 @@ def reason_to_stop(
     whole: bool,
     min_iter: int,
     min_gain: float | None,
-    watch: Watch,
+    monitor: FitMonitor,
 ) -> str | None:
     """The name of the rule that ends the passes, or None to go on.
 
     `wrong` counts the examples mistaken in each pass so far, the last of them `whole` or cut short.
     From pass min_iter on, a share classified right that rises by less than min_gain ends it too.
 
-    >>> reason_to_stop([9, 0], 10, whole=True, min_iter=1, min_gain=None, watch=Watch())
+    >>> reason_to_stop([9, 0], 10, whole=True, min_iter=1, min_gain=None, monitor=FitMonitor())
     'clean pass'
-    >>> reason_to_stop([9, 8], 10, whole=True, min_iter=1, min_gain=0.2, watch=Watch())
+    >>> reason_to_stop([9, 8], 10, whole=True, min_iter=1, min_gain=0.2, monitor=FitMonitor())
     'min_gain'
     """
     if whole and wrong[-1] == 0:
         return "clean pass"
-    if watch.over():
+    if monitor.should_stop():
         return "stopped"
     late_enough = len(wrong) >= max(2, min_iter)
     if min_gain is not None and late_enough and (wrong[-2] - wrong[-1]) / n_rows < min_gain:
@@ -37,19 +37,21 @@ def reason_to_stop(
     return None
 
 
-def passes_until(some_rows: Callable[[], bool], place: Codes, max_iter: int, watch: Watch) -> str:
+def passes_until(
+    some_rows: Callable[[], bool], position: Codes, max_iter: int, monitor: FitMonitor
+) -> str:
     """Call `some_rows` until it says that a pass met the tolerance; why it ended.
 
     A call meets as many rows as fit between two looks at the clock, and counts whole passes in
     place[2]; each is a step of the watch.
     """
-    while place[2] < max_iter:
-        passes = place[2]
+    while position[2] < max_iter:
+        passes = position[2]
         if some_rows():
             return "tol"
-        if place[2] > passes:
-            watch.step()
-        if watch.over():
+        if position[2] > passes:
+            monitor.step()
+        if monitor.should_stop():
             return "stopped"
     return "max_iter"
 

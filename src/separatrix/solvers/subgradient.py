@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.threads import in_threads
 from separatrix.types import Codes, Matrix, Vector
 
@@ -49,12 +49,12 @@ class Objective:
     mu: float
     threads: int = 1
 
-    def at(self, Z: Matrix, own: Codes, watch: Watch | None = None) -> Measured | None:
+    def at(self, Z: Matrix, own: Codes, monitor: FitMonitor | None = None) -> Measured | None:
         """Value and subgradient at Z = (w0, w), (p, d + 1), or None when told to stop.
 
         Boundary c has the samples whose code is own[c] on its positive side, all others on the other.
         """
-        watch = watch or Watch()
+        monitor = monitor or FitMonitor()
         b, W = Z[:, 0].copy(), Z[:, 1:].copy()
         sparse = issparse(self.X)
         add_rows = _add_sparse_rows if sparse else _add_dense_rows
@@ -65,13 +65,13 @@ class Objective:
         def part(block: slice) -> tuple[Vector, Vector, Matrix] | None:
             sums = np.zeros(len(b)), np.zeros(len(b)), np.zeros_like(W)
             for piece in row_blocks(block.stop - block.start, chunk):
-                if watch.over():
+                if monitor.should_stop():
                     return None
                 first, last = block.start + piece.start, block.start + piece.stop
                 add_rows(W, b, own, *rows, self.codes, self.weights, kind, first, last, *sums)
             return sums
 
-        found = in_threads(part, self._parts(len(b)), threads=self.threads, watch=watch)
+        found = in_threads(part, self._parts(len(b)), threads=self.threads, monitor=monitor)
         done = [sums for sums in found if sums is not None]
         if len(done) < len(found):
             return None
@@ -116,7 +116,7 @@ def solve_subgradient(
     eps: float,
     max_iter: int,
     keep_every: int = 1,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> Descent:
     """Go down along subgradients from zero, with a fixed step, until f hardly changes.
 
@@ -142,7 +142,7 @@ def solve_subgradient(
 
     Reference: Shor, Minimization Methods for Non-Differentiable Functions (1985), chapter 2.
     """
-    watch = watch or Watch()
+    monitor = monitor or FitMonitor()
     p = len(own)
     Z = np.zeros((p, objective.X.shape[1] + 1))
     average, steps = np.zeros_like(Z), np.zeros(p, dtype=np.intp)
@@ -151,13 +151,13 @@ def solve_subgradient(
     trail = _Trail(keep_every, default_budget() // 2)
     trail.add(0, Z)
     going, stops = np.arange(p), np.full(p, "stopped", dtype="<U8")
-    now = objective.at(Z, own, watch)
+    now = objective.at(Z, own, monitor)
     for step in range(1, max_iter + 1):
         if now is None:
             break
         with np.errstate(over="ignore", invalid="ignore"):
             moved = Z[going] - alpha * now.G
-        then = objective.at(moved, own[going], watch)
+        then = objective.at(moved, own[going], monitor)
         if then is None:
             break
         good = np.isfinite(then.f) & np.isfinite(moved).all(axis=1)
@@ -173,8 +173,8 @@ def solve_subgradient(
             trail.add(step, Z)
         left = good & ~near
         going, now = going[left], Measured(then.f[left], then.G[left])
-        watch.step()
-        if not len(going) or watch.over():
+        monitor.step()
+        if not len(going) or monitor.should_stop():
             break
     else:
         stops[going] = "max_iter"
@@ -258,7 +258,7 @@ def _tile(
     g: Vector,
     G: Matrix,
     scores: Vector,
-    places: Codes,
+    positions: Codes,
     pulls: Vector,
 ) -> None:
     """Samples start..start+count, which lie in rows[at : at + count]: their part of f, g and G."""
@@ -277,11 +277,11 @@ def _tile(
             pull = weights[i] * side * slope
             if pull != 0.0:
                 g[c] += pull
-                places[pulling], pulls[pulling] = at + k, pull
+                positions[pulling], pulls[pulling] = at + k, pull
                 pulling += 1
-        places[pulling], pulls[pulling] = at, 0.0  # the partner of an odd last row
+        positions[pulling], pulls[pulling] = at, 0.0  # the partner of an odd last row
         for k in range(0, pulling, 2):
-            _add(G[c], rows[places[k]], rows[places[k + 1]], pulls[k], pulls[k + 1])
+            _add(G[c], rows[positions[k]], rows[positions[k + 1]], pulls[k], pulls[k + 1])
 
 
 @njit(cache=True, nogil=True)
@@ -305,13 +305,13 @@ def _add_dense_rows(
     """
     copied = np.empty((TILE if len(b) > 1 else 0, X.shape[1]))
     scores, pulls = np.empty(TILE), np.empty(TILE + 1)
-    places = np.empty(TILE + 1, dtype=np.intp)
+    positions = np.empty(TILE + 1, dtype=np.intp)
     for start in range(first, last, TILE):
         count = min(TILE, last - start)
         if len(b) == 1:
             _tile(
                 W, b, own, X, start, count, start, codes, weights, kind, f, g, G,
-                scores, places, pulls,
+                scores, positions, pulls,
             )  # fmt: skip
             continue
         for k in range(count):
@@ -319,7 +319,7 @@ def _add_dense_rows(
                 copied[k, j] = X[start + k, j]
         _tile(
             W, b, own, copied, 0, count, start, codes, weights, kind, f, g, G,
-            scores, places, pulls,
+            scores, positions, pulls,
         )  # fmt: skip
 
 

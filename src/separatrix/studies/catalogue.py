@@ -17,7 +17,7 @@ class Named:
     """One experiment of the house."""
 
     module: str  # with `experiment`, and of the same name in `report` with `page`
-    says: str
+    caption: str
     data: str
 
 

@@ -54,12 +54,12 @@ def drawn_bound(found: Mapping[str, Mapping[str, Sequence[float]]]) -> Figure:
     """Mistakes against what the theorem allows."""
     figure = new_figure(5.2, 3.8)
     axes = figure.add_subplot()
-    for place, (name, values) in enumerate(found.items()):
+    for position, (name, values) in enumerate(found.items()):
         axes.plot(
             values["bound"],
             values["mistakes"],
-            MARKERS[place],
-            color=COLOURS[place % 6],
+            MARKERS[position],
+            color=COLOURS[position % 6],
             markersize=5,
             label=name,
             linestyle="none",
@@ -97,13 +97,13 @@ def drawn_spectra(kernels: Sequence[str], found: Mapping[str, Any]) -> Figure:
     figure = new_figure(8.2, 3.6)
     axes = figure.add_subplot(1, 2, 1)
     styles = ("-", "--", "-.", ":", (0, (5, 1, 1, 1)), (0, (1, 1)))
-    for place, (name, values) in enumerate(zip(kernels, found["spectra"], strict=True)):
+    for position, (name, values) in enumerate(zip(kernels, found["spectra"], strict=True)):
         share = np.maximum(values / values[0], ZERO)
         axes.plot(
             np.arange(1, len(share) + 1),
             share,
-            color=COLOURS[place % 6],
-            linestyle=styles[place % len(styles)],
+            color=COLOURS[position % 6],
+            linestyle=styles[position % len(styles)],
             label=name.split("(")[0] + _degree(name),
         )
     axes.set_yscale("log")
@@ -130,12 +130,12 @@ def drawn_similarity(matrix: Matrix, names: Sequence[str]) -> Figure:
     return figure
 
 
-def _embedded(axes: Axes, place: Any, labels: Any) -> None:
+def _embedded(axes: Axes, position: Any, labels: Any) -> None:
     for digit in np.unique(labels):
         mine = labels == digit
         axes.scatter(
-            place[mine, 0],
-            place[mine, 1],
+            position[mine, 0],
+            position[mine, 1],
             s=14,
             color=COLOURS[int(digit) % len(COLOURS)],
             marker=MARKERS[int(digit) % len(MARKERS)],

@@ -84,9 +84,11 @@ def _forms(results: Results) -> Section:
         "All samples are multiples of 1/64 or whole numbers, so nothing is rounded and the two logs "
         "can be compared entry by entry.",
     ]
-    says = "Left: the made-up samples and the line found. Right: both logs of mistakes, one on the other."
+    caption = (
+        "Left: the made-up samples and the line found. Right: both logs of mistakes, overlaid."
+    )
     return Section(
-        "Primal and dual make the same mistakes", paragraphs, [Picture(figure, says, table)]
+        "Primal and dual make the same mistakes", paragraphs, [Picture(figure, caption, table)]
     )
 
 
@@ -120,8 +122,8 @@ def _bound(results: Results) -> Section:
         "On separable data no order of the samples leads to more than (2R/γ)² mistakes. With a kernel "
         "the same holds in its feature space, with R² = max k(x, x).",
     ]
-    says = "Mistakes against the bound, one mark for each draw; all lie below the line."
-    return Section("The mistake bound", paragraphs, [Picture(figure, says, table)])
+    caption = "Mistakes against the bound, one mark for each draw; all lie below the line."
+    return Section("The mistake bound", paragraphs, [Picture(figure, caption, table)])
 
 
 def _map(results: Results) -> Section:
@@ -141,8 +143,8 @@ def _map(results: Results) -> Section:
         "and the one on the kernel matrix learn the same; with 64 pixels the map already has 2080 "
         "coordinates, while the matrix stays as it is.",
     ]
-    says = "A circle in the plane becomes a line between squared coordinates."
-    return Section("The degree-2 map is the kernel", paragraphs, [Picture(figure, says, table)])
+    caption = "A circle in the plane becomes a line between squared coordinates."
+    return Section("The degree-2 map is the kernel", paragraphs, [Picture(figure, caption, table)])
 
 
 def _definite(results: Results) -> Section:
@@ -179,11 +181,11 @@ def _definite(results: Results) -> Section:
         "one of its eigenvalues is below zero, and the embedding refuses it.",
         "The Gaussian here is exp(-|x - z|²/2σ), with σ and not its square.",
     ]
-    says = (
+    caption = (
         "Left: the eigenvalues of each matrix; those of zero and below end at the edge. Right: digits "
         "on the first two axes of the Gaussian's centred feature space."
     )
-    return Section("Positive semi-definite, or not", paragraphs, [Picture(figure, says, table)])
+    return Section("Positive semi-definite, or not", paragraphs, [Picture(figure, caption, table)])
 
 
 def _oligonucleotides(results: Results) -> Section:
@@ -215,9 +217,9 @@ def _oligonucleotides(results: Results) -> Section:
         f"of the counts, with a difference of {difference:g}. The matrix is 3 x 3 whatever the objects "
         "are and however long they grow, and vectors with the same inner products can be had back from it.",
     ]
-    says = "Similarity of each sequence with each."
+    caption = "Similarity of each sequence with each."
     return Section(
-        "Three oligonucleotides", paragraphs, [counts, Picture(figure, says, table), embedding]
+        "Three oligonucleotides", paragraphs, [counts, Picture(figure, caption, table), embedding]
     )
 
 
@@ -226,10 +228,10 @@ def _kinds(results: Results) -> Section:
     lines = -(-len(kinds) // KINDS_IN_A_LINE)
     figure = new_figure(3.4 * KINDS_IN_A_LINE + 0.6, 3.4 * lines)
     rows = []
-    for place, kind in enumerate(kinds, start=1):
+    for position, kind in enumerate(kinds, start=1):
         of = results.where(part=KIND, model=kind)
         values = {row.metric: row.value for row in of}
-        axes = figure.add_subplot(lines, KINDS_IN_A_LINE, place)
+        axes = figure.add_subplot(lines, KINDS_IN_A_LINE, position)
         drawn = results.arrays[f"{KIND}: {kind}"]["matrix"]
         image = axes.imshow(drawn, cmap=SCORES, vmin=0, vmax=1)
         axes.set_title(f"{kind}: {of[0].data}", fontsize=9)
@@ -262,8 +264,12 @@ def _kinds(results: Results) -> Section:
     if missing:
         words = " and ".join(f"{kind.name} ({kind.data})" for kind in missing)
         paragraphs.append(f"Left out of this quick run, since their data are not at hand: {words}.")
-    says = "The kernel matrix of each kind of object; light squares along the diagonal are classes."
-    return Section("One matrix for each kind of object", paragraphs, [Picture(figure, says, table)])
+    caption = (
+        "The kernel matrix of each kind of object; light squares along the diagonal are classes."
+    )
+    return Section(
+        "One matrix for each kind of object", paragraphs, [Picture(figure, caption, table)]
+    )
 
 
 def _by_data(

@@ -18,7 +18,15 @@ from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.data.dataset import Dataset
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.svc import SVC
-from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
+from separatrix.experiments.steps import (
+    ALL_SPLITS,
+    Experiment,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    params_json,
+)
 from separatrix.kernels import (
     Gaussian,
     Kernel,
@@ -131,7 +139,7 @@ class _Claims:
     def __init__(self, *, draws: int, digits: int, seed: int) -> None:
         self.draws, self.digits, self.seed = draws, digits, seed
 
-    def forms(self, workshop: Workshop) -> Finding:
+    def forms(self, workshop: RunContext) -> StepResult:
         """Rosenblatt's algorithm twice: on vectors, and on their inner products alone."""
         rows: list[Row] = []
         arrays: dict[str, Any] = {}
@@ -163,9 +171,9 @@ class _Claims:
             if data == MADE:
                 arrays |= {"X": X, "y": y, "w": primal.w, "b": np.array([primal.b])}
                 arrays["alpha"] = dual.alpha
-        return Finding(rows, arrays)
+        return StepResult(rows, arrays)
 
-    def bound(self, workshop: Workshop) -> Finding:
+    def bound(self, workshop: RunContext) -> StepResult:
         """Mistakes beside (2R / gamma)^2, gamma the margin of the machine that has the widest."""
         rows = []
         for draw in range(self.draws):
@@ -187,9 +195,9 @@ class _Claims:
                 )
                 for metric, value in (("mistakes", mistakes), ("bound", limit))
             ]
-        return Finding(rows)
+        return StepResult(rows)
 
-    def degree_two(self, workshop: Workshop) -> Finding:
+    def degree_two(self, workshop: RunContext) -> StepResult:
         """Products of (x1^2, x2^2, sqrt2 x1 x2) are <x, z>^2, so the kernel learns the same."""
         rows = []
         digits = self._digits(workshop)
@@ -212,7 +220,7 @@ class _Claims:
             ]
             if data == ring.data:
                 weights, bias = primal.w, primal.b
-        return Finding(
+        return StepResult(
             rows,
             {
                 "X": ring.X,
@@ -223,7 +231,7 @@ class _Claims:
             },
         )
 
-    def definite(self, workshop: Workshop) -> Finding:
+    def definite(self, workshop: RunContext) -> StepResult:
         """Eigenvalues of the matrix of each kernel, and vectors whose products are that matrix."""
         digits = self._digits(workshop)
         X = digits.X / 16.0
@@ -257,14 +265,16 @@ class _Claims:
             spectra.append(values)
         K = np.asarray(Gaussian.from_variance(SIGMA).block(X, X), dtype=np.float64)
         centre = np.eye(len(K)) - 1.0 / len(K)
-        place = eigen_embedding(centre @ ((K + K.T) / 2) @ centre, 2)
-        signs = np.sign(place[np.abs(place).argmax(axis=0), [0, 1]])  # an axis may point either way
-        return Finding(
+        position = eigen_embedding(centre @ ((K + K.T) / 2) @ centre, 2)
+        signs = np.sign(
+            position[np.abs(position).argmax(axis=0), [0, 1]]
+        )  # an axis may point either way
+        return StepResult(
             rows,
-            {"spectra": np.array(spectra), "embedding": place * signs, "labels": digits.y},
+            {"spectra": np.array(spectra), "embedding": position * signs, "labels": digits.y},
         )
 
-    def oligonucleotides(self, workshop: Workshop) -> Finding:
+    def oligonucleotides(self, workshop: RunContext) -> StepResult:
         """Three sequences as counts of words, and as 3 x 3 similarities, which say as much."""
         counts = np.array([word_counts(sequence) for sequence in SEQUENCES], dtype=np.float64)
         K = Spectrum(WORD).block(SEQUENCES, SEQUENCES)
@@ -288,11 +298,11 @@ class _Claims:
             ("embedding_error", np.abs(F @ F.T - K).max()),
         )
         rows += [_row(OLIGONUCLEOTIDES, "all three", "words", name, v) for name, v in found]
-        return Finding(
+        return StepResult(
             rows, {"counts": counts, "products": K, "similarity": cosine, "embedding": F}
         )
 
-    def kind(self, workshop: Workshop, kind: Kind) -> Finding:
+    def kind(self, workshop: RunContext, kind: Kind) -> StepResult:
         """The n x n matrix of one kind of object; the same estimators learn from it."""
         data = workshop.data(kind.data)
         objects, y = kind.objects(data), np.asarray(data.y)
@@ -321,9 +331,9 @@ class _Claims:
         few = train[:DRAWN][np.argsort(y[train[:DRAWN]], kind="stable")]
         drawn = _taken(objects, few)
         codes = np.unique(y, return_inverse=True)[1]
-        return Finding(rows, {"matrix": kind.kernel.block(drawn, drawn), "labels": codes[few]})
+        return StepResult(rows, {"matrix": kind.kernel.block(drawn, drawn), "labels": codes[few]})
 
-    def _digits(self, workshop: Workshop) -> Dataset:
+    def _digits(self, workshop: RunContext) -> Dataset:
         digits = workshop.data("digits")
         X, y = np.asarray(digits.X)[: self.digits], np.asarray(digits.y)[: self.digits]
         return Dataset("digits", X, y)
@@ -370,6 +380,6 @@ def _same(first: Any, second: Any) -> bool:
 
 
 def _row(
-    part: str, data: str, model: str, metric: str, value: Any, split: int = WHOLE, **how: Any
+    part: str, data: str, model: str, metric: str, value: Any, split: int = ALL_SPLITS, **how: Any
 ) -> Row:
-    return Row(part, data, model, said(**how), split, metric, float(value))
+    return Row(part, data, model, params_json(**how), split, metric, float(value))

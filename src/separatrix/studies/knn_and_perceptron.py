@@ -118,9 +118,11 @@ def _neighbours(results: Results) -> Section:
         "the same list. Equal distances go by row order, equal votes to the class of the nearest of "
         "the tied neighbours."
     ]
-    says = "Accuracy against the number of neighbours, the best number marked; "
-    says += "bands are one sd over the splits." if splits > 1 else "bands are one standard error."
-    return Section("Accuracy against k", words, [Picture(figure, says, table)])
+    caption = "Accuracy against the number of neighbours, the best number marked; "
+    caption += (
+        "bands are one sd over the splits." if splits > 1 else "bands are one standard error."
+    )
+    return Section("Accuracy against k", words, [Picture(figure, caption, table)])
 
 
 def _spread_of_splits(figure: Figure, curves: list[Any]) -> None:
@@ -154,23 +156,23 @@ def _passes(results: Results) -> Section:
     limit = found["mistakes"].shape[1]
     number = np.arange(1, limit + 1)
     figure = new_figure(7.4, 3.2)
-    for place, (name, values, color) in enumerate(
+    for position, (name, values, color) in enumerate(
         (
             ("samples mistaken in the pass", found["mistakes"], COLOURS[0]),
             ("test accuracy after it, %", 100 * found["accuracy"], COLOURS[4]),
         ),
         start=1,
     ):
-        axes = figure.add_subplot(1, 2, place)
+        axes = figure.add_subplot(1, 2, position)
         mean, sd = values.mean(axis=0), values.std(axis=0)
         axes.plot(number, mean, color=color, linewidth=1.2)
         if len(values) > 1:
-            high = np.minimum(mean + sd, 100.0) if place == 2 else mean + sd
+            high = np.minimum(mean + sd, 100.0) if position == 2 else mean + sd
             low = np.maximum(mean - sd, 0)
             axes.fill_between(number, low, high, color=color, alpha=BAND, linewidth=0)
         axes.set_xlabel("pass")
         axes.set_ylabel(name)
-        if place == 1:
+        if position == 1:
             axes.set_ylim(0, 1.05 * float((mean + sd).max()))
     marks = sorted({json.loads(row.parameters)["pass"] for row in _at_passes(results)})
     rows = [
@@ -196,9 +198,9 @@ def _passes(results: Results) -> Section:
             f"after {min(limit, 20)} passes, from {early.min():.2f} to {early.max():.2f} over the splits, "
             f"and {found['accuracy'][:, -1].mean():.3f} after {limit}."
         )
-    says = "Mistakes in each pass and accuracy after it, mean"
-    says += " and one sd over the splits." if splits > 1 else "."
-    return Section("Mistakes of each pass", words, [Picture(figure, says, table)])
+    caption = "Mistakes in each pass and accuracy after it, mean"
+    caption += " and one sd over the splits." if splits > 1 else "."
+    return Section("Mistakes of each pass", words, [Picture(figure, caption, table)])
 
 
 def _features(results: Results) -> Section:
@@ -224,8 +226,8 @@ def _features(results: Results) -> Section:
         words.append("Two classes share one weight vector.")
     if len(panels) > MOST_PANELS:
         words.append(f"Drawn are the first {MOST_PANELS} of {len(panels)} classes.")
-    says = "Size of the weight of each feature, one panel for each class."
-    return Section("Most important features", words, [Picture(figure, says, table)])
+    caption = "Size of the weight of each feature, one panel for each class."
+    return Section("Most important features", words, [Picture(figure, caption, table)])
 
 
 def _bars(panels: dict[Any, list[tuple[str, float]]]) -> Figure:
@@ -233,8 +235,8 @@ def _bars(panels: dict[Any, list[tuple[str, float]]]) -> Figure:
     lines = -(-len(panels) // columns)
     most = max(len(features) for features in panels.values())
     figure = new_figure(1.2 + 2.9 * columns, lines * (1.0 + 0.2 * most))
-    for place, (label, features) in enumerate(panels.items(), start=1):
-        axes = figure.add_subplot(lines, columns, place)
+    for position, (label, features) in enumerate(panels.items(), start=1):
+        axes = figure.add_subplot(lines, columns, position)
         names = [_short(name) for name, _ in features]
         axes.barh(range(len(features)), [value for _, value in features], color=COLOURS[0])
         axes.set_yticks(range(len(features)), names, fontsize=7)
@@ -248,8 +250,8 @@ def _pixels(importance: Any, image: tuple[int, ...], panels: list[Any]) -> Figur
     columns = min(5, len(panels))
     lines = -(-len(panels) // columns)
     figure = new_figure(1.6 * columns, 1.9 * lines)
-    for place, (label, values) in enumerate(zip(panels, importance, strict=False), start=1):
-        axes = figure.add_subplot(lines, columns, place)
+    for position, (label, values) in enumerate(zip(panels, importance, strict=False), start=1):
+        axes = figure.add_subplot(lines, columns, position)
         axes.imshow(values.reshape(image), cmap="Greys")
         axes.set_title(f"class {label}", fontsize=9)
         axes.set_axis_off()

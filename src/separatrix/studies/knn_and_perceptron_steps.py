@@ -18,8 +18,16 @@ from separatrix.data.splits import random_splits
 from separatrix.errors import ExperimentError
 from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.perceptron import Perceptron
-from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
-from separatrix.runtime.device import chosen_device
+from separatrix.experiments.steps import (
+    ALL_SPLITS,
+    Experiment,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    params_json,
+)
+from separatrix.runtime.device import choose_device
 from separatrix.validation import require_choice, require_integer, require_real
 
 NAME = "knn-and-perceptron"
@@ -89,7 +97,7 @@ def experiment(
     alone = classifier == "perceptron"
     without = f"classifier={classifier!r}" if alone else f"distance={distance!r}"
     possible = distance == "euclidean" and not alone
-    chosen_device(NAME, device, worth=False, without=None if possible else without)
+    choose_device(NAME, device, worth=False, without=None if possible else without)
     options = {
         "quick": quick,
         "seed": seed,
@@ -136,7 +144,7 @@ class _Protocol:
         self.options, self.device = options, device
         self.data: str = options["data"]
 
-    def look(self, workshop: Workshop) -> Finding:
+    def look(self, workshop: RunContext) -> StepResult:
         """How much data there is, and which perceptron its labels ask for."""
         parts = self.parts(workshop)
         first, classes = parts[0], np.unique(workshop.data(self.data).y)
@@ -148,9 +156,9 @@ class _Protocol:
             "splits": len(parts),
             "given_test_part": float(self.given(workshop.data(self.data))),
         }
-        return Finding([self._row(DATA, "", n, value) for n, value in counts.items()])
+        return StepResult([self._row(DATA, "", n, value) for n, value in counts.items()])
 
-    def neighbours(self, workshop: Workshop) -> Finding:
+    def neighbours(self, workshop: RunContext) -> StepResult:
         """1, 2, ..., k_max neighbours: of the test part, and of each training sample left out."""
         rows, tested, left_out = [], [], []
         p = DISTANCES[self.options["distance"]]
@@ -177,9 +185,9 @@ class _Protocol:
                 rows.append(self._row(NEIGHBOURS, "k-NN", metric, value, split))
             tested.append(accuracy)
             left_out.append(model.accuracy_by_k_)
-        return Finding(rows, {"test": np.array(tested), "left_out": np.array(left_out)})
+        return StepResult(rows, {"test": np.array(tested), "left_out": np.array(left_out)})
 
-    def perceptron(self, workshop: Workshop) -> Finding:
+    def perceptron(self, workshop: RunContext) -> StepResult:
         """Zero start, rows in order, until a clean pass or the limit; the average beside the last."""
         rows, mistakes, accuracy, weights = [], [], [], []
         limit = self.options["max_iter"]
@@ -210,7 +218,7 @@ class _Protocol:
             mistakes.append(found.mistakes)
             accuracy.append(found.accuracy)
             weights.append(found.model.coef_)
-        return Finding(
+        return StepResult(
             rows,
             {
                 "mistakes": np.array(mistakes),
@@ -219,7 +227,7 @@ class _Protocol:
             },
         )
 
-    def features(self, workshop: Workshop) -> Finding:
+    def features(self, workshop: RunContext) -> StepResult:
         """|w| of the first split, the bias left out, the largest of each class as rows."""
         data = workshop.data(self.data)
         importance = np.abs(workshop.found(PERCEPTRON).arrays["weights"])
@@ -229,15 +237,15 @@ class _Protocol:
         rows = []
         for label, values in zip(panels, importance, strict=True):
             largest = np.argsort(-values, kind="stable")[:MOST_FEATURES]
-            for place, j in enumerate(largest.tolist(), start=1):
-                how = {"class": label, "place": place, "feature": feature_name(data, j)}
+            for position, j in enumerate(largest.tolist(), start=1):
+                how = {"class": label, "place": position, "feature": feature_name(data, j)}
                 rows.append(self._row(FEATURES, name, "importance", values[j], 0, **how))
         arrays = {"importance": importance}
         if data.image is not None:
             arrays["image"] = np.array(data.image)
-        return Finding(rows, arrays)
+        return StepResult(rows, arrays)
 
-    def parts(self, workshop: Workshop) -> list[Parts]:
+    def parts(self, workshop: RunContext) -> list[Parts]:
         """The given parts, or random ones; made once."""
         made: list[Parts] = workshop.once("parts", lambda: self._parts(workshop.data(self.data)))
         return made
@@ -280,9 +288,9 @@ class _Protocol:
             yield rng.permutation(rows[split.train]), rows[split.test]
 
     def _row(
-        self, part: str, model: str, metric: str, value: Any, split: int = WHOLE, **how: Any
+        self, part: str, model: str, metric: str, value: Any, split: int = ALL_SPLITS, **how: Any
     ) -> Row:
-        return Row(part, self.data, model, said(**how), split, metric, float(value))
+        return Row(part, self.data, model, params_json(**how), split, metric, float(value))
 
 
 def feature_name(data: Dataset, j: int) -> str:

@@ -61,9 +61,9 @@ def page(results: Results) -> Page:
 def _errors(tests: list[Row]) -> Figure:
     figure = new_figure(6.4, 0.9 + 0.26 * len(tests))
     axes = figure.add_subplot()
-    places = range(len(tests), 0, -1)
-    axes.barh(places, [100 * row.value for row in tests], color="#0072b2")
-    axes.set_yticks(places, [f"{rank} · {row.model}" for rank, row in enumerate(tests, start=1)])
+    positions = range(len(tests), 0, -1)
+    axes.barh(positions, [100 * row.value for row in tests], color="#0072b2")
+    axes.set_yticks(positions, [f"{rank} · {row.model}" for rank, row in enumerate(tests, start=1)])
     axes.set_xlabel("test error, %")
     return figure
 

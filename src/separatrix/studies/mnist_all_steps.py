@@ -25,10 +25,18 @@ from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.subgradient_svc import SubgradientSVC
 from separatrix.estimators.svc import SVC
-from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
+from separatrix.experiments.steps import (
+    ALL_SPLITS,
+    Experiment,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    params_json,
+)
 from separatrix.kernels.vector_kernels import Gaussian, Polynomial
-from separatrix.runtime.device import chosen_device
-from separatrix.runtime.resource_usage import Meter
+from separatrix.runtime.device import choose_device
+from separatrix.runtime.resource_usage import ResourceUsage
 from separatrix.validation import require_integer
 
 NAME = "mnist-all"
@@ -84,7 +92,7 @@ def experiment(
 ) -> Experiment:
     """One step a classifier; quick is on the digits that scikit-learn ships."""
     require_integer(NAME, "seed", seed, least=0)
-    chosen_device(NAME, device, worth=False)
+    choose_device(NAME, device, worth=False)
     data = data or ("digits" if quick else "mnist")
     options = {"quick": quick, "seed": seed, "data": data, "subsample": subsample}
     steps = [
@@ -94,7 +102,7 @@ def experiment(
     return Experiment(NAME, "Every classifier on handwritten digits", options, (data,), steps)
 
 
-def parts(workshop: Workshop, data: str, subsample: int | None, seed: int) -> Dataset:
+def parts(workshop: RunContext, data: str, subsample: int | None, seed: int) -> Dataset:
     """Pixels from 0 to 1, to train and to test; a set without a test part is split 80 to 20."""
 
     def make() -> Dataset:
@@ -111,26 +119,26 @@ def parts(workshop: Workshop, data: str, subsample: int | None, seed: int) -> Da
 
 
 def _one(
-    workshop: Workshop,
+    workshop: RunContext,
     name: str,
     make: Callable[[], Any],
     data: str,
     subsample: int | None,
     seed: int,
-) -> Finding:
+) -> StepResult:
     """Fit one and predict with it; each is measured."""
     found = parts(workshop, data, subsample, seed)
     model = make()
-    with Meter() as fitting, warnings.catch_warnings():
+    with ResourceUsage() as fitting, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # passes are limited on purpose
         model.fit(found.X, found.y)
-    with Meter() as predicting:
+    with ResourceUsage() as predicting:
         guess = model.predict(found.X_test)
     error = float(np.mean(guess != found.y_test))
     n_iter = float(np.max(getattr(model, "n_iter_", 1)))
-    parameters = said(**{k: v for k, v in model.get_params().items() if k not in NOT_TOLD})
-    row = partial(Row, PART, data, name, parameters, WHOLE)
-    return Finding(
+    parameters = params_json(**{k: v for k, v in model.get_params().items() if k not in NOT_TOLD})
+    row = partial(Row, PART, data, name, parameters, ALL_SPLITS)
+    return StepResult(
         [
             row("n_iter", n_iter, fitting.seconds, fitting.mebibytes),
             row("test_error", error, predicting.seconds, predicting.mebibytes),

@@ -83,8 +83,10 @@ def _data(results: Results) -> Section:
     }
     arrays = results.arrays[DATA]
     figure = new_figure(0.9 * len(labels), 1.2)
-    for place, (label, image) in enumerate(zip(labels, arrays["examples"], strict=True), start=1):
-        axes = figure.add_subplot(1, len(labels), place)
+    for position, (label, image) in enumerate(
+        zip(labels, arrays["examples"], strict=True), start=1
+    ):
+        axes = figure.add_subplot(1, len(labels), position)
         axes.imshow(image.reshape(arrays["shape"]), cmap="gray_r", vmin=0, vmax=255)
         axes.set_title(f"{label}: {_sign(label, results.options['v']):+d}", fontsize=9)
         axes.set_axis_off()
@@ -108,8 +110,8 @@ def _data(results: Results) -> Section:
         words.append(
             "This is the quick version, on a part of the rows: numbers differ from those in full."
         )
-    says = "One picture of each label, and what it counts as."
-    return Section("Data", words, [Picture(figure, says, table)])
+    caption = "One picture of each label, and what it counts as."
+    return Section("Data", words, [Picture(figure, caption, table)])
 
 
 def _models(results: Results, found: dict[str, dict[str, float]]) -> Section:
@@ -136,8 +138,8 @@ def _models(results: Results, found: dict[str, dict[str, float]]) -> Section:
     scores = [values["test_accuracy"] for values in found.values()]
     colors = [COLOURS[1] if part == PUBLISHED else COLOURS[0] for part in found]
     axes.barh(range(len(scores)), scores, color=colors)
-    for place, score in enumerate(scores):
-        axes.text(score + 0.005, place, f"{score:.4f}", va="center", color=INK, fontsize=8)
+    for position, score in enumerate(scores):
+        axes.text(score + 0.005, position, f"{score:.4f}", va="center", color=INK, fontsize=8)
     axes.set_yticks(range(len(scores)), [NAMES[part] for part in found], fontsize=8)
     axes.invert_yaxis()
     axes.set_xlim(0.5, 1.07)
@@ -154,8 +156,8 @@ def _models(results: Results, found: dict[str, dict[str, float]]) -> Section:
             f"and {_always(results, results.options['v']):.3f} where +1 is "
             f"{_target(results.options['v'])}."
         )
-    says = "Accuracy on the test part, all models."
-    return Section("All models", words, [Picture(figure, says, table)])
+    caption = "Accuracy on the test part, all models."
+    return Section("All models", words, [Picture(figure, caption, table)])
 
 
 def _descents(results: Results, found: dict[str, dict[str, float]]) -> Section:
@@ -204,21 +206,21 @@ def _descent(results: Results, part: str) -> Picture:
         (
             step,
             float(arrays["loss"][step]),
-            float(arrays["train_accuracy"][place]),
-            float(arrays["held_out_accuracy"][place]),
+            float(arrays["train_accuracy"][position]),
+            float(arrays["held_out_accuracy"][position]),
         )
-        for place, step in enumerate(steps)
+        for position, step in enumerate(steps)
     ]
     said = json.loads(results.where(part=part, metric="steps")[0].parameters)
     constants = f"alpha={said['alpha']:g}, eps={said['eps']:g}, mu={said['mu']:g}"
-    says = (
+    caption = (
         f"{NAMES[part]}: {_target(said['v'])}, {constants}, pixels {said['pixels']}; "
         "objective and accuracy at the iterates."
     )
     table = Table(
         ("step", "objective", "in sample", "held out"), rows, "Step 0 is the start, w = 0."
     )
-    return Picture(figure, says[0].upper() + says[1:], table)
+    return Picture(figure, caption[0].upper() + caption[1:], table)
 
 
 def _weights(results: Results, found: dict[str, dict[str, float]]) -> Section:
@@ -245,15 +247,15 @@ def _weights(results: Results, found: dict[str, dict[str, float]]) -> Section:
         "Each weight is drawn at its pixel: ink on orange speaks for -1, ink on violet for +1. Each "
         "picture has its own scale, white is zero.",
     ]
-    says = "The weights of each linear model as a picture."
-    shows: list[Picture | Table] = [Picture(_drawn(weights), says, pixels), sizes]
+    caption = "The weights of each linear model as a picture."
+    shows: list[Picture | Table] = [Picture(_drawn(weights), caption, pixels), sizes]
     return Section("What the weights look like", words, shows)
 
 
 def _drawn(weights: dict[str, Any]) -> Figure:
     figure = new_figure(2.1 * len(weights), 2.4)
-    for place, (part, w) in enumerate(weights.items(), start=1):
-        axes = figure.add_subplot(1, len(weights), place)
+    for position, (part, w) in enumerate(weights.items(), start=1):
+        axes = figure.add_subplot(1, len(weights), position)
         reach = float(np.abs(w).max()) or 1.0
         axes.imshow(w, cmap=SIGNED, vmin=-reach, vmax=reach)
         axes.set_title(NAMES[part].replace(", ", ",\n").replace(" and ", "\nand "), fontsize=8)

@@ -23,10 +23,18 @@ from separatrix.errors import ExperimentError, ParameterError
 from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.subgradient_svc import SubgradientSVC
 from separatrix.estimators.svc import SVC
-from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
+from separatrix.experiments.steps import (
+    ALL_SPLITS,
+    Experiment,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    params_json,
+)
 from separatrix.kernels import Gaussian, Polynomial
 from separatrix.runtime.blocks import row_blocks
-from separatrix.runtime.device import chosen_device
+from separatrix.runtime.device import choose_device
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer
 
@@ -79,7 +87,7 @@ def experiment(
         "auto", "cpu" or "cuda": where the two machines with kernels are trained.
     """
     require_integer(NAME, "seed", seed, least=0)
-    chosen_device(NAME, device, worth=False)
+    choose_device(NAME, device, worth=False)
     wanted = _checked(v)
     if data is None:
         data = "digits" if quick and state("mnist") == TO_DOWNLOAD else "mnist"
@@ -125,7 +133,7 @@ class _Parity:
     def __init__(self, data: str, v: list[int], *, quick: bool, seed: int, device: str) -> None:
         self.data, self.v, self.quick, self.seed, self.device = data, v, quick, seed, device
 
-    def look(self, workshop: Workshop) -> Finding:
+    def look(self, workshop: RunContext) -> StepResult:
         """How many pictures there are, and one of each label."""
         images = self.images(workshop)
         labels = np.unique(images.learn_labels)
@@ -146,22 +154,22 @@ class _Parity:
             self._row(DATA, "", "rows_of_label", (images.learn_labels == label).sum(), label=label)
             for label in labels
         ]
-        return Finding(rows, {"examples": images.learn[first], "shape": np.array(images.shape)})
+        return StepResult(rows, {"examples": images.learn[first], "shape": np.array(images.shape)})
 
-    def descent(self, workshop: Workshop, part: str, v: list[int]) -> Finding:
+    def descent(self, workshop: RunContext, part: str, v: list[int]) -> StepResult:
         """The document's constants on raw pixels; every iterate is kept and scored."""
         images = self.images(workshop)
         model = SubgradientSVC(**CONSTANTS)
         return self._descended(model, images, images.learn, part, v, scale=1)
 
-    def honest(self, workshop: Workshop) -> Finding:
+    def honest(self, workshop: RunContext) -> StepResult:
         """Smaller eps and mu on pixels / 255: the descent goes on until it has arrived."""
         images = self.images(workshop)
         model = SubgradientSVC(**HONEST_CONSTANTS, max_iter=HONEST_STEPS)
         X = self._scaled(images.learn)
         return self._descended(model, images, X, HONEST, self.v, scale=WHITEST)
 
-    def linear(self, workshop: Workshop) -> Finding:
+    def linear(self, workshop: RunContext) -> StepResult:
         """The minimum itself of the hinge loss, from all rows."""
         images = self.images(workshop)
         model = LinearSVC(loss="hinge", C=1.0, random_state=self.seed)
@@ -170,31 +178,31 @@ class _Parity:
         how = {"v": self.v, "C": model.C, "loss": model.loss, "pixels": "/ 255"}
         rows = self._scores(workshop, LINEAR, model, how)
         rows.append(self._row(LINEAR, "LinearSVC", "relative_gap", model.dual_gap_.max(), **how))
-        return Finding(rows, {"w": model.coef_[0]})
+        return StepResult(rows, {"w": model.coef_[0]})
 
-    def gaussian(self, workshop: Workshop) -> Finding:
+    def gaussian(self, workshop: RunContext) -> StepResult:
         """C=2, gamma=.01, from all rows; fewer pixels make distances smaller, so gamma is larger."""
         gamma = 0.01 * self._fewer(workshop)
         return self._kernel(workshop, GAUSSIAN, Gaussian(gamma))
 
-    def cubic(self, workshop: Workshop) -> Finding:
+    def cubic(self, workshop: RunContext) -> StepResult:
         """(.02 <x, z> + 1)^3 with C=2, from all rows; fewer pixels as above."""
         gamma = 0.02 * self._fewer(workshop)
         return self._kernel(workshop, CUBIC, Polynomial(3, gamma, 1.0))
 
-    def _fewer(self, workshop: Workshop) -> float:
+    def _fewer(self, workshop: RunContext) -> float:
         return PIXELS / int(self.images(workshop).learn.shape[1])
 
-    def _kernel(self, workshop: Workshop, part: str, kernel: Any) -> Finding:
+    def _kernel(self, workshop: RunContext, part: str, kernel: Any) -> StepResult:
         images = self.images(workshop)
         model = SVC(C=2.0, kernel=kernel, device=self.device)
         model.fit(self._whole(workshop), self.target(images.whole_labels, self.v))
         how = {"v": self.v, "C": model.C, "kernel": repr(kernel), "pixels": "/ 255"}
         rows = self._scores(workshop, part, model, how)
         rows.append(self._row(part, "SVC", "support_vectors", len(model.support_), **how))
-        return Finding(rows)
+        return StepResult(rows)
 
-    def images(self, workshop: Workshop) -> Images:
+    def images(self, workshop: RunContext) -> Images:
         """The pictures, made once."""
         made: Images = workshop.once("images", lambda: self._images(workshop.data(self.data)))
         return made
@@ -213,7 +221,7 @@ class _Parity:
         v: list[int],
         *,
         scale: int,
-    ) -> Finding:
+    ) -> StepResult:
         y = self.target(images.learn_labels, v)
         model.fit(X, y)
         kept = _kept(model.n_iter_)
@@ -229,14 +237,14 @@ class _Parity:
         found |= {name: values[-1] for name, values in accuracy.items()}
         name = "SubgradientSVC"
         rows = [self._row(part, name, metric, value, **how) for metric, value in found.items()]
-        for place, step in enumerate(kept):
+        for position, step in enumerate(kept):
             at = {"objective": model.loss_curve_[step]}
-            at |= {metric: values[place] for metric, values in accuracy.items()}
+            at |= {metric: values[position] for metric, values in accuracy.items()}
             rows += [
                 self._row(part, name, f"{metric}_at_step", value, v=v, step=step)
                 for metric, value in at.items()
             ]
-        return Finding(
+        return StepResult(
             rows,
             {
                 "loss": model.loss_curve_,
@@ -247,7 +255,9 @@ class _Parity:
             },
         )
 
-    def _scores(self, workshop: Workshop, part: str, model: Any, how: dict[str, Any]) -> list[Row]:
+    def _scores(
+        self, workshop: RunContext, part: str, model: Any, how: dict[str, Any]
+    ) -> list[Row]:
         images = self.images(workshop)
         train, test = self._whole(workshop), self._scaled(images.test)
         found = {
@@ -257,7 +267,7 @@ class _Parity:
         name = type(model).__name__
         return [self._row(part, name, metric, value, **how) for metric, value in found.items()]
 
-    def _whole(self, workshop: Workshop) -> Matrix:
+    def _whole(self, workshop: RunContext) -> Matrix:
         made: Matrix = workshop.once("scaled", lambda: self._scaled(self.images(workshop).whole))
         return made
 
@@ -288,7 +298,7 @@ class _Parity:
         return Images(*learn, *held, X, y, *tested, shape)
 
     def _row(self, part: str, model: str, metric: str, value: Any, **how: Any) -> Row:
-        return Row(part, self.data, model, said(**how), WHOLE, metric, float(value))
+        return Row(part, self.data, model, params_json(**how), ALL_SPLITS, metric, float(value))
 
 
 def accuracies(X: Any, y: Any, iterates: Matrix) -> Vector:

@@ -122,18 +122,20 @@ def _errors(results: Results, machines: list[Shown], tested: int) -> Section:
         )
     elif not told:
         words.append("Nothing was published for these pictures: the numbers to meet are for MNIST.")
-    says = "Test error of each machine; a line where there is a published one."
-    return Section("Against what was published", words, [Picture(_bars(table), says, table)])
+    caption = "Test error of each machine; a line where there is a published one."
+    return Section("Against what was published", words, [Picture(_bars(table), caption, table)])
 
 
 def _bars(table: Table) -> Figure:
     figure = new_figure(6.4, 0.9 + 0.4 * len(table.rows))
     axes = figure.add_subplot()
-    for place, (_, _, error, published, _) in enumerate(table.rows):
-        axes.barh(place, float(error), color=COLOURS[0])
-        axes.text(float(error), place, f" {error}", va="center", color=INK, fontsize=8)
+    for position, (_, _, error, published, _) in enumerate(table.rows):
+        axes.barh(position, float(error), color=COLOURS[0])
+        axes.text(float(error), position, f" {error}", va="center", color=INK, fontsize=8)
         if published is not None:
-            axes.vlines(published, place - 0.45, place + 0.45, color=COLOURS[1], linewidth=2.5)
+            axes.vlines(
+                published, position - 0.45, position + 0.45, color=COLOURS[1], linewidth=2.5
+            )
     axes.set_yticks(range(len(table.rows)), [row[0] for row in table.rows], fontsize=8)
     axes.invert_yaxis()
     axes.set_xmargin(0.12)
@@ -164,16 +166,16 @@ def _work(machines: list[Shown]) -> Section:
         "support vectors": [one.support_vectors for one in machines],
         "seconds of training": [one.fit_seconds for one in machines],
     }
-    for place, (label, values) in enumerate(panels.items(), start=1):
-        axes = figure.add_subplot(1, 2, place)
+    for position, (label, values) in enumerate(panels.items(), start=1):
+        axes = figure.add_subplot(1, 2, position)
         axes.barh(range(len(machines)), values, color=COLOURS[0])
         axes.set_yticks(range(len(machines)), [one.what for one in machines], fontsize=8)
-        axes.tick_params(labelleft=place == 1)
+        axes.tick_params(labelleft=position == 1)
         axes.invert_yaxis()
         axes.set_xlabel(label)
     words = ["A copy is needed only of what decided: a picture that is no support vector has none."]
-    says = "Support vectors of each machine, and the seconds that its training took."
-    return Section("Support vectors and seconds", words, [Picture(figure, says, table)])
+    caption = "Support vectors of each machine, and the seconds that its training took."
+    return Section("Support vectors and seconds", words, [Picture(figure, caption, table)])
 
 
 def _upright(results: Results) -> Section:
@@ -194,11 +196,11 @@ def _upright(results: Results) -> Section:
         "of mass, until columns and rows of the ink are uncorrelated. Between two pixels values are "
         f"interpolated. All {count.value:.0f} pictures took {count.seconds:.2f} s.",
     ]
-    says = (
+    caption = (
         "A picture of each label that leans, above as it is, below deskewed, each with its slant."
     )
     figure = _gallery(images, titles, across=len(labels))
-    return Section("Set upright", words, [Picture(figure, says, table)])
+    return Section("Set upright", words, [Picture(figure, caption, table)])
 
 
 def _copies(results: Results, machines: list[Shown]) -> Section:
@@ -210,18 +212,18 @@ def _copies(results: Results, machines: list[Shown]) -> Section:
         moves = shifts_within(one.pixels)
         order = sorted(range(len(moves)), key=moves.__getitem__)  # as they lie in the plane
         images = results.arrays[one.what]["copies"]
-        titles = [f"{counts[place].value:.0f}" for place in order]
+        titles = [f"{counts[position].value:.0f}" for position in order]
         table = Table(
             ("down", "right", "support vectors"),
-            [(*moves[place], int(counts[place].value)) for place in order],
+            [(*moves[position], int(counts[position].value)) for position in order],
             "Pixels of the move, and the support vectors among all copies that were moved so.",
         )
-        says = (
+        caption = (
             f"{one.what}: one support vector with its copies, each with the number of support vectors "
             "that were moved like it."
         )
         figure = _gallery(images[order], titles, across=2 * one.pixels + 1)
-        shows.append(Picture(figure, says[0].upper() + says[1:], table))
+        shows.append(Picture(figure, caption[0].upper() + caption[1:], table))
     words = [
         "A moved digit is the same digit, but to a kernel on pixels it is another sample. Copies in all "
         "directions tell the machine what it cannot know. The original is in the middle.",
@@ -246,9 +248,9 @@ def _wrong(results: Results, best: Shown, tested: int) -> Section:
     if not pairs:
         return Section("Still wrong", words, [table])
     titles = [f"{a} as {b}" for a, b in pairs]
-    says = "Each picture with its label and what it is taken for."
+    caption = "Each picture with its label and what it is taken for."
     figure = _gallery(arrays["pictures"], titles, across=ACROSS)
-    return Section("Still wrong", words, [Picture(figure, says, table)])
+    return Section("Still wrong", words, [Picture(figure, caption, table)])
 
 
 def _gallery(images: Any, titles: list[str], *, across: int) -> Figure:
@@ -260,8 +262,8 @@ def _gallery(images: Any, titles: list[str], *, across: int) -> Figure:
     paper = np.full((lines * high, across * wide), GROUND, dtype=images.dtype)
     figure = new_figure(0.78 * across, 0.78 * lines * high / wide)
     axes = figure.add_subplot()
-    for place, (image, title) in enumerate(zip(images, titles, strict=True)):
-        line, column = divmod(place, across)
+    for position, (image, title) in enumerate(zip(images, titles, strict=True)):
+        line, column = divmod(position, across)
         top, left = line * high + above, column * wide
         paper[top : top + h, left : left + w] = image
         axes.text(left + w / 2, top - 1, title, ha="center", va="bottom", fontsize=7, color=INK)

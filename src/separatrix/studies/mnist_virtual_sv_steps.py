@@ -21,9 +21,17 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.images import as_bytes, jittered, shifts_within, sides, slants
 from separatrix.data.splits import stratified_splits, subsample, subsampled
 from separatrix.errors import ExperimentError, ParameterError
-from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
-from separatrix.runtime.device import chosen_device
-from separatrix.runtime.resource_usage import Meter
+from separatrix.experiments.steps import (
+    ALL_SPLITS,
+    Experiment,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    params_json,
+)
+from separatrix.runtime.device import choose_device
+from separatrix.runtime.resource_usage import ResourceUsage
 from separatrix.studies.virtual_support_vectors import (
     DEGREE,
     JITTERS,
@@ -106,11 +114,11 @@ def experiment(
     require_choice(NAME, "multi_class", multi_class, ("ovo", "ovr"))
     require_choice(NAME, "copies", copies, ("own", "all"))
     moves = _pixels(jitters)
-    on_card = chosen_device(NAME, device, None) is not None
+    gpu_context = choose_device(NAME, device, None) is not None
     if data is None:
         data = "digits" if quick and state("mnist") == TO_DOWNLOAD else "mnist"
     if subsample is None:
-        subsample = QUICK_ROWS if quick else ROWS if on_card else WITHOUT_A_CARD
+        subsample = QUICK_ROWS if quick else ROWS if gpu_context else WITHOUT_A_CARD
     require_integer(NAME, "subsample", subsample, least=20)
     if test_size is None:
         test_size = QUICK_TEST if quick and data == "mnist" else 1.0
@@ -154,10 +162,10 @@ class _Study:
         self.data, self.machine, self.copies, self.seed = data, machine, copies, seed
         self.subsample, self.test_size = subsample, test_size
 
-    def look(self, workshop: Workshop) -> Finding:
+    def look(self, workshop: RunContext) -> StepResult:
         """How many pictures there are, and of each label one that leans, before and after."""
         digits = self.digits(workshop)
-        with Meter() as meter:
+        with ResourceUsage() as meter:
             upright = self.upright(workshop)
         counts = {"rows": len(digits.images), "test_rows": len(digits.test)}
         rows = [self._row(DATA, metric, value) for metric, value in counts.items()]
@@ -172,9 +180,9 @@ class _Study:
             rows.append(self._row(DATA, "slant", slant[row], label=label))
             rows.append(self._row(DATA, "slant_deskewed", after, label=label))
         arrays = {"before": digits.images[shown], "after": upright.images[shown]}
-        return Finding(rows, arrays)
+        return StepResult(rows, arrays)
 
-    def stage(self, workshop: Workshop, upright: bool, pixels: int) -> Finding:
+    def stage(self, workshop: RunContext, upright: bool, pixels: int) -> StepResult:
         """One machine; copies are of the support vectors that the first of its kind has found."""
         digits = self.upright(workshop) if upright else self.digits(workshop)
         what = named(upright, pixels)
@@ -200,19 +208,19 @@ class _Study:
             for (down, right), count in zip(shifts_within(pixels), found.moves, strict=True):
                 rows.append(row("support_vectors_of_move", count, down=down, right=right))
             arrays["copies"] = jittered(digits.images[support.rows[:1]], pixels)
-        return Finding(rows, arrays)
+        return StepResult(rows, arrays)
 
-    def _support(self, first: Finding) -> Support:
+    def _support(self, first: StepResult) -> Support:
         arrays = first.arrays
         support = Support(arrays["support"].astype(np.intp), arrays["own"].astype(bool))
         return support if self.copies == "own" else all_of(support)
 
-    def digits(self, workshop: Workshop) -> Digits:
+    def digits(self, workshop: RunContext) -> Digits:
         """The pictures, made once."""
         made: Digits = workshop.once("digits", lambda: self._digits(workshop.data(self.data)))
         return made
 
-    def upright(self, workshop: Workshop) -> Digits:
+    def upright(self, workshop: RunContext) -> Digits:
         """The same, set upright."""
         made: Digits = workshop.once("upright", lambda: prepared(self.digits(workshop), True))
         return made
@@ -251,7 +259,9 @@ class _Study:
     def _row(
         self, part: str, metric: str, value: Any, *, seconds: float = float("nan"), **how: Any
     ) -> Row:
-        return Row(part, self.data, MODEL, said(**how), WHOLE, metric, float(value), seconds)
+        return Row(
+            part, self.data, MODEL, params_json(**how), ALL_SPLITS, metric, float(value), seconds
+        )
 
 
 def _leaning(slant: Any, mine: Any) -> int:

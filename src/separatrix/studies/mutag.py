@@ -79,14 +79,14 @@ def _accuracies(results: Results, found: dict[str, Any]) -> Section:
     axes = figure.add_subplot()
     order = sorted(found, key=lambda name: float(found[name].mean()))
     table = np.array([found[name] for name in order])
-    places = np.arange(len(order))
+    positions = np.arange(len(order))
     for values in table.T:
-        axes.plot(values, places, color="#bbbbbb", linewidth=0.8, marker=".", markersize=4)
+        axes.plot(values, positions, color="#bbbbbb", linewidth=0.8, marker=".", markersize=4)
     sd = table.std(axis=1)
-    axes.errorbar(table.mean(axis=1), places, xerr=sd, fmt="o", color=COLOUR, capsize=3)
+    axes.errorbar(table.mean(axis=1), positions, xerr=sd, fmt="o", color=COLOUR, capsize=3)
     larger = np.unique(_labels(results), return_counts=True)[1].max() / len(_labels(results))
     axes.axvline(100 * larger, color=INK, linestyle=":", linewidth=1)
-    axes.set_yticks(places, order)
+    axes.set_yticks(positions, order)
     axes.set_xlabel("accuracy, %; dotted: all molecules taken for the larger class")
     first = _by_fold(results, SUBTREES)
     rows = []
@@ -112,7 +112,7 @@ def _accuracies(results: Results, found: dict[str, Any]) -> Section:
         "p",
         "seconds",
     )
-    says = (
+    caption = (
         f"Mean ± sd over {_repeats(results)} of {FOLDS} folds; p is of Nadeau and Bengio's corrected t "
         f"test over all folds, not adjusted for {len(found) - 1} questions. Seconds are for all of "
         "it: the choices and the tests."
@@ -134,16 +134,16 @@ def _accuracies(results: Results, found: dict[str, Any]) -> Section:
         "Accuracy of each kernel: dots are means with one sd; each grey line joins what is found in one "
         "repetition, on the same folds for all."
     )
-    return Section("Accuracy", words, [Picture(figure, says_figure, Table(columns, rows, says))])
+    return Section("Accuracy", words, [Picture(figure, says_figure, Table(columns, rows, caption))])
 
 
 def _choices(results: Results) -> Section:
     figure = new_figure(7.4, 3.0)
     rounds = range((QUICK_ROUNDS if results.options["quick"] else ROUNDS) + 1)
     rows: list[tuple[Any, ...]] = []
-    for place, name in enumerate((SUBTREES, BONDS), start=1):
+    for position, name in enumerate((SUBTREES, BONDS), start=1):
         counts = Counter((one["iterations"], one["normalized"]) for one in _chosen(results, name))
-        axes = figure.add_subplot(1, 2, place)
+        axes = figure.add_subplot(1, 2, position)
         low = np.array([counts[t, False] for t in rounds])
         high = np.array([counts[t, True] for t in rounds])
         axes.bar(rounds, low, color=COLOUR, label="plain values")
@@ -166,8 +166,8 @@ def _choices(results: Results) -> Section:
         "A choice that changes from part to part is one that the data leave open: in folds of so few "
         "molecules one more or less right is what many choices differ by.",
     ]
-    says = "How often each number of rounds was chosen, with plain and with normalised values."
-    return Section("What the folds chose", words, [Picture(figure, says, table)])
+    caption = "How often each number of rounds was chosen, with plain and with normalised values."
+    return Section("What the folds chose", words, [Picture(figure, caption, table)])
 
 
 def _mistakes(results: Results) -> Section:
@@ -205,8 +205,8 @@ def _mistakes(results: Results) -> Section:
         f"{len(hard)} of {len(y)} molecules are mistaken by some kernel in some repetition, {always} by "
         "every kernel in most of them.",
     ]
-    says = "How often each molecule is mistaken: a column is a molecule, dark where it is always wrong."
-    return Section("Mistakes", words, [Picture(figure, says, table)])
+    caption = "How often each molecule is mistaken: a column is a molecule, dark where it is always wrong."
+    return Section("Mistakes", words, [Picture(figure, caption, table)])
 
 
 def _molecules(results: Results) -> Section:
@@ -266,8 +266,8 @@ def _molecules(results: Results) -> Section:
         "surest and the worst of each class. A subtree shares its weight equally among the atoms it "
         "covers, so the colours of all atoms and the bias sum to the score.",
     ]
-    says = "Atoms that speak for a mutagenic molecule, and against it."
-    return Section("Atoms that decided", words, [Picture(figure, says, atoms), subtrees])
+    caption = "Atoms that speak for a mutagenic molecule, and against it."
+    return Section("Atoms that decided", words, [Picture(figure, caption, atoms), subtrees])
 
 
 def _chosen(results: Results, name: str) -> list[dict[str, Any]]:

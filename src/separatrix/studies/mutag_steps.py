@@ -24,10 +24,18 @@ from separatrix.data.splits import Split, stratified_folds
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
 from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.estimators.object_attribution import parts_of
+from separatrix.estimators.object_attribution import explain_object
 from separatrix.estimators.svc import SVC
 from separatrix.estimators.svc_cv import SVCCV
-from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
+from separatrix.experiments.steps import (
+    ALL_SPLITS,
+    Experiment,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    params_json,
+)
 from separatrix.kernels import (
     EdgeHistogram,
     Kernel,
@@ -203,7 +211,7 @@ class _Study:
     def __init__(self, seed: int, repeats: int, inner: Inner) -> None:
         self.seed, self.repeats, self.inner = seed, repeats, inner
 
-    def repeat(self, workshop: Workshop, family: Family, repeat: int) -> Finding:
+    def repeat(self, workshop: RunContext, family: Family, repeat: int) -> StepResult:
         """One family on ten folds of all molecules: each is tested once."""
         X, y, splits = self.samples(workshop)
         classes, codes = np.unique(y, return_inverse=True)
@@ -219,9 +227,9 @@ class _Study:
             ):
                 rows.append(_row(family.name, metric, value, number, **choice.parameters))
         rows.append(_row(family.name, "accuracy", np.mean(predicted == codes), repeat))
-        return Finding(rows, {"predicted": predicted})
+        return StepResult(rows, {"predicted": predicted})
 
-    def confusions(self, workshop: Workshop, families: list[Family]) -> Finding:
+    def confusions(self, workshop: RunContext, families: list[Family]) -> StepResult:
         """Molecules of each class that each family takes for each, mean and sd over the repetitions."""
         _, y, _ = self.samples(workshop)
         classes, codes = np.unique(y, return_inverse=True)
@@ -232,8 +240,8 @@ class _Study:
                 for guess in self._predicted(workshop, family)
             ]
             mean, sd = np.mean(tables, axis=0), np.std(tables, axis=0)
-            for place, (count, spread) in enumerate(zip(mean, sd, strict=True)):
-                of, guess = (classes[code].item() for code in divmod(place, len(classes)))
+            for position, (count, spread) in enumerate(zip(mean, sd, strict=True)):
+                of, guess = (classes[code].item() for code in divmod(position, len(classes)))
                 for metric, value in (("mean", count), ("sd", spread)):
                     rows.append(
                         _row(CONFUSIONS, metric, value, model=family.name, of=of, taken_for=guess)
@@ -242,9 +250,9 @@ class _Study:
             family.name: np.mean([guess != codes for guess in self._predicted(workshop, family)], 0)
             for family in families
         }
-        return Finding(rows, {"wrong": np.array(list(wrong.values())), "y": np.asarray(y)})
+        return StepResult(rows, {"wrong": np.array(list(wrong.values())), "y": np.asarray(y)})
 
-    def molecules(self, workshop: Workshop, family: Family) -> Finding:
+    def molecules(self, workshop: RunContext, family: Family) -> StepResult:
         """Of the molecules of one fold the surest and the worst of each class, and why."""
         X, y, splits = self.samples(workshop)
         number = self._with_subtrees(workshop, family)
@@ -253,27 +261,34 @@ class _Study:
         scores = model.decision_function(X[test])
         towards = np.where(y[test] == model.classes_[1], scores, -scores)
         rows, arrays = [], dict[str, Any]()
-        for place, at in enumerate(_telling(y[test], towards)):
+        for position, at in enumerate(_telling(y[test], towards)):
             row, graph = int(test[at]), X[test[at]]
-            parts = parts_of(model, graph)
+            parts = explain_object(model, graph)
             how = {
                 "row": row,
                 "label": y[row],
                 "taken_for": parts.label,
                 "against": parts.against,
-                "place": place,
+                "place": position,
                 "bias": parts.bias,
             }
             rows.append(_row(MOLECULES, "score", parts.score, model=family.name, **how))
             rows += [
-                _row(MOLECULES, "term", one.term, feature=one.name, count=one.count, place=place)
+                _row(
+                    MOLECULES,
+                    "term",
+                    one.term,
+                    feature=one.name,
+                    count=one.count,
+                    position=position,
+                )
                 for one in parts.features[:5]
             ]
-            arrays |= {f"{place}.{name}": array for name, array in _as_arrays(graph).items()}
-            arrays[f"{place}.shares"] = parts.shares
-        return Finding(rows, arrays)
+            arrays |= {f"{position}.{name}": array for name, array in _as_arrays(graph).items()}
+            arrays[f"{position}.shares"] = parts.shares
+        return StepResult(rows, arrays)
 
-    def samples(self, workshop: Workshop) -> tuple[Any, Any, list[Split]]:
+    def samples(self, workshop: RunContext) -> tuple[Any, Any, list[Split]]:
         """Graphs, labels, and the folds of all repetitions."""
         data = workshop.data(DATA)
         X = np.empty(len(data.X), dtype=object)
@@ -284,7 +299,7 @@ class _Study:
     def _chosen(self, family: Family, X: Any, y: Any, train: Codes, number: int) -> Choice:
         return chosen(family, X[train], y[train], inner=self.inner, seed=self.seed + number)
 
-    def _with_subtrees(self, workshop: Workshop, family: Family) -> int:
+    def _with_subtrees(self, workshop: RunContext, family: Family) -> int:
         """The first fold for which more than atoms was chosen, so that there is something to see."""
         for repeat in range(self.repeats):
             for row in workshop.found(step_name(family.name, repeat)).rows:
@@ -292,14 +307,14 @@ class _Study:
                     return row.split
         return 0
 
-    def _predicted(self, workshop: Workshop, family: Family) -> list[Any]:
+    def _predicted(self, workshop: RunContext, family: Family) -> list[Any]:
         names = [step_name(family.name, repeat) for repeat in range(self.repeats)]
         return [workshop.found(name).arrays["predicted"] for name in names]
 
 
-def molecule(arrays: Any, place: int) -> Graph:
+def molecule(arrays: Any, position: int) -> Graph:
     """One of the molecules that the last step kept."""
-    kept = {name: arrays[f"{place}.{name}"] for name in ("edges", "node_labels", "edge_labels")}
+    kept = {name: arrays[f"{position}.{name}"] for name in ("edges", "node_labels", "edge_labels")}
     return Graph(len(kept["node_labels"]), **kept)
 
 
@@ -313,14 +328,14 @@ def _as_arrays(graph: Graph) -> dict[str, Any]:
 
 def _telling(y: Any, towards: Any) -> list[int]:
     """Places of the samples of each class that are furthest on its side, then on the other."""
-    places = []
+    positions = []
     for label in np.unique(y)[::-1]:
         own = np.flatnonzero(y == label)
         order = own[np.argsort(-towards[own], kind="stable")]
-        places += [int(order[0]), int(order[-1])]
-    return places
+        positions += [int(order[0]), int(order[-1])]
+    return positions
 
 
-def _row(part: str, metric: str, value: Any, split: int = WHOLE, **how: Any) -> Row:
+def _row(part: str, metric: str, value: Any, split: int = ALL_SPLITS, **how: Any) -> Row:
     model = how.pop("model", part)
-    return Row(part, DATA, model, said(**how), split, metric, float(value))
+    return Row(part, DATA, model, params_json(**how), split, metric, float(value))

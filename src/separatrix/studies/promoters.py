@@ -120,8 +120,10 @@ def _errors(results: Results) -> Section:
         paragraphs.append(
             "Published numbers are plain leave-one-out, as the UCI archive lists them."
         )
-    says = "Errors of each family in both ways" + ("; lines are published." if published else ".")
-    return Section("Errors", paragraphs, [table, Picture(figure, says, drawn)])
+    caption = "Errors of each family in both ways" + (
+        "; lines are published." if published else "."
+    )
+    return Section("Errors", paragraphs, [table, Picture(figure, caption, drawn)])
 
 
 def _mistaken(results: Results) -> Section:

@@ -92,14 +92,14 @@ def _beside(results: Results, cells: Cells) -> Section:
     wide = 0.8 / len(kinds)
     rows = []
     for number, (name, part, k, decay) in enumerate(kinds):
-        places = np.arange(len(CLASSES)) + wide * (number - (len(kinds) - 1) / 2)
+        positions = np.arange(len(CLASSES)) + wide * (number - (len(kinds) - 1) / 2)
         found = [cells[part, label, "f1", k, decay] for label in CLASSES]
         published: Sequence[Any] = known.get(part, (None,) * len(CLASSES))
         means, spreads = ([of(one) for one in found] for of in (np.mean, np.std))
         colour = COLOURS[number]
-        axes.errorbar(places, means, yerr=spreads, fmt="o", color=colour, capsize=2, label=name)
+        axes.errorbar(positions, means, yerr=spreads, fmt="o", color=colour, capsize=2, label=name)
         if part in known:
-            axes.scatter(places, published, color="#000000", marker="_", s=90, zorder=3)
+            axes.scatter(positions, published, color="#000000", marker="_", s=90, zorder=3)
         for label, was in zip(CLASSES, published, strict=True):
             told = [_spread(cells[part, label, metric, k, decay]) for metric in METRICS]
             rows.append((label, name, *told, was))
@@ -125,16 +125,16 @@ def _beside(results: Results, cells: Cells) -> Section:
         "keeps only documents of one class, which makes classes easier to tell, and grain is wider than "
         "corn.",
     ]
-    says = "F1 of each class, mean and one sd"
-    says += "; dashes are what was published." if known else "."
-    return Section("Beside what was published", words, [Picture(figure, says, table)])
+    caption = "F1 of each class, mean and one sd"
+    caption += "; dashes are what was published." if known else "."
+    return Section("Beside what was published", words, [Picture(figure, caption, table)])
 
 
 def _lengths(results: Results, cells: Cells) -> Section:
     lengths, decays = _tried(cells, 3), _tried(cells, 4)
     figure = new_figure(7.6, 4.8)
-    for place, label in enumerate(CLASSES, start=1):
-        axes = figure.add_subplot(2, 2, place)
+    for position, label in enumerate(CLASSES, start=1):
+        axes = figure.add_subplot(2, 2, position)
         for colour, decay in zip(COLOURS, decays, strict=False):
             means = [np.mean(cells[SUBSEQUENCES, label, "f1", k, decay]) for k in lengths]
             axes.plot(
@@ -165,8 +165,8 @@ def _lengths(results: Results, cells: Cells) -> Section:
         "A low decay asks for letters side by side, so subsequences come near to runs; the nearer it is to "
         "1, the less gaps cost. All lengths of one decay come from one dynamic programme.",
     ]
-    says = "F1 against the number of letters, one panel for each class."
-    return Section("Length and decay", words_, [Picture(figure, says, table)])
+    caption = "F1 against the number of letters, one panel for each class."
+    return Section("Length and decay", words_, [Picture(figure, caption, table)])
 
 
 def _choices(results: Results, cells: Cells) -> Section:
@@ -238,8 +238,8 @@ def _of_classes(cells: Cells, part: str, k: int, decay: float | None) -> list[st
     return [_spread(cells[part, label, "f1", k, decay]) for label in CLASSES]
 
 
-def _tried(cells: Cells, place: int) -> list[Any]:
-    return sorted({key[place] for key in cells if key[0] == SUBSEQUENCES})
+def _tried(cells: Cells, position: int) -> list[Any]:
+    return sorted({key[position] for key in cells if key[0] == SUBSEQUENCES})
 
 
 def _listed(values: list[float]) -> str:

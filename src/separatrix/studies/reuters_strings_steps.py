@@ -25,7 +25,15 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split
 from separatrix.estimators.svc import SVC
 from separatrix.estimators.svc_cv import SVCCV
-from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
+from separatrix.experiments.steps import (
+    ALL_SPLITS,
+    Experiment,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    params_json,
+)
 from separatrix.kernels import BagOfWords, Kernel, Linear, Normalized, Spectrum, Subsequence
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.types import Codes, Matrix
@@ -158,7 +166,7 @@ class _Study:
     def __init__(self, sizes: Sizes, seed: int, repeats: int) -> None:
         self.sizes, self.seed, self.repeats = sizes, seed, repeats
 
-    def documents(self, workshop: Workshop) -> Finding:
+    def documents(self, workshop: RunContext) -> StepResult:
         """What was drawn."""
         X, y, splits = self.texts(workshop)
         train, test = splits[0]
@@ -174,10 +182,10 @@ class _Study:
                 ("mean_words", words[own].mean()),
                 ("cut", np.mean(lengths[own] == self.sizes.letters)),
             ):
-                rows.append(_row(DOCUMENTS, metric, value, WHOLE, **{"class": label}))
-        return Finding(rows)
+                rows.append(_row(DOCUMENTS, metric, value, ALL_SPLITS, **{"class": label}))
+        return StepResult(rows)
 
-    def tested(self, workshop: Workshop, family: Family) -> Finding:
+    def tested(self, workshop: RunContext, family: Family) -> StepResult:
         """Every kernel of a step on all runs and classes; each makes one matrix for all of them."""
         texts = self.texts(workshop)
         rows, scores, guesses = [], [], []
@@ -187,11 +195,11 @@ class _Study:
                 rows += _measured(family.name, texts, run, label, one.guess, how)
             scores.append([one.score for one in results.values()])
             guesses.append(np.concatenate([one.guess for one in results.values()]))
-        return Finding(
+        return StepResult(
             rows, {"scores": np.array(scores), "guesses": np.array(guesses, dtype=np.uint8)}
         )
 
-    def choice(self, workshop: Workshop, name: str, families: Sequence[Family]) -> Finding:
+    def choice(self, workshop: RunContext, name: str, families: Sequence[Family]) -> StepResult:
         """The kernel that the folds of each run and class like best, the first among equals."""
         texts = self.texts(workshop)
         own = [family for family in families if family.name == name]
@@ -206,9 +214,9 @@ class _Study:
             best = int(scores[:, cell].argmax())
             how = {**parameters[best], "class": label}
             rows += _measured(choice_of(name), texts, run, label, parts[best][cell], how)
-        return Finding(rows)
+        return StepResult(rows)
 
-    def texts(self, workshop: Workshop) -> Texts:
+    def texts(self, workshop: RunContext) -> Texts:
         """The documents; drawn once."""
         made: Texts = workshop.once(
             "texts",
@@ -268,8 +276,8 @@ def _measured(
     ]
 
 
-def _row(part: str, metric: str, value: Any, split: int = WHOLE, **how: Any) -> Row:
-    return Row(part, DATA, part, said(**how), split, metric, float(value))
+def _row(part: str, metric: str, value: Any, split: int = ALL_SPLITS, **how: Any) -> Row:
+    return Row(part, DATA, part, params_json(**how), split, metric, float(value))
 
 
 def _pairs(ends: Any) -> Iterator[tuple[int, int]]:

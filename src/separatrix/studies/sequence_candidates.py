@@ -16,7 +16,7 @@ from separatrix.data.splits import Split
 from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.svc import SVC
 from separatrix.estimators.svc_cv import SVCCV
-from separatrix.experiments.steps import Workshop
+from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Kernel
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.studies.sequence_samples import Sequences
@@ -39,7 +39,7 @@ class Candidate(Protocol):
         """What makes it different from the others of its family."""
 
     def on(
-        self, workshop: Workshop, data: Sequences, split: Split, inner: Sequence[Split]
+        self, workshop: RunContext, data: Sequences, split: Split, inner: Sequence[Split]
     ) -> Tried:
         """Train on one part, and classify the rows that were held out."""
 
@@ -58,7 +58,7 @@ class Machine:
         return parameters_of(self.kernel)
 
     def on(
-        self, workshop: Workshop, data: Sequences, split: Split, inner: Sequence[Split]
+        self, workshop: RunContext, data: Sequences, split: Split, inner: Sequence[Split]
     ) -> Tried:
         """Folds and machines read rows of one matrix."""
         K = workshop.once("matrices", Matrices).of(data.X, self.kernel, self.family)
@@ -82,7 +82,7 @@ class Neighbours:
         return parameters_of(self.kernel)
 
     def on(
-        self, workshop: Workshop, data: Sequences, split: Split, inner: Sequence[Split]
+        self, workshop: RunContext, data: Sequences, split: Split, inner: Sequence[Split]
     ) -> Tried:
         """One search for each fold gives the accuracies of all numbers."""
         X, y = data.X[split.train], data.y[split.train]
@@ -105,7 +105,7 @@ class Model:
     model: Any
 
     def on(
-        self, workshop: Workshop, data: Sequences, split: Split, inner: Sequence[Split]
+        self, workshop: RunContext, data: Sequences, split: Split, inner: Sequence[Split]
     ) -> Tried:
         """Fitted to every fold and then to the whole part."""
         X, y = data.X[split.train], data.y[split.train]

@@ -86,8 +86,8 @@ def choices_section(results: Results, ways: Sequence[str], families: Sequence[st
         for family in families:
             chosen = results.where(part=way, model=family, metric="chosen_error")
             counts = Counter(settings(row.parameters) for row in chosen)
-            for place, (how, times) in enumerate(counts.most_common(MOST_CHOICES)):
-                first = (way, family) if place == 0 else ("", "")
+            for position, (how, times) in enumerate(counts.most_common(MOST_CHOICES)):
+                first = (way, family) if position == 0 else ("", "")
                 rows.append((*first, how, f"{times} of {len(chosen)}"))
     table = Table(
         ("held out", "model", "chosen", "parts"),
@@ -108,16 +108,16 @@ def drawn_errors(
     """Errors in per cent of all rows: a mark for each way, and lines for what was published."""
     figure = new_figure(7.0, 1.3 + 0.34 * len(families) + 1.2 * bool(published))
     axes = figure.add_subplot()
-    places = np.arange(len(families))[::-1]
+    positions = np.arange(len(families))[::-1]
     n = count(results, "sequences")
     errors = [[100 * outcome(results, way, family) / n for family in families] for way in ways]
     for way, line, colour, mark in zip(ways, errors, COLOURS, MARKS, strict=False):
-        axes.plot(line, places, linestyle="", marker=mark, color=colour, label=way)
+        axes.plot(line, positions, linestyle="", marker=mark, color=colour, label=way)
     for name, error in published.items():
         axes.axvline(error, color=INK, linestyle=":", linewidth=0.8)
         top = len(families) - 0.3
         axes.text(error, top, name, rotation=60, fontsize=7, color=INK, ha="left", va="bottom")
-    axes.set_yticks(places, families)
+    axes.set_yticks(positions, families)
     axes.set_ylim(-0.6, len(families) - 0.4)
     axes.set_xlim(left=0)
     axes.set_xlabel("error, % of all sequences")
@@ -149,9 +149,9 @@ def confusion_section(results: Results, way: str, family: str, truth: Any) -> Se
     axes.set_ylabel("is")
     rows = [(names[a], *(int(number) for number in table[a])) for a in range(k)]
     numbers = Table(("is, taken for", *names), rows, "Sequences, each held out once.")
-    says = f"Which class is taken for which by {family}: sequences, and per cent of their class."
+    caption = f"Which class is taken for which by {family}: sequences, and per cent of their class."
     paragraphs = [f"By {family}, {way}: every sequence once, by what was learned without it."]
-    return Section("Confusions", paragraphs, [Picture(figure, says, numbers)])
+    return Section("Confusions", paragraphs, [Picture(figure, caption, numbers)])
 
 
 def truth_of(results: Results) -> Any:  # shape: (n,)

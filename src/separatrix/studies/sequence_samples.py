@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split, grouped_folds, stratified_folds, subsampled
 from separatrix.errors import ExperimentError
-from separatrix.experiments.steps import Workshop
+from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Spectrum
 from separatrix.types import Codes
 
@@ -44,7 +44,7 @@ def sequences_of(data: Dataset, groups: Callable[[Any], Codes]) -> Sequences:
 
 
 def drawn_from(
-    workshop: Workshop,
+    workshop: RunContext,
     data: str,
     subsample: int | None,
     seed: int,

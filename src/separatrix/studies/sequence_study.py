@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import ExperimentError
-from separatrix.experiments.steps import WHOLE, Finding, Row, Step, Workshop, said
+from separatrix.experiments.steps import ALL_SPLITS, Row, RunContext, Step, StepResult, params_json
 from separatrix.kernels.strings.sequences import beyond
 from separatrix.studies.sequence_candidates import Candidate
 from separatrix.studies.sequence_samples import Sequences, Way
@@ -31,7 +31,7 @@ class Study:
     """One data set, ways to hold out rows of it, and families of candidates."""
 
     data: str
-    sequences: Callable[[Workshop], Sequences]
+    sequences: Callable[[RunContext], Sequences]
     ways: Mapping[str, Callable[[Sequences], Way]]
     families: Mapping[str, Sequence[Candidate]]
     unions: Mapping[str, Sequence[str]] = field(
@@ -43,8 +43,8 @@ class Study:
         steps = []
         for name, candidates in self.families.items():
             steps += [
-                Step(self._step(way, name, place), partial(self.tried, way, name, place))
-                for place in range(len(candidates))
+                Step(self._step(way, name, position), partial(self.tried, way, name, position))
+                for position in range(len(candidates))
                 for way in self.ways
             ]
             steps += [self._choice(way, name, [name]) for way in self.ways]
@@ -53,7 +53,7 @@ class Study:
         ]
         return steps
 
-    def way(self, workshop: Workshop, name: str) -> Way:
+    def way(self, workshop: RunContext, name: str) -> Way:
         """The parts of a way, made once; refused where one leaves nothing to learn a class from."""
 
         def make() -> Way:
@@ -71,10 +71,10 @@ class Study:
         made: Way = workshop.once(("way", name), make)
         return made
 
-    def tried(self, way: str, family: str, place: int, workshop: Workshop) -> Finding:
+    def tried(self, way: str, family: str, position: int, workshop: RunContext) -> StepResult:
         """One candidate on all parts."""
         data, (splits, inner) = self.sequences(workshop), self.way(workshop, way)
-        candidate = self.families[family][place]
+        candidate = self.families[family][position]
         classes, codes = np.unique(data.y, return_inverse=True)
         predicted = np.full(len(codes), -1, dtype=np.int32)
         rows, accuracy = [], []
@@ -82,33 +82,35 @@ class Study:
             found = candidate.on(workshop, data, split, folds)
             predicted[split.test] = np.searchsorted(classes, found.guess)
             accuracy.append(found.fold_accuracy)
-            how = said(**candidate.parameters, **found.settings)
+            how = params_json(**candidate.parameters, **found.settings)
             value = float(found.fold_accuracy)
             rows.append(Row(way, self.data, family, how, number, "fold_accuracy", value))
         wrong = float(np.mean(predicted != codes))
-        how = said(**candidate.parameters)
-        rows.append(Row(way, self.data, family, how, WHOLE, "error_if_alone", wrong))
-        return Finding(rows, {"predicted": predicted, "fold_accuracy": np.array(accuracy)})
+        how = params_json(**candidate.parameters)
+        rows.append(Row(way, self.data, family, how, ALL_SPLITS, "error_if_alone", wrong))
+        return StepResult(rows, {"predicted": predicted, "fold_accuracy": np.array(accuracy)})
 
-    def choice(self, way: str, name: str, families: Sequence[str], workshop: Workshop) -> Finding:
+    def choice(
+        self, way: str, name: str, families: Sequence[str], workshop: RunContext
+    ) -> StepResult:
         """What the folds of each part choose, and how the rows held out are classified by it."""
         data, (splits, _) = self.sequences(workshop), self.way(workshop, way)
         found = [
-            workshop.found(self._step(way, family, place))
+            workshop.found(self._step(way, family, position))
             for family in families
-            for place in range(len(self.families[family]))
+            for position in range(len(self.families[family]))
         ]
         best = np.argmax([one.arrays["fold_accuracy"] for one in found], axis=0)
         classes, codes = np.unique(data.y, return_inverse=True)
         predicted = np.full(len(codes), -1, dtype=np.int32)
         rows = []
-        for number, (place, (_, test)) in enumerate(zip(best, splits, strict=True)):
-            predicted[test] = found[place].arrays["predicted"][test]
+        for number, (position, (_, test)) in enumerate(zip(best, splits, strict=True)):
+            predicted[test] = found[position].arrays["predicted"][test]
             wrong = float(np.mean(predicted[test] != codes[test]))
-            how = found[place].rows[number].parameters
+            how = found[position].rows[number].parameters
             rows.append(Row(way, self.data, name, how, number, "chosen_error", wrong))
         rows += self._summed(way, name, classes, codes, predicted)
-        return Finding(rows, {"predicted": predicted})
+        return StepResult(rows, {"predicted": predicted})
 
     def guesses(self, way: str, family: str) -> str:
         """Name of the step that holds what a family guessed."""
@@ -118,23 +120,23 @@ class Study:
         wrong = predicted != codes
         found = {"errors": wrong.sum(), "accuracy": 1.0 - wrong.mean()}
         rows = [
-            Row(way, self.data, name, said(), WHOLE, metric, float(value))
+            Row(way, self.data, name, params_json(), ALL_SPLITS, metric, float(value))
             for metric, value in found.items()
         ]
         for code, label in enumerate(classes.tolist()):
-            how, error = said(**{"class": label}), float(wrong[codes == code].mean())
-            rows.append(Row(way, self.data, name, how, WHOLE, "class_error", error))
+            how, error = params_json(**{"class": label}), float(wrong[codes == code].mean())
+            rows.append(Row(way, self.data, name, how, ALL_SPLITS, "class_error", error))
         return rows
 
     def _choice(self, way: str, name: str, families: Sequence[str]) -> Step:
         return Step(self.guesses(way, name), partial(self.choice, way, name, families))
 
-    def _step(self, way: str, family: str, place: int) -> str:
-        parameters = self.families[family][place].parameters.items()
+    def _step(self, way: str, family: str, position: int) -> str:
+        parameters = self.families[family][position].parameters.items()
         return f"{way}: {family}, " + ", ".join(f"{name} {value}" for name, value in parameters)
 
 
-def look(workshop: Workshop, study: Study) -> Finding:
+def look(workshop: RunContext, study: Study) -> StepResult:
     """How many sequences, classes and groups there are, and letters that are no base."""
     data = study.sequences(workshop)
     strange = beyond(data.X, BASES)
@@ -152,9 +154,9 @@ def look(workshop: Workshop, study: Study) -> Finding:
         "in_groups": int(sizes[sizes > 1].sum()),
     }
     row = partial(Row, DATA, study.data, "")
-    rows = [row(said(), WHOLE, metric, float(value)) for metric, value in found.items()]
+    rows = [row(params_json(), ALL_SPLITS, metric, float(value)) for metric, value in found.items()]
     for letter, count in strange.most_common():
-        rows.append(row(said(letter=letter), WHOLE, "letter", float(count)))
+        rows.append(row(params_json(letter=letter), ALL_SPLITS, "letter", float(count)))
     for label, count in zip(*np.unique(data.y, return_counts=True), strict=True):
-        rows.append(row(said(**{"class": label}), WHOLE, "class_size", float(count)))
-    return Finding(rows, {"y": np.unique(data.y, return_inverse=True)[1].astype(np.int32)})
+        rows.append(row(params_json(**{"class": label}), ALL_SPLITS, "class_size", float(count)))
+    return StepResult(rows, {"y": np.unique(data.y, return_inverse=True)[1].astype(np.int32)})

@@ -135,10 +135,12 @@ def _errors(results: Results) -> Section:
             (f"published: {name}", "of 1,000 sequences", None, *(f"{e:.2f}" for e in errors), None)
             for name, errors in PUBLISHED.items()
         ]
-    says = "Every sequence is held out once; seconds are for all candidates, folds inside included."
+    caption = (
+        "Every sequence is held out once; seconds are for all candidates, folds inside included."
+    )
     figure, drawn = drawn_errors(results, WAYS, FAMILIES, {})
     shows: list[Picture | Table] = [
-        Table(columns, rows, says),
+        Table(columns, rows, caption),
         Picture(figure, "Error of each, in both ways.", drawn),
     ]
     paragraphs = [
@@ -158,26 +160,28 @@ def _positions(results: Results) -> Section:
     found = results.arrays[POSITIONS]
     names = labels(results)
     weights = found["mean_share"]
-    places = _places(weights.shape[1])
+    positions = _from_junction(weights.shape[1])
     figure = new_figure(7.2, 3.4)
     axes = figure.add_subplot()
     for name, line, colour in zip(names, weights, COLOURS * len(names), strict=False):
         axes.plot(range(len(line)), line, marker=".", color=colour, label=f"taken for {name}")
-    middle = len(places) / 2 - 0.5
+    middle = len(positions) / 2 - 0.5
     axes.axvline(middle, color=INK, linestyle=":", linewidth=0.8)
-    ticks = [at for at, place in enumerate(places) if place in (-1, 1) or place % 5 == 0]
-    axes.set_xticks(ticks, [f"{places[at]:+d}" for at in ticks], fontsize=7, rotation=60)
+    ticks = [
+        at for at, position in enumerate(positions) if position in (-1, 1) or position % 5 == 0
+    ]
+    axes.set_xticks(ticks, [f"{positions[at]:+d}" for at in ticks], fontsize=7, rotation=60)
     axes.set_xlabel("position, from the junction")
     axes.set_ylabel("mean |share| of the score")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False, fontsize=8)
     table = Table(
         ("position", *(f"taken for {name}" for name in names)),
-        [(f"{place:+d}", *map(float, weights[:, at])) for at, place in enumerate(places)],
+        [(f"{position:+d}", *map(float, weights[:, at])) for at, position in enumerate(positions)],
         f"Mean over {found['sequences'].sum()} sequences that were held out.",
     )
-    top = [places[int(line.argmax())] for line in weights]
-    listed = "; ".join(f"{name} {place:+d}" for name, place in zip(names, top, strict=True))
+    top = [positions[int(line.argmax())] for line in weights]
+    listed = "; ".join(f"{name} {position:+d}" for name, position in zip(names, top, strict=True))
     paragraphs = [
         f"The linear machine on words of up to {WORD} letters gives each word at each place a weight. "
         "What a word adds to the score is shared equally by its letters; the mean size of that share "
@@ -188,8 +192,8 @@ def _positions(results: Results) -> Section:
         paragraphs.append(
             "An intron begins with GT, at +1 and +2 of EI, and ends with AG, at -2 and -1 of IE."
         )
-    says = "How much each position matters; the dotted line is the junction."
-    return Section("Positions that matter", paragraphs, [Picture(figure, says, table)])
+    caption = "How much each position matters; the dotted line is the junction."
+    return Section("Positions that matter", paragraphs, [Picture(figure, caption, table)])
 
 
 def _letters(results: Results) -> Section:
@@ -204,8 +208,8 @@ def _letters(results: Results) -> Section:
         )
         classes = (f"not {about['taken_for']}", str(about["taken_for"]))
         figure = plot_letters(about["sequence"], shares, title=title, classes=classes)
-        says = f"{title}. The score of {about['taken_for']} is {row.value:.3f}, the highest."
-        shows.append(Picture(figure, says, letters_table(about["sequence"], shares)))
+        caption = f"{title}. The score of {about['taken_for']} is {row.value:.3f}, the highest."
+        shows.append(Picture(figure, caption, letters_table(about["sequence"], shares)))
     paragraphs = [
         "Sequences that were held out: the first of each class that the linear machine on words gets "
         "right, and the first that it does not. Shares of all letters and the bias make up the score.",
@@ -218,10 +222,10 @@ def _standard_error(results: Results, accuracy: float) -> float:
     return float(np.sqrt(accuracy * (100 - accuracy) / count(results, "sequences")))
 
 
-def _places(length: int) -> list[int]:
+def _from_junction(length: int) -> list[int]:
     """Positions counted from the middle, where there is no 0.
 
-    >>> _places(4)
+    >>> _from_junction(4)
     [-2, -1, 1, 2]
     """
     numbers = np.arange(length) - length // 2

@@ -19,9 +19,17 @@ from separatrix.estimators.kernel_features import KernelFeatures
 from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.naive_bayes import MultinomialNB
-from separatrix.estimators.object_attribution import Parts, parts_of
+from separatrix.estimators.object_attribution import Attribution, explain_object
 from separatrix.estimators.perceptron import Perceptron
-from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
+from separatrix.experiments.steps import (
+    ALL_SPLITS,
+    Experiment,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    params_json,
+)
 from separatrix.kernels import Kernel, Normalized, Spectrum, Subsequence, WeightedDegree
 from separatrix.studies.sequence_candidates import Candidate, Model, Neighbours, machines
 from separatrix.studies.sequence_samples import (
@@ -121,7 +129,7 @@ def experiment(
     return Experiment(NAME, title, options, (data,), steps, find)
 
 
-def _positions(workshop: Workshop, study: Study, seed: int) -> Finding:
+def _positions(workshop: RunContext, study: Study, seed: int) -> StepResult:
     """How much each position says: mean |share| of its letter in the score of the class guessed.
 
     The linear machine on words has one score for each class; the sequences were held out from it.
@@ -129,7 +137,7 @@ def _positions(workshop: Workshop, study: Study, seed: int) -> Finding:
     data, (train, test) = study.sequences(workshop), study.way(workshop, PLAIN).splits[0]
     some = test[np.linspace(0, len(test) - 1, min(LOOKED_AT, len(test))).astype(np.intp)]
     model = _explained(data, train, seed)
-    found = [parts_of(model, sequence) for sequence in data.X[some]]
+    found = [explain_object(model, sequence) for sequence in data.X[some]]
     classes = np.unique(data.y)
     longest = max(len(one.shares) for one in found)
     weights = np.array([_mean_share(found, label, longest) for label in classes])
@@ -138,19 +146,19 @@ def _positions(workshop: Workshop, study: Study, seed: int) -> Finding:
             POSITIONS,
             study.data,
             LINEAR,
-            said(**{"class": label, "position": place + 1}),
-            WHOLE,
+            params_json(**{"class": label, "position": position + 1}),
+            ALL_SPLITS,
             "mean_share",
             float(value),
         )
         for label, line in zip(classes, weights, strict=True)
-        for place, value in enumerate(line)
+        for position, value in enumerate(line)
     ]
     counts = [sum(one.label == label for one in found) for label in classes]
-    return Finding(rows, {"mean_share": weights, "sequences": np.array(counts)})
+    return StepResult(rows, {"mean_share": weights, "sequences": np.array(counts)})
 
 
-def _letters(workshop: Workshop, study: Study, seed: int) -> Finding:
+def _letters(workshop: RunContext, study: Study, seed: int) -> StepResult:
     """One sequence of each class that was held out and got right, and one that was not, by letters."""
     data, (train, test) = study.sequences(workshop), study.way(workshop, PLAIN).splits[0]
     model = _explained(data, train, seed)
@@ -158,12 +166,12 @@ def _letters(workshop: Workshop, study: Study, seed: int) -> Finding:
     right = [test[(data.y[test] == label) & (guesses == label)][:1] for label in np.unique(data.y)]
     rows, arrays = [], {}
     for row in np.concatenate([*right, test[data.y[test] != guesses][:1]]).tolist():
-        found = parts_of(model, data.X[row])
-        how = said(row=row, sequence=data.X[row], label=data.y[row], taken_for=found.label)
-        rows.append(Row(LETTERS, study.data, LINEAR, how, WHOLE, "score", found.score))
-        rows.append(Row(LETTERS, study.data, LINEAR, how, WHOLE, "bias", found.bias))
+        found = explain_object(model, data.X[row])
+        how = params_json(row=row, sequence=data.X[row], label=data.y[row], taken_for=found.label)
+        rows.append(Row(LETTERS, study.data, LINEAR, how, ALL_SPLITS, "score", found.score))
+        rows.append(Row(LETTERS, study.data, LINEAR, how, ALL_SPLITS, "bias", found.bias))
         arrays[f"shares_{row}"] = found.shares
-    return Finding(rows, arrays)
+    return StepResult(rows, arrays)
 
 
 def _explained(data: Sequences, train: Any, seed: int) -> Any:
@@ -173,7 +181,7 @@ def _explained(data: Sequences, train: Any, seed: int) -> Any:
     return model.fit(data.X[train], data.y[train])
 
 
-def _mean_share(found: Sequence[Parts], label: Any, longest: int) -> Any:
+def _mean_share(found: Sequence[Attribution], label: Any, longest: int) -> Any:
     """Mean |share| of every position in sequences taken for one class; 0 where there are none."""
     total = np.zeros(longest)
     taken = [one for one in found if one.label == label]

@@ -81,9 +81,11 @@ def _degrees(results: Results) -> Section:
         axes.errorbar(DEGREES, mean, sd, color=colour, marker="o", capsize=3, label=name)
         if results.options["data"] == "usps":
             axes.plot(DEGREES, PUBLISHED[part], color=colour, linestyle=":", marker="x", alpha=0.8)
-        for place, degree in enumerate(DEGREES):
-            published = PUBLISHED[part][place] if results.options["data"] == "usps" else None
-            rows.append((name, degree, _spread(train[place]), _spread(test[place]), published))
+        for position, degree in enumerate(DEGREES):
+            published = PUBLISHED[part][position] if results.options["data"] == "usps" else None
+            rows.append(
+                (name, degree, _spread(train[position]), _spread(test[position]), published)
+            )
     axes.set_xlabel("degree of the polynomial kernel")
     axes.set_ylabel("test error, %")
     axes.set_ylim(bottom=0)
@@ -93,11 +95,11 @@ def _degrees(results: Results) -> Section:
         rows,
         f"Mean ± sd over {results.options['repeats']} splits.",
     )
-    says = "Test error against the degree for the three rules; bars are one sd, dots what was published."
+    caption = "Test error against the degree for the three rules; bars are one sd, dots what was published."
     return Section(
         "Every degree (parts 1 and 6)",
         ["Each kernel is trained on every split; all read one matrix of inner products."],
-        [Picture(figure, says, table)],
+        [Picture(figure, caption, table)],
     )
 
 
@@ -107,11 +109,11 @@ def _choices(results: Results) -> Section:
     axes = figure.add_subplot()
     rows = []
     names = {REST: "against the rest", ARGMAX: "argmax", PAIRS: "against each other"}
-    for place, (colour, (part, name)) in enumerate(zip(COLOURS, names.items(), strict=True)):
+    for position, (colour, (part, name)) in enumerate(zip(COLOURS, names.items(), strict=True)):
         degrees = np.array([one["degree"] for one in _chosen(results, part)])
         counts = np.bincount(degrees, minlength=DEGREES[-1] + 1)[1:]
         axes.bar(
-            np.array(DEGREES) + 0.27 * (place - 1), counts, width=0.25, color=colour, label=name
+            np.array(DEGREES) + 0.27 * (position - 1), counts, width=0.25, color=colour, label=name
         )
         error = 100 * results.values(part=part, metric="chosen_error")
         rows.append((name, f"{degrees.mean():.2f} ± {degrees.std():.2f}", _spread(error)))
@@ -154,8 +156,8 @@ def _confusions(results: Results) -> Section:
     ]
     columns = ("is, taken for", *(str(label) for label in labels))
     table = Table(columns, cells, "% of a digit's test rows, mean ± sd over the splits.")
-    says = "Which digit is taken for which, in per cent of the digit's test rows."
-    return Section("Confusions (part 3)", [], [Picture(figure, says, table)])
+    caption = "Which digit is taken for which, in per cent of the digit's test rows."
+    return Section("Confusions (part 3)", [], [Picture(figure, caption, table)])
 
 
 def _hardest(results: Results) -> Section:
@@ -165,10 +167,10 @@ def _hardest(results: Results) -> Section:
     shape = tuple(results.arrays[HARDEST]["shape"].tolist())
     figure = new_figure(1.7 * len(rows), 2.2)
     cells = []
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         about = json.loads(row.parameters)
-        axes = figure.add_subplot(1, len(rows), place + 1)
-        axes.imshow(images[place].reshape(shape), cmap="gray_r")
+        axes = figure.add_subplot(1, len(rows), position + 1)
+        axes.imshow(images[position].reshape(shape), cmap="gray_r")
         axes.set_title(
             f"row {about['row']}\na {about['label']}, read as {about['taken_for']}", fontsize=8
         )
@@ -177,8 +179,8 @@ def _hardest(results: Results) -> Section:
     table = Table(
         ("row", "label", "taken for", "wrong"), cells, "Share of all trainings of part 1."
     )
-    says = "The five digits that are mistaken most often."
-    return Section("The hardest digits (part 4)", [], [Picture(figure, says, table)])
+    caption = "The five digits that are mistaken most often."
+    return Section("The hardest digits (part 4)", [], [Picture(figure, caption, table)])
 
 
 def _widths(results: Results) -> Section:
@@ -215,8 +217,10 @@ def _widths(results: Results) -> Section:
     error = 100 * results.values(part=GAUSSIAN, metric="chosen_error")
     rows.append((f"chosen: {picked.mean():.5f} ± {picked.std():.5f}", _spread(error)))
     table = Table(("c", "test error %"), rows, "Mean ± sd over the splits.")
-    says = "Error against the width of the Gaussian: a coarse sweep, then widths around its best."
-    return Section("Gaussian kernels (part 5)", [], [Picture(figure, says, table)])
+    caption = (
+        "Error against the width of the Gaussian: a coarse sweep, then widths around its best."
+    )
+    return Section("Gaussian kernels (part 5)", [], [Picture(figure, caption, table)])
 
 
 def _others(results: Results, chosen: dict[str, Any]) -> Section:
@@ -224,9 +228,9 @@ def _others(results: Results, chosen: dict[str, Any]) -> Section:
     figure = new_figure(6.4, 3.0)
     axes = figure.add_subplot()
     order = sorted(chosen, key=lambda name: -float(chosen[name].mean()))
-    for place, name in enumerate(order):
+    for position, name in enumerate(order):
         axes.errorbar(
-            chosen[name].mean(), place, xerr=chosen[name].std(), color=INK, marker="o", capsize=3
+            chosen[name].mean(), position, xerr=chosen[name].std(), color=INK, marker="o", capsize=3
         )
     axes.set_yticks(range(len(order)), [_words(name) for name in order])
     axes.set_xlabel("test error of what the folds choose, %")

@@ -18,9 +18,17 @@ from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.svc import SVC
 from separatrix.experiments.protocol import Candidate, Family, Protocol, Samples
-from separatrix.experiments.steps import WHOLE, Experiment, Finding, Row, Step, Workshop, said
+from separatrix.experiments.steps import (
+    ALL_SPLITS,
+    Experiment,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    params_json,
+)
 from separatrix.kernels.vector_kernels import Gaussian, Polynomial
-from separatrix.runtime.device import chosen_device
+from separatrix.runtime.device import choose_device
 from separatrix.validation import require_integer
 
 NAME = "usps-kernel-perceptron"
@@ -72,7 +80,7 @@ def experiment(
 ) -> Experiment:
     """The whole protocol; quick is three splits of the digits that scikit-learn ships."""
     require_integer(NAME, "seed", seed, least=0)
-    chosen_device(NAME, device, worth=False)
+    choose_device(NAME, device, worth=False)
     data = data or ("digits" if quick else "usps")
     repeats = (3 if quick else 20) if repeats is None else repeats
     require_integer(NAME, "repeats", repeats, least=1)
@@ -97,7 +105,7 @@ def experiment(
     return Experiment(NAME, title, options, (data,), steps)
 
 
-def samples(workshop: Workshop, data: str, repeats: int, seed: int) -> Samples:
+def samples(workshop: RunContext, data: str, repeats: int, seed: int) -> Samples:
     """All digits in an order drawn by the seed, and random splits of them."""
     found = workshop.data(data)
     n = len(found.y)
@@ -106,7 +114,7 @@ def samples(workshop: Workshop, data: str, repeats: int, seed: int) -> Samples:
     return Samples(found.X, found.y, [Split(order[s.train], order[s.test]) for s in drawn])
 
 
-def _sweep(workshop: Workshop, protocol: Protocol, device: str) -> Finding:
+def _sweep(workshop: RunContext, protocol: Protocol, device: str) -> StepResult:
     """The folds of one split try widths far apart; the best is the middle of the fine ones."""
     X = workshop.data(protocol.data).X
     middle = 1.0 / (X.shape[1] * float(np.var(X)))
@@ -117,18 +125,18 @@ def _sweep(workshop: Workshop, protocol: Protocol, device: str) -> Finding:
         width = _plain_kernel(kernel, {**AGAINST_THE_REST, "device": device})
         rows += first.held_out(workshop, Family(SWEEP, [width], "gram"), 0).rows
     best = int(np.argmin([row.value for row in rows])) - 3
-    return Finding(rows, {"best": np.array([middle * 4.0**best])})
+    return StepResult(rows, {"best": np.array([middle * 4.0**best])})
 
 
-def _first_split(protocol: Protocol) -> Callable[[Workshop], Samples]:
-    def first(workshop: Workshop) -> Samples:
+def _first_split(protocol: Protocol) -> Callable[[RunContext], Samples]:
+    def first(workshop: RunContext) -> Samples:
         X, y, splits = protocol.samples(workshop)
         return Samples(X, y, splits[:1])
 
     return first
 
 
-def _confusions(workshop: Workshop, protocol: Protocol, family: Family) -> Finding:
+def _confusions(workshop: RunContext, protocol: Protocol, family: Family) -> StepResult:
     """The share of each class that is taken for another, mean and sd over the splits."""
     study = protocol.study(workshop, family)
     mean, sd = study.confusion()
@@ -138,8 +146,8 @@ def _confusions(workshop: Workshop, protocol: Protocol, family: Family) -> Findi
             CONFUSIONS,
             protocol.data,
             family.name,
-            said(of=a, taken_for=b),
-            WHOLE,
+            params_json(of=a, taken_for=b),
+            ALL_SPLITS,
             name,
             float(cell),
         )
@@ -147,10 +155,10 @@ def _confusions(workshop: Workshop, protocol: Protocol, family: Family) -> Findi
         for j, b in enumerate(labels)
         for name, cell in (("mean", mean[i, j]), ("sd", sd[i, j]))
     ]
-    return Finding(rows, {"mean": mean, "sd": sd})
+    return StepResult(rows, {"mean": mean, "sd": sd})
 
 
-def _hardest(workshop: Workshop, protocol: Protocol, family: Family) -> Finding:
+def _hardest(workshop: RunContext, protocol: Protocol, family: Family) -> StepResult:
     """The five digits mistaken most often by all trainings of part 1."""
     data = workshop.data(protocol.data)
     found = protocol.study(workshop, family).hardest(5)
@@ -159,37 +167,39 @@ def _hardest(workshop: Workshop, protocol: Protocol, family: Family) -> Finding:
             HARDEST,
             protocol.data,
             family.name,
-            said(row=row, label=data.y[row], taken_for=guess, place=place),
-            WHOLE,
+            params_json(row=row, label=data.y[row], taken_for=guess, position=position),
+            ALL_SPLITS,
             "share_wrong",
             share,
         )
-        for place, (row, share, guess) in enumerate(found, start=1)
+        for position, (row, share, guess) in enumerate(found, start=1)
     ]
     images = np.asarray(data.X[[row for row, _, _ in found]], dtype=np.float64)
-    return Finding(rows, {"images": images, "shape": np.array(data.image or (1, images.shape[1]))})
+    return StepResult(
+        rows, {"images": images, "shape": np.array(data.image or (1, images.shape[1]))}
+    )
 
 
-def _plain(parameters: dict[str, Any], model: Any) -> Callable[[Workshop], Candidate]:
+def _plain(parameters: dict[str, Any], model: Any) -> Callable[[RunContext], Candidate]:
     return lambda _workshop: Candidate(parameters, model)
 
 
-def _given(model: Any, **more: Any) -> Callable[[Workshop], Candidate]:
+def _given(model: Any, **more: Any) -> Callable[[RunContext], Candidate]:
     return _plain(_of_kernel(model.kernel) | more, model)
 
 
-def _polynomial(degree: int, rule: dict[str, Any]) -> Callable[[Workshop], Candidate]:
+def _polynomial(degree: int, rule: dict[str, Any]) -> Callable[[RunContext], Candidate]:
     return _plain_kernel(Polynomial(degree), rule)
 
 
-def _plain_kernel(kernel: Any, rule: dict[str, Any]) -> Callable[[Workshop], Candidate]:
+def _plain_kernel(kernel: Any, rule: dict[str, Any]) -> Callable[[RunContext], Candidate]:
     return _given(KernelPerceptron(kernel, **rule))
 
 
-def _swept(step: int, rule: dict[str, Any]) -> Callable[[Workshop], Candidate]:
+def _swept(step: int, rule: dict[str, Any]) -> Callable[[RunContext], Candidate]:
     """A width half a power of two from the next, around the best of the coarse sweep."""
 
-    def width(workshop: Workshop) -> Candidate:
+    def width(workshop: RunContext) -> Candidate:
         kernel = Gaussian(float(workshop.found(SWEEP).arrays["best"][0]) * 2.0 ** (step / 2))
         return Candidate(_of_kernel(kernel), KernelPerceptron(kernel, **rule))
 

@@ -22,7 +22,7 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.vector_kernels import Polynomial
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.progress import bar
-from separatrix.runtime.resource_usage import Meter
+from separatrix.runtime.resource_usage import ResourceUsage
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.types import Codes, Matrix
 from separatrix.validation import require_choice
@@ -159,9 +159,9 @@ def prepared(digits: Digits, upright: bool) -> Digits:
 def trained(digits: Digits, model: Any, what: str) -> tuple[Trained, Support]:
     """Train on every picture; then classify the test part."""
     X, X_test = _rows(digits.images), _rows(digits.test)
-    with Meter() as fitting:
+    with ResourceUsage() as fitting:
         model.fit(X, digits.labels)
-    with Meter() as predicting:
+    with ResourceUsage() as predicting:
         predicted = model.predict(X_test)
     rows, coef = np.asarray(model.support_), np.asarray(model.dual_coef_)
     each = len(coef) == len(model.classes_)  # pairs have no row of coefficients of their own
@@ -180,20 +180,20 @@ def trained_again(
     used = np.zeros((copies, len(support.rows)), dtype=bool)
     seconds, grams, scores = np.zeros(2), [], []
     for number, own in enumerate(support.own):
-        places = np.flatnonzero(own)
-        labels = digits.labels[support.rows[places]]
+        positions = np.flatnonzero(own)
+        labels = digits.labels[support.rows[positions]]
         one_of_many = len(support.own) > 1
         labels = labels == classes[number] if one_of_many else labels
-        X = _rows(jittered(digits.images[support.rows[places]], pixels))
+        X = _rows(jittered(digits.images[support.rows[positions]], pixels))
         model = make()
-        with Meter() as fitting:
+        with ResourceUsage() as fitting:
             model.fit(X, np.tile(labels, copies))
-        with Meter() as predicting:
+        with ResourceUsage() as predicting:
             scores.append((model.decision_function if one_of_many else model.predict)(X_test))
         seconds += fitting.seconds, predicting.seconds
         grams.append((len(X), model.gram_))
-        move, place = np.divmod(np.asarray(model.support_), len(places))
-        used[move, places[place]] = True
+        move, position = np.divmod(np.asarray(model.support_), len(positions))
+        used[move, positions[position]] = True
     predicted = scores[0] if len(scores) == 1 else classes[np.argmax(scores, axis=0)]
     fit, predict = seconds.tolist()
     stage = Stage(what, used.size, int(used.sum()), fit, predict, _error(predicted, digits))

@@ -41,7 +41,7 @@ LIBRARIES = 384 * MEGABYTE  # of data, that imports and the stacks of threads ta
 _LISTENERS: list[Any] = []  # numba's, one at most
 
 
-class Room(Protocol):
+class Service(Protocol):
     """What the bench asks of a room."""
 
     requests: frozenset[str]
@@ -53,13 +53,13 @@ class Room(Protocol):
         """What the server shows of it."""
 
 
-def main(connection: Connection, text: str, homes: Mapping[str, str] | None = None) -> None:
+def main(connection: Connection, text: str, services: Mapping[str, str] | None = None) -> None:
     """The process of the bench: serve until the server hangs up."""
     die_with_parent()
     sys.meta_path.insert(0, _NotHere())
     settings = Settings.from_json(text)
     limit_memory(settings.memory + LIBRARIES)
-    Bench(settings, connection.send_bytes, homes or ROOMS).serve(connection)
+    Dispatcher(settings, connection.send_bytes, services or ROOMS).serve(connection)
 
 
 class _NotHere(MetaPathFinder):
@@ -74,18 +74,18 @@ class _NotHere(MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
-class Bench:
+class Dispatcher:
     """The rooms, and what goes on in them. `say` sends a message to the server."""
 
     def __init__(
         self,
         settings: Settings,
         say: Callable[[bytes], None],
-        homes: Mapping[str, str],
+        services: Mapping[str, str],
     ) -> None:
         self._settings, self._say = settings, say
-        self._homes = homes
-        self._rooms: dict[str, Room | None] = {}  # None: it could not be made
+        self._homes = services
+        self._rooms: dict[str, Service | None] = {}  # None: it could not be made
         self._told: dict[str, bytes] = {}
         self._settled = False
 
@@ -131,7 +131,7 @@ class Bench:
                 return True
         return False
 
-    def _step(self, name: str, room: Room) -> bool:
+    def _step(self, name: str, room: Service) -> bool:
         """A step of a room's work; a room whose work fails is left alone from then on."""
         try:
             more = room.work()
@@ -142,7 +142,7 @@ class Bench:
         self._tell_state(name)
         return more
 
-    def _make(self, name: str) -> Room | None:
+    def _make(self, name: str) -> Service | None:
         module, _, attribute = self._homes[name].partition(":")
         try:
             kind = getattr(import_module(module), attribute)

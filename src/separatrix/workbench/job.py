@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.progress import busy, heard_by
 from separatrix.workbench.dispatcher import refusal_of
 from separatrix.workbench.limits import die_with_parent, limit_memory
@@ -40,7 +40,7 @@ def main(connection: Connection, text: str) -> None:
     os.environ["MPLBACKEND"] = "Agg"
     warnings.simplefilter("ignore")  # what matters of them is counted in the report
     work = json.loads(text)
-    teller = Teller(connection, after=1 if work["asked"]["kind"] == "named" else 2)
+    teller = ProgressReporter(connection, after=1 if work["asked"]["kind"] == "named" else 2)
     try:
         import separatrix.app.runs  # noqa: F401  (imported before memory is counted)
 
@@ -55,7 +55,7 @@ def main(connection: Connection, text: str) -> None:
         teller.end({"kind": "done", **found})
 
 
-class Teller:
+class ProgressReporter:
     """Hears of bars, and tells the server of the outermost one, at most ten times a second.
 
     `after` is how many more things are done after that bar: each counts as a step too.
@@ -184,7 +184,7 @@ def _write_leaderboard(comparison: Comparison, path: Path) -> None:
     """The table as CSV; what was chosen in each split as JSON in its cell."""
     rows = [{**row, "chosen": json.dumps(row["chosen"])} for row in comparison.rows()]
     with (
-        written_whole(path) as temporary,
+        atomic_write(path) as temporary,
         temporary.open("w", newline="", encoding="utf-8") as file,
     ):
         writer = csv.DictWriter(file, list(rows[0]))

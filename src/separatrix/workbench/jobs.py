@@ -19,7 +19,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 from separatrix.studies.catalogue import NAMED
 from separatrix.workbench.child import Child, Main
 from separatrix.workbench.job import main
@@ -198,7 +198,7 @@ class Jobs:
         path = self._folder / record.id / "job.json"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            with written_whole(path) as temporary:
+            with atomic_write(path) as temporary:
                 temporary.write_text(changed.model_dump_json(indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             message = f"the workbench's folder cannot be written: {error.strerror}"

@@ -65,9 +65,9 @@ def _cells(path: str) -> tuple[list[str], list[list[str]]]:
     """The names and the first rows of a table as they are written."""
     from separatrix.data.formats.layout import find_layout
     from separatrix.data.formats.records import text_blocks
-    from separatrix.data.streams import opened, unpacked_suffix
+    from separatrix.data.streams import open_, unpacked_suffix
 
-    with opened(path, Limits()) as source:
+    with open_(path, Limits()) as source:
         head = next(iter(text_blocks(source)), b"")
         layout = find_layout(source, head, unpacked_suffix(path), delimiter=None, header=None)
     text = io.StringIO(head[:HEAD].decode("utf-8", errors="replace"), newline="")

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from separatrix.data.catalogue import names
-from separatrix.workbench.replies import Asked
+from separatrix.workbench.replies import RequestModel
 
 MODELS = {  # keys and names of `separatrix.evaluation.candidates`, which the server does not import
     "svm": "SVM, Gaussian",
@@ -39,7 +39,7 @@ Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
 
-class Named(Asked):
+class Named(RequestModel):
     """A named experiment that is asked for."""
 
     kind: Literal["named"]
@@ -48,7 +48,7 @@ class Named(Asked):
     seed: Seed = 0
 
 
-class FromFile(Asked):
+class FromFile(RequestModel):
     """A comparison on an uploaded file that is asked for; no models: all that suit."""
 
     kind: Literal["file"]

@@ -56,7 +56,7 @@ class Refusal(Exception):
         return json.dumps({"error": error}).encode()  # ASCII, so that nothing in it can fail
 
 
-class Asked(BaseModel):
+class RequestModel(BaseModel):
     """A request's body: no field it does not know, no type but the one it names, no NaN."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
@@ -73,7 +73,7 @@ async def read_body(request: Request, model: type[Body]) -> Body:
 def parsed_body(body: bytes, model: type[Body]) -> Body:
     """Two readers must agree: ours finds what is ambiguous, pydantic's what does not fit the schema.
 
-    >>> class Point(Asked):
+    >>> class Point(RequestModel):
     ...     x: float
     >>> parsed_body(b'{"x": 1}', Point)
     Point(x=1.0)

@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, model_validator
 
-from separatrix.workbench.replies import JSON, Asked, json_reply, read_body
+from separatrix.workbench.replies import JSON, RequestModel, json_reply, read_body
 from separatrix.workbench.worker import Worker
 
 MOST_STROKES, MOST_POINTS = 200, 20_000  # as in drawing/strokes.py, too heavy to be imported here
@@ -30,13 +30,13 @@ Point = Annotated[list[Place], Field(min_length=2, max_length=2)]
 Stroke = Annotated[list[Point], Field(max_length=MOST_POINTS)]
 
 
-class Data(Asked):
+class Data(RequestModel):
     """Go to another data set."""
 
     data: Annotated[str, Field(max_length=4096)]
 
 
-class Drawn(Asked):
+class Drawn(RequestModel):
     """A drawing: strokes of points [x, y], from 0 to 1 across the page, y down."""
 
     strokes: Annotated[list[Stroke], Field(max_length=MOST_STROKES)]
@@ -62,7 +62,7 @@ class Learn(Drawn):
     label: Annotated[str, Field(max_length=200)]
 
 
-class Forget(Asked):
+class Forget(RequestModel):
     """Forget all corrections."""
 
 
@@ -102,6 +102,6 @@ def router(bench: Worker) -> APIRouter:
     return routes
 
 
-async def _called(bench: Worker, name: str, asked: Asked) -> Response:
+async def _called(bench: Worker, name: str, asked: RequestModel) -> Response:
     body = await bench.call(f"draw.{name}", asked.model_dump(), seconds=SECONDS)
     return Response(body, media_type=JSON)

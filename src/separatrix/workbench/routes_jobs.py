@@ -18,7 +18,7 @@ from separatrix.studies.catalogue import NAMED
 from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.limits import give_memory_back
 from separatrix.workbench.records import MODELS, FromFile, Named, Upload
-from separatrix.workbench.replies import Asked, Refusal, json_reply, parsed_body, read_body
+from separatrix.workbench.replies import Refusal, RequestModel, json_reply, parsed_body, read_body
 
 AFTERWARDS = 1.0  # seconds
 REPORT_POLICY = (
@@ -27,7 +27,7 @@ REPORT_POLICY = (
 )
 
 
-class NewUpload(Asked):
+class NewUpload(RequestModel):
     """A file, its bytes in base64."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
@@ -38,7 +38,7 @@ class NewJob(RootModel[Annotated[Named | FromFile, Field(discriminator="kind")]]
     """A job of either kind."""
 
 
-class Nothing(Asked):
+class Nothing(RequestModel):
     """The body of a request that says all by its path."""
 
 
@@ -136,7 +136,7 @@ def _named(name: str) -> dict[str, Any]:
         commands = " and ".join(f"separatrix data get {one}" for one in missing)
         hint = f"{' and '.join(missing)} is not on this machine; get it with: {commands}"
         hint += ". Some quick versions do without."
-    says = {"name": name, "says": known.says, "data": known.data}
+    says = {"name": name, "says": known.caption, "data": known.data}
     return {**says, "there": not missing, "hint": hint}
 
 

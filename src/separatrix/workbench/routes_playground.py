@@ -8,7 +8,7 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field, model_validator
 
 from separatrix.workbench.playground.catalogue import catalogue
-from separatrix.workbench.replies import JSON, Asked, json_reply, read_body
+from separatrix.workbench.replies import JSON, RequestModel, json_reply, read_body
 from separatrix.workbench.worker import Worker
 
 FIT_SECONDS, READ_SECONDS = 30.0, 20.0  # a model's first fit on a machine is compiled: 10 s
@@ -21,7 +21,7 @@ Point = tuple[Coordinate, Coordinate, Label]
 Value = bool | int | float | Key
 
 
-class SceneAsked(Asked):
+class SceneAsked(RequestModel):
     """What all requests about a picture share."""
 
     points: Annotated[list[Point], Field(max_length=5000)]
@@ -51,7 +51,7 @@ class StepAsked(PictureAsked):
     step: Annotated[int, Field(ge=0, le=2000)]
 
 
-class CsvAsked(Asked):
+class CsvAsked(RequestModel):
     """A table as a person has it."""
 
     name: Word
@@ -61,7 +61,7 @@ class CsvAsked(Asked):
     label: Word | None = None
 
 
-class PointsAsked(Asked):
+class PointsAsked(RequestModel):
     """One of a generator, a data set and a table."""
 
     generator: Key | None = None
@@ -87,7 +87,7 @@ class ExportAsked(SceneAsked):
     source: Annotated[dict[Key, Value | None], Field(max_length=8)] | None = None
 
 
-class NothingAsked(Asked):
+class NothingAsked(RequestModel):
     """An empty body."""
 
 

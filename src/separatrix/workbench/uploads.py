@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from separatrix.data.read import FORMATS
 from separatrix.data.streams import PACKED
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 from separatrix.workbench.child import Child
 from separatrix.workbench.preview import main
 from separatrix.workbench.records import Upload
@@ -91,7 +91,7 @@ class Uploads:
 def _write(path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as temporary:
+        with atomic_write(path) as temporary:
             temporary.write_bytes(content)
     except OSError as error:
         message = f"the workbench's folder cannot be written: {error.strerror}"

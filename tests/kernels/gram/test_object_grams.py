@@ -100,7 +100,7 @@ def test_kernels_of_a_family_share_their_levels(kernels):
 
 def test_all_rounds_come_from_one_look_at_the_graphs(monkeypatch):
     looks = []
-    look = WeisfeilerLehman.looked_at
+    look = WeisfeilerLehman.found_features
     monkeypatch.setattr(
         WeisfeilerLehman, "looked_at", lambda self, *args: looks.append(1) or look(self, *args)
     )

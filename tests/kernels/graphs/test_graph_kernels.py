@@ -58,10 +58,10 @@ def some(labels, count, seed, **sizes):
 
 def renumbered(rng, graph):
     """The same graph with its nodes and edges in another order, and edges turned around."""
-    place = rng.permutation(graph.n_nodes)  # where each node goes
+    position = rng.permutation(graph.n_nodes)  # where each node goes
     order = rng.permutation(len(graph.edges))
-    ends = place[graph.edges[order]]
-    back = np.argsort(place)
+    ends = position[graph.edges[order]]
+    back = np.argsort(position)
     return Graph(
         graph.n_nodes,
         np.where(rng.random(len(ends))[:, None] < 0.5, ends, ends[:, ::-1]),
@@ -454,12 +454,12 @@ def as_networkx(nx, graph, *, names=None, node="label", edge="label"):
     """The same graph with nodes of these names and labels as attributes."""
     names = names or list(range(graph.n_nodes))
     found = nx.Graph()
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         labelled = graph.node_labels is not None
-        found.add_node(name, **({node: graph.node_labels[place]} if labelled else {}))
-    for place, (a, b) in enumerate(graph.edges.tolist()):
+        found.add_node(name, **({node: graph.node_labels[position]} if labelled else {}))
+    for position, (a, b) in enumerate(graph.edges.tolist()):
         labelled = graph.edge_labels is not None
-        label = {edge: graph.edge_labels[place]} if labelled else {}
+        label = {edge: graph.edge_labels[position]} if labelled else {}
         found.add_edge(names[a], names[b], **label)
     return found
 

@@ -5,7 +5,7 @@ from sklearn.datasets import load_iris
 from sklearn.svm import LinearSVC as Peer
 
 import separatrix.solvers.linear_svm.crammer_singer as module
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.linear_svm.crammer_singer import solve_crammer_singer
 from separatrix.solvers.linear_svm.dual_descent import LinearProblem, Samples, solve_dual
 
@@ -77,6 +77,6 @@ def test_too_few_passes_and_being_told_to_stop_are_reported(monkeypatch):
     few = solved(max_iter=1)
     assert (few.stop, few.n_iter) == ("max_iter", 1)
     monkeypatch.setattr(module, "CHUNK", 1)
-    watch = Watch()
-    watch.cancel()
-    assert solved(tol=1e-12, watch=watch).stop == "stopped"
+    monitor = FitMonitor()
+    monitor.cancel()
+    assert solved(tol=1e-12, monitor=monitor).stop == "stopped"

@@ -4,7 +4,7 @@ from scipy.sparse import csr_array
 from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as Peer
 
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.linear_svm.dual_descent import (
     LinearProblem,
     Samples,
@@ -131,9 +131,9 @@ def test_passes_can_be_cut_short_anywhere_without_changing_the_result(monkeypatc
 
 
 def test_being_told_to_stop_is_reported():
-    watch = Watch()
-    watch.cancel()
-    fit = solve_dual(problem_of(*made(7)), tol=1e-12, max_iter=10**9, seed=3, watch=watch)
+    monitor = FitMonitor()
+    monitor.cancel()
+    fit = solve_dual(problem_of(*made(7)), tol=1e-12, max_iter=10**9, seed=3, monitor=monitor)
     assert fit.stop == "stopped"
     assert fit.gap >= 0
     few = solve_dual(problem_of(*made(7)), tol=1e-12, max_iter=2, seed=3)

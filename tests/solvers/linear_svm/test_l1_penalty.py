@@ -5,7 +5,7 @@ from sklearn.svm import LinearSVC as Peer
 from tests.solvers.linear_svm.test_dual_descent import made
 
 import separatrix.solvers.linear_svm.l1_penalty as module
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
 
 
@@ -63,6 +63,6 @@ def test_passes_can_be_cut_short_anywhere_without_changing_the_result(monkeypatc
 def test_too_few_passes_and_being_told_to_stop_are_reported():
     few = solved(*made(5), max_iter=1)
     assert (few.stop, few.n_iter) == ("max_iter", 1)
-    watch = Watch()
-    watch.cancel()
-    assert solved(*made(5), tol=1e-30, watch=watch).stop == "stopped"
+    monitor = FitMonitor()
+    monitor.cancel()
+    assert solved(*made(5), tol=1e-30, monitor=monitor).stop == "stopped"

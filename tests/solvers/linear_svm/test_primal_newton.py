@@ -6,7 +6,7 @@ from sklearn.svm import SVC
 from tests.solvers.linear_svm.test_dual_descent import LOSSES, STORED, certificate, made, problem_of
 
 import separatrix.solvers.linear_svm.primal_newton as module
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.linear_svm.dual_descent import solve_dual
 from separatrix.solvers.linear_svm.primal_newton import solve_newton
 
@@ -92,9 +92,9 @@ def test_too_few_steps_and_being_told_to_stop_are_reported(loss):
     few = solve_newton(problem, tol=1e-12, max_iter=1)
     assert (few.stop, few.n_iter) == ("max_iter", 1)
     assert few.violation > 1e-12
-    watch = Watch()
-    watch.cancel()
-    assert solve_newton(problem, tol=1e-12, max_iter=100, watch=watch).stop == "stopped"
+    monitor = FitMonitor()
+    monitor.cancel()
+    assert solve_newton(problem, tol=1e-12, max_iter=100, monitor=monitor).stop == "stopped"
 
 
 def test_the_line_search_ends_where_the_slope_is_all_but_gone():

@@ -3,7 +3,7 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 
-from separatrix.solvers.logistic.newton import merged, pinned, solve_lbfgs, solve_newton, sums_of
+from separatrix.solvers.logistic.newton import merge, pinned, solve_lbfgs, solve_newton, sums_of
 from separatrix.types import Block
 
 
@@ -46,7 +46,7 @@ def test_blocks_merge_to_the_whole_and_sparse_is_dense(k):
     summed = None
     for part in parts:
         sums = sums_of(part, theta, intercept=True, hessian=True)
-        summed = sums if summed is None else merged(summed, sums)
+        summed = sums if summed is None else merge(summed, sums)
     sparse = sums_of(block._replace(X=csr_array(block.X)), theta, intercept=True, hessian=False)
     assert summed.loss == pytest.approx(whole.loss, rel=1e-13)
     np.testing.assert_allclose(summed.gradient, whole.gradient, atol=1e-12)

@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.nearest import bits
 from separatrix.solvers.nearest.bits import Bits, packs
 from separatrix.solvers.nearest.exhaustive import Exhaustive
@@ -124,11 +124,11 @@ def test_an_index_takes_a_bit_for_each_feature():
 
 def test_a_watch_that_is_over_stops_the_search():
     X = np.zeros((100, 5))
-    watch = Watch()
-    watch.cancel()
+    monitor = FitMonitor()
+    monitor.cancel()
 
     found = Bits(X, Exhaustive(X, metric_of("euclidean"))).nearest(
-        X, 2, np.full(100, -1), threads=2, watch=watch
+        X, 2, np.full(100, -1), threads=2, monitor=monitor
     )
 
     assert np.isinf(found.distances).all()

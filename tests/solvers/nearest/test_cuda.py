@@ -9,11 +9,11 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from separatrix import NeighborIndex  # noqa: E402
 from separatrix.errors import DeviceError, MemoryBudgetError  # noqa: E402
-from separatrix.runtime.monitor import Watch  # noqa: E402
+from separatrix.runtime.monitor import FitMonitor  # noqa: E402
 from separatrix.solvers.nearest import cuda as module  # noqa: E402
 from separatrix.solvers.nearest import low_precision as screens  # noqa: E402
 from separatrix.solvers.nearest.cuda import OnDevice, in_order, lowest_scores  # noqa: E402
-from separatrix.solvers.nearest.low_precision import Screen, whole_scale  # noqa: E402
+from separatrix.solvers.nearest.low_precision import LowPrecisionFilter, whole_scale  # noqa: E402
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, raw_distance  # noqa: E402
 from separatrix.solvers.nearest.ranking import NOBODY  # noqa: E402
 
@@ -110,10 +110,10 @@ def test_squares_are_added_in_the_order_of_the_compiled_loop(d):
 @pytest.mark.parametrize("count", [1, 5, 70, 256])
 def test_the_lowest_scores_are_found_through_groups(count):
     S = torch.tensor(RNG.integers(0, 40, size=(30, 256)).astype(np.float32))
-    places, beyond = lowest_scores(S, count)
+    positions, beyond = lowest_scores(S, count)
     ordered = S.sort(dim=1).values
-    assert torch.equal(S.gather(1, places).sort(dim=1).values, ordered[:, :count])
-    assert all(len(set(row)) == count for row in places.tolist())
+    assert torch.equal(S.gather(1, positions).sort(dim=1).values, ordered[:, :count])
+    assert all(len(set(row)) == count for row in positions.tolist())
     assert torch.equal(beyond, ordered[:, count - 1]) or count == 256
 
 
@@ -121,7 +121,7 @@ def test_the_lowest_scores_are_found_through_groups(count):
 def test_no_row_scores_above_the_limit_of_its_distance(name):
     X = torch.tensor(ROWS[name])
     Q = torch.cat([X[:20].double(), 0.5 * (X[20:40].double() + X[40:60].double())])
-    screen = Screen(X, whole_scale(X))
+    screen = LowPrecisionFilter(X, whole_scale(X))
     if not screen.suits(Q):
         Q = Q[:20]
     asked = screen.asked(Q)
@@ -138,10 +138,10 @@ def test_only_numbers_that_bfloat16_holds_are_screened_as_whole():
 
 
 def test_sums_of_whole_numbers_are_exact_until_float32_ends():
-    short = Screen(torch.tensor(PIXELS[:, :50]), 1.0)
+    short = LowPrecisionFilter(torch.tensor(PIXELS[:, :50]), 1.0)
     wide = torch.tensor(np.tile(PIXELS, 30))
     assert not short.asked(torch.tensor(PIXELS[:9, :50]).double()).error.any()
-    assert Screen(wide, 1.0).asked(wide[:9].double()).error.all()
+    assert LowPrecisionFilter(wide, 1.0).asked(wide[:9].double()).error.all()
 
 
 def cut_off(A, B, *, out_dtype):
@@ -164,7 +164,7 @@ def tensor_cores(monkeypatch):
 @pytest.mark.parametrize("copies", [1, 16])
 def test_whole_numbers_in_bfloat16_stay_below_their_limits(copies, tensor_cores):
     X = torch.tensor(np.tile(PIXELS[:20], copies))  # 16 times as long, sums leave float32
-    screen = Screen(X, 1.0)
+    screen = LowPrecisionFilter(X, 1.0)
     asked = screen.asked(X[:5].double())
     S = screen.scores(asked)[:, :20]
     squares = in_order(X[:5, None].double() - X)
@@ -189,7 +189,7 @@ def test_a_watch_stops_between_tiles(monkeypatch):
         return number == 1
 
     found = OnDevice(REAL, HERE).nearest(
-        REAL, 3, np.full(300, -1), threads=1, watch=Watch(None, on_step)
+        REAL, 3, np.full(300, -1), threads=1, monitor=FitMonitor(None, on_step)
     )
     done = (found.rows != NOBODY).all(axis=1)
     assert steps == [0, 1]
@@ -227,7 +227,7 @@ def test_rows_that_may_not_be_written_to_are_copied():
 
 def test_rows_that_are_asked_about_themselves_do_not_travel_again(monkeypatch):
     moved = []
-    monkeypatch.setattr("separatrix.runtime.device.card", lambda: HERE)
+    monkeypatch.setattr("separatrix.runtime.device.default_gpu", lambda: HERE)
     index = NeighborIndex(REAL, device="cuda")
     real = module.on_device
     monkeypatch.setattr(module, "on_device", lambda *a: moved.append(a[0].shape) or real(*a))

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
 
 from separatrix.errors import ParameterError
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.index import index_of
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, metric_of
@@ -226,7 +226,11 @@ def test_a_search_that_is_interrupted_tells_its_threads(method):
 
     with pytest.raises(KeyboardInterrupt):
         index.nearest(
-            np.tile(X, (20, 1)), 3, np.full(40_000, -1), threads=2, watch=Watch(None, on_step)
+            np.tile(X, (20, 1)),
+            3,
+            np.full(40_000, -1),
+            threads=2,
+            monitor=FitMonitor(None, on_step),
         )
     assert groups == 1
 

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.nearest import columns, manhattan
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.manhattan import Manhattan
@@ -171,9 +171,9 @@ def test_merged_columns_are_those_that_move_together():
 def test_a_watch_that_is_over_stops_the_search():
     rng = np.random.default_rng(8)
     X = rng.normal(size=(5000, 20))
-    watch = Watch()
-    watch.cancel()
+    monitor = FitMonitor()
+    monitor.cancel()
 
-    found = Manhattan(X).nearest(X[:4], 600, np.full(4, -1), threads=2, watch=watch)
+    found = Manhattan(X).nearest(X[:4], 600, np.full(4, -1), threads=2, monitor=monitor)
 
     assert np.isinf(found.distances).all()

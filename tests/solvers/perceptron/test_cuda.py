@@ -8,7 +8,7 @@ import pytest
 
 from separatrix.kernels import Polynomial
 from separatrix.kernels.gram.host import make_gram
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import Problems, coding, problems_of
 from separatrix.solvers.perceptron.kernel_perceptron import solve_kernel_perceptron
 
@@ -161,8 +161,8 @@ def test_scores_to_start_with_are_taken_up(digits):
     assert_same(there, here)
 
 
-class _OverAtOnce(Watch):
-    def over(self):
+class _OverAtOnce(FitMonitor):
+    def should_stop(self):
         return True
 
 
@@ -172,7 +172,9 @@ def test_a_watch_that_is_over_ends_the_pass_after_the_block(digits):
     terms = {"rule": "signs", "rates": np.ones((2, 60)), "rng": np.random.default_rng(0)}
 
     whole = solve_kernel_perceptron(make_gram(KERNEL, X), problems, max_iter=1, **terms)
-    cut = solve_kernel_perceptron(on_device(X), problems, max_iter=9, watch=_OverAtOnce(), **terms)
+    cut = solve_kernel_perceptron(
+        on_device(X), problems, max_iter=9, monitor=_OverAtOnce(), **terms
+    )
 
     assert (cut.stop, cut.n_steps, cut.n_iter) == ("stopped", 16, 1)
     early = whole.mistakes.steps < 16
@@ -184,7 +186,7 @@ def test_a_watch_is_told_of_every_pass_and_may_stop_it(digits):
     X, y = digits
     problems = problems_of(y, np.arange(60), coding(4, "ovr"))
     seen = []
-    watch = Watch(None, lambda number: bool(seen.append(number)) or number == 1)
+    monitor = FitMonitor(None, lambda number: bool(seen.append(number)) or number == 1)
 
     found = solve_kernel_perceptron(
         on_device(X),
@@ -193,7 +195,7 @@ def test_a_watch_is_told_of_every_pass_and_may_stop_it(digits):
         rates=np.ones((2, 60)),
         max_iter=9,
         rng=np.random.default_rng(0),
-        watch=watch,
+        monitor=monitor,
     )
 
     assert seen == [0, 1]

@@ -7,7 +7,7 @@ from tests.reference_loops import kernel_perceptron
 import separatrix.solvers.perceptron.kernel_perceptron as module
 from separatrix.kernels import Gaussian, Linear, Polynomial
 from separatrix.kernels.gram.host import CachedGram, HeldGram, LazyGram, make_source
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding, problems_of
 from separatrix.solvers.perceptron.kernel_perceptron import solve_kernel_perceptron
 from separatrix.solvers.perceptron.online_to_batch import last
@@ -188,10 +188,10 @@ def test_starting_scores_count_as_if_their_rows_had_been_met(whole_numbers):
 def test_a_watch_that_is_over_stops_the_fit_where_it_is(form, whole_numbers, monkeypatch):
     monkeypatch.setattr(module, "BLOCKS", (10, 10))
     X, y = whole_numbers
-    watch = Watch()
-    watch.cancel()
+    monitor = FitMonitor()
+    monitor.cancel()
     found = solve(
-        gram_in(form, Linear(), X, 10), y, np.arange(60), "argmax", epochs=50, watch=watch
+        gram_in(form, Linear(), X, 10), y, np.arange(60), "argmax", epochs=50, monitor=monitor
     )
     assert found.stop == "stopped"
     assert found.n_iter == 1

@@ -3,7 +3,7 @@ import pytest
 
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram.host import HeldGram
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding, problems_of
 from separatrix.solvers.perceptron import projectron
 from separatrix.solvers.perceptron.kernel_perceptron import solve_kernel_perceptron
@@ -105,9 +105,9 @@ def test_going_on_is_the_same_as_not_having_stopped(separate):
 
 def test_a_watch_that_is_over_stops_it(separate):
     K, y = separate
-    watch = Watch()
-    watch.cancel()
+    monitor = FitMonitor()
+    monitor.cancel()
     assert (
-        solve_projectron(HeldGram(K), budget=9, watch=watch, **arguments(y, "signs")).stop
+        solve_projectron(HeldGram(K), budget=9, monitor=monitor, **arguments(y, "signs")).stop
         == "stopped"
     )

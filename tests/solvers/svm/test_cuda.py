@@ -11,7 +11,7 @@ from separatrix.estimators.base.support import class_segments
 from separatrix.kernels import Gaussian, Linear, Polynomial
 from separatrix.kernels.gram.device_gram import DeviceGram
 from separatrix.kernels.gram.host import make_gram
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm.smo import TICKS, SvmProblem, solve_svms
 
@@ -140,11 +140,11 @@ def test_a_limit_on_steps_and_a_watch_stop_it(monkeypatch):
     monkeypatch.setattr(lockstep, "WORKING_SET", 32)
     X, segments, problems = problems_of(200, 2, "ovo", C=10.0)
     gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
-    stopped = Watch()
+    stopped = FitMonitor()
     stopped.cancel()
 
     limited = solve_svms(gram, problems, max_iter=7)[0]
-    cut_short = solve_svms(gram, problems, watch=stopped)[0]
+    cut_short = solve_svms(gram, problems, monitor=stopped)[0]
 
     assert (limited.stop, limited.n_iter) == ("max_iter", 7)
     assert (cut_short.stop, cut_short.n_iter) == ("stopped", 0)
@@ -156,7 +156,7 @@ def test_progress_is_told_in_the_steps_of_the_solver_here(monkeypatch):
     told = []
 
     gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
-    solve_svms(gram, problems, watch=Watch(on_step=lambda step: told.append(step)))
+    solve_svms(gram, problems, monitor=FitMonitor(on_step=lambda step: told.append(step)))
 
     assert len(told) == 3 * TICKS
 

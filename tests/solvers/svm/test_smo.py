@@ -6,7 +6,7 @@ from sklearn.svm import SVC as Peer
 import separatrix.solvers.svm.smo as smo
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram.host import HeldGram, make_gram
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm.smo import SvmProblem, feasible, solve_svms
 from separatrix.solvers.svm.working_set import _ranked
@@ -173,9 +173,9 @@ def test_steps_and_time_are_limited_and_the_rest_is_a_feasible_model(memory, mon
     problem = SvmProblem(SIDES, np.full(1200, 5.0))
     [short] = solve_svms(gram, [problem], max_iter=7)
     assert (short.n_iter, short.stop) == (7, "max_iter")
-    watch = Watch()
-    watch.cancel()
-    [stopped] = solve_svms(gram, [problem], watch=watch)
+    monitor = FitMonitor()
+    monitor.cancel()
+    [stopped] = solve_svms(gram, [problem], monitor=monitor)
     assert stopped.stop == "stopped"
     for fit in (short, stopped):
         assert abs(fit.alpha @ y) < 1e-9

@@ -14,7 +14,7 @@ import numpy as np
 
 from separatrix.app.libsvm.samples import with_hint, write_text
 from separatrix.data.limits import Limits
-from separatrix.data.streams import opened
+from separatrix.data.streams import open_
 from separatrix.errors import DataError, DataFileError, MissingDataError
 from separatrix.types import Vector
 
@@ -38,10 +38,10 @@ class Ranges(NamedTuple):
     target: Target | None  # None leaves the labels as they are
 
 
-def scaled(values: Any, lower: float, upper: float, least: Any, greatest: Any) -> Any:
+def scale(values: Any, lower: float, upper: float, least: Any, greatest: Any) -> Any:
     """Values brought from [least, greatest] to [lower, upper]; the ends are met exactly.
 
-    >>> scaled(np.array([2.0, 3.0, 6.0]), -1.0, 1.0, 2.0, 6.0).tolist()
+    >>> scale(np.array([2.0, 3.0, 6.0]), -1.0, 1.0, 2.0, 6.0).tolist()
     [-1.0, -0.5, 1.0]
     """
     with np.errstate(all="ignore"):  # of one value only, which is met exactly
@@ -111,7 +111,7 @@ class _Lines:
     def __init__(self, path: Path) -> None:
         self.path, self.number = path, 0
         try:
-            with opened(path) as source:
+            with open_(path) as source:
                 self.lines = source.read_all().decode("utf-8", "replace").splitlines()
         except MissingDataError as error:
             raise with_hint(DataError(str(error)), "make one with svm-scale -s") from None

@@ -10,7 +10,7 @@ import numpy as np
 
 from separatrix.data.formats.svmlight import read_svmlight
 from separatrix.errors import DataError, DataFileError, MissingDataError, SeparatrixError
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 from separatrix.types import Codes
 
 PathLike = str | os.PathLike[str]
@@ -63,7 +63,7 @@ def training_samples(path: PathLike, *, precomputed: bool) -> Samples:
 def write_text(path: Path, text: str) -> None:
     """Write a file that is there whole or not at all."""
     try:
-        with written_whole(path) as temporary:
+        with atomic_write(path) as temporary:
             temporary.write_text(text, encoding="ascii", newline="\n")
     except OSError as error:
         said = f"{path} cannot be written: {error.strerror}"

@@ -17,7 +17,7 @@ from separatrix.app.libsvm.ranges import (
     found_ranges,
     restored_ranges,
     save_ranges,
-    scaled,
+    scale,
 )
 from separatrix.app.libsvm.samples import PathLike, read_samples, with_hint
 from separatrix.errors import ParameterError
@@ -111,10 +111,10 @@ def _require_ranges(options: ScaleOptions) -> None:
 def _lines(X: Any, labels: Vector, ranges: Ranges) -> Iterator[tuple[str, int]]:
     """The text of some rows at a time, and how many values are in it."""
     if ranges.target is not None:
-        labels = scaled(labels, *ranges.target)
+        labels = scale(labels, *ranges.target)
     width = len(ranges.least)
     X = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
-    zeros = scaled(np.zeros(width), *ranges[:4])
+    zeros = scale(np.zeros(width), *ranges[:4])
     zeros[ranges.least == ranges.greatest] = 0.0
     zeros[:1] = 0.0  # index 0 is written only where it is in the file
     fills = bool(zeros.any())
@@ -127,7 +127,7 @@ def _lines(X: Any, labels: Vector, ranges: Ranges) -> Iterator[tuple[str, int]]:
 def _scaled_block(X: Any, ranges: Ranges, zeros: Vector | None) -> Any:
     """Scaled samples, CSR without zeros; `zeros` is what values that are left out become."""
     least, greatest = ranges.least[X.indices], ranges.greatest[X.indices]
-    values = scaled(X.data, ranges.lower, ranges.upper, least, greatest)
+    values = scale(X.data, ranges.lower, ranges.upper, least, greatest)
     values[least == greatest] = 0.0
     if zeros is None:
         block = csr_array((values, X.indices, X.indptr), shape=X.shape)

@@ -21,7 +21,7 @@ from separatrix.estimators.base.multiclass import RowsClassified
 from separatrix.estimators.svc import SVC
 from separatrix.evaluation.study import Products
 from separatrix.modelfile.libsvm_text import save_libsvm
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.progress import bar
 from separatrix.solvers.decomposition import pairs
 from separatrix.types import Codes
@@ -192,9 +192,11 @@ def _cross_validated(machine: SVC, samples: Samples, folds: int, progress: bool 
     kernels = resolve_kernels("svm-train", [machine.kernel], machine, X)
     runs = [np.flatnonzero(part != fold) for fold in range(folds)]
     with bar("folds", folds, show=progress) as advance:
-        watch = Watch(None, lambda _number: bool(advance()))
+        monitor = FitMonitor(None, lambda _number: bool(advance()))
         shared = Products().of(machine, X, y, k)
-        found = classify_many(machine, shared, y, kernels, runs, right, n_classes=k, watch=watch)
+        found = classify_many(
+            machine, shared, y, kernels, runs, right, n_classes=k, monitor=monitor
+        )
         return sum(next(found)) / len(y)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from separatrix.data.catalogue.dataset_cards import CARDS, Card, File
+from separatrix.data.catalogue.dataset_cards import CARDS, DatasetCard, File
 from separatrix.data.catalogue.download import fetch, pooch
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, MissingDataError, MissingPackageError
@@ -33,10 +33,10 @@ def names() -> tuple[str, ...]:
     return tuple(CARDS)
 
 
-def card(name: str) -> Card:
+def dataset_card(name: str) -> DatasetCard:
     """What is known of a data set.
 
-    >>> card("mutag").rows, card("mutag").kind
+    >>> dataset_card("mutag").rows, dataset_card("mutag").kind
     (188, 'graphs')
     """
     if name not in CARDS:
@@ -52,7 +52,7 @@ def state(name: str) -> str:
     >>> state("iris")
     'built in'
     """
-    files = card(name).files
+    files = dataset_card(name).files
     if not files:
         return BUILT_IN
     return ON_DISK if _found(name, files) is not None else TO_DOWNLOAD
@@ -64,7 +64,7 @@ def load(name: str, *, progress: bool | None = None) -> Dataset:
     >>> load("iris").X.shape
     (150, 4)
     """
-    known = card(name)
+    known = dataset_card(name)
     if not known.files:
         return _shipped(known)
     paths = _found(name, known.files)
@@ -83,7 +83,7 @@ def get(name: str, *, progress: bool | None = None) -> Path | None:
 
     With progress=None a bar is drawn when stderr is a terminal.
     """
-    files = card(name).files
+    files = dataset_card(name).files
     if not files:
         return None
     paths = _found(name, files)
@@ -146,7 +146,7 @@ def _what_is_missing(name: str, files: tuple[File, ...]) -> str:
     )
 
 
-def _require_rows(known: Card, data: Dataset, paths: list[Path]) -> None:
+def _require_rows(known: DatasetCard, data: Dataset, paths: list[Path]) -> None:
     found = (len(data.y), 0 if data.y_test is None else len(data.y_test))
     if found != (known.rows, known.test_rows):
         raise DataError(
@@ -155,7 +155,7 @@ def _require_rows(known: Card, data: Dataset, paths: list[Path]) -> None:
         )
 
 
-def _shipped(known: Card) -> Dataset:
+def _shipped(known: DatasetCard) -> Dataset:
     from sklearn import datasets
 
     found = getattr(datasets, f"load_{known.name}")()

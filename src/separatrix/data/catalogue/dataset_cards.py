@@ -40,7 +40,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Card:
+class DatasetCard:
     """What a data set is, where it comes from and who is to be named for it."""
 
     name: str
@@ -66,11 +66,11 @@ def _digits(*counts: int) -> tuple[tuple[str, int], ...]:
     return tuple((str(digit), count) for digit, count in enumerate(counts))
 
 
-def _images(folder: str, homes: tuple[str, ...], hashes: dict[str, tuple[str, int, str]]) -> Any:
+def _images(folder: str, services: tuple[str, ...], hashes: dict[str, tuple[str, int, str]]) -> Any:
     return tuple(
         File(
             f"{folder}{name}.gz",
-            tuple(f"{home}/{name}.gz" for home in homes),
+            tuple(f"{home}/{name}.gz" for home in services),
             sha256,
             size,
             md5=md5,
@@ -139,7 +139,7 @@ def _adult(*parts: tuple[str, str, int]) -> tuple[File, ...]:
 
 
 _ALL = (
-    Card(
+    DatasetCard(
         "iris",
         "Irises of three kinds, by the length and width of sepals and petals.",
         150,
@@ -149,7 +149,7 @@ _ALL = (
         _CC,
         "Fisher, The Use of Multiple Measurements in Taxonomic Problems, 1936",
     ),
-    Card(
+    DatasetCard(
         "digits",
         "Handwritten digits as small pictures.",
         1797,
@@ -159,7 +159,7 @@ _ALL = (
         _CC,
         "Alpaydin and Kaynak, Optical Recognition of Handwritten Digits, 1998",
     ),
-    Card(
+    DatasetCard(
         "wine",
         "Wines of three growers, by chemical analysis.",
         178,
@@ -169,7 +169,7 @@ _ALL = (
         _CC,
         "Forina et al., PARVUS, 1988; Aeberhard, Coomans and de Vel, 1992",
     ),
-    Card(
+    DatasetCard(
         "breast_cancer",
         "Tumours, by measures of cell nuclei (Wisconsin, diagnostic).",
         569,
@@ -179,7 +179,7 @@ _ALL = (
         _CC,
         "Street, Wolberg and Mangasarian, Nuclear Feature Extraction, 1993",
     ),
-    Card(
+    DatasetCard(
         "usps",
         "Handwritten digits of envelopes: zip.train, then zip.test, as one set.",
         9298,
@@ -199,7 +199,7 @@ _ALL = (
             File("zip.test.gz", (f"{_ESL}/zip.test.gz",), size=4 * _MIB),
         ),
     ),
-    Card(
+    DatasetCard(
         "mnist",
         "Handwritten digits as pictures, with a test set of other writers.",
         60_000,
@@ -212,7 +212,7 @@ _ALL = (
         test_rows=10_000,
         files=_MNIST,
     ),
-    Card(
+    DatasetCard(
         "fashion_mnist",
         "Pieces of clothing as pictures, in the sizes of MNIST.",
         60_000,
@@ -224,7 +224,7 @@ _ALL = (
         test_rows=10_000,
         files=_FASHION,
     ),
-    Card(
+    DatasetCard(
         "a4a",
         "Adult: who earns more than 50,000 dollars; a small training part of a9a.",
         4781,
@@ -243,7 +243,7 @@ _ALL = (
             ),
         ),
     ),
-    Card(
+    DatasetCard(
         "a9a",
         "Adult: who earns more than 50,000 dollars.",
         32_561,
@@ -262,7 +262,7 @@ _ALL = (
             ),
         ),
     ),
-    Card(
+    DatasetCard(
         "sms_spam",
         "Short messages in English, wanted and not.",
         5574,
@@ -283,7 +283,7 @@ _ALL = (
             ),
         ),
     ),
-    Card(
+    DatasetCard(
         "r8",
         "News of eight subjects, in small letters: Reuters-21578 R8, all terms.",
         5485,
@@ -319,7 +319,7 @@ _ALL = (
             ),
         ),
     ),
-    Card(
+    DatasetCard(
         "promoters",
         "Stretches of E. coli DNA, with a promoter (+) or without (-); those without overlap each other.",
         106,
@@ -342,7 +342,7 @@ _ALL = (
             ),
         ),
     ),
-    Card(
+    DatasetCard(
         "splice",
         "Primate DNA around the place where an exon ends (EI), begins (IE) or neither (N).",
         3190,
@@ -366,7 +366,7 @@ _ALL = (
             ),
         ),
     ),
-    Card(
+    DatasetCard(
         "mutag",
         "Molecules as graphs, mutagenic (1) or not (-1).",
         188,

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from separatrix.data.catalogue.dataset_cards import File
 from separatrix.data.formats.npz import BROKEN_ZIP
 from separatrix.data.limits import MIB, Limits
-from separatrix.data.streams import BLOCK, opened
+from separatrix.data.streams import BLOCK, open_
 from separatrix.errors import DataFileError, MissingDataError, MissingPackageError
 
 ATTEMPTS = 2  # at one address, where the line breaks
@@ -168,7 +168,7 @@ def _unpacking(file: File, packed: Path) -> Iterator[Callable[[int], bytes]]:
                 yield stream.read
         else:
             limits = Limits(inflated_bytes=file.size, inflation=2000)
-            with opened(packed, limits) as source:
+            with open_(packed, limits) as source:
                 yield source.read
     except DataFileError as error:
         raise Refused(error.found) from None

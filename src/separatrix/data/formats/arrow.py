@@ -27,7 +27,7 @@ from separatrix.data.formats.columns import (
     stacked,
 )
 from separatrix.data.limits import Limits
-from separatrix.data.streams import opened
+from separatrix.data.streams import open_
 from separatrix.errors import DataFileError, MissingPackageError, SeparatrixError
 
 
@@ -46,7 +46,7 @@ def read_arrow(
     require_target("read_arrow", target)
     limits = limits or Limits()
     pa = _pyarrow()
-    with opened(path, limits) as source:
+    with open_(path, limits) as source:
         content = source.read_all()
     try:
         schema, batches = _opened(str(path), content, limits)

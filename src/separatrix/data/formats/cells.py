@@ -51,7 +51,7 @@ def parse_cells(
     at: int,
     delimiter: int,
     kinds: Any,  # shape: (columns,)
-    places: Any,  # shape: (columns,); where a column goes among its kind
+    positions: Any,  # shape: (columns,); where a column goes among its kind
     most_rows: int,
     no_value: Any,
     endless: Any,
@@ -79,13 +79,13 @@ def parse_cells(
         while True:
             if column == columns:
                 return TOO_MANY, at, row, longs
-            kind, place = kinds[column], places[column]
+            kind, position = kinds[column], positions[column]
             start, end, doubled, known = at, at, False, False
             if kind == NUMBER:  # most cells are plain numbers: looked at before all else
                 end, value = read_plain(text, at, size)
                 known = end > at and (end == size or _closes(text[end], delimiter))
             if known:
-                numbers[row, place] = value
+                numbers[row, position] = value
                 at = end
             else:
                 start = at
@@ -118,22 +118,22 @@ def parse_cells(
                 while end > start and _is_blank(text[end - 1], 0):
                     end -= 1
             if kind == TEXT:
-                spans[place, row, 0] = start
-                spans[place, row, 1] = -end if doubled else end
+                spans[position, row, 0] = start
+                spans[position, row, 1] = -end if doubled else end
             elif kind == NUMBER and not known:
                 what, value_end, bits = read_decimal(text, start, end)
                 if value_end != end:
                     what = WRONG
                 if what == READ:
-                    number_bits[row, place] = bits
+                    number_bits[row, position] = bits
                 elif what != WRONG:
-                    long[longs, 0], long[longs, 1] = row, place
+                    long[longs, 0], long[longs, 1] = row, position
                     long[longs, 2], long[longs, 3] = start, end
                     longs += 1
                 elif _one_of(no_value, text, start, end, False):
-                    numbers[row, place] = np.nan
+                    numbers[row, position] = np.nan
                 elif _one_of(endless, text, start, end, True):
-                    numbers[row, place] = -np.inf if text[start] == 45 else np.inf
+                    numbers[row, position] = -np.inf if text[start] == 45 else np.inf
                 elif wrong[column] < 0:
                     wrong[column] = start
             while spaced and at < size and _is_blank(text[at], delimiter):

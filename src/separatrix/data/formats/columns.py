@@ -236,13 +236,13 @@ def _matrix(table: Table, wanted: Wanted, sources: int, limits: Limits) -> Any:
             expected=f"at most {limits.values:,} values",
             hint="leave out columns of many categories, or raise `values` of Limits",
         )
-    place = {name: i for i, name in enumerate(table.number_names)}
+    position = {name: i for i, name in enumerate(table.number_names)}
     moved, kept = list[int](), list[int]()
     hot: dict[str, dict[str, int]] = {}
     for i, (column, value) in enumerate(zip(wanted.columns, wanted.values, strict=True)):
         if value is None:
             moved.append(i)
-            kept.append(place[column])
+            kept.append(position[column])
         else:
             hot.setdefault(column, {})[value] = i
     ones = np.empty((len(hot), table.rows), dtype=np.int32)
@@ -271,11 +271,11 @@ def _sparse(
     found = [(rows, hot[rows]) for hot in ones for rows in [np.flatnonzero(hot >= 0)]]
     rows, columns = np.nonzero(table.numbers[:, kept])
     data = [table.numbers[:, kept][rows, columns]]
-    places = [(rows, np.array(moved, dtype=np.intp)[columns]), *found]
+    positions = [(rows, np.array(moved, dtype=np.intp)[columns]), *found]
     data += [np.ones(len(rows)) for rows, _ in found]
     at = (
-        np.concatenate([rows for rows, _ in places]).astype(np.int32),
-        np.concatenate([columns for _, columns in places]).astype(np.int32),
+        np.concatenate([rows for rows, _ in positions]).astype(np.int32),
+        np.concatenate([columns for _, columns in positions]).astype(np.int32),
     )
     X = scipy.sparse.coo_array((np.concatenate(data), at), shape=(table.rows, width)).tocsr()
     X.sort_indices()

@@ -15,7 +15,7 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.formats.numbers import numbered_lines
 from separatrix.data.formats.text import require_label, require_rows
 from separatrix.data.limits import Limits
-from separatrix.data.streams import Source, opened
+from separatrix.data.streams import Source, open_
 from separatrix.errors import DataFileError
 
 BASES = "ACGT"
@@ -36,7 +36,7 @@ def read_dna(path: str | os.PathLike[str], limits: Limits | None = None) -> Data
     """
     sequences, labels, known = [], [], set[str]()
     unsure: Counter[str] = Counter()
-    with opened(path, limits) as source:
+    with open_(path, limits) as source:
         for line, raw in numbered_lines(source):
             if not raw.strip():
                 continue

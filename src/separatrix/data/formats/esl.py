@@ -13,7 +13,7 @@ import numpy as np
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats.numbers import number_rows, refuse_first
 from separatrix.data.limits import Limits
-from separatrix.data.streams import opened
+from separatrix.data.streams import open_
 from separatrix.errors import DataFileError
 
 _LARGEST_LABEL = 2**53
@@ -29,11 +29,11 @@ def read_esl(path: str | os.PathLike[str], limits: Limits | None = None) -> Data
     >>> read_esl(name).y.tolist(), read_esl(name).X.tolist()
     ([6, 5], [[-1.0, 0.5], [0.25, 1.0]])
     """
-    with opened(path, limits) as source:
+    with open_(path, limits) as source:
         table = number_rows(source)
     labels = table[:, 0]
     if not ((labels == np.rint(labels)) & (np.abs(labels) < _LARGEST_LABEL)).all():
-        with opened(path, limits) as source:
+        with open_(path, limits) as source:
             refuse_first(source, _is_label, "a whole number, the class", column=0)
     if table.shape[1] < 2:
         raise DataFileError(

@@ -17,7 +17,7 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.formats.numbers import number_rows, refuse_first
 from separatrix.data.graph import Graph
 from separatrix.data.limits import Limits
-from separatrix.data.streams import opened
+from separatrix.data.streams import open_
 from separatrix.errors import DataFileError, MissingDataError
 from separatrix.types import Codes
 
@@ -51,11 +51,11 @@ def read_tu(folder: str | os.PathLike[str], limits: Limits | None = None) -> Dat
         )
     order = np.argsort(owner, kind="stable")
     starts = np.append(0, np.cumsum(nodes))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))  # where a node lies once nodes are sorted by graph
+    position = np.empty_like(order)
+    position[order] = np.arange(len(order))  # where a node lies once nodes are sorted by graph
     node_labels = files.optional("node_labels", len(owner))
     edges, edge_labels = _edges(files, owner)
-    edges = place[edges]
+    edges = position[edges]
     whose = owner[order[edges[:, 0]]]
     by_graph = np.argsort(whose, kind="stable")
     cuts = np.searchsorted(whose[by_graph], np.arange(len(y) + 1))
@@ -161,11 +161,11 @@ class _Folder:
     def numbers(self, part: str, columns: int, least: float, most: float, expected: str) -> Codes:
         """Whole numbers in range, (n, columns)."""
         path = self.path(part)
-        with opened(path, self.limits) as source:
+        with open_(path, self.limits) as source:
             values = number_rows(source, columns=columns, commas=columns > 1)
         wrong = (values != np.rint(values)) | (values < least) | (values > most)
         if wrong.any():
-            with opened(path, self.limits) as source:
+            with open_(path, self.limits) as source:
                 refuse_first(source, _between(least, most), expected)
         return values.astype(np.intp)
 

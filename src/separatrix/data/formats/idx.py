@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
-from separatrix.data.streams import PACKED, Source, opened
+from separatrix.data.streams import PACKED, Source, open_
 from separatrix.errors import DataFileError
 
 TYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
@@ -31,7 +31,7 @@ def read_idx(path: str | os.PathLike[str], limits: Limits | None = None) -> npt.
     >>> read_idx(name)
     array([7, 8, 9], dtype=uint8)
     """
-    with opened(path, limits) as source:
+    with open_(path, limits) as source:
         dtype, shape = _header(source)
         wanted = math.prod(shape) * dtype.itemsize
         values = _at_most(source, wanted + 1)

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
-from separatrix.data.streams import opened
+from separatrix.data.streams import open_
 from separatrix.errors import DataFileError
 
 Reader = Callable[[int], bytes]
@@ -57,7 +57,7 @@ def read_npz(
     [0, 1]
     """
     limits = limits or Limits()
-    with opened(path, limits) as source:
+    with open_(path, limits) as source:
         name = source.name
     try:
         with zipfile.ZipFile(path) as archive:
@@ -95,7 +95,7 @@ def read_npz(
 
 def read_npy(path: str | os.PathLike[str], limits: Limits | None = None) -> Dataset:
     """Samples without labels: one array, (n, d)."""
-    with opened(path, limits) as source:
+    with open_(path, limits) as source:
         values = _array(source.name, source.read, source.limits)
         X, image = _samples(source.name, "the array", values)
     return Dataset(os.path.basename(path), X, None, image=image)

@@ -50,8 +50,8 @@ def number_rows(
 def refuse_first(source: Source, right: Check, expected: str, *, column: int | None = None) -> None:
     """Say where the first number is that is not right; `column` counts from 0, None: any."""
     for line, text in numbered_lines(source):
-        for place, word in enumerate(re.finditer(rb"[^\s,]+", text)):
-            if column in (None, place) and not right(float(word[0])):
+        for position, word in enumerate(re.finditer(rb"[^\s,]+", text)):
+            if column in (None, position) and not right(float(word[0])):
                 raise _wrong(source, line, word.start() + 1, word[0], expected)
     raise DataFileError(source.name, found="a file that changes", expected=expected)
 

@@ -16,7 +16,7 @@ from separatrix.data.formats.cells import NUMBER, SKIP, TEXT, THREADS
 from separatrix.data.formats.columns import Category, Table, Wanted, stacked
 from separatrix.data.formats.layout import Layout
 from separatrix.data.limits import Limits
-from separatrix.data.streams import Source, newlines, opened
+from separatrix.data.streams import Source, newlines, open_
 from separatrix.errors import DataFileError
 
 _BOM, _WIDE_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
@@ -73,17 +73,17 @@ class Reading:
         """The columns; begun again where one that seemed to hold numbers turns out to hold texts."""
         while True:
             self._begin()
-            with opened(self.path, self.limits) as source:
+            with open_(self.path, self.limits) as source:
                 self._read(source)
             if not self.texts:
                 return self._table()
             self.kinds[sorted(self.texts)] = TEXT
 
     def _begin(self) -> None:
-        self.places = np.zeros(len(self.kinds), dtype=np.int64)
+        self.positions = np.zeros(len(self.kinds), dtype=np.int64)
         for kind in (NUMBER, TEXT):
             chosen = self.kinds == kind
-            self.places[chosen] = np.arange(chosen.sum())
+            self.positions[chosen] = np.arange(chosen.sum())
         self.numbers: list[npt.NDArray[np.float64]] = []
         self.codes: list[npt.NDArray[np.int32]] = []  # shapes: (texts, rows of a block)
         self.values: list[dict[str, int]] = [{} for _ in self._named(TEXT)]
@@ -188,13 +188,13 @@ class Reading:
         wrong = np.full(len(kinds), -1, dtype=np.int64)
         outcome, end, rows, longs = cells.parse_cells(
             *(np.frombuffer(block, dtype=np.uint8), at, ord(self.layout.delimiter)),
-            *(kinds, self.places, most_rows, cells.NO_VALUE, cells.ENDLESS),
+            *(kinds, self.positions, most_rows, cells.NO_VALUE, cells.ENDLESS),
             *(numbers, numbers.view(np.uint64), spans, long, wrong),
         )
         if outcome not in (cells.DONE, cells.OPEN):
             raise self._refusal(source, block, line, outcome, end)
-        for row, place, start, stop in long[:longs].tolist():
-            numbers[row, place] = float(block[start:stop])
+        for row, position, start, stop in long[:longs].tolist():
+            numbers[row, position] = float(block[start:stop])
         self._note_texts(source, block, line, wrong)
         text = np.frombuffer(block, dtype=np.uint8)
         codes = [cells.coded(text, inside) for inside in spans[:, :rows]]
@@ -268,10 +268,10 @@ class Reading:
         try:
             value = raw.decode()
         except UnicodeDecodeError as error:
-            place = _place(block, line, start + error.start)
+            position = _place(block, line, start + error.start)
             raise DataFileError(
                 source.name,
-                *place,
+                *position,
                 found=f"the byte 0x{raw[error.start]:02x}",
                 expected="UTF-8 text",
                 hint=_UTF8,

@@ -21,7 +21,7 @@ import scipy.sparse
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats import pairs
 from separatrix.data.limits import Limits
-from separatrix.data.streams import Source, opened
+from separatrix.data.streams import Source, open_
 from separatrix.errors import DataError, DataFileError, ParameterError
 from separatrix.validation import require_integer
 
@@ -169,7 +169,7 @@ def _parsed(
     least, most = int(zero_based is False), widest - int(zero_based is True)
     dtype = np.int32 if most < 2**31 else np.int64
     rows, line = 0, 1
-    with opened(path, limits) as source, ThreadPoolExecutor(_THREADS) as pool:
+    with open_(path, limits) as source, ThreadPoolExecutor(_THREADS) as pool:
         ahead: deque[Future[_Rows]] = deque()
         for block in chain(source.blocks(), repeat(b"", _THREADS)):
             if block:
@@ -204,15 +204,15 @@ def _rows_of(source: Source, block: bytes, line: int, least: int, most: int, dty
         *(text, least, most),
         *(labels, labels.view(np.uint64), ends, indices, values, values.view(np.uint64), long),
     )
-    for place, start, end in long[:longs].tolist():
+    for position, start, end in long[:longs].tolist():
         number = float(block[start:end])
         if not np.isfinite(number):
             outcome, at = pairs.ENDLESS, start
             break
-        if place < 0:
-            labels[-1 - place] = number
+        if position < 0:
+            labels[-1 - position] = number
         else:
-            values[place] = number
+            values[position] = number
     if outcome != pairs.WHOLE:
         raise _refusal(source, block, line, outcome, at, most)
     return _Rows(labels[:n], ends[:n], indices[:count], values[:count], bool(queries))

@@ -11,7 +11,7 @@ from separatrix.data.formats.columns import as_dataset, find_target, find_wanted
 from separatrix.data.formats.layout import DELIMITERS, LOOK_BYTES, Layout, find_layout
 from separatrix.data.formats.records import Reading, text_blocks
 from separatrix.data.limits import Limits
-from separatrix.data.streams import opened, unpacked_suffix
+from separatrix.data.streams import open_, unpacked_suffix
 from separatrix.validation import require_choice
 
 
@@ -83,7 +83,7 @@ def layout_of(
     limits: Limits,
 ) -> Layout:
     """How a table is laid out, by the look of its beginning where nothing was said."""
-    with opened(path, limits) as source:
+    with open_(path, limits) as source:
         head = b""
         for block in text_blocks(source):
             head += block

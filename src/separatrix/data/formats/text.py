@@ -9,7 +9,7 @@ import numpy as np
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats.numbers import numbered_lines
 from separatrix.data.limits import Limits
-from separatrix.data.streams import Source, opened
+from separatrix.data.streams import Source, open_
 from separatrix.errors import DataFileError
 
 LONGEST_LABEL = 256  # letters; an array of labels is as wide as its longest
@@ -26,7 +26,7 @@ def read_text(path: str | os.PathLike[str], limits: Limits | None = None) -> Dat
     (['see you at noon', 'you have won'], ['ham', 'spam'])
     """
     texts, labels, known = [], [], set[str]()
-    with opened(path, limits) as source:
+    with open_(path, limits) as source:
         for line, raw in numbered_lines(source):
             if not raw:
                 continue

@@ -85,7 +85,7 @@ class StreamBlocks:
 
     def __iter__(self) -> Iterator[Block]:
         for number, item in enumerate(self.source):
-            if not len(parts_of(number, item)[1]):
+            if not len(split_block(number, item)[1]):
                 continue
             X, y, weights = self._checked(number, item)
             for rows in row_blocks(X.shape[0], rows_of_a_block(X.shape[1])):
@@ -130,7 +130,7 @@ class StreamBlocks:
         return labels[order], order
 
     def _checked(self, number: int, item: Any) -> tuple[Any, Codes, Any]:
-        X, y, weights = parts_of(number, item)
+        X, y, weights = split_block(number, item)
         X, y = check_samples(self._estimator, X, y=y, reset=not self._begun)
         self._begun, self._n_features = True, X.shape[1]
         y = as_labels(y)
@@ -163,7 +163,7 @@ def refuse_weights_beside_blocks(sample_weight: Any) -> None:
         )
 
 
-def parts_of(number: int, block: Any) -> tuple[Any, Any, Any]:
+def split_block(number: int, block: Any) -> tuple[Any, Any, Any]:
     """X, y and the weights, or None, of a block that somebody yields."""
     if not isinstance(block, tuple) or len(block) not in (2, 3):
         raise DataError(

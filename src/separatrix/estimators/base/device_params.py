@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from separatrix.errors import UnsupportedError
-from separatrix.runtime.device import DEVICES, chosen_device
+from separatrix.runtime.device import DEVICES, choose_device
 from separatrix.validation import require_choice
 
 
@@ -43,4 +43,4 @@ def set_device(device: str, *models: Any) -> None:
         error = UnsupportedError("nothing in this model can work on a card")
         error.hint = "svm, kernel-perceptron and knn can; leave --device out for others"
         raise error
-    chosen_device("model", device, None, worth=False)
+    choose_device("model", device, None, worth=False)

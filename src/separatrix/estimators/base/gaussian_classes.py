@@ -17,11 +17,11 @@ from separatrix.estimators.base.blocks import (
 )
 from separatrix.estimators.base.monitoring import with_callbacks
 from separatrix.estimators.base.one_pass import OnePass
-from separatrix.estimators.base.prepare import or_unchanged
+from separatrix.estimators.base.prepare import rollback_on_error
 from separatrix.runtime.blocks import default_budget, in_words, row_blocks
 from separatrix.runtime.sums import dense, rows_of_a_block, total
 from separatrix.runtime.threads import thread_count
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.discriminant import (
     class_rows,
     deviations,
@@ -31,7 +31,7 @@ from separatrix.solvers.discriminant import (
     varying,
     without_rounding,
 )
-from separatrix.solvers.moments import Moments, merged, moments_of
+from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix, Vector
 from separatrix.validation import require_choice, require_flag, require_real
 
@@ -58,7 +58,7 @@ class GaussianClasses(OnePass):
     _solvers: ClassVar[tuple[str, ...]]  # the first takes moments only
 
     @with_callbacks
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -74,7 +74,7 @@ class GaussianClasses(OnePass):
         self._sum_up(blocks)
         return self._settle(blocks, self._estimates(blocks))
 
-    @or_unchanged
+    @rollback_on_error
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -131,7 +131,7 @@ class GaussianClasses(OnePass):
         return moments_of(block, n_classes=n_classes, form=self._form)
 
     def _merged(self, a: Moments, b: Moments) -> Moments:
-        return merged(a, b)
+        return merge(a, b)
 
     def _check_parameters(self) -> None:
         name = type(self).__name__
@@ -212,7 +212,7 @@ class GaussianClasses(OnePass):
             raise ParameterError(name, "priors", must_be, priors.tolist())
         summed = float(priors.sum())
         if abs(summed - 1.0) > SHORT_OF_ONE:
-            tell(
+            warn_user(
                 f"priors of {name} sum to {summed:g}, not to 1; they are divided by that",
                 UserWarning,
             )
@@ -308,7 +308,7 @@ def warn_of_rank(estimator: Any, rank: int, moments: Moments, advice: str, *, wh
         return
     if not whole and moments.samples.sum() - len(moments.weight) <= rank:
         return
-    tell(
+    warn_user(
         f"{type(estimator).__name__}: the covariance within the classes has rank {rank}, and "
         f"{features} features vary; directions without spread within the classes are left out, even "
         f"where they tell classes apart; {advice}",
@@ -316,7 +316,7 @@ def warn_of_rank(estimator: Any, rank: int, moments: Moments, advice: str, *, wh
     )
 
 
-def places(X: Any, axes: Matrix, origin: Any) -> Matrix:
+def positions(X: Any, axes: Matrix, origin: Any) -> Matrix:
     """(X - origin) @ axes, (n, c), a block of rows at a time."""
     Z = np.empty((X.shape[0], axes.shape[1]))
     for rows in row_blocks(len(Z), rows_of_a_block(X.shape[1])):

@@ -14,7 +14,7 @@ Tensor = Any
 BYTES = 2**28  # of scores that are turned into classes at a time
 
 
-class RowsOnCard(RowsClassified):
+class GpuPredictions(RowsClassified):
     """Rows whose scores are on a card, and whose classes are here."""
 
     all_codes: Codes  # shape: (n,)
@@ -28,13 +28,13 @@ class RowsOnCard(RowsClassified):
         return self.all_codes[rows]
 
 
-def rows_on_card(
+def gpu_predictions(
     S: Tensor,  # shape: (n, p)
     n_iter: int,
     n_classes: int,
     scheme: str,
     ties: str,
-) -> RowsOnCard:
+) -> GpuPredictions:
     """The rows as one fit sees them."""
     codes = as_numpy(winners(decision_values(S, n_classes, scheme, ties)))
     return _with_codes(codes, S, n_classes, scheme, ties, n_iter)
@@ -46,7 +46,7 @@ def rows_of_fits(
     n_classes: int,
     scheme: str,
     ties: str,
-) -> Iterator[RowsOnCard]:
+) -> Iterator[GpuPredictions]:
     """The rows as each of many fits sees them, many fits at a time."""
     fits, p, n = S.shape
     for part in row_blocks(fits, rows_that_fit(8 * p * n, BYTES)):
@@ -57,7 +57,7 @@ def rows_of_fits(
             yield _with_codes(own, S[fit].T, n_classes, scheme, ties, int(n_iter[fit]))
 
 
-def _with_codes(codes: Codes, *fields: Any) -> RowsOnCard:
-    found = RowsOnCard(*fields)
+def _with_codes(codes: Codes, *fields: Any) -> GpuPredictions:
+    found = GpuPredictions(*fields)
     found.all_codes = codes
     return found

@@ -15,7 +15,7 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.object_kernels import first_base
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads
 from separatrix.types import Codes, Gram
 
@@ -35,7 +35,7 @@ class TrainsOnGram(Protocol):
         rows: Codes,
         *,
         n_classes: int,
-        watch: Watch | None = None,
+        monitor: FitMonitor | None = None,
         threads: int = 1,
     ) -> RowsClassified:
         """As in `KernelPerceptron` and `SVC`."""
@@ -84,7 +84,7 @@ def _require_samples_for(kernels: Sequence[Any], X: Any) -> None:
             )
 
 
-def place_of_runs(model: Any, X: Any, kernels: Sequence[Kernel]) -> Any:
+def device_of_runs(model: Any, X: Any, kernels: Sequence[Kernel]) -> Any:
     """Where a model is trained under many kernels: on a card only where all of them can be there."""
     if not hasattr(model, "device"):
         return None
@@ -101,7 +101,7 @@ def classify_many(
     keep: Callable[[int, RowsClassified], Kept],
     *,
     n_classes: int,
-    watch: Watch,
+    monitor: FitMonitor,
 ) -> Iterator[list[Kept]]:
     """For each kernel in turn, what `keep` makes of every run; all cores are busy with runs.
 
@@ -113,9 +113,9 @@ def classify_many(
     for gram in shared.grams(kernels):
         at_the_same_time = getattr(model, "classify_rows_many", None)
         if gram.device is not None and at_the_same_time is not None:
-            inner = watch.inner(model.time_limit)
-            found = at_the_same_time(gram, y, runs, n_classes=n_classes, watch=inner)
-            yield [_kept(keep, number, result, watch) for number, result in enumerate(found)]
+            inner = monitor.inner(model.time_limit)
+            found = at_the_same_time(gram, y, runs, n_classes=n_classes, monitor=inner)
+            yield [_kept(keep, number, result, monitor) for number, result in enumerate(found)]
             continue
         # a cache of rows serves one run at a time, and then every core works for that run
         at_once, inside = (threads, 1) if gram.held is not None else (1, threads)
@@ -126,17 +126,20 @@ def classify_many(
                 y,
                 run[1],
                 n_classes=n_classes,
-                watch=watch.inner(model.time_limit),
+                monitor=monitor.inner(model.time_limit),
                 threads=inside,
             )
-            watch.step()
+            monitor.step()
             return keep(run[0], result)
 
-        yield in_threads(one, enumerate(runs), threads=at_once, watch=watch)
+        yield in_threads(one, enumerate(runs), threads=at_once, monitor=monitor)
 
 
 def _kept(
-    keep: Callable[[int, RowsClassified], Kept], number: int, result: RowsClassified, watch: Watch
+    keep: Callable[[int, RowsClassified], Kept],
+    number: int,
+    result: RowsClassified,
+    monitor: FitMonitor,
 ) -> Kept:
-    watch.step()
+    monitor.step()
     return keep(number, result)

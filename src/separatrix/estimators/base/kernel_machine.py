@@ -16,7 +16,7 @@ from separatrix.kernels.base import Kernel, Precomputed, device_kernel_refusal
 from separatrix.kernels.gram.host import kernel_blocks, make_gram
 from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks
-from separatrix.runtime.device import as_numpy, chosen_device, is_tensor, on_card_or_here
+from separatrix.runtime.device import as_numpy, choose_device, is_tensor, run_on
 from separatrix.runtime.threads import thread_count
 from separatrix.types import Codes, Gram, Matrix
 from separatrix.validation import require_real, require_threads
@@ -129,12 +129,12 @@ class KernelMachine(BaseEstimator):
         if predicting:
             worth = n * len(self.support_) >= WORTH_VALUES and not isinstance(kernel, Precomputed)
             known = [self.support_vectors_]
-        return chosen_device(
+        return choose_device(
             type(self).__name__,
             self.device,
             X,
             worth=worth,
-            without=why_not_on_a_card(kernel, X, *known),
+            without=gpu_obstacle(kernel, X, *known),
         )
 
     def _from_kernel_values(self, X: Any, work: Callable[[Iterator[Any]], Found]) -> Found:
@@ -145,7 +145,7 @@ class KernelMachine(BaseEstimator):
             return work(K for _, K in blocks)
 
         place = self._place(X, X.shape[0], predicting=True)
-        return on_card_or_here(type(self).__name__, self.device, place, there)
+        return run_on(type(self).__name__, self.device, place, there)
 
     def _kernel_with_support(
         self, X: Any, support: Codes, vectors: Any, place: Any = None
@@ -204,7 +204,7 @@ class KernelMachine(BaseEstimator):
         require_threads(name, self.n_jobs)
 
 
-def why_not_on_a_card(kernel: Kernel, *samples: Any) -> str | None:
+def gpu_obstacle(kernel: Kernel, *samples: Any) -> str | None:
     """What stands against the kernel values of some samples being computed on a card, if anything."""
     if any(issparse(part) for part in samples):
         return "sparse samples"
@@ -213,7 +213,7 @@ def why_not_on_a_card(kernel: Kernel, *samples: Any) -> str | None:
     return device_kernel_refusal(kernel)
 
 
-def joined(blocks: list[Any]) -> Any:
+def concatenate(blocks: list[Any]) -> Any:
     """Blocks of rows as one array, or tensor."""
     if len(blocks) == 1:
         return blocks[0]

@@ -8,16 +8,16 @@ from typing import Any
 
 from sklearn.callback import with_callbacks
 
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.progress import bar
 
-__all__ = ["watched", "with_callbacks"]
+__all__ = ["monitored", "with_callbacks"]
 
 
 @contextmanager
-def watched(
+def monitored(
     estimator: Any, X: Any, y: Any, *, steps: int | None, task: str = "epoch"
-) -> Iterator[Watch]:
+) -> Iterator[FitMonitor]:
     """A watch for one fit of at most `steps` steps that tells callbacks and the bar of each."""
     context = estimator._init_callback_context(max_subtasks=steps)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
@@ -32,5 +32,5 @@ def watched(
             step.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
             return bool(step.call_on_fit_task_end(estimator=estimator, X=X, y=y))
 
-        yield Watch(getattr(estimator, "time_limit", None), on_step)
+        yield FitMonitor(getattr(estimator, "time_limit", None), on_step)
     context.call_on_fit_task_end(estimator=estimator, X=X, y=y)

@@ -85,12 +85,12 @@ def winners(values: Matrix) -> Codes:
     return best
 
 
-def voted(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> Codes:
+def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> Codes:
     """Class codes from scores of support vector machines, as LIBSVM counts: of two, 0 is the second's.
 
     Equal votes go to the class that comes first in `order`, (k,), or else to the lowest.
 
-    >>> voted(np.array([[-1.0], [0.0], [0.5]]), 2, "ovo").tolist()
+    >>> vote(np.array([[-1.0], [0.0], [0.5]]), 2, "ovo").tolist()
     [0, 1, 1]
     """
     if order is not None:  # a score of 0 is that of the pair's later class, in that order

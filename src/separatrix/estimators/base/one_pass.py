@@ -14,16 +14,16 @@ from separatrix.estimators.base.blocks import (
     ArrayBlocks,
     StreamBlocks,
     blocks_of,
-    parts_of,
     refuse_weights_beside_blocks,
+    split_block,
     yields_blocks,
 )
-from separatrix.estimators.base.monitoring import watched, with_callbacks
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.prepare import (
     classes_of_stream,
-    or_unchanged,
     prepare,
     require_whole,
+    rollback_on_error,
 )
 from separatrix.runtime.sums import total
 from separatrix.runtime.threads import thread_count
@@ -40,7 +40,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
     _sums: Any
 
     @with_callbacks
-    @or_unchanged
+    @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
@@ -50,7 +50,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         self._sum_up(blocks_of(self, X, y, sample_weight))
         return self._learn()
 
-    @or_unchanged
+    @rollback_on_error
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
@@ -60,7 +60,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         if yields_blocks(X, y):
             refuse_weights_beside_blocks(sample_weight)
             for number, block in enumerate(X):
-                rows, labels, weights = parts_of(number, block)
+                rows, labels, weights = split_block(number, block)
                 if len(labels):
                     self.partial_fit(rows, labels, classes, weights)
             check_is_fitted(self, msg="the iterable of blocks held no sample at all")
@@ -80,7 +80,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         self.classes_ = train.classes
         return self._learn()
 
-    @or_unchanged
+    @rollback_on_error
     def merge(self, *others: Any) -> Self:
         """Learn what other models of this kind, with the same classes, have learned from other samples."""
         check_is_fitted(self)
@@ -93,12 +93,12 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
     def _sum_up(self, blocks: ArrayBlocks | StreamBlocks) -> None:
         """Read all blocks once."""
         steps = len(blocks) if isinstance(blocks, ArrayBlocks) else None
-        with watched(self, None, None, steps=steps, task="block") as watch:
+        with monitored(self, None, None, steps=steps, task="block") as monitor:
             sums = total(
                 lambda block: self._part_of(block, blocks.n_classes),
                 blocks,
                 self._merged,
-                watch,
+                monitor,
                 threads=1 if steps == 1 else thread_count(),
             )
         self.classes_, order = blocks.in_class_order()

@@ -23,12 +23,12 @@ from separatrix.kernels.graphs.graph_union import is_graph
 from separatrix.kernels.object_kernels import ObjectKernel, first_base
 from separatrix.runtime.device import (
     as_numpy,
-    chosen_device,
+    choose_device,
+    device_name,
     is_tensor,
-    place_of,
-    require_one_place,
+    require_same_device,
 )
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes, Matrix, Vector
 
 EXACT = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8")  # tensors that are taken
@@ -70,10 +70,10 @@ def prepare(
 
     "balanced" class weights count "rows" or their "weights": scikit-learn's models do either.
     """
-    require_one_place(X, sample_weight)
+    require_same_device(X, sample_weight)
     X, y = check_samples(estimator, X, y=y, dtype=dtype, reset=reset)
     y = as_labels(y)
-    found, codes = encoded(y)
+    found, codes = encode_labels(y)
     given = classes is not None
     if not given:
         classes = found
@@ -113,7 +113,7 @@ def require_whole(estimator: Any, what: str) -> None:
         )
 
 
-def or_unchanged(method: Method) -> Method:
+def rollback_on_error(method: Method) -> Method:
     """The method, after whose failure the estimator is as it was before."""
 
     @wraps(method)
@@ -164,7 +164,7 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
     if "y" in more:
         if more["y"] is None:
             raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
-        require_one_place(X, more["y"])
+        require_same_device(X, more["y"])
         more["y"] = as_numpy(more["y"])
         _one_kind_of_label(more["y"])
     kernel = object_kernel(estimator)
@@ -222,13 +222,13 @@ def check_tensor(
 
 def _stays(estimator: Any, X: Any) -> bool:
     """Whether a tensor is worked on as it is."""
-    if place_of(X) == "cpu":
+    if device_name(X) == "cpu":
         return getattr(estimator, "device", "cpu") == "cuda"
     if not hasattr(estimator, "device"):
         raise DataError(
-            f"X is on {place_of(X)}, but {_name(estimator)} works on arrays in memory; pass X.cpu()"
+            f"X is on {device_name(X)}, but {_name(estimator)} works on arrays in memory; pass X.cpu()"
         )
-    chosen_device(_name(estimator), estimator.device, X)  # refuses what is not where it is wanted
+    choose_device(_name(estimator), estimator.device, X)  # refuses what is not where it is wanted
     return True
 
 
@@ -272,7 +272,7 @@ def _check_objects(
         for name in ("_slim", "n_features_in_", "feature_names_in_"):
             estimator.__dict__.pop(name, None)
         for note in kernel.notes(X):
-            tell(note)
+            warn_user(note)
     return (X, _check_labels(more["y"], len(X), multi_output)) if "y" in more else X
 
 
@@ -354,19 +354,19 @@ def as_labels(y: Any) -> Any:
     return y
 
 
-def encoded(y: Any) -> tuple[Any, Codes]:
+def encode_labels(y: Any) -> tuple[Any, Codes]:
     """The labels in y, sorted, and the code of each sample's.
 
-    >>> encoded(np.array([7, 3, 7]))
+    >>> encode_labels(np.array([7, 3, 7]))
     (array([3, 7]), array([1, 0, 1]))
     """
     if y.dtype.kind in "biu" and len(y):
         least, most = int(y.min()), int(y.max())
         if most - least < len(y) and max(-least, most) < 2**62:  # counted, not sorted
-            places = y.astype(np.intp) - least
-            present = np.bincount(places, minlength=most - least + 1) > 0
+            positions = y.astype(np.intp) - least
+            present = np.bincount(positions, minlength=most - least + 1) > 0
             rank = np.cumsum(present) - 1
-            return (np.flatnonzero(present) + least).astype(y.dtype), rank[places]
+            return (np.flatnonzero(present) + least).astype(y.dtype), rank[positions]
     found, codes = np.unique(y, return_inverse=True)
     return found, codes
 

@@ -13,7 +13,7 @@ from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram.host import reordered
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
-from separatrix.runtime.device import dtype_of, is_tensor, like, place_of, zeros
+from separatrix.runtime.device import device_name, dtype_of, is_tensor, like, zeros
 from separatrix.solvers.decomposition import coding, pairs
 from separatrix.solvers.svm.smo import SvmFit
 from separatrix.types import Codes, Flags, Gram, Matrix, Vector
@@ -72,7 +72,7 @@ class Support:
 
     def _on(self, K: Any) -> tuple[Any, Any]:
         """Coefficients (s, p) and intercepts where kernel values are; they stay there for the next ones."""
-        key = (place_of(K), dtype_of(K))
+        key = (device_name(K), dtype_of(K))
         kept = self.__dict__.get("_on_card")
         if kept is None or kept[0] != key:
             columns = np.ascontiguousarray(self.columns().T.astype(dtype_of(K)))

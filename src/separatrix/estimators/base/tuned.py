@@ -93,11 +93,11 @@ class KNeighborsCV(ClassifierMixin, BaseEstimator):
         return copy
 
 
-def chosen(model: Any) -> dict[str, Any]:
+def chosen_params(model: Any) -> dict[str, Any]:
     """The parameters that a fitted model, or the last step of a pipeline, chose for itself.
 
     >>> from sklearn.datasets import load_iris
-    >>> chosen(KNeighborsCV().fit(*load_iris(return_X_y=True)))
+    >>> chosen_params(KNeighborsCV().fit(*load_iris(return_X_y=True)))
     {'n_neighbors': 19}
     """
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
@@ -114,18 +114,18 @@ def chosen(model: Any) -> dict[str, Any]:
     return {}
 
 
-def settled(model: Any) -> Any:
+def best_model(model: Any) -> Any:
     """The fitted model as its search left it: the best found, in the same pipeline, not trained anew.
 
     What a search would choose is then settled, and a model file has room for it.
 
     >>> from sklearn.datasets import load_iris
-    >>> settled(KNeighborsCV().fit(*load_iris(return_X_y=True)))
+    >>> best_model(KNeighborsCV().fit(*load_iris(return_X_y=True)))
     KNeighborsClassifier(n_neighbors=19)
     """
     if isinstance(model, Pipeline):
         *before, (name, last) = model.steps
-        return Pipeline([*before, (name, settled(last))])
+        return Pipeline([*before, (name, best_model(last))])
     for found in ("best_estimator_", "estimator_"):
         if hasattr(model, found) and (found == "best_estimator_" or hasattr(model, "best_score_")):
             return getattr(model, found)

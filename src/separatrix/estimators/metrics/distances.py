@@ -14,7 +14,7 @@ from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.nearest.metrics import Metric, metric_of
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_real
@@ -169,7 +169,7 @@ def require_algorithm(owner: str, algorithm: str, metric: Any, meant: NamedMetri
             'this problem either set p >= 1 or algorithm="brute".'
         )
     if meant.params["p"] < 1:
-        tell(
+        warn_user(
             "Mind that for 0 < p < 1, Minkowski metrics are not distance metrics. Continuing the "
             "execution with `algorithm='brute'`."
         )

@@ -12,8 +12,8 @@ from separatrix.errors import DataError, PrecisionWarning
 from separatrix.estimators.metrics.distances import NORMS, NamedMetric
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.vector_kernels import Gaussian, Linear
-from separatrix.runtime.monitor import Watch
-from separatrix.runtime.warnings import tell
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.nearest.directions import canonical
 from separatrix.solvers.nearest.index import Index
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, metric_of
@@ -66,10 +66,10 @@ def tensor_to_search(X: Any) -> Any:
     return X.double().contiguous()
 
 
-def why_not_on_a_card(named: NamedMetric, kernel: Kernel | None, X: Any) -> str | None:
+def gpu_obstacle(named: NamedMetric, kernel: Kernel | None, X: Any) -> str | None:
     """What stands against a search of rows on a card, if anything.
 
-    >>> why_not_on_a_card(NamedMetric("manhattan", {}), None, np.zeros((2, 2)))
+    >>> gpu_obstacle(NamedMetric("manhattan", {}), None, np.zeros((2, 2)))
     "metric='manhattan'"
     """
     if issparse(X):
@@ -88,14 +88,14 @@ def _warn_of_rounding(X: Any) -> None:
     """Say so where whole numbers are not float64."""
     largest = max(int(X.max()), -int(X.min()))
     if largest > 2**53:
-        tell(
+        warn_user(
             f"whole numbers up to {largest} are rounded to float64, which holds them to 2**53 only: "
             "distances may be off. Subtract an offset first",
             PrecisionWarning,
         )
 
 
-class WhenAsked:
+class LazyIndex:
     """An index that is made when somebody asks for something."""
 
     def __init__(self, make: Callable[[], Index]) -> None:
@@ -117,7 +117,7 @@ class WhenAsked:
         return self._index().nbytes
 
     def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int = 1, watch: Watch | None = None
+        self, Q: Any, k: int, skip: Codes, *, threads: int = 1, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """What the index finds."""
-        return self._index().nearest(Q, k, skip, threads=threads, watch=watch)
+        return self._index().nearest(Q, k, skip, threads=threads, monitor=monitor)

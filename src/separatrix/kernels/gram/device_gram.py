@@ -55,8 +55,8 @@ class DeviceGram:
         self.segments = segments or (slice(0, n),)
         self.whole = source is None
         self.room = self.batch = len(storage)
-        places = torch.arange(n, dtype=torch.int32, device=self.device)
-        self.where = places if self.whole else torch.full_like(places, -1)
+        slots = torch.arange(n, dtype=torch.int32, device=self.device)
+        self.where = slots if self.whole else torch.full_like(slots, -1)
         if not self.whole:
             self._rows = torch.full((self.room,), -1, device=self.device)  # place -> the row in it
             self._last_use = torch.zeros(self.room, dtype=torch.int64, device=self.device)
@@ -83,13 +83,13 @@ class DeviceGram:
         missing = rows[present < 0]
         self._last_use[present[present >= 0]] = self._clock
         if len(missing):
-            places = torch.topk(self._last_use, len(missing), largest=False).indices
-            given_up = self._rows[places]
+            slots = torch.topk(self._last_use, len(missing), largest=False).indices
+            given_up = self._rows[slots]
             self.where[given_up[given_up >= 0]] = -1
             for part in row_blocks(len(missing), self._rows_at_once()):
-                self.storage[places[part]] = self._computed(missing[part])
-            self.where[missing] = places.to(torch.int32)
-            self._rows[places], self._last_use[places] = missing, self._clock
+                self.storage[slots[part]] = self._computed(missing[part])
+            self.where[missing] = slots.to(torch.int32)
+            self._rows[slots], self._last_use[slots] = missing, self._clock
         return self.storage, self.where
 
     def rows(self, index: Any) -> Tensor:

@@ -229,34 +229,34 @@ class CachedGram(LazyGram):
     def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
         """From the cache; what is missing is computed and kept."""
         self._clock += 1
-        slots, storage = self._slots[segment], self._storage[segment]
-        missing = np.unique(index[slots[index] < 0])
-        self._last_use[segment, slots[index[slots[index] >= 0]]] = self._clock
+        slot_of, storage = self._slots[segment], self._storage[segment]
+        missing = np.unique(index[slot_of[index] < 0])
+        self._last_use[segment, slot_of[index[slot_of[index] >= 0]]] = self._clock
         for part in row_blocks(len(missing), ROWS_AT_ONCE):
             rows = missing[part]
-            places = self._places_for(len(rows), segment)
-            if places[-1] - places[0] == len(places) - 1:  # side by side: written in place
+            slots = self._free_slots(len(rows), segment)
+            if slots[-1] - slots[0] == len(slots) - 1:  # side by side: written in place
                 self.source.tile(
-                    rows, self.segments[segment], out=storage[places[0] : places[-1] + 1]
+                    rows, self.segments[segment], out=storage[slots[0] : slots[-1] + 1]
                 )
             else:
-                storage[places] = self.source.tile(rows, self.segments[segment])
-            slots[rows] = places
-            self._rows[segment, places] = rows
-            self._last_use[segment, places] = self._clock
-        return storage, slots[index]
+                storage[slots] = self.source.tile(rows, self.segments[segment])
+            slot_of[rows] = slots
+            self._rows[segment, slots] = rows
+            self._last_use[segment, slots] = self._clock
+        return storage, slot_of[index]
 
-    def _places_for(self, count: int, segment: int) -> Codes:
+    def _free_slots(self, count: int, segment: int) -> Codes:
         """Places never used, or else those used longest ago."""
         filled = self._filled[segment]
         if filled + count <= self.capacity:
             self._filled[segment] += count
             return np.arange(filled, filled + count)
-        places = np.sort(np.argsort(self._last_use[segment], kind="stable")[:count])
+        slots = np.sort(np.argsort(self._last_use[segment], kind="stable")[:count])
         self._filled[segment] = self.capacity
-        given_up = self._rows[segment, places]
+        given_up = self._rows[segment, slots]
         self._slots[segment, given_up[given_up >= 0]] = -1
-        return places
+        return slots
 
     def _more(self) -> str:
         return f", {self.capacity} rows in {in_words(sum(part.nbytes for part in self._storage))}"

@@ -31,7 +31,7 @@ def from_networkx(
         raise DataError(f"{where} must be a networkx graph; got {type(graph).__name__}")
     if graph.is_directed():
         raise DataError(f"{where} is directed; pass graph.to_undirected()")
-    number = {node: place for place, node in enumerate(graph.nodes)}
+    number = {node: position for position, node in enumerate(graph.nodes)}
     ends = list(graph.edges(data=True))
     edges = np.array([(number[a], number[b]) for a, b, _ in ends], dtype=np.intp).reshape(-1, 2)
     if graph.is_multigraph() and len({frozenset(pair) for pair in edges.tolist()}) < len(edges):

@@ -54,7 +54,7 @@ class GraphKernel(FeatureKernel):
         """Nothing is shared but with itself."""
         return self
 
-    def looked_at(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Any:
+    def found_features(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Any:
         """The graphs side by side."""
         return union_of(X, vocabulary)
 
@@ -74,7 +74,7 @@ class VertexHistogram(GraphKernel):
     def occurrences(self, X: Any, level: int, found: Union, vocabulary: Vocabulary) -> Occurrences:
         """One for each node."""
         width = len(vocabulary.tables["node labels"])
-        return Occurrences(found.owners, found.node_labels, found.places, width)
+        return Occurrences(found.owners, found.node_labels, found.positions, width)
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
         """The labels."""
@@ -82,7 +82,7 @@ class VertexHistogram(GraphKernel):
 
     def covers(self, X: Any, level: int, found: Union, occurrences: Occurrences) -> Covered:
         """Each node itself."""
-        return Covered(np.arange(len(occurrences.rows) + 1), occurrences.places)
+        return Covered(np.arange(len(occurrences.rows) + 1), occurrences.positions)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,9 @@ class EdgeHistogram(GraphKernel):
         """One for each edge, at its lower node."""
         first, _, once = edges_once(found)
         width = len(vocabulary.tables["edge labels"])
-        return Occurrences(found.owners[first], found.edge_labels[once], found.places[first], width)
+        return Occurrences(
+            found.owners[first], found.edge_labels[once], found.positions[first], width
+        )
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
         """The labels."""
@@ -158,7 +160,7 @@ class WeisfeilerLehman(GraphKernel):
         """Rounds."""
         return tuple((t, 1.0) for t in range(self.iterations + 1))
 
-    def looked_at(
+    def found_features(
         self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]
     ) -> tuple[Union, list[Codes]]:
         """The graphs side by side, and the labels after each round."""
@@ -174,7 +176,7 @@ class WeisfeilerLehman(GraphKernel):
         """One for each node."""
         union, rounds = found
         width = len(vocabulary.tables[f"round {level}" if level else "node labels"])
-        return Occurrences(union.owners, rounds[level], union.places, width)
+        return Occurrences(union.owners, rounds[level], union.positions, width)
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
         """A node and, in brackets, its neighbours with theirs, as far as the round sees."""
@@ -198,7 +200,7 @@ class WeisfeilerLehman(GraphKernel):
             if near.nnz == before:
                 break
         near.sort_indices()
-        return Covered(near.indptr.astype(np.intp), union.places[near.indices])
+        return Covered(near.indptr.astype(np.intp), union.positions[near.indices])
 
 
 @dataclass(frozen=True)
@@ -242,14 +244,14 @@ class ShortestPath(GraphKernel):
         """One for each pair of nodes with a path, at its first node."""
         none = np.zeros(0, dtype=np.intp)
         met = [(none, none, none), *(part[:3] for part in self._parts(found, vocabulary))]
-        rows, features, places = map(np.concatenate, zip(*met, strict=True))
-        return Occurrences(rows, features, places, _numbers(vocabulary, "paths"))
+        rows, features, positions = map(np.concatenate, zip(*met, strict=True))
+        return Occurrences(rows, features, positions, _numbers(vocabulary, "paths"))
 
     def counts(
         self, X: Any, vocabulary: Vocabulary, levels: Sequence[int] | None = None
     ) -> list[Any]:
         """Some pairs of nodes at a time: all of them may not fit the memory."""
-        found = self.looked_at(X, vocabulary, (0,))
+        found = self.found_features(X, vocabulary, (0,))
         met = [counted(part, len(X)).tocoo() for part in self._parts(found, vocabulary)]
         none = np.zeros(0, dtype=np.intp)
         rows, features, counts = (
@@ -260,7 +262,7 @@ class ShortestPath(GraphKernel):
         return [csr_array((counts.astype(np.float64), (rows, features)), shape=shape)]
 
     def _parts(self, found: Union, vocabulary: Vocabulary) -> Iterator[Occurrences]:
-        places, owners, labels = found.places, found.owners, found.node_labels
+        positions, owners, labels = found.positions, found.owners, found.node_labels
         for first, second, hops in all_paths(found, both_ways=self.both_ways, nodes=self.nodes):
             one, other = labels[first], labels[second]
             if not self.both_ways:
@@ -268,7 +270,7 @@ class ShortestPath(GraphKernel):
             ends = vocabulary.pairs("ends", one, other)
             features = vocabulary.pairs("paths", ends, hops)
             width = _numbers(vocabulary, "paths")
-            yield Occurrences(owners[first], features, places[first], width)
+            yield Occurrences(owners[first], features, positions[first], width)
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
         """The labels of both ends, and the edges between them."""
@@ -306,5 +308,5 @@ def _numbers(vocabulary: Vocabulary, name: str) -> int:
 
 
 def _both_ends(union: Union, first: Codes, second: Codes) -> Covered:
-    ends = np.column_stack([union.places[first], union.places[second]])
+    ends = np.column_stack([union.positions[first], union.positions[second]])
     return Covered(2 * np.arange(len(ends) + 1), ends.ravel())

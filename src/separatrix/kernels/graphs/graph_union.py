@@ -37,7 +37,7 @@ class Union(NamedTuple):
         return np.repeat(np.arange(len(self.starts) - 1), np.diff(self.starts))
 
     @property
-    def places(self) -> Codes:
+    def positions(self) -> Codes:
         """Number of each node in its own graph."""
         return np.arange(self.starts[-1]) - self.starts[self.owners]
 
@@ -186,11 +186,11 @@ def sort_each(tops: Codes, values: Codes) -> None:
             values[begin:end] = np.sort(values[begin:end])
             continue
         for at in range(begin + 1, end):
-            value, place = values[at], at
-            while place > begin and values[place - 1] > value:
-                values[place] = values[place - 1]
-                place -= 1
-            values[place] = value
+            value, position = values[at], at
+            while position > begin and values[position - 1] > value:
+                values[position] = values[position - 1]
+                position -= 1
+            values[position] = value
 
 
 @njit(cache=True, nogil=True)
@@ -225,8 +225,8 @@ def _paths(
                 count += 1
             if waiting == sizes[source]:  # the whole graph is reached
                 continue
-            for place in range(tops[node], tops[node + 1]):
-                other = neighbors[place]
+            for position in range(tops[node], tops[node + 1]):
+                other = neighbors[position]
                 if seen[other - lowest] != source:
                     seen[other - lowest] = source
                     far[other - lowest] = far[node - lowest] + 1

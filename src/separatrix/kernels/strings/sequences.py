@@ -75,7 +75,7 @@ class Words(NamedTuple):
     """All runs of some letters, as whole numbers that say which letters they are."""
 
     rows: Codes  # the sequence of each
-    places: Codes  # its first letter, from 0
+    positions: Codes  # its first letter, from 0
     keys: Codes  # equal where the letters are; -1 where one is not known
 
 
@@ -87,15 +87,15 @@ def words_of(letters: Letters, length: int, vocabulary: Vocabulary) -> Words:
         return Words(none, none, none)
     rows = np.repeat(np.arange(len(counts)), counts)
     before = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(counts)])
-    places = np.arange(before[-1]) - before[rows]
-    at = letters.starts[rows] + places
+    positions = np.arange(before[-1]) - before[rows]
+    at = letters.starts[rows] + positions
     together = KEY_BITS // vocabulary.letter_bits
     keys = _packed(letters.codes, at, 0, min(length, together), vocabulary.letter_bits)
     for begin in range(together, length, together):
         more = min(together, length - begin)
         rest = _packed(letters.codes, at, begin, more, vocabulary.letter_bits)
         keys = vocabulary.pairs(f"first {begin} of {length}", keys, rest)
-    return Words(rows, places, keys)
+    return Words(rows, positions, keys)
 
 
 def bags_of(X: Any, vocabulary: Vocabulary, *, lowercase: bool) -> Letters:

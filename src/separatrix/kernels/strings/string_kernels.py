@@ -77,7 +77,7 @@ class SequenceKernel(ObjectKernel):
 class _Words(SequenceKernel, FeatureKernel):
     """Counts runs of letters."""
 
-    def looked_at(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Letters:
+    def found_features(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Letters:
         """The sequences as numbers."""
         return letters_of(X, vocabulary)
 
@@ -87,24 +87,24 @@ class _Words(SequenceKernel, FeatureKernel):
         """All words of `level` letters."""
         words = words_of(found, level, vocabulary)
         name = f"level {level}"
-        numbers = vocabulary.pairs(name, words.keys, self._where(words.places))
-        return Occurrences(words.rows, numbers, words.places, len(vocabulary.tables[name]))
+        numbers = vocabulary.pairs(name, words.keys, self._where(words.positions))
+        return Occurrences(words.rows, numbers, words.positions, len(vocabulary.tables[name]))
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
         """The words themselves."""
-        keys, places = vocabulary.tables[f"level {level}"].keys[numbers].T
+        keys, positions = vocabulary.tables[f"level {level}"].keys[numbers].T
         words = feature_names.words(vocabulary, keys, level)
-        return [self._titled(*both) for both in zip(words, places.tolist(), strict=True)]
+        return [self._titled(*both) for both in zip(words, positions.tolist(), strict=True)]
 
     def covers(self, X: Any, level: int, found: Letters, occurrences: Occurrences) -> Covered:
         """The letters of each word."""
         starts = level * np.arange(len(occurrences.rows) + 1)
-        return Covered(starts, (occurrences.places[:, None] + np.arange(level)).ravel())
+        return Covered(starts, (occurrences.positions[:, None] + np.arange(level)).ravel())
 
-    def _where(self, places: Any) -> Any:
+    def _where(self, positions: Any) -> Any:
         return 0
 
-    def _titled(self, word: str, place: int) -> str:
+    def _titled(self, word: str, position: int) -> str:
         return word
 
 
@@ -211,11 +211,11 @@ class WeightedDegree(_Words):
         k = self.k
         return tuple((d, 2.0 * (k - d + 1) / (k * (k + 1))) for d in range(1, k + 1))
 
-    def _where(self, places: Any) -> Any:
-        return places
+    def _where(self, positions: Any) -> Any:
+        return positions
 
-    def _titled(self, word: str, place: int) -> str:
-        return f"{word} at {place + 1}"
+    def _titled(self, word: str, position: int) -> str:
+        return f"{word} at {position + 1}"
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class BagOfWords(SequenceKernel, FeatureKernel):
         """Nothing: a text without words is like no other."""
         return []
 
-    def looked_at(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Letters:
+    def found_features(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Letters:
         """The words of each text, as numbers."""
         return bags_of(X, vocabulary, lowercase=self.lowercase)
 
@@ -263,8 +263,8 @@ class BagOfWords(SequenceKernel, FeatureKernel):
     ) -> Occurrences:
         """All words."""
         rows = np.repeat(np.arange(len(X)), found.lengths)
-        places = np.arange(len(rows)) - found.starts[rows]
-        return Occurrences(rows, found.codes, places, len(vocabulary.things))
+        positions = np.arange(len(rows)) - found.starts[rows]
+        return Occurrences(rows, found.codes, positions, len(vocabulary.things))
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
         """The words themselves."""

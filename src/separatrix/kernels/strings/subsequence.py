@@ -43,7 +43,7 @@ from separatrix.kernels.strings.subsequence_simd import (
     sweep,
 )
 from separatrix.runtime.blocks import row_blocks
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads
 from separatrix.types import Codes, Matrix
 
@@ -99,10 +99,10 @@ def subsequence_products(
     task = _task(first, second)
     n, m = len(first.starts) - 1, len((first if second is None else second).starts) - 1
     out = np.zeros((k if all_levels else 1, n, m))
-    watch, report = Watch(), _Report(on_step)
+    monitor, report = FitMonitor(), _Report(on_step)
 
     def work(part: _Part) -> None:
-        if watch.over():
+        if monitor.should_stop():
             return
         height, width = _longest(task, part)
         room = _room(height, width, k, decay)
@@ -114,10 +114,10 @@ def subsequence_products(
             rows = np.repeat(task.rows[part.top], len(columns))
             lay(task.first, task.first_starts, rows, -1, room.S)
             lay(task.second, task.second_starts, columns, -2, room.T)
-            _sweep_by_and_by(room, all_levels, watch, report)
+            _sweep_by_and_by(room, all_levels, monitor, report)
             _keep(task, part.top, part.left, part.right, room.sums, out)
 
-    in_threads(work, _parts(task, k), threads=threads, watch=watch)
+    in_threads(work, _parts(task, k), threads=threads, monitor=monitor)
     return out if all_levels else out[0]
 
 
@@ -134,20 +134,20 @@ def self_products(
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
     out = np.zeros((k if all_levels else 1, len(lengths)))
-    watch = Watch()
+    monitor = FitMonitor()
 
-    def work(places: slice) -> None:
-        if watch.over():
+    def work(positions: slice) -> None:
+        if monitor.should_stop():
             return
-        chosen = order[places]
+        chosen = order[positions]
         longest = int(lengths[chosen].max())
         room = _room(longest, longest, k, decay)
         lay(codes, starts, chosen, -1, room.S)
         lay(codes, starts, chosen, -2, room.T)
-        _sweep_by_and_by(room, all_levels, watch, _Report(None))
+        _sweep_by_and_by(room, all_levels, monitor, _Report(None))
         out[:, chosen] = room.sums[-len(out) :, : len(chosen)]
 
-    in_threads(work, row_blocks(len(order), LANES), threads=threads, watch=watch)
+    in_threads(work, row_blocks(len(order), LANES), threads=threads, monitor=monitor)
     return out if all_levels else out[0]
 
 
@@ -236,9 +236,9 @@ def _longest(task: _Task, part: _Part) -> tuple[int, int]:
 def _cells(task: _Task, part: _Part) -> int:
     """Letters times letters, over the pairs of a part."""
     upto = np.r_[0, np.cumsum(np.diff(task.second_starts)[task.columns])]
-    places = np.arange(part.top, part.bottom)
-    right = np.clip(places + 1, part.left, part.right) if task.symmetric else part.right
-    heights = np.diff(task.first_starts)[task.rows[places]]
+    positions = np.arange(part.top, part.bottom)
+    right = np.clip(positions + 1, part.left, part.right) if task.symmetric else part.right
+    heights = np.diff(task.first_starts)[task.rows[positions]]
     return int((heights * (upto[right] - upto[part.left])).sum())
 
 
@@ -261,13 +261,13 @@ def _room(height: int, width: int, k: int, decay: float) -> Room:
     )
 
 
-def _sweep_by_and_by(room: Room, every: bool, watch: Watch, report: _Report) -> None:
+def _sweep_by_and_by(room: Room, every: bool, monitor: FitMonitor, report: _Report) -> None:
     """The sums of pairs that are laid out, in chunks of columns."""
     k, n, c = len(room.sums), len(room.S), len(room.P)
     size = max(1, CHUNK // (k * LANES * max(1, n) * c)) * c
     letters = (room.S >= 0).sum(axis=0)
     for columns in row_blocks(len(room.T), size):
-        if watch.over():
+        if monitor.should_stop():
             return
         _sweep(room, n, columns.start, columns.stop, every)
         report(k * int(letters @ (room.T[columns] >= 0).sum(axis=0)))
@@ -313,8 +313,8 @@ def _sweep(room: Room, n: int, start: int, stop: int, every: bool) -> None:
         for top in range(0, n, a):
             if top:
                 _scale(room.P, room.down[a])
-            for place in range(0, min(a, n - top), ROWS):
-                _take(room, top + place, left, width, place, every)
+            for position in range(0, min(a, n - top), ROWS):
+                _take(room, top + position, left, width, position, every)
 
 
 @njit(cache=True, nogil=True)

@@ -19,7 +19,7 @@ from numba import njit
 from separatrix.kernels.strings.sequences import Letters
 from separatrix.kernels.strings.subsequence_simd import LANES, by_length, lay, plain
 from separatrix.runtime.blocks import row_blocks
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads
 from separatrix.types import Codes, Matrix, Vector
 
@@ -40,21 +40,23 @@ def letter_shares(
     one, many = plain(Letters(x, np.array([0, len(x)])), others)
     order = by_length(many)
     order = order[coef[order] != 0]
-    watch = Watch()
+    monitor = FitMonitor()
 
-    def work(places: slice) -> Vector:
-        chosen = order[places]
+    def work(positions: slice) -> Vector:
+        chosen = order[positions]
         weights = np.zeros(LANES)
         weights[: len(chosen)] = coef[chosen] * decay ** (2 * k) / k
         T = np.zeros((int(np.diff(many.starts)[chosen].max()), LANES), np.int64)
         lay(many.codes, many.starts, chosen, -2, T)
-        return _shares(one.codes, T, weights, k, decay, watch)
+        return _shares(one.codes, T, weights, k, decay, monitor)
 
-    groups = in_threads(work, row_blocks(len(order), LANES), threads=threads, watch=watch)
+    groups = in_threads(work, row_blocks(len(order), LANES), threads=threads, monitor=monitor)
     return np.asarray(np.sum([np.zeros(len(x)), *groups], axis=0))
 
 
-def _shares(x: Codes, T: Codes, weights: Vector, k: int, decay: float, watch: Watch) -> Vector:
+def _shares(
+    x: Codes, T: Codes, weights: Vector, k: int, decay: float, monitor: FitMonitor
+) -> Vector:
     """Shares of the letters of x with the strings in the lanes of T, (m, LANES).
 
     State has levels and lanes in one axis: level 0 first in P, last in R, so that levels meet.
@@ -72,7 +74,7 @@ def _shares(x: Codes, T: Codes, weights: Vector, k: int, decay: float, watch: Wa
         rows[0] = begins[number]
         letters = x[blocks[number]]
         for part in row_blocks(len(letters), size):
-            if not watch.over():
+            if not monitor.should_stop():
                 _ahead(letters, part.start, part.stop, T, decay, rows)
 
     for number, block in enumerate(blocks):
@@ -82,7 +84,7 @@ def _shares(x: Codes, T: Codes, weights: Vector, k: int, decay: float, watch: Wa
         ahead(number)
         block = blocks[number]
         for part in reversed(list(row_blocks(block.stop - block.start, size))):
-            if not watch.over():
+            if not monitor.should_stop():
                 _back(x[block], part.start, part.stop, T, decay, rows, back, weights, shares[block])
     return shares
 

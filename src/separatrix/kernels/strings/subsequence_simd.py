@@ -85,13 +85,13 @@ def lay(codes: Codes, starts: Codes, chosen: Codes, nothing: int, out: Codes) ->
     longest = 0
     for number in chosen:
         longest = max(longest, starts[number + 1] - starts[number])
-    for place in range(min(longest + ROWS, len(out))):
+    for position in range(min(longest + ROWS, len(out))):
         for lane in range(LANES):
-            out[place, lane] = nothing
+            out[position, lane] = nothing
     for lane, number in enumerate(chosen):
         start = starts[number]
-        for place in range(starts[number + 1] - start):
-            out[place, lane] = codes[start + place]
+        for position in range(starts[number + 1] - start):
+            out[position, lane] = codes[start + position]
     return longest
 
 
@@ -152,17 +152,17 @@ class _Arrays:
     def length(self, name: str, axis: int) -> Any:
         return self.builder.extract_value(self.parts[name].shape, axis)
 
-    def place(self, name: str, number: Any) -> Any:
+    def position(self, name: str, number: Any) -> Any:
         """Where the vector of that number is, all axes but the lanes counted as one."""
         kind = _LETTERS if name in ("S", "T") else _LANES
         start = self.builder.bitcast(self.parts[name].data, kind.as_pointer())
         return self.builder.gep(start, [number])
 
     def load(self, name: str, number: Any) -> Any:
-        return self.builder.load(self.place(name, number), align=8)
+        return self.builder.load(self.position(name, number), align=8)
 
     def store(self, value: Any, name: str, number: Any) -> None:
-        self.builder.store(value, self.place(name, number), align=8)
+        self.builder.store(value, self.position(name, number), align=8)
 
     def power(self, number: Any) -> Any:
         """That power of the decay, in all lanes."""
@@ -187,7 +187,7 @@ class _Rows:
         self.letters = [arrays.load("S", number) for number in self.numbers]
         self.along, self.before = (
             [
-                [self._register(arrays.load("carry", place)) for place in row]
+                [self._register(arrays.load("carry", position)) for position in row]
                 for row in self._edges(which)
             ]
             for which in (0, 1)
@@ -201,8 +201,8 @@ class _Rows:
         letters = arrays.load("T", column)
         for row in range(ROWS):
             same = builder.icmp_signed("==", self.letters[row], letters)
-            place = builder.add(builder.add(feed, builder.mul(stride, _number(row))), b)
-            below = [arrays.load("feeds", place), *map(builder.load, self.before[row])]
+            position = builder.add(builder.add(feed, builder.mul(stride, _number(row))), b)
+            below = [arrays.load("feeds", position), *map(builder.load, self.before[row])]
             weight = arrays.power(builder.add(builder.add(a, _number(row)), b))
             for total, level in zip(self.totals[row], self.summed, strict=True):
                 self._add(total, builder.fmul(below[level + 1], weight, flags=_FUSED), same)
@@ -213,34 +213,34 @@ class _Rows:
         """Add each row's sum to column b, one row after the other."""
         builder = self.builder
         for level in range(self.count):
-            place = builder.add(builder.mul(b, self.height), self._level(level))
-            value = self.arrays.load("P", place)
+            position = builder.add(builder.mul(b, self.height), self._level(level))
+            value = self.arrays.load("P", position)
             for row in range(ROWS):
                 builder.store(value, self.before[row][level])
                 value = builder.fadd(value, builder.load(self.along[row][level]))
-            self.arrays.store(value, "P", place)
+            self.arrays.store(value, "P", position)
 
     def hand_on(self, out: Any, number: Any) -> None:
         """Leave the top level for the sweep of the next levels."""
         builder = self.builder
         stride = builder.add(self.arrays.length("P", 0), _number(1))
         for row in range(ROWS):
-            place = builder.add(builder.add(out, builder.mul(stride, _number(row))), number)
-            self.arrays.store(builder.load(self.before[row][-1]), "feeds", place)
+            position = builder.add(builder.add(out, builder.mul(stride, _number(row))), number)
+            self.arrays.store(builder.load(self.before[row][-1]), "feeds", position)
 
     def leave(self, width: Any) -> None:
         """Keep the state for the tile to the right, in its scale, and what was summed."""
         builder, arrays = self.builder, self.arrays
         scale = arrays.power(width)
         for which, state in enumerate((self.along, self.before)):
-            for places, registers in zip(self._edges(which), state, strict=True):
-                for place, register in zip(places, registers, strict=True):
-                    arrays.store(builder.fmul(builder.load(register), scale), "carry", place)
+            for positions, registers in zip(self._edges(which), state, strict=True):
+                for position, register in zip(positions, registers, strict=True):
+                    arrays.store(builder.fmul(builder.load(register), scale), "carry", position)
         for totals in self.totals:
             for total, level in zip(totals, self.summed, strict=True):
-                place = self._level(level + 1)
-                value = builder.fadd(arrays.load("sums", place), builder.load(total))
-                arrays.store(value, "sums", place)
+                position = self._level(level + 1)
+                value = builder.fadd(arrays.load("sums", position), builder.load(total))
+                arrays.store(value, "sums", position)
 
     def _edges(self, which: int) -> list[list[Any]]:
         """Where the carried state of each row and level is."""

@@ -10,9 +10,9 @@ from separatrix.modelfile.kinds import (
     text,
     wrappers,
 )
-from separatrix.modelfile.schema import Kind
+from separatrix.modelfile.schema import ModelSchema
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, ModelSchema] = {
     **neighbors.KINDS,
     **linear.KINDS,
     **kernel_machines.KINDS,

@@ -14,10 +14,10 @@ from separatrix.estimators.discriminant import (
 from separatrix.estimators.fisher import FisherDiscriminant
 from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from separatrix.modelfile.array_fields import Array, Stacked
-from separatrix.modelfile.fields import Field, Maybe, Real, Record, Sizes, Text, Whole
+from separatrix.modelfile.fields import Field, Maybe, Real, Record, ShapeEnv, Text, Whole
 from separatrix.modelfile.schema import (
     CLASSES,
-    Kind,
+    ModelSchema,
     Values,
     moments_of,
     of_rest,
@@ -50,8 +50,8 @@ def _counting_unpack(model: Any, values: Values) -> None:
         model.class_count_, model.feature_count_ = model._sums
 
 
-def _counting(make: Callable[..., Any], more: Mapping[str, Field]) -> Kind:
-    return Kind(
+def _counting(make: Callable[..., Any], more: Mapping[str, Field]) -> ModelSchema:
+    return ModelSchema(
         make,
         {
             **CLASSES,
@@ -77,18 +77,18 @@ def _gaussian_unpack(model: Any, values: Values) -> None:
         model.class_count_, model.theta_ = model._sums.weight, model._sums.mean
 
 
-def _gaussian_check(model: Any, _sizes: Sizes) -> None:
+def _gaussian_check(model: Any, _sizes: ShapeEnv) -> None:
     for name in ("class_count_", "theta_"):
         require(hasattr(model, name), name, "there, or sums", "neither")
 
 
-def _fisher_check(model: Any, sizes: Sizes) -> None:
+def _fisher_check(model: Any, sizes: ShapeEnv) -> None:
     if model.threshold is not None:
         require(sizes["k"] == 2, "classes_", "two, with a threshold", sizes["k"])
         require(hasattr(model, "threshold_"), "threshold_", "there", "nothing")
 
 
-def _linear_check(model: Any, _sizes: Sizes) -> None:
+def _linear_check(model: Any, _sizes: ShapeEnv) -> None:
     if model.solver != "lsqr":
         require(hasattr(model, "scalings_"), "scalings_", "there", "nothing")
         out = model._n_features_out
@@ -115,7 +115,7 @@ def _quadratic_unpack(model: Any, values: Values) -> None:
 
 
 KINDS = {
-    "FisherDiscriminant": Kind(
+    "FisherDiscriminant": ModelSchema(
         FisherDiscriminant,
         {
             **CLASSES,
@@ -129,7 +129,7 @@ KINDS = {
         sometimes=frozenset({"threshold_"}),
         check=_fisher_check,
     ),
-    "LinearDiscriminantAnalysis": Kind(
+    "LinearDiscriminantAnalysis": ModelSchema(
         LinearDiscriminantAnalysis,
         {
             **CLASSES,
@@ -152,7 +152,7 @@ KINDS = {
         check=_linear_check,
         boundaries=of_rest,
     ),
-    "QuadraticDiscriminantAnalysis": Kind(
+    "QuadraticDiscriminantAnalysis": ModelSchema(
         QuadraticDiscriminantAnalysis,
         {
             **CLASSES,
@@ -172,7 +172,7 @@ KINDS = {
     ),
     "MultinomialNB": _counting(MultinomialNB, {}),
     "BernoulliNB": _counting(BernoulliNB, {"_binarized": Maybe(Real())}),
-    "GaussianNB": Kind(
+    "GaussianNB": ModelSchema(
         GaussianNB,
         {
             **CLASSES,

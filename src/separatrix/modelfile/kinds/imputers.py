@@ -10,8 +10,8 @@ from sklearn.impute import SimpleImputer
 
 from separatrix.errors import ModelFileError
 from separatrix.modelfile.array_fields import NUMBERS, Array
-from separatrix.modelfile.fields import Filing, Flag, Maybe, Sizes, Text, apart
-from separatrix.modelfile.schema import FEATURES, Kind, Values, require, set_all
+from separatrix.modelfile.fields import Archive, Flag, Maybe, ShapeEnv, Text, mismatch_error
+from separatrix.modelfile.schema import FEATURES, ModelSchema, Values, require, set_all
 from separatrix.modelfile.values import NO_CODE, Number, Only
 
 SAMPLE_TYPES = tuple(code for code in NUMBERS.split() if code != "b1")
@@ -21,13 +21,13 @@ SAMPLE_TYPES = tuple(code for code in NUMBERS.split() if code != "b1")
 class SampleType:
     """The type of the numbers in samples."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> str:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> str:
         """Its kind and its bytes, as "f8"."""
         code = f"{value.kind}{value.itemsize}"
         self.get(code, at, file, sizes)
         return code
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> np.dtype[Any]:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> np.dtype[Any]:
         """The type."""
         return np.dtype(Text(SAMPLE_TYPES).get(document, at, file, sizes))
 
@@ -73,13 +73,13 @@ def _as_objects(model: Any) -> Any:
     try:
         found.astype(model._fill_dtype)
     except (OverflowError, ValueError):
-        raise apart("fill_value", f"within {model._fill_dtype}", found[0]) from None
+        raise mismatch_error("fill_value", f"within {model._fill_dtype}", found[0]) from None
     found[np.isnan(model.statistics_)] = np.nan
     return found
 
 
 KINDS = {
-    "SimpleImputer": Kind(
+    "SimpleImputer": ModelSchema(
         SimpleImputer,
         {
             **FEATURES,

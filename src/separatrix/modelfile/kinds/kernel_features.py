@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.estimators.kernel_features import KernelFeatures
 from separatrix.kernels.object_kernels import FeatureKernel
-from separatrix.modelfile.schema import Kind, Values, require, set_all, without
+from separatrix.modelfile.schema import ModelSchema, Values, require, set_all, without
 from separatrix.modelfile.values import KernelObject
 from separatrix.modelfile.vocabulary_fields import VocabularyField
 
@@ -26,7 +26,7 @@ def _unpack(model: Any, values: Values) -> None:
 
 
 KINDS = {
-    "KernelFeatures": Kind(
+    "KernelFeatures": ModelSchema(
         KernelFeatures,
         {"kernel_": KernelObject((FeatureKernel,)), "vocabulary_": VocabularyField()},
         pack=without("widths_"),

@@ -20,7 +20,7 @@ from separatrix.modelfile.fields import (
     Maybe,
     Real,
     Record,
-    Sizes,
+    ShapeEnv,
     Text,
     Whole,
 )
@@ -31,8 +31,8 @@ from separatrix.modelfile.schema import (
     FEATURES,
     LOG,
     OF_VECTORS,
-    Kind,
     Model,
+    ModelSchema,
     Shape,
     Values,
     as_multi_class,
@@ -54,7 +54,7 @@ def _support(rows: Any, cuts: Any, coef: Any, intercept: Any, paired: bool) -> S
     return Support(rows, classes, cuts, coef, intercept, paired)
 
 
-def _support_fits(support: Support, at: str, _sizes: Sizes) -> None:
+def _support_fits(support: Support, at: str, _sizes: ShapeEnv) -> None:
     s = len(support.rows)
     cuts = support.cuts
     require(int(cuts[0]) == 0 and int(cuts[-1]) == s, f"{at}.cuts", f"from 0 to {s}", cuts)
@@ -118,7 +118,7 @@ def _svc_unpack(model: Any, values: Values) -> None:
     model._show_coefficients()
 
 
-def _svc_check(model: Any, sizes: Sizes) -> None:
+def _svc_check(model: Any, sizes: ShapeEnv) -> None:
     k, p, r = sizes["k"], sizes["p"], sizes["r"]
     scheme, support = model.multi_class, model._support
     paired = scheme == "ovo" and k > 2
@@ -155,7 +155,7 @@ def _perceptron_unpack(model: Any, values: Values) -> None:
         model.support_vectors_ = np.empty((0, 0))
 
 
-def _perceptron_check(model: Any, sizes: Sizes) -> None:
+def _perceptron_check(model: Any, sizes: ShapeEnv) -> None:
     last = int(model._log.steps.max(initial=0))
     require(last <= model._n_steps, "_log.steps", f"at most {model._n_steps}", last)
     words = {"budget", "multi_class"}
@@ -172,7 +172,7 @@ def _perceptron_search_unpack(model: Any, values: Values) -> None:
         model.n_iter_ = model.estimator_.n_iter_
 
 
-def _perceptron_search_check(model: Any, sizes: Sizes) -> None:
+def _perceptron_search_check(model: Any, sizes: ShapeEnv) -> None:
     same_samples(model, model.estimator_, sizes, "estimator_")
 
 
@@ -181,7 +181,7 @@ def _search_unpack(model: Any, values: Values) -> None:
     model.classes_ = model.best_estimator_.classes_
 
 
-def _search_check(model: Any, sizes: Sizes) -> None:
+def _search_check(model: Any, sizes: ShapeEnv) -> None:
     same_samples(model, model.best_estimator_, sizes, "best_estimator_")
     meant, found = model._model()._method, model.best_estimator_._method
     require(meant == found, "best_estimator_.calibration", f"{meant}, as searched with", found)
@@ -191,7 +191,7 @@ SEARCH: dict[str, Field] = {**FEATURES, "best_index_": Whole(), "best_score_": R
 RESULTS: dict[str, Field] = {"cv_results_": Value()}
 
 KINDS = {
-    "KernelPerceptron": Kind(
+    "KernelPerceptron": ModelSchema(
         KernelPerceptron,
         {
             **CLASSES,
@@ -231,7 +231,7 @@ KINDS = {
         check=_perceptron_check,
         boundaries=as_multi_class,
     ),
-    "KernelPerceptronCV": Kind(
+    "KernelPerceptronCV": ModelSchema(
         KernelPerceptronCV,
         {**SEARCH, "best_kernel_": KernelObject(), "estimator_": Model(("KernelPerceptron",))},
         RESULTS,
@@ -240,7 +240,7 @@ KINDS = {
         unpack=_perceptron_search_unpack,
         check=_perceptron_search_check,
     ),
-    "SVC": Kind(
+    "SVC": ModelSchema(
         SVC,
         {
             **CLASSES,
@@ -273,7 +273,7 @@ KINDS = {
         check=_svc_check,
         boundaries=as_multi_class,
     ),
-    "SVCCV": Kind(
+    "SVCCV": ModelSchema(
         SVCCV,
         {**SEARCH, "best_params_": Value(), "best_estimator_": Model(("SVC",))},
         RESULTS,

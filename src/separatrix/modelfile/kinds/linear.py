@@ -15,14 +15,14 @@ from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.subgradient_svc import SubgradientSVC
 from separatrix.modelfile.array_fields import ANY_SHAPE, Array, Labels, Rows
-from separatrix.modelfile.fields import Flag, Maybe, Real, Record, Scoped, Sizes, Text, Whole
+from separatrix.modelfile.fields import Flag, Maybe, Real, Record, Scoped, ShapeEnv, Text, Whole
 from separatrix.modelfile.schema import (
     BY_BOUNDARY,
     CLASSES,
     LOG,
     WEIGHTS,
-    Kind,
     Model,
+    ModelSchema,
     Values,
     moments_of,
     of_rest,
@@ -118,7 +118,7 @@ def _perceptron_unpack(model: Any, values: Values) -> None:
     set_all(model, values)
 
 
-def _perceptron_check(model: Any, _sizes: Sizes) -> None:
+def _perceptron_check(model: Any, _sizes: ShapeEnv) -> None:
     words = {"predictor", "multi_class", "bias"}
     require(
         isinstance(model._begun, dict) and set(model._begun) == words, "_begun", "three", "others"
@@ -134,7 +134,7 @@ def _perceptron_check(model: Any, _sizes: Sizes) -> None:
         require(hasattr(model, "_radius"), "_radius", "there with bias='radius'", "nothing")
 
 
-def _logistic_check(model: Any, sizes: Sizes) -> None:
+def _logistic_check(model: Any, sizes: ShapeEnv) -> None:
     posterior = model._posterior
     if posterior is None:
         return
@@ -146,7 +146,7 @@ def _logistic_check(model: Any, sizes: Sizes) -> None:
     require(positive, "_posterior.factor", "with a diagonal above 0", "another")
 
 
-def _least_squares_check(model: Any, sizes: Sizes) -> None:
+def _least_squares_check(model: Any, sizes: ShapeEnv) -> None:
     wide = sizes["d"]
     if model.features_ is not None:
         there = hasattr(model.features_, "transform")
@@ -157,7 +157,7 @@ def _least_squares_check(model: Any, sizes: Sizes) -> None:
 
 
 KINDS = {
-    "Perceptron": Kind(
+    "Perceptron": ModelSchema(
         Perceptron,
         {
             **CLASSES,
@@ -190,7 +190,7 @@ KINDS = {
         check=_perceptron_check,
         boundaries=of_rest,
     ),
-    "LinearSVC": Kind(
+    "LinearSVC": ModelSchema(
         LinearSVC,
         {**CLASSES, **WEIGHTS},
         {
@@ -201,7 +201,7 @@ KINDS = {
         },
         boundaries=of_rest,
     ),
-    "SubgradientSVC": Kind(
+    "SubgradientSVC": ModelSchema(
         SubgradientSVC,
         {**CLASSES, **WEIGHTS},
         {
@@ -217,7 +217,7 @@ KINDS = {
         },
         boundaries=of_rest,
     ),
-    "LeastSquaresClassifier": Kind(
+    "LeastSquaresClassifier": ModelSchema(
         LeastSquaresClassifier,
         {
             **CLASSES,
@@ -238,7 +238,7 @@ KINDS = {
         check=_least_squares_check,
         boundaries=of_rest,
     ),
-    "LogisticRegression": Kind(
+    "LogisticRegression": ModelSchema(
         LogisticRegression,
         {
             **CLASSES,

@@ -18,16 +18,16 @@ from separatrix.modelfile.fields import (
     Maybe,
     Record,
     Scoped,
-    Sizes,
+    ShapeEnv,
     Text,
     Whole,
-    wrong,
+    schema_error,
 )
 from separatrix.modelfile.object_fields import Samples
 from separatrix.modelfile.schema import (
     FEATURES,
     OF_VECTORS,
-    Kind,
+    ModelSchema,
     Values,
     require,
     samples_fit,
@@ -89,7 +89,7 @@ def _unpack(model: Any, values: Values) -> None:
     model.effective_metric_ = metric if model.kernel_ is None else "kernel"
     model.effective_metric_params_ = params
     if not isinstance(params, dict):
-        raise wrong("index_metric_params", "a dict", params)
+        raise schema_error("index_metric_params", "a dict", params)
     in_place = issparse(rows) or rows.flags.c_contiguous
     require(in_place, "rows", "one row after the other", "columns")
     if metric in SEARCHED and (model.kernel_ is None or type(model.kernel_) in BY_DISTANCE):
@@ -106,7 +106,7 @@ def _unpack(model: Any, values: Values) -> None:
     )
 
 
-def _check(model: Any, _sizes: Sizes) -> None:
+def _check(model: Any, _sizes: ShapeEnv) -> None:
     """One row is looked for where the parameters of a metric are not used before."""
     index = model.index_._index
     if isinstance(index, Blocks) and isinstance(index._distances, Pairwise):
@@ -114,7 +114,7 @@ def _check(model: Any, _sizes: Sizes) -> None:
 
 
 KINDS = {
-    "KNeighborsClassifier": Kind(
+    "KNeighborsClassifier": ModelSchema(
         KNeighborsClassifier,
         {
             **FEATURES,

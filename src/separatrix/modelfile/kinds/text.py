@@ -17,17 +17,17 @@ from separatrix.estimators.positions import PositionIndicator
 from separatrix.modelfile.array_fields import MOST_WORDS, Array, Labels
 from separatrix.modelfile.container import in_a_line
 from separatrix.modelfile.fields import (
+    Archive,
     Field,
-    Filing,
-    Sizes,
+    ShapeEnv,
     Whole,
-    apart,
-    wrong,
+    mismatch_error,
+    schema_error,
 )
 from separatrix.modelfile.schema import (
     FEATURES,
-    Kind,
     Model,
+    ModelSchema,
     Values,
     require,
     set_all,
@@ -48,12 +48,12 @@ ENCODINGS = (
 class CountType:
     """The type that words are counted in."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """Its name."""
         self._check(value, at)
         return Value().put(value, at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """The type."""
         value = Value().get(document, at, file, sizes)
         self._check(value, at)
@@ -71,17 +71,17 @@ class CountType:
 class Run:
     """How many words or letters are taken together, from and to."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> list[int]:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> list[int]:
         """As a list."""
         return list(self.get(list(value), at, file, sizes))
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> tuple[int, int]:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> tuple[int, int]:
         """The pair, neither of them so large that a short text gives very many terms."""
         if not isinstance(document, list) or len(document) != 2:
-            raise wrong(at, "two whole numbers", document)
+            raise schema_error(at, "two whole numbers", document)
         low, high = (Whole(1).put(length, at, file, sizes) for length in document)
         if not low <= high <= LONGEST_RUN:
-            raise apart(at, f"from 1 to {LONGEST_RUN}, the smaller first", (low, high))
+            raise mismatch_error(at, f"from 1 to {LONGEST_RUN}, the smaller first", (low, high))
         return low, high
 
 
@@ -91,22 +91,22 @@ class Vocabulary:
 
     letter: str
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> Any:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> Any:
         """What kind of labels the words are."""
         if not isinstance(value, dict) or not all(isinstance(word, str) for word in value):
-            raise wrong(at, "a dict of words", type(value).__name__)
+            raise schema_error(at, "a dict of words", type(value).__name__)
         words = np.array(sorted(value, key=value.__getitem__), dtype=object)
         if [value[word] for word in words] != list(range(len(words))):
-            raise apart(at, f"of the columns 0 to {len(words) - 1}, each once", "others")
+            raise mismatch_error(at, f"of the columns 0 to {len(words) - 1}, each once", "others")
         return self._words.put(words, at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> dict[str, int]:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> dict[str, int]:
         """The dict."""
         if document != "objects":
-            raise wrong(at, "words", document)
+            raise schema_error(at, "words", document)
         words = self._words.get(document, at, file, sizes).tolist()
         if not words:
-            raise apart(at, "at least one word", "none")
+            raise mismatch_error(at, "at least one word", "none")
         return {word: column for column, word in enumerate(words)}
 
     @property
@@ -120,13 +120,13 @@ class Letters:
 
     letter: str
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> str:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> str:
         """The numbers are an array."""
         codes = np.array([ord(one) for one in value], dtype=np.uint32)
         self._check(codes, at)
         return self._codes.put(codes, at, file, sizes)
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> str:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> str:
         """The letters as one string."""
         codes = self._codes.get(document, at, file, sizes)
         self._check(codes, at)
@@ -138,9 +138,9 @@ class Letters:
 
     def _check(self, codes: Any, at: str) -> None:
         if codes.ndim != 1 or not len(codes) or codes.max() > 0x10FFFF:
-            raise wrong(at, "letters, at least one", codes.shape)
+            raise schema_error(at, "letters, at least one", codes.shape)
         if not (codes[1:] > codes[:-1]).all():
-            raise apart(at, "in rising order, none twice", "another order")
+            raise mismatch_error(at, "in rising order, none twice", "another order")
 
 
 READING: dict[str, Field] = {
@@ -164,14 +164,14 @@ def _vectorizer_unpack(model: Any, values: Values) -> None:
         model._stop_words_id = id(model.stop_words)  # they need not be looked at once more
 
 
-def _vectorizer_check(model: Any, _sizes: Sizes) -> None:
+def _vectorizer_check(model: Any, _sizes: ShapeEnv) -> None:
     given = model.vocabulary
     if given is not None:
         meant = given if isinstance(given, dict) else {word: at for at, word in enumerate(given)}
         require(meant == model.vocabulary_, "vocabulary_", "as `vocabulary` says", "another")
 
 
-def _tfidf_vectorizer_check(model: Any, sizes: Sizes) -> None:
+def _tfidf_vectorizer_check(model: Any, sizes: ShapeEnv) -> None:
     _vectorizer_check(model, sizes)
     inner = model._tfidf
     found, wanted = inner.n_features_in_, sizes["w"]
@@ -181,12 +181,12 @@ def _tfidf_vectorizer_check(model: Any, sizes: Sizes) -> None:
         require(value == meant, f"_tfidf.{name}", f"{meant}, as in the model around it", value)
 
 
-def _tfidf_check(model: Any, _sizes: Sizes) -> None:
+def _tfidf_check(model: Any, _sizes: ShapeEnv) -> None:
     there = hasattr(model, "idf_")
     require(there == model.use_idf, "idf_", f"there: {model.use_idf}, as use_idf says", there)
 
 
-def _positions_check(model: Any, sizes: Sizes) -> None:
+def _positions_check(model: Any, sizes: ShapeEnv) -> None:
     columns = model.length_ * sizes["k"]
     if columns > MOST_WORDS:
         raise ModelFileError(
@@ -196,7 +196,7 @@ def _positions_check(model: Any, sizes: Sizes) -> None:
 
 
 KINDS = {
-    "CountVectorizer": Kind(
+    "CountVectorizer": ModelSchema(
         CountVectorizer,
         {"vocabulary_": Vocabulary("w")},
         params=READING,
@@ -204,7 +204,7 @@ KINDS = {
         unpack=_vectorizer_unpack,
         check=_vectorizer_check,
     ),
-    "TfidfVectorizer": Kind(
+    "TfidfVectorizer": ModelSchema(
         TfidfVectorizer,
         {"vocabulary_": Vocabulary("w"), "_tfidf": Model(("TfidfTransformer",))},
         params=READING,
@@ -212,13 +212,13 @@ KINDS = {
         unpack=_vectorizer_unpack,
         check=_tfidf_vectorizer_check,
     ),
-    "TfidfTransformer": Kind(
+    "TfidfTransformer": ModelSchema(
         TfidfTransformer,
         {**FEATURES, "idf_": Array("f4 f8", "d")},
         sometimes=frozenset({"idf_"}),
         check=_tfidf_check,
     ),
-    "PositionIndicator": Kind(
+    "PositionIndicator": ModelSchema(
         PositionIndicator,
         {"letters_": Letters("k"), "length_": Whole(1)},
         check=_positions_check,

@@ -28,23 +28,23 @@ from separatrix.kernels.vector_kernels import Polynomial
 from separatrix.modelfile.array_fields import Array, Columns, Labels
 from separatrix.modelfile.container import in_a_line
 from separatrix.modelfile.fields import (
-    Filing,
+    Archive,
     Flag,
     Maybe,
     Real,
     Record,
-    Sizes,
+    ShapeEnv,
     Text,
     Whole,
-    wrong,
+    schema_error,
 )
 from separatrix.modelfile.object_fields import Samples
 from separatrix.modelfile.schema import (
     COMMON,
     FEATURES,
     OF_VECTORS,
-    Kind,
     Model,
+    ModelSchema,
     Values,
     kernel_fits,
     require,
@@ -62,42 +62,42 @@ HIGHEST_DEGREE = 10_000  # of a map; its time grows with it, whatever comes out
 class LeftOut:
     """A parameter that is no part of a model, as a folder to cache in; it comes back as None."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> None:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> None:
         """Nothing."""
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> None:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> None:
         """Nothing."""
         if document is not None:
-            raise wrong(at, "null", document)
+            raise schema_error(at, "null", document)
 
 
 @dataclass(frozen=True)
 class Steps:
     """The steps of a pipeline: names, and models or "passthrough"."""
 
-    def put(self, value: Any, at: str, file: Filing, sizes: Sizes) -> list[list[Any]]:
+    def put(self, value: Any, at: str, file: Archive, sizes: ShapeEnv) -> list[list[Any]]:
         """Pairs of a name and what goes into the document for its model."""
         return [
             [name, step if _is_idle(step) else file.put_model(step, f"{at}[{i}]", file.fitted)]
             for i, (name, step) in enumerate(value)
         ]
 
-    def get(self, document: Any, at: str, file: Filing, sizes: Sizes) -> list[tuple[str, Any]]:
+    def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> list[tuple[str, Any]]:
         """The steps; all but the last transform."""
         if not isinstance(document, list) or not 1 <= len(document) <= MOST_STEPS:
-            raise wrong(at, "a list of steps", document)
+            raise schema_error(at, "a list of steps", document)
         steps: list[tuple[str, Any]] = []
         for number, pair in enumerate(document):
             if not isinstance(pair, list) or len(pair) != 2:
-                raise wrong(at, "pairs of a name and a model", pair)
+                raise schema_error(at, "pairs of a name and a model", pair)
             name, step = Text().get(pair[0], at, file, sizes), pair[1]
             if not _is_idle(step):
                 step = file.get_model(step, f"{at}[{number}]")
                 if number < len(document) - 1 and not hasattr(step, "transform"):
-                    raise wrong(f"{at}[{number}]", "a transformer", type(step).__name__)
+                    raise schema_error(f"{at}[{number}]", "a transformer", type(step).__name__)
             steps.append((name, step))
         if len({name for name, _ in steps}) < len(steps):
-            raise wrong(at, "steps of different names", [name for name, _ in steps])
+            raise schema_error(at, "steps of different names", [name for name, _ in steps])
         return steps
 
 
@@ -105,16 +105,16 @@ def _is_idle(step: Any) -> bool:
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
-def _pipeline_check(model: Any, _sizes: Sizes) -> None:
+def _pipeline_check(model: Any, _sizes: ShapeEnv) -> None:
     for name, step in model.steps:
         if not _is_idle(step):
             try:
                 check_is_fitted(step)
             except NotFittedError:
-                raise wrong(f"steps.{name}", "fitted", "a template") from None
+                raise schema_error(f"steps.{name}", "fitted", "a template") from None
 
 
-def _decision_check(model: Any, sizes: Sizes) -> None:
+def _decision_check(model: Any, sizes: ShapeEnv) -> None:
     k, a = sizes["k"], sizes["a"]
     require(a in (k, k + 1), "actions_", f"{k} or {k + 1}", a)
     inner = model.estimator_
@@ -127,7 +127,7 @@ def _decision_check(model: Any, sizes: Sizes) -> None:
         same_features(inner, sizes["d"], "estimator_")
 
 
-def _map_check(model: Any, _sizes: Sizes) -> None:
+def _map_check(model: Any, _sizes: ShapeEnv) -> None:
     found, said = model.monomials_, model.n_output_features_
     meant = model._monomials(found.d)
     require(found == meant, "monomials_", f"{meant}, as the parameters say", found)
@@ -167,7 +167,7 @@ def _encoder_unpack(model: Any, values: Values) -> None:
 
 
 KINDS = {
-    "BayesDecision": Kind(
+    "BayesDecision": ModelSchema(
         BayesDecision,
         {
             **FEATURES,
@@ -192,11 +192,11 @@ KINDS = {
         sometimes=frozenset({"n_features_in_", "threshold_", "held_out_curve_"}),
         check=_decision_check,
     ),
-    "FrozenEstimator": Kind(FrozenEstimator, {}, params={"estimator": Model()}),
-    "Pipeline": Kind(
+    "FrozenEstimator": ModelSchema(FrozenEstimator, {}, params={"estimator": Model()}),
+    "Pipeline": ModelSchema(
         Pipeline, {}, params={"steps": Steps(), "memory": LeftOut()}, check=_pipeline_check
     ),
-    "PolynomialMap": Kind(
+    "PolynomialMap": ModelSchema(
         PolynomialMap,
         {
             **FEATURES,
@@ -214,7 +214,7 @@ KINDS = {
         },
         check=_map_check,
     ),
-    "Nystroem": Kind(
+    "Nystroem": ModelSchema(
         Nystroem,
         {
             **FEATURES,
@@ -228,7 +228,7 @@ KINDS = {
         sometimes=OF_VECTORS,
         check=kernel_fits,
     ),
-    "RandomFourier": Kind(
+    "RandomFourier": ModelSchema(
         RandomFourier,
         {
             **FEATURES,
@@ -238,7 +238,7 @@ KINDS = {
             "_n_features_out": Whole(1, "m"),
         },
     ),
-    "StandardScaler": Kind(
+    "StandardScaler": ModelSchema(
         StandardScaler,
         {
             **FEATURES,
@@ -246,7 +246,7 @@ KINDS = {
             "n_samples_seen_": Value(),
         },
     ),
-    "MinMaxScaler": Kind(
+    "MinMaxScaler": ModelSchema(
         MinMaxScaler,
         {
             **FEATURES,
@@ -255,7 +255,7 @@ KINDS = {
             "n_samples_seen_": Value(),
         },
     ),
-    "MaxAbsScaler": Kind(
+    "MaxAbsScaler": ModelSchema(
         MaxAbsScaler,
         {
             **FEATURES,
@@ -263,9 +263,9 @@ KINDS = {
             "n_samples_seen_": Value(),
         },
     ),
-    "Normalizer": Kind(Normalizer, FEATURES),
+    "Normalizer": ModelSchema(Normalizer, FEATURES),
     **{
-        make.__name__: Kind(
+        make.__name__: ModelSchema(
             make,
             {
                 **FEATURES,

@@ -12,7 +12,7 @@ from numba import njit, types
 from numba.extending import overload
 
 from separatrix.runtime.blocks import rows_that_fit
-from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.linear_svm.dual_descent import TINY, Samples, draw
 from separatrix.solvers.perceptron.primal import value_at
 from separatrix.solvers.stopping import passes_until, relative_gap
@@ -49,7 +49,7 @@ def solve_crammer_singer(
     tol: float,
     max_iter: int,
     seed: int,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> MulticlassFit:
     """Minimise over the dual variables of one sample after the other, in random order.
 
@@ -72,7 +72,7 @@ def solve_crammer_singer(
     Vector Machines, JMLR 2 (2001). Keerthi, Sundararajan, Chang, Hsieh and Lin, A Sequential Dual
     Method for Large Scale Multi-Class Linear SVMs, KDD 2008.
     """
-    watch = watch or Watch()
+    monitor = monitor or FitMonitor()
     n, d = samples.X.shape
     W, b, A = np.zeros((d, n_classes)), np.zeros(n_classes), np.zeros((n, n_classes))
     curvature = samples.squares + bias_step
@@ -80,7 +80,7 @@ def solve_crammer_singer(
     A[still, y[still]] = price[still]
     A[still, (y[still] + 1) % n_classes] = -price[still]
     active = np.flatnonzero(curvature > 0.0)
-    place, bounds = np.array([0, len(active), 0]), np.array([np.inf, 0.0])
+    position, bounds = np.array([0, len(active), 0]), np.array([np.inf, 0.0])
     state = np.array([seed], dtype=np.uint64)
     rows = rows_that_fit((samples.values + 10) * n_classes, CHUNK)
 
@@ -97,7 +97,7 @@ def solve_crammer_singer(
                 b,
                 A,
                 active,
-                place,
+                position,
                 bounds,
                 state,
                 max_iter,
@@ -105,10 +105,10 @@ def solve_crammer_singer(
             )
         )
 
-    stop = passes_until(some_rows, place, max_iter, watch)
+    stop = passes_until(some_rows, position, max_iter, monitor)
     W = np.asarray(samples.X.T @ A)  # without the rounding of all the steps
     b = bias_step * A.sum(axis=0)
-    return _certified(samples, y, price, bias_step, W, b, A, int(place[2]), stop)
+    return _certified(samples, y, price, bias_step, W, b, A, int(position[2]), stop)
 
 
 def _certified(
@@ -151,7 +151,7 @@ def _passes(
     b: Vector,
     A: Matrix,
     active: Codes,
-    place: Codes,
+    position: Codes,
     bounds: Vector,
     state: Any,
     max_iter: int,
@@ -163,7 +163,7 @@ def _passes(
     without dual variables is left out, and the largest violation of this pass.
     """
     n, k, random = len(active), W.shape[1], state[0]
-    met, size, passes = place
+    met, size, passes = position
     lead, largest = bounds
     G, new, change, ranked = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     met_tol = False
@@ -214,7 +214,7 @@ def _passes(
             met_tol = size == n
             size, lead = n, np.inf
         largest = 0.0
-    place[:] = met, size, passes
+    position[:] = met, size, passes
     bounds[:] = lead, largest
     state[0] = random
     return met_tol

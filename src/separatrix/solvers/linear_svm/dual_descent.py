@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.perceptron.primal import rows_of
 from separatrix.solvers.stopping import passes_until, relative_gap
 from separatrix.types import Codes, Matrix, Vector
@@ -199,7 +199,7 @@ def solve_dual(
     max_iter: int,
     seed: int,
     start: Vector | None = None,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> LinearFit:
     """Minimise over one dual variable after the other, in random order, and leave out settled ones.
 
@@ -219,12 +219,12 @@ def solve_dual(
     Reference: Hsieh, Chang, Lin, Keerthi and Sundararajan, A Dual Coordinate Descent Method for
     Large-scale Linear SVM, ICML 2008. Rockafellar, SIAM J. Control and Optimization 14 (1976).
     """
-    watch = watch or Watch()
+    monitor = monitor or FitMonitor()
     a = np.zeros(len(problem.y)) if start is None else start.copy()
     if not problem.free:
-        descent = _descend(problem, a, 0.0, problem.bias_step, tol, max_iter, seed, watch)
+        descent = _descend(problem, a, 0.0, problem.bias_step, tol, max_iter, seed, monitor)
         return certified(problem, descent.w, descent.b, a, n_iter=descent.n_iter, stop=descent.stop)
-    return _with_free_bias(problem, a, tol, max_iter, seed, watch)
+    return _with_free_bias(problem, a, tol, max_iter, seed, monitor)
 
 
 class Descent(NamedTuple):
@@ -237,7 +237,7 @@ class Descent(NamedTuple):
 
 
 def _with_free_bias(
-    problem: LinearProblem, a: Vector, tol: float, max_iter: int, seed: int, watch: Watch
+    problem: LinearProblem, a: Vector, tol: float, max_iter: int, seed: int, monitor: FitMonitor
 ) -> LinearFit:
     """Proximal points for the bias; one side without the other lies wholly on its own side."""
     if (problem.y == problem.y[0]).all():
@@ -246,7 +246,7 @@ def _with_free_bias(
     step = float(problem.samples.squares.mean()) or 1.0
     largest, centre, passes = LARGEST_STEP * step, 0.0, 0
     while True:
-        descent = _descend(problem, a, centre, step, tol, max_iter - passes, seed, watch)
+        descent = _descend(problem, a, centre, step, tol, max_iter - passes, seed, monitor)
         passes += descent.n_iter
         moved, centre = abs(descent.b - centre), descent.b
         # what is left of the constraint, sum_i a_i y_i, is moved / step
@@ -265,7 +265,7 @@ def _descend(
     tol: float,
     max_iter: int,
     seed: int,
-    watch: Watch,
+    monitor: FitMonitor,
 ) -> Descent:
     """Passes over the dual variables, which are changed in place, until one meets tol."""
     samples, n = problem.samples, len(a)
@@ -275,7 +275,7 @@ def _descend(
     curvature = np.maximum(samples.squares + bias_step + ridge, np.finfo(np.float64).tiny)
     facts = np.stack([problem.y, problem.cap, ridge, curvature], axis=1)
     active = np.arange(n)
-    place = np.array([0, n, 0])
+    position = np.array([0, n, 0])
     bounds = np.array([np.inf, -np.inf, -np.inf, np.inf])
     state = np.array([seed], dtype=np.uint64)
     rows = rows_that_fit(samples.values + 10, CHUNK)
@@ -291,7 +291,7 @@ def _descend(
                 b,
                 a,
                 active,
-                place,
+                position,
                 bounds,
                 state,
                 max_iter,
@@ -299,9 +299,9 @@ def _descend(
             )
         )
 
-    stop = passes_until(some_rows, place, max_iter, watch)
+    stop = passes_until(some_rows, position, max_iter, monitor)
     w = problem.weights(a)  # without the rounding of all the steps
-    return Descent(w, centre + bias_step * dot(a, problem.y), int(place[2]), stop)
+    return Descent(w, centre + bias_step * dot(a, problem.y), int(position[2]), stop)
 
 
 @njit(cache=True, nogil=True)
@@ -326,7 +326,7 @@ def _passes(
     b: Vector,
     a: Vector,
     active: Codes,
-    place: Codes,
+    position: Codes,
     bounds: Vector,
     state: Any,
     max_iter: int,
@@ -339,7 +339,7 @@ def _passes(
     gradient of the last pass, beyond which a row is left out, and of this one.
     """
     n, bias, random = len(active), b[0], state[0]
-    met, size, passes = place
+    met, size, passes = position
     high, low, largest, smallest = bounds
     met_tol = False
     while rows > 0 and passes < max_iter and not met_tol:
@@ -378,7 +378,7 @@ def _passes(
             met_tol = size == n
             size, high, low = n, np.inf, -np.inf
         largest, smallest = -np.inf, np.inf
-    place[:] = met, size, passes
+    position[:] = met, size, passes
     bounds[:] = high, low, largest, smallest
     b[0], state[0] = bias, random
     return met_tol

@@ -12,7 +12,7 @@ from numba import njit
 from scipy.sparse import csc_array, hstack
 
 from separatrix.runtime.blocks import rows_that_fit
-from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.linear_svm.dual_descent import LinearFit, balanced, draw
 from separatrix.solvers.stopping import passes_until
 from separatrix.types import Codes, Vector
@@ -36,7 +36,7 @@ def solve_l1(
     tol: float,
     max_iter: int,
     seed: int,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> LinearFit:
     """Minimise over one weight after the other by a Newton step, and leave out those that stay 0.
 
@@ -57,7 +57,7 @@ def solve_l1(
     Reference: Yuan, Chang, Hsieh and Lin, A Comparison of Optimization Methods and Software for
     Large-scale L1-regularized Linear Classification, JMLR 11 (2010).
     """
-    watch = watch or Watch()
+    monitor = monitor or FitMonitor()
     n, size = columns.shape
     parts = columns.data.astype(np.float64), columns.indices, columns.indptr
     squares = columns.multiply(columns).T @ price  # (d + 1,)
@@ -90,7 +90,7 @@ def solve_l1(
             )
         )
 
-    stop = passes_until(some_rows, place, max_iter, watch)
+    stop = passes_until(some_rows, place, max_iter, monitor)
     slack = np.maximum(0.0, 1.0 - y * (columns @ w))
     objective = float(penalty @ np.abs(w)) + float(price @ slack**2)
     a, below = _from_below(columns, y, price, penalty, slack)

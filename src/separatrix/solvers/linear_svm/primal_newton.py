@@ -23,7 +23,7 @@ from scipy.sparse import issparse
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.linear_svm.dual_descent import (
     LinearFit,
     LinearProblem,
@@ -66,7 +66,7 @@ def solve_newton(
     tol: float,
     max_iter: int,
     start: LinearFit | None = None,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> LinearFit:
     """Newton steps with exact line searches on the primal, whose curvature few rows carry.
 
@@ -86,14 +86,14 @@ def solve_newton(
     Linear SVMs, JMLR 6 (2005). Rockafellar, Math. of Operations Research 1 (1976). Li, Sun and Toh,
     A Highly Efficient Semismooth Newton Augmented Lagrangian Method, SIAM J. Optimization 28 (2018).
     """
-    watch = watch or Watch()
+    monitor = monitor or FitMonitor()
     if problem.loss == "hinge":
-        return _hinge(problem, tol, max_iter, start, watch)
-    return _squared_hinge(problem, tol, max_iter, start, watch)
+        return _hinge(problem, tol, max_iter, start, monitor)
+    return _squared_hinge(problem, tol, max_iter, start, monitor)
 
 
 def _squared_hinge(
-    problem: LinearProblem, tol: float, max_iter: int, start: LinearFit | None, watch: Watch
+    problem: LinearProblem, tol: float, max_iter: int, start: LinearFit | None, monitor: FitMonitor
 ) -> LinearFit:
     n, d = problem.samples.X.shape
     curve = Curve(problem, np.zeros(n), 2.0 * problem.price)
@@ -110,7 +110,7 @@ def _squared_hinge(
         # |g|^2 / 2 is the duality gap
         return 0.5 * square <= tol * max(1.0, problem.primal(point.w, point.b, point.z))
 
-    point, steps, stop = _minimise(curve, begin, enough, max_iter, Curvature(problem), watch)
+    point, steps, stop = _minimise(curve, begin, enough, max_iter, Curvature(problem), monitor)
     reached = float(np.sqrt(point.square(problem))) / scale
     if stop == "flat" and reached <= max(tol, 1e-7):
         stop = "tol"  # rounding is all that is left
@@ -126,7 +126,7 @@ def _squared_hinge(
 
 
 def _hinge(
-    problem: LinearProblem, tol: float, max_iter: int, start: LinearFit | None, watch: Watch
+    problem: LinearProblem, tol: float, max_iter: int, start: LinearFit | None, monitor: FitMonitor
 ) -> LinearFit:
     n, d = problem.samples.X.shape
     # forces are rounded by slope times the rounding of margins, and must not move them by tol
@@ -149,7 +149,7 @@ def _hinge(
             return 0.5 * square <= share * gap and gap > 1e-12 * above
 
         point, more, stop = _minimise(
-            curve, point, enough, max_iter - steps, curvature, watch, least=1
+            curve, point, enough, max_iter - steps, curvature, monitor, least=1
         )
         steps += more
         a = point.force
@@ -229,7 +229,7 @@ def _minimise(
     enough: Callable[[Point], bool],
     max_iter: int,
     curvature: Curvature,
-    watch: Watch,
+    monitor: FitMonitor,
     least: int = 0,
 ) -> tuple[Point, int, str]:
     """Newton steps until one point is good enough: it, the steps and why they ended."""
@@ -246,8 +246,8 @@ def _minimise(
         if steps == max_iter:
             break
         bent = (point.raw > 0.0) & (point.raw < curve.cap)
-        v, v_bias = curvature.direction(bent, curve.slope, point, watch)
-        if watch.over():
+        v, v_bias = curvature.direction(bent, curve.slope, point, monitor)
+        if monitor.should_stop():
             return point, steps, "stopped"
         dz = problem.margins(v, v_bias)
         length = _length(
@@ -258,7 +258,7 @@ def _minimise(
             dot(point.w, v) + problem.bias_price * point.b * v_bias,
             dot(v, v) + problem.bias_price * v_bias**2,
         )
-        watch.step()
+        monitor.step()
         if length == 0.0:
             return point, steps, "flat"
         point = curve.point(point.w + length * v, point.b + length * v_bias, point.z + length * dz)
@@ -277,14 +277,14 @@ class Curvature:
     changes: int = 0
 
     def direction(
-        self, bent: Flags, slope: Vector, point: Point, watch: Watch
+        self, bent: Flags, slope: Vector, point: Point, monitor: FitMonitor
     ) -> tuple[Vector, float]:
         """Newton's direction: weights and bias."""
         problem = self.problem
         if problem.samples.X.shape[1] > DIRECT:
-            return _conjugate_gradients(problem, bent, slope, point, watch)
-        self._follow(bent, slope, watch)
-        if watch.over():
+            return _conjugate_gradients(problem, bent, slope, point, monitor)
+        self._follow(bent, slope, monitor)
+        if monitor.should_stop():
             return point.g, 0.0
         d = len(point.g)
         size = d + 1 if problem.bias_step else d
@@ -296,19 +296,19 @@ class Curvature:
         v = -_solved(M, np.append(point.g, point.g_bias)[:size])
         return v[:d], float(v[d]) if problem.bias_step else 0.0
 
-    def _follow(self, bent: Flags, slope: Vector, watch: Watch) -> None:
+    def _follow(self, bent: Flags, slope: Vector, monitor: FitMonitor) -> None:
         """Make H that of the rows that bend now."""
         known = self.slope is slope and self.changes < REFRESH
         if not known or np.count_nonzero(bent != self.bent) > np.count_nonzero(bent):
             d = self.problem.samples.X.shape[1]
             self.H, self.border = np.zeros((d, d), order="F"), np.zeros(d + 1)
             self.bent, self.slope, self.changes = np.zeros(len(bent), np.bool_), slope, 0
-        self._add(np.flatnonzero(bent & ~self.bent), 1.0, slope, watch)
-        self._add(np.flatnonzero(self.bent & ~bent), -1.0, slope, watch)
+        self._add(np.flatnonzero(bent & ~self.bent), 1.0, slope, monitor)
+        self._add(np.flatnonzero(self.bent & ~bent), -1.0, slope, monitor)
         self.bent = bent
         self.changes += 1
 
-    def _add(self, rows: Codes, sign: float, slope: Vector, watch: Watch) -> None:
+    def _add(self, rows: Codes, sign: float, slope: Vector, monitor: FitMonitor) -> None:
         """Add sign slope_i (x_i, 1) (x_i, 1)' of these rows."""
         samples = self.problem.samples
         d = samples.X.shape[1]
@@ -325,7 +325,7 @@ class Curvature:
                 self.H = dsyrk(sign, rooted, beta=1.0, c=self.H, overwrite_c=True)
                 self.border[:d] += sign * (taken.T @ scale)
             self.border[d] += sign * scale.sum()
-            if watch.over():
+            if monitor.should_stop():
                 return
 
 
@@ -343,7 +343,7 @@ def _solved(M: Matrix, g: Vector) -> Vector:
 
 
 def _conjugate_gradients(
-    problem: LinearProblem, bent: Flags, slope: Vector, point: Point, watch: Watch
+    problem: LinearProblem, bent: Flags, slope: Vector, point: Point, monitor: FitMonitor
 ) -> tuple[Vector, float]:
     """Newton's direction without H, from products with the rows that bend."""
     X, scale = problem.samples.X[bent], slope[bent]
@@ -364,7 +364,7 @@ def _conjugate_gradients(
     along = ahead = rest / diagonal
     product, wanted = dot(rest, ahead), SOLVED * np.sqrt(dot(rest, rest))
     for _ in range(len(rest)):
-        if np.sqrt(dot(rest, rest)) <= wanted or watch.over():
+        if np.sqrt(dot(rest, rest)) <= wanted or monitor.should_stop():
             break
         image = times(along)
         step = product / dot(along, image)

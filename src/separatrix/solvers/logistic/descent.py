@@ -19,14 +19,14 @@ from scipy.sparse import issparse
 
 from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, rows_that_fit
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense, total
 from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.newton import (
     LogisticFit,
     Sums,
-    merged,
+    merge,
     solve_lbfgs,
     solve_newton,
     sums_of,
@@ -73,9 +73,9 @@ class Descent:
         tol: float,
         max_iter: int,
         threads: int,
-        watch: Watch,
+        monitor: FitMonitor,
     ) -> None:
-        self.tol, self.max_iter, self.watch = tol, max_iter, watch
+        self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads = threads
         self._survey = total(_survey_of, samples, _merged_surveys)
@@ -189,7 +189,7 @@ class Descent:
                 )
 
             alone = hessian and self.d >= WIDE  # then BLAS keeps all cores busy by itself
-            sums = total(part, samples, merged, threads=1 if alone else self._threads)
+            sums = total(part, samples, merge, threads=1 if alone else self._threads)
             if scale == 1.0:
                 return sums
             H = None if sums.hessian is None else scale * sums.hessian
@@ -216,7 +216,7 @@ class Descent:
             tol=tol,
             max_iter=max_iter,
             near=near,
-            watch=self.watch if scale == 1.0 else self.watch.inner(),
+            monitor=self.monitor if scale == 1.0 else self.monitor.inner(),
         )
 
     def _begun_with_few(self, C: float, begin: Matrix) -> Matrix:
@@ -253,7 +253,7 @@ class Descent:
             "scale": scale,
             "weight": weight,
             "tol": self.tol,
-            "watch": self.watch,
+            "monitor": self.monitor,
         }
         small = self._survey.samples * d <= SMALL
         if self.tol < FLOAT32 or self._survey.sparse or small:

@@ -20,7 +20,7 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 from scipy.optimize import minimize
 from scipy.sparse import issparse
 
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense
 from separatrix.types import Block, Codes, Matrix, Vector
 
@@ -104,7 +104,7 @@ def _sums_of(
     return Sums(loss, gradient, H, float(least), float(most))
 
 
-def merged(a: Sums, b: Sums) -> Sums:
+def merge(a: Sums, b: Sums) -> Sums:
     """Sums over two sets of samples together."""
     both = None if a.hessian is None or b.hessian is None else a.hessian + b.hessian
     return Sums(
@@ -199,7 +199,7 @@ def solve_newton(
     tol: float,
     max_iter: int,
     near: bool = False,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> LogisticFit:
     """Newton's method: few steps, and a Hessian serves as long as steps with it are good ones.
 
@@ -231,7 +231,7 @@ def solve_newton(
 
     now = at(theta, True)
     H, n_iter, stop = now.hessian, 0, ""
-    while not (stop := _reason(now, n_iter, weight, tol, max_iter, watch)):
+    while not (stop := _reason(now, n_iter, weight, tol, max_iter, monitor)):
         if H is None:
             H = at(theta, True).hessian
         assert H is not None
@@ -248,8 +248,8 @@ def solve_newton(
             break
         theta = theta + size * step
         n_iter += 1
-        if watch is not None:
-            watch.step()
+        if monitor is not None:
+            monitor.step()
         left = _largest(there, weight) / _largest(now, weight)
         stalled = -slope <= ROUNDING * abs(now.loss) and left > 0.5
         near = left < 0.5
@@ -271,7 +271,7 @@ def solve_lbfgs(
     weight: float,
     tol: float,
     max_iter: int,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> LogisticFit:
     """L-BFGS: no matrix at all, for many features, many classes, or sparse samples.
 
@@ -304,16 +304,16 @@ def solve_lbfgs(
 
     def between(_z: Vector) -> None:
         steps[0] += 1
-        if watch is not None:
-            watch.step()
-        reason = _reason(lowest[1], steps[0], weight, tol, max_iter, watch)
+        if monitor is not None:
+            monitor.step()
+        reason = _reason(lowest[1], steps[0], weight, tol, max_iter, monitor)
         if reason:
             reasons.append(reason)
             raise StopIteration
 
     begin = (theta / units).ravel()
     at(begin)
-    reason = _reason(lowest[1], 0, weight, tol, max_iter, watch)
+    reason = _reason(lowest[1], 0, weight, tol, max_iter, monitor)
     if not reason:
         minimize(
             at,
@@ -344,7 +344,7 @@ def _fit(
 
 
 def _reason(
-    now: Sums, n_iter: int, weight: float, tol: float, max_iter: int, watch: Watch | None
+    now: Sums, n_iter: int, weight: float, tol: float, max_iter: int, monitor: FitMonitor | None
 ) -> str:
     """Why to stop here; nothing where to go on."""
     if not (np.isfinite(now.loss) and np.isfinite(now.gradient).all()):
@@ -355,7 +355,7 @@ def _reason(
         return "tol"
     if n_iter >= max_iter:
         return "max_iter"
-    return "stopped" if watch is not None and watch.over() else ""
+    return "stopped" if monitor is not None and monitor.should_stop() else ""
 
 
 def _largest(now: Sums, weight: float) -> float:

@@ -9,9 +9,9 @@ from numba import njit
 from scipy.sparse import csr_array, issparse
 
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.runtime.monitor import CHUNK, Watch
-from separatrix.runtime.simd import FOUR, LANES, blocks_of, differing, lowest
-from separatrix.solvers.nearest.groups import divided, over_groups
+from separatrix.runtime.monitor import CHUNK, FitMonitor
+from separatrix.runtime.simd import LANES, REPEAT_16_BITS, blocks_of, first_bit, hamming_mask
+from separatrix.solvers.nearest.groups import over_groups, search_with_fallback
 from separatrix.solvers.nearest.ranking import Neighbors, no_neighbors
 from separatrix.types import Codes, Flags, Matrix, Vector
 
@@ -46,7 +46,7 @@ class Bits:
         return int(self._blocks.nbytes)
 
     def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
         words, binary = _packed(Q)
@@ -54,36 +54,38 @@ class Bits:
             Q = Q.toarray()
 
         def here(some: Any) -> Neighbors:
-            return self._nearest(words[some], k, skip[some], threads=threads, watch=watch)
+            return self._nearest(words[some], k, skip[some], threads=threads, monitor=monitor)
 
-        return divided(here, ~binary, self._otherwise, Q, k, skip, threads=threads, watch=watch)
+        return search_with_fallback(
+            here, ~binary, self._otherwise, Q, k, skip, threads=threads, monitor=monitor
+        )
 
     def _nearest(
-        self, words: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None
+        self, words: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None
     ) -> Neighbors:
         m = len(words)
         found = no_neighbors(m, k)
-        queries = words * FOUR
-        places = 2 * k + LANES
-        group = rows_that_fit(places + self._d, MEBIBYTE, most=min(GROUP, -(-m // threads)))
+        queries = words * REPEAT_16_BITS
+        positions = 2 * k + LANES
+        group = rows_that_fit(positions + self._d, MEBIBYTE, most=min(GROUP, -(-m // threads)))
         at_once = max(1, 8 * CHUNK // (group * LANES * max(words.shape[1], 1)))
 
-        def look(some: slice, watch: Watch) -> None:
+        def scan(some: slice, monitor: FitMonitor) -> None:
             count = some.stop - some.start
-            met = np.empty((count, places), np.int64), np.empty((count, places), np.uint16)
+            met = np.empty((count, positions), np.int64), np.empty((count, positions), np.uint16)
             sizes, limits = np.zeros(count, np.int64), np.full(count, self._d + 1, np.uint16)
             histogram = np.zeros((count, self._d + 1), np.int64)
             for blocks in row_blocks(len(self._blocks), at_once):
-                if watch.over():
+                if monitor.should_stop():
                     return
-                _look(
+                _scan(
                     self._blocks, blocks.start, blocks.stop, self._n, queries[some], skip[some], k,
                     *met, sizes, limits, histogram,
                 )  # fmt: skip
             _sort(*met, sizes, limits, histogram, found.distances[some], found.rows[some])
 
         in_place = no_neighbors(m, 0)  # they come sorted
-        over_groups(look, m, group, in_place, threads=threads, watch=watch)
+        over_groups(scan, m, group, in_place, threads=threads, monitor=monitor)
         return found
 
 
@@ -127,16 +129,16 @@ def _pack(X: Any, words: Any, binary: Flags) -> None:
 @njit(cache=True, nogil=True)
 def _pack_csr(data: Vector, indices: Codes, indptr: Codes, words: Any, binary: Flags) -> None:
     for i in range(words.shape[0]):
-        for place in range(indptr[i], indptr[i + 1]):
-            j = indices[place]
-            if data[place] == 1:
+        for position in range(indptr[i], indptr[i + 1]):
+            j = indices[position]
+            if data[position] == 1:
                 words[i, j // WORD] |= np.uint64(1) << np.uint64(j % WORD)
-            elif data[place] != 0:
+            elif data[position] != 0:
                 binary[i] = False
 
 
 @njit(cache=True, nogil=True)
-def _look(
+def _scan(
     blocks: Any,
     start: int,
     stop: int,
@@ -162,9 +164,9 @@ def _look(
             for count in range(limit):
                 below += histogram[i, count]
             for b in range(first, min(first + TILE, stop)):
-                mask = differing(blocks, b, queries, i, counts, limit)
+                mask = hamming_mask(blocks, b, queries, i, counts, limit)
                 while mask != 0:
-                    lane = lowest(mask)
+                    lane = first_bit(mask)
                     mask &= mask - np.uint64(1)
                     row, count = LANES * b + lane, counts[lane]
                     if count >= limit or row >= n or row == skip[i]:
@@ -185,8 +187,8 @@ def _look(
 def _forget(met_rows: Codes, met_counts: Codes, i: int, limit: float, ties: int) -> int:
     """Keep what is below the limit and the first `ties` at it; how many that are."""
     size = 0
-    for place in range(met_rows.shape[1]):
-        row, count = met_rows[i, place], met_counts[i, place]
+    for position in range(met_rows.shape[1]):
+        row, count = met_rows[i, position], met_counts[i, position]
         tie = count == limit and ties > 0
         ties -= tie
         if count < limit or tie:
@@ -212,9 +214,9 @@ def _sort(
         for count in range(min(limits[i] + 1, histogram.shape[1])):
             start += histogram[i, count]
             histogram[i, count] = start - histogram[i, count]
-        for place in range(sizes[i]):
-            count = met_counts[i, place]
+        for position in range(sizes[i]):
+            count = met_counts[i, position]
             if count <= limits[i] and histogram[i, count] < k:
                 target = histogram[i, count]
-                distances[i, target], rows[i, target] = count, met_rows[i, place]
+                distances[i, target], rows[i, target] = count, met_rows[i, position]
                 histogram[i, count] += 1

@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 
 from separatrix.errors import DataError
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.nearest.groups import over_groups
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors, sort_heaps
 from separatrix.types import Codes, Matrix, Vector
@@ -43,7 +43,7 @@ class Blocks:
         self._threaded = threaded  # whether the function may run in several threads at once
 
     def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`. Q is whatever the function takes."""
         m = Q.shape[0]
@@ -52,16 +52,16 @@ class Blocks:
         share = max(FEWEST, -(-m // threads))
         size = rows_that_fit(8 * min(self._n, ROWS), BLOCK_BYTES, most=share)
 
-        def look(queries: slice, watch: Watch) -> None:
+        def scan(queries: slice, monitor: FitMonitor) -> None:
             part = Q[queries]
             for rows in row_blocks(self._n, ROWS):
-                if watch.over():
+                if monitor.should_stop():
                     return
                 D = self._block(part, rows)
-                places = found.distances[queries], found.rows[queries]
-                _enter_all(D, rows.start, skip[queries], *places)
+                positions = found.distances[queries], found.rows[queries]
+                _enter_all(D, rows.start, skip[queries], *positions)
 
-        over_groups(look, m, size, found, threads=threads, watch=watch)
+        over_groups(scan, m, size, found, threads=threads, monitor=monitor)
         return found
 
     def _block(self, Q: Any, rows: slice) -> Matrix:
@@ -85,11 +85,11 @@ class Given:
         self._all = Blocks(n, _columns, threaded=True)
 
     def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`. Q is dense or CSR."""
         if not issparse(Q):
-            return self._all.nearest(Q, k, skip, threads=threads, watch=watch)
+            return self._all.nearest(Q, k, skip, threads=threads, monitor=monitor)
         found = no_neighbors(Q.shape[0], k)
         _enter_stored(Q.indptr, Q.indices, Q.data, skip, *found)
         sort_heaps(*found)
@@ -121,7 +121,7 @@ def _enter_stored(
     ends: Codes, columns: Codes, values: Vector, skip: Codes, distances: Matrix, rows: Codes
 ) -> None:
     for i in range(distances.shape[0]):
-        for place in range(ends[i], ends[i + 1]):
-            row = np.int64(columns[place])
+        for position in range(ends[i], ends[i + 1]):
+            row = np.int64(columns[position])
             if row != skip[i]:
-                enter(distances, rows, i, np.float64(values[place]), row)
+                enter(distances, rows, i, np.float64(values[position]), row)

@@ -20,11 +20,11 @@ from numba import njit, uintp
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.runtime.monitor import Watch
-from separatrix.runtime.simd import LANES, lowest, reached
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.simd import LANES, at_least_mask, first_bit
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.groups import divided, over_groups
+from separatrix.solvers.nearest.groups import over_groups, search_with_fallback
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Metric, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
@@ -71,7 +71,7 @@ class Boxes:
         return sum(part.nbytes for part in (*boxes, self._shelves, *self._shelf_sides))
 
     def nearest(
-        self, Q: Matrix, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+        self, Q: Matrix, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
         Z = self._scaled(Q)
@@ -79,10 +79,10 @@ class Boxes:
 
         def near(some: Any) -> Neighbors:
             moved = self._off * largest[some] + NEXT_TO_NOTHING
-            return self._nearest(Q[some], Z[some], moved, k, skip[some], threads, watch)
+            return self._nearest(Q[some], Z[some], moved, k, skip[some], threads, monitor)
 
         far, others = ~(largest < FAR), Exhaustive(self._X, self._metric)
-        return divided(near, far, others, Q, k, skip, threads=threads, watch=watch)
+        return search_with_fallback(near, far, others, Q, k, skip, threads=threads, monitor=monitor)
 
     def _nearest(
         self,
@@ -92,7 +92,7 @@ class Boxes:
         k: int,
         skip: Codes,
         threads: int,
-        watch: Watch | None,
+        monitor: FitMonitor | None,
     ) -> Neighbors:
         order = cells_of(Z, GROUP).order
         Q, Z, skip, moved = Q[order], Z[order], skip[order], moved[order]
@@ -100,17 +100,17 @@ class Boxes:
         code = self._metric.code
         unit = self._scale ** (2 if code == EUCLIDEAN else 1)
 
-        def look(group: slice, watch: Watch) -> None:
-            if watch.over():
+        def scan(group: slice, monitor: FitMonitor) -> None:
+            if monitor.should_stop():
                 return
-            _look(
+            _scan(
                 self._lanes, self._lows, self._highs, self._margins, self._shelves,
                 *self._shelf_sides, self._cells.starts, self._cells.order, self._X,
                 np.ascontiguousarray(Z[group].T), moved[group], unit, code, Q[group], skip[group],
                 found.distances[group], found.rows[group],
             )  # fmt: skip
 
-        over_groups(look, len(Q), GROUP, found, threads=threads, watch=watch)
+        over_groups(scan, len(Q), GROUP, found, threads=threads, monitor=monitor)
         back = np.argsort(order)
         return Neighbors(found.distances[back], found.rows[back])
 
@@ -132,7 +132,7 @@ def _fill(Z: Matrix, starts: Codes, lanes: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _look(
+def _scan(
     lanes: Any,
     lows: Matrix,
     highs: Matrix,
@@ -175,20 +175,20 @@ def _look(
                 some += 1
     left = left[:some]
     bounds = distances_to_boxes(lows[left], highs[left], margins[left], Z, code)
-    place_of = np.full(boxes, -1)
+    device_name = np.full(boxes, -1)
     for t in range(some):
-        place_of[left[t]] = t
+        device_name[left[t]] = t
     for i in range(count):
-        if place_of[own[i]] >= 0:
-            bounds[place_of[own[i]], i] = np.nan  # not again
+        if device_name[own[i]] >= 0:
+            bounds[device_name[own[i]], i] = np.nan  # not again
     nearest, wanted = np.empty(some, np.float32), 0
     for t in range(some):
         nearest[wanted], open_it = _wanted(bounds, t, limits)
-        left[wanted], place_of[wanted] = left[t], t
+        left[wanted], device_name[wanted] = left[t], t
         wanted += open_it
     for t in np.argsort(nearest[:wanted]):
         for i in range(count):
-            if bounds[place_of[t], i] <= limits[i]:
+            if bounds[device_name[t], i] <= limits[i]:
                 _open(
                     lanes, left[t], starts, order, X, Z, i,
                     limits[i] + margins[left[t]], code, Q, skip[i], scanned, distances, rows,
@@ -271,9 +271,9 @@ def _open(
     raw = limit * limit if code == EUCLIDEAN else limit
     least = np.float32(-raw * (1 + (Z.shape[0] + 8) * 2.0**-24))
     for start in range(0, BOX, LANES):
-        hits = reached(scanned, 0, start, least)
+        hits = at_least_mask(scanned, 0, start, least)
         while hits:
-            lane = start + lowest(hits)
+            lane = start + first_bit(hits)
             hits &= hits - np.uint64(1)
             if lane < size:
                 row = order[starts[box] + lane]

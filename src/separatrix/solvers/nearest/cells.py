@@ -78,8 +78,8 @@ def _cut(Z: Matrix, order: Codes, starts: Codes, middles: Codes) -> None:
         sums[:] = 0.0
         squares[:] = 0.0
         count = 0
-        for place in range(start, stop, max(1, (stop - start) // LOOKED_AT)):
-            row = order[place]
+        for position in range(start, stop, max(1, (stop - start) // LOOKED_AT)):
+            row = order[position]
             count += 1
             for j in range(d):
                 sums[j] += Z[row, j]

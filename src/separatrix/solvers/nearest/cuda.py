@@ -14,10 +14,15 @@ import torch
 
 from separatrix.errors import MemoryBudgetError
 from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
-from separatrix.runtime.device import as_tensor, free_bytes, is_tensor, place_of
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.device import as_tensor, device_name, free_bytes, is_tensor
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.simd import SUMS
-from separatrix.solvers.nearest.low_precision import GROUP, Screen, bytes_of_screen, whole_scale
+from separatrix.solvers.nearest.low_precision import (
+    GROUP,
+    LowPrecisionFilter,
+    bytes_of_screen,
+    whole_scale,
+)
 from separatrix.solvers.nearest.metrics import CHUNK
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
 from separatrix.types import Codes
@@ -42,7 +47,7 @@ class OnDevice:
 
     def __init__(self, X: Any, device: Any) -> None:
         n, d = X.shape
-        there = is_tensor(X) and place_of(X) == str(device)
+        there = is_tensor(X) and device_name(X) == str(device)
         needed = (0 if there else n * d * X.dtype.itemsize) + bytes_of_screen(n, d)
         free = free_bytes(device)
         if needed > free:
@@ -54,7 +59,7 @@ class OnDevice:
         self._given, self._X = X, on_device(X, device)
         self._n, self._d = n, d
         whole = whole_scale(self._X)
-        self._screens = {whole is not None: Screen(self._X, whole)}
+        self._screens = {whole is not None: LowPrecisionFilter(self._X, whole)}
 
     @property
     def nbytes(self) -> int:
@@ -62,30 +67,30 @@ class OnDevice:
         return sum(screen.held for screen in self._screens.values())
 
     def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`. Q is of uint8, float32 or float64."""
-        watch = watch or Watch()
+        monitor = monitor or FitMonitor()
         Q = self._X if Q is self._given else on_device(Q, self._device)
         screen = self._screen(Q)
         own = on_device(skip, self._device)
         found = _nobody(len(Q), k, self._device)
         room = free_bytes(self._device)
         for part in row_blocks(len(Q), self._queries_at_once(len(Q), k, room // 4)):
-            if watch.over():
+            if monitor.should_stop():
                 break
             queries = Q[part].double()
             tile = _Tile(self._X, screen, queries, own[part], min(GAP_BYTES, room // 8))
-            found.squares[part], found.rows[part] = tile.nearest(k, watch)
-            watch.step()
+            found.squares[part], found.rows[part] = tile.nearest(k, monitor)
+            monitor.step()
         return Neighbors(found.squares.cpu().numpy(), found.rows.cpu().numpy())
 
-    def _screen(self, Q: Any) -> Screen:
+    def _screen(self, Q: Any) -> LowPrecisionFilter:
         """Whole numbers are screened as such; other queries have the rows in float32 made for them."""
         if True in self._screens and len(Q) and self._screens[True].suits(Q):
             return self._screens[True]
         if False not in self._screens:
-            self._screens[False] = Screen(self._X, None)
+            self._screens[False] = LowPrecisionFilter(self._X, None)
         return self._screens[False]
 
     def _queries_at_once(self, m: int, k: int, room: int) -> int:
@@ -100,11 +105,11 @@ class OnDevice:
 class _Tile:
     """Some queries, float64, and all rows."""
 
-    def __init__(self, X: Any, screen: Screen, Q: Any, own: Any, room: int) -> None:
+    def __init__(self, X: Any, screen: LowPrecisionFilter, Q: Any, own: Any, room: int) -> None:
         self._X, self._screen, self._Q, self._own = X, screen, Q, own
         self._pairs_at_once = rows_that_fit(24 * X.shape[1], room)
 
-    def nearest(self, k: int, watch: Watch) -> Best:
+    def nearest(self, k: int, monitor: FitMonitor) -> Best:
         """The k nearest rows of each, by squared distance and number."""
         asked = self._screen.asked(self._Q)
         S = self._screen.scores(asked)
@@ -115,7 +120,7 @@ class _Tile:
         limits = self._screen.limits(asked, found.squares[:, -1])
         unsure = (beyond <= limits).nonzero().flatten()
         for part in row_blocks(len(unsure), max(1, len(S) // AGAIN)):
-            if watch.over():
+            if monitor.should_stop():
                 return _nobody(len(S), k, S.device)
             some = unsure[part]
             inside = S[some, : len(self._X)] <= limits[some, None]
@@ -166,8 +171,8 @@ def lowest_scores(S: Any, count: int) -> tuple[Any, Any]:
     minima = groups.amin(dim=2)
     best = minima.topk(min(count, n // GROUP), dim=1, largest=False, sorted=False).indices
     near = groups.gather(1, best[:, :, None].expand(-1, -1, GROUP)).flatten(1)
-    values, places = near.topk(count, dim=1, largest=False, sorted=False)
-    return best.gather(1, places // GROUP) * GROUP + places % GROUP, values.amax(dim=1)
+    values, positions = near.topk(count, dim=1, largest=False, sorted=False)
+    return best.gather(1, positions // GROUP) * GROUP + positions % GROUP, values.amax(dim=1)
 
 
 def in_order(gaps: Any) -> Any:

@@ -55,15 +55,15 @@ def _scale(values: Vector, ends: Codes, none: Flags) -> None:
     """Rows are values[ends[i] : ends[i + 1]]; zeros between them would not change any sum."""
     for i in range(none.shape[0]):
         largest = 0.0
-        for place in range(ends[i], ends[i + 1]):
-            largest = max(largest, abs(values[place]))
+        for position in range(ends[i], ends[i + 1]):
+            largest = max(largest, abs(values[position]))
         if largest == 0.0:
             none[i] = True
             continue
         total = 0.0
-        for place in range(ends[i], ends[i + 1]):
-            values[place] /= largest  # so that squares neither overflow nor vanish
-            total += values[place] * values[place]
+        for position in range(ends[i], ends[i + 1]):
+            values[position] /= largest  # so that squares neither overflow nor vanish
+            total += values[position] * values[position]
         length = math.sqrt(total)
-        for place in range(ends[i], ends[i + 1]):
-            values[place] /= length
+        for position in range(ends[i], ends[i + 1]):
+            values[position] /= length

@@ -7,7 +7,7 @@ from typing import Any
 from numba import njit
 
 from separatrix.runtime.blocks import row_blocks
-from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.nearest.groups import over_groups
 from separatrix.solvers.nearest.metrics import Metric, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
@@ -28,29 +28,29 @@ class Exhaustive:
         self._metric = metric
 
     def nearest(
-        self, Q: Matrix, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+        self, Q: Matrix, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
         found = no_neighbors(len(Q), k)
         n, d = self._X.shape
         at_once = max(ROWS, CHUNK // (QUERIES * max(d, 1)))
 
-        def look(queries: slice, watch: Watch) -> None:
+        def scan(queries: slice, monitor: FitMonitor) -> None:
             for rows in row_blocks(n, at_once):
-                if watch.over():
+                if monitor.should_stop():
                     return
-                _look(
+                _scan(
                     self._X, rows.start, rows.stop, Q[queries], skip[queries],
                     self._metric.code, self._metric.p,
                     found.distances[queries], found.rows[queries],
                 )  # fmt: skip
 
-        over_groups(look, len(Q), QUERIES, found, threads=threads, watch=watch)
+        over_groups(scan, len(Q), QUERIES, found, threads=threads, monitor=monitor)
         return found
 
 
 @njit(cache=True, nogil=True)
-def _look(
+def _scan(
     X: Any,
     start: int,
     stop: int,

@@ -9,7 +9,7 @@ from scipy.sparse import issparse
 
 from separatrix.errors import ParameterError
 from separatrix.runtime.blocks import default_budget
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.nearest.axes import LEADING, most_axes, no_axes, principal_axes
 from separatrix.solvers.nearest.bits import Bits, packs
 from separatrix.solvers.nearest.boxes import Boxes
@@ -43,7 +43,7 @@ class Index(Protocol):
         ...
 
     def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query by raw distance; skip: the row each must not find, or -1.
 

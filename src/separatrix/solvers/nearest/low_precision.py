@@ -37,18 +37,18 @@ ALIGNED = 16  # columns are
 BLOCK_BYTES = 256 * MEBIBYTE
 SAMPLE = 4096  # rows whose median is the centre
 SCALES = (1.0, 255.0)  # that may make whole numbers of rows
-MOST = 256  # magnitude that bfloat16 holds to the unit
-ALMOST = 2.0**-12  # from a whole number
+MAX_EXACT = 256  # magnitude that bfloat16 holds to the unit
+INTEGER_TOLERANCE = 2.0**-12  # from a whole number
 AROUND = 2.0**-40  # more than float64 is off for such numbers
 EXACT = 2.0**24  # whole numbers below are float32
 WHOLE_SUM, PLAIN_SUM = 2.0**-21, 2.0**-22  # error of a product, see above
 ROUNDED = 2.0**-23  # what rounding to float32 moves a row by, over its length
-NOTHING = 1e-33  # what products of float32 may lose below its range
-NOWHERE = 2.0**100  # score of the rows that fill up
+UNDERFLOW = 1e-33  # what products of float32 may lose below its range
+PAD_SCORE = 2.0**100  # score of the rows that fill up
 HUGE = 1e100
 
 
-class Asked(NamedTuple):
+class PreparedQueries(NamedTuple):
     """Queries as a screen takes them."""
 
     columns: Any  # shape: (m, K)
@@ -57,7 +57,7 @@ class Asked(NamedTuple):
     moved: Any  # shape: (m,); how far rounding moved queries and rows; infinite where there is no limit
 
 
-class Screen:
+class LowPrecisionFilter:
     """Rows X, (n, d), of a device, as whole numbers with a scale of `SCALES`, or without one in float32."""
 
     def __init__(self, X: Any, whole: float | None) -> None:
@@ -86,9 +86,9 @@ class Screen:
         if not self.whole or (Q.dtype == self._of == torch.uint8):
             return True
         off, largest = off_whole(Q, self.scale, self.centre)
-        return off <= ALMOST and largest <= MOST
+        return off <= INTEGER_TOLERANCE and largest <= MAX_EXACT
 
-    def asked(self, Q: Any) -> Asked:
+    def asked(self, Q: Any) -> PreparedQueries:
         """Queries, (m, d), float64, made ready."""
         Y = (Q - self.centre) * self.scale
         near = Y.abs().amax(dim=1) < FAR
@@ -101,22 +101,22 @@ class Screen:
             largest = lengths * self._longest + 1.01 * self._highest
             error = torch.where(largest < EXACT, 0.0, self._error * largest)
         else:
-            moved = 2 * ROUNDED * lengths + sqrt(self.d) * NOTHING
-            error = self._error * squares / 2 + NOTHING
+            moved = 2 * ROUNDED * lengths + sqrt(self.d) * UNDERFLOW
+            error = self._error * squares / 2 + UNDERFLOW
         moved = torch.where(near, moved, torch.inf)
         columns = torch.zeros((len(Q), self._width), dtype=self._dtype, device=Q.device)
         columns[:, : self.d] = -rounded
         columns[:, self.d : self.d + (3 if self.whole else 1)] = 1
-        return Asked(columns, squares, error, moved)
+        return PreparedQueries(columns, squares, error, moved)
 
-    def scores(self, asked: Asked) -> Any:
+    def scores(self, asked: PreparedQueries) -> Any:
         """Scores of all rows, (m, n and what fills up), float32."""
         if self._dtype == torch.bfloat16:
             with _whole_reductions():
                 return torch.mm(asked.columns, self._columns.T, out_dtype=torch.float32)
         return asked.columns @ self._columns.T
 
-    def limits(self, asked: Asked, squares: Any) -> Any:
+    def limits(self, asked: PreparedQueries, squares: Any) -> Any:
         """The most that rows score which are measured to be within these squared distances, (m,)."""
         measured = squares.sqrt() * (1 + self.d * 2.0**-50)  # sums of squares are rounded too
         reach = (measured * self.scale + asked.moved) * (1 + 2 * ROUNDED * (not self.whole))
@@ -126,7 +126,7 @@ class Screen:
         """Make the columns; keep the longest row, the highest h, and the farthest that a row moved."""
         size = -(-self.n // GROUP) * GROUP
         self._columns = torch.zeros((size, self._width), dtype=self._dtype, device=X.device)
-        self._columns[self.n :, self.d] = NOWHERE
+        self._columns[self.n :, self.d] = PAD_SCORE
         moved = torch.zeros((), dtype=torch.float64, device=X.device)
         highest = torch.zeros_like(moved)
         for part in row_blocks(self.n, rows_that_fit(32 * self.d, BLOCK_BYTES)):
@@ -157,7 +157,7 @@ def whole_scale(X: Any) -> float | None:
     """A scale that makes whole numbers of rows, to be centred, that bfloat16 holds; None: there is none."""
     for scale in SCALES:
         off, largest = off_whole(X, scale, _whole_centre(X, scale))
-        if off <= ALMOST and 1 <= largest <= MOST:  # smaller ones would all be 0
+        if off <= INTEGER_TOLERANCE and 1 <= largest <= MAX_EXACT:  # smaller ones would all be 0
             return scale
     return None
 
@@ -171,7 +171,7 @@ def off_whole(X: Any, scale: float, centre: Any) -> tuple[float, float]:
         if not bool(sizes.isfinite().all()):
             return inf, inf
         off, largest = (max(pair) for pair in zip((off, largest), sizes.tolist(), strict=True))
-        if off > ALMOST:
+        if off > INTEGER_TOLERANCE:
             break
     return off, largest
 

@@ -17,8 +17,15 @@ from numba import njit, uintp
 from scipy.spatial.distance import cdist
 
 from separatrix.runtime.blocks import row_blocks
-from separatrix.runtime.monitor import CHUNK, Watch
-from separatrix.runtime.simd import FOUR, LANES, PIECE, apart, blocks_of, lowest
+from separatrix.runtime.monitor import CHUNK, FitMonitor
+from separatrix.runtime.simd import (
+    LANES,
+    PIECE,
+    REPEAT_16_BITS,
+    abs_difference_mask,
+    blocks_of,
+    first_bit,
+)
 from separatrix.solvers.nearest.cells import cells_of
 from separatrix.solvers.nearest.columns import Groups, group_sums, merges
 from separatrix.solvers.nearest.groups import over_groups
@@ -84,7 +91,7 @@ class Manhattan:
         return int(self._blocks.nbytes + self._centres.nbytes + self._order.nbytes)
 
     def nearest(
-        self, Q: Matrix, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+        self, Q: Matrix, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
         found = no_neighbors(len(Q), k)
@@ -93,22 +100,22 @@ class Manhattan:
         most = max(1, min(count, MOST_SEEDS, CHUNK // (QUERIES * LANES * max(d, 1))))
         seeds = min(max(SEEDS, k // 4), most)
 
-        def look(some: slice, watch: Watch) -> None:
-            if watch.over():
+        def scan(some: slice, monitor: FitMonitor) -> None:
+            if monitor.should_stop():
                 return
             codes, reaches = _codes(Q[some], plan)
             with np.errstate(over="ignore"):  # what rounding may do to sums of d terms
                 spare = (d + 4) * 2.0**-52 * (self._reach + reaches) / plan.unit
-            queries = Q[some], *_whole(self._X, Q[some]), codes * FOUR, spare, skip[some]
+            queries = Q[some], *_whole(self._X, Q[some]), codes * REPEAT_16_BITS, spare, skip[some]
             rows = self._X, self._order, self._blocks, plan.ends, plan.slacks, 1.0 / plan.unit
             heaps = found.distances[some], found.rows[some]
             done = np.zeros((len(codes), count), np.bool_)
             _seed(*rows, self._centres, *queries, seeds, done, *heaps)
             first = 0
-            while first < count and not watch.over():
-                first = _look(*rows, *queries, done, first, CHUNK, *heaps)
+            while first < count and not monitor.should_stop():
+                first = _scan(*rows, *queries, done, first, CHUNK, *heaps)
 
-        over_groups(look, len(Q), size, found, threads=threads, watch=watch)
+        over_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
         return found
 
 
@@ -267,11 +274,11 @@ def _seed(
         for i in range(m):
             mask = ~np.uint64(0)
             if levels > 0:
-                mask = apart(
+                mask = abs_difference_mask(
                     centres, c, codes, i, 0, ends[1], sums, 0, _limit(gaps[i, 0], 1.0, 0.0)
                 )
             while mask != 0:
-                lane = lowest(mask)
+                lane = first_bit(mask)
                 mask &= mask - np.uint64(1)
                 if c * LANES + lane < blocks.shape[0]:
                     enter(gaps, nearest, i, np.float64(sums[0, lane]), c * LANES + lane)
@@ -281,7 +288,9 @@ def _seed(
             masks[s] = ~np.uint64(0)
             if levels > 0:
                 start, stop = ends[levels - 1], ends[levels]
-                apart(blocks, nearest[i, s], codes, i, start, stop, sums, s, np.uint16(ANY))
+                abs_difference_mask(
+                    blocks, nearest[i, s], codes, i, start, stop, sums, s, np.uint16(ANY)
+                )
         for limit in (_seed_limit(sums, distances.shape[1]), np.uint16(ANY)):
             for s in range(count):
                 masks[s], _ = _verify(
@@ -291,7 +300,7 @@ def _seed(
 
 
 @njit(cache=True, nogil=True)
-def _look(
+def _scan(
     X: Any,
     order: Codes,
     blocks: Any,
@@ -323,7 +332,7 @@ def _look(
                 for level in range(levels):
                     limit = _limit(distances[i, 0], inverse, spare[i] + slacks[level])
                     start, stop = ends[level], ends[level + 1]
-                    mask &= apart(blocks, b, codes, i, start, stop, sums, 0, limit)
+                    mask &= abs_difference_mask(blocks, b, codes, i, start, stop, sums, 0, limit)
                     if mask == 0:
                         break
                 if mask != 0:
@@ -371,7 +380,7 @@ def _verify(
     b: int,
     mask: Any,
     sums: Vector,
-    place: int,
+    position: int,
     cap: Any,
     distances: Matrix,
     rows: Codes,
@@ -382,11 +391,11 @@ def _verify(
     slack = spare[i] + (slacks[-1] if len(slacks) > 0 else 0.0)
     limit = min(cap, _limit(distances[i, 0], inverse, slack))
     while mask != 0:
-        lane = lowest(mask)
+        lane = first_bit(mask)
         bit = mask & (~mask + np.uint64(1))
         mask ^= bit
         at = b * LANES + lane
-        if sums[place, lane] > limit:
+        if sums[position, lane] > limit:
             continue
         left ^= bit
         if at >= X.shape[0] or order[at] == skip[i]:

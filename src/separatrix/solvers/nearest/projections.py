@@ -25,13 +25,13 @@ from numba import njit, uintp
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.runtime.monitor import Watch
-from separatrix.runtime.simd import LANES, lowest, reached
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.simd import LANES, at_least_mask, first_bit
 from separatrix.runtime.threads import in_order
 from separatrix.solvers.nearest.axes import Axes
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, plain_cells, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.groups import divided, over_groups
+from separatrix.solvers.nearest.groups import over_groups, search_with_fallback
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric, raw_distance
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
@@ -89,7 +89,7 @@ class Projections:
         return sum(part.nbytes for part in (*self._rows, *self._cells, *(self._sides or ())))
 
     def nearest(
-        self, Q: Matrix, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+        self, Q: Matrix, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
         queries, squares = self._projected(Q, threads)
@@ -98,11 +98,11 @@ class Projections:
         def near(some: Any) -> Neighbors:
             mine = Projected(*(part[some] for part in queries))
             return self._nearest(
-                Q[some], mine, squares[some], k, skip[some], threads=threads, watch=watch
+                Q[some], mine, squares[some], k, skip[some], threads=threads, monitor=monitor
             )
 
         others = Exhaustive(self._X, Metric(EUCLIDEAN))
-        return divided(near, far, others, Q, k, skip, threads=threads, watch=watch)
+        return search_with_fallback(near, far, others, Q, k, skip, threads=threads, monitor=monitor)
 
     def _nearest(
         self,
@@ -113,7 +113,7 @@ class Projections:
         skip: Codes,
         *,
         threads: int,
-        watch: Watch | None,
+        monitor: FitMonitor | None,
     ) -> Neighbors:
         queries.first[:, -1] = 1.0
         if self._sides is None:
@@ -126,7 +126,7 @@ class Projections:
         moved = self._moved * np.sqrt(squares) + NEXT_TO_NOTHING
         found = no_neighbors(len(Q), k)
 
-        def look(group: slice, watch: Watch) -> None:
+        def scan(group: slice, monitor: FitMonitor) -> None:
             mine = Projected(*(part[group] for part in queries))
             room = np.empty(len(mine.first) * CELL, np.float32)
             worst, unit = found.distances[group, 0], self._axes.scale**2
@@ -135,7 +135,7 @@ class Projections:
                 return np.asarray(np.sqrt(worst * unit) + moved[group])
 
             for cell, bounds in self._near_first(mine.first, limits):
-                if watch.over():
+                if monitor.should_stop():
                     return
                 who = np.flatnonzero(bounds <= limits())
                 if not len(who):
@@ -151,7 +151,7 @@ class Projections:
                     found.distances[group], found.rows[group],
                 )  # fmt: skip
 
-        over_groups(look, len(Q), size, found, threads=threads, watch=watch)
+        over_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
         back = np.argsort(order)
         return Neighbors(found.distances[back], found.rows[back])
 
@@ -232,17 +232,17 @@ def _keep(
     """
     m, k = near.first.shape[1] - 2, distances.shape[1]
     left, bounds = np.empty(tile.shape[1], np.int64), np.empty(tile.shape[1])
-    for place, i in enumerate(who):
+    for position, i in enumerate(who):
         if rows[i, 0] == NOBODY:
-            _begin(tile, place, i, min(k, tile.shape[1]), order, X, Q, skip[i], distances, rows)
+            _begin(tile, position, i, min(k, tile.shape[1]), order, X, Q, skip[i], distances, rows)
         limit = distances[i, 0] * unit + slack[i]
         least = max((q_squares[i] - limit) / 2, LOWEST)
-        count = _reaching(tile, place, np.float32(least), left)
+        count = _reaching(tile, position, np.float32(least), left)
         limit += slack[i]
         for t in range(count):
             c = left[t]
             square = np.float64(near.first[c, m + 1]) / (off - 0.5)
-            bounds[t] = q_squares[i] - 2 * np.float64(tile[place, c]) - 2 * off * square
+            bounds[t] = q_squares[i] - 2 * np.float64(tile[position, c]) - 2 * off * square
         if near.second.shape[1] and count:
             for t in range(count):
                 c = left[t]
@@ -266,7 +266,7 @@ def _keep(
 @njit(cache=True, nogil=True)
 def _begin(
     tile: Matrix,
-    place: int,
+    position: int,
     i: int,
     k: int,
     order: Codes,
@@ -277,16 +277,16 @@ def _begin(
     rows: Codes,
 ) -> None:
     """Measure the k rows of least bound in the first tile: neighbours, or close to them."""
-    bounds, places = np.full((1, k), np.inf), np.full((1, k), NOBODY)
+    bounds, positions = np.full((1, k), np.inf), np.full((1, k), NOBODY)
     for c in range(tile.shape[1]):
-        if -tile[place, c] < bounds[0, 0]:
-            enter(bounds, places, 0, np.float64(-tile[place, c]), c)
-    for c in places[0]:
+        if -tile[position, c] < bounds[0, 0]:
+            enter(bounds, positions, 0, np.float64(-tile[position, c]), c)
+    for c in positions[0]:
         if c != NOBODY:
             if order[c] != skip:
                 distance = raw_distance(X, order[c], Q, i, EUCLIDEAN, 2.0, np.inf)
                 enter(distances, rows, i, distance, order[c])
-            tile[place, c] = -np.inf  # not again
+            tile[position, c] = -np.inf  # not again
 
 
 @njit(cache=True, nogil=True)
@@ -295,9 +295,9 @@ def _reaching(tile: Matrix, i: int, least: float, left: Codes) -> int:
     count = 0
     whole = tile.shape[1] // LANES * LANES
     for start in range(0, whole, LANES):
-        hits = reached(tile, i, start, least)
+        hits = at_least_mask(tile, i, start, least)
         while hits:
-            left[count] = start + lowest(hits)
+            left[count] = start + first_bit(hits)
             count += 1
             hits &= hits - np.uint64(1)
     for c in range(whole, tile.shape[1]):

@@ -49,9 +49,9 @@ def sort_heaps(distances: Matrix, rows: Codes) -> None:
 @njit(cache=True, nogil=True)
 def _sift(distances: Matrix, rows: Codes, i: int, distance: float, row: int, size: int) -> None:
     """Replace the first of `size` entries and restore the order of the heap."""
-    place = 0
+    position = 0
     while True:
-        child = 2 * place + 1
+        child = 2 * position + 1
         if child >= size:
             break
         right = child + 1
@@ -64,6 +64,6 @@ def _sift(distances: Matrix, rows: Codes, i: int, distance: float, row: int, siz
             distances[i, child] == distance and rows[i, child] < row
         ):
             break
-        distances[i, place], rows[i, place] = distances[i, child], rows[i, child]
-        place = child
-    distances[i, place], rows[i, place] = distance, row
+        distances[i, position], rows[i, position] = distances[i, child], rows[i, child]
+        position = child
+    distances[i, position], rows[i, position] = distance, row

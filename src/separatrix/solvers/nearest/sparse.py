@@ -17,7 +17,7 @@ from numba import njit, uintp
 from scipy.sparse import csr_array, issparse
 
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.nearest.groups import over_groups
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
@@ -51,7 +51,7 @@ class Sparse:
         return int(self._values.nbytes + self._starts.nbytes)
 
     def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, watch: Watch | None = None
+        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`. Q is CSR, or dense."""
         Q = Q if issparse(Q) else csr_array(Q)
@@ -64,28 +64,28 @@ class Sparse:
         n = self._X.shape[0]
         at_once = max(1, CHUNK // max(1, GROUP * (self._X.nnz // n + 1)))
 
-        def look(group: slice, watch: Watch) -> None:
+        def scan(group: slice, monitor: FitMonitor) -> None:
             ends = Q.indptr[group.start : group.stop + 1].astype(np.int64)
             columns, values = Q.indices[ends[0] : ends[-1]], Q.data[ends[0] : ends[-1]]
-            used, places = np.unique(columns, return_inverse=True)
-            place_of = np.full(Q.shape[1], -1, np.int32)
-            place_of[used] = np.arange(len(used))
+            used, positions = np.unique(columns, return_inverse=True)
+            device_name = np.full(Q.shape[1], -1, np.int32)
+            device_name[used] = np.arange(len(used))
             spread = np.zeros((len(used), len(ends) - 1), np.float32)
             bounded = np.repeat(~far[group], np.diff(ends))
             rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-            spread[places[bounded], rows[bounded]] = values[bounded] * self._scale
+            spread[positions[bounded], rows[bounded]] = values[bounded] * self._scale
             for start in range(0, n, at_once):
-                if watch.over():
+                if monitor.should_stop():
                     return
-                _look(
+                _scan(
                     start, min(start + at_once, n), self._X.indptr, self._X.indices, self._X.data,
-                    self._values, self._starts, place_of, spread,
+                    self._values, self._starts, device_name, spread,
                     sizes[group], slack[group], self._scale**self._power,
                     self._metric.code, ends - ends[0], columns, values, skip[group],
                     found.distances[group], found.rows[group],
                 )  # fmt: skip
 
-        over_groups(look, Q.shape[0], GROUP, found, threads=threads, watch=watch)
+        over_groups(scan, Q.shape[0], GROUP, found, threads=threads, monitor=monitor)
         return found
 
     def _sizes(self, ends: Codes, values: Vector) -> Vector:
@@ -96,7 +96,7 @@ class Sparse:
 
 
 @njit(cache=True, nogil=True)
-def _look(
+def _scan(
     start: int,
     stop: int,
     ends: Codes,
@@ -104,7 +104,7 @@ def _look(
     values: Vector,
     scaled: Vector,
     starts: Codes,
-    place_of: Codes,
+    device_name: Codes,
     spread: Matrix,
     q_sizes: Vector,
     slack: Vector,
@@ -124,13 +124,13 @@ def _look(
         limits[i] = distances[i, 0] * unit + slack[i] - q_sizes[i]
     for row in range(start, stop):
         sums[:] = starts[row]
-        for place in range(ends[row], ends[row + 1]):
-            used = place_of[columns[place]]
+        for position in range(ends[row], ends[row + 1]):
+            used = device_name[columns[position]]
             if used >= 0:
                 if code == EUCLIDEAN:
-                    _less_product(sums, scaled[place], spread, used)
+                    _less_product(sums, scaled[position], spread, used)
                 else:
-                    _less_shared(sums, scaled[place], spread, used)
+                    _less_shared(sums, scaled[position], spread, used)
         hits = 0
         for i in range(count):
             hits += sums[i] <= limits[i]

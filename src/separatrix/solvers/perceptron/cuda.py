@@ -21,7 +21,7 @@ import torch
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import as_numpy, as_tensor, free_bytes, runs_triton
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron.cuda_blocks import (
     TILE,
@@ -55,7 +55,7 @@ def solve_kernel_perceptrons(
     rng: np.random.Generator,
     start: Matrix | None = None,  # shape: (p, n)
     keep_mistakes: bool = True,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> Iterator[InLockstep]:
     """Train one kernel perceptron on the examples of each run, as many at a time as have room.
 
@@ -69,7 +69,7 @@ def solve_kernel_perceptrons(
     for part in row_blocks(len(runs), room):
         last = part.stop == len(runs)
         batch = InLockstep(gram, examples, sides, runs[part], common, keep_mistakes, start)
-        batch.solve(rng if last else deepcopy(rng), watch or Watch())
+        batch.solve(rng if last else deepcopy(rng), monitor or FitMonitor())
         yield batch
 
 
@@ -136,19 +136,19 @@ class InLockstep:
         """Epochs that each fit began, (f,)."""
         return np.array([len(counts) for counts in self.by_epoch])
 
-    def solve(self, rng: np.random.Generator, watch: Watch) -> None:
+    def solve(self, rng: np.random.Generator, monitor: FitMonitor) -> None:
         """Pass over the examples until every fit is done."""
         live = np.arange(len(self.lengths))
         orders = _Orders(self.lengths, rng) if self.terms.shuffle else None
         for _ in range(self.terms.max_iter):
             self.state.begin(live, orders.draw(live) if orders else None)
-            met = self._pass(live, watch)
+            met = self._pass(live, monitor)
             wrong, events = self.state.end(self.keep_mistakes)
             if events is not None:
                 self._log.append(events)
-            watch.step()
+            monitor.step()
             fits = live.tolist()
-            live = np.array([fit for fit in fits if self._goes_on(fit, wrong[fit], met, watch)])
+            live = np.array([fit for fit in fits if self._goes_on(fit, wrong[fit], met, monitor)])
             if not len(live):
                 break
 
@@ -163,16 +163,16 @@ class InLockstep:
             )
         ]
 
-    def _pass(self, live: Codes, watch: Watch) -> int:
+    def _pass(self, live: Codes, monitor: FitMonitor) -> int:
         """Meet every example of the fits that go on; positions met when it ended."""
         longest = int(self.lengths[live].max())
         for block in row_blocks(longest, self.state.block):
             self.state.meet(block.start)
-            if block.stop < longest and watch.over():
+            if block.stop < longest and monitor.should_stop():
                 return int(block.stop)
         return longest
 
-    def _goes_on(self, fit: int, wrong: int, met: int, watch: Watch) -> bool:
+    def _goes_on(self, fit: int, wrong: int, met: int, monitor: FitMonitor) -> bool:
         n_rows = int(self.lengths[fit])
         counts = self.by_epoch[fit]
         counts.append(int(wrong))
@@ -183,7 +183,7 @@ class InLockstep:
             whole=met >= n_rows,
             min_iter=self.terms.min_iter,
             min_gain=self.terms.min_gain,
-            watch=watch,
+            monitor=monitor,
         )
         self.stops[fit] = stop or "max_iter"
         return stop is None

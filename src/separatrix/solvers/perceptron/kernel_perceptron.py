@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 
 from separatrix.runtime.blocks import row_blocks
-from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.threads import in_threads
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
@@ -66,7 +66,7 @@ def solve_kernel_perceptron(
     start: Matrix | None = None,  # shape: (p, n)
     keep_scores: bool = True,
     threads: int = 1,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> KernelPerceptronFit:
     """Pass over the examples until one pass makes no mistake.
 
@@ -94,7 +94,7 @@ def solve_kernel_perceptron(
     Reference: Freund and Schapire, Large Margin Classification Using the Perceptron Algorithm,
     Machine Learning 37 (1999).
     """
-    watch = watch or Watch()
+    monitor = monitor or FitMonitor()
     if gram.device is not None:
         from separatrix.solvers.perceptron.cuda import solve_on_device
 
@@ -110,7 +110,7 @@ def solve_kernel_perceptron(
             rng=rng,
             start=start,
             keep_scores=keep_scores,
-            watch=watch,
+            monitor=monitor,
         )
     held = gram.held
     scan = Scan(problems, rule, rates)
@@ -134,18 +134,18 @@ def solve_kernel_perceptron(
         for position, (at, columns, deltas) in scores.epoch(order):
             log.append(Mistakes(problems.rows[order[at]], columns, deltas, met + at))
             wrong += int(np.count_nonzero(np.diff(at, prepend=-1)))
-            if position < n_rows and watch.over():
+            if position < n_rows and monitor.should_stop():
                 break
         by_epoch.append(wrong)
         met += position
-        watch.step()
+        monitor.step()
         stop = reason_to_stop(
             by_epoch,
             n_rows,
             whole=position == n_rows,
             min_iter=min_iter,
             min_gain=min_gain,
-            watch=watch,
+            monitor=monitor,
         )
         if stop:
             break

@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
 from separatrix.types import Codes, Flags, Matrix, Signs, Vector
 
@@ -91,7 +91,7 @@ def pass_over(
     met: int = 0,
     average: bool = False,
     keep_mistakes: bool = True,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> Pass:
     """Meet the examples in order once, correcting at every mistake.
 
@@ -117,7 +117,7 @@ def pass_over(
     Reference: Rosenblatt, The Perceptron, Psychological Review 65 (1958); Crammer and Singer,
     Ultraconservative Online Algorithms for Multiclass Problems, JMLR 3 (2003).
     """
-    watch = watch or Watch()
+    monitor = monitor or FitMonitor()
     sparse = isinstance(rows, SparseRows)
     values = len(rows[1]) // max(1, len(rows[2]) - 1) if sparse else rows[0].shape[1]
     one_pass = _sparse_pass if sparse else _dense_pass
@@ -141,7 +141,7 @@ def pass_over(
             log.append(Mistakes(part[at], found[1][:count].copy(), found[2][:count].copy(), steps))
         wrong += errors
         seen += len(part)
-        if watch.over():
+        if monitor.should_stop():
             break
     return Pass(losses, Mistakes.joined(log), wrong, seen)
 

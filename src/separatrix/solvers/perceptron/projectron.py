@@ -16,7 +16,7 @@ from numba import njit
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron.orders import shuffled
 from separatrix.solvers.stopping import reason_to_stop
@@ -55,7 +55,7 @@ def solve_projectron(
     shuffle: bool = False,
     rng: np.random.Generator,
     start: ProjectronFit | None = None,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
 ) -> ProjectronFit:
     """Pass over the examples; at most `budget` rows ever carry the hypothesis.
 
@@ -67,7 +67,7 @@ def solve_projectron(
     Reference: Orabona, Keshet and Caputo, Bounded Kernel-Based Online Learning, Journal of Machine
     Learning Research 10 (2009), figure 1, with a fixed budget in place of the threshold.
     """
-    watch = watch or Watch()
+    monitor = monitor or FitMonitor()
     n_rows, p = problems.targets.shape
     budget = min(budget, n_rows + (len(start.support) if start is not None else 0))
     owners = problems.classes if rule == "argmax" else np.empty(0, dtype=np.intp)
@@ -107,12 +107,12 @@ def solve_projectron(
             wrong += mistakes
             met += len(rows)
             whole = block.stop == n_rows
-            if watch.over():
+            if monitor.should_stop():
                 break
         by_epoch.append(wrong)
-        watch.step()
+        monitor.step()
         stop = reason_to_stop(
-            by_epoch, n_rows, whole=whole, min_iter=min_iter, min_gain=min_gain, watch=watch
+            by_epoch, n_rows, whole=whole, min_iter=min_iter, min_gain=min_gain, monitor=monitor
         )
         if stop:
             break

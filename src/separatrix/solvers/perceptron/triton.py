@@ -25,14 +25,14 @@ def _kernel_values(  # type: ignore[no-untyped-def]
 ):
     """Where kernel values of a block begin, at which of their rows each example lies, and which column."""
     values = K
-    place = at.to(tl.int64)
-    column = place
+    position = at.to(tl.int64)
+    column = position
     if TILED:
         values = K + turn * BLOCK * BLOCK
     else:
-        place = tl.load(where + row, mask=part, other=0).to(tl.int64)
+        position = tl.load(where + row, mask=part, other=0).to(tl.int64)
         column = row
-    return values, place, column
+    return values, position, column
 
 
 @triton.jit(do_not_specialize=SIZES)
@@ -55,9 +55,9 @@ def scan_signs(  # type: ignore[no-untyped-def]
     target = tl.load(sides + code * n_problems + problem, mask=inside, other=0).to(tl.float64)
     part = target != 0
     score = tl.load(S + (fit * n_problems + problem) * n + row, mask=part, other=0.0)
-    values, place, column = _kernel_values(K, where, row, at, turn, part, BLOCK, TILED)
+    values, position, column = _kernel_values(K, where, row, at, turn, part, BLOCK, TILED)
     # one reduction says both where the next mistake is and where its kernel row lies
-    key = (at.to(tl.int64) << 32) | place
+    key = (at.to(tl.int64) << 32) | position
     nothing = tl.full([], BLOCK, tl.int64) << 32
     mistaken = tl.zeros([BLOCK], tl.int32)
     found = tl.min(tl.where(part & (target * score <= 0), key, nothing), axis=0)
@@ -110,8 +110,8 @@ def scan_argmax(  # type: ignore[no-untyped-def]
         mask=(c < n_problems)[:, None] & part[None, :],
         other=float("-inf"),
     )
-    values, place, column = _kernel_values(K, where, row, at, turn, part, BLOCK, TILED)
-    key = (at.to(tl.int64) << 47) | place
+    values, position, column = _kernel_values(K, where, row, at, turn, part, BLOCK, TILED)
+    key = (at.to(tl.int64) << 47) | position
     nothing = tl.full([], BLOCK, tl.int64) << 47
     mistaken = tl.zeros([BLOCK], tl.int32)
     guessed = tl.zeros([BLOCK], tl.int32)
@@ -183,11 +183,11 @@ def add_rows(  # type: ignore[no-untyped-def]
             here = event < count
             here = here & (tl.load(columns + begin + event, mask=here, other=-1) == problem)
             row = tl.load(log_rows + begin + event, mask=here, other=0).to(tl.int64)
-            place = tl.load(where + row, mask=here, other=-1).to(tl.int64)
-            here = here & (place >= 0)
+            position = tl.load(where + row, mask=here, other=-1).to(tl.int64)
+            here = here & (position >= 0)
             delta = tl.load(deltas + begin + event, mask=here, other=0.0)
             k = tl.load(
-                K + place[:, None] * stride + column[None, :],
+                K + position[:, None] * stride + column[None, :],
                 mask=here[:, None] & inside[None, :],
                 other=0.0,
             )

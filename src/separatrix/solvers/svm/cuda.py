@@ -28,13 +28,13 @@ import triton
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, free_bytes
-from separatrix.runtime.monitor import Watch
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.svm.cuda_rows import Keys, Rows, choose, objectives, relative_gaps
 from separatrix.solvers.svm.smo import (
     NOT_SEPARABLE,
     STEPS_PER_CHECK,
     Layout,
-    Rule,
+    StoppingRule,
     SvmFit,
     SvmProblem,
     feasible,
@@ -67,13 +67,13 @@ class Found(NamedTuple):
 
 
 def solve_in_lockstep(
-    gram: Any, problems: Sequence[SvmProblem], rule: Rule, watch: Watch
+    gram: Any, problems: Sequence[SvmProblem], rule: StoppingRule, monitor: FitMonitor
 ) -> list[SvmFit]:
     """Solve every problem over a `DeviceGram`, as many at a time as there is memory for."""
     layouts = _Layouts(gram, problems)
     fits: list[SvmFit] = []
     for group in _groups(gram, problems, layouts.width):
-        found = _Batch(gram, layouts, group, rule, watch).run()
+        found = _Batch(gram, layouts, group, rule, monitor).run()
         for number, problem in enumerate(group):
             layout = layouts.of(problem)
             r = len(layout.rows)
@@ -131,10 +131,10 @@ class _Batch:
         gram: Any,
         layouts: _Layouts,
         problems: Sequence[SvmProblem],
-        rule: Rule,
-        watch: Watch,
+        rule: StoppingRule,
+        monitor: FitMonitor,
     ) -> None:
-        self.gram, self.layouts, self.rule, self.watch = gram, layouts, rule, watch
+        self.gram, self.layouts, self.rule, self.monitor = gram, layouts, rule, monitor
         own = [layouts.of(problem) for problem in problems]
         boxes = [problem.box[layout.rows] for problem, layout in zip(problems, own, strict=True)]
         largest = [layout.largest for layout in own]
@@ -198,8 +198,8 @@ class _Batch:
         """Bounds of all problems, coefficients to begin from, and their errors."""
         columns = self.layouts.columns[self.layout].long()
         boxes = {id(problem.box): problem.box for problem in problems}  # folds share them
-        places = {key: place for place, key in enumerate(boxes)}
-        which = self._on([places[id(problem.box)] for problem in problems])
+        slots = {key: place for place, key in enumerate(boxes)}
+        which = self._on([slots[id(problem.box)] for problem in problems])
         box = self._on(np.stack(list(boxes.values())))[which[:, None], columns]
         y = self.layouts.y[self.layout]
         low, high = torch.where(y < 0, -box, 0.0), torch.where(y > 0, box, 0.0)
@@ -256,7 +256,7 @@ class _Batch:
             "stalled": flat,
             "not separable": meeting,
             "max_iter": self.n_iter[active] >= self.rule.max_iter,
-            "stopped": np.full(len(active), self.watch.over()),
+            "stopped": np.full(len(active), self.monitor.should_stop()),
         }
         self.stop[active] = np.select(list(reasons.values()), list(reasons), "")
         self._tell(active, violation)
@@ -328,7 +328,7 @@ class _Batch:
         tol = np.minimum(self.rule.tol, self.gaps[active])
         due = np.maximum(ticks_due(violation, tol, self.stop[active] != ""), self.ticks[active])
         for _ in range(int((due - self.ticks[active]).sum())):
-            self.watch.step()
+            self.monitor.step()
         self.ticks[active] = due
 
     def _found(self) -> Found:

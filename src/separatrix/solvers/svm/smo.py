@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.runtime.blocks import row_blocks
-from separatrix.runtime.monitor import CHUNK, Watch
+from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.threads import in_threads
 from separatrix.solvers.svm.working_set import (
     PADDING,
@@ -35,7 +35,7 @@ from separatrix.types import Codes, Gram, Matrix, Signs, Vector
 
 WORKING_SET, LARGEST_SET = 256, 1024
 ROWS_PER_PLACE = 20  # problems with more rows than this for each place get a larger working set
-WHOLE = 512  # problems of up to this many rows are one tile
+SINGLE_TILE_ROWS = 512  # problems of up to this many rows are one tile
 STEPS_AT_ONCE = 50_000  # of a tile, between two looks at the clock
 WORTH_THREADS = 2**20  # kernel values of all problems that take longer than starting threads
 COLUMNS_AT_ONCE = 8192  # of an update that is shared between cores
@@ -96,17 +96,19 @@ def solve_svms(
     tol: float = 1e-3,
     stop: str = "kkt",
     max_iter: int = -1,
-    watch: Watch | None = None,
+    monitor: FitMonitor | None = None,
     threads: int = 1,
 ) -> list[SvmFit]:
     """Solve every problem to a violation ("kkt") or relative gap ("gap") of at most tol."""
-    watch = watch or Watch()
+    monitor = monitor or FitMonitor()
     most = np.iinfo(np.int64).max if max_iter < 0 else max_iter
-    rule = Rule(np.inf, tol, most) if stop == "gap" else Rule(tol, max(tol, GAP), most)
+    rule = (
+        StoppingRule(np.inf, tol, most) if stop == "gap" else StoppingRule(tol, max(tol, GAP), most)
+    )
     if gram.device is not None:
         from separatrix.solvers.svm.cuda import solve_in_lockstep
 
-        return solve_in_lockstep(gram, problems, rule, watch)
+        return solve_in_lockstep(gram, problems, rule, monitor)
     diagonal = gram.diagonal()
     layouts: dict[bytes, Layout] = {}  # folds and values of C share them
     running = []
@@ -114,28 +116,30 @@ def solve_svms(
         sides = problem.sides.tobytes()
         if sides not in layouts:
             layouts[sides] = Layout.of(gram, problem.sides, diagonal)
-        running.append(_Running(gram, problem, layouts[sides], rule, watch))
+        running.append(Subproblem(gram, problem, layouts[sides], rule, monitor))
     if sum(len(problem.rows) ** 2 for problem in running) <= WORTH_THREADS:
         threads = 1
     if gram.held is not None and (len(running) >= threads or len(diagonal) <= COLUMNS_AT_ONCE):
         K = gram.held
-        in_threads(lambda problem: problem.run_on(gram, K), running, threads=threads, watch=watch)
+        in_threads(
+            lambda problem: problem.run_on(gram, K), running, threads=threads, monitor=monitor
+        )
     else:
         for one in running:
             one.begin(gram)
         for group in _groups(running, gram.room):
-            _run_in_step(gram, group, threads, watch)
+            _run_in_step(gram, group, threads, monitor)
     return [problem.result() for problem in running]
 
 
-class Rule(NamedTuple):
+class StoppingRule(NamedTuple):
     """When a problem is solved."""
 
     tol: float  # of the violation
     gap: float  # relative
     max_iter: int
 
-    def for_box(self, scale: float) -> Rule:
+    def for_box(self, scale: float) -> StoppingRule:
         """The rule for a problem whose C times its largest k(x, x) is `scale`."""
         return self if scale <= LARGE or self.tol == np.inf else self._replace(gap=np.inf)
 
@@ -164,11 +168,16 @@ class Layout(NamedTuple):
         return cls(segments, rows, cuts, shifts, y, own, float(own.max()))
 
 
-class _Running:
+class Subproblem:
     """One problem on its way."""
 
     def __init__(
-        self, gram: Gram, problem: SvmProblem, layout: Layout, rule: Rule, watch: Watch
+        self,
+        gram: Gram,
+        problem: SvmProblem,
+        layout: Layout,
+        rule: StoppingRule,
+        monitor: FitMonitor,
     ) -> None:
         self.segments, self.rows, self.cuts, self.shifts, self.y, self.diagonal, largest = layout
         self.problem, self.largest = problem, largest
@@ -176,7 +185,7 @@ class _Running:
         self.alpha: Vector = np.zeros(len(self.rows))
         self.errors: Vector = -self.y
         trained = np.flatnonzero(self.box)
-        self.whole = len(trained) <= WHOLE and gram.held is not None
+        self.whole = len(trained) <= SINGLE_TILE_ROWS and gram.held is not None
         self.size = len(trained) if self.whole else min(_set_size(len(trained)), gram.room)
         self.work, self.count = np.empty(self.size, dtype=np.int64), 0
         if self.whole:
@@ -185,7 +194,7 @@ class _Running:
         self.tile = np.empty((0, 0), gram.dtype)  # kernel values among the working rows
         scale = float(self.box.max()) * self.largest
         self.rule = rule.for_box(scale)
-        self.watch, self.ticks = watch, 0
+        self.monitor, self.ticks = monitor, 0
         self.n_iter, self.violation, self.inner, self.stop = 0, np.inf, 0.0, ""
         self._checked, self._dual = 0, -np.inf
 
@@ -201,7 +210,7 @@ class _Running:
         support = np.flatnonzero(self.alpha)
         for part in row_blocks(len(support), gram.room):
             some = support[part]
-            self.changes = Changes(self.rows[some], self.alpha[some] * self.y[some])
+            self.changes = AlphaStep(self.rows[some], self.alpha[some] * self.y[some])
             stored = _rows_for(gram, [self])
             for s, lo, hi in self.pieces():
                 self.update(stored[self.segments[s]], s, lo, hi)
@@ -246,7 +255,7 @@ class _Running:
             self.work, self.count, self.steps, self.inner, self._steps_left(),
         )  # fmt: skip
         moved = np.flatnonzero(self.steps[: self.count])
-        self.changes = Changes(self.rows[self.work[moved]], self.steps[moved])
+        self.changes = AlphaStep(self.rows[self.work[moved]], self.steps[moved])
         return made
 
     def pieces(self) -> Iterator[tuple[int, int, int]]:
@@ -255,7 +264,7 @@ class _Running:
             for part in row_blocks(self.cuts[s + 1] - self.cuts[s], COLUMNS_AT_ONCE):
                 yield s, self.cuts[s] + part.start, self.cuts[s] + part.stop
 
-    def update(self, there: Stored, s: int, lo: int, hi: int) -> None:
+    def update(self, there: KernelRows, s: int, lo: int, hi: int) -> None:
         """Add the changes to the errors of some columns."""
         rows, steps = self.changes
         shift = there.first_column - self.cuts[s]
@@ -272,7 +281,7 @@ class _Running:
             self.stop = "not separable"
         elif self.n_iter >= self.rule.max_iter:
             self.stop = "max_iter"
-        elif self.watch.over():
+        elif self.monitor.should_stop():
             self.stop = "stopped"
         if self.stop:
             self.tile = np.empty((0, 0), self.tile.dtype)
@@ -316,18 +325,18 @@ class _Running:
         """Steps of the watch as far as the problem has come."""
         due = ticks_due(self.violation, min(self.rule.tol, self.rule.gap), bool(self.stop))
         while self.ticks < due:
-            self.watch.step()
+            self.monitor.step()
             self.ticks += 1
 
 
-class Changes(NamedTuple):
+class AlphaStep(NamedTuple):
     """What a round changed."""
 
     rows: Codes  # rows of the Gram
     steps: Vector  # by how much alpha times y of each grew
 
 
-class Stored(NamedTuple):
+class KernelRows(NamedTuple):
     """Kernel rows over one segment of columns."""
 
     K: Matrix
@@ -369,9 +378,9 @@ def feasible(start: Vector, y: Vector, box: Vector) -> Vector:
     return alpha
 
 
-def _groups(running: Sequence[_Running], room: int) -> Iterator[list[_Running]]:
+def _groups(running: Sequence[Subproblem], room: int) -> Iterator[list[Subproblem]]:
     """Problems whose working sets can be at hand together."""
-    group: list[_Running] = []
+    group: list[Subproblem] = []
     for problem in running:
         if group and sum(other.size for other in group) + problem.size > room:
             yield group
@@ -380,37 +389,37 @@ def _groups(running: Sequence[_Running], room: int) -> Iterator[list[_Running]]:
     yield group
 
 
-def _run_in_step(gram: Gram, active: list[_Running], threads: int, watch: Watch) -> None:
+def _run_in_step(gram: Gram, active: list[Subproblem], threads: int, monitor: FitMonitor) -> None:
     """Problems a round at a time."""
     while active:
-        in_threads(_Running.choose, active, threads=threads, watch=watch)
+        in_threads(Subproblem.choose, active, threads=threads, monitor=monitor)
         for problem in active:
             if problem.count == 0:
                 problem.after_round(0)
         active = [problem for problem in active if problem.count]
         for problem in active:
             problem.fill_tile(gram)
-        made = in_threads(_Running.solve, active, threads=threads, watch=watch)
-        _update_errors(_rows_for(gram, active), active, threads, watch)
+        made = in_threads(Subproblem.solve, active, threads=threads, monitor=monitor)
+        _update_errors(_rows_for(gram, active), active, threads, monitor)
         for problem, steps in zip(active, made, strict=True):
             problem.after_round(steps, stuck=steps == 0)
         active = [problem for problem in active if not problem.stop]
 
 
 def _update_errors(
-    stored: dict[int, Stored], active: list[_Running], threads: int, watch: Watch
+    stored: dict[int, KernelRows], active: list[Subproblem], threads: int, monitor: FitMonitor
 ) -> None:
     """Bring all errors up to date with the changes of a round."""
 
-    def update(item: tuple[_Running, tuple[int, int, int]]) -> None:
+    def update(item: tuple[Subproblem, tuple[int, int, int]]) -> None:
         problem, (s, lo, hi) = item
         problem.update(stored[problem.segments[s]], s, lo, hi)
 
     pieces = [(problem, piece) for problem in active for piece in problem.pieces()]
-    in_threads(update, pieces, threads=threads, watch=watch)
+    in_threads(update, pieces, threads=threads, monitor=monitor)
 
 
-def _rows_for(gram: Gram, active: Sequence[_Running]) -> dict[int, Stored]:
+def _rows_for(gram: Gram, active: Sequence[Subproblem]) -> dict[int, KernelRows]:
     """The kernel rows whose coefficients changed, over the segments that need them."""
     needed: dict[int, list[Codes]] = {}
     for problem in active:
@@ -419,15 +428,15 @@ def _rows_for(gram: Gram, active: Sequence[_Running]) -> dict[int, Stored]:
     return _fetch(gram, {s: np.unique(np.concatenate(parts)) for s, parts in needed.items()})
 
 
-def _fetch(gram: Gram, needed: dict[int, Codes]) -> dict[int, Stored]:
+def _fetch(gram: Gram, needed: dict[int, Codes]) -> dict[int, KernelRows]:
     n = gram.shape[0]
     if gram.held is not None:
         everywhere = np.arange(n)
-        return {s: Stored(gram.held, everywhere, gram.segments[s].start) for s in needed}
+        return {s: KernelRows(gram.held, everywhere, gram.segments[s].start) for s in needed}
     stored = {}
     for segment, rows in needed.items():
-        K, places = gram.fetch(rows, segment)
+        K, slots = gram.fetch(rows, segment)
         place = np.empty(n, dtype=np.int64)
-        place[rows] = places
-        stored[segment] = Stored(K, place, 0)
+        place[rows] = slots
+        stored[segment] = KernelRows(K, place, 0)
     return stored

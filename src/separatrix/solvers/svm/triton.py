@@ -119,9 +119,9 @@ def _gather(  # type: ignore[no-untyped-def]
     v = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.load(rows + problem * w + u, mask=u < w, other=0)
     second = tl.load(rows + problem * w + v, mask=v < w, other=0)
-    place = tl.load(where + first).to(tl.int64)
+    position = tl.load(where + first).to(tl.int64)
     inside = (u < w)[:, None] & (v < w)[None, :]
-    values = tl.load(storage + place[:, None] * n + second[None, :], mask=inside, other=0.0)
+    values = tl.load(storage + position[:, None] * n + second[None, :], mask=inside, other=0.0)
     tl.store(tiles + problem * w * w + u[:, None] * w + v[None, :], values, mask=inside)
 
 
@@ -214,9 +214,11 @@ def _add(  # type: ignore[no-untyped-def]
         there = u < used
         row = tl.load(rows + number * w + u, mask=there, other=0)
         step = tl.load(steps + number * w + u, mask=there, other=0.0)
-        place = tl.load(where + row).to(tl.int64)
+        position = tl.load(where + row).to(tl.int64)
         wanted = there[:, None] & inside[None, :]
-        values = tl.load(storage + place[:, None] * n + of_matrix[None, :], mask=wanted, other=0.0)
+        values = tl.load(
+            storage + position[:, None] * n + of_matrix[None, :], mask=wanted, other=0.0
+        )
         total += tl.sum(step[:, None] * values.to(tl.float64), axis=0)
         start += ROWS
     at = F + problem * stride + column

@@ -121,7 +121,7 @@ def _ranked(values: Vector, rank: int) -> float:
 
 @njit(cache=True, nogil=True)
 def gather(
-    tile: Matrix, K: Matrix, places: Codes, work: Codes, count: int, lo: int, hi: int, shift: int
+    tile: Matrix, K: Matrix, slots: Codes, work: Codes, count: int, lo: int, hi: int, shift: int
 ) -> None:
     """Kernel values among the working rows, for those columns that lie in rows lo..hi.
 
@@ -134,7 +134,7 @@ def gather(
             here[inside] = v
             inside += 1
     for u in range(count):
-        row = K[places[u]]
+        row = K[slots[u]]
         for k in range(inside):
             v = here[k]
             if v > u:
@@ -145,14 +145,14 @@ def gather(
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
 def add(
-    F: Vector, K: Matrix, places: Codes, steps: Vector, count: int, lo: int, hi: int, shift: int
+    F: Vector, K: Matrix, slots: Codes, steps: Vector, count: int, lo: int, hi: int, shift: int
 ) -> None:
     """F[lo:hi] += sum over working rows of step times kernel row, four rows at a time."""
     used, sizes = np.empty(count + 3, np.int64), np.zeros(count + 3)
     n_used = 0
     for u in range(count):
         if steps[u] != 0.0:
-            used[n_used], sizes[n_used] = places[u], steps[u]
+            used[n_used], sizes[n_used] = slots[u], steps[u]
             n_used += 1
     if n_used == 0:
         return
@@ -185,7 +185,7 @@ def solve_tile(
     up, down = np.empty(q), np.empty(q)
     key, score = np.empty(q), np.empty(q)
     key_bits, score_bits = key.view(np.int64), score.view(np.int64)
-    last, places = np.int64(0x7FFFFFFFFFFFFFFF), np.int64(PLACE_BITS)
+    last, slots = np.int64(0x7FFFFFFFFFFFFFFF), np.int64(PLACE_BITS)
     for k in range(q):
         may_grow, may_shrink = alpha[k] < box[k], alpha[k] > 0.0
         if y[k] < 0.0:
@@ -198,8 +198,8 @@ def solve_tile(
         for k in range(q):
             bits = key_bits[k]
             bits ^= (bits >> 63) & last  # orders negative floats too
-            best = max(best, (bits & ~places) | k)
-        i = best & places
+            best = max(best, (bits & ~slots) | k)
+        i = best & slots
         top = key[i]
         if top < -BARRED / 2:
             return step
@@ -211,9 +211,9 @@ def solve_tile(
             score[k] = gain * gain / curvature
         steepest, worst = np.int64(0), np.int64(0)
         for k in range(q):
-            steepest = max(steepest, (score_bits[k] & ~places) | k)
+            steepest = max(steepest, (score_bits[k] & ~slots) | k)
             worst = max(worst, key_bits[k])
-        j = steepest & places
+        j = steepest & slots
         key_bits[0] = worst
         if key[0] <= tol or top + F[j] + down[j] <= 0.0:
             return step
@@ -362,16 +362,16 @@ def rounds_on_held(
         count, now, inner = begin_round(F, y, alpha, box, work, count, size, whole, tol, gap_tol)
         if count == 0:
             break
-        places = rows[work[:count]]
+        slots = rows[work[:count]]
         for s in range(len(shifts)):
-            gather(tile, K, places, work, count, cuts[s], cuts[s + 1], shifts[s])
+            gather(tile, K, slots, work, count, cuts[s], cuts[s + 1], shifts[s])
         done = work_on(
             tile, diagonal, F, y, alpha, box, work, count, changes, inner, max_steps - made
         )
         if done == 0:
             return count, made, now, True
         for s in range(len(shifts)):
-            add(F, K, places, changes, count, cuts[s], cuts[s + 1], shifts[s])
+            add(F, K, slots, changes, count, cuts[s], cuts[s + 1], shifts[s])
         made += done
         spent += 4 * done * count + count * len(F)
     return count, made, now, False

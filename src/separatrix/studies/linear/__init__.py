@@ -51,7 +51,7 @@ def _summary(found: list[Claim]) -> list[str]:
         f"All {len(found)} claims of the twelve parts hold in numbers."
         if not failed
         else f"{len(failed)} of {len(found)} claims do not hold: "
-        + "; ".join(f"part {claim.part}, {claim.says}" for claim in failed)
+        + "; ".join(f"part {claim.part}, {claim.caption}" for claim in failed)
         + "."
     )
     return [
@@ -64,7 +64,9 @@ def _summary(found: list[Claim]) -> list[str]:
 
 
 def _claims(found: list[Claim]) -> Section:
-    rows = [[claim.part, claim.holds, claim.says, claim.measured, claim.wanted] for claim in found]
+    rows = [
+        [claim.part, claim.holds, claim.caption, claim.measured, claim.wanted] for claim in found
+    ]
     return Section(
         "What is claimed, and what was measured",
         ["A wanted 0 allows for rounding: 1e-9."],

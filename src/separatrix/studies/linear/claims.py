@@ -25,7 +25,7 @@ class Claim(NamedTuple):
     """One claim with the number that decides it."""
 
     part: int
-    says: str
+    caption: str
     measured: float
     wanted: str
     holds: bool
@@ -36,8 +36,8 @@ def all_claims(results: Results) -> list[Claim]:
     return [*_of_lines(results), *_of_models(results), *_of_machines(results)]
 
 
-def _zero(part: int, says: str, measured: float) -> Claim:
-    return Claim(part, says, measured, "0", bool(abs(measured) <= ROUNDING))
+def _zero(part: int, caption: str, measured: float) -> Claim:
+    return Claim(part, caption, measured, "0", bool(abs(measured) <= ROUNDING))
 
 
 def _of_lines(results: Results) -> list[Claim]:

@@ -91,12 +91,12 @@ def _perpendiculars(results: Results) -> Picture:
             for i in found["picked"]
         ],
     )
-    says = (
+    caption = (
         "The boundary of a linear support vector machine, and the way to it from twelve flowers "
         "from the furthest on one side to the furthest on the other. Both axes have one scale, "
         "so that ways are seen at right angles."
     )
-    return Picture(figure, says, table)
+    return Picture(figure, caption, table)
 
 
 def regions(results: Results) -> Section:

@@ -47,18 +47,18 @@ def costs_and_doubt(results: Results) -> Section:
 def _costs(results: Results) -> Picture:
     found = results.arrays[DOUBT]
     figure, axes = figure_of(3.4)
-    for place, cost in enumerate(COSTS):
-        colour = COLOURS[(0, 1, 4)[place]]
+    for position, cost in enumerate(COSTS):
+        colour = COLOURS[(0, 1, 4)[position]]
         threshold = number(results, DOUBT, "threshold", miss=cost)
         axes.plot(
             found["cuts"],
             found[f"cost_{cost:g}"],
             color=colour,
-            linestyle=STYLES[place],
+            linestyle=STYLES[position],
             lw=1.8,
             label=f"a miss costs {cost:g}",
         )
-        axes.axvline(threshold, color=colour, linestyle=STYLES[place], linewidth=1)
+        axes.axvline(threshold, color=colour, linestyle=STYLES[position], linewidth=1)
     axes.set(
         xlabel="threshold on the probability of harmless",
         ylabel="mean cost, test rows",
@@ -85,11 +85,11 @@ def _costs(results: Results) -> Picture:
         "expected there",
         "least expected on 199 others",
     )
-    says = (
+    caption = (
         "Mean cost on the test rows against the threshold, for three costs of a missed tumour, "
         "in false alarms. Upright lines: the threshold that each cost asks for."
     )
-    return Picture(figure, says, Table(columns, rows))
+    return Picture(figure, caption, Table(columns, rows))
 
 
 def _planes(results: Results) -> Picture:
@@ -122,25 +122,25 @@ def _planes(results: Results) -> Picture:
         aspect=40,
         label="probability of the squares",
     )
-    says = (
+    caption = (
         "Probability over the plane around 30 samples. With likeliest weights and with a prior "
         "it is near 0 or 1 nearly everywhere; in the mean over weights, bands open like a fan. "
         "Arrow: the way of the next picture."
     )
     columns = ("", "area % beyond 0.25 and 0.75", "beyond 0.05 and 0.95", "beyond 0.01 and 0.99")
-    return Picture(figure, says, Table(columns, shares))
+    return Picture(figure, caption, Table(columns, shares))
 
 
 def _leaving(results: Results) -> Picture:
     found = results.arrays[DOUBT]
     figure, axes = figure_of(3.2)
     names = (*WAYS, "Bayes, by quadrature")
-    for place, name in enumerate(names):
+    for position, name in enumerate(names):
         axes.plot(
             found["away"],
             found[f"{name}_way"],
-            color=(COLOURS[4], COLOURS[1], COLOURS[0], INK)[place],
-            linestyle=STYLES[place],
+            color=(COLOURS[4], COLOURS[1], COLOURS[0], INK)[position],
+            linestyle=STYLES[position],
             linewidth=1.8,
             label=name,
         )
@@ -156,13 +156,13 @@ def _leaving(results: Results) -> Picture:
     open_frame(axes)
     legend_below(figure, axes, 2)
     rows = [
-        [place, *(number(results, DOUBT, "probability", name, away=place) for name in names)]
-        for place in PLACES
+        [position, *(number(results, DOUBT, "probability", name, away=position) for name in names)]
+        for position in PLACES
     ]
-    says = (
+    caption = (
         "Along a straight way out of the data: two become certain, the mean over weights does not."
     )
-    return Picture(figure, says, Table(("distance", *names), rows))
+    return Picture(figure, caption, Table(("distance", *names), rows))
 
 
 def _vectors(results: Results) -> Table:

@@ -93,11 +93,11 @@ def _lines(results: Results) -> Picture:
     axes.set(xlabel="first feature", ylabel="second feature", xlim=(-4.5, 21), ylim=(-14.5, 4))
     legend_below(figure, axes, 3)
     open_frame(axes)
-    says = (
+    caption = (
         "Boundaries after 30 samples were added far behind the squares. Two of the three are "
         "where they were before, and lie on each other."
     )
-    return Picture(figure, says, Table(("model", "fitted", "w1", "w2", "w0"), rows))
+    return Picture(figure, caption, Table(("model", "fitted", "w1", "w2", "w0"), rows))
 
 
 def _turning(results: Results) -> Picture:
@@ -130,8 +130,8 @@ def _turning(results: Results) -> Picture:
     legend_below(figure, axes, 3)
     open_frame(axes)
     columns = ("model", "away", "turned, degrees", "moved", "near samples mistaken, of 200")
-    says = "The further away, the more least squares turns; the other two stay."
-    return Picture(figure, says, Table(columns, rows))
+    caption = "The further away, the more least squares turns; the other two stay."
+    return Picture(figure, caption, Table(columns, rows))
 
 
 def _two_margins(results: Results) -> Table:
@@ -152,12 +152,12 @@ def curves(results: Results) -> Section:
     t = found["margin"]
     figure, axes = figure_of(3.9)
     axes.step([-3, 0, 6], [1, 0, 0], where="post", color=GREY, linewidth=1, label="mistakes")
-    for place, name in enumerate(DRAWN):
+    for position, name in enumerate(DRAWN):
         axes.plot(
             t,
             found[name],
-            linestyle=STYLES[place],
-            color=COLOURS[place],
+            linestyle=STYLES[position],
+            color=COLOURS[position],
             linewidth=2,
             label=LABELS[name],
         )

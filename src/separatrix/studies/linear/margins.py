@@ -97,12 +97,12 @@ def _machine(results: Results) -> Picture:
     rows = [
         [C, *(_whole(number(results, MARGINS, metric, C=C)) for metric in metrics)] for C in PRICES
     ]
-    says = (
+    caption = (
         f"The boundary, its two margins (dashed), the way that each of {int(late.sum())} flowers "
         "with slack is short of its margin (red), and the flowers on a margin (rings). Flowers "
         "of the same measures hide each other."
     )
-    return Picture(figure, says, Table(columns, rows))
+    return Picture(figure, caption, Table(columns, rows))
 
 
 def _whole(value: float) -> float | int:
@@ -176,7 +176,7 @@ def _times(results: Results) -> Picture:
         (("samples", "n", "samples, 20 features"), ("features", "d", "features, 200 samples")),
         strict=True,
     ):
-        for place, by in enumerate(("dual", "primal")):
+        for position, by in enumerate(("dual", "primal")):
             found = [
                 (json.loads(row.parameters), row)
                 for row in rows_of(results, MARGINS, "objective", model="LinearSVC")
@@ -191,9 +191,9 @@ def _times(results: Results) -> Picture:
             axes.plot(
                 sizes,
                 times,
-                marker="os"[place],
-                color=COLOURS[(0, 4)[place]],
-                linestyle=STYLES[place],
+                marker="os"[position],
+                color=COLOURS[(0, 4)[position]],
+                linestyle=STYLES[position],
                 lw=1.8,
                 label=f"in the {by}",
             )
@@ -208,11 +208,11 @@ def _times(results: Results) -> Picture:
     open_frame(*panels)
     legend_below(figure, panels[0], 2)
     rows.sort(key=lambda row: (row[1] != 20, row[0], row[1], row[2]))
-    says = (
+    caption = (
         "Time of one fit by two ways to solve the same problem, while samples grow and while "
         "features grow. The best of three fits; times differ from run to run."
     )
-    return Picture(figure, says, Table(("n", "d", "solved in the", "ms", "objective"), rows))
+    return Picture(figure, caption, Table(("n", "d", "solved in the", "ms", "objective"), rows))
 
 
 def _plain_ticks(axes: Axes, sizes: list[int]) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from separatrix.errors import ExperimentError
 from separatrix.evaluation.regions import Regions
-from separatrix.experiments.steps import Row, said
+from separatrix.experiments.steps import Row, params_json
 from separatrix.experiments.table import Results
 from separatrix.plots.figures import new_figure
 from separatrix.plots.region_figures import (
@@ -37,7 +37,7 @@ def number(
     results: Results, part: str, metric: str, model: str | None = None, **about: Any
 ) -> float:
     """The value of the one row of this part, metric and parameters."""
-    fields = {"part": part, "metric": metric, "parameters": said(**about)}
+    fields = {"part": part, "metric": metric, "parameters": params_json(**about)}
     found = results.where(**fields, **({} if model is None else {"model": model}))
     if not found:
         raise ExperimentError(

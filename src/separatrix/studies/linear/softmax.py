@@ -64,11 +64,11 @@ def _surest(results: Results) -> Picture:
     class_legend(figure, KINDS)
     rows = [[kind, 100 * number(results, SOFTMAX, "area_share", region=kind)] for kind in KINDS]
     rows.append(["no class", 100 * number(results, SOFTMAX, "indeterminate_share")])
-    says = (
+    caption = (
         "Regions of softmax regression, and grey lines where the largest probability is 0.6 and "
         "0.95. The dashed line is the way of the next picture."
     )
-    return Picture(figure, says, Table(("region", "area %"), rows))
+    return Picture(figure, caption, Table(("region", "area %"), rows))
 
 
 def _three(results: Results) -> Picture:
@@ -92,8 +92,8 @@ def _three(results: Results) -> Picture:
         [float(x), *(float(value) for value in p), float(p.sum())]
         for x, p in zip(found["length"][every], found["shares"][every], strict=True)
     ]
-    says = "The three probabilities along the line through the flowers, and their sum."
-    return Picture(figure, says, Table((PETALS[0], *KINDS, "sum"), rows))
+    caption = "The three probabilities along the line through the flowers, and their sum."
+    return Picture(figure, caption, Table((PETALS[0], *KINDS, "sum"), rows))
 
 
 def _checks(results: Results) -> Table:

@@ -59,9 +59,9 @@ def _matrix(results: Results) -> Picture:
     axes.set_xticks(range(3), KINDS)
     axes.set_yticks(range(5), names)
     axes.tick_params(length=0)
-    says = "W for iris: a row for the bias and for each measure in cm, a column for each kind."
+    caption = "W for iris: a row for the bias and for each measure in cm, a column for each kind."
     rows = [[name, *W[i].tolist()] for i, name in enumerate(names)]
-    return Picture(figure, says, Table(("", *KINDS), rows))
+    return Picture(figure, caption, Table(("", *KINDS), rows))
 
 
 def _scores(results: Results) -> Picture:
@@ -80,8 +80,10 @@ def _scores(results: Results) -> Picture:
     means = [
         [kind, *(float(S[y == c, k].mean()) for k in range(3))] for c, kind in enumerate(KINDS)
     ]
-    says = "Three scores of every flower. That of versicolor is nearly flat: others are above it."
-    return Picture(figure, says, Table(("mean score of", *KINDS), means))
+    caption = (
+        "Three scores of every flower. That of versicolor is nearly flat: others are above it."
+    )
+    return Picture(figure, caption, Table(("mean score of", *KINDS), means))
 
 
 def ridge(results: Results) -> Section:
@@ -234,8 +236,10 @@ def _along(results: Results) -> Picture:
     open_frame(*panels)
     panels[-1].set_xlabel("place along the direction, in standard deviations")
     class_legend(figure, KINDS)
-    says = "All flowers along three directions. Classes are narrow and far apart on Fisher's axis."
-    return Picture(figure, says, Table(("direction", "kind", "mean", "deviation"), rows))
+    caption = (
+        "All flowers along three directions. Classes are narrow and far apart on Fisher's axis."
+    )
+    return Picture(figure, caption, Table(("direction", "kind", "mean", "deviation"), rows))
 
 
 def ridges_agree(results: Results) -> float:

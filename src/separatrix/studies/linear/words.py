@@ -59,16 +59,22 @@ def _shares(results: Results) -> Picture:
     counts = {kind: of("count", kind) for kind in CLASSES}
     order = np.argsort(np.array(shares["spam"]) - np.array(shares["ham"]), kind="stable")
     figure, axes = figure_of(5.6)
-    places = np.arange(len(words))
+    positions = np.arange(len(words))
     for shift, kind, colour, hatch in (
         (0.2, "ham", COLOURS[0], ""),
         (-0.2, "spam", COLOURS[1], "////"),
     ):
         lengths = 100 * np.array(shares[kind])[order]
         axes.barh(
-            places + shift, lengths, 0.4, color=colour, hatch=hatch, edgecolor="white", label=kind
+            positions + shift,
+            lengths,
+            0.4,
+            color=colour,
+            hatch=hatch,
+            edgecolor="white",
+            label=kind,
         )
-    axes.set_yticks(places, [words[i] for i in order])
+    axes.set_yticks(positions, [words[i] for i in order])
     axes.set(xlabel="share of all words of the class, %", ylim=(-0.7, len(words) - 0.3))
     open_frame(axes)
     legend_below(figure, axes, 2)
@@ -80,26 +86,26 @@ def _shares(results: Results) -> Picture:
         ]
         for i in order[::-1]
     ]
-    says = (
+    caption = (
         "How often each word is used, of all words of its class. A missing bar is a word never met."
     )
     return Picture(
-        figure, says, Table(("word", "in ham", "in spam", "share in ham", "share in spam"), rows)
+        figure, caption, Table(("word", "in ham", "in spam", "share in ham", "share in spam"), rows)
     )
 
 
 def _smoothing(results: Results) -> Picture:
     figure, axes = figure_of(3.4)
     rows: list[list[Any]] = []
-    for place, text in enumerate(ASKED):
+    for position, text in enumerate(ASKED):
         p = [number(results, WORDS, "probability", alpha=a, kind="spam", text=text) for a in ALPHAS]
         axes.plot(
             range(len(ALPHAS)),
             p,
-            linestyle=STYLES[place],
-            marker=MARKERS[place],
+            linestyle=STYLES[position],
+            marker=MARKERS[position],
             ms=5,
-            color=COLOURS[place],
+            color=COLOURS[position],
             label=f"“{text}”",
         )
         rows.append([text, *p])
@@ -108,9 +114,11 @@ def _smoothing(results: Results) -> Picture:
     axes.set_ylim(-0.04, 1.04)
     open_frame(axes)
     legend_below(figure, axes, 2)
-    says = "Four messages under seven amounts of smoothing. The plain shares, 0, are where the curves lead."
+    caption = (
+        "Four messages under seven amounts of smoothing. The curves lead to the plain shares, 0."
+    )
     return Picture(
-        figure, says, Table(("message", *(f"alpha {alpha:g}" for alpha in ALPHAS)), rows)
+        figure, caption, Table(("message", *(f"alpha {alpha:g}" for alpha in ALPHAS)), rows)
     )
 
 

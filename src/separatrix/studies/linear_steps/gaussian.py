@@ -11,7 +11,7 @@ from separatrix.estimators.discriminant import (
     QuadraticDiscriminantAnalysis,
 )
 from separatrix.evaluation.regions import decision_regions
-from separatrix.experiments.steps import WHOLE, Finding, Row, Workshop, said
+from separatrix.experiments.steps import ALL_SPLITS, Row, RunContext, StepResult, params_json
 from separatrix.solvers.decomposition import pairs
 from separatrix.studies.linear_steps.samples import is_quick, petals
 from separatrix.types import Matrix, Vector
@@ -21,7 +21,7 @@ ENTRIES = {"x1 x1": (0, 0), "x1 x2": (0, 1), "x2 x2": (1, 1)}
 STEP = 0.5  # cm, for second differences: exact for quadratic functions, whatever the step
 
 
-def terms(workshop: Workshop) -> Finding:
+def terms(workshop: RunContext) -> StepResult:
     """The quadratic coefficients of log p_a - log p_b, from covariances and from the models' answers."""
     X, y, names = petals(workshop)
     labels = np.array(names)[y]
@@ -41,8 +41,8 @@ def terms(workshop: Workshop) -> Finding:
                 TERMS,
                 "iris petals",
                 name,
-                said(classes=told, term=term),
-                WHOLE,
+                params_json(classes=told, term=term),
+                ALL_SPLITS,
                 metric,
                 float(value),
             )
@@ -53,7 +53,13 @@ def terms(workshop: Workshop) -> Finding:
         ]
         rows.append(
             Row(
-                TERMS, "iris petals", name, said(), WHOLE, "accuracy", float(model.score(X, labels))
+                TERMS,
+                "iris petals",
+                name,
+                params_json(),
+                ALL_SPLITS,
+                "accuracy",
+                float(model.score(X, labels)),
             )
         )
         found = decision_regions(model, X, labels, grid=grid)
@@ -63,7 +69,7 @@ def terms(workshop: Workshop) -> Finding:
             f"{name}_codes": found.codes.astype(np.int8),
             f"{name}_fields": found.fields.astype(np.float32),
         }
-    return Finding(rows, arrays)
+    return StepResult(rows, arrays)
 
 
 def _quadratic_forms(model: Any, k: int) -> Matrix:

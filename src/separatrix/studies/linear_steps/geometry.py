@@ -11,7 +11,7 @@ from separatrix.estimators.least_squares import LeastSquaresClassifier
 from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.evaluation.regions import RULES, decision_regions
-from separatrix.experiments.steps import WHOLE, Finding, Row, Workshop, said
+from separatrix.experiments.steps import ALL_SPLITS, Row, RunContext, StepResult, params_json
 from separatrix.studies.linear_steps.samples import (
     Samples,
     flowers,
@@ -28,7 +28,7 @@ PLANAR = "iris petals, two kinds"
 SHOWN = 12  # samples whose perpendicular is drawn
 
 
-def distance(workshop: Workshop) -> Finding:
+def distance(workshop: RunContext) -> StepResult:
     """f / |w| of every linear model is the length of the perpendicular, with the sign of the side."""
     planar, all_kinds = two_kinds(petals(workshop)), flowers(workshop)
     rows: list[Row] = []
@@ -42,10 +42,10 @@ def distance(workshop: Workshop) -> Finding:
     picked = order[np.linspace(0, len(order) - 1, SHOWN).round().astype(int)]
     feet = planar.X - away[:, None] * w / np.linalg.norm(w)
     rows += [
-        Row(DISTANCE, PLANAR, "LinearSVC", said(sample=int(i)), WHOLE, "distance", d)
+        Row(DISTANCE, PLANAR, "LinearSVC", params_json(sample=int(i)), ALL_SPLITS, "distance", d)
         for i, d in zip(picked, away[picked].tolist(), strict=True)
     ]
-    return Finding(
+    return StepResult(
         rows,
         {
             "X": planar.X,
@@ -86,7 +86,8 @@ def _checked(name: str, data: str, model: Any, samples: Samples) -> list[Row]:
         "sign_is_the_class": _sides_agree(model, samples, away),
     }
     return [
-        Row(DISTANCE, data, name, said(), WHOLE, metric, value) for metric, value in values.items()
+        Row(DISTANCE, data, name, params_json(), ALL_SPLITS, metric, value)
+        for metric, value in values.items()
     ]
 
 
@@ -102,7 +103,7 @@ def _sides_agree(model: Any, samples: Samples, away: Matrix) -> float:
     return float(np.mean(model.decision_function(samples.X).argmax(axis=1) == guessed))
 
 
-def regions(workshop: Workshop) -> Finding:
+def regions(workshop: RunContext) -> StepResult:
     """Rules that put binary answers together leave places without a class; argmax does not."""
     X, y, names = petals(workshop)
     labels = np.array(names)[y]
@@ -113,15 +114,17 @@ def regions(workshop: Workshop) -> Finding:
         found = decision_regions(LinearSVC(tol=1e-8), X, labels, rule=rule, grid=grid)
         for label, share in found.share.items():
             region = "indeterminate" if label is None else label
-            told = said(region=region, rule=rule)
-            rows.append(Row(REGIONS, "iris petals", "LinearSVC", told, WHOLE, "area_share", share))
-        told = said(rule=rule)
+            told = params_json(region=region, rule=rule)
+            rows.append(
+                Row(REGIONS, "iris petals", "LinearSVC", told, ALL_SPLITS, "area_share", share)
+            )
+        told = params_json(rule=rule)
         lines = float(len(found.fields))
-        rows.append(Row(REGIONS, "iris petals", "LinearSVC", told, WHOLE, "boundaries", lines))
+        rows.append(Row(REGIONS, "iris petals", "LinearSVC", told, ALL_SPLITS, "boundaries", lines))
         arrays |= {
             "first": found.first,
             "second": found.second,
             f"{rule}_codes": found.codes.astype(np.int8),
             f"{rule}_fields": found.fields.astype(np.float32),
         }
-    return Finding(rows, arrays)
+    return StepResult(rows, arrays)

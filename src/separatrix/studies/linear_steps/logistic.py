@@ -13,7 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from separatrix.estimators.decision import BayesDecision
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.evaluation.regions import decision_regions
-from separatrix.experiments.steps import WHOLE, Finding, Row, Workshop, said
+from separatrix.experiments.steps import ALL_SPLITS, Row, RunContext, StepResult, params_json
 from separatrix.solvers.logistic.laplace import mackay, mean_sigmoid
 from separatrix.studies.linear_steps.samples import Samples, generator, is_quick, line_of, petals
 from separatrix.types import Matrix, Vector
@@ -34,13 +34,13 @@ VECTORS = (  # mean and variance of a score; the exact mean of its sigmoid; MacK
 SHIFTS = (-1000.0, 1.0, 1000.0)
 
 
-def costs_and_doubt(workshop: Workshop) -> Finding:
+def costs_and_doubt(workshop: RunContext) -> StepResult:
     """Where to cut follows from costs; how sure to be far away follows from what weights may be."""
     costs, doubt = _costs(workshop), _doubt(workshop)
-    return Finding([*costs.rows, *doubt.rows, *_vectors()], {**costs.arrays, **doubt.arrays})
+    return StepResult([*costs.rows, *doubt.rows, *_vectors()], {**costs.arrays, **doubt.arrays})
 
 
-def _costs(workshop: Workshop) -> Finding:
+def _costs(workshop: RunContext) -> StepResult:
     """Tumours: every second row trains, the others are decided on, at three prices of a miss."""
     data = workshop.data("breast_cancer")
     X, y = np.asarray(data.X, dtype=np.float64), np.asarray(data.y)
@@ -67,11 +67,19 @@ def _costs(workshop: Workshop) -> Finding:
             "least_expected_cost_elsewhere": min(expected),
         }
         rows += [
-            Row(DOUBT, "breast_cancer", "BayesDecision", said(miss=cost), WHOLE, m, float(v))
+            Row(
+                DOUBT,
+                "breast_cancer",
+                "BayesDecision",
+                params_json(miss=cost),
+                ALL_SPLITS,
+                m,
+                float(v),
+            )
             for m, v in values.items()
         ]
         arrays[f"cost_{cost:g}"] = np.array(at_cuts)
-    return Finding(rows, arrays)
+    return StepResult(rows, arrays)
 
 
 def _paid(decided: Any, harmless: Any, loss: Matrix) -> float:
@@ -83,7 +91,7 @@ def _expected(decided: Any, p: Vector, loss: Matrix) -> float:
     return float((p * loss[1, decided.astype(int)] + (1 - p) * loss[0, decided.astype(int)]).mean())
 
 
-def _doubt(workshop: Workshop) -> Finding:
+def _doubt(workshop: RunContext) -> StepResult:
     """From the middle of two small clouds straight out, on a way that slowly leaves the boundary."""
     samples = _small_clouds(workshop)
     models = _three_ways(samples)
@@ -92,13 +100,29 @@ def _doubt(workshop: Workshop) -> Finding:
     way = np.cos(np.radians(75)) * w / np.linalg.norm(w) + np.sin(np.radians(75)) * across
     middle = samples.X.mean(axis=0)
     rows = [
-        Row(DOUBT, "two small clouds", name, said(away=place), WHOLE, "probability", float(value))
+        Row(
+            DOUBT,
+            "two small clouds",
+            name,
+            params_json(away=position),
+            ALL_SPLITS,
+            "probability",
+            float(value),
+        )
         for name, model in models.items()
-        for place, value in zip(PLACES, _along(model, middle, way, np.array(PLACES)), strict=True)
+        for position, value in zip(
+            PLACES, _along(model, middle, way, np.array(PLACES)), strict=True
+        )
     ]
     rows.append(
         Row(
-            DOUBT, "two small clouds", "Bayes", said(), WHOLE, "limit", _limit(models["Bayes"], way)
+            DOUBT,
+            "two small clouds",
+            "Bayes",
+            params_json(),
+            ALL_SPLITS,
+            "limit",
+            _limit(models["Bayes"], way),
         )
     )
     grid = 80 if is_quick(workshop) else 160
@@ -116,10 +140,10 @@ def _doubt(workshop: Workshop) -> Finding:
     for name, model in models.items():
         arrays[f"{name}_plane"] = model.predict_proba(plane)[:, 1].reshape(grid, grid)
         arrays[f"{name}_way"] = _along(model, middle, way, away)
-    return Finding(rows, arrays)
+    return StepResult(rows, arrays)
 
 
-def _small_clouds(workshop: Workshop) -> Samples:
+def _small_clouds(workshop: RunContext) -> Samples:
     """Two clouds that overlap, so that likeliest weights exist."""
     rng = generator(workshop, 9)
     X = np.vstack([rng.normal([at, 0.0], 1.0, (PER_CLASS, 2)) for at in (-1.0, 1.0)])
@@ -159,19 +183,27 @@ def _vectors() -> list[Row]:
         )
         for name, value, published in found:
             rows += [
-                Row(DOUBT, "", name, said(mean=m, variance=v), WHOLE, metric, float(number))
+                Row(
+                    DOUBT,
+                    "",
+                    name,
+                    params_json(mean=m, variance=v),
+                    ALL_SPLITS,
+                    metric,
+                    float(number),
+                )
                 for metric, number in (("mean_sigmoid", value), ("published", published))
             ]
     return rows
 
 
-def softmax(workshop: Workshop) -> Finding:
+def softmax(workshop: RunContext) -> StepResult:
     """Three scores become three probabilities; only differences of scores matter."""
     X, y, names = petals(workshop)
     model = LogisticRegression(C=10.0, tol=1e-8).fit(X, np.array(names)[y])
     found = decision_regions(model, X, np.array(names)[y], grid=150 if is_quick(workshop) else 240)
-    places = np.stack(np.meshgrid(found.first, found.second), axis=-1).reshape(-1, 2)
-    P, S = model.predict_proba(places), model.decision_function(places)
+    positions = np.stack(np.meshgrid(found.first, found.second), axis=-1).reshape(-1, 2)
+    P, S = model.predict_proba(positions), model.decision_function(positions)
     length = np.linspace(0.5, 7.5, 141)
     width = np.polyval(np.polyfit(X[:, 0], X[:, 1], 1), length)
     two = LogisticRegression(C=10.0, tol=1e-8).fit(X[y > 0], y[y > 0])
@@ -179,25 +211,29 @@ def softmax(workshop: Workshop) -> Finding:
         "off_sum": np.abs(P.sum(axis=1) - 1.0).max(),
         "off_softmax_of_scores": np.abs(P - shares_of(S, axis=1)).max(),
         "argmax_agrees": np.mean(P.argmax(axis=1) == found.codes.ravel()),
-        "off_other_weights": np.abs(_moved(model).predict_proba(places) - P).max(),
-        "off_sigmoid_of_two": _off_sigmoid(two, places),
+        "off_other_weights": np.abs(_moved(model).predict_proba(positions) - P).max(),
+        "off_sigmoid_of_two": _off_sigmoid(two, positions),
         "gradient": model.gradient_,
         "indeterminate_share": found.indeterminate,
     }
-    told = [(said(), metric, value) for metric, value in values.items()]
+    told = [(params_json(), metric, value) for metric, value in values.items()]
     told += [
-        (said(shift=shift), "off_shifted_scores", np.abs(shares_of(S + shift, axis=1) - P).max())
+        (
+            params_json(shift=shift),
+            "off_shifted_scores",
+            np.abs(shares_of(S + shift, axis=1) - P).max(),
+        )
         for shift in SHIFTS
     ]
-    told += [(said(region=name), "area_share", found.share[name]) for name in names]
-    return Finding(
+    told += [(params_json(region=name), "area_share", found.share[name]) for name in names]
+    return StepResult(
         [
             Row(
                 SOFTMAX,
                 "iris petals",
                 "LogisticRegression",
                 parameters,
-                WHOLE,
+                ALL_SPLITS,
                 metric,
                 float(value),
             )
@@ -226,8 +262,8 @@ def _moved(model: Any) -> Any:
     return other
 
 
-def _off_sigmoid(model: Any, places: Matrix) -> float:
+def _off_sigmoid(model: Any, positions: Matrix) -> float:
     """Two classes: softmax of (-f/2, f/2) is the sigmoid of f."""
-    f = model.decision_function(places)
+    f = model.decision_function(positions)
     both = shares_of(np.column_stack([-f / 2, f / 2]), axis=1)
-    return float(np.abs(both - model.predict_proba(places)).max())
+    return float(np.abs(both - model.predict_proba(positions)).max())

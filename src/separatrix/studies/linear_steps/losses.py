@@ -12,7 +12,7 @@ import numpy as np
 from separatrix.estimators.least_squares import LeastSquaresClassifier
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.svc import SVC
-from separatrix.experiments.steps import WHOLE, Finding, Row, Workshop, said
+from separatrix.experiments.steps import ALL_SPLITS, Row, RunContext, StepResult, params_json
 from separatrix.solvers.subgradient import LOSSES as OF_MARGINS
 from separatrix.solvers.subgradient import Objective
 from separatrix.studies.linear_steps.samples import angle_between, generator, line_of
@@ -45,7 +45,7 @@ def loss_at(name: str, t: Vector) -> Vector:
     return found.f
 
 
-def curves(_workshop: Workshop) -> Finding:
+def curves(_workshop: RunContext) -> StepResult:
     """Which losses are convex, and which one charges for being too right."""
     t = np.linspace(-3.0, 6.0, 361)
     rows = _table(LOSSES)
@@ -55,25 +55,29 @@ def curves(_workshop: Workshop) -> Finding:
             "least_second_difference": float(np.diff(values, 2).min()),
             "cost_of_margin_6": float(values[-1] - values.min()),
         }
-        rows += [Row(LOSSES, "", name, said(), WHOLE, m, v) for m, v in shapes.items()]
-    return Finding(rows, {"margin": t, **{name: loss_at(name, t) for name in DRAWN}})
+        rows += [Row(LOSSES, "", name, params_json(), ALL_SPLITS, m, v) for m, v in shapes.items()]
+    return StepResult(rows, {"margin": t, **{name: loss_at(name, t) for name in DRAWN}})
 
 
 def _table(part: str) -> list[Row]:
     return [
-        Row(part, "", name, said(margin=t), WHOLE, "loss", value)
+        Row(part, "", name, params_json(margin=t), ALL_SPLITS, "loss", value)
         for name in DRAWN
         for t, value in zip(AT, loss_at(name, np.array(AT)).tolist(), strict=True)
     ]
 
 
-def far_points(workshop: Workshop) -> Finding:
+def far_points(workshop: RunContext) -> StepResult:
     """Samples far on their right side move least squares, hardly logistic, and not the machine."""
     rng = generator(workshop, 3)
     X = np.vstack([rng.normal([at, 0.0], [0.5, 1.0], (NEAR, 2)) for at in (-2.0, 2.0)])
     y = np.repeat([0, 1], NEAR)
     spread = rng.normal(0.0, 0.4, (BEYOND, 2))
-    rows = [row for row in _table(FAR) if row.parameters in (said(margin=-1.0), said(margin=5.0))]
+    rows = [
+        row
+        for row in _table(FAR)
+        if row.parameters in (params_json(margin=-1.0), params_json(margin=5.0))
+    ]
     arrays: dict[str, Any] = {"X": X, "codes": y, "far": _behind(spread, AWAY[-1])}
     for name, model in _movable().items():
         before = line_of(model.fit(X, y))
@@ -85,11 +89,19 @@ def far_points(workshop: Workshop) -> Finding:
             lines.append((*after[0], after[1]))
             values = _moves(before, after, fitted, X, y)
             rows += [
-                Row(FAR, "two clouds", name, said(away=away, far=BEYOND), WHOLE, metric, value)
+                Row(
+                    FAR,
+                    "two clouds",
+                    name,
+                    params_json(away=away, far=BEYOND),
+                    ALL_SPLITS,
+                    metric,
+                    value,
+                )
                 for metric, value in values.items()
             ]
         arrays[f"{name}_lines"] = np.array(lines)  # w, then the bias; the first without far samples
-    return Finding(rows, arrays)
+    return StepResult(rows, arrays)
 
 
 def _behind(spread: Matrix, away: float) -> Matrix:

@@ -10,7 +10,7 @@ import numpy as np
 from separatrix.estimators.kkt import kkt_report
 from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.svc import SVC
-from separatrix.experiments.steps import WHOLE, Finding, Row, Workshop, said
+from separatrix.experiments.steps import ALL_SPLITS, Row, RunContext, StepResult, params_json
 from separatrix.studies.linear_steps.samples import generator, is_quick, line_of, petals, two_kinds
 from separatrix.types import Codes, Matrix, Vector
 
@@ -23,7 +23,7 @@ FIXED = 20  # features while samples grow, ten times as many samples while featu
 REPEATS = 3
 
 
-def soft_margin(workshop: Workshop) -> Finding:
+def soft_margin(workshop: RunContext) -> StepResult:
     """At every price: slack is sparse, primal = dual, conditions hold, margin vectors agree on w0."""
     X, y, _ = two_kinds(petals(workshop))
     rows: list[Row] = []
@@ -40,7 +40,7 @@ def soft_margin(workshop: Workshop) -> Finding:
                 "slack": slack,
                 "alpha": _alpha(model),
             }
-    return Finding(rows + _crossover(workshop), arrays)
+    return StepResult(rows + _crossover(workshop), arrays)
 
 
 def _of_price(model: Any, price: float, X: Matrix, y: Codes) -> list[Row]:
@@ -74,11 +74,19 @@ def _of_price(model: Any, price: float, X: Matrix, y: Codes) -> list[Row]:
             "largest_multiplier": (2 * alpha).max(),
         }
     rows = [
-        Row(MARGINS, DATA, "SVC", said(C=price), WHOLE, metric, float(value))
+        Row(MARGINS, DATA, "SVC", params_json(C=price), ALL_SPLITS, metric, float(value))
         for metric, value in values.items()
     ]
     return rows + [
-        Row(MARGINS, DATA, "SVC", said(C=price, sample=int(i)), WHOLE, metric, float(value))
+        Row(
+            MARGINS,
+            DATA,
+            "SVC",
+            params_json(C=price, sample=int(i)),
+            ALL_SPLITS,
+            metric,
+            float(value),
+        )
         for i in np.flatnonzero((alpha > 0) & (alpha < price))
         for metric, value in (("w0", side[i] - w @ X[i]), ("off_w0", side[i] - w @ X[i] - bias))
     ]
@@ -90,7 +98,7 @@ def _alpha(model: Any) -> Vector:
     return alpha
 
 
-def _crossover(workshop: Workshop) -> list[Row]:
+def _crossover(workshop: RunContext) -> list[Row]:
     """One problem solved in the dual and in the primal, while samples grow and while features grow."""
     quick = is_quick(workshop)
     samples = (100, 400, 1600) if quick else (100, 400, 1600, 6400, 25600)
@@ -103,14 +111,14 @@ def _crossover(workshop: Workshop) -> list[Row]:
         for dual in (True, False):
             model = LinearSVC(C=0.1, dual=dual, tol=1e-6, random_state=0, max_iter=100_000)
             seconds = min(_seconds(model, X, y) for _ in range(REPEATS))
-            told = said(by="dual" if dual else "primal", d=d, grows=grows, n=n)
+            told = params_json(by="dual" if dual else "primal", d=d, grows=grows, n=n)
             rows += [
                 Row(
                     MARGINS,
                     "two noisy clouds",
                     "LinearSVC",
                     told,
-                    WHOLE,
+                    ALL_SPLITS,
                     metric,
                     float(value),
                     seconds,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix.experiments.steps import Workshop
+from separatrix.experiments.steps import RunContext
 from separatrix.types import Codes, Matrix, Vector
 
 KINDS = ("setosa", "versicolor", "virginica")
@@ -21,14 +21,14 @@ class Samples(NamedTuple):
     names: tuple[str, ...]  # of the classes
 
 
-def flowers(workshop: Workshop) -> Samples:
+def flowers(workshop: RunContext) -> Samples:
     """Iris: 150 flowers of three kinds, four measures in cm."""
     data = workshop.data("iris")
     _, codes = np.unique(np.asarray(data.y), return_inverse=True)
     return Samples(np.asarray(data.X, dtype=np.float64), codes.astype(np.intp), KINDS)
 
 
-def petals(workshop: Workshop) -> Samples:
+def petals(workshop: RunContext) -> Samples:
     """Iris by the length and width of its petals."""
     X, y, names = flowers(workshop)
     return Samples(np.ascontiguousarray(X[:, 2:]), y, names)
@@ -40,12 +40,12 @@ def two_kinds(samples: Samples) -> Samples:
     return Samples(samples.X[kept], samples.y[kept] - 1, samples.names[1:])
 
 
-def is_quick(workshop: Workshop) -> bool:
+def is_quick(workshop: RunContext) -> bool:
     """Whether the small version is run."""
     return bool(workshop.experiment.options["quick"])
 
 
-def generator(workshop: Workshop, part: int) -> np.random.Generator:
+def generator(workshop: RunContext, part: int) -> np.random.Generator:
     """A source of numbers for one part: the same whichever parts ran before it."""
     return np.random.default_rng([int(workshop.experiment.options["seed"]), part])
 

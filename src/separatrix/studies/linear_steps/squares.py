@@ -8,7 +8,7 @@ import numpy as np
 
 from separatrix.estimators.fisher import FisherDiscriminant
 from separatrix.estimators.least_squares import LeastSquaresClassifier
-from separatrix.experiments.steps import WHOLE, Finding, Row, Workshop, said
+from separatrix.experiments.steps import ALL_SPLITS, Row, RunContext, StepResult, params_json
 from separatrix.studies.linear_steps.samples import (
     MEASURES,
     Samples,
@@ -27,7 +27,7 @@ FISHER = "6 Fisher's ratio"
 DIRECTIONS = 1000
 
 
-def one_hot(workshop: Workshop) -> Finding:
+def one_hot(workshop: RunContext) -> StepResult:
     """A column of targets for each class makes W, (d + 1) x K; the largest score decides."""
     X, y, names = flowers(workshop)
     model = LeastSquaresClassifier().fit(X, y)
@@ -36,32 +36,32 @@ def one_hot(workshop: Workshop) -> Finding:
     targets = np.eye(len(names))[y]
     S = ones @ W
     rows = [
-        Row(ONE_HOT, "iris", "LeastSquaresClassifier", told, WHOLE, metric, float(value))
+        Row(ONE_HOT, "iris", "LeastSquaresClassifier", told, ALL_SPLITS, metric, float(value))
         for told, metric, value in (
             *_entries(W, names),
-            (said(), "rows_of_W", W.shape[0]),
-            (said(), "columns_of_W", W.shape[1]),
-            (said(), "off_normal_equations", np.abs(ones.T @ (targets - S)).max()),
-            (said(), "off_sum_of_scores", np.abs(S.sum(axis=1) - 1.0).max()),
-            (said(), "argmax_agrees", np.mean(S.argmax(axis=1) == model.predict(X))),
+            (params_json(), "rows_of_W", W.shape[0]),
+            (params_json(), "columns_of_W", W.shape[1]),
+            (params_json(), "off_normal_equations", np.abs(ones.T @ (targets - S)).max()),
+            (params_json(), "off_sum_of_scores", np.abs(S.sum(axis=1) - 1.0).max()),
+            (params_json(), "argmax_agrees", np.mean(S.argmax(axis=1) == model.predict(X))),
             *(
-                (said(kind=names[k]), "correct", np.mean(model.predict(X[y == k]) == k))
+                (params_json(kind=names[k]), "correct", np.mean(model.predict(X[y == k]) == k))
                 for k in range(3)
             ),
         )
     ]
-    return Finding(rows, {"W": W, "scores": S, "codes": y})
+    return StepResult(rows, {"W": W, "scores": S, "codes": y})
 
 
 def _entries(W: Matrix, names: tuple[str, ...]) -> list[tuple[str, str, float]]:
     return [
-        (said(feature=feature, kind=kind), "weight", W[i, k])
+        (params_json(feature=feature, kind=kind), "weight", W[i, k])
         for i, feature in enumerate(("bias", *MEASURES))
         for k, kind in enumerate(names)
     ]
 
 
-def ridge(workshop: Workshop) -> Finding:
+def ridge(workshop: RunContext) -> StepResult:
     """Along the ridges: the closed form holds, and the limit |w|^2 <= C finds the same ridge."""
     X, y, _ = two_kinds(flowers(workshop))
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -70,7 +70,7 @@ def ridge(workshop: Workshop) -> Finding:
     left_out = LeastSquaresClassifier(ridge=ridges).fit(Z, y)
     rows: list[Row] = []
     weights = []
-    for place, strength in enumerate(ridges.tolist()):
+    for position, strength in enumerate(ridges.tolist()):
         model = LeastSquaresClassifier(ridge=strength).fit(Z, y)
         w, bias = line_of(model)
         weights.append(w)
@@ -83,25 +83,25 @@ def ridge(workshop: Workshop) -> Finding:
             "off_bias": float(abs(bias - np.mean(side - Z @ w))),
             "ridge_of_limit": float(bound.ridge_[0]),
             "off_weights_of_limit": float(np.abs(bound.coef_[0] - w).max()),
-            "squared_error_left_out": float(left_out.loo_.squared_error[place]),
-            "error_left_out": float(left_out.loo_.error[place]),
+            "squared_error_left_out": float(left_out.loo_.squared_error[position]),
+            "error_left_out": float(left_out.loo_.error[position]),
         }
         rows += [
             Row(
                 RIDGE,
                 "iris, two kinds",
                 "LeastSquaresClassifier",
-                said(ridge=strength),
-                WHOLE,
+                params_json(ridge=strength),
+                ALL_SPLITS,
                 m,
                 v,
             )
             for m, v in values.items()
         ]
-    return Finding(rows, {"ridges": ridges, "weights": np.array(weights)})
+    return StepResult(rows, {"ridges": ridges, "weights": np.array(weights)})
 
 
-def fisher(workshop: Workshop) -> Finding:
+def fisher(workshop: RunContext) -> StepResult:
     """No direction has a larger ratio of scatters than Fisher's."""
     X, y, _ = samples = flowers(workshop)
     model = FisherDiscriminant().fit(X, y)
@@ -122,15 +122,15 @@ def fisher(workshop: Workshop) -> Finding:
         "Fisher, two kinds": {"degrees_from_formula": _off_two_classes(two_kinds(samples))},
     }
     rows = [
-        Row(FISHER, "iris", name, said(), WHOLE, metric, float(value))
+        Row(FISHER, "iris", name, params_json(), ALL_SPLITS, metric, float(value))
         for name, of_it in values.items()
         for metric, value in of_it.items()
     ]
-    places = {
+    positions = {
         name: X @ (a / np.linalg.norm(a))
         for name, a in (("fisher", axis), ("principal", spread), ("random", middle))
     }
-    return Finding(rows, {"ratios": ratios, "codes": y, **places})
+    return StepResult(rows, {"ratios": ratios, "codes": y, **positions})
 
 
 def _class_means(z: Vector, y: Codes) -> Vector:

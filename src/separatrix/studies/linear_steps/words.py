@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.naive_bayes import MultinomialNB
-from separatrix.experiments.steps import WHOLE, Finding, Row, Workshop, said
+from separatrix.experiments.steps import ALL_SPLITS, Row, RunContext, StepResult, params_json
 from separatrix.types import Matrix
 
 WORDS = "8 word frequencies"
@@ -30,14 +30,14 @@ ASKED = ("free prize now", "see you at lunch", "win lunch now", "claim your lunc
 ALPHAS = (0.0, 1e-9, 1e-6, 1e-3, 0.1, 1.0, 10.0)
 
 
-def frequencies(_workshop: Workshop) -> Finding:
+def frequencies(_workshop: RunContext) -> StepResult:
     """beta(j | k) is the count of word j in class k over all counts in it; alpha=0 keeps its zeros."""
     kinds = np.array([kind for kind, _ in MESSAGES])
     vocabulary = sorted({word for _, text in MESSAGES for word in text.split()})
     counts = _counts([text for _, text in MESSAGES], vocabulary)
     plain = MultinomialNB(alpha=0.0).fit(counts, kinds)
     told = _table(plain, vocabulary, counts, kinds)
-    rows = [Row(WORDS, CORPUS, "MultinomialNB", p, WHOLE, m, float(v)) for p, m, v in told]
+    rows = [Row(WORDS, CORPUS, "MultinomialNB", p, ALL_SPLITS, m, float(v)) for p, m, v in told]
     asked = _counts(list(ASKED), vocabulary)
     for alpha in ALPHAS:
         model = MultinomialNB(alpha=alpha).fit(counts, kinds)
@@ -47,8 +47,8 @@ def frequencies(_workshop: Workshop) -> Finding:
                 WORDS,
                 CORPUS,
                 "MultinomialNB",
-                said(alpha=alpha, kind=kind, text=text),
-                WHOLE,
+                params_json(alpha=alpha, kind=kind, text=text),
+                ALL_SPLITS,
                 metric,
                 float(values[i, k]),
             )
@@ -56,7 +56,7 @@ def frequencies(_workshop: Workshop) -> Finding:
             for k, kind in enumerate(model.classes_.tolist())
             for metric, values in (("joint_log_probability", joint), ("probability", proba))
         ]
-    return Finding(rows)
+    return StepResult(rows)
 
 
 def _counts(texts: list[str], vocabulary: list[str]) -> Matrix:
@@ -75,15 +75,15 @@ def _table(
         own = counts[kinds == kind].sum(axis=0)
         for j, word in enumerate(vocabulary):
             told += [
-                (said(kind=kind, word=word), "count", own[j]),
-                (said(kind=kind, word=word), "share", np.exp(model.feature_log_prob_[k, j])),
+                (params_json(kind=kind, word=word), "count", own[j]),
+                (params_json(kind=kind, word=word), "share", np.exp(model.feature_log_prob_[k, j])),
             ]
         met = own > 0
         off = np.abs(np.exp(model.feature_log_prob_[k]) - own / own.sum())
         told += [
-            (said(kind=kind), "all_counts", own.sum()),
-            (said(kind=kind), "prior", np.exp(model.class_log_prior_[k])),
-            (said(kind=kind), "never_met", float((~met).sum())),
-            (said(kind=kind), "off_relative_frequency", off.max()),
+            (params_json(kind=kind), "all_counts", own.sum()),
+            (params_json(kind=kind), "prior", np.exp(model.class_log_prior_[k])),
+            (params_json(kind=kind), "never_met", float((~met).sum())),
+            (params_json(kind=kind), "off_relative_frequency", off.max()),
         ]
     return told

@@ -13,7 +13,7 @@ from typing import Any
 
 from separatrix.data import catalogue
 from separatrix.errors import DataError
-from separatrix.runtime.atomic_files import written_whole
+from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.strict_json import parsed_json
 from separatrix.workbench.drawing.strokes import Strokes, checked
 
@@ -61,7 +61,7 @@ class Corrections:
         whole = {"format": FORMAT, "data": self._data, "corrections": [asdict(i) for i in items]}
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            with written_whole(self._path) as path:
+            with atomic_write(self._path) as path:
                 path.write_text(json.dumps(whole, allow_nan=False), encoding="utf-8")
         except OSError as error:
             raise DataError(f"the correction cannot be kept in {self._path}: {error}") from None

@@ -140,7 +140,7 @@ def _entry(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "title": TITLES.get(name, Path(name).name),
-        "rows": catalogue.card(name).rows if known else 0,
+        "rows": catalogue.dataset_card(name).rows if known else 0,
         "side": KNOWN[name].side if name in KNOWN else 0,
         "state": "available" if there else "missing",
         "hint": "" if there else f"get it with: separatrix data get {name}",

@@ -19,14 +19,14 @@ from separatrix.workbench.drawing.saved_models import Given
 from separatrix.workbench.drawing.strokes import drawn
 
 MOST_NEIGHBOURS = 20
-Answerer = Fitted | Given
+LoadedModel = Fitted | Given
 
 
 class Panel:
     """Models, the pictures that they have learned from, and the corrections made since."""
 
     def __init__(
-        self, pictures: Pictures, corrections: Corrections, models: list[Answerer]
+        self, pictures: Pictures, corrections: Corrections, models: list[LoadedModel]
     ) -> None:
         self.pictures, self.corrections, self.models = pictures, corrections, models
         self._labels = {word(label): label for label in np.unique(pictures.y)}
@@ -51,7 +51,7 @@ class Panel:
             "pictures": self._named_by(answers, neighbours),
         }
 
-    def named(self, key: str | None) -> Answerer | None:
+    def named(self, key: str | None) -> LoadedModel | None:
         """The model of that key, else the first."""
         named = [model for model in self.models if model.key == key]
         return next(iter([*named, *self.models]), None)
@@ -77,7 +77,7 @@ class Panel:
                 model.forget()
 
     def _answered(
-        self, model: Answerer, values: Vector, neighbours: list[dict[str, Any]]
+        self, model: LoadedModel, values: Vector, neighbours: list[dict[str, Any]]
     ) -> dict[str, Any]:
         started = time.perf_counter()
         x, words = model.row(values), model.words
@@ -96,7 +96,7 @@ class Panel:
         }
 
     def _decided(
-        self, model: Answerer, x: Matrix, code: int, neighbours: list[dict[str, Any]]
+        self, model: LoadedModel, x: Matrix, code: int, neighbours: list[dict[str, Any]]
     ) -> list[dict[str, Any]] | None:
         """The training pictures that had the largest say; None where there are none to name."""
         if isinstance(model, Given):
@@ -125,7 +125,7 @@ class Panel:
             found.append({"row": row, "label": label, "distance": round(float(distance), 4)})
         return found
 
-    def _row(self, model: Answerer, place: int) -> tuple[int, str]:
+    def _row(self, model: LoadedModel, place: int) -> tuple[int, str]:
         """The number and the label of a picture that a model has learned from."""
         pictures = self.pictures
         n = len(pictures.y)

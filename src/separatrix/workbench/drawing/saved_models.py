@@ -75,7 +75,7 @@ def _hasten(model: Any) -> None:
     model.set_params(**{name: quick[last] for name, last in known.items() if last in quick})
 
 
-def opened(paths: tuple[Path, ...]) -> tuple[list[Given], list[str]]:
+def open_saved(paths: tuple[Path, ...]) -> tuple[list[Given], list[str]]:
     """The models of files, and a sentence for each that cannot answer here."""
     found: list[Given] = []
     problems: list[str] = []

@@ -15,8 +15,8 @@ from separatrix.workbench.drawing.corrections import Correction, Corrections
 from separatrix.workbench.drawing.digits import Pictures
 from separatrix.workbench.drawing.fitted import Fitted
 from separatrix.workbench.drawing.models import Recipe, recipes
-from separatrix.workbench.drawing.panel import Answerer, Panel, since
-from separatrix.workbench.drawing.saved_models import opened
+from separatrix.workbench.drawing.panel import LoadedModel, Panel, since
+from separatrix.workbench.drawing.saved_models import open_saved
 from separatrix.workbench.drawing.strokes import Strokes, drawn
 from separatrix.workbench.settings import Settings
 
@@ -30,7 +30,7 @@ class Drawing:
 
     def __init__(self, settings: Settings) -> None:
         self._folder = settings.folder / "corrections"
-        self._given, self._left_out = opened(settings.models)
+        self._given, self._left_out = open_saved(settings.models)
         self._problems = list(self._left_out)
         self._listed = [*digits.listed(settings.data), *self._blanks(settings.data)]
         self._begin(settings.chosen or self._first_choice(settings.data))
@@ -158,7 +158,7 @@ class Drawing:
             self._problems.append(f"{self._name} cannot be drawn: {error}.")
             self._begin("digits")
             found = self._read("digits")
-        fitting: list[Answerer] = [m for m in self._given if m.side == found.canvas.side]
+        fitting: list[LoadedModel] = [m for m in self._given if m.side == found.canvas.side]
         self._panel = Panel(found, self._corrections, fitting)
         self._left = recipes(found)
         self._total = len(self._left)
@@ -195,7 +195,7 @@ class Drawing:
         return {**entry, "rows": pictures.total, "side": pictures.canvas.side, "state": "ready"}
 
 
-def _told(model: Answerer) -> dict[str, Any]:
+def _told(model: LoadedModel) -> dict[str, Any]:
     """What the page shows of a model."""
     rounded = {
         name: None if value is None else round(value, 2)
