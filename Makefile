@@ -4,12 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 export SEPARATRIX_DATA
 export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba
-COMPILED := $(CURDIR)/$(VENV)/numba-tests
 CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
-BROWSED := tests/workbench/test_browser_*.py
-COMPILES := tests/contracts/test_numba.py::test_what_was_compiled_once_is_read_from_the_cache_in_the_next_process
+BROWSER := tests/workbench/test_browser_*.py
+COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
 
-.PHONY: demo workbench test compiled compiled-boundscheck test-long test-gpu lint bench docs clean
+.PHONY: demo workbench test test-full test-long test-gpu lint bench docs clean
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -26,26 +25,21 @@ demo: $(VENV)/.has-report
 workbench: $(VENV)/.has-workbench
 	$(BIN)/separatrix workbench
 
-test: $(VENV)/.has-test $(VENV)/.has-lint
-	$(MAKE) --no-print-directory -j lint compiled compiled-boundscheck
-	NUMBA_CACHE_DIR=$(COMPILED) $(BIN)/python -m pytest -n auto -m 'not long' --deselect $(COMPILES) --ignore-glob '$(BROWSED)'
-	NUMBA_CACHE_DIR=$(COMPILED) $(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' $(BROWSED)
-	OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto -q -m 'not long' -k 'not programs' tests/solvers tests/kernels tests/data/formats/test_svmlight.py tests/data/formats/test_table.py tests/modelfile/test_hostile.py
+# The tests to run after every change, under five minutes on two cores from a clean clone. Both workers
+# take whole files, so that few functions are compiled twice.
+test: $(VENV)/.has-test
+	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not slow and not long' --ignore-glob '$(BROWSER)'
 
-# What is compiled is compiled once, before there are several workers: each would compile the same
-# functions, and numba's caches are not made for two writers at a time. The test of the cache begins
-# with an empty one; what it leaves is what all other tests read.
-compiled: $(VENV)/.has-test
-	@rm -rf $(COMPILED)
-	SEPARATRIX_TEST_COMPILED=$(COMPILED) $(BIN)/python -m pytest -q $(COMPILES)
+# What `make test` leaves out: linters and types, slow tests, Triton's interpreter, the browser, bounds checks.
+test-full: $(VENV)/.has-test-full lint
+	$(BIN)/python -m pytest -n auto -q -m 'slow and not long' --ignore-glob '$(BROWSER)'
+	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' $(BROWSER)
+	OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' -k 'not triton' $(COMPILED)
 
-compiled-boundscheck: $(VENV)/.has-test
-	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -c 'from tests.contracts.test_numba import USE_ALL; exec(USE_ALL)' > /dev/null
-
-test-long: $(VENV)/.has-test
+test-long: $(VENV)/.has-test-full
 	$(BIN)/python -m pytest -m long
 
-# For a machine with a card that has torch, Triton, NumPy, SciPy, scikit-learn and numba, and may have
+# For a machine with a GPU that has torch, Triton, NumPy, SciPy, scikit-learn and numba, and may have
 # nothing else: no environment is made and nothing is installed.
 test-gpu:
 	PYTHONPATH=src env -u NUMBA_CACHE_DIR $(PYTHON) -m tests.gpu
