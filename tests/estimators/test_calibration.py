@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from separatrix.estimators.calibration import agreeing, coupled, fit_calibration
+from separatrix.estimators.calibration import couple_pairs, fit_calibration, match_predictions
 
 RNG = np.random.default_rng(0)
 
@@ -38,7 +38,7 @@ def test_pairs_that_agree_are_coupled_exactly():
     P = RNG.dirichlet(np.ones(4), size=100)
     first, second = np.triu_indices(4, k=1)
     sides = P[:, first] / (P[:, first] + P[:, second])
-    np.testing.assert_allclose(coupled(sides, 4), P, atol=1e-6)
+    np.testing.assert_allclose(couple_pairs(sides, 4), P, atol=1e-6)
 
 
 def test_coupling_is_the_minimum_of_its_sum_of_squares():
@@ -48,7 +48,7 @@ def test_coupling_is_the_minimum_of_its_sum_of_squares():
     def loss(P):
         return ((sides * P[:, second] - (1 - sides) * P[:, first]) ** 2).sum(axis=1)
 
-    best = coupled(sides, 4)
+    best = couple_pairs(sides, 4)
     for _ in range(200):
         other = best + 0.01 * RNG.normal(size=best.shape)
         other = np.abs(other) / np.abs(other).sum(axis=1, keepdims=True)
@@ -59,7 +59,7 @@ def test_exchanged_values_put_the_prediction_first():
     P = RNG.dirichlet(np.ones(5), size=500)
     P[:50] = 0.2  # all equal
     codes = RNG.integers(0, 5, size=500)
-    out = agreeing(P, codes)
+    out = match_predictions(P, codes)
     np.testing.assert_array_equal(out.argmax(axis=1), codes)
     np.testing.assert_allclose(np.sort(out, axis=1), np.sort(P, axis=1), atol=1e-8)
 

@@ -277,7 +277,7 @@ def test_weights_are_passed_on_and_count_in_the_tuning():
     )
     expected = cost_curve(P[:, 1], KINDS == 1, 1.0 - np.eye(2), weights)
     assert model.threshold_ == expected.best_threshold
-    with pytest.raises(ParameterError, match="whose fit takes sample_weight where weights are"):
+    with pytest.raises(ParameterError, match="whose fit accepts sample_weight if weights are"):
         BayesDecision(KNeighborsClassifier()).fit(X, Y, sample_weight=np.ones(150))
 
 
@@ -334,7 +334,7 @@ def test_tuning_needs_samples_of_each_class_in_every_fold():
         ({"loss_matrix": np.eye(3)}, "`loss_matrix` .* of losses, not of gains"),
         ({"threshold": 1.0}, "`threshold` .* above 0 and below 1; got 1.0"),
         ({"threshold": "best"}, "`threshold` .* a probability, 'tune' or None; got 'best'"),
-        ({"threshold": 0.4, "reject_cost": 0.1}, "`threshold` .* None together with reject_cost"),
+        ({"threshold": 0.4, "reject_cost": 0.1}, "`threshold` .* None with reject_cost"),
         ({"threshold": "tune", "cv": 1}, "`cv` .* an integer of at least 2; got 1"),
         ({"reject_cost": -0.1}, "`reject_cost` .* at least 0; got -0.1"),
         ({"reject_cost": np.nan}, "`reject_cost` .* at least 0; got nan"),
@@ -363,7 +363,7 @@ def test_costs_need_known_labels_and_a_curve_two_classes():
         DataError, match=r"y holds labels \[7\] that are not in classes_ \[0, 1, 2\]"
     ):
         model.mean_cost(X, np.where(Y == 0, 7, Y))
-    with pytest.raises(DataError, match="cost_curve is for 2 classes; got 3"):
+    with pytest.raises(DataError, match="cost_curve supports 2 classes only; got 3"):
         model.cost_curve(X, Y)
     assert not hasattr(model, "threshold_")
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -213,7 +213,7 @@ def test_too_many_monomials_are_refused_before_any_is_made():
         PolynomialMap(3, memory_limit=4096).fit(wide)
     with pytest.raises(MemoryBudgetError, match=r"more than 2\^62 monomials of 2000 features"):
         PolynomialMap(10**6).fit(csr_array(wide))
-    with pytest.raises(MemoryBudgetError, match=r"take 30.6 MiB for 2 samples, more than the 20.0"):
+    with pytest.raises(MemoryBudgetError, match=r"of 2 samples need 30.6 MiB; the limit is 20.0"):
         PolynomialMap(2, memory_limit=20).fit_transform(wide)
     with pytest.raises(MemoryBudgetError, match="monomials of 2000 features up to degree 3 take"):
         PolynomialMap(3, memory_limit=20).fit_transform(csr_array(wide))

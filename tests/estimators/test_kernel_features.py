@@ -15,14 +15,18 @@ from separatrix import (
     LogisticRegression,
     MultinomialNB,
 )
+from separatrix.data.graph import Graph
 from separatrix.errors import DataError, ParameterError
 from separatrix.kernels import (
     BagOfWords,
+    EdgeHistogram,
     Gaussian,
     Normalized,
     Scaled,
+    ShortestPath,
     Spectrum,
     Subsequence,
+    VertexHistogram,
     WeightedDegree,
     WeisfeilerLehman,
 )
@@ -114,3 +118,60 @@ def test_a_kernel_that_counts_nothing_is_refused(kernel):
 def test_no_samples_are_refused():
     with pytest.raises(DataError, match="0 sample"):
         KernelFeatures(Spectrum(2)).fit([])
+
+
+def edge(labels=None, edge_label=None):
+    return Graph(2, np.array([[0, 1]]), labels, None if edge_label is None else [edge_label])
+
+
+@pytest.mark.parametrize("kernel", [VertexHistogram(), WeisfeilerLehman(0)], ids=repr)
+def test_labels_below_0_are_named_as_they_are(kernel):
+    names = KernelFeatures(kernel).fit([edge([-1, -5])]).get_feature_names_out()
+
+    assert names.tolist() == ["-1", "-5"]
+
+
+@pytest.mark.parametrize("kernel", [Spectrum(1), WeightedDegree(2), BagOfWords()], ids=repr)
+@pytest.mark.parametrize(
+    ("learned", "later"),
+    [(["ab"], [b"ab"]), ([b"ab"], ["ab"]), ([["a", "b"]], [b"\x00"]), (["ab"], [b"\x00"])],
+)
+def test_features_of_one_type_are_not_looked_for_in_another(kernel, learned, later):
+    model = KernelFeatures(kernel).fit(learned)
+
+    with pytest.raises(DataError, match="pass the same type as in training"):
+        model.transform(later)
+
+
+@pytest.mark.parametrize("kernel", [Spectrum(1), WeightedDegree(2)], ids=repr)
+@pytest.mark.parametrize(("learned", "later"), [(["ab"], [["a"]]), ([["a", "b"]], ["\x00"])])
+def test_letters_are_not_taken_for_tokens(kernel, learned, later):
+    model = KernelFeatures(kernel).fit(learned)
+
+    with pytest.raises(DataError, match="pass the same type as in training"):
+        model.transform(later)
+
+
+@pytest.mark.parametrize(
+    "kernel", [VertexHistogram(), EdgeHistogram(), WeisfeilerLehman(1), ShortestPath()], ids=repr
+)
+@pytest.mark.parametrize(
+    ("learned", "later", "sentence"),
+    [
+        (edge([1, 2]), edge(), "numbers as node labels; got no labels"),
+        (edge(), edge([1, 2]), "no labels as node labels; got numbers"),
+        (edge(["C", "O"]), edge([1, 2]), "strings as node labels; got numbers"),
+        (edge(edge_label=1), edge(edge_label="="), "numbers as edge labels; got strings"),
+    ],
+)
+def test_features_of_labelled_graphs_are_not_looked_for_in_others(kernel, learned, later, sentence):
+    model = KernelFeatures(kernel).fit([learned])
+
+    with pytest.raises(DataError, match=sentence):
+        model.transform([later])
+
+
+def test_a_graph_without_edges_has_features_beside_labelled_edges():
+    model = KernelFeatures(EdgeHistogram()).fit([edge(edge_label=1)])
+
+    assert model.transform([Graph(1, np.zeros((0, 2), dtype=int))]).nnz == 0

@@ -90,7 +90,7 @@ def test_shares_and_terms_sum_to_the_decision_value(model, kernel):
         assert parts.label == label
         assert parts.against == 1 - label
         assert parts.score == pytest.approx(value if label == 1 else -value, abs=1e-12)
-        assert parts.shares.sum() + parts.bias == pytest.approx(parts.score, abs=1e-9)
+        assert parts.values.sum() + parts.bias == pytest.approx(parts.score, abs=1e-9)
         terms = [feature.term for feature in parts.features]
         assert sum(terms) + parts.bias == pytest.approx(parts.score, abs=1e-9)
         assert np.all(np.diff(np.abs(terms)) <= 0)
@@ -125,7 +125,7 @@ def test_of_several_classes_the_score_is_that_of_the_boundary_between_two(model,
                 wanted = S[label] - S[other]
             assert (parts.label, parts.against) == (label, other)
             assert parts.score == pytest.approx(wanted, abs=1e-12)
-            assert parts.shares.sum() + parts.bias == pytest.approx(wanted, abs=1e-9)
+            assert parts.values.sum() + parts.bias == pytest.approx(wanted, abs=1e-9)
         alone = explain_object(fitted, x)
         if by_pair:
             assert alone.against != label
@@ -154,7 +154,7 @@ def test_a_graph_numbered_otherwise_has_the_same_shares_at_the_same_nodes(kernel
 
         here, there = explain_object(fitted, graph), explain_object(fitted, turned)
 
-        np.testing.assert_allclose(there.shares[position], here.shares, atol=1e-12)
+        np.testing.assert_allclose(there.values[position], here.values, atol=1e-12)
         assert {f.name for f in here.features} == {f.name for f in there.features}
 
 
@@ -176,9 +176,9 @@ def test_a_letters_share_in_subsequences_is_what_masking_it_takes_off(around):
         masked = [x[:i] + "?" + x[i + 1 :] for i in range(len(x))]
         taken = (whole - base.block(masked, support) @ coef) / k
 
-        np.testing.assert_allclose(parts.shares, taken, atol=1e-12)
-        assert parts.shares.sum() + parts.bias == pytest.approx(parts.score, abs=1e-9)
-        assert sum(f.term for f in parts.features) == pytest.approx(parts.shares.sum())
+        np.testing.assert_allclose(parts.values, taken, atol=1e-12)
+        assert parts.values.sum() + parts.bias == pytest.approx(parts.score, abs=1e-9)
+        assert sum(f.term for f in parts.features) == pytest.approx(parts.values.sum())
 
 
 def words_and_letters(text, lengths, *, placed):
@@ -246,11 +246,11 @@ def test_what_a_feature_gives_is_shared_by_what_it_covers(kernel):
         parts = explain_object(fitted, x)
 
         weight = {feature.name: feature.weight for feature in parts.features}
-        wanted, counts = np.zeros(len(parts.shares)), Counter()
+        wanted, counts = np.zeros(len(parts.values)), Counter()
         for name, covered in found_by_hand(kernel, x):
             counts[name] += 1
             wanted[list(covered)] += weight[name] / len(covered)
-        np.testing.assert_allclose(parts.shares, wanted, atol=1e-12)
+        np.testing.assert_allclose(parts.values, wanted, atol=1e-12)
         for feature in parts.features:  # lone nodes have one name in all rounds
             counts[feature.name] -= feature.count
         assert not any(counts.values())
@@ -263,9 +263,9 @@ def test_words_share_their_weight_among_their_letters():
 
     weight = next(f for f in parts.features if f.name == "good")
     assert weight.count == 2
-    np.testing.assert_allclose(parts.shares[:4], weight.weight / 4)
-    np.testing.assert_allclose(parts.shares[6:10], weight.weight / 4)
-    np.testing.assert_array_equal(parts.shares[[4, 5, 10, 11, 12, 13]], 0)
+    np.testing.assert_allclose(parts.values[:4], weight.weight / 4)
+    np.testing.assert_allclose(parts.values[6:10], weight.weight / 4)
+    np.testing.assert_array_equal(parts.values[[4, 5, 10, 11, 12, 13]], 0)
 
 
 def test_a_capital_that_is_two_small_letters_has_its_share():
@@ -273,8 +273,8 @@ def test_a_capital_that_is_two_small_letters_has_its_share():
 
     parts = explain_object(fitted, "\u0130\u0130 bei")
 
-    assert parts.shares.shape == (6,)
-    assert parts.shares[3:].sum() + parts.bias == pytest.approx(parts.score)
+    assert parts.values.shape == (6,)
+    assert parts.values[3:].sum() + parts.bias == pytest.approx(parts.score)
 
 
 @pytest.mark.parametrize(
@@ -376,8 +376,8 @@ def test_counted_features_and_a_linear_model_have_parts_too(kernel, k, model):
         parts = explain_object(fitted, x)
 
         assert parts.label == fitted.predict([x])[0]
-        assert parts.shares.sum() + parts.bias == pytest.approx(parts.score, abs=1e-9)
-        assert sum(f.term for f in parts.features) == pytest.approx(parts.shares.sum(), abs=1e-9)
+        assert parts.values.sum() + parts.bias == pytest.approx(parts.score, abs=1e-9)
+        assert sum(f.term for f in parts.features) == pytest.approx(parts.values.sum(), abs=1e-9)
         S = np.atleast_1d(np.squeeze(fitted.decision_function([x])))
         if k == 2:
             assert parts.score == pytest.approx(S[0] if parts.label else -S[0], abs=1e-9)
@@ -393,7 +393,7 @@ def test_a_kernel_machine_and_its_counted_features_agree():
 
     one, two = explain_object(machine, "AB cc"), explain_object(counted, "AB cc")
 
-    np.testing.assert_allclose(one.shares, two.shares, atol=1e-6)
+    np.testing.assert_allclose(one.values, two.values, atol=1e-6)
     weights = {f.name: f.weight for f in one.features}
     assert {f.name: f.weight for f in two.features} == pytest.approx(weights, abs=1e-6)
 
@@ -414,7 +414,7 @@ def test_an_object_without_features_has_the_bias_alone(kernel):
 
     parts = explain_object(fitted, empty)
 
-    assert parts.shares.shape == (0,)
+    assert parts.values.shape == (0,)
     assert parts.features == []
     assert parts.score == pytest.approx(parts.bias)
 
@@ -447,19 +447,19 @@ def test_the_largest_weights_are_those_of_objects_that_have_the_feature(kernel, 
     [
         (SVC(kernel=Spectrum(1) + Spectrum(2)), "but not of Sum("),
         (SVC(kernel=Spectrum(1) * Spectrum(1)), "but not of Product("),
-        (KernelPerceptron(Spectrum(1), predictor="vote", **FEW), "predictor='vote' has no one"),
+        (KernelPerceptron(Spectrum(1), predictor="vote", **FEW), "predictor='vote' has no single"),
         (
             make_pipeline(KernelFeatures(Spectrum(1)), TruncatedSVD(2), LinearSVC()),
-            "mixes or shifts",
+            "mix or shift features",
         ),
         (
             make_pipeline(Nystroem(Spectrum(1), n_components=5), LinearSVC()),
             "begins with KernelFeatures",
         ),
-        (KNeighborsClassifier(kernel=Spectrum(1)), "KNeighborsClassifier has no parts"),
+        (KNeighborsClassifier(kernel=Spectrum(1)), "does not support KNeighborsClassifier"),
     ],
 )
-def test_what_is_no_sum_over_parts_is_refused(model, caption):
+def test_models_without_a_sum_over_features_are_refused(model, caption):
     X = texts()
     fitted = model.fit(X, labels())
 
@@ -476,14 +476,14 @@ def test_a_step_that_shifts_all_features_is_refused():
     )
     fitted = model.fit(texts(), labels())
 
-    with pytest.raises(UnsupportedError, match="mixes or shifts"):
+    with pytest.raises(UnsupportedError, match="mix or shift features"):
         explain_object(fitted, "AB c")
 
 
-def test_a_kernel_on_vectors_has_no_parts():
+def test_a_kernel_on_vectors_is_refused():
     fitted = SVC(kernel=Gaussian(1.0)).fit(np.eye(4), [0, 1] * 2)
 
-    with pytest.raises(UnsupportedError, match="but not of Gaussian"):
+    with pytest.raises(UnsupportedError, match="multiple; got Gaussian"):
         explain_object(fitted, np.eye(4)[0])
 
 

@@ -1,5 +1,7 @@
 """Estimators over lists of sequences and graphs: as over the ready kernel matrix."""
 
+import threading
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -14,10 +16,12 @@ from separatrix import (
     KernelPerceptron,
     KernelPerceptronCV,
     KNeighborsClassifier,
+    LinearSVC,
     LogisticRegression,
     NeighborIndex,
     Nystroem,
 )
+from separatrix.data.graph import Graph
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.tuned import KNeighborsCV
 from separatrix.kernels import (
@@ -40,6 +44,8 @@ STRINGS = [
 ]
 ORDER = RNG.permutation(75)
 STRINGS, Y = [STRINGS[row] for row in ORDER], Y[ORDER]
+PATH = Graph(2, np.array([[0, 1]]))
+TEXTS, TEXT_LABELS = ["GATTACA", "TACTAC", "GGGG", "CGGC", "GATT", "CCGG"], [1, 1, 0, 0, 1, 0]
 KERNELS = [
     Normalized(Spectrum(2)),
     Spectrum(2, shortest=1),
@@ -214,3 +220,51 @@ def test_kernels_of_one_search_take_the_same_samples():
         SVCCV(kernels=[Spectrum(2), WeisfeilerLehman(1)]).fit(STRINGS, Y)
     with pytest.raises(ParameterError, match="all kernels on sequences"):
         SVCCV(kernels=[Spectrum(2), Gaussian(1.0)]).fit(STRINGS, Y)
+
+
+def test_neighbors_of_objects_have_several_outputs():
+    both = np.column_stack([TEXT_LABELS, np.arange(6) // 3])
+    model = KNeighborsClassifier(1, kernel=Spectrum(2)).fit(TEXTS, both)
+
+    np.testing.assert_array_equal(model.predict(TEXTS), both)
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(kernel=Spectrum(2)), KNeighborsClassifier(kernel=Spectrum(2))]
+)
+def test_labels_that_are_no_labels_are_refused_beside_objects(model):
+    with pytest.raises(ValueError, match="1d array"):
+        model.fit(TEXTS, "ab")
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.fit(TEXTS, [np.nan, 1, 0, 0, 1, 0])
+
+
+@pytest.mark.parametrize("model", [SVC(), LinearSVC(), KNeighborsClassifier(), SVCCV()])
+def test_lists_of_objects_are_refused_by_a_model_on_vectors_with_a_hint(model):
+    with pytest.raises(DataError, match=r"X is a list of str: .*KernelFeatures\(Spectrum\(3\)\)"):
+        model.fit(TEXTS, TEXT_LABELS)
+    with pytest.raises(DataError, match=r"X is a list of Graph: .*kernel=WeisfeilerLehman\(3\)"):
+        model.fit([PATH] * 6, TEXT_LABELS)
+
+
+@pytest.mark.parametrize(
+    "search", [SVCCV(kernels=[Spectrum(2), "rbf"]), KernelPerceptronCV([Spectrum(2), "rbf"])]
+)
+def test_a_kernel_on_vectors_by_name_is_no_candidate_beside_one_on_sequences(search):
+    with pytest.raises(ParameterError, match="must be all kernels on sequences"):
+        search.set_params(cv=2).fit(TEXTS, TEXT_LABELS)
+
+
+def test_distances_of_objects_are_computed_in_the_calling_thread(monkeypatch):
+    threads, block = set(), Spectrum.block
+
+    def watched(self, X, Z):
+        threads.add(threading.current_thread())
+        return block(self, X, Z)
+
+    monkeypatch.setattr(Spectrum, "block", watched)
+    model = KNeighborsClassifier(kernel=Spectrum(2), n_jobs=2).fit(TEXTS * 40, TEXT_LABELS * 40)
+
+    model.predict(TEXTS * 40)
+
+    assert threads == {threading.current_thread()}  # where Ctrl-C arrives

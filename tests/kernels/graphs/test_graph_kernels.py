@@ -20,7 +20,6 @@ from separatrix.kernels import (
     Sum,
     VertexHistogram,
     WeisfeilerLehman,
-    graphs_from_networkx,
 )
 from separatrix.kernels.graphs import graph_union as module
 
@@ -377,15 +376,15 @@ MEANT = "takes a list of Graph objects or of networkx graphs; "
         ([NUMBERED, np.eye(2)], MEANT + "item 1 is ndarray"),
         (
             [NUMBERED, BARE],
-            "takes graphs whose nodes are all labelled alike; got no labels and numbers in one list",
+            "takes graphs whose nodes have labels of one type; got no labels and numbers in one list",
         ),
         (
             [NUMBERED, LETTERED],
-            "takes graphs whose nodes are all labelled alike; got numbers and strings in one list",
+            "takes graphs whose nodes have labels of one type; got numbers and strings in one list",
         ),
         (
             [EDGES_ONLY, BARE],
-            "takes graphs whose edges are all labelled alike; got no labels and numbers in one list",
+            "takes graphs whose edges have labels of one type; got no labels and numbers in one list",
         ),
     ],
     ids=lambda part: "" if isinstance(part, str) else type(part).__name__,
@@ -401,7 +400,7 @@ def test_what_is_no_list_of_graphs_is_refused(kernel, X, sentence):
 @pytest.mark.parametrize(("first", "second"), [(NUMBERED, BARE), (LETTERED, NUMBERED)])
 def test_graphs_with_and_without_labels_have_no_value_with_each_other(kernel, first, second):
     for X, Z in (([first], [second]), ([second], [first])):
-        with pytest.raises(DataError, match="takes graphs whose nodes are all labelled alike"):
+        with pytest.raises(DataError, match="takes graphs whose nodes have labels of one type"):
             kernel.block(X, Z)
 
 
@@ -440,92 +439,3 @@ def test_every_whole_number_is_a_label(label):
 def test_bad_parameters_are_refused_at_birth(make, sentence):
     with pytest.raises(ParameterError, match="^" + re.escape(sentence) + "$"):
         make()
-
-
-# networkx
-
-
-@pytest.fixture
-def nx():
-    return pytest.importorskip("networkx")
-
-
-def as_networkx(nx, graph, *, names=None, node="label", edge="label"):
-    """The same graph with nodes of these names and labels as attributes."""
-    names = names or list(range(graph.n_nodes))
-    found = nx.Graph()
-    for position, name in enumerate(names):
-        labelled = graph.node_labels is not None
-        found.add_node(name, **({node: graph.node_labels[position]} if labelled else {}))
-    for position, (a, b) in enumerate(graph.edges.tolist()):
-        labelled = graph.edge_labels is not None
-        label = {edge: graph.edge_labels[position]} if labelled else {}
-        found.add_edge(names[a], names[b], **label)
-    return found
-
-
-@pytest.mark.parametrize("labels", LABELS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_graphs_of_networkx_have_the_same_values(kernel, labels, nx):
-    X, Z = some(labels, 12, 27), some(labels, 9, 28)
-    foreign = [as_networkx(nx, graph, names=[*"gfedcba"][: graph.n_nodes]) for graph in X]
-    expected = kernel.block(X, Z)
-
-    np.testing.assert_array_equal(kernel.block(foreign, Z), expected)
-    np.testing.assert_array_equal(kernel.block(Z, foreign), expected.T)
-    np.testing.assert_array_equal(kernel.diagonal(foreign), kernel.diagonal(X))
-    np.testing.assert_array_equal(
-        kernel.block([nx.MultiGraph(graph) for graph in foreign], Z), expected
-    )
-
-
-def test_labels_of_networkx_may_have_other_names(nx):
-    X = some("strings", 12, 29)
-    foreign = [as_networkx(nx, graph, node="atom", edge="bond") for graph in X]
-    kernel = WeisfeilerLehman(2, edge_labels=True)
-
-    found = graphs_from_networkx(foreign, node_label="atom", edge_label="bond")
-
-    np.testing.assert_array_equal(kernel.block(found, found), kernel.block(X, X))
-    bare = [Graph(graph.n_nodes, graph.edges) for graph in X]
-    np.testing.assert_array_equal(kernel.block(foreign, foreign), kernel.block(bare, bare))
-
-
-def labelled_path(nx, *labels, kind="Graph"):
-    found = getattr(nx, kind)()
-    for node, label in enumerate(labels):
-        found.add_node(node, **({} if label is None else {"label": label}))
-    nx.add_path(found, range(len(labels)))
-    return found
-
-
-@pytest.mark.parametrize(
-    ("labels", "kind", "more", "sentence"),
-    [
-        ("CN", "DiGraph", [], r"item 1 is directed; pass graph.to_undirected\(\)"),
-        ("CN", "MultiDiGraph", [], r"item 1 is directed; pass graph.to_undirected\(\)"),
-        ("CN", "MultiGraph", [(1, 0)], "item 1 has several edges between two nodes; pass nx.Graph"),
-        ("CN", "Graph", [(1, 1)], "item 1 has a loop at node 1; pass it without"),
-        ("CN", "MultiGraph", [(1, 1)], "item 1 has a loop at node 1; pass it without"),
-        (["C", None, None], "Graph", [], "item 1: 2 of 3 nodes have no attribute 'label'; give"),
-        (["C", 1], "Graph", [], "item 1: labels of nodes must be all whole numbers or all strings"),
-        ([1, 1.5], "Graph", [], "labels of nodes must be all whole numbers .*; got 1.5"),
-        ([(1, 2), (3, 4)], "Graph", [], r"labels of nodes must be all whole .*; got \(1, 2\)"),
-        ([True, False], "Graph", [], "labels of nodes must be all whole numbers .*; got True"),
-        ([True, 1], "Graph", [], "labels of nodes must be all whole numbers .*; got True"),
-        ([2**63, 1], "Graph", [], "labels of nodes must be .* whole numbers"),
-    ],
-)
-def test_graphs_of_networkx_that_are_none_of_ours_are_refused(labels, kind, more, sentence, nx):
-    graph = labelled_path(nx, *labels, kind=kind)
-    graph.add_edges_from(more)
-    for kernel in (VertexHistogram(), WeisfeilerLehman(1), ShortestPath()):
-        with pytest.raises(DataError, match=sentence):
-            kernel.block([labelled_path(nx, "C", "N"), graph], [LETTERED])
-
-
-def test_edges_of_networkx_that_are_labelled_in_part_are_refused(nx):
-    graph = labelled_path(nx, "C", "N", "C")
-    graph.edges[1, 2]["label"] = "="
-    with pytest.raises(DataError, match="item 0: 1 of 2 edges have no attribute 'label'; give it"):
-        EdgeHistogram().block([graph], [graph])

@@ -369,10 +369,10 @@ MEANT = "takes a list of strings, of bytes, or of lists of tokens; "
         ([["a"], np.eye(2)], MEANT + "item 1 is ndarray"),
         (["a", b"a"], "takes sequences of one type; got bytes and str in one list"),
         (["a", ["a"]], "takes sequences of one type; got str and tuple in one list"),
-        ([["a"], [1.0]], "takes tokens that are strings or whole numbers; item 1 has 1.0"),
-        ([["a", None]], "takes tokens that are strings or whole numbers; item 0 has None"),
-        ([[True]], "takes tokens that are strings or whole numbers; item 0 has True"),
-        ([[["a"]]], r"takes tokens that are strings or whole numbers; item 0 has \['a'\]"),
+        ([["a"], [1.0]], "takes tokens that are strings or integers; item 1 has 1.0"),
+        ([["a", None]], "takes tokens that are strings or integers; item 0 has None"),
+        ([[True]], "takes tokens that are strings or integers; item 0 has True"),
+        ([[["a"]]], r"takes tokens that are strings or integers; item 0 has \['a'\]"),
     ],
     ids=lambda part: "" if isinstance(part, str) else type(part).__name__,
 )
@@ -468,3 +468,13 @@ def test_training_samples_that_are_all_shorter_than_k_are_refused(kernel):
     with pytest.raises(DataError, match=r"no sequence has 5 letters, so all values of .* lower k"):
         kernel.notes(kernel.checked(["abcd", "", "ab"]))
     assert not kernel.notes(kernel.checked(["abcde", "", "ab"]))
+
+
+def test_weights_are_no_mapping():
+    with pytest.raises(ParameterError, match="2 numbers above 0"):
+        Spectrum(3, shortest=2, weights={2: 0.5, 3: 1.0})
+
+
+def test_one_column_of_strings_must_be_passed_as_one_dimension():
+    with pytest.raises(DataError, match=r"of shape \(2, 1\): pass its one column alone"):
+        Spectrum(1).diagonal(np.array([["a"], ["b"]]))

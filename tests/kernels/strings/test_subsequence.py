@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 from benchmarks.subsequence import numpy_subsequence
 
-from separatrix.kernels.strings import subsequence
-from separatrix.kernels.strings import subsequence_attribution as subsequence_shares
-from separatrix.kernels.strings import subsequence_simd as subsequence_lanes
+from separatrix.kernels.strings import subsequence, subsequence_attribution, subsequence_simd
+from separatrix.kernels.strings.sequences import EncodedSequences
 from separatrix.kernels.strings.subsequence import (
-    Letters,
-    letter_shares,
+    count_steps,
     self_products,
-    steps,
     subsequence_products,
 )
+from separatrix.kernels.strings.subsequence_attribution import attribute_letters
 
 
 def by_definition(s, t, k, decay):
@@ -31,7 +29,7 @@ def by_definition(s, t, k, decay):
 def letters(strings):
     parts = [[ord(c) for c in s] if isinstance(s, str) else list(s) for s in strings]
     codes = np.array([code for part in parts for code in part], np.int64)
-    return Letters(codes, np.cumsum([0, *map(len, parts)]))
+    return EncodedSequences(codes, np.cumsum([0, *map(len, parts)]))
 
 
 def random_strings(rng, count, longest, alphabet="abc"):
@@ -183,8 +181,8 @@ def test_there_may_be_no_strings_at_all(second):
 def test_letters_may_be_any_whole_numbers():
     lowest, highest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     codes = np.array([lowest, -1, -2, highest, lowest, -1])
-    odd = Letters(codes, np.array([0, 3, 6]))
-    plain = Letters(np.array([0, 2, 1, 3, 0, 2], np.int32), np.array([0, 3, 6]))
+    odd = EncodedSequences(codes, np.array([0, 3, 6]))
+    plain = EncodedSequences(np.array([0, 2, 1, 3, 0, 2], np.int32), np.array([0, 3, 6]))
 
     np.testing.assert_array_equal(
         subsequence_products(odd, None, 2, 0.5, threads=1),
@@ -223,7 +221,7 @@ def test_steps_are_reported_until_all_are_done(second, chunk, monkeypatch):
 
     products(first, second, 3, 0.5, threads=2, on_step=told.append)
 
-    total = steps(letters(first), None if second is None else letters(second), 3)
+    total = count_steps(letters(first), None if second is None else letters(second), 3)
     assert told == sorted(told)
     assert told[-1] == total
     pairs = itertools.product(first, second or first)
@@ -260,7 +258,7 @@ def test_a_share_is_what_is_lost_without_the_letter(k, decay):
         string[i] = 99
     scores = products([x, *replaced], others, k, decay) @ coef
 
-    shares = letter_shares(x, letters(others), coef, k, decay)
+    shares = attribute_letters(x, letters(others), coef, k, decay)
 
     size = products([x], others, k, decay) @ abs(coef)
     np.testing.assert_allclose(shares, (scores[0] - scores[1:]) / k, rtol=0, atol=1e-13 * size[0])
@@ -273,10 +271,10 @@ def test_neither_threads_nor_chunks_change_shares(chunk, monkeypatch):
     x = rng.integers(0, 4, 70)
     others = letters([rng.integers(0, 4, n) for n in rng.integers(0, 90, 30)])
     coef = rng.normal(size=30)
-    expected = letter_shares(x, others, coef, 4, 0.5)
-    monkeypatch.setattr(subsequence_shares, "CHUNK", chunk)
+    expected = attribute_letters(x, others, coef, 4, 0.5)
+    monkeypatch.setattr(subsequence_attribution, "CHUNK", chunk)
 
-    np.testing.assert_array_equal(letter_shares(x, others, coef, 4, 0.5, threads=2), expected)
+    np.testing.assert_array_equal(attribute_letters(x, others, coef, 4, 0.5, threads=2), expected)
 
 
 @pytest.mark.parametrize(("x", "others"), [([], ["ab"]), ([1], []), ([1, 2], [""])])
@@ -284,11 +282,11 @@ def test_shares_of_nothing_are_zero(x, others):
     others = letters(others)
     coef = np.ones(len(others.starts) - 1)
 
-    shares = letter_shares(np.array(x, np.int64), others, coef, 2, 0.5)
+    shares = attribute_letters(np.array(x, np.int64), others, coef, 2, 0.5)
 
     np.testing.assert_array_equal(shares, np.zeros(len(x)))
 
 
 def test_lanes_begin_where_a_cache_line_does():
     for size in (1, 3, 1000):
-        assert subsequence_lanes.aligned(size, 8).ctypes.data % 64 == 0
+        assert subsequence_simd.aligned_zeros(size, 8).ctypes.data % 64 == 0
