@@ -360,7 +360,7 @@ def test_minus_one_rejects_only_where_it_is_no_class():
 def test_costs_need_known_labels_and_a_curve_two_classes():
     model = BayesDecision(GaussianNB()).fit(X, Y)
     with pytest.raises(
-        DataError, match=r"y holds labels \[7\] that are not in classes_ \[0, 1, 2\]"
+        DataError, match=r"y has labels \[7\] that are not in classes_ \[0, 1, 2\]"
     ):
         model.mean_cost(X, np.where(Y == 0, 7, Y))
     with pytest.raises(DataError, match="cost_curve supports 2 classes only; got 3"):

@@ -215,7 +215,7 @@ def test_too_many_monomials_are_refused_before_any_is_made():
         PolynomialMap(10**6).fit(csr_array(wide))
     with pytest.raises(MemoryBudgetError, match=r"of 2 samples need 30.6 MiB; the limit is 20.0"):
         PolynomialMap(2, memory_limit=20).fit_transform(wide)
-    with pytest.raises(MemoryBudgetError, match="monomials of 2000 features up to degree 3 take"):
+    with pytest.raises(MemoryBudgetError, match="monomials of 2000 features up to degree 3 of"):
         PolynomialMap(3, memory_limit=20).fit_transform(csr_array(wide))
 
 
@@ -356,7 +356,7 @@ def test_large_kernel_values_are_not_rounded_to_float32():
 def test_too_many_landmarks_are_refused_before_their_matrix_is_made(monkeypatch):
     monkeypatch.setattr(module, "default_budget", lambda: 1000)
     with pytest.raises(
-        MemoryBudgetError, match=r"30 landmarks take 28.1 KiB, more than the 1000 b"
+        MemoryBudgetError, match=r"30 landmarks need 28.1 KiB; the limit is 1000 b"
     ):
         Nystroem(n_components=30).fit(X)
 
@@ -397,6 +397,6 @@ def test_float32_samples_have_float32_features_computed_in_float64():
     np.testing.assert_allclose(single, double, atol=1e-7)
 
 
-def test_too_many_waves_are_refused_before_they_are_drawn():
-    with pytest.raises(MemoryBudgetError, match=r"waves of 3 features take .*lower `n_components`"):
+def test_too_many_frequencies_are_refused_before_they_are_drawn():
+    with pytest.raises(MemoryBudgetError, match=r"frequencies of 3 features need .*lower `n_components`"):
         RandomFourier(n_components=10**12).fit(X)

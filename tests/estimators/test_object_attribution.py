@@ -445,8 +445,8 @@ def test_the_largest_weights_are_those_of_objects_that_have_the_feature(kernel, 
 @pytest.mark.parametrize(
     ("model", "caption"),
     [
-        (SVC(kernel=Spectrum(1) + Spectrum(2)), "but not of Sum("),
-        (SVC(kernel=Spectrum(1) * Spectrum(1)), "but not of Product("),
+        (SVC(kernel=Spectrum(1) + Spectrum(2)), "multiple; got Sum("),
+        (SVC(kernel=Spectrum(1) * Spectrum(1)), "multiple; got Product("),
         (KernelPerceptron(Spectrum(1), predictor="vote", **FEW), "predictor='vote' has no single"),
         (
             make_pipeline(KernelFeatures(Spectrum(1)), TruncatedSVD(2), LinearSVC()),

@@ -218,7 +218,8 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """The label of the cheapest action for each sample, (n,)."""
-        return self.actions_[self._decide(self.predict_proba(X))]
+        actions = self._decide(self.predict_proba(X))
+        return self.actions_[actions]
 
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k), from the classifier."""
