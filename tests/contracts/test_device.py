@@ -112,7 +112,7 @@ def test_estimators_with_a_device_need_no_optional_packages():
 
 
 def test_gpu_benchmarks_need_no_optional_packages():
-    code = "import benchmarks.gpu as gpu; gpu.parsed(['svc', '--out', 'x'])\n"
+    code = "import benchmarks.gpu as gpu; gpu.parse_arguments(['svc', '--out', 'x'])\n"
     code += "import benchmarks.gpu_svc, benchmarks.gpu_million, benchmarks.gpu_ceilings"
     done = run_python("-c", BLOCK_IMPORTS + code)
     assert done.returncode == 0, done.stderr
