@@ -32,7 +32,9 @@ def main() -> None:
             print(f"{device}: {error}")
             continue
         seconds = time.perf_counter() - start
-        print(f"{device}: {search.best_params_}, accuracy {search.best_score_:.4f}, {seconds:.1f} s")
+        print(
+            f"{device}: {search.best_params_}, accuracy {search.best_score_:.4f}, {seconds:.1f} s"
+        )
         print(f"    {search.best_estimator_.gram_}")
 
 
