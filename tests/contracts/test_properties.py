@@ -101,18 +101,18 @@ def test_row_order_and_class_names_do_not_matter(model, seed):
 @given(seed=st.integers(0, 10_000))
 def test_merged_parts_equal_one_fit(model, seed):
     X, y, rng = problem(seed)
-    whole = clone(model).fit(X, y)
+    full = clone(model).fit(X, y)
     parts = np.array_split(rng.permutation(30), 3)
     if getattr(model, "shrinkage", None) != "auto":  # which needs all rows twice
         models = [clone(model).partial_fit(X[part], y[part], classes=[0, 1, 2]) for part in parts]
-        assert_same(whole, models[0].merge(*models[1:]), X)
+        assert_same(full, models[0].merge(*models[1:]), X)
         steps = clone(model)
         for part in parts:
             steps.partial_fit(X[part], y[part], classes=[0, 1, 2])
-        assert_same(whole, steps, X)
+        assert_same(full, steps, X)
         blocks = ((X[part], y[part]) for part in parts)
-        assert_same(whole, clone(model).partial_fit(blocks, classes=[0, 1, 2]), X)
-    assert_same(whole, clone(model).fit([(X[part], y[part]) for part in parts]), X)
+        assert_same(full, clone(model).partial_fit(blocks, classes=[0, 1, 2]), X)
+    assert_same(full, clone(model).fit([(X[part], y[part]) for part in parts]), X)
 
 
 LINEAR = [

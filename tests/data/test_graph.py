@@ -5,7 +5,7 @@ from separatrix.data.graph import Graph
 from separatrix.errors import DataError
 
 
-def test_labels_that_numpy_would_cut_short_are_refused():
+def test_labels_with_a_trailing_nul_are_refused():
     edges = np.array([[0, 1]])
 
     with pytest.raises(DataError, match="must not end with the letter NUL"):

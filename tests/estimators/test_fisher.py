@@ -185,7 +185,7 @@ def test_scikit_learns_checks_pass(model, check):
     check(model)
 
 
-def test_one_class_so_far_has_no_axis_yet():
+def test_one_class_has_no_axis():
     model = FisherDiscriminant(threshold="midpoint").partial_fit(
         NOISY[SIDES == 0], SIDES[SIDES == 0], [0, 1]
     )

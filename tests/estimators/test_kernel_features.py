@@ -47,7 +47,7 @@ def _samples(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_products_are_the_kernel_also_of_samples_with_features_never_met(kernel):
+def test_products_are_the_kernel_even_with_unknown_features(kernel):
     X = _samples(kernel)
     features = KernelFeatures(kernel)
 
@@ -60,13 +60,13 @@ def test_products_are_the_kernel_also_of_samples_with_features_never_met(kernel)
     assert features.n_features_out_ == A.shape[1]
 
 
-def test_letters_never_met_are_left_out():
+def test_unknown_letters_are_left_out():
     features = KernelFeatures(Spectrum(2)).fit(["abab", "ba"])
     F = features.transform(["abé", "éé", "", "xyz"]).toarray()
     assert F.tolist() == [[1, 0], [0, 0], [0, 0], [0, 0]]
 
 
-def test_tokens_never_met_are_left_out():
+def test_unknown_tokens_are_left_out():
     features = KernelFeatures(BagOfWords()).fit([["a", 1], ["b"]])
     assert features.transform([["b", "b", 2], [1]]).toarray().tolist() == [[0, 0, 2], [0, 1, 0]]
 
@@ -136,7 +136,7 @@ def test_labels_below_0_are_named_as_they_are(kernel):
     ("learned", "later"),
     [(["ab"], [b"ab"]), ([b"ab"], ["ab"]), ([["a", "b"]], [b"\x00"]), (["ab"], [b"\x00"])],
 )
-def test_features_of_one_type_are_not_looked_for_in_another(kernel, learned, later):
+def test_samples_of_another_type_than_in_training_are_refused(kernel, learned, later):
     model = KernelFeatures(kernel).fit(learned)
 
     with pytest.raises(DataError, match="pass the same type as in training"):
@@ -145,7 +145,7 @@ def test_features_of_one_type_are_not_looked_for_in_another(kernel, learned, lat
 
 @pytest.mark.parametrize("kernel", [Spectrum(1), WeightedDegree(2)], ids=repr)
 @pytest.mark.parametrize(("learned", "later"), [(["ab"], [["a"]]), ([["a", "b"]], ["\x00"])])
-def test_letters_are_not_taken_for_tokens(kernel, learned, later):
+def test_tokens_and_strings_are_not_mixed(kernel, learned, later):
     model = KernelFeatures(kernel).fit(learned)
 
     with pytest.raises(DataError, match="pass the same type as in training"):
@@ -164,14 +164,16 @@ def test_letters_are_not_taken_for_tokens(kernel, learned, later):
         (edge(edge_label=1), edge(edge_label="="), "numbers as edge labels; got strings"),
     ],
 )
-def test_features_of_labelled_graphs_are_not_looked_for_in_others(kernel, learned, later, sentence):
+def test_graphs_with_other_label_types_than_in_training_are_refused(
+    kernel, learned, later, sentence
+):
     model = KernelFeatures(kernel).fit([learned])
 
     with pytest.raises(DataError, match=sentence):
         model.transform([later])
 
 
-def test_a_graph_without_edges_has_features_beside_labelled_edges():
+def test_a_graph_without_edges_has_no_edge_features():
     model = KernelFeatures(EdgeHistogram()).fit([edge(edge_label=1)])
 
     assert model.transform([Graph(1, np.zeros((0, 2), dtype=int))]).nnz == 0

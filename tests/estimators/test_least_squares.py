@@ -166,14 +166,14 @@ def test_a_ridge_keeps_small_features_beside_large_ones():
     assert ours.score(wide, SIDES) == theirs.score(wide, SIDES)
 
 
-def test_wide_sparse_whole_numbers_do_not_overflow():
+def test_wide_sparse_integers_do_not_overflow():
     X = np.random.default_rng(0).integers(0, 30, size=(40, 100)).astype(np.uint8)
     sparse = LeastSquaresClassifier(10.0).fit(csr_array(X), SIDES[:40])
     plain = LeastSquaresClassifier(10.0).fit(X.astype(float), SIDES[:40])
     np.testing.assert_allclose(sparse.coef_, plain.coef_, atol=1e-10)
 
 
-def test_a_ridge_without_which_nothing_can_be_left_out_is_not_chosen():
+def test_a_ridge_without_leave_one_out_errors_is_not_chosen():
     model = LeastSquaresClassifier([0.0, 1.0]).fit(
         np.random.default_rng(0).normal(size=(10, 30)), [0, 1] * 5
     )

@@ -306,7 +306,7 @@ def test_a_search_for_the_prior_can_be_watched(capsys):
 @pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int8, bool, np.float32])
 @pytest.mark.parametrize("labels", [SIDES, np.arange(200) % 3])
-def test_sparse_whole_numbers_are_not_rounded_weights(kind, solver, labels):
+def test_sparse_integers_do_not_round_the_weights(kind, solver, labels):
     counts = np.random.default_rng(0).poisson(
         1.0 + labels[:, None] * np.array([1.0, 0.0, 0.5]), size=(200, 3)
     )
@@ -329,7 +329,7 @@ def test_the_evidence_does_not_collapse_on_few_noisy_samples(scale):
     assert 1e-2 < min(chosen) < max(chosen) < 1e4
 
 
-def test_the_evidence_says_when_the_features_say_nothing():
+def test_the_evidence_warns_of_uninformative_features():
     rng = np.random.default_rng(1)
     A, b = rng.normal(size=(40, 2)), np.arange(40) % 2
     A[:, 0] = np.repeat([1.0, -1.0], 20)  # no relation to b at all
@@ -348,7 +348,7 @@ def test_the_evidence_says_when_the_features_say_nothing():
         ),  # a feature that one sample has
     ],
 )
-def test_classes_that_can_only_just_be_separated_are_noticed(X, y):
+def test_barely_separable_classes_are_detected(X, y):
     with pytest.warns(ConvergenceWarning, match="can be separated"):
         assert LogisticRegression(C=np.inf).fit(X, y).separated_ is True
     with pytest.raises(DataError, match="there is no posterior"):
@@ -359,6 +359,6 @@ def test_classes_that_can_only_just_be_separated_are_noticed(X, y):
     ("weights", "sentence"),
     [({0: 0, 1: 0}, "all but one class"), ({0: 0}, "all but one class"), ({0: "x"}, "at least 0")],
 )
-def test_class_weights_that_leave_nothing_are_refused(weights, sentence):
+def test_class_weights_of_zero_for_all_but_one_class_are_refused(weights, sentence):
     with pytest.raises(ValueError, match=sentence):
         LogisticRegression(class_weight=weights).fit(NOISY, SIDES)

@@ -382,7 +382,7 @@ def test_news_are_sorted_as_by_scikit_learn(name):
         assert ours.score(test, held_out) == pytest.approx(0.9539, abs=5e-5)
 
 
-def test_weights_beside_blocks_and_no_blocks_are_refused_in_parts_too():
+def test_partial_fit_refuses_weights_with_blocks_and_empty_streams():
     with pytest.raises(DataError, match=r"yield \(X, y, weights\)"):
         GaussianNB().partial_fit([(NOISY, SIDES)], classes=[0, 1], sample_weight=np.zeros(200))
     with pytest.raises(ValueError, match="held no sample at all"):

@@ -66,7 +66,7 @@ KERNELS = [
     ids=["SVC", "SVC one-vs-rest", "perceptron", "projectron"],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_objects_give_what_their_ready_matrix_gives(make, kernel):
+def test_objects_and_their_precomputed_matrix_give_the_same_model(make, kernel):
     train, test = STRINGS[:50], STRINGS[50:]
 
     direct = make(kernel).fit(train, Y[:50])
@@ -146,7 +146,7 @@ def test_cross_validation_and_pipelines_take_graphs():
     )
 
 
-def test_tags_say_what_is_taken():
+def test_tags_describe_the_input():
     strings, graphs, vectors = SVC(kernel=Spectrum(2)), SVC(kernel=WeisfeilerLehman()), SVC()
     for model, string, matrix in (
         (strings, True, False),
@@ -159,7 +159,7 @@ def test_tags_say_what_is_taken():
     assert not KernelPerceptronCV([Spectrum(2)]).__sklearn_tags__().input_tags.two_d_array
 
 
-def test_graphs_of_networkx_are_taken_as_they_are():
+def test_networkx_graphs_are_accepted():
     rings = [nx.cycle_graph(n) for n in range(3, 13)]
     paths = [nx.path_graph(n) for n in range(3, 13)]
     for graph in rings + paths:
@@ -189,7 +189,7 @@ def test_sequences_too_short_for_any_word_are_refused_in_training():
 
 
 @pytest.mark.parametrize(
-    ("X", "said"),
+    ("X", "sentence"),
     [
         ([1, 2], "item 0 is int 1"),
         (["ab", None], "item 1 is NoneType"),
@@ -199,8 +199,8 @@ def test_sequences_too_short_for_any_word_are_refused_in_training():
         ([["a"], [1.5]], "item 1 has 1.5"),
     ],
 )
-def test_what_is_no_list_of_sequences_is_refused(X, said):
-    with pytest.raises(DataError, match=said):
+def test_input_other_than_a_list_of_sequences_is_refused(X, sentence):
+    with pytest.raises(DataError, match=sentence):
         SVC(kernel=Spectrum(1)).fit(X, [0, 1])
 
 
@@ -210,7 +210,7 @@ def test_a_model_of_strings_refuses_bytes():
         model.predict([b"ab"])
 
 
-def test_labels_of_another_number_are_refused():
+def test_a_wrong_number_of_labels_is_refused():
     with pytest.raises(DataError, match="X has 2 samples, but y has 3 labels"):
         SVC(kernel=Spectrum(1)).fit(["ab", "cd"], [0, 1, 1])
 
@@ -232,7 +232,7 @@ def test_neighbors_of_objects_have_several_outputs():
 @pytest.mark.parametrize(
     "model", [SVC(kernel=Spectrum(2)), KNeighborsClassifier(kernel=Spectrum(2))]
 )
-def test_labels_that_are_no_labels_are_refused_beside_objects(model):
+def test_invalid_labels_are_refused_with_objects(model):
     with pytest.raises(ValueError, match="1d array"):
         model.fit(TEXTS, "ab")
     with pytest.raises(ValueError, match="y contains NaN"):
@@ -250,7 +250,7 @@ def test_lists_of_objects_are_refused_by_a_model_on_vectors_with_a_hint(model):
 @pytest.mark.parametrize(
     "search", [SVCCV(kernels=[Spectrum(2), "rbf"]), KernelPerceptronCV([Spectrum(2), "rbf"])]
 )
-def test_a_kernel_on_vectors_by_name_is_no_candidate_beside_one_on_sequences(search):
+def test_kernels_on_vectors_and_on_sequences_are_not_searched_together(search):
     with pytest.raises(ParameterError, match="must be all kernels on sequences"):
         search.set_params(cv=2).fit(TEXTS, TEXT_LABELS)
 

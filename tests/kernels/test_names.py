@@ -67,6 +67,6 @@ def test_what_means_no_kernel_is_refused(arguments, sentence):
         resolve_kernel("SVC", X=X, **arguments)
 
 
-def test_a_text_of_a_kernel_makes_no_long_text():
+def test_an_expression_in_a_kernel_text_is_refused():
     with pytest.raises(ParameterError, match=r"such as Spectrum\(4\)"):
         parse_kernel("Spectrum(2, alphabet='A' * 3)")

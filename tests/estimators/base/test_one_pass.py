@@ -17,7 +17,7 @@ SIDES = np.arange(200) % 2
 NOISY = np.random.default_rng(0).normal(size=(200, 3)) + 0.8 * SIDES[:, None]
 
 
-def test_sums_of_different_things_are_not_mixed():
+def test_sums_with_different_parameters_are_not_merged():
     flags = BernoulliNB().partial_fit(abs(NOISY), SIDES, classes=[0, 1]).set_params(binarize=2.0)
     with pytest.raises(ParameterError, match="`binarize`"):
         flags.partial_fit(abs(NOISY), SIDES)

@@ -16,7 +16,7 @@ SIDES = np.arange(200) % 2
 NOISY = np.random.default_rng(0).normal(size=(200, 3)) + 0.8 * SIDES[:, None]
 
 
-def test_a_refused_call_leaves_everything_as_it_was():
+def test_a_refused_call_leaves_the_model_unchanged():
     def broken():
         yield NOISY, SIDES
         yield NOISY[:, :2], SIDES

@@ -53,7 +53,7 @@ def test_shared_levels_that_overflow_are_refused():
         list(shared.grams([Spectrum(1, weights=(1e308,))]))
 
 
-def test_only_levels_of_subsequences_that_are_wanted_are_computed(monkeypatch):
+def test_one_level_of_subsequences_is_computed_alone(monkeypatch):
     requested = []
     products = subsequence_kernel._products
 

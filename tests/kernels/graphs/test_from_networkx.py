@@ -99,7 +99,7 @@ def test_edges_of_networkx_that_are_labelled_in_part_are_refused(nx):
         EdgeHistogram().block([graph], [graph])
 
 
-def test_networkx_labels_that_numpy_would_cut_short_are_refused(nx):
+def test_networkx_labels_with_a_trailing_nul_are_refused(nx):
     graph = nx.path_graph(2)
     nx.set_node_attributes(graph, {0: "C\0", 1: "C"}, "label")
 
@@ -107,6 +107,6 @@ def test_networkx_labels_that_numpy_would_cut_short_are_refused(nx):
         WeisfeilerLehman(1).diagonal([graph])
 
 
-def test_a_class_of_graphs_is_no_graph(nx):
+def test_the_networkx_class_itself_is_refused(nx):
     with pytest.raises(DataError, match="item 0 is type"):
         WeisfeilerLehman(1).diagonal([nx.Graph])

@@ -18,7 +18,7 @@ def paths(*sizes):
 @pytest.mark.parametrize(
     "kernel", [ShortestPath(), ShortestPath(both_ways=False, nodes=True)], ids=repr
 )
-def test_paths_of_one_graph_may_be_counted_some_at_a_time(kernel, at_once, monkeypatch):
+def test_paths_counted_in_blocks_are_the_same(kernel, at_once, monkeypatch):
     two_parts = Graph(5, np.array([[0, 1], [1, 2], [3, 4]]), node_labels=np.array([1, 1, 2, 1, 3]))
     X = as_objects(
         "a test", [two_parts, Graph(0, np.zeros((0, 2), dtype=int)), two_parts], "graphs"
@@ -30,7 +30,7 @@ def test_paths_of_one_graph_may_be_counted_some_at_a_time(kernel, at_once, monke
     np.testing.assert_array_equal(kernel.counts(X, Vocabulary())[0].toarray(), wanted)
 
 
-def test_memory_of_paths_is_that_of_some_of_their_pairs(monkeypatch):
+def test_paths_take_the_memory_of_one_block(monkeypatch):
     sizes = []
     counted = graph_union._search_paths
 
