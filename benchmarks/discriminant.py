@@ -1,4 +1,4 @@
-"""Discriminants against scikit-learn's, the same estimates."""
+"""Discriminant analysis compared with scikit-learn: same estimates."""
 
 import numpy as np
 import sklearn.discriminant_analysis as peers
@@ -11,14 +11,14 @@ from separatrix.estimators.discriminant import (
 )
 
 
-def _apart(ours, peer, X):
+def _difference(ours, peer, X):
     """Largest difference of the means, and of the probabilities of some samples."""
     means = np.abs(ours.means_ - peer.means_).max() / np.abs(peer.means_).max()
     rows = X[:5000]
     return max(means, np.abs(ours.predict_proba(rows) - peer.predict_proba(rows)).max())
 
 
-def _compared(name, X, y, *, repeat):
+def _compare(name, X, y, *, repeat):
     rows = []
     kinds = {
         "LDA, svd": (
@@ -50,7 +50,7 @@ def _compared(name, X, y, *, repeat):
             },
             repeat=repeat,
         )
-        off = _apart(mine(**options).fit(X, y), other(**options).fit(X, y), X)
+        off = _difference(mine(**options).fit(X, y), other(**options).fit(X, y), X)
         rows.append(
             Row(
                 f"{kind}, {name} (estimates differ by {off:.0e})",
@@ -64,9 +64,9 @@ def _compared(name, X, y, *, repeat):
 
 
 def discriminants():
-    """MNIST 60k on its first 200 principal axes, ten classes; 1,000,000 x 30, made up, five classes."""
+    """MNIST 60k on its first 200 principal axes, ten classes; 1,000,000 x 30, synthetic, five classes."""
     mnist = load("mnist")
-    X = mnist.X.astype(float)  # not / 255: scikit-learn takes variances below 1e-4 for singular
+    X = mnist.X.astype(float)  # not / 255: scikit-learn treats variances below 1e-4 as singular
     centred = X - X.mean(axis=0)
     axes = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :200]
     reduced = np.ascontiguousarray(centred @ axes)
@@ -76,8 +76,8 @@ def discriminants():
         np.eye(30) + 0.2 * rng.normal(size=(30, 30))
     )
     return [
-        *_compared("MNIST 60k, 200 axes", reduced, mnist.y, repeat=2),
-        *_compared("1,000,000 x 30", made, y, repeat=2),
+        *_compare("MNIST 60k, 200 axes", reduced, mnist.y, repeat=2),
+        *_compare("1,000,000 x 30", made, y, repeat=2),
     ], []
 
 

@@ -1,4 +1,4 @@
-"""Whole experiments: the digits study against a student's NumPy, the demonstration, kills."""
+"""Full experiments: the USPS study compared with NumPy, the demo, resumption after kills."""
 
 import json
 import subprocess
@@ -29,13 +29,13 @@ QUICK = "usps-kernel-perceptron knn-and-perceptron linear-classifiers kernel-met
 
 
 def usps_experiment():
-    """`separatrix run usps-kernel-perceptron` in full: 20 splits, parts 1 to 7, nothing kept from before.
+    """`separatrix run usps-kernel-perceptron` in full: 20 splits, parts 1 to 7, no checkpoint.
 
-    The peer is NumPy as a careful student writes it, for parts 1, 2, 5 under the independent rule: one
-    pass over one training part is timed for each degree and taken times the passes that ours needed
-    over all splits and folds; a fold has four fifths of the rows, so its passes count 0.64.
+    The peer is plain NumPy, for parts 1, 2, 5 with one-vs-rest: one pass over one training set is timed
+    for each degree and multiplied by the number of our passes over all splits and folds; a fold has four
+    fifths of the rows, so its passes count 0.64.
     """
-    run(make("usps-kernel-perceptron", quick=True, repeats=1), Path(tempfile.mkdtemp()))  # compiled
+    run(make("usps-kernel-perceptron", quick=True, repeats=1), Path(tempfile.mkdtemp()))  # compile
     whole, found = seconds(lambda: run(make("usps-kernel-perceptron"), Path(tempfile.mkdtemp())))
     ours = {
         part: _seconds(found, part) for part in (REST, ARGMAX, GAUSSIAN, PAIRS, MACHINE, NEIGHBORS)
@@ -51,7 +51,7 @@ def usps_experiment():
             "20x",
         ),
         Row(
-            "the whole experiment, parts 1 to 7, table written",
+            "the full experiment, parts 1 to 7, with its table",
             f"{whole:.0f} s",
             "published on a laptop: 2,338 s for parts 1 to 3 alone",
             f"{2338 / whole:.0f}x faster",
@@ -69,17 +69,17 @@ def _numpy(found):
     P = X @ X.T
     total = 0.0
     passes = found.values(part=REST, metric="n_iter").reshape(len(DEGREES), -1)
-    for place, degree in enumerate(DEGREES):
+    for index, degree in enumerate(DEGREES):
         gram_time, K = seconds(lambda d=degree: P**d)
         part, _ = seconds(lambda K=K: numpy_perceptron.train_each(K, usps.y[order], 10, 1))
         folds = 5 * 0.64
-        total += gram_time + part * passes[place].sum() * (1 + folds)
+        total += gram_time + part * passes[index].sum() * (1 + folds)
     widths = found.values(part=GAUSSIAN, metric="n_iter").sum()  # a pass costs the same
     return total + part * widths * (1 + folds)
 
 
 def _seconds(found, part):
-    """Rows of one step share its time."""
+    """Sum over steps: all rows of a step have its time."""
     return sum({row.seconds for row in found.where(part=part)})
 
 
@@ -91,21 +91,21 @@ def _table(found, ours):
         )
     for part in ours:
         chosen = 100 * found.values(part=part, metric="chosen_error")
-        yield f"{part}: as the folds choose {chosen.mean():.2f} +- {chosen.std():.2f} %, {ours[part]:.1f} s"
+        yield f"{part}: chosen by folds {chosen.mean():.2f} +- {chosen.std():.2f} %, {ours[part]:.1f} s"
     hardest = [json.loads(row.parameters)["row"] for row in found.where(part=HARDEST)]
     yield f"hardest: rows {hardest} (published: 5296 and 8261 lead)"
 
 
 def quick_experiments():
-    """`separatrix run NAME --quick` and `separatrix demo`, each a process of its own, compiled before."""
+    """`separatrix run NAME --quick` and `separatrix demo`, each in a new process, after compilation."""
     rows = []
     for name in QUICK.split():
-        rows.append(_timed(["run", name, "--quick"], f"separatrix run {name} --quick", 30))
-    rows.append(_timed(["demo"], "separatrix demo, page included", 90))
+        rows.append(_time_command(["run", name, "--quick"], f"separatrix run {name} --quick", 30))
+    rows.append(_time_command(["demo"], "separatrix demo, page included", 90))
     return rows, []
 
 
-def _timed(words, what, limit):
+def _time_command(words, what, limit):
     with tempfile.TemporaryDirectory() as folder:
         took, done = seconds(
             lambda: subprocess.run(
@@ -119,7 +119,7 @@ def _timed(words, what, limit):
 
 
 def kills():
-    """A run of 17 steps is killed with -9 at random moments until one comes to its end; 30 such runs."""
+    """A run of 17 steps is killed with SIGKILL at random times and resumed until it finishes; 30 such runs."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "small.toml").write_text(SMALL)
@@ -134,7 +134,7 @@ def kills():
             same += table(out) == wanted
     row = Row(
         f"30 runs, killed {sum(killed)} times in all, {min(killed)} to {max(killed)} times each",
-        f"{same} tables the same",
+        f"{same} tables equal",
         "the table of a run that was not killed",
         "-",
         "30 of 30",

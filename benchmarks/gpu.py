@@ -1,9 +1,9 @@
-"""`PYTHONPATH=src python -m benchmarks.gpu [suite ...] [--out FILE] [--time-limit S]`: on a card.
+"""`PYTHONPATH=src python -m benchmarks.gpu [suite ...] [--out FILE] [--time-limit S]`: benchmarks on a GPU.
 
-Needs torch, Triton, NumPy, SciPy, scikit-learn and numba, and nothing else. Prints sections as RESULTS.md
-has them, and writes what was measured to FILE after each suite. A suite that fails is told and the next
-one begun. `--plot FILE` draws docs/gpu_scaling.svg from such a file, `--keep FILE` puts its sections into
-RESULTS.md; both need no card.
+Needs torch, Triton, NumPy, SciPy, scikit-learn and numba only. Prints sections in the format of RESULTS.md,
+and writes the results to FILE after each suite. A suite that fails is reported and the next one runs.
+`--plot FILE` draws docs/gpu_scaling.svg from such a file, `--keep FILE` puts its sections into RESULTS.md;
+neither needs a GPU.
 """
 
 import argparse
@@ -21,8 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.measure import Row, machine, table
 
-# where each suite is; those of a module that is not there, or fails, do not keep the others from running
-HOMES = {
+# module of each suite, imported when the suite runs: a module that fails does not affect the others
+MODULES = {
     "ceilings": "gpu_ceilings",
     "svc": "gpu_svc",
     "svccv": "gpu_svc",
@@ -35,43 +35,43 @@ HOMES = {
 
 
 def main(arguments):
-    options = parsed(arguments)
+    options = parse_arguments(arguments)
     if options.plot:
         from benchmarks.gpu_million import draw
 
         return print(draw(json.loads(Path(options.plot).read_text())["million"]["figures"]))
     if options.keep:
-        return keep(json.loads(Path(options.keep).read_text()))
+        return keep_sections(json.loads(Path(options.keep).read_text()))
     warnings.simplefilter("ignore", ConvergenceWarning)
-    reason = why_no_card()
+    reason = missing_gpu_reason()
     if reason:
         sys.exit(f"error: {reason}")
     if options.time_limit:
         import_module("benchmarks.gpu_million").TIME_LIMIT = options.time_limit
-    told = {}
-    for name in options.suites or HOMES:
-        told[name] = measured(name)
-        print(told[name]["section"], flush=True)
+    results = {}
+    for name in options.suites or MODULES:
+        results[name] = run_suite(name)
+        print(results[name]["section"], flush=True)
         if options.out:
-            Path(options.out).write_text(json.dumps(told, indent=1) + "\n")
-    return 1 if any(part["failed"] for part in told.values()) else 0
+            Path(options.out).write_text(json.dumps(results, indent=1) + "\n")
+    return 1 if any(part["failed"] for part in results.values()) else 0
 
 
-def parsed(arguments):
+def parse_arguments(arguments):
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gpu")
-    parser.add_argument("suites", nargs="*", metavar="suite", help=f"of {', '.join(HOMES)}")
+    parser.add_argument("suites", nargs="*", metavar="suite", help=f"of {', '.join(MODULES)}")
     parser.add_argument("--out", metavar="FILE", help="also write all figures as JSON")
     parser.add_argument("--time-limit", type=float, metavar="S", help="of each size of `million`")
     parser.add_argument("--plot", metavar="FILE", help="draw docs/gpu_scaling.svg from a JSON file")
     parser.add_argument("--keep", metavar="FILE", help="put a JSON file's sections into RESULTS.md")
     options = parser.parse_args(arguments)
-    unknown = set(options.suites) - set(HOMES)
+    unknown = set(options.suites) - set(MODULES)
     if unknown:
-        parser.error(f"no suite {sorted(unknown)}; there are {list(HOMES)}")
+        parser.error(f"no suite {sorted(unknown)}; there are {list(MODULES)}")
     return options
 
 
-def why_no_card():
+def missing_gpu_reason():
     from separatrix.errors import DeviceError
     from separatrix.runtime.device import default_gpu
 
@@ -82,31 +82,31 @@ def why_no_card():
     return None
 
 
-def measured(name):
-    """One suite: its section, rows and figures; a traceback in their place where it fails."""
+def run_suite(name):
+    """Run one suite: its section, rows and figures, or a traceback if it fails."""
     import torch
 
     torch.cuda.empty_cache()
     torch.cuda.reset_peak_memory_stats()
-    began = time.perf_counter()
+    start = time.perf_counter()
     suite, found = None, ([], [], {})
     failed = ""
     try:
-        suite = suite_called(name)
+        suite = find_suite(name)
         result = suite()
         found = (*result, {}) if len(result) == 2 else result
     except Exception:
         failed = traceback.format_exc()
         print(failed, file=sys.stderr, flush=True)
     rows, notes, figures = found
-    peak = max([torch.cuda.max_memory_allocated() / 2**30, *peaks_of(figures)])
-    took = time.perf_counter() - began
-    rows = [*rows, Row("peak memory of the card over the suite", f"{peak:.1f} GiB", "-", "-", "-")]
+    peak = max([torch.cuda.max_memory_allocated() / 2**30, *memory_peaks(figures)])
+    took = time.perf_counter() - start
+    rows = [*rows, Row("peak GPU memory of the suite", f"{peak:.1f} GiB", "-", "-", "-")]
     notes = [*notes, *([failed.strip()] if failed else [])]
     about = cleandoc((suite and suite.__doc__) or "")
     section = f"## gpu_{name}\n\n{about}\n\n{table(rows)}\n"
     section += "".join(f"\n```\n{note}\n```\n" for note in notes)
-    section += f"\nMachine: {card_in_words()}; {machine()}. The suite took {took:.0f} s.\n"
+    section += f"\nMachine: {describe_gpu()}; {machine()}. The suite took {took:.0f} s.\n"
     return {
         "section": section,
         "rows": [asdict(row) for row in rows],
@@ -117,18 +117,18 @@ def measured(name):
     }
 
 
-def peaks_of(figures):
-    """Peaks that a suite took itself, which began to count anew for that."""
+def memory_peaks(figures):
+    """Memory peaks that a suite measured itself, after resetting the counter."""
     return [part["peak_gib"] for part in figures if isinstance(part, dict) and "peak_gib" in part]
 
 
-def suite_called(name):
-    """The function of a suite, as it is called there: its name with or without `gpu_` before it."""
-    module = import_module(f"benchmarks.{HOMES[name]}")
+def find_suite(name):
+    """The function of a suite: its name, with or without the prefix `gpu_`."""
+    module = import_module(f"benchmarks.{MODULES[name]}")
     return getattr(module, name, None) or getattr(module, f"gpu_{name}")
 
 
-def card_in_words():
+def describe_gpu():
     import torch
     import triton
 
@@ -139,11 +139,11 @@ def card_in_words():
     )
 
 
-def keep(told):
-    """Put sections into RESULTS.md, in the place of those of the same name, else at the end."""
+def keep_sections(results):
+    """Replace the sections of the same names in RESULTS.md; append new ones."""
     path = Path(__file__).with_name("RESULTS.md")
     text = path.read_text()
-    for part in told.values():
+    for part in results.values():
         if part["failed"]:
             continue
         head = part["section"].split("\n", 1)[0]

@@ -1,52 +1,52 @@
-"""Nearest neighbours on a card against torch's product and `topk` of the same tiles; a float64 search checks."""
+"""Nearest neighbours on a GPU compared with torch's product and `topk`, checked by a float64 search."""
 
 import numpy as np
 
-from benchmarks.gpu_ceilings import on_the_clock
+from benchmarks.gpu_ceilings import time_on_gpu
 from benchmarks.measure import Row
 from separatrix import KNeighborsClassifier, NeighborIndex
 from separatrix.data.catalogue import load
 from separatrix.runtime.blocks import row_blocks
 
 K = 5
-CHECKED = 200  # queries that are searched once more in float64
+CHECKED = 200  # queries that are checked in float64
 REACH = "at most 1.2x"
 
 
 def neighbors():
     """MNIST, 60,000 rows, 10,000 queries, 5 neighbours; medians of 5, warm.
 
-    The peer is torch's float32 product of a tile of queries with all rows and `topk`, all on the card.
-    "NumPy" includes the way there and back and all checks.
+    The peer is torch's float32 product of a tile of queries with all rows and `topk`, all on the GPU.
+    "NumPy" includes both transfers and all checks.
     """
     data = load("mnist")
-    rows, notes = neighbors_on_card(data.X, data.X_test)
+    rows, notes = neighbors_on_gpu(data.X, data.X_test)
     scaled = [np.asarray(part / 255.0, dtype=np.float32) for part in (data.X, data.X_test)]
-    more, more_notes = neighbors_on_card(*scaled, name="pixels / 255, float32")
+    more, more_notes = neighbors_on_gpu(*scaled, name="pixels / 255, float32")
     noise = np.random.default_rng(0).random((len(data.X), data.X.shape[1]), dtype=np.float32) / 255
-    third, third_notes = neighbors_on_card(
-        scaled[0] + noise, scaled[1], name="with noise: no whole numbers"
+    third, third_notes = neighbors_on_gpu(
+        scaled[0] + noise, scaled[1], name="with noise: no integers"
     )
     fitted, predicted = predictions(data)
     rows += [*more, *third, fitted, predicted]
     return rows, notes + more_notes + third_notes
 
 
-def neighbors_on_card(X_train, X_test, *, name="pixels, uint8", device="cuda"):
-    """Rows of the table, and notes: our search from NumPy and from tensors, and torch's from tensors."""
+def neighbors_on_gpu(X_train, X_test, *, name="pixels, uint8", device="cuda"):
+    """Rows and notes: our search from NumPy and from tensors, and torch's from tensors."""
     import torch
 
     X, Q = (torch.as_tensor(part, device=device) for part in (X_train, X_test))
     index = NeighborIndex(X, device="cuda")
-    from_numpy, found = on_the_clock(lambda: index.search(X_test, K))
-    from_tensors, there = on_the_clock(lambda: index.search(Q, K))
-    if not np.array_equal(there.rows.cpu().numpy(), found.rows):
-        raise RuntimeError("tensors have other neighbours than arrays")
+    from_numpy, found = time_on_gpu(lambda: index.search(X_test, K))
+    from_tensors, same = time_on_gpu(lambda: index.search(Q, K))
+    if not np.array_equal(same.rows.cpu().numpy(), found.rows):
+        raise RuntimeError("the neighbours of tensors differ from those of arrays")
     tile = tile_of(index, len(Q))
     floats = X.float(), Q.float(), X.float().square().sum(dim=1) / 2
-    plain, theirs = on_the_clock(lambda: multiplied(*floats, tile))
+    plain, theirs = time_on_gpu(lambda: multiplied(*floats, tile))
     require_nearest(X, Q, found)
-    built, _ = on_the_clock(lambda: NeighborIndex(X_train, device="cuda"), repeat=3)
+    built, _ = time_on_gpu(lambda: NeighborIndex(X_train, device="cuda"), repeat=3)
     other = int((theirs.cpu().numpy() != found.rows).any(axis=1).sum())
     peer = f"torch matmul + topk {spent(plain)}"
     rows = [
@@ -62,7 +62,7 @@ def neighbors_on_card(X_train, X_test, *, name="pixels, uint8", device="cuda"):
 
 
 def tile_of(index, m):
-    """Queries that our search takes at a time."""
+    """Queries in one tile of our search."""
     from separatrix.runtime.device import free_bytes
 
     (card,) = index._on_card.values()
@@ -82,7 +82,7 @@ def multiplied(X, Q, half, tile):
 
 
 def parts(index, Q, tile):
-    """Seconds of what a search of one tile consists of, in words."""
+    """Seconds of each step of one tile, as text."""
     import torch
 
     from separatrix.solvers.nearest.cuda import FEW, MORE, _Tile, lowest_scores
@@ -92,11 +92,11 @@ def parts(index, Q, tile):
     queries = Q[:tile].double()
     nobody = torch.full((len(queries),), -1, device=Q.device)
     work = _Tile(card._X, screen, queries, nobody, 2**30)
-    asked_in, asked = on_the_clock(lambda: screen.asked(queries))
-    product, S = on_the_clock(lambda: screen.scores(asked))
+    asked_in, asked = time_on_gpu(lambda: screen.asked(queries))
+    product, S = time_on_gpu(lambda: screen.scores(asked))
     count = K + (FEW if screen.whole else MORE)
-    chosen, (rows, _) = on_the_clock(lambda: lowest_scores(S, count))
-    measured, _ = on_the_clock(lambda: work._apart(rows))
+    chosen, (rows, _) = time_on_gpu(lambda: lowest_scores(S, count))
+    measured, _ = time_on_gpu(lambda: work._apart(rows))
     return (
         f"one tile: queries {spent(asked_in)}, product in {screen._dtype} {spent(product)}, "
         f"candidates {spent(chosen)}, measured {spent(measured)}"
@@ -104,7 +104,7 @@ def parts(index, Q, tile):
 
 
 def require_nearest(X, Q, found):
-    """Hold some queries against all distances in float64, ties by row."""
+    """Compare some queries with all distances in float64, ties by row."""
     import torch
 
     for i in range(0, len(Q), max(1, len(Q) // CHECKED)):
@@ -119,8 +119,8 @@ def require_nearest(X, Q, found):
 
 def predictions(data):
     """KNeighborsClassifier from NumPy: fit, and predict with all checks and votes."""
-    fitted, model = on_the_clock(lambda: KNeighborsClassifier(K, device="cuda").fit(data.X, data.y))
-    predicted, labels = on_the_clock(lambda: model.predict(data.X_test))
+    fitted, model = time_on_gpu(lambda: KNeighborsClassifier(K, device="cuda").fit(data.X, data.y))
+    predicted, labels = time_on_gpu(lambda: model.predict(data.X_test))
     error = 100 * float(np.mean(labels != data.y_test))
     return (
         Row("KNeighborsClassifier, fit, NumPy", spent(fitted), "-", "-", "-"),

@@ -1,4 +1,4 @@
-"""Kernel perceptrons on a card: MNIST, and the whole of S0's study of USPS."""
+"""Kernel perceptrons on a GPU: MNIST, and S0's full study of USPS."""
 
 import sys
 import time
@@ -27,23 +27,23 @@ PUBLISHED = {  # test error in per cent, degrees 1 to 7
 }
 
 
-def seconds_on_card(function, *, repeat=1):
-    """Seconds of each call with all of its work on the card done, and what the last returned."""
+def time_calls(function, *, repeat=1):
+    """Seconds of each call, GPU work included, and the result of the last one."""
     import torch
 
     times, value = [], None
     for _ in range(repeat):
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        began = time.perf_counter()
+        start = time.perf_counter()
         value = function()
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        times.append(time.perf_counter() - began)
+        times.append(time.perf_counter() - start)
     return times, value
 
 
-def mnist_on_card(n=60_000):
+def mnist_on_gpu(n=60_000):
     """MNIST, raw pixels, degree 4, one boundary for each class, 10 passes, averaged."""
     data = load("mnist")
     X, y = data.X[:n], data.y[:n]
@@ -54,10 +54,10 @@ def mnist_on_card(n=60_000):
         max_iter=10,
         device="cuda",
     )
-    (first,), _ = seconds_on_card(lambda: model.fit(X, y))
-    times, _ = seconds_on_card(lambda: model.fit(X, y), repeat=3)
+    (first,), _ = time_calls(lambda: model.fit(X, y))
+    times, _ = time_calls(lambda: model.fit(X, y), repeat=3)
     model.predict(data.X_test)
-    asked, guess = seconds_on_card(lambda: model.predict(data.X_test), repeat=3)
+    predict_times, guess = time_calls(lambda: model.predict(data.X_test), repeat=3)
     error = 100 * float(np.mean(guess != data.y_test))
     rows = [
         Row(
@@ -67,32 +67,32 @@ def mnist_on_card(n=60_000):
             "-",
             "at most 1 s",
         ),
-        Row("its error on the test rows", f"{error:.2f} %", "published 1.54 %", "-", "within .1"),
-        Row("10,000 rows predicted", f"{1e3 * median(asked):.1f} ms", "-", "-", "-"),
+        Row("its test error", f"{error:.2f} %", "published 1.54 %", "-", "within .1"),
+        Row("10,000 rows predicted", f"{1e3 * median(predict_times):.1f} ms", "-", "-", "-"),
     ]
     notes = [
-        f"rows mistaken in each pass {model.mistakes_.tolist()}, support {len(model.support_)}, "
+        f"mistakes in each pass {model.mistakes_.tolist()}, support {len(model.support_)}, "
         f"{model.gram_}"
     ]
     figures = {
         "fit": times,
         "first": first,
-        "predict": asked,
+        "predict": predict_times,
         "error": error,
         "mistakes": model.mistakes_.tolist(),
     }
     return rows, notes, figures
 
 
-def usps_study_on_card(n=None, repeats=20):
+def usps_study_on_gpu(n=None, repeats=20):
     """S0's study of USPS: 20 splits x degrees 1 to 7, then 5 folds inside each, under three rules."""
     data = load("usps")
     X, y = data.X[:n], data.y[:n]
-    (first,), _ = seconds_on_card(lambda: _study(X, y, 1))
-    times, found = seconds_on_card(lambda: _study(X, y, repeats), repeat=2)
+    (first,), _ = time_calls(lambda: _study(X, y, 1))
+    times, found = time_calls(lambda: _study(X, y, repeats), repeat=2)
     rows = [
         Row(
-            "the whole study: three rules, 20 splits x 7 degrees, and with 5 folds inside",
+            "the full study: three rules, 20 splits x 7 degrees, and with 5 folds inside",
             f"{min(times):.2f} s",
             f"one split of it, with compilation, {first:.1f} s",
             "-",
@@ -135,12 +135,12 @@ def _study(X, y, repeats):
     return found
 
 
-perceptron, study = mnist_on_card, usps_study_on_card  # as `benchmarks.gpu` calls them
+perceptron, study = mnist_on_gpu, usps_study_on_gpu  # names of the suites in `benchmarks.gpu`
 
 
 def main():
     warnings.simplefilter("ignore", ConvergenceWarning)
-    for suite in (mnist_on_card, usps_study_on_card):
+    for suite in (mnist_on_gpu, usps_study_on_gpu):
         rows, notes, _ = suite()
         print(table(rows), *notes, sep="\n", flush=True)
 

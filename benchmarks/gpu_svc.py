@@ -1,4 +1,4 @@
-"""SVC and SVCCV on a card: MNIST, against scikit-learn and our own CPU path on the same machine."""
+"""SVC and SVCCV on a GPU: MNIST, compared with scikit-learn and our CPU solver on the same machine."""
 
 import json
 import os
@@ -12,30 +12,30 @@ import numpy as np
 from sklearn.svm import SVC as Peer
 from tests.gpu.certificates import boundaries, certificate
 
-from benchmarks.gpu_ceilings import floor_of_matrix
+from benchmarks.gpu_ceilings import matrix_lower_bound
 from benchmarks.measure import Row
 from separatrix import SVC, SVCCV
 from separatrix.data.catalogue import load
 
 MNIST = {"C": 10.0, "gamma": 0.02}
 SUPPORT, ACCURACY = 13_375, 0.9853  # LIBSVM's, of all 60,000 rows
-PAIRS = (0, 22, 44)  # boundaries whose certificate is computed again
+PAIRS = (0, 22, 44)  # boundaries whose certificate is recomputed
 CS, GAMMAS = [0.1, 1.0, 5.0, 10.0, 100.0, 1000.0], [0.005, 0.01, 0.02, 0.04]
 COLD = """
 import json, sys, time
-began = time.perf_counter()
+start = time.perf_counter()
 from benchmarks.gpu_svc import MNIST, mnist
 from separatrix import SVC
 import torch, triton
-imported = time.perf_counter() - began
-X, y, asked, _ = mnist(60_000)
+imported = time.perf_counter() - start
+X, y, X_test, _ = mnist(60_000)
 times = []
 for _ in range(2):
-    began = time.perf_counter()
+    start = time.perf_counter()
     model = SVC(**MNIST, device="cuda").fit(X, y)
     fitted = time.perf_counter()
-    model.predict(asked)
-    times.append((fitted - began, time.perf_counter() - fitted))
+    model.predict(X_test)
+    times.append((fitted - start, time.perf_counter() - fitted))
 print(json.dumps([imported, *times]))
 """
 
@@ -43,21 +43,21 @@ print(json.dumps([imported, *times]))
 def mnist(n):
     """The first n rows and the test rows, float32, pixels over 255."""
     data = load("mnist")
-    X, asked = (np.asarray(part / 255.0, dtype=np.float32) for part in (data.X[:n], data.X_test))
-    return X, data.y[:n], asked, data.y_test
+    X, X_test = (np.asarray(part / 255.0, dtype=np.float32) for part in (data.X[:n], data.X_test))
+    return X, data.y[:n], X_test, data.y_test
 
 
 def timed(function, *, repeat=5):
-    """Seconds of each call with all of its work on the card done, and what the last returned."""
+    """Seconds of each call, GPU work included, and the result of the last one."""
     import torch
 
     times, value = [], None
     for _ in range(repeat):
         torch.cuda.synchronize()
-        began = time.perf_counter()
+        start = time.perf_counter()
         value = function()
         torch.cuda.synchronize()
-        times.append(time.perf_counter() - began)
+        times.append(time.perf_counter() - start)
     return times, value
 
 
@@ -67,10 +67,10 @@ def spread(times, unit=1.0, digits=3):
     return f"{mid:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
 
 
-def cold():
-    """Seconds of imports, of the first and of the second fit and prediction in processes of their own.
+def first_fits():
+    """Seconds of the imports and of the first two fits and predictions, in new processes.
 
-    Twice: with nothing compiled, then with what the first process left in the caches.
+    The first process starts with empty caches, the second uses the caches of the first.
     """
     found = []
     with tempfile.TemporaryDirectory() as folder:
@@ -96,82 +96,82 @@ def svc():
     """SVC on all 60,000 rows of MNIST, Gaussian gamma=.02, C=10, x/255; 10,000 rows to predict.
 
     Times are medians of five with their range, after one fit that is not counted; the first fit of a
-    process, with compilation, is apart. The certificate is computed again on the host from `dual_coef_`
-    with kernel values in float64, for three of the 45 pairs.
+    process, with compilation, is listed separately. The certificate is recomputed on the CPU from
+    `dual_coef_` with kernel values in float64, for three of the 45 pairs.
     """
     import torch
 
-    X, y, asked, answers = mnist(60_000)
-    T, t, A = (torch.as_tensor(part, device="cuda") for part in (X, y, asked))
+    X, y, X_test, y_test = mnist(60_000)
+    T, t, A = (torch.as_tensor(part, device="cuda") for part in (X, y, X_test))
     model = SVC(**MNIST, device="cuda")
     timed(lambda: (model.fit(T, t), model.predict(A)), repeat=1)
     from_tensors, _ = timed(lambda: model.fit(T, t))
     predict_tensors, guess = timed(lambda: model.predict(A), repeat=9)
     from_numpy, _ = timed(lambda: model.fit(X, y))
-    predict_numpy, guess_numpy = timed(lambda: model.predict(asked), repeat=9)
-    first, second = cold()
-    accuracy = np.mean(guess.cpu().numpy() == answers)
+    predict_numpy, guess_numpy = timed(lambda: model.predict(X_test), repeat=9)
+    first, second = first_fits()
+    accuracy = np.mean(guess.cpu().numpy() == y_test)
     support = len(model.support_)
     checked = list(boundaries(model, y))
     certificates = [certificate(model, X, checked[p]) for p in PAIRS]
-    floor = sum(floor_of_matrix(*X.shape))
-    here, on_cpu = timed(lambda: SVC(**MNIST, device="cpu").fit(X, y), repeat=1)
+    floor = sum(matrix_lower_bound(*X.shape))
+    cpu_times, on_cpu = timed(lambda: SVC(**MNIST, device="cpu").fit(X, y), repeat=1)
     fit = median(from_tensors)
     rows = [
-        Row("MNIST 60k, fit, tensors on the card, s", spread(from_tensors), f"ours on this CPU {here[0]:.1f} s", f"{here[0] / fit:.0f}x faster", "at most 0.30, goal 0.20"),
+        Row("MNIST 60k, fit, CUDA tensors, s", spread(from_tensors), f"ours on this CPU {cpu_times[0]:.1f} s", f"{cpu_times[0] / fit:.0f}x faster", "at most 0.30, goal 0.20"),
         Row("the same from NumPy in memory, s", spread(from_numpy), "-", "-", "-"),
-        Row("floor: its kernel matrix at the card's measured rates, s", f"{floor:.3f}", "-", f"fit is {fit / floor:.2f}x", "-"),
+        Row("lower bound: its kernel matrix at the GPU's measured rates, s", f"{floor:.3f}", "-", f"fit is {fit / floor:.2f}x", "-"),
         Row("MNIST 60k, predict 10,000 rows, tensors, ms", spread(predict_tensors, 1e3, 2), "-", "-", "at most 10"),
         Row("the same from NumPy in memory, ms", spread(predict_numpy, 1e3, 2), "-", "-", "-"),
         Row("first fit of a process, nothing compiled, s", f"{first[1][0]:.1f} (imports {first[0]:.1f}; first prediction {first[1][1]:.1f}; second fit {first[2][0]:.2f})", "-", "-", "-"),
         Row("first fit of a process, compiled before, s", f"{second[1][0]:.1f} (imports {second[0]:.1f}; first prediction {second[1][1]:.2f}; second fit {second[2][0]:.2f})", "-", "-", "-"),
         Row("support vectors", f"{support}", f"LIBSVM {SUPPORT}", f"{100 * (support / SUPPORT - 1):+.3f} %", "within 0.1 %"),
-        Row("accuracy", f"{accuracy:.4f} (NumPy {np.mean(guess_numpy == answers):.4f})", f"{ACCURACY:.4f}", "-", "-"),
-        Row("largest violation, told", f"{model.violation_.max():.2e}", f"ours on CPU {on_cpu.violation_.max():.2e}", "-", "at most 1e-3"),
-        Row("largest violation of three pairs, float64 on the host", f"{max(c.violation for c in certificates):.2e}", "-", "-", "-"),
-        Row("largest relative duality gap, told", f"{model.dual_gap_.max():.2e}", f"ours on CPU {on_cpu.dual_gap_.max():.2e}", "-", "at most 1e-3"),
-        Row("largest gap of three pairs, float64 on the host", f"{max(c.gap for c in certificates):.2e}", "-", "-", "-"),
+        Row("accuracy", f"{accuracy:.4f} (NumPy {np.mean(guess_numpy == y_test):.4f})", f"{ACCURACY:.4f}", "-", "-"),
+        Row("largest violation, reported", f"{model.violation_.max():.2e}", f"ours on CPU {on_cpu.violation_.max():.2e}", "-", "at most 1e-3"),
+        Row("largest violation of three pairs, float64 on the CPU", f"{max(c.violation for c in certificates):.2e}", "-", "-", "-"),
+        Row("largest relative duality gap, reported", f"{model.dual_gap_.max():.2e}", f"ours on CPU {on_cpu.dual_gap_.max():.2e}", "-", "at most 1e-3"),
+        Row("largest gap of three pairs, float64 on the CPU", f"{max(c.gap for c in certificates):.2e}", "-", "-", "-"),
         Row("steps on two coefficients, all pairs", f"{model.n_iter_.sum():,}", f"ours on CPU {on_cpu.n_iter_.sum():,}", "-", "-"),
         Row("dual objective, all pairs", f"{model.objective_.sum():.4f}", f"ours on CPU {on_cpu.objective_.sum():.4f}", "-", "-"),
         *peers(),
     ]  # fmt: skip
-    figures = {"fit_tensors": from_tensors, "fit_numpy": from_numpy, "predict_tensors": predict_tensors, "predict_numpy": predict_numpy, "cold": [first, second], "support": support, "cpu": here[0]}  # fmt: skip
+    figures = {"fit_tensors": from_tensors, "fit_numpy": from_numpy, "predict_tensors": predict_tensors, "predict_numpy": predict_numpy, "cold": [first, second], "support": support, "cpu": cpu_times[0]}  # fmt: skip
     return rows, [model.gram_], figures
 
 
 def peers():
-    """scikit-learn on this machine's CPU, one core, on parts that it finishes."""
+    """scikit-learn on one core of this machine, on subsets that it finishes."""
     for n in (6000, 12_000):
-        X, y, asked, _ = mnist(n)
+        X, y, X_test, _ = mnist(n)
         model = SVC(**MNIST, device="cuda")
         timed(lambda: model.fit(X, y), repeat=1)
         fit, _ = timed(lambda: model.fit(X, y))
-        predict, guess = timed(lambda: model.predict(asked))
+        predict, guess = timed(lambda: model.predict(X_test))
         their_fit, peer = timed(lambda: Peer(**MNIST, cache_size=8000).fit(X, y), repeat=1)
-        their_predict, theirs = timed(lambda: peer.predict(asked), repeat=1)
+        their_predict, theirs = timed(lambda: peer.predict(X_test), repeat=1)
         same = np.mean(guess == theirs)
         yield Row(f"MNIST {n // 1000}k from NumPy, fit, s", spread(fit), f"scikit-learn {their_fit[0]:.1f}", f"{their_fit[0] / median(fit):.0f}x faster", "-")  # fmt: skip
-        yield Row("its prediction of 10,000 rows, s", spread(predict, 1.0, 4), f"scikit-learn {their_predict[0]:.1f}", f"{their_predict[0] / median(predict):.0f}x faster", f"{100 * same:.2f} % of the answers are the same")  # fmt: skip
+        yield Row("its prediction of 10,000 rows, s", spread(predict, 1.0, 4), f"scikit-learn {their_predict[0]:.1f}", f"{their_predict[0] / median(predict):.0f}x faster", f"{100 * same:.2f} % of the predictions equal")  # fmt: skip
 
 
 def svccv():
     """SVCCV on all 60,000 rows of MNIST: 6 C from .1 to 1000 x 4 gamma x 5 folds, 5,400 binary problems.
 
-    The time has the fit of the best cell on all rows in it. Once compiled, on a part before.
+    The time includes the fit of the best parameters on all rows, without compilation.
     """
     import torch
 
-    X, y, asked, answers = mnist(60_000)
+    X, y, X_test, y_test = mnist(60_000)
     T, t = torch.as_tensor(X, device="cuda"), torch.as_tensor(y, device="cuda")
     search = SVCCV(CS, GAMMAS, cv=5, device="cuda")
     SVCCV(CS[:2], GAMMAS[:2], cv=2, device="cuda").fit(T[:6000], t[:6000])
     took, _ = timed(lambda: search.fit(T, t), repeat=3)
     from_numpy, _ = timed(lambda: search.fit(X, y), repeat=1)
     few = 6000
-    part, there = timed(lambda: SVCCV(CS, GAMMAS, cv=5, device="cuda").fit(T[:few], t[:few]), repeat=1)  # fmt: skip
-    part_here, here = timed(lambda: SVCCV(CS, GAMMAS, cv=5, device="cpu").fit(X[:few], y[:few]), repeat=1)  # fmt: skip
-    apart = max(
-        np.abs(there.cv_results_[f"split{f}_test_score"] - here.cv_results_[f"split{f}_test_score"]).max()
+    part, on_gpu = timed(lambda: SVCCV(CS, GAMMAS, cv=5, device="cuda").fit(T[:few], t[:few]), repeat=1)  # fmt: skip
+    part_cpu, on_cpu = timed(lambda: SVCCV(CS, GAMMAS, cv=5, device="cpu").fit(X[:few], y[:few]), repeat=1)  # fmt: skip
+    difference = max(
+        np.abs(on_gpu.cv_results_[f"split{f}_test_score"] - on_cpu.cv_results_[f"split{f}_test_score"]).max()
         for f in range(5)
     )  # fmt: skip
     means = search.cv_results_["mean_test_score"].reshape(len(CS), len(GAMMAS))
@@ -182,9 +182,9 @@ def svccv():
     rows = [
         Row("SVCCV, MNIST 60k, 120 cells of folds, tensors, s", spread(took, 1.0, 2), "-", "-", "at most 15, goal 6"),
         Row("the same from NumPy in memory, s", f"{from_numpy[0]:.2f}", "-", "-", "-"),
-        Row("the same grid on 6,000 rows, s", f"{part[0]:.2f}", f"ours on this CPU {part_here[0]:.1f}", f"{part_here[0] / part[0]:.0f}x faster", "-"),
-        Row("largest difference of a fold's accuracy there, in rows", f"{apart * few / 5:.1f}", "-", "-", "1"),
-        Row("best cell", f"{search.best_params_}", "-", "-", "-"),
-        Row("its test accuracy", f"{search.score(asked, answers):.4f}", "-", "-", "-"),
+        Row("the same grid on 6,000 rows, s", f"{part[0]:.2f}", f"ours on this CPU {part_cpu[0]:.1f}", f"{part_cpu[0] / part[0]:.0f}x faster", "-"),
+        Row("largest difference of a fold's accuracy on them, in rows", f"{difference * few / 5:.1f}", "-", "-", "1"),
+        Row("best parameters", f"{search.best_params_}", "-", "-", "-"),
+        Row("its test accuracy", f"{search.score(X_test, y_test):.4f}", "-", "-", "-"),
     ]  # fmt: skip
     return rows, [grid], {"fit": took, "fit_numpy": from_numpy, "means": means.tolist()}

@@ -1,4 +1,4 @@
-"""Time against the number of rows, drawn."""
+"""Plot of fit time against the number of rows."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ FILE = Path(__file__).parents[1] / "docs" / "growth.svg"
 
 
 def draw(sizes, times, peer_times):
-    """Both curves, logarithmic; the exponents of a straight line through each."""
+    """Draw both curves on log axes; returns the exponents of their power laws."""
     figure = Figure(figsize=(6, 3.6), layout="constrained")
     axes = figure.add_subplot()
     exponents = []

@@ -1,4 +1,4 @@
-"""Least squares against RidgeClassifier, and what a whole path of ridges costs."""
+"""Least squares compared with RidgeClassifier, and the cost of a path of ridges."""
 
 import numpy as np
 from sklearn.linear_model import RidgeClassifier
@@ -9,7 +9,7 @@ from separatrix.estimators.least_squares import LeastSquaresClassifier
 
 
 def least_squares():
-    """MNIST 60k, 784 pixels / 255: ten classes, and even against odd; best of each, in turns."""
+    """MNIST 60k, 784 pixels / 255: ten classes, and even against odd; best of alternating runs."""
     mnist = load("mnist")
     X, digits, parity = mnist.X / 255.0, mnist.y, mnist.y % 2
     rows = []
@@ -23,7 +23,7 @@ def least_squares():
             repeat=3,
         )
         ours, peer = LeastSquaresClassifier(1.0).fit(X, y), RidgeClassifier(1.0).fit(X, y)
-        scale = 2.0 if len(ours.classes_) > 2 else 1.0  # targets 0 and 1 here, -1 and +1 there
+        scale = 2.0 if len(ours.classes_) > 2 else 1.0  # our targets are 0 and 1, theirs -1 and +1
         off = np.abs(scale * ours.coef_ - peer.coef_).max() / np.abs(peer.coef_).max()
         path = LeastSquaresClassifier("loo").fit(X, y)
         error = 100 * (
@@ -38,7 +38,7 @@ def least_squares():
                 "2x",
             ),
             Row(
-                f"50 ridges with leave-one-out, {name} (left out {100 * path.loo_.error.min():.2f} % "
+                f"50 ridges with leave-one-out, {name} (leave-one-out {100 * path.loo_.error.min():.2f} % "
                 f"at best, test {error:.2f} %)",
                 f"{times['path']:.2f} s",
                 f"one fit {times['fit']:.2f} s",

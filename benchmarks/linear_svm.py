@@ -1,4 +1,4 @@
-"""LinearSVC against scikit-learn's (LIBLINEAR), both at the loosest tolerance that reaches one gap."""
+"""LinearSVC compared with scikit-learn (LIBLINEAR), each at the loosest tolerance that reaches a given gap."""
 
 import gzip
 import os
@@ -15,20 +15,20 @@ from separatrix.estimators.linear_svc import LinearSVC
 
 GAP = 1e-4
 TOLERANCES = [3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 1e-6]
-MOST = 50_000  # passes
+MAX_PASSES = 50_000  # passes
 
 
 def r8(vectorizer):
     folder = os.environ.get(VARIABLE)
     if not folder:
-        raise MissingDataError(f"R8 is not on this machine; set {VARIABLE} to its folder")
+        raise MissingDataError(f"R8 is not available; set {VARIABLE} to its folder")
     with gzip.open(Path(folder) / "r8-train.txt.gz", "rt") as lines:
         labels, texts = zip(*(line.rstrip("\n").split("\t", 1) for line in lines), strict=True)
     return vectorizer(token_pattern=r"\S+").fit_transform(texts), np.array(labels)
 
 
 def _objectives(model, X, y):
-    """What each boundary costs at C = 1, the penalised bias included."""
+    """Objective of each boundary at C = 1, with the penalised bias."""
     S = np.asarray(X @ model.coef_.T) + model.intercept_
     found = []
     for c in range(S.shape[1]):
@@ -39,30 +39,30 @@ def _objectives(model, X, y):
     return np.array(found)
 
 
-def _loosest(make, loss, X, y, least):
-    """The first tolerance whose objectives are within the gap of what none is below; and the model."""
+def _find_tolerance(make, loss, X, y, least):
+    """The first tolerance whose objectives are within the gap of the lower bounds, and its model."""
     for tol in TOLERANCES:
-        model = make(loss=loss, tol=tol, max_iter=MOST, random_state=0).fit(X, y)
+        model = make(loss=loss, tol=tol, max_iter=MAX_PASSES, random_state=0).fit(X, y)
         objectives = _objectives(model, X, y)
         if ((objectives - least) / np.maximum(objectives, 1.0)).max() <= GAP:
             return tol, model
     raise RuntimeError(f"{make} does not reach a gap of {GAP}")
 
 
-def _compared(name, X, y, *, repeat):
+def _compare(name, X, y, *, repeat):
     rows = []
     for loss in ("squared_hinge", "hinge"):
-        exact = LinearSVC(loss=loss, tol=1e-5, max_iter=MOST, random_state=0).fit(X, y)
+        exact = LinearSVC(loss=loss, tol=1e-5, max_iter=MAX_PASSES, random_state=0).fit(X, y)
         least = exact.objective_ - exact.dual_gap_ * np.maximum(exact.objective_, 1.0)
         tols, models = zip(
-            *(_loosest(make, loss, X, y, least) for make in (LinearSVC, Peer)), strict=True
+            *(_find_tolerance(make, loss, X, y, least) for make in (LinearSVC, Peer)), strict=True
         )
         times = np.array(
             [
                 [
                     seconds(
                         lambda make=make, tol=tol: make(
-                            loss=loss, tol=tol, max_iter=MOST, random_state=0
+                            loss=loss, tol=tol, max_iter=MAX_PASSES, random_state=0
                         ).fit(X, y)
                     )[0]
                     for make, tol in zip((LinearSVC, Peer), tols, strict=True)
@@ -83,10 +83,10 @@ def _compared(name, X, y, *, repeat):
 
 
 def linear_dense():
-    """MNIST, even against odd, 60,000 x 784, pixels / 255; and what it gets right."""
+    """MNIST, even against odd, 60,000 x 784, pixels / 255; and the test accuracy."""
     mnist = load("mnist")
     X, y = mnist.X / 255.0, mnist.y % 2
-    rows = _compared("MNIST parity", X, y, repeat=2)
+    rows = _compare("MNIST parity", X, y, repeat=2)
     for loss in ("squared_hinge", "hinge"):
         score = LinearSVC(loss=loss, tol=0.1, random_state=0).fit(X, y)
         accuracy = score.score(mnist.X_test / 255.0, mnist.y_test % 2)
@@ -105,9 +105,9 @@ def linear_dense():
 def linear_sparse():
     """a9a, two classes; R8, eight classes, tf-idf and counts."""
     adult = load("a9a")
-    rows = _compared("a9a", adult.X, adult.y, repeat=10)
-    rows += _compared("R8 tf-idf", *r8(TfidfVectorizer), repeat=10)
-    rows += _compared("R8 counts", *r8(CountVectorizer), repeat=10)
+    rows = _compare("a9a", adult.X, adult.y, repeat=10)
+    rows += _compare("R8 tf-idf", *r8(TfidfVectorizer), repeat=10)
+    rows += _compare("R8 counts", *r8(CountVectorizer), repeat=10)
     return rows, []
 
 

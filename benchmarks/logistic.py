@@ -1,4 +1,4 @@
-"""LogisticRegression against scikit-learn's solvers, to one gradient or to one objective."""
+"""LogisticRegression compared with scikit-learn's solvers at the same gradient norm or objective."""
 
 import warnings
 
@@ -10,13 +10,13 @@ from benchmarks.measure import Row, best_of_each, seconds
 from separatrix.data.catalogue import load
 from separatrix.estimators.logistic_regression import LogisticRegression
 
-GRADIENT = 1e-6  # over its length at zero
+GRADIENT = 1e-6  # relative to its norm at zero
 TOLERANCES = [1e-3, 3e-4, 1e-4, 3e-5, 1e-5, 3e-6, 1e-6, 3e-7, 1e-7, 3e-8, 1e-8, 1e-9]
 SOLVERS = ("newton-cholesky", "newton-cg", "lbfgs")
 
 
 def relative_gradient(model, X, y):
-    """|gradient| of the objective at C = 1, the bias included, over that at zero."""
+    """Norm of the gradient at C = 1, with the bias, relative to that at zero."""
     second = (y == model.classes_[1]).astype(float)
     at_zero = _gradient(X, 0.5 - second, np.zeros(X.shape[1]))
     residual = expit(model.decision_function(X)) - second
@@ -27,7 +27,7 @@ def _gradient(X, residual, w):
     return np.append(X.T @ residual + w, residual.sum())
 
 
-def _loosest(make, X, y):
+def _find_tolerance(make, X, y):
     for tol in TOLERANCES:
         found = relative_gradient(make(tol).fit(X, y), X, y)
         if found <= GRADIENT:
@@ -35,12 +35,12 @@ def _loosest(make, X, y):
     raise RuntimeError(f"{make(0.1)} does not reach a gradient of {GRADIENT}")
 
 
-def _compared(name, X, y, *, repeat):
+def _compare(name, X, y, *, repeat):
     makers = {"ours": lambda tol: LogisticRegression(tol=tol, max_iter=1000)} | {
         solver: (lambda tol, solver=solver: Peer(tol=tol, solver=solver, max_iter=5000))
         for solver in SOLVERS
     }
-    tols = {key: _loosest(make, X, y) for key, make in makers.items()}
+    tols = {key: _find_tolerance(make, X, y) for key, make in makers.items()}
     calls = {key: lambda key=key: makers[key](tols[key][0]).fit(X, y) for key in makers}
     times = best_of_each({solver: calls[solver] for solver in SOLVERS}, repeat=2)
     best = min(SOLVERS, key=times.get)
@@ -49,7 +49,7 @@ def _compared(name, X, y, *, repeat):
     others = ", ".join(f"{solver} {times[solver]:.3f} s" for solver in SOLVERS if solver != best)
     return Row(
         f"LogisticRegression, {name}, relative gradient {GRADIENT:g} ({model.solver_}; "
-        f"{tols['ours'][1]:.1g} reached, {tols[best][1]:.1g} there)",
+        f"{tols['ours'][1]:.1g} reached, {tols[best][1]:.1g} by the peer)",
         f"{times['ours']:.3f} s",
         f"scikit-learn {best} {times[best]:.3f} s ({others})",
         f"{times[best] / times['ours']:.1f}x faster",
@@ -58,14 +58,14 @@ def _compared(name, X, y, *, repeat):
 
 
 def logistic():
-    """a9a, dense; 1,000,000 x 20, made up; ours and the best of theirs take turns."""
+    """a9a, dense; 1,000,000 x 20, synthetic; best of alternating runs."""
     adult = load("a9a")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1_000_000, 20))
     y = (rng.random(len(X)) < expit(X @ rng.normal(size=20) - 0.5)).astype(int)
     return [
-        _compared("a9a dense, 32,561 x 123", adult.X.toarray(), adult.y, repeat=10),
-        _compared("1,000,000 x 20", X, y, repeat=4),
+        _compare("a9a dense, 32,561 x 123", adult.X.toarray(), adult.y, repeat=10),
+        _compare("1,000,000 x 20", X, y, repeat=4),
     ], []
 
 
@@ -90,7 +90,7 @@ def logistic_softmax():
     return [
         Row(
             f"LogisticRegression, MNIST 60k, softmax ({ours.solver_}; {ours.n_iter_[0]} steps, "
-            f"there {peer.n_iter_[0]}; test accuracy {accuracy:.4f}, there "
+            f"peer {peer.n_iter_[0]}; test accuracy {accuracy:.4f}, peer "
             f"{peer.score(mnist.X_test / 255.0, mnist.y_test):.4f})",
             f"{ours_time:.2f} s",
             f"scikit-learn lbfgs {peer_time:.2f} s",

@@ -1,4 +1,4 @@
-"""How things are timed and written down: seconds, the best of several, ratios in one run."""
+"""Timing, memory and result tables of the benchmarks."""
 
 import json
 import os
@@ -23,17 +23,17 @@ class Row:
 
 
 def seconds(function, *, repeat=1):
-    """Best wall time of several calls, and what the last one returned."""
+    """Best wall time of several calls, and the result of the last one."""
     best, value = float("inf"), None
     for _ in range(repeat):
-        began = time.perf_counter()
+        start = time.perf_counter()
         value = function()
-        best = min(best, time.perf_counter() - began)
+        best = min(best, time.perf_counter() - start)
     return best, value
 
 
 def best_of_each(calls, *, repeat):
-    """Best wall time of each call by name; they take turns, so that noise meets all alike."""
+    """Best wall time of each call by name; calls alternate, so that noise affects all equally."""
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(repeat):
         for name, call in calls.items():
@@ -47,7 +47,7 @@ def peak_memory():
 
 
 def own_memory(function):
-    """The most that a call held above what was held before, in MB of pages that are no file's."""
+    """Peak increase of anonymous memory during a call, in MB, and its result."""
 
     def own():
         status = Path("/proc/self/status").read_text()
@@ -55,16 +55,16 @@ def own_memory(function):
 
     before, most, done = own(), 0.0, threading.Event()
 
-    def look():
+    def sample():
         nonlocal most
         while not done.wait(0.01):
             most = max(most, own())
 
-    watcher = threading.Thread(target=look)
-    watcher.start()
+    sampler = threading.Thread(target=sample)
+    sampler.start()
     value = function()
     done.set()
-    watcher.join()
+    sampler.join()
     return max(most - before, 0.0), value
 
 
@@ -85,7 +85,7 @@ def machine():
 
 
 def kept(name, measure):
-    """What `measure` returned the last time on this machine with these packages; else it is run now."""
+    """The stored result of `measure` for this machine and these packages; runs it if there is none."""
     stored = json.loads(KEPT.read_text()) if KEPT.exists() else {}
     if stored.get(name, {}).get("machine") != machine():
         stored[name] = {"machine": machine(), **measure()}

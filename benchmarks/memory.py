@@ -1,4 +1,4 @@
-"""What a fit to a memory map of 2 GB takes of its own: resident pages that are no file's."""
+"""Anonymous memory of a fit to a memory map of 2 GB."""
 
 import subprocess
 import sys
@@ -30,9 +30,9 @@ folder = sys.argv[1]
 X, y = np.load(folder + "/X.npy", mmap_mode="r"), np.load(folder + "/y.npy")
 model = eval(sys.argv[2])
 model.fit(X[:5000], y[:5000])
-began = time.perf_counter()
+start = time.perf_counter()
 own, _ = own_memory(lambda: model.fit(X, y))
-print(own, time.perf_counter() - began)
+print(own, time.perf_counter() - start)
 """
 
 
@@ -56,7 +56,7 @@ def memory():
             rows.append(
                 Row(
                     f"{name}, 2.0 GB mapped",
-                    f"{own:.0f} MB of its own",
+                    f"{own:.0f} MB",
                     f"- ({took:.1f} s)",
                     f"{own / 2000:.2f} of the data",
                     "500 MB",

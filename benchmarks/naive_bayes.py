@@ -1,4 +1,4 @@
-"""Naive Bayes against scikit-learn's, the same estimates."""
+"""Naive Bayes compared with scikit-learn: same estimates."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -11,17 +11,17 @@ from separatrix.estimators.naive_bayes import MultinomialNB
 
 
 def _counts(n=20_000, d=50_000, words=100):
-    """Words drawn as they are in texts: the j-th most frequent in proportion to 1/j."""
+    """Words drawn by Zipf's law."""
     rng = np.random.default_rng(0)
-    drawn = np.minimum(rng.zipf(1.2, size=(n, words)) - 1, d - 1)
+    words_drawn = np.minimum(rng.zipf(1.2, size=(n, words)) - 1, d - 1)
     indptr = np.arange(0, n * words + 1, words)
-    X = csr_array((np.ones(n * words), drawn.ravel(), indptr), shape=(n, d))
+    X = csr_array((np.ones(n * words), words_drawn.ravel(), indptr), shape=(n, d))
     X.sum_duplicates()
     return X, rng.integers(0, 8, size=n)
 
 
 def naive_bayes():
-    """R8 counts, eight classes; 20,000 x 50,000 made up, eight classes; best of each, in turns."""
+    """R8 counts, eight classes; 20,000 x 50,000 synthetic, eight classes; best of alternating runs."""
     rows = []
     for name, (X, y) in {"R8 counts": r8(CountVectorizer), "20,000 x 50,000": _counts()}.items():
         ours, peer = MultinomialNB().fit(X, y), Peer().fit(X, y)

@@ -1,4 +1,4 @@
-"""Nearest neighbours against scikit-learn's searches and FAISS's, which goes through all rows."""
+"""Nearest neighbours compared with scikit-learn and FAISS's exhaustive search."""
 
 import os
 import subprocess
@@ -21,19 +21,19 @@ from separatrix.data.catalogue import load
 
 K = 5
 THREADS = len(os.sched_getaffinity(0))
-SOME, FEW = 1000, 100  # queries that the slow searches are timed on
-BLOCK = 4096  # of rows in FAISS's products; some 10 % faster here than its 1024
+SOME, FEW = 1000, 100  # queries for timing the slow searches
+BLOCK = 4096  # of rows in FAISS's products; some 10 % faster than its default of 1024
 CORE = "OPENBLAS_CORETYPE"
 CORES = {"avx512f": "SkylakeX", "avx2": "Haswell"}
 
-AS_IT_COMES = """
+FAISS_DEFAULTS = """
 import faiss
-from benchmarks.neighbors import SOME, THREADS, Search, _blas, mnist, timed
+from benchmarks.neighbors import SOME, THREADS, Search, _blas, mnist, time_searches
 faiss.omp_set_num_threads(THREADS)
 X, Q = (pixels.astype("float32") for pixels in mnist())
 index = faiss.IndexFlatL2(X.shape[1])
 index.add(X)
-times, _ = timed({"FAISS": Search(0.0, SOME, lambda: index.search(Q[:SOME], 5))}, len(Q), repeat=2)
+times, _ = time_searches({"FAISS": Search(0.0, SOME, lambda: index.search(Q[:SOME], 5))}, len(Q), repeat=2)
 print(times["FAISS"], _blas())
 """
 
@@ -42,13 +42,13 @@ MEMORY = "from benchmarks.neighbors import _memory; print(*_memory())"
 
 class Search(NamedTuple):
     built_in: float  # seconds
-    asked: int  # queries
-    call: Callable  # to distances and rows
+    queries: int  # timed
+    call: Callable  # returns distances and rows
     index: object = None
 
 
 def ours(X, Q, metric="euclidean"):
-    NeighborIndex(X[:3000], metric).search(Q[:300], K)  # compiled before
+    NeighborIndex(X[:3000], metric).search(Q[:300], K)  # compile
     built_in, index = seconds(lambda: NeighborIndex(X, metric), repeat=2)
     index.search(Q[:300], K)
     return Search(built_in, Q.shape[0], lambda: index.search(Q, K), index)
@@ -62,7 +62,7 @@ def theirs(algorithm, X, Q, metric="euclidean"):
 
 
 def flat(X, Q, metric="euclidean"):
-    """FAISS's search of all rows, as a dict; empty where FAISS is not installed."""
+    """FAISS's exhaustive search, as a dict; empty if FAISS is not installed."""
     if faiss() is None:
         return {}
     X, Q = (np.ascontiguousarray(part, dtype=np.float32) for part in (X, Q))
@@ -75,7 +75,7 @@ def flat(X, Q, metric="euclidean"):
 
 @cache
 def faiss():
-    """The module, or None. Its BLAS is older than many a processor, and is told what it may use."""
+    """The module, or None. Its BLAS is too old to detect recent processors, so the core type is set."""
     flags = Path("/proc/cpuinfo")
     flags = flags.read_text().split() if flags.exists() else []
     before = os.environ.get(CORE)
@@ -86,7 +86,7 @@ def faiss():
         import faiss
     except ImportError:
         return None
-    finally:  # no other process is to inherit it
+    finally:  # child processes must not inherit it
         if before is None:
             os.environ.pop(CORE, None)
     faiss.omp_set_num_threads(THREADS)
@@ -94,9 +94,9 @@ def faiss():
     return faiss
 
 
-def about_faiss():
+def describe_faiss():
     if faiss() is None:
-        return "FAISS is not installed (pip install faiss-cpu): its rows are left out"
+        return "FAISS is not installed (pip install faiss-cpu): rows without it"
     return f"FAISS {faiss().__version__}, {THREADS} threads, blocks of {BLOCK} rows, its BLAS for {_blas()}"
 
 
@@ -104,8 +104,8 @@ def _blas():
     return " ".join(i["architecture"] for i in threadpool_info() if "faiss" in i["filepath"] and "architecture" in i)  # fmt: skip
 
 
-def timed(searches, m, *, repeat=3):
-    """Best seconds of each for m queries, scaled where it was asked fewer; and what each found."""
+def time_searches(searches, m, *, repeat=3):
+    """Best seconds of each search, scaled to m queries, and its results."""
     found = {}
 
     def keep(name, call):
@@ -113,7 +113,7 @@ def timed(searches, m, *, repeat=3):
 
     calls = {name: lambda n=name, s=search: keep(n, s.call) for name, search in searches.items()}
     best = best_of_each(calls, repeat=repeat)
-    return {name: best[name] * m / searches[name].asked for name in searches}, found
+    return {name: best[name] * m / searches[name].queries for name in searches}, found
 
 
 def spent(time):
@@ -126,23 +126,23 @@ def ratio(peer, own):
     return f"{peer / own:.1f}x faster" if peer >= own else f"{own / peer:.2f}x its time"
 
 
-def in_words(name, searches, times, m):
-    part = "" if searches[name].asked == m else f" from {searches[name].asked}"
+def describe(name, searches, times, m):
+    part = "" if searches[name].queries == m else f" from {searches[name].queries}"
     return f"{name} {spent(times[name])}{part}"
 
 
 def against_best(what, searches, times, reach):
-    """A row against the fastest peer, the others in brackets. The first search is ours."""
+    """A row with the fastest peer, the others in parentheses."""
     own, *peers = sorted(searches, key=lambda name: (name != "separatrix", times[name]))
-    m = searches[own].asked
-    first, *others = (in_words(name, searches, times, m) for name in peers)
+    m = searches[own].queries
+    first, *others = (describe(name, searches, times, m) for name in peers)
     peer = f"{first} ({', '.join(others)})" if others else first
     what = f"{what}, {searches[own].index.method}"
     return Row(what, spent(times[own]), peer, ratio(times[peers[0]], times[own]), reach)
 
 
-def apart(X, Q, rows, power=2):
-    """Distances of queries to rows by number, (m, k), in float64, from the differences."""
+def distances_to(X, Q, rows, power=2):
+    """Distances of queries to rows by index, (m, k), in float64, from the differences."""
     found = np.empty(rows.shape)
     for start in range(0, len(rows), 1000):
         part = slice(start, start + 1000)
@@ -151,11 +151,11 @@ def apart(X, Q, rows, power=2):
     return found
 
 
-def same(X, Q, found, power=2):
-    """How many neighbours of each peer are not among ours. None of them may be nearer."""
+def compare_neighbors(X, Q, found, power=2):
+    """Number of neighbours of each peer that are not among ours; raises if one of them is nearer."""
     own = found["separatrix"]
     Q = Q[: len(own.rows)]
-    distances = apart(X, Q, own.rows, power)
+    distances = distances_to(X, Q, own.rows, power)
     if not np.allclose(own.distances, distances, rtol=1e-9, atol=1e-9):
         raise RuntimeError("our distances are not those of our rows")
     notes = []
@@ -164,16 +164,16 @@ def same(X, Q, found, power=2):
             continue
         mine, last = own.rows[: len(rows)], distances[: len(rows), -1:]
         other = ~(rows[:, :, None] == mine[:, None, :]).any(axis=2)
-        beyond = (apart(X, Q[: len(rows)], rows, power) - last)[other]
+        beyond = (distances_to(X, Q[: len(rows)], rows, power) - last)[other]
         if (beyond < -1e-9).any():
             raise RuntimeError(f"{name} found nearer rows")
         ties = np.count_nonzero(beyond <= 1e-9)
-        notes.append(f"{name} {other.sum()} of {rows.size:,}" + (f" ({ties} as near, {other.sum() - ties} farther)" if other.any() else ""))  # fmt: skip
-    return f"neighbours not among ours: {', '.join(notes)}" if notes else "nothing to compare with"
+        notes.append(f"{name} {other.sum()} of {rows.size:,}" + (f" ({ties} ties, {other.sum() - ties} farther)" if other.any() else ""))  # fmt: skip
+    return f"neighbours not among ours: {', '.join(notes)}" if notes else "no peer to compare with"
 
 
-def builds(searches):
-    return "index made in: " + ", ".join(f"{n} {spent(s.built_in)}" for n, s in searches.items())
+def describe_builds(searches):
+    return "index built in: " + ", ".join(f"{n} {spent(s.built_in)}" for n, s in searches.items())
 
 
 def mnist():
@@ -182,14 +182,14 @@ def mnist():
 
 
 def _memory():
-    """MB of the index, and above it while all queries are searched for; called in a new process."""
+    """MB of the index, and in addition during a search of all queries; called in a new process."""
     X, Q = mnist()
     index = NeighborIndex(X)
     index.search(Q[:300], K)
     return index.nbytes / 1e6, own_memory(lambda: index.search(Q, K))[0]
 
 
-def _spawned(code):
+def _run_python(code):
     return subprocess.check_output([sys.executable, "-c", code], text=True).split()
 
 
@@ -200,9 +200,9 @@ def neighbors_mnist():
     m = len(Q)
     floats = [part.astype(np.float32) for part in (X, Q)]
     searches = {"separatrix": ours(X, Q), "given float32": ours(*floats)} | flat(*floats)
-    times, found = timed(searches, m)
+    times, found = time_searches(searches, m)
     searches["scikit-learn brute"] = theirs("brute", floats[0], floats[1][:SOME])
-    brute, more = timed({"scikit-learn brute": searches["scikit-learn brute"]}, m, repeat=2)
+    brute, more = time_searches({"scikit-learn brute": searches["scikit-learn brute"]}, m, repeat=2)
     times, found = times | brute, found | more
     own, index = times["separatrix"], searches["separatrix"].index
     rows = []
@@ -213,35 +213,37 @@ def neighbors_mnist():
             Row("the same, pixels given as float32", spent(times["given float32"]), f"FAISS {spent(peer)}", ratio(peer, times["given float32"]), "-"),
             Row("its index", spent(built_in), f"FAISS's search {spent(peer)}", f"{100 * built_in / peer:.0f} % of it", "at most 12 %"),
         ]  # fmt: skip
-    rows.append(Row("MNIST 60k, Euclidean, against scikit-learn", spent(own), in_words("scikit-learn brute", searches, times, m), ratio(times["scikit-learn brute"], own), "15x"))  # fmt: skip
-    notes = [f"{same(X, Q, found)}\n{builds(searches)}\n{about_faiss()}"]
+    rows.append(Row("MNIST 60k, Euclidean, against scikit-learn", spent(own), describe("scikit-learn brute", searches, times, m), ratio(times["scikit-learn brute"], own), "15x"))  # fmt: skip
+    notes = [f"{compare_neighbors(X, Q, found)}\n{describe_builds(searches)}\n{describe_faiss()}"]
     if "FAISS" in times:
-        time, blas = _spawned(AS_IT_COMES)
+        time, blas = _run_python(FAISS_DEFAULTS)
         notes[0] += (
-            f"; as it comes, blocks of 1024, for {blas}: {spent(float(time))} (scaled from {SOME} queries)"
+            f"; with its defaults, blocks of 1024, for {blas}: {spent(float(time))} (scaled from {SOME} queries)"
         )
 
     some = floats[0], floats[1][:200], "manhattan"
     searches = {"separatrix": ours(X, Q, "manhattan"), "scikit-learn brute": theirs("brute", *some)}
     searches |= flat(*some)
-    times, found = timed(searches, m, repeat=2)
+    times, found = time_searches(searches, m, repeat=2)
     rows.append(against_best("MNIST 60k, Manhattan", searches, times, "6x scikit-learn"))
-    notes.append(f"Manhattan: {same(X, Q, found, power=1)}\n{builds(searches)}")
+    notes.append(
+        f"Manhattan: {compare_neighbors(X, Q, found, power=1)}\n{describe_builds(searches)}"
+    )
 
-    held, above = map(float, _spawned(MEMORY))
-    whole = 4 * X.size / 1e6
+    held, above = map(float, _run_python(MEMORY))
+    float_rows = 4 * X.size / 1e6
     errors = 100 - 100 * KNeighborsClassifier().fit(X, data.y).score_by_k(Q, data.y_test, K)
     rows += [
-        Row("the index, Euclidean, beside the rows", f"{held:.0f} MB", f"rows in float32, {whole:.0f} MB", f"{held / whole:.2f} of them", "at most 1.5"),
-        Row("the most that a search of all queries takes above it", f"{above:.0f} MB", "-", "-", "under 500 MB"),
+        Row("the index, Euclidean, beside the rows", f"{held:.0f} MB", f"rows in float32, {float_rows:.0f} MB", f"{held / float_rows:.2f} of them", "at most 1.5"),
+        Row("peak memory of a search of all queries, without the index", f"{above:.0f} MB", "-", "-", "under 500 MB"),
         Row("test error %, 1, 3 and 5 neighbours", " ".join(f"{errors[k - 1]:.2f}" for k in (1, 3, 5)), "published 3.1", "-", "3.1"),
     ]  # fmt: skip
-    notes.append(f"the rows stay as they came, {X.nbytes / 1e6:.0f} MB; with them {(held + X.nbytes / 1e6) / whole:.2f} of the rows in float32")  # fmt: skip
+    notes.append(f"the rows stay in their dtype, {X.nbytes / 1e6:.0f} MB; with them {(held + X.nbytes / 1e6) / float_rows:.2f} of the rows in float32")  # fmt: skip
     return rows, notes
 
 
 def neighbors_others():
-    """Searches only, the fastest peer first; "from": scaled from so many queries. A million rows: float32 x 16."""
+    """Searches only, the fastest peer first; "from": scaled from that many queries. A million rows: float32 x 16."""
     usps, adult = load("usps"), load("a9a")
     rng = np.random.default_rng(0)
     normal = rng.standard_normal((1_004_000, 16), dtype=np.float32)
@@ -253,17 +255,19 @@ def neighbors_others():
         ("1,000,000 normal", normal[:1_000_000], normal[1_000_000:]),
         ("1,000,000 in 50 blobs", blobs[:1_000_000], blobs[1_000_000:]),
     ):
-        dense, asked = (X, Q) if name != "a9a" else (X.toarray(), Q.toarray())
-        searches = {"separatrix": ours(X, Q)} | flat(dense, asked)
+        dense, queries = (X, Q) if name != "a9a" else (X.toarray(), Q.toarray())
+        searches = {"separatrix": ours(X, Q)} | flat(dense, queries)
         searches["brute"] = theirs("brute", X, Q[:SOME])
         if X is not dense:
-            searches["brute, dense"] = theirs("brute", dense, asked[:SOME])
+            searches["brute, dense"] = theirs("brute", dense, queries[:SOME])
         for tree in ("kd_tree", "ball_tree"):
-            searches[tree] = theirs(tree, dense, asked[:FEW])
-        times, found = timed(searches, len(asked))
-        rows.append(against_best(f"{name}, 5 neighbours of {len(asked):,}", searches, times, "never slower; several times faster on two"))  # fmt: skip
-        notes.append(f"{name}: {same(dense, asked, found)}\n{builds(searches)}")
-    return rows, [*notes, about_faiss()]
+            searches[tree] = theirs(tree, dense, queries[:FEW])
+        times, found = time_searches(searches, len(queries))
+        rows.append(against_best(f"{name}, 5 neighbours of {len(queries):,}", searches, times, "never slower; several times faster on two"))  # fmt: skip
+        notes.append(
+            f"{name}: {compare_neighbors(dense, queries, found)}\n{describe_builds(searches)}"
+        )
+    return rows, [*notes, describe_faiss()]
 
 
 def neighbors_adult():
@@ -286,61 +290,63 @@ def neighbors_adult():
     own, rows = times["separatrix"], []
     for form in forms:
         peer = sum(times[form, k] for k in few) * len(odd) / len(few)
-        rows.append(Row(f"a4a, all odd numbers up to 101, fit and predict; {form} rows for scikit-learn", spent(own), f"scikit-learn, one after the other {spent(peer)} (scaled from {len(few)} of {len(odd)})", ratio(peer, own), "-"))  # fmt: skip
+        rows.append(Row(f"a4a, all odd numbers up to 101, fit and predict; {form} rows for scikit-learn", spent(own), f"scikit-learn, one fit for each {spent(peer)} (scaled from {len(few)} of {len(odd)})", ratio(peer, own), "-"))  # fmt: skip
     wrong = np.rint((1 - right) * len(answers)).astype(int)
     peers = [round((1 - calls["dense", k]()) * len(answers)) for k in few]
     for k, published in ((1, "5937"), (41, "4626")):
         rows.append(Row(f"errors of {len(answers):,}, k = {k}", f"{wrong[k - 1]}", "-", "-", published))  # fmt: skip
-    note = f"errors at k = {few}: {[int(wrong[k - 1]) for k in few]}; scikit-learn, whose ties fall otherwise: {peers}"
+    note = f"errors at k = {few}: {[int(wrong[k - 1]) for k in few]}; scikit-learn, with other tie-breaking: {peers}"
     return rows, [note]
 
 
 def neighbors_growth():
-    """Time of 1,000 queries, searches only, by rows and by features, float32; "from": scaled from so many."""
+    """Time of 1,000 queries, searches only, by rows and by features, float32; "from": scaled from that many queries."""
     rng = np.random.default_rng(0)
     rows, notes = [], []
 
-    def measured(what, X, Q):
+    def measure(what, X, Q):
         searches = {"separatrix": ours(X, Q)} | flat(X, Q)
         searches["scikit-learn brute"] = theirs("brute", X, Q)
         if X.shape[1] <= 16:
             searches["kd_tree"] = theirs("kd_tree", X, Q[:FEW])
-        times, found = timed(searches, len(Q))
+        times, found = time_searches(searches, len(Q))
         rows.append(against_best(what, searches, times, "-"))
-        notes.append(f"{what}: {same(X, Q, found)}")
+        notes.append(f"{what}: {compare_neighbors(X, Q, found)}")
         return times
 
     def normal(n, d):
         return rng.standard_normal((n, d), dtype=np.float32)
 
     sizes = [1000, 10_000, 100_000, 1_000_000]
-    by_size = [measured(f"{n:,} x 16, normal", normal(n, 16), normal(SOME, 16)) for n in sizes]
+    by_size = [measure(f"{n:,} x 16, normal", normal(n, 16), normal(SOME, 16)) for n in sizes]
     widths, by_width = [8, 16, 32, 64, 128, 256, 512, 1024], []
     for d in widths:
         noise = normal(51_000, d)
         low = normal(51_000, 12) @ normal(12, d) + np.float32(0.05) * normal(51_000, d)
-        times = measured(f"50,000 x {d}, 12 factors", low[SOME:], low[:SOME])
-        own = measured(f"50,000 x {d}, noise", noise[SOME:], noise[:SOME])["separatrix"]
+        times = measure(f"50,000 x {d}, 12 factors", low[SOME:], low[:SOME])
+        own = measure(f"50,000 x {d}, noise", noise[SOME:], noise[:SOME])["separatrix"]
         by_width.append({"separatrix, noise": own} | times)
     draw(
         ("rows of 16 features, normal", sizes, by_size),
         ("features of 50,000 rows, 12 factors or noise", widths, by_width),
     )
-    odd = [note for note in notes if "farther" in note] or ["neighbours are those of every peer"]
-    return rows, ["\n".join([*odd, about_faiss()])]
+    odd = [note for note in notes if "farther" in note] or ["neighbours equal those of every peer"]
+    return rows, ["\n".join([*odd, describe_faiss()])]
 
 
 def neighbors_flat():
-    """Uniform noise in float32, 60,000 x 784, 2,000 queries: no row can be left out early."""
+    """Uniform noise in float32, 60,000 x 784, 2,000 queries: no row can be pruned."""
     rng = np.random.default_rng(0)
     X, Q = (rng.random((n, 784), dtype=np.float32) for n in (60_000, 2000))
     searches = {"separatrix": ours(X, Q)} | flat(X, Q)
-    times, found = timed(searches, len(Q))
+    times, found = time_searches(searches, len(Q))
     rows = []
     if "FAISS" in times:
         own, peer = times["separatrix"], times["FAISS"]
         rows.append(Row(f"uniform noise, 60,000 x 784, 2,000 queries, {searches['separatrix'].index.method}", spent(own), f"FAISS {spent(peer)}", f"{own / peer:.2f}x its time", "at most 1.1x"))  # fmt: skip
-    return rows, [f"{same(X, Q, found)}\n{builds(searches)}\n{about_faiss()}"]
+    return rows, [
+        f"{compare_neighbors(X, Q, found)}\n{describe_builds(searches)}\n{describe_faiss()}"
+    ]
 
 
 SUITES = [neighbors_mnist, neighbors_others, neighbors_adult, neighbors_growth, neighbors_flat]

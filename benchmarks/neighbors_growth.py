@@ -1,4 +1,4 @@
-"""Time of a search against the number of rows and of features, drawn."""
+"""Plot of search time against the number of rows and of features."""
 
 from pathlib import Path
 
@@ -13,11 +13,11 @@ COLOURS = {
     "scikit-learn brute": "#6b7a3a",
     "kd_tree": "#8a5a94",
 }
-GAP = 0.05  # between labels, as a part of the height
+GAP = 0.05  # between labels, relative to the height
 
 
 def draw(*panels):
-    """Panels side by side: what is on the x-axis, its values, and seconds by name at each of them."""
+    """Draw panels side by side, each given by x label, x values and seconds by name at each value."""
     figure = Figure(figsize=(9.5, 3.8), layout="constrained")
     all_axes = figure.subplots(1, len(panels), sharey=True)
     for axes, (what, values, times) in zip(all_axes, panels, strict=True):
@@ -38,7 +38,7 @@ def draw(*panels):
 
 
 def _label(axes, values, times):
-    """Names beside the last points; those at the right end are kept from covering each other."""
+    """Label the last points; labels at the right edge do not overlap."""
     low, high = np.log(axes.get_ylim())
     last = {name: max(i for i, t in enumerate(times) if name in t) for name in COLOURS if any(name in t for t in times)}  # fmt: skip
     floor = -np.inf

@@ -1,7 +1,7 @@
-"""The peer: a sensible NumPy kernel perceptron, as a careful student would write it.
+"""The peer: a straightforward NumPy kernel perceptron.
 
-float32 Gram once for each degree, the training part as one contiguous matrix, alpha of (k, n), one
-contiguous product `alpha @ K[t]` for each example, stops at a clean pass.
+One float32 Gram matrix for each degree, contiguous training rows, alpha of shape (k, n), one product
+`alpha @ K[t]` for each sample; stops after a pass without mistakes.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def train(K, y, n_classes, max_iter):
 
 
 def train_each(K, y, n_classes, max_iter):
-    """The same with one sign perceptron for each class, corrected on its own mistakes."""
+    """The same with one binary perceptron for each class, updated on its own mistakes."""
     alpha = np.zeros((n_classes, len(y)), dtype=np.float32)
     signs = np.where(y[None, :] == np.arange(n_classes)[:, None], 1, -1).astype(np.float32)
     for epochs in range(1, max_iter + 1):  # noqa: B007

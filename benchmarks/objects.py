@@ -20,13 +20,13 @@ from separatrix.kernels import (
 )
 from separatrix.kernels.gram.host import make_gram
 
-PAIRS = 12  # documents of each side that the slow peer is timed on
+PAIRS = 12  # documents on each side for timing the slow peer
 
 
 def strings():
-    """The whole kernel matrix, both cores. NumPy is timed on some pairs of the same documents, and its
-    time for all pairs follows from the products of their lengths. The sparse product is SciPy's, of the
-    counts of words with themselves; ours begins with the strings."""
+    """The full kernel matrix, on all cores. NumPy is timed on some pairs of the same documents and scaled
+    to all pairs by the products of their lengths. SciPy's time is the sparse product of the word counts
+    only; ours starts from the strings."""
     rows = []
     texts = documents()
     kernel = Subsequence(5, 0.5)
@@ -39,15 +39,15 @@ def strings():
     )
     lengths, short = (np.array([len(text) for text in part]) for part in (texts, few))
     work = (lengths.sum() ** 2 + (lengths**2).sum()) / 2
-    whole = peer * work / short.sum() ** 2
+    scaled = peer * work / short.sum() ** 2
     off = np.abs(kernel.block(few, few) / values - 1).max()
     rows.append(
         Row(
             f"Subsequence k=5, {len(texts)} documents of {lengths.mean():.0f} letters "
             f"(values differ by {off:.0e})",
             f"{ours:.1f} s",
-            f"NumPy {whole:.0f} s (from {PAIRS} x {PAIRS} in {peer:.1f} s)",
-            f"{whole / ours:.0f}x faster",
+            f"NumPy {scaled:.0f} s (from {PAIRS} x {PAIRS} in {peer:.1f} s)",
+            f"{scaled / ours:.0f}x faster",
             "30x",
         )
     )
@@ -73,8 +73,8 @@ def strings():
 
 
 def sequence_machine():
-    """SVC on the 3190 splice sequences, C=1: from strings, and from the ready matrix; scikit-learn's has
-    the same ready matrix."""
+    """SVC on the 3190 splice sequences, C=1: from strings, and from the precomputed matrix, which
+    scikit-learn gets too."""
     data = load("splice")
     kernel = Normalized(WeightedDegree(8))
     K = kernel.block(data.X, data.X)
@@ -91,7 +91,7 @@ def sequence_machine():
     peer = f"scikit-learn {times['peer']:.2f} s"
     rows = [
         Row(
-            f"SVC, splice, ready matrix, fit ({100 * same:.2f} % alike)",
+            f"SVC, splice, precomputed matrix, fit ({100 * same:.2f} % of the predictions equal)",
             f"{times['matrix']:.2f} s",
             peer,
             f"{times['peer'] / times['matrix']:.1f}x its speed",
@@ -100,7 +100,7 @@ def sequence_machine():
         Row(
             f"SVC, splice, from strings, fit (matrix alone {times['gram']:.2f} s)",
             f"{times['strings']:.2f} s",
-            f"{peer}, matrix given",
+            f"{peer}, matrix precomputed",
             f"{times['peer'] / times['strings']:.1f}x its speed",
             "report",
         ),
@@ -109,8 +109,8 @@ def sequence_machine():
 
 
 def graphs():
-    """MUTAG, 188 molecules, from graphs to the kernel matrix; grakel's own graph objects are made
-    before its clock runs. The search: 7 numbers of rounds, 4 values of C, 10 folds, matrices included."""
+    """MUTAG, 188 molecules, from graphs to the kernel matrix; grakel's graph objects are built before
+    it is timed. The search: 7 numbers of rounds, 4 values of C, 10 folds, matrices included."""
     import grakel
 
     data = load("mutag")
@@ -171,15 +171,17 @@ def _search(grakel, data, theirs):
     )
 
 
-def _subtrees(grakel, rounds, **how):
-    return grakel.WeisfeilerLehman(n_iter=rounds, base_graph_kernel=grakel.VertexHistogram, **how)
+def _subtrees(grakel, rounds, **options):
+    return grakel.WeisfeilerLehman(
+        n_iter=rounds, base_graph_kernel=grakel.VertexHistogram, **options
+    )
 
 
 def _for_grakel(grakel, graph):
-    around = {node: {} for node in range(graph.n_nodes)}
+    adjacency = {node: {} for node in range(graph.n_nodes)}
     for a, b in graph.edges.tolist():
-        around[a][b] = around[b][a] = 1
-    return grakel.Graph(around, node_labels=dict(enumerate(graph.node_labels.tolist())))
+        adjacency[a][b] = adjacency[b][a] = 1
+    return grakel.Graph(adjacency, node_labels=dict(enumerate(graph.node_labels.tolist())))
 
 
 SUITES = [strings, sequence_machine, graphs]

@@ -1,4 +1,4 @@
-"""The perceptron family against NumPy, scikit-learn and the price of one matrix product."""
+"""Perceptrons compared with NumPy, scikit-learn and the time of one matrix product."""
 
 import gc
 import subprocess
@@ -21,7 +21,7 @@ STUDY = KernelPerceptron(max_iter=20, shuffle=False)
 def usps_study():
     """20 splits x 7 degrees, and the same with 5 folds inside each."""
     usps = load("usps")
-    evaluate(STUDY, usps.X[:500], usps.y[:500], kernels=DEGREES, repeats=1)  # compiled before
+    evaluate(STUDY, usps.X[:500], usps.y[:500], kernels=DEGREES, repeats=1)  # compile
     runs = [
         (
             seconds(lambda: evaluate(STUDY, usps.X, usps.y, kernels=DEGREES)),
@@ -54,7 +54,7 @@ def usps_study():
 
 
 def _numpy_part(usps, found):
-    """The first split of every degree by NumPy, scaled to all splits by the passes those took."""
+    """The first split of every degree in NumPy, scaled to all splits by their number of passes."""
     train, test = found.splits[0]
     total, agreement = 0.0, []
     P = usps.X.astype(np.float32) @ usps.X.astype(np.float32).T
@@ -72,7 +72,7 @@ def _numpy_part(usps, found):
 
 
 def usps_errors():
-    """Errors of the independent and the pairwise rule, and of the Gaussian."""
+    """Errors of one-vs-rest and one-vs-one, and of the Gaussian."""
     usps = load("usps")
     rows = []
     for rule, published, reach in (
@@ -143,7 +143,7 @@ def mnist_kernel():
 
 
 def _full_product(X):
-    """Seconds of the whole 60000 x 60000 x 784 float32 product, computed in strips and let go."""
+    """Seconds of the whole 60000 x 60000 x 784 float32 product, computed in strips and discarded."""
     X = X.astype(np.float32)
     out = np.empty((6000, len(X)), np.float32)
     np.matmul(X[:6000], X.T, out=out)
@@ -156,7 +156,7 @@ def _full_product(X):
 
 
 def linear():
-    """Linear perceptron, time of one more pass, against scikit-learn's: the slope between few and many passes."""
+    """Linear perceptron: time of one pass, from the slope between few and many passes."""
     rows = []
     mnist, adult = load("mnist"), load("a9a")
     for name, X, y, (few, many) in (
@@ -194,14 +194,14 @@ import time
 import numpy as np
 from separatrix import KernelPerceptron
 X, y = np.random.default_rng(0).normal(size=(300, 5)), np.arange(300) % 3
-began = time.perf_counter()
+start = time.perf_counter()
 KernelPerceptron(max_iter=3, min_gain=1.0).fit(X, y).predict(X)
-print(time.perf_counter() - began)
+print(time.perf_counter() - start)
 """
 
 
 def start():
-    """Imports, the first fit with and without compiled code at hand, and --help."""
+    """Imports, the first fit with and without cached compiled code, and --help."""
 
     def run(code, **environment):
         import os

@@ -1,4 +1,4 @@
-"""The README's picture, drawn from the tables of RESULTS.md."""
+"""Draw the README's figure from the tables of RESULTS.md."""
 
 import re
 from pathlib import Path
@@ -40,8 +40,8 @@ def draw(results):
     axes.barh(
         [name for name, _, _ in bars], [ratio for _, ratio, _ in bars], color="#3b6ea5", height=0.55
     )
-    for place, (_, ratio, label) in enumerate(bars):
-        axes.text(ratio * 1.08, place, label, va="center", fontsize=9)
+    for index, (_, ratio, label) in enumerate(bars):
+        axes.text(ratio * 1.08, index, label, va="center", fontsize=9)
     axes.set_xscale("log")
     axes.set_xlim(1, 100 * max(ratio for _, ratio, _ in bars))
     axes.invert_yaxis()

@@ -1,4 +1,4 @@
-"""Subgradient descent on raw pixels against the same algorithm in NumPy on float64 pixels."""
+"""Subgradient descent on raw pixels compared with the same algorithm in NumPy on float64 pixels."""
 
 import tracemalloc
 
@@ -10,7 +10,7 @@ from separatrix.data.targets import indicator
 from separatrix.estimators.subgradient_svc import SubgradientSVC
 
 PARITY = {0, 2, 4, 6, 8}
-FEW, MANY = 2, 12  # the time of a step is the slope between them
+FEW, MANY = 2, 12  # steps; the time of one step is the slope between them
 
 
 def numpy_descent(X, Y, *, steps, alpha=1e-5, mu=1e-1):
@@ -27,19 +27,19 @@ def numpy_descent(X, Y, *, steps, alpha=1e-5, mu=1e-1):
 
 
 def mnist_steps():
-    """MNIST 60,000 x 784 uint8, one step: all boundaries in one pass, and what it takes in memory."""
+    """MNIST 60,000 x 784 uint8, one step: all boundaries in one pass; and the memory."""
     mnist = load("mnist")
     X = mnist.X.astype(np.float64)
     rows, notes = [], []
     for name, y in (("parity", indicator(mnist.y, PARITY)), ("ten digits", mnist.y)):
         Y = np.where(y[:, None] == np.unique(y), 1.0, -1.0)
         Y = Y[:, 1:] if Y.shape[1] == 2 else Y
-        fit(mnist.X[:500], y[:500], FEW)  # compiled before
+        fit(mnist.X[:500], y[:500], FEW)  # compile
         times = np.array(
             [
                 [
-                    seconds(lambda: made(steps))[0]
-                    for made in (
+                    seconds(lambda: run_steps(steps))[0]
+                    for run_steps in (
                         lambda steps: fit(mnist.X, y, steps),
                         lambda steps: numpy_descent(X, Y, steps=steps),
                     )
@@ -71,7 +71,7 @@ def fit(X, y, steps):
 
 
 def memory(mnist):
-    """Peak of what arrays take beyond the uint8 pixels, in a fit and a prediction."""
+    """Peak memory of a fit and a prediction, without the uint8 pixels."""
     y = indicator(mnist.y, PARITY)
     ours = _peak(lambda: fit(mnist.X, y, FEW).predict(mnist.X))
     theirs = _peak(lambda: numpy_descent(mnist.X.astype(float), y[:, None], steps=FEW))

@@ -1,4 +1,4 @@
-"""Support vector machines against scikit-learn's (LIBSVM)."""
+"""Support vector machines compared with scikit-learn (LIBSVM)."""
 
 import gc
 
@@ -28,7 +28,7 @@ def mnist(n):
 
 
 def dual_objective(model):
-    """Sum over all pairs of the dual objective of scikit-learn's machine, in float64."""
+    """Dual objective of scikit-learn's model, summed over all pairs, in float64."""
     total = 0.0
     first = np.concatenate([[0], np.cumsum(model.n_support_)])
     V, squares = model.support_vectors_, (model.support_vectors_**2).sum(axis=1)
@@ -47,78 +47,78 @@ def dual_objective(model):
     return total
 
 
-def compiled():
-    """Both precisions and both forms of the matrix, before any clock runs."""
-    X, y, asked, _ = mnist(3000)
+def compile_first():
+    """Compile the code for both precisions and for held and cached matrices."""
+    X, y, X_test, _ = mnist(3000)
     for cache in (None, 5):
         for samples in (X[:300], X):
-            SVC(**MNIST, cache_size=cache).fit(samples, y[: len(samples)]).predict(asked[:2000])
+            SVC(**MNIST, cache_size=cache).fit(samples, y[: len(samples)]).predict(X_test[:2000])
 
 
 def mnist_10k():
     """MNIST, first 10,000 rows, Gaussian gamma=.02, C=10, x/255; 10,000 test rows."""
-    X, y, asked, answers = mnist(10_000)
-    compiled()
+    X, y, X_test, y_test = mnist(10_000)
+    compile_first()
     fit, ours = seconds(lambda: SVC(**MNIST).fit(X, y), repeat=3)
-    predict, guess = seconds(lambda: ours.predict(asked), repeat=3)
+    predict, guess = seconds(lambda: ours.predict(X_test), repeat=3)
     calibrated, probable = seconds(
         lambda: SVC(**MNIST, calibration="sigmoid", random_state=0).fit(X, y), repeat=2
     )
     peer_fit, peer = seconds(lambda: Peer(**MNIST, cache_size=4000).fit(X, y))
-    peer_predict, peer_guess = seconds(lambda: peer.predict(asked))
+    peer_predict, peer_guess = seconds(lambda: peer.predict(X_test))
     theirs = dual_objective(peer)
     rows = [
         Row("MNIST 10k, fit", f"{fit:.2f} s", f"scikit-learn {peer_fit:.1f} s", f"{peer_fit / fit:.1f}x faster", "8x"),
         Row("MNIST 10k, predict 10,000 rows", f"{predict:.2f} s", f"scikit-learn {peer_predict:.1f} s", f"{peer_predict / predict:.0f}x faster", "28x"),
-        Row("accuracy", f"{np.mean(guess == answers):.4f}", f"{np.mean(peer_guess == answers):.4f}", "-", ".9696"),
+        Row("accuracy", f"{np.mean(guess == y_test):.4f}", f"{np.mean(peer_guess == y_test):.4f}", "-", ".9696"),
         Row("support vectors", f"{len(ours.support_)}", f"{len(peer.support_)}", f"{100 * (len(ours.support_) / len(peer.support_) - 1):+.2f} %", "within 0.3 %"),
         Row("dual objective, all pairs", f"{ours.objective_.sum():.3f}", f"{theirs:.3f}", f"{ours.objective_.sum() / theirs - 1:+.1e}", "within 1e-4"),
         Row("largest violation, relative gap", f"{ours.violation_.max():.1e}, {ours.dual_gap_.max():.1e}", "-", "-", "1e-3, 1e-3"),
-        Row("probabilities from 5 folds, beside the fit", f"{calibrated - fit:.2f} s", f"the fit, {fit:.2f} s", f"{(calibrated - fit) / fit:.2f}x its time", "at most 1.5x"),
+        Row("probabilities from 5 folds, in addition to the fit", f"{calibrated - fit:.2f} s", f"the fit, {fit:.2f} s", f"{(calibrated - fit) / fit:.2f}x its time", "at most 1.5x"),
     ]  # fmt: skip
-    note = f"log loss on the test rows: {log_loss(answers, probable.predict_proba(asked)):.4f}"
+    note = f"log loss on the test rows: {log_loss(y_test, probable.predict_proba(X_test)):.4f}"
     return rows, [note]
 
 
 def calibration():
-    """Log loss beside CalibratedClassifierCV (ensemble=False), MNIST, first 4,000 rows."""
-    X, y, asked, answers = mnist(4000)
+    """Log loss compared with CalibratedClassifierCV (ensemble=False), MNIST, first 4,000 rows."""
+    X, y, X_test, y_test = mnist(4000)
     rows = []
     peers = {}
     for name, labels, truth in (
-        ("ten digits", y, answers),
-        ("parity", y % 2, answers % 2),
+        ("ten digits", y, y_test),
+        ("parity", y % 2, y_test % 2),
     ):
         for method in ("sigmoid", "temperature"):
             peer = CalibratedClassifierCV(Peer(**MNIST), method=method, ensemble=False)
-            peers[method] = log_loss(truth, peer.fit(X, labels).predict_proba(asked))
+            peers[method] = log_loss(truth, peer.fit(X, labels).predict_proba(X_test))
             ours = SVC(**MNIST, calibration=method, random_state=0).fit(X, labels)
-            loss = log_loss(truth, ours.predict_proba(asked))
+            loss = log_loss(truth, ours.predict_proba(X_test))
             rows.append(Row(f"log loss, {name}, {method}", f"{loss:.4f}", f"{peers[method]:.4f}", f"{loss / peers[method]:.2f}x", "-"))  # fmt: skip
     return rows, []
 
 
 def mnist_60k():
-    """MNIST, 60,000 rows, as above. scikit-learn is run once for each machine, its time is kept."""
-    X, y, asked, answers = mnist(60_000)
-    compiled()
+    """MNIST, 60,000 rows, as above. scikit-learn is run once per machine, and its time is kept."""
+    X, y, X_test, y_test = mnist(60_000)
+    compile_first()
     gc.collect()
     fit, ours = seconds(lambda: SVC(**MNIST).fit(X, y))
-    predict, guess = seconds(lambda: ours.predict(asked), repeat=3)
+    predict, guess = seconds(lambda: ours.predict(X_test), repeat=3)
     memory = peak_memory()
 
     def peer():
         fitted_in, model = seconds(lambda: Peer(**MNIST, cache_size=4000).fit(X, y))
-        predicted_in, guess = seconds(lambda: model.predict(asked))
-        return {"fit": fitted_in, "predict": predicted_in, "support": len(model.support_), "accuracy": float(np.mean(guess == answers))}  # fmt: skip
+        predicted_in, guess = seconds(lambda: model.predict(X_test))
+        return {"fit": fitted_in, "predict": predicted_in, "support": len(model.support_), "accuracy": float(np.mean(guess == y_test))}  # fmt: skip
 
     theirs = kept("mnist_60k", peer)
     return [
         Row("MNIST 60k, fit", f"{fit:.1f} s", f"scikit-learn {theirs['fit']:.0f} s (kept)", f"{theirs['fit'] / fit:.1f}x faster", "18x, goal 25x"),
         Row("MNIST 60k, predict 10,000 rows", f"{predict:.2f} s", f"scikit-learn {theirs['predict']:.0f} s (kept)", f"{theirs['predict'] / predict:.0f}x faster", "28x"),
-        Row("accuracy", f"{np.mean(guess == answers):.4f}", f"{theirs['accuracy']:.4f}", "-", ".9853"),
+        Row("accuracy", f"{np.mean(guess == y_test):.4f}", f"{theirs['accuracy']:.4f}", "-", ".9853"),
         Row("support vectors", f"{len(ours.support_)}", f"{theirs['support']}", "-", "-"),
-        Row("peak memory of the process, samples too", f"{memory:.1f} GiB", "-", "-", "under 6 GiB"),
+        Row("peak memory of the process, with the samples", f"{memory:.1f} GiB", "-", "-", "under 6 GiB"),
         Row("matrix", ours.gram_, "-", "-", "-"),
     ], []  # fmt: skip
 
@@ -126,7 +126,7 @@ def mnist_60k():
 def adult():
     """a9a, 32,561 sparse rows, Gaussian gamma=2^-5, C=8."""
     data = load("a9a")
-    compiled()
+    compile_first()
     SVC().fit(data.X[:3000], data.y[:3000])
     fit, ours = seconds(lambda: SVC(C=8, gamma=2**-5).fit(data.X, data.y), repeat=2)
     peer_fit, peer = seconds(lambda: Peer(C=8, gamma=2**-5, cache_size=4000).fit(data.X, data.y))
@@ -142,7 +142,7 @@ def usps_grid():
     usps = load("usps")
     X, y = usps.X[:7291], usps.y[:7291]
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
-    SVCCV(CS[:2], GAMMAS[:1], cv=2).fit(X[:3000], y[:3000])  # compiled before
+    SVCCV(CS[:2], GAMMAS[:1], cv=2).fit(X[:3000], y[:3000])  # compile
     ours_in, ours = seconds(lambda: SVCCV(CS, GAMMAS, cv=cv).fit(X, y), repeat=2)
 
     def peer():
@@ -155,7 +155,7 @@ def usps_grid():
     rows_off = np.abs(scores - np.array(theirs["scores"])).max() * 7291 / 5
     return [
         Row("USPS grid of 240 fits", f"{ours_in:.1f} s", f"GridSearchCV, 2 jobs {theirs['fit']:.0f} s (kept)", f"{theirs['fit'] / ours_in:.0f}x faster", "30x, goal 60x"),
-        Row("best cell", f"{ours.best_params_}", f"{theirs['best']}", "-", "-"),
+        Row("best parameters", f"{ours.best_params_}", f"{theirs['best']}", "-", "-"),
         Row("largest difference of a fold's accuracy, in rows", f"{rows_off:.1f}", "-", "-", "1"),
     ], []  # fmt: skip
 
@@ -164,7 +164,7 @@ def usps_protocol():
     """USPS, gamma=1/256, C=10: three times 20 random 80/20 splits."""
     usps = load("usps")
     model = SVC(C=10, gamma=1 / 256)
-    evaluate(model, usps.X[:3000], usps.y[:3000], repeats=1)  # compiled before
+    evaluate(model, usps.X[:3000], usps.y[:3000], repeats=1)  # compile
     took, found = seconds(lambda: evaluate(model, usps.X, usps.y))
     errors = [100 * found.test_error]
     errors += [100 * evaluate(model, usps.X, usps.y, random_state=s).test_error for s in (1, 2)]
@@ -183,17 +183,17 @@ def usps_protocol():
 
 def parity():
     """MNIST, even against odd, 60,000 rows, Gaussian C=2, gamma=.01."""
-    X, y, asked, answers = mnist(60_000)
-    compiled()
+    X, y, X_test, y_test = mnist(60_000)
+    compile_first()
     even = {0, 2, 4, 6, 8}
     fit, model = seconds(lambda: SVC(C=2, gamma=0.01).fit(X, indicator(y, even)))
-    score = model.score(asked, indicator(answers, even))
+    score = model.score(X_test, indicator(y_test, even))
     return [Row("parity on MNIST, Gaussian, test accuracy", f"{score:.4f} ({fit:.0f} s)", "-", "-", "at least .987")], []  # fmt: skip
 
 
 def growth():
     """Time of a fit against the number of rows of MNIST, and the exponent."""
-    compiled()
+    compile_first()
     sizes = [5000, 10_000, 20_000, 40_000, 60_000]
     times, peer_times = [], []
     for n in sizes:
@@ -212,7 +212,7 @@ def growth():
 
 
 def small():
-    """Iris, 150 rows, once compiled."""
+    """Iris, 150 rows, after compilation."""
     X, y = load_iris(return_X_y=True)
     rows = []
     for name, parameters in (("Gaussian", {}), ("linear", {"kernel": "linear"})):

@@ -1,6 +1,6 @@
-"""Which classifier for these wines? A leaderboard with honest intervals, and a page to forward.
+"""Compare classifiers on the wine data: a leaderboard with confidence intervals, and a report.
 
-The table goes to stdout, the page to demo-output/wine.html.
+The table goes to stdout, the report to demo-output/wine.html.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from separatrix.report.comparison_page import write_report
 
 
 def main() -> None:
-    """Compare, say who cannot be told from the best, write the page."""
+    """Compare, print the models that do not differ significantly from the best, write the report."""
     wine = load("wine")
     models = suite(wine.X, wine.y)
     comparison = compare(models, wine.X, wine.y, cv=5, progress=False)
     print(comparison)
-    alike = [row["model"] for row in comparison.rows()[1:] if row["p_holm"] > 0.05]
-    print(f"\nnot told from {comparison.best}: {', '.join(alike) or 'none'}")
+    similar = [row["model"] for row in comparison.rows()[1:] if row["p_holm"] > 0.05]
+    print(f"\nno significant difference from {comparison.best}: {', '.join(similar) or 'none'}")
     out = Path("demo-output")
     out.mkdir(exist_ok=True)
     more = closer_look(comparison, models, wine)

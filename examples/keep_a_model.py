@@ -1,6 +1,6 @@
-"""Keep a model: train, save, look at its card, damage a copy, load, and predict elsewhere.
+"""Save a model: train, save, write its model card, load, detect damage, export to LIBSVM.
 
-Prints what each step gives; the files stay in a folder to look at.
+Prints the result of each step; the files stay in a folder.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from separatrix.errors import ModelFileError
 
 
 def main() -> None:
-    """Parse, train, keep, look, load."""
+    """Train, save, load and export a model."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--out", type=Path, default=Path("model-output"), help="folder of the files"
+        "--out", type=Path, default=Path("model-output"), help="folder for the files"
     )
     folder = parser.parse_args().out
     folder.mkdir(parents=True, exist_ok=True)
@@ -33,22 +33,23 @@ def main() -> None:
         X, y
     )
     print(
-        f"trained on {len(y)} digits, {100 * model.score(X_test, y_test):.1f} % of {len(y_test)} right"
+        f"trained on {len(y)} digits, accuracy {model.score(X_test, y_test):.3f} on "
+        f"{len(y_test)} test digits"
     )
 
-    whole = save(model, folder / "digits.model", data=(X, y), note="handwritten digits, 8 x 8")
+    full = save(model, folder / "digits.model", data=(X, y), note="handwritten digits, 8 x 8")
     slim = save(model, folder / "digits-slim.model", slim=True)
-    for path in (whole, slim):
+    for path in (full, slim):
         print(f"{path}: {path.stat().st_size:,} bytes")
-    (folder / "digits.md").write_text(describe(whole).markdown())
+    (folder / "digits.md").write_text(describe(full).markdown())
     print(f"{folder / 'digits.md'}: the model card")
 
-    again = load(slim)
-    same = np.array_equal(again.predict_proba(X_test), model.predict_proba(X_test))
-    print(f"probabilities from the slim file are the same, bit for bit: {same}")
+    loaded = load(slim)
+    same = np.array_equal(loaded.predict_proba(X_test), model.predict_proba(X_test))
+    print(f"probabilities from the slim file are bitwise identical: {same}")
 
     damaged = folder / "damaged.model"
-    raw = bytearray(whole.read_bytes())
+    raw = bytearray(full.read_bytes())
     raw[len(raw) // 2] ^= 1
     damaged.write_bytes(raw)
     try:
@@ -59,7 +60,7 @@ def main() -> None:
     machine = SVC(C=10).fit(X, y)
     text = save_libsvm(machine, folder / "digits.libsvm")
     same = np.array_equal(load_libsvm(text, n_features=64).predict(X_test), machine.predict(X_test))
-    print(f"{text}: the same machine for svm-predict; our predictions from it are the same: {same}")
+    print(f"{text}: the model for svm-predict; predictions after loading it are identical: {same}")
 
 
 if __name__ == "__main__":

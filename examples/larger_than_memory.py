@@ -1,7 +1,7 @@
-"""Samples on disk, more than one would load: discriminants and logistic regression from a memory map.
+"""Discriminants and logistic regression on samples in a memory map, larger than memory.
 
-Writes a file of samples, fits from it, and shows that blocks read one at a time, and fits merged from
-two halves, end at the same numbers.
+Writes a file of samples, fits from it, and shows that reading it in blocks, and merging fits of two
+halves, give the same weights.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from separatrix import LinearDiscriminantAnalysis, LogisticRegression
 
 
 class Blocks:
-    """Some rows of a file at a time, from the beginning each time it is asked."""
+    """Iterable over the blocks of a file; each iteration starts from the beginning."""
 
     def __init__(self, folder: Path, rows: int) -> None:
         self.folder, self.rows = folder, rows
@@ -31,20 +31,21 @@ class Blocks:
 
 
 def main() -> None:
-    """Write, fit three ways, print."""
+    """Write the samples, fit in three ways, print the differences."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=200_000, help="samples to write")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         rng = np.random.default_rng(0)
-        y = rng.integers(0, 3, size=asked.rows)
+        y = rng.integers(0, 3, size=arguments.rows)
         np.save(
-            folder / "X.npy", rng.normal(size=(asked.rows, 40)) + 0.3 * rng.normal(size=(3, 40))[y]
+            folder / "X.npy",
+            rng.normal(size=(arguments.rows, 40)) + 0.3 * rng.normal(size=(3, 40))[y],
         )
         np.save(folder / "y.npy", y)
         X = np.load(folder / "X.npy", mmap_mode="r")
-        half = asked.rows // 2
+        half = arguments.rows // 2
 
         mapped = LinearDiscriminantAnalysis().fit(X, y)
         blocks = LinearDiscriminantAnalysis().fit(Blocks(folder, 20_000))

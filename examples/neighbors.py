@@ -1,6 +1,6 @@
-"""Digits by their nearest neighbours: how many to ask, which digits they disagree on, and the search alone.
+"""Nearest neighbours on digits: the choice of k, the hardest digits, and the index alone.
 
-Prints accuracies, each digit left out in turn, and the hardest digits; draws accuracy against k.
+Prints leave-one-out accuracies and the hardest digits; draws accuracy against k.
 """
 
 from __future__ import annotations
@@ -17,38 +17,42 @@ from separatrix.report import plot_k
 
 
 def main() -> None:
-    """Parse, choose, print, draw, search."""
+    """Choose k, print and draw the accuracies, search the index."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--k-max", type=int, default=40, help="neighbours at most")
-    parser.add_argument("--voters", type=int, default=15, help="neighbours that may disagree")
-    parser.add_argument("--count", type=int, default=5, help="hardest digits to print")
+    parser.add_argument("--k-max", type=int, default=40, help="largest number of neighbours")
+    parser.add_argument("--voters", type=int, default=15, help="neighbours for finding hard digits")
+    parser.add_argument("--count", type=int, default=5, help="number of hardest digits")
     parser.add_argument(
-        "--out", type=Path, default=Path("neighbors-output"), help="folder of pictures"
+        "--out", type=Path, default=Path("neighbors-output"), help="folder for the figures"
     )
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
 
     data = load("digits")
     X, X_test, y, y_test = train_test_split(data.X, data.y, test_size=0.3, random_state=0)
-    model = KNeighborsClassifier(k_max=asked.k_max).fit(X, y)
+    model = KNeighborsClassifier(k_max=arguments.k_max).fit(X, y)
     model.set_params(n_neighbors=model.best_k_)
     print(
-        f"{len(y)} digits, each left out: {model.accuracy_by_k_.max():.2%} with k = {model.best_k_}"
+        f"{len(y)} digits, leave-one-out accuracy: {model.accuracy_by_k_.max():.2%} with "
+        f"k = {model.best_k_}"
     )
-    print(f"{len(y_test)} digits held out (seed 0): {model.score(X_test, y_test):.2%} with that k")
+    print(f"{len(y_test)} test digits (seed 0): {model.score(X_test, y_test):.2%} with that k")
 
-    asked.out.mkdir(parents=True, exist_ok=True)
-    curves = {"left out": model, "test": model.score_by_k(X_test, y_test, asked.k_max)}
-    plot_k(curves, n={"test": len(y_test)}).savefig(asked.out / "k.png")
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    curves = {"leave-one-out": model, "test": model.score_by_k(X_test, y_test, arguments.k_max)}
+    plot_k(curves, n={"test": len(y_test)}).savefig(arguments.out / "k.png")
 
-    shares = model.set_params(n_neighbors=asked.voters).predict_proba(
+    votes_by_class = model.set_params(n_neighbors=arguments.voters).predict_proba(
         None
     )  # of its neighbours' votes
-    hardest = np.argsort(shares.max(axis=1), kind="stable")[: asked.count]
-    print(f"of the first, those whose {asked.voters} neighbours disagree most:")
+    hardest = np.argsort(votes_by_class.max(axis=1), kind="stable")[: arguments.count]
+    print(f"training digits whose {arguments.voters} neighbours disagree most:")
     for row in hardest:
-        votes = {int(label): round(asked.voters * share) for label, share in enumerate(shares[row])}
-        told = ", ".join(f"{count} x {label}" for label, count in votes.items() if count)
-        print(f"  row {row:4}, a {y[row]}: {told}")
+        votes = {
+            int(label): round(arguments.voters * vote)
+            for label, vote in enumerate(votes_by_class[row])
+        }
+        listed = ", ".join(f"{count} x {label}" for label, count in votes.items() if count)
+        print(f"  row {row:4}, a {y[row]}: {listed}")
 
     index = NeighborIndex(X, expected_k=3)
     distances, rows = index.search(X_test[:1], 3)

@@ -1,7 +1,7 @@
-"""Sequences with a hidden word: which kernel finds it, and which letters decided.
+"""Sequences with a hidden word: compare kernels, and explain one prediction by its letters.
 
-Half of the sequences have the word TATAAT somewhere, one letter of it drawn anew. Lengths of words are
-chosen over shared counts; then one sequence is drawn with its letters coloured.
+Half of the sequences contain the word TATAAT, with one letter replaced at random. Cross-validation chooses
+the word length; then one sequence is letters with coloured letters.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ LETTERS, WORD, LENGTH = list("ACGT"), list("TATAAT"), 40
 
 
 def main() -> None:
-    """Parse, choose, print, draw."""
+    """Choose the kernels, print the accuracies, draw one sequence."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=200, help="sequences")
-    parser.add_argument("--out", type=Path, default=Path("why.svg"), help="file of the picture")
-    asked = parser.parse_args()
+    parser.add_argument("--count", type=int, default=200, help="number of sequences")
+    parser.add_argument("--out", type=Path, default=Path("why.svg"), help="file for the figure")
+    arguments = parser.parse_args()
 
     rng = np.random.default_rng(0)
-    y = np.tile(["with", "without"], asked.count // 2)
+    y = np.tile(["with", "without"], arguments.count // 2)
     X = [sequence(rng, label == "with") for label in y]
     held_out = slice(2 * len(y) // 3, None)
     X_train, y_train = X[: held_out.start], y[: held_out.start]
@@ -36,23 +36,25 @@ def main() -> None:
     }
     for name, kernels in families.items():
         search = SVCCV(Cs=[0.1, 1, 10], kernels=kernels, cv=5).fit(X_train, y_train)
-        share = search.score(X[held_out], y[held_out])
-        print(f"{name}: {share:.2f} right of those held out, with {search.best_params_['kernel']}")
-    parts = explain_object(search, X[held_out.start])
-    print(f"row {held_out.start} is taken for {parts.label!r}, score {parts.score:.2f}")
-    plot_parts(parts).savefig(asked.out)
-    print(f"wrote {asked.out}")
+        accuracy = search.score(X[held_out], y[held_out])
+        print(f"{name}: test accuracy {accuracy:.2f}, with {search.best_params_['kernel']}")
+    attribution = explain_object(search, X[held_out.start])
+    print(
+        f"row {held_out.start} is predicted as {attribution.label!r}, score {attribution.score:.2f}"
+    )
+    plot_parts(attribution).savefig(arguments.out)
+    print(f"wrote {arguments.out}")
 
 
 def sequence(rng: np.random.Generator, hidden: bool) -> str:
-    """Letters at random, and in them the word, one letter of it changed."""
-    drawn = rng.choice(LETTERS, LENGTH)
+    """Random letters, with the word if `hidden`, one letter of it replaced."""
+    letters = rng.choice(LETTERS, LENGTH)
     if hidden:
         word = np.array(WORD)
         word[rng.integers(len(word))] = rng.choice(LETTERS)
         start = rng.integers(LENGTH - len(word))
-        drawn[start : start + len(word)] = word
-    return "".join(drawn)
+        letters[start : start + len(word)] = word
+    return "".join(letters)
 
 
 if __name__ == "__main__":

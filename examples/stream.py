@@ -1,6 +1,6 @@
-"""A stream of digits in batches: a kernel perceptron that never keeps more than 100 of them.
+"""A stream of digits in batches: a kernel perceptron with at most 100 support vectors.
 
-Each batch is first predicted, then learned from: accuracy on samples not yet seen, as it goes.
+Each batch is first predicted, then learned: the accuracy is that of unseen samples.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from separatrix.kernels import Gaussian
 
 
 def main() -> None:
-    """Parse, stream, print."""
+    """Learn batch by batch and print the accuracy."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--budget", type=int, default=100, help="support vectors at most")
-    parser.add_argument("--batch", type=int, default=200, help="samples at a time")
-    asked = parser.parse_args()
+    parser.add_argument("--budget", type=int, default=100, help="largest number of support vectors")
+    parser.add_argument("--batch", type=int, default=200, help="samples per batch")
+    arguments = parser.parse_args()
 
     digits = load("digits")
     classes = np.unique(digits.y)
     order = np.random.default_rng(0).permutation(len(digits.y))
-    model = KernelPerceptron(Gaussian(0.001), budget=asked.budget, predictor="average")
+    model = KernelPerceptron(Gaussian(0.001), budget=arguments.budget, predictor="average")
     print("samples seen  support vectors  accuracy on the next batch")
-    for start in range(0, len(order), asked.batch):
-        batch = order[start : start + asked.batch]
+    for start in range(0, len(order), arguments.batch):
+        batch = order[start : start + arguments.batch]
         if start:
             accuracy = model.score(digits.X[batch], digits.y[batch])
             print(f"{start:12}  {len(model.support_):15}  {accuracy:26.3f}")

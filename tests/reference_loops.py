@@ -1,4 +1,4 @@
-"""The algorithms as the texts write them, one example at a time: slow, plain, and the oracle."""
+"""Textbook algorithms, one sample at a time: slow reference implementations."""
 
 import numpy as np
 

@@ -58,7 +58,8 @@ from separatrix import SVC, KernelPerceptron, LinearSVC, Perceptron, Subgradient
 from separatrix import BernoulliNB, KNeighborsClassifier, MultinomialNB, NeighborIndex
 from separatrix import Graph, KernelFeatures, load, save
 from separatrix.kernels import Polynomial, ShortestPath, Spectrum, Subsequence, WeisfeilerLehman
-from separatrix.kernels.strings.subsequence import Letters, letter_shares
+from separatrix.kernels.strings.sequences import EncodedSequences
+from separatrix.kernels.strings.subsequence_attribution import attribute_letters
 from separatrix.solvers.perceptron.dual import solve_dual, solve_primal
 from tests.contracts.test_numba import compiled
 warnings.simplefilter("ignore")
@@ -122,8 +123,8 @@ for kernel in (Spectrum(5), Subsequence(2)):
 load(save(KernelFeatures(Spectrum(5)).fit(words), folder / "words.model"))
 graphs = [Graph(3, [[0, 1], [1, 2]]), Graph(2, [[0, 1]])]
 WeisfeilerLehman(2).block(graphs, graphs), ShortestPath().block(graphs, graphs)
-pair = Letters(np.array([0, 1, 0, 1]), np.array([0, 2, 4]))
-letter_shares(pair.codes, pair, np.ones(2), 2, 0.5)
+pair = EncodedSequences(np.array([0, 1, 0, 1]), np.array([0, 2, 4]))
+attribute_letters(pair.codes, pair, np.ones(2), 2, 0.5)
 counts = {}
 for name, dispatcher in compiled().items():
     counts[name] = [

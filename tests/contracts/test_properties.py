@@ -1,4 +1,4 @@
-"""What holds for every model that is learned from sums, whatever the samples."""
+"""Properties of every estimator that is learned from sums over the samples."""
 
 import numpy as np
 import pytest
@@ -37,38 +37,38 @@ MODELS = [
     LogisticRegression(tol=1e-10),
     LogisticRegression(tol=1e-10, posterior="laplace", intercept_precision=0.1),
 ]
-IN_PARTS = [model for model in MODELS if hasattr(model, "partial_fit")]
+INCREMENTAL = [model for model in MODELS if hasattr(model, "partial_fit")]
 
 
-def named(model):
+def describe(model):
     return " ".join(repr(model).split())
 
 
 def problem(seed):
-    """Samples of three classes, far from the origin, with whole and positive features."""
+    """Samples of three classes with nonnegative integer features."""
     rng = np.random.default_rng(seed)
     y = np.append(np.repeat(np.arange(3), 4), rng.integers(0, 3, size=18))
     X = rng.integers(0, 4, size=(30, 3)) + np.array([3, 1, 0]) * (y[:, None] == np.arange(3))
     return X.astype(float), y, rng
 
 
-def says(model, X):
+def outputs(model, X):
     if hasattr(model, "predict_proba"):
         return model.predict_proba(X)
     return model.transform(X) if hasattr(model, "transform") else model.decision_function(X)
 
 
 def assert_same(first, second, X, **more):
-    a, b = says(first, X), says(second, X)
+    a, b = outputs(first, X), outputs(second, X)
     if hasattr(first, "transform") and not hasattr(first, "predict_proba"):
         a, b = np.abs(a), np.abs(b)  # an axis has no natural sign
     np.testing.assert_allclose(a, b, atol=1e-6, **more)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=named)
+@pytest.mark.parametrize("model", MODELS, ids=describe)
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000))
-def test_a_weight_is_a_repetition_and_no_weight_a_removal(model, seed):
+def test_a_weight_is_a_repetition_and_weight_0_a_removal(model, seed):
     X, y, rng = problem(seed)
     times = rng.integers(0, 4, size=30)
     times[:12] = np.maximum(times[:12], 1)
@@ -79,10 +79,10 @@ def test_a_weight_is_a_repetition_and_no_weight_a_removal(model, seed):
     assert_same(weighted, repeated, X)
 
 
-@pytest.mark.parametrize("model", MODELS, ids=named)
+@pytest.mark.parametrize("model", MODELS, ids=describe)
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000))
-def test_neither_the_order_of_rows_nor_the_names_of_classes_matter(model, seed):
+def test_row_order_and_class_names_do_not_matter(model, seed):
     X, y, rng = problem(seed)
     order = rng.permutation(30)
     plain = clone(model).fit(X, y)
@@ -93,26 +93,26 @@ def test_neither_the_order_of_rows_nor_the_names_of_classes_matter(model, seed):
         assert_same(plain, renamed, X)
         return
     positions = np.searchsorted(renamed.classes_, names)
-    np.testing.assert_allclose(says(renamed, X)[:, positions], says(plain, X), atol=1e-6)
+    np.testing.assert_allclose(outputs(renamed, X)[:, positions], outputs(plain, X), atol=1e-6)
 
 
-@pytest.mark.parametrize("model", IN_PARTS, ids=named)
+@pytest.mark.parametrize("model", INCREMENTAL, ids=describe)
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000))
-def test_merged_is_whole(model, seed):
+def test_merged_parts_equal_one_fit(model, seed):
     X, y, rng = problem(seed)
-    whole = clone(model).fit(X, y)
+    full = clone(model).fit(X, y)
     parts = np.array_split(rng.permutation(30), 3)
     if getattr(model, "shrinkage", None) != "auto":  # which needs all rows twice
         models = [clone(model).partial_fit(X[part], y[part], classes=[0, 1, 2]) for part in parts]
-        assert_same(whole, models[0].merge(*models[1:]), X)
+        assert_same(full, models[0].merge(*models[1:]), X)
         steps = clone(model)
         for part in parts:
             steps.partial_fit(X[part], y[part], classes=[0, 1, 2])
-        assert_same(whole, steps, X)
+        assert_same(full, steps, X)
         blocks = ((X[part], y[part]) for part in parts)
-        assert_same(whole, clone(model).partial_fit(blocks, classes=[0, 1, 2]), X)
-    assert_same(whole, clone(model).fit([(X[part], y[part]) for part in parts]), X)
+        assert_same(full, clone(model).partial_fit(blocks, classes=[0, 1, 2]), X)
+    assert_same(full, clone(model).fit([(X[part], y[part]) for part in parts]), X)
 
 
 LINEAR = [
@@ -122,9 +122,9 @@ LINEAR = [
 ]
 
 
-@pytest.mark.parametrize("model", LINEAR, ids=named)
+@pytest.mark.parametrize("model", LINEAR, ids=describe)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_signed_distance_is_the_length_of_the_way_to_the_boundary(model):
+def test_the_signed_distance_is_the_distance_to_the_boundary(model):
     X, y, _ = problem(0)
     model = clone(model).fit(X[y < 2], y[y < 2])
     distance = model.signed_distance(X)

@@ -113,7 +113,7 @@ def test_a_row_is_rejected_only_where_that_is_strictly_cheaper():
 
 
 @pytest.mark.parametrize(
-    ("labels", "reject_label", "said", "kind"),
+    ("labels", "reject_label", "expected", "kind"),
     [
         (["a", "b"], None, "reject", "U"),
         (["a", "b"], "ask a person", "ask a person", "U"),
@@ -127,13 +127,13 @@ def test_a_row_is_rejected_only_where_that_is_strictly_cheaper():
         (np.array(["a", "b"], dtype=object), None, "reject", "O"),
     ],
 )
-def test_the_answer_holds_labels_and_the_reject_label(labels, reject_label, said, kind):
+def test_predictions_are_labels_or_the_reject_label(labels, reject_label, expected, kind):
     P = np.array([[0.9, 0.1], [0.1, 0.9], [0.5, 0.5]])
     y = np.concatenate([np.asarray(labels), np.asarray(labels)[:1]])
     model = BayesDecision(Given(), reject_cost=0.2, reject_label=reject_label).fit(P, y)
     answer = model.predict(P)
     assert answer.dtype.kind == kind
-    assert answer.tolist() == [*np.asarray(labels).tolist(), said]
+    assert answer.tolist() == [*np.asarray(labels).tolist(), expected]
     assert model.score(P, y) == pytest.approx(2 / 3)
 
 
@@ -161,7 +161,7 @@ def test_the_threshold_is_where_the_expected_losses_cross(L, threshold):
     np.testing.assert_array_equal(model.predict(P)[away], (p >= threshold)[away])
 
 
-def test_a_given_threshold_decides_from_it_on_and_losses_say_what_is_paid():
+def test_a_given_threshold_decides_and_losses_set_the_costs():
     P = np.array([[0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
     model = BayesDecision(Given(), [[0, 5], [1, 0]], threshold=0.3).fit(P, [0, 1, 1])
     assert model.threshold_ == 0.3
@@ -176,7 +176,7 @@ def test_a_given_threshold_decides_from_it_on_and_losses_say_what_is_paid():
     grid=st.integers(1, 30),
     weighted=st.booleans(),
 )
-def test_the_cost_curve_is_that_of_trying_every_threshold(seed, n, grid, weighted):
+def test_the_cost_curve_has_the_cost_of_every_threshold(seed, n, grid, weighted):
     rng = np.random.default_rng(seed)
     p, second = rng.integers(0, grid + 1, size=n) / grid, rng.random(n) < 0.4
     L = rng.integers(-1, 6, size=(2, 2)).astype(float)
@@ -192,7 +192,7 @@ def test_the_cost_curve_is_that_of_trying_every_threshold(seed, n, grid, weighte
     assert curve.rows()[-1] == {"threshold": np.inf, "mean_cost": curve.mean_cost[-1]}
 
 
-def test_a_threshold_lies_between_neighbouring_numbers_too():
+def test_a_threshold_separates_adjacent_floats():
     p = np.array([0.3, np.nextafter(0.3, 1)])
     curve = cost_curve(p, np.array([False, True]), 1.0 - np.eye(2))
     assert curve.best_cost == 0
@@ -277,7 +277,7 @@ def test_weights_are_passed_on_and_count_in_the_tuning():
     )
     expected = cost_curve(P[:, 1], KINDS == 1, 1.0 - np.eye(2), weights)
     assert model.threshold_ == expected.best_threshold
-    with pytest.raises(ParameterError, match="whose fit takes sample_weight where weights are"):
+    with pytest.raises(ParameterError, match="whose fit accepts sample_weight if weights are"):
         BayesDecision(KNeighborsClassifier()).fit(X, Y, sample_weight=np.ones(150))
 
 
@@ -334,7 +334,7 @@ def test_tuning_needs_samples_of_each_class_in_every_fold():
         ({"loss_matrix": np.eye(3)}, "`loss_matrix` .* of losses, not of gains"),
         ({"threshold": 1.0}, "`threshold` .* above 0 and below 1; got 1.0"),
         ({"threshold": "best"}, "`threshold` .* a probability, 'tune' or None; got 'best'"),
-        ({"threshold": 0.4, "reject_cost": 0.1}, "`threshold` .* None together with reject_cost"),
+        ({"threshold": 0.4, "reject_cost": 0.1}, "`threshold` .* None with reject_cost"),
         ({"threshold": "tune", "cv": 1}, "`cv` .* an integer of at least 2; got 1"),
         ({"reject_cost": -0.1}, "`reject_cost` .* at least 0; got -0.1"),
         ({"reject_cost": np.nan}, "`reject_cost` .* at least 0; got nan"),
@@ -359,11 +359,9 @@ def test_minus_one_rejects_only_where_it_is_no_class():
 
 def test_costs_need_known_labels_and_a_curve_two_classes():
     model = BayesDecision(GaussianNB()).fit(X, Y)
-    with pytest.raises(
-        DataError, match=r"y holds labels \[7\] that are not in classes_ \[0, 1, 2\]"
-    ):
+    with pytest.raises(DataError, match=r"y has labels \[7\] that are not in classes_ \[0, 1, 2\]"):
         model.mean_cost(X, np.where(Y == 0, 7, Y))
-    with pytest.raises(DataError, match="cost_curve is for 2 classes; got 3"):
+    with pytest.raises(DataError, match="cost_curve supports 2 classes only; got 3"):
         model.cost_curve(X, Y)
     assert not hasattr(model, "threshold_")
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):

@@ -43,6 +43,8 @@ MODELS = [
 IN_PARTS = [model for model in MODELS if model.shrinkage != "auto"]
 every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
 every_sum = pytest.mark.parametrize("model", IN_PARTS, ids=repr)
+SIDES = np.arange(200) % 2
+NOISY = np.random.default_rng(0).normal(size=(200, 3)) + 0.8 * SIDES[:, None]
 
 
 def assert_same(a, b, tol=1e-9):
@@ -275,7 +277,7 @@ def test_fewer_rows_than_features_are_fitted_from_the_rows():
     with pytest.warns(UserWarning, match="rank 27, and 50 features vary"):
         ours = Linear().fit(A, y)
     assert ours._sums.scatter.shape == (3, 50)
-    theirs = peer.LinearDiscriminantAnalysis().fit(A, y)
+    theirs = peer.Linear().fit(A, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-9 * np.abs(theirs.coef_).max())
     with pytest.warns(UserWarning, match="rank 27"):
         by_moments = Linear(store_covariance=True).fit(A, y)
@@ -543,3 +545,30 @@ def checks():
 @pytest.mark.parametrize(("model", "check"), list(checks()))
 def test_scikit_learns_checks_pass(model, check):
     check(model)
+
+
+def test_quadratic_is_the_same_in_all_units():
+    plain = Quadratic().fit(NOISY, SIDES)
+    for units in ([1e-8, 1.0, 1e8], [1e-30, 1.0, 1e30]):
+        other = Quadratic().fit(NOISY * units, SIDES)
+        np.testing.assert_allclose(
+            other.predict_proba(NOISY * units), plain.predict_proba(NOISY), atol=1e-9
+        )
+
+
+def test_small_weights_are_not_few_samples():
+    light = Quadratic().fit(NOISY, SIDES, np.full(200, 1e-3))
+    np.testing.assert_allclose(
+        light.predict_proba(NOISY), Quadratic().fit(NOISY, SIDES).predict_proba(NOISY)
+    )
+
+
+def test_many_classes_take_little_memory():
+    import tracemalloc
+
+    X, y = np.random.default_rng(0).normal(size=(30_000, 3)), np.arange(30_000) % 1500
+    tracemalloc.start()
+    Linear().fit(X, y)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 60e6

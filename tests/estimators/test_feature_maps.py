@@ -120,7 +120,7 @@ def test_frames_come_back_as_frames_with_names(transformer):
         (lambda t: t.fit(X).transform(X[:, :2]), "X has 2 features, but .* is expecting 3"),
     ],
 )
-def test_bad_samples_are_one_line_that_says_what_came(transformer, use, sentence):
+def test_bad_samples_raise_a_one_line_error(transformer, use, sentence):
     with pytest.raises(ValueError, match=sentence) as raised:
         use(clone(transformer))
     assert "\n" not in str(raised.value)
@@ -205,7 +205,7 @@ def test_without_a_constant_only_the_full_degree_is_left():
     assert names == ["x0^2", "x0 x1", "x0 x2", "x1^2", "x1 x2", "x2^2"]
 
 
-def test_too_many_monomials_are_refused_before_any_is_made():
+def test_too_many_monomials_are_refused_before_they_are_computed():
     wide = np.ones((2, 2000))
     with pytest.raises(
         MemoryBudgetError, match=r"1337337001 monomials of 2000 .*lower `degree`.*or use Nystroem"
@@ -213,13 +213,13 @@ def test_too_many_monomials_are_refused_before_any_is_made():
         PolynomialMap(3, memory_limit=4096).fit(wide)
     with pytest.raises(MemoryBudgetError, match=r"more than 2\^62 monomials of 2000 features"):
         PolynomialMap(10**6).fit(csr_array(wide))
-    with pytest.raises(MemoryBudgetError, match=r"take 30.6 MiB for 2 samples, more than the 20.0"):
+    with pytest.raises(MemoryBudgetError, match=r"of 2 samples need 30.6 MiB; the limit is 20.0"):
         PolynomialMap(2, memory_limit=20).fit_transform(wide)
-    with pytest.raises(MemoryBudgetError, match="monomials of 2000 features up to degree 3 take"):
+    with pytest.raises(MemoryBudgetError, match="monomials of 2000 features up to degree 3 of"):
         PolynomialMap(3, memory_limit=20).fit_transform(csr_array(wide))
 
 
-def test_a_wide_sparse_sample_is_mapped_though_nobody_could_name_its_features():
+def test_a_wide_sparse_sample_is_mapped_without_names():
     wide = csr_array((np.ones(2), (np.zeros(2, int), np.array([3, 90_000]))), shape=(1, 100_000))
     mapped = PolynomialMap(2).fit(wide)
     assert mapped.transform(wide).nnz == 6
@@ -249,7 +249,7 @@ def test_with_all_samples_as_landmarks_inner_products_are_the_kernel(kernel):
     np.testing.assert_array_equal(mapped.components_, X)
 
 
-def test_with_fewer_the_kernel_is_exact_wherever_a_landmark_takes_part():
+def test_with_fewer_landmarks_values_with_a_landmark_are_exact():
     mapped = Nystroem(Gaussian(0.5), n_components=9, random_state=1).fit(X)
     F = mapped.transform(X)
     chosen = mapped.component_indices_
@@ -259,13 +259,13 @@ def test_with_fewer_the_kernel_is_exact_wherever_a_landmark_takes_part():
 
 @pytest.mark.parametrize("side", [1, 7, 2048])
 def test_blocks_do_not_change_the_features(side, monkeypatch):
-    whole = Nystroem(n_components=15, random_state=0).fit_transform(X)
+    expected = Nystroem(n_components=15, random_state=0).fit_transform(X)
     monkeypatch.setattr(module, "SIDE", side)
     blocks = Nystroem(n_components=15, random_state=0).fit_transform(X)
-    np.testing.assert_allclose(blocks, whole, atol=1e-9)
+    np.testing.assert_allclose(blocks, expected, atol=1e-9)
 
 
-def test_landmarks_that_come_twice_do_no_harm():
+def test_duplicate_landmarks_are_harmless():
     twice = np.vstack([X, X])
     mapped = Nystroem(Gaussian(0.5), n_components=80).fit(twice)
     F = mapped.transform(twice)
@@ -304,7 +304,7 @@ def test_given_the_same_landmarks_features_are_those_of_scikit_learn(how):
     )
 
 
-def test_sigmoid_is_the_kernel_of_scikit_learn_and_its_negative_directions_are_told_of():
+def test_sigmoid_matches_scikit_learn_and_warns_of_negative_eigenvalues():
     with pytest.warns(
         UserWarning, match="Sigmoid.* is not positive semi-definite on the landmarks"
     ):
@@ -327,7 +327,7 @@ def test_a_precomputed_kernel_gives_the_features_of_its_samples(kernel):
         Nystroem(kernel).fit(K[:, :30])
 
 
-def test_a_function_of_sets_is_wrapped_and_one_of_samples_must_return_a_number():
+def test_a_function_of_two_samples_must_return_a_number():
     wrapped = Nystroem(FromCallable(lambda A, B: A @ B.T), n_components=5, random_state=0)
     named = Nystroem("linear", n_components=5, random_state=0)
     np.testing.assert_allclose(wrapped.fit_transform(X), named.fit_transform(X), atol=1e-10)
@@ -353,11 +353,9 @@ def test_large_kernel_values_are_not_rounded_to_float32():
     assert np.abs(F @ F.T - Gaussian(1e-4).block(many[:20], many[:20])).max() < 1e-9
 
 
-def test_too_many_landmarks_are_refused_before_their_matrix_is_made(monkeypatch):
+def test_too_many_landmarks_are_refused_before_their_matrix_is_computed(monkeypatch):
     monkeypatch.setattr(module, "default_budget", lambda: 1000)
-    with pytest.raises(
-        MemoryBudgetError, match=r"30 landmarks take 28.1 KiB, more than the 1000 b"
-    ):
+    with pytest.raises(MemoryBudgetError, match=r"30 landmarks need 28.1 KiB; the limit is 1000 b"):
         Nystroem(n_components=30).fit(X)
 
 
@@ -374,7 +372,7 @@ def test_parameters_of_the_kernel_can_be_searched_by_name():
 
 
 @pytest.mark.parametrize("gamma", [0.3, "scale"])
-def test_waves_are_those_of_scikit_learn_where_the_draws_are(gamma):
+def test_fourier_features_match_scikit_learn_for_the_same_draws(gamma):
     ours = RandomFourier(gamma, n_components=25, random_state=0).fit(X)
     theirs = peers.RBFSampler(gamma=gamma, n_components=25).fit(X)
     assert ours.gamma_ == pytest.approx(theirs._gamma)
@@ -397,6 +395,8 @@ def test_float32_samples_have_float32_features_computed_in_float64():
     np.testing.assert_allclose(single, double, atol=1e-7)
 
 
-def test_too_many_waves_are_refused_before_they_are_drawn():
-    with pytest.raises(MemoryBudgetError, match=r"waves of 3 features take .*lower `n_components`"):
+def test_too_many_frequencies_are_refused_before_they_are_drawn():
+    with pytest.raises(
+        MemoryBudgetError, match=r"frequencies of 3 features need .*lower `n_components`"
+    ):
         RandomFourier(n_components=10**12).fit(X)

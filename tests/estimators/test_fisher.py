@@ -15,6 +15,8 @@ from separatrix.estimators.least_squares import LeastSquaresClassifier
 
 X, Y = load_iris(return_X_y=True)
 TWO = Y > 0
+SIDES = np.arange(200) % 2
+NOISY = np.random.default_rng(0).normal(size=(200, 3)) + 0.8 * SIDES[:, None]
 
 
 def assert_same(a, b):
@@ -181,3 +183,11 @@ def checks():
 @pytest.mark.parametrize(("model", "check"), list(checks()))
 def test_scikit_learns_checks_pass(model, check):
     check(model)
+
+
+def test_one_class_has_no_axis():
+    model = FisherDiscriminant(threshold="midpoint").partial_fit(
+        NOISY[SIDES == 0], SIDES[SIDES == 0], [0, 1]
+    )
+    with pytest.raises(DataError, match="has met one class only"):
+        model.predict(NOISY)

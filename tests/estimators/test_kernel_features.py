@@ -15,14 +15,18 @@ from separatrix import (
     LogisticRegression,
     MultinomialNB,
 )
+from separatrix.data.graph import Graph
 from separatrix.errors import DataError, ParameterError
 from separatrix.kernels import (
     BagOfWords,
+    EdgeHistogram,
     Gaussian,
     Normalized,
     Scaled,
+    ShortestPath,
     Spectrum,
     Subsequence,
+    VertexHistogram,
     WeightedDegree,
     WeisfeilerLehman,
 )
@@ -43,7 +47,7 @@ def _samples(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_products_are_the_kernel_also_of_samples_with_features_never_met(kernel):
+def test_products_are_the_kernel_even_with_unknown_features(kernel):
     X = _samples(kernel)
     features = KernelFeatures(kernel)
 
@@ -56,13 +60,13 @@ def test_products_are_the_kernel_also_of_samples_with_features_never_met(kernel)
     assert features.n_features_out_ == A.shape[1]
 
 
-def test_letters_never_met_are_left_out():
+def test_unknown_letters_are_left_out():
     features = KernelFeatures(Spectrum(2)).fit(["abab", "ba"])
     F = features.transform(["abé", "éé", "", "xyz"]).toarray()
     assert F.tolist() == [[1, 0], [0, 0], [0, 0], [0, 0]]
 
 
-def test_tokens_never_met_are_left_out():
+def test_unknown_tokens_are_left_out():
     features = KernelFeatures(BagOfWords()).fit([["a", 1], ["b"]])
     assert features.transform([["b", "b", 2], [1]]).toarray().tolist() == [[0, 0, 2], [0, 1, 0]]
 
@@ -114,3 +118,62 @@ def test_a_kernel_that_counts_nothing_is_refused(kernel):
 def test_no_samples_are_refused():
     with pytest.raises(DataError, match="0 sample"):
         KernelFeatures(Spectrum(2)).fit([])
+
+
+def edge(labels=None, edge_label=None):
+    return Graph(2, np.array([[0, 1]]), labels, None if edge_label is None else [edge_label])
+
+
+@pytest.mark.parametrize("kernel", [VertexHistogram(), WeisfeilerLehman(0)], ids=repr)
+def test_labels_below_0_are_named_as_they_are(kernel):
+    names = KernelFeatures(kernel).fit([edge([-1, -5])]).get_feature_names_out()
+
+    assert names.tolist() == ["-1", "-5"]
+
+
+@pytest.mark.parametrize("kernel", [Spectrum(1), WeightedDegree(2), BagOfWords()], ids=repr)
+@pytest.mark.parametrize(
+    ("learned", "later"),
+    [(["ab"], [b"ab"]), ([b"ab"], ["ab"]), ([["a", "b"]], [b"\x00"]), (["ab"], [b"\x00"])],
+)
+def test_samples_of_another_type_than_in_training_are_refused(kernel, learned, later):
+    model = KernelFeatures(kernel).fit(learned)
+
+    with pytest.raises(DataError, match="pass the same type as in training"):
+        model.transform(later)
+
+
+@pytest.mark.parametrize("kernel", [Spectrum(1), WeightedDegree(2)], ids=repr)
+@pytest.mark.parametrize(("learned", "later"), [(["ab"], [["a"]]), ([["a", "b"]], ["\x00"])])
+def test_tokens_and_strings_are_not_mixed(kernel, learned, later):
+    model = KernelFeatures(kernel).fit(learned)
+
+    with pytest.raises(DataError, match="pass the same type as in training"):
+        model.transform(later)
+
+
+@pytest.mark.parametrize(
+    "kernel", [VertexHistogram(), EdgeHistogram(), WeisfeilerLehman(1), ShortestPath()], ids=repr
+)
+@pytest.mark.parametrize(
+    ("learned", "later", "sentence"),
+    [
+        (edge([1, 2]), edge(), "numbers as node labels; got no labels"),
+        (edge(), edge([1, 2]), "no labels as node labels; got numbers"),
+        (edge(["C", "O"]), edge([1, 2]), "strings as node labels; got numbers"),
+        (edge(edge_label=1), edge(edge_label="="), "numbers as edge labels; got strings"),
+    ],
+)
+def test_graphs_with_other_label_types_than_in_training_are_refused(
+    kernel, learned, later, sentence
+):
+    model = KernelFeatures(kernel).fit([learned])
+
+    with pytest.raises(DataError, match=sentence):
+        model.transform([later])
+
+
+def test_a_graph_without_edges_has_no_edge_features():
+    model = KernelFeatures(EdgeHistogram()).fit([edge(edge_label=1)])
+
+    assert model.transform([Graph(1, np.zeros((0, 2), dtype=int))]).nnz == 0

@@ -12,6 +12,8 @@ from separatrix.estimators.least_squares import LeastSquaresClassifier
 
 X, Y = load_iris(return_X_y=True)
 D, L = load_digits(return_X_y=True)
+SIDES = np.arange(200) % 2
+NOISY = np.random.default_rng(0).normal(size=(200, 3)) + 0.8 * SIDES[:, None]
 
 
 @pytest.mark.parametrize("rows", [slice(None), slice(0, 100)])
@@ -152,3 +154,30 @@ def test_what_cannot_be_merged_says_why():
         LeastSquaresClassifier().fit(X, Y).merge(LeastSquaresClassifier().fit(X, Y + 1))
     with pytest.raises(DataError, match="can be read only once"):
         LeastSquaresClassifier("loo").fit(part for part in [(X, Y)])
+
+
+def test_a_ridge_keeps_small_features_beside_large_ones():
+    wide = NOISY * [1.0, 1.0, 1e7]
+    ours, theirs = (
+        LeastSquaresClassifier(1.0).fit(wide, SIDES),
+        RidgeClassifier(1.0).fit(wide, SIDES),
+    )
+    np.testing.assert_allclose(ours.coef_[0], theirs.coef_, rtol=1e-6)
+    assert ours.score(wide, SIDES) == theirs.score(wide, SIDES)
+
+
+def test_wide_sparse_integers_do_not_overflow():
+    X = np.random.default_rng(0).integers(0, 30, size=(40, 100)).astype(np.uint8)
+    sparse = LeastSquaresClassifier(10.0).fit(csr_array(X), SIDES[:40])
+    plain = LeastSquaresClassifier(10.0).fit(X.astype(float), SIDES[:40])
+    np.testing.assert_allclose(sparse.coef_, plain.coef_, atol=1e-10)
+
+
+def test_a_ridge_without_leave_one_out_errors_is_not_chosen():
+    model = LeastSquaresClassifier([0.0, 1.0]).fit(
+        np.random.default_rng(0).normal(size=(10, 30)), [0, 1] * 5
+    )
+    assert model.ridge_ == 1.0
+    assert np.isinf(model.loo_.squared_error[0])
+    flat = LeastSquaresClassifier("loo").fit(np.ones((10, 2)), [0, 1] * 5)
+    assert flat.coef_.tolist() == [[0.0, 0.0]]

@@ -18,6 +18,8 @@ IRIS, KINDS = load_iris(return_X_y=True)
 CANCER, SICK = load_breast_cancer(return_X_y=True)
 CANCER = scale(CANCER)
 DIGITS, LABELS = load_digits(return_X_y=True)
+SIDES = np.arange(200) % 2
+NOISY = np.random.default_rng(0).normal(size=(200, 3)) + 0.8 * SIDES[:, None]
 
 
 def objective(model, X, y, C, weights=None):
@@ -299,3 +301,64 @@ def test_a_search_for_the_prior_can_be_watched(capsys):
     model = LogisticRegression(C="evidence", max_iter=20).set_callbacks(ProgressBar())
     assert model.fit(CANCER, SICK).n_iter_[0] > 20  # all searched steps, more than one fit may take
     assert "LogisticRegression" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("solver", ["lbfgs", "newton-cholesky"])
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.int8, bool, np.float32])
+@pytest.mark.parametrize("labels", [SIDES, np.arange(200) % 3])
+def test_sparse_integers_do_not_round_the_weights(kind, solver, labels):
+    counts = np.random.default_rng(0).poisson(
+        1.0 + labels[:, None] * np.array([1.0, 0.0, 0.5]), size=(200, 3)
+    )
+    X = csr_array(counts.astype(kind))
+    ours = LogisticRegression(solver=solver, tol=1e-7, max_iter=1000).fit(X, labels)
+    theirs = Peer(tol=1e-9, max_iter=5000).fit(X.toarray().astype(float), labels)
+    np.testing.assert_allclose(
+        ours.predict_proba(X), theirs.predict_proba(X.toarray().astype(float)), atol=1e-4
+    )
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
+def test_the_evidence_does_not_collapse_on_few_noisy_samples(scale):
+    chosen = []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        A = rng.normal(size=(60, 2))
+        b = A[:, 0] + 0.5 * rng.normal(size=60) > 0
+        chosen.append(LogisticRegression(C="evidence").fit(A * scale, b).C_ * scale**2)
+    assert 1e-2 < min(chosen) < max(chosen) < 1e4
+
+
+def test_the_evidence_warns_of_uninformative_features():
+    rng = np.random.default_rng(1)
+    A, b = rng.normal(size=(40, 2)), np.arange(40) % 2
+    A[:, 0] = np.repeat([1.0, -1.0], 20)  # no relation to b at all
+    A[:, 1] = np.tile([1.0, 1.0, -1.0, -1.0], 10)
+    with pytest.warns(UserWarning, match="largest at the end of the range"):
+        LogisticRegression(C="evidence").fit(A, b)
+
+
+@pytest.mark.parametrize(
+    ("X", "y"),
+    [
+        ([[1.0], [2.0], [2.0], [3.0]], [0, 0, 1, 1]),
+        (
+            np.column_stack([NOISY[:, 0], np.arange(200) == 7]),
+            SIDES,
+        ),  # a feature that one sample has
+    ],
+)
+def test_barely_separable_classes_are_detected(X, y):
+    with pytest.warns(ConvergenceWarning, match="can be separated"):
+        assert LogisticRegression(C=np.inf).fit(X, y).separated_ is True
+    with pytest.raises(DataError, match="there is no posterior"):
+        LogisticRegression(C=np.inf, posterior="laplace").fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("weights", "sentence"),
+    [({0: 0, 1: 0}, "all but one class"), ({0: 0}, "all but one class"), ({0: "x"}, "at least 0")],
+)
+def test_class_weights_of_zero_for_all_but_one_class_are_refused(weights, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        LogisticRegression(class_weight=weights).fit(NOISY, SIDES)

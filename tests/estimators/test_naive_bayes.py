@@ -34,6 +34,8 @@ LEARNED = {
     "counts": ("class_count_", "feature_count_", "feature_log_prob_", "class_log_prior_"),
     "numbers": ("class_count_", "theta_", "var_", "epsilon_", "class_prior_"),
 }
+SIDES = np.arange(200) % 2
+NOISY = np.random.default_rng(0).normal(size=(200, 3)) + 0.8 * SIDES[:, None]
 
 
 def made_up(seed=0, n=60, d=8, k=3):
@@ -378,3 +380,14 @@ def test_news_are_sorted_as_by_scikit_learn(name):
     )
     if name == "MultinomialNB":
         assert ours.score(test, held_out) == pytest.approx(0.9539, abs=5e-5)
+
+
+def test_partial_fit_refuses_weights_with_blocks_and_empty_streams():
+    with pytest.raises(DataError, match=r"yield \(X, y, weights\)"):
+        GaussianNB().partial_fit([(NOISY, SIDES)], classes=[0, 1], sample_weight=np.zeros(200))
+    with pytest.raises(ValueError, match="held no sample at all"):
+        GaussianNB().partial_fit(iter([]), classes=[0, 1])
+    empty = [(NOISY[:0], SIDES[:0]), (NOISY, SIDES), (NOISY[:0], SIDES[:0])]
+    np.testing.assert_array_equal(
+        GaussianNB().fit(empty).theta_, GaussianNB().fit(NOISY, SIDES).theta_
+    )

@@ -79,22 +79,24 @@ def objects(kernel, **more):
 @pytest.mark.parametrize(
     "model", [SVC(), KernelPerceptron(**FEW), KernelPerceptron(predictor="average", **FEW)]
 )
-def test_shares_and_terms_sum_to_the_decision_value(model, kernel):
+def test_contributions_and_terms_sum_to_the_decision_value(model, kernel):
     fitted = model.set_params(kernel=kernel).fit(objects(kernel), labels())
     new = objects(kernel, n=5, seed=9)
     values = fitted.decision_function(new)
 
     for x, label, value in zip(new, fitted.predict(new), values, strict=True):
-        parts = explain_object(fitted, x)
+        attribution = explain_object(fitted, x)
 
-        assert parts.label == label
-        assert parts.against == 1 - label
-        assert parts.score == pytest.approx(value if label == 1 else -value, abs=1e-12)
-        assert parts.shares.sum() + parts.bias == pytest.approx(parts.score, abs=1e-9)
-        terms = [feature.term for feature in parts.features]
-        assert sum(terms) + parts.bias == pytest.approx(parts.score, abs=1e-9)
+        assert attribution.label == label
+        assert attribution.against == 1 - label
+        assert attribution.score == pytest.approx(value if label == 1 else -value, abs=1e-12)
+        assert attribution.values.sum() + attribution.bias == pytest.approx(
+            attribution.score, abs=1e-9
+        )
+        terms = [feature.term for feature in attribution.features]
+        assert sum(terms) + attribution.bias == pytest.approx(attribution.score, abs=1e-9)
         assert np.all(np.diff(np.abs(terms)) <= 0)
-        assert all(one.term == one.count * one.weight for one in parts.features)
+        assert all(one.term == one.count * one.weight for one in attribution.features)
 
 
 @pytest.mark.parametrize("kernel", [WeightedDegree(2), Normalized(ShortestPath())], ids=repr)
@@ -117,15 +119,15 @@ def test_of_several_classes_the_score_is_that_of_the_boundary_between_two(model,
         S = fitted.boundary_scores([x])[0]
         label = fitted.predict([x])[0]
         for other in set(range(4)) - {label}:
-            parts = explain_object(fitted, x, against=other)
+            attribution = explain_object(fitted, x, against=other)
             if by_pair:
                 wanted = S[pairs.index(tuple(sorted((label, other))))]
                 wanted = wanted if label < other else -wanted
             else:
                 wanted = S[label] - S[other]
-            assert (parts.label, parts.against) == (label, other)
-            assert parts.score == pytest.approx(wanted, abs=1e-12)
-            assert parts.shares.sum() + parts.bias == pytest.approx(wanted, abs=1e-9)
+            assert (attribution.label, attribution.against) == (label, other)
+            assert attribution.score == pytest.approx(wanted, abs=1e-12)
+            assert attribution.values.sum() + attribution.bias == pytest.approx(wanted, abs=1e-9)
         alone = explain_object(fitted, x)
         if by_pair:
             assert alone.against != label
@@ -144,7 +146,7 @@ def test_the_runner_up_has_the_most_votes_of_the_others():
 
 
 @pytest.mark.parametrize("kernel", GRAPHS, ids=repr)
-def test_a_graph_numbered_otherwise_has_the_same_shares_at_the_same_nodes(kernel):
+def test_renumbered_nodes_have_the_same_contributions(kernel):
     fitted = SVC(kernel=kernel).fit(graphs(), labels())
     rng = np.random.default_rng(3)
     for graph in graphs(5, seed=4):
@@ -152,33 +154,35 @@ def test_a_graph_numbered_otherwise_has_the_same_shares_at_the_same_nodes(kernel
         back = np.argsort(position)
         turned = replace(graph, edges=position[graph.edges], node_labels=graph.node_labels[back])
 
-        here, there = explain_object(fitted, graph), explain_object(fitted, turned)
+        original, renumbered = explain_object(fitted, graph), explain_object(fitted, turned)
 
-        np.testing.assert_allclose(there.shares[position], here.shares, atol=1e-12)
-        assert {f.name for f in here.features} == {f.name for f in there.features}
+        np.testing.assert_allclose(renumbered.values[position], original.values, atol=1e-12)
+        assert {f.name for f in original.features} == {f.name for f in renumbered.features}
 
 
 @pytest.mark.parametrize("around", [lambda kernel: kernel, Normalized])
-def test_a_letters_share_in_subsequences_is_what_masking_it_takes_off(around):
+def test_a_letters_contribution_is_the_effect_of_masking_it(around):
     k = 3
     kernel = around(Subsequence(k, decay=0.6))
     X, y = texts(20), labels(20)
     fitted = SVC(kernel=kernel).fit(X, y)
     for x in texts(3, seed=7):
-        parts = explain_object(fitted, x)
+        attribution = explain_object(fitted, x)
 
-        sign = 1.0 if parts.label == 1 else -1.0
+        sign = 1.0 if attribution.label == 1 else -1.0
         base, support = Subsequence(k, decay=0.6), fitted.support_vectors_
         coef = sign * fitted.dual_coef_[0]
         if kernel is not base and isinstance(kernel, Normalized):
             coef = coef / np.sqrt(base.diagonal(support) * base.diagonal([x])[0])
-        whole = base.block([x], support)[0] @ coef
+        full = base.block([x], support)[0] @ coef
         masked = [x[:i] + "?" + x[i + 1 :] for i in range(len(x))]
-        taken = (whole - base.block(masked, support) @ coef) / k
+        taken = (full - base.block(masked, support) @ coef) / k
 
-        np.testing.assert_allclose(parts.shares, taken, atol=1e-12)
-        assert parts.shares.sum() + parts.bias == pytest.approx(parts.score, abs=1e-9)
-        assert sum(f.term for f in parts.features) == pytest.approx(parts.shares.sum())
+        np.testing.assert_allclose(attribution.values, taken, atol=1e-12)
+        assert attribution.values.sum() + attribution.bias == pytest.approx(
+            attribution.score, abs=1e-9
+        )
+        assert sum(f.term for f in attribution.features) == pytest.approx(attribution.values.sum())
 
 
 def words_and_letters(text, lengths, *, placed):
@@ -239,19 +243,19 @@ def found_by_hand(kernel, x):
     ],
     ids=repr,
 )
-def test_what_a_feature_gives_is_shared_by_what_it_covers(kernel):
+def test_a_contribution_is_divided_among_the_covered_positions(kernel):
     X = texts() if kernel.takes == "sequences" else graphs(most=4)
     fitted = SVC(kernel=kernel).fit(X, labels())
     for x in X[:12]:
-        parts = explain_object(fitted, x)
+        attribution = explain_object(fitted, x)
 
-        weight = {feature.name: feature.weight for feature in parts.features}
-        wanted, counts = np.zeros(len(parts.shares)), Counter()
+        weight = {feature.name: feature.weight for feature in attribution.features}
+        wanted, counts = np.zeros(len(attribution.values)), Counter()
         for name, covered in found_by_hand(kernel, x):
             counts[name] += 1
             wanted[list(covered)] += weight[name] / len(covered)
-        np.testing.assert_allclose(parts.shares, wanted, atol=1e-12)
-        for feature in parts.features:  # lone nodes have one name in all rounds
+        np.testing.assert_allclose(attribution.values, wanted, atol=1e-12)
+        for feature in attribution.features:  # lone nodes have one name in all rounds
             counts[feature.name] -= feature.count
         assert not any(counts.values())
 
@@ -259,22 +263,22 @@ def test_what_a_feature_gives_is_shared_by_what_it_covers(kernel):
 def test_words_share_their_weight_among_their_letters():
     fitted = SVC(kernel=BagOfWords()).fit(["good film", "bad film"] * 3, [1, 0] * 3)
 
-    parts = explain_object(fitted, "Good, good day")
+    attribution = explain_object(fitted, "Good, good day")
 
-    weight = next(f for f in parts.features if f.name == "good")
+    weight = next(f for f in attribution.features if f.name == "good")
     assert weight.count == 2
-    np.testing.assert_allclose(parts.shares[:4], weight.weight / 4)
-    np.testing.assert_allclose(parts.shares[6:10], weight.weight / 4)
-    np.testing.assert_array_equal(parts.shares[[4, 5, 10, 11, 12, 13]], 0)
+    np.testing.assert_allclose(attribution.values[:4], weight.weight / 4)
+    np.testing.assert_allclose(attribution.values[6:10], weight.weight / 4)
+    np.testing.assert_array_equal(attribution.values[[4, 5, 10, 11, 12, 13]], 0)
 
 
-def test_a_capital_that_is_two_small_letters_has_its_share():
+def test_a_capital_that_lowers_to_two_letters_is_attributed():
     fitted = SVC(kernel=BagOfWords()).fit(["bei", "cd"] * 3, [1, 0] * 3)
 
-    parts = explain_object(fitted, "\u0130\u0130 bei")
+    attribution = explain_object(fitted, "\u0130\u0130 bei")
 
-    assert parts.shares.shape == (6,)
-    assert parts.shares[3:].sum() + parts.bias == pytest.approx(parts.score)
+    assert attribution.values.shape == (6,)
+    assert attribution.values[3:].sum() + attribution.bias == pytest.approx(attribution.score)
 
 
 @pytest.mark.parametrize(
@@ -314,10 +318,10 @@ def test_features_of_graphs_have_their_names(kernel, wanted):
     other = Graph(3, np.array([[0, 1], [1, 2]]), labels[::-1] + 1, np.array([1, 3]))
     fitted = SVC(kernel=kernel).fit([graph, other] * 2, [0, 1] * 2)
 
-    parts = explain_object(fitted, graph, names={6: "C", 7: "N", 8: "O"})
+    attribution = explain_object(fitted, graph, names={6: "C", 7: "N", 8: "O"})
 
-    assert wanted <= {feature.name for feature in parts.features}
-    assert parts.object is graph
+    assert wanted <= {feature.name for feature in attribution.features}
+    assert attribution.object is graph
 
 
 def test_a_deep_subtree_is_named_by_its_beginning():
@@ -333,7 +337,7 @@ def test_a_deep_subtree_is_named_by_its_beginning():
     assert sum(name.endswith("...") for name in names) == 3
 
 
-def test_a_subtree_that_is_deeper_than_its_name_is_named_all_the_same():
+def test_a_subtree_deeper_than_its_name_has_a_name():
     ring = Graph(4, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]), np.array([7, 6, 7, 6]))
     pair = Graph(2, np.array([[0, 1]]), np.array([7, 6]))
     fitted = SVC(kernel=WeisfeilerLehman(100)).fit([ring, pair] * 2, [0, 1] * 2)
@@ -369,20 +373,26 @@ def test_a_length_that_no_sequence_has_leaves_a_column_without_a_name():
 @pytest.mark.parametrize("kernel", [STRINGS[1], STRINGS[4], *GRAPHS[1:]], ids=repr)
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("model", [LinearSVC(), SVC(kernel="linear")])
-def test_counted_features_and_a_linear_model_have_parts_too(kernel, k, model):
+def test_pipelines_of_features_and_a_linear_model_are_explained(kernel, k, model):
     X, y = objects(kernel, n=60), labels(60, k)
     fitted = make_pipeline(KernelFeatures(kernel), TfidfTransformer(), model).fit(X, y)
     for x in objects(kernel, n=4, seed=5):
-        parts = explain_object(fitted, x)
+        attribution = explain_object(fitted, x)
 
-        assert parts.label == fitted.predict([x])[0]
-        assert parts.shares.sum() + parts.bias == pytest.approx(parts.score, abs=1e-9)
-        assert sum(f.term for f in parts.features) == pytest.approx(parts.shares.sum(), abs=1e-9)
+        assert attribution.label == fitted.predict([x])[0]
+        assert attribution.values.sum() + attribution.bias == pytest.approx(
+            attribution.score, abs=1e-9
+        )
+        assert sum(f.term for f in attribution.features) == pytest.approx(
+            attribution.values.sum(), abs=1e-9
+        )
         S = np.atleast_1d(np.squeeze(fitted.decision_function([x])))
         if k == 2:
-            assert parts.score == pytest.approx(S[0] if parts.label else -S[0], abs=1e-9)
+            assert attribution.score == pytest.approx(
+                S[0] if attribution.label else -S[0], abs=1e-9
+            )
         elif isinstance(model, LinearSVC):
-            assert parts.score == pytest.approx(S[parts.label], abs=1e-9)
+            assert attribution.score == pytest.approx(S[attribution.label], abs=1e-9)
 
 
 def test_a_kernel_machine_and_its_counted_features_agree():
@@ -393,12 +403,12 @@ def test_a_kernel_machine_and_its_counted_features_agree():
 
     one, two = explain_object(machine, "AB cc"), explain_object(counted, "AB cc")
 
-    np.testing.assert_allclose(one.shares, two.shares, atol=1e-6)
+    np.testing.assert_allclose(one.values, two.values, atol=1e-6)
     weights = {f.name: f.weight for f in one.features}
     assert {f.name: f.weight for f in two.features} == pytest.approx(weights, abs=1e-6)
 
 
-def test_a_search_is_taken_as_what_it_chose():
+def test_a_search_is_explained_by_its_best_model():
     kernels = [Normalized(Spectrum(k)) for k in (1, 2)]
     search = SVCCV(kernels=kernels, cv=2).fit(texts(), labels())
 
@@ -412,11 +422,11 @@ def test_an_object_without_features_has_the_bias_alone(kernel):
     fitted = SVC(kernel=kernel).fit(objects(kernel), labels())
     empty = "" if kernel.takes == "sequences" else Graph(0, np.empty((0, 2), dtype=int))
 
-    parts = explain_object(fitted, empty)
+    attribution = explain_object(fitted, empty)
 
-    assert parts.shares.shape == (0,)
-    assert parts.features == []
-    assert parts.score == pytest.approx(parts.bias)
+    assert attribution.values.shape == (0,)
+    assert attribution.features == []
+    assert attribution.score == pytest.approx(attribution.bias)
 
 
 @pytest.mark.parametrize("kernel", [Spectrum(2), Normalized(WeisfeilerLehman(1))], ids=repr)
@@ -432,34 +442,34 @@ def test_the_largest_weights_are_those_of_objects_that_have_the_feature(kernel, 
     assert found[0].boundary == ("1 against 0" if k == 2 else "0 against 1")
     base = getattr(kernel, "kernel", kernel)
     for x in X:
-        parts = explain_object(fitted, x)
+        attribution = explain_object(fitted, x)
         if k == 2:
-            here = {f.name: f.weight for f in parts.features}
+            weights = {f.name: f.weight for f in attribution.features}
             length = np.sqrt(base.diagonal([x])[0]) if kernel is not base else 1.0
-            sign = 1.0 if parts.label == 1 else -1.0
+            sign = 1.0 if attribution.label == 1 else -1.0
             for one in found:
-                if one.name in here:
-                    assert one.weight == pytest.approx(sign * length * here[one.name])
+                if one.name in weights:
+                    assert one.weight == pytest.approx(sign * length * weights[one.name])
 
 
 @pytest.mark.parametrize(
     ("model", "caption"),
     [
-        (SVC(kernel=Spectrum(1) + Spectrum(2)), "but not of Sum("),
-        (SVC(kernel=Spectrum(1) * Spectrum(1)), "but not of Product("),
-        (KernelPerceptron(Spectrum(1), predictor="vote", **FEW), "predictor='vote' has no one"),
+        (SVC(kernel=Spectrum(1) + Spectrum(2)), "multiple; got Sum("),
+        (SVC(kernel=Spectrum(1) * Spectrum(1)), "multiple; got Product("),
+        (KernelPerceptron(Spectrum(1), predictor="vote", **FEW), "predictor='vote' has no single"),
         (
             make_pipeline(KernelFeatures(Spectrum(1)), TruncatedSVD(2), LinearSVC()),
-            "mixes or shifts",
+            "mix or shift features",
         ),
         (
             make_pipeline(Nystroem(Spectrum(1), n_components=5), LinearSVC()),
             "begins with KernelFeatures",
         ),
-        (KNeighborsClassifier(kernel=Spectrum(1)), "KNeighborsClassifier has no parts"),
+        (KNeighborsClassifier(kernel=Spectrum(1)), "does not support KNeighborsClassifier"),
     ],
 )
-def test_what_is_no_sum_over_parts_is_refused(model, caption):
+def test_models_without_a_sum_over_features_are_refused(model, caption):
     X = texts()
     fitted = model.fit(X, labels())
 
@@ -476,18 +486,18 @@ def test_a_step_that_shifts_all_features_is_refused():
     )
     fitted = model.fit(texts(), labels())
 
-    with pytest.raises(UnsupportedError, match="mixes or shifts"):
+    with pytest.raises(UnsupportedError, match="mix or shift features"):
         explain_object(fitted, "AB c")
 
 
-def test_a_kernel_on_vectors_has_no_parts():
+def test_a_kernel_on_vectors_is_refused():
     fitted = SVC(kernel=Gaussian(1.0)).fit(np.eye(4), [0, 1] * 2)
 
-    with pytest.raises(UnsupportedError, match="but not of Gaussian"):
+    with pytest.raises(UnsupportedError, match="multiple; got Gaussian"):
         explain_object(fitted, np.eye(4)[0])
 
 
-def test_a_class_that_it_is_not_compared_with_is_refused():
+def test_an_invalid_other_class_is_refused():
     fitted = SVC(kernel=Spectrum(1)).fit(["a", "b"] * 2, ["x", "y"] * 2)
 
     with pytest.raises(ParameterError, match=re.escape("must be one of ['y']; got 'x'")):

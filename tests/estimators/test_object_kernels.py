@@ -1,5 +1,7 @@
 """Estimators over lists of sequences and graphs: as over the ready kernel matrix."""
 
+import threading
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -14,10 +16,12 @@ from separatrix import (
     KernelPerceptron,
     KernelPerceptronCV,
     KNeighborsClassifier,
+    LinearSVC,
     LogisticRegression,
     NeighborIndex,
     Nystroem,
 )
+from separatrix.data.graph import Graph
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.tuned import KNeighborsCV
 from separatrix.kernels import (
@@ -40,6 +44,8 @@ STRINGS = [
 ]
 ORDER = RNG.permutation(75)
 STRINGS, Y = [STRINGS[row] for row in ORDER], Y[ORDER]
+PATH = Graph(2, np.array([[0, 1]]))
+TEXTS, TEXT_LABELS = ["GATTACA", "TACTAC", "GGGG", "CGGC", "GATT", "CCGG"], [1, 1, 0, 0, 1, 0]
 KERNELS = [
     Normalized(Spectrum(2)),
     Spectrum(2, shortest=1),
@@ -60,7 +66,7 @@ KERNELS = [
     ids=["SVC", "SVC one-vs-rest", "perceptron", "projectron"],
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_objects_give_what_their_ready_matrix_gives(make, kernel):
+def test_objects_and_their_precomputed_matrix_give_the_same_model(make, kernel):
     train, test = STRINGS[:50], STRINGS[50:]
 
     direct = make(kernel).fit(train, Y[:50])
@@ -140,7 +146,7 @@ def test_cross_validation_and_pipelines_take_graphs():
     )
 
 
-def test_tags_say_what_is_taken():
+def test_tags_describe_the_input():
     strings, graphs, vectors = SVC(kernel=Spectrum(2)), SVC(kernel=WeisfeilerLehman()), SVC()
     for model, string, matrix in (
         (strings, True, False),
@@ -153,7 +159,7 @@ def test_tags_say_what_is_taken():
     assert not KernelPerceptronCV([Spectrum(2)]).__sklearn_tags__().input_tags.two_d_array
 
 
-def test_graphs_of_networkx_are_taken_as_they_are():
+def test_networkx_graphs_are_accepted():
     rings = [nx.cycle_graph(n) for n in range(3, 13)]
     paths = [nx.path_graph(n) for n in range(3, 13)]
     for graph in rings + paths:
@@ -183,7 +189,7 @@ def test_sequences_too_short_for_any_word_are_refused_in_training():
 
 
 @pytest.mark.parametrize(
-    ("X", "said"),
+    ("X", "sentence"),
     [
         ([1, 2], "item 0 is int 1"),
         (["ab", None], "item 1 is NoneType"),
@@ -193,8 +199,8 @@ def test_sequences_too_short_for_any_word_are_refused_in_training():
         ([["a"], [1.5]], "item 1 has 1.5"),
     ],
 )
-def test_what_is_no_list_of_sequences_is_refused(X, said):
-    with pytest.raises(DataError, match=said):
+def test_input_other_than_a_list_of_sequences_is_refused(X, sentence):
+    with pytest.raises(DataError, match=sentence):
         SVC(kernel=Spectrum(1)).fit(X, [0, 1])
 
 
@@ -204,7 +210,7 @@ def test_a_model_of_strings_refuses_bytes():
         model.predict([b"ab"])
 
 
-def test_labels_of_another_number_are_refused():
+def test_a_wrong_number_of_labels_is_refused():
     with pytest.raises(DataError, match="X has 2 samples, but y has 3 labels"):
         SVC(kernel=Spectrum(1)).fit(["ab", "cd"], [0, 1, 1])
 
@@ -214,3 +220,51 @@ def test_kernels_of_one_search_take_the_same_samples():
         SVCCV(kernels=[Spectrum(2), WeisfeilerLehman(1)]).fit(STRINGS, Y)
     with pytest.raises(ParameterError, match="all kernels on sequences"):
         SVCCV(kernels=[Spectrum(2), Gaussian(1.0)]).fit(STRINGS, Y)
+
+
+def test_neighbors_of_objects_have_several_outputs():
+    both = np.column_stack([TEXT_LABELS, np.arange(6) // 3])
+    model = KNeighborsClassifier(1, kernel=Spectrum(2)).fit(TEXTS, both)
+
+    np.testing.assert_array_equal(model.predict(TEXTS), both)
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(kernel=Spectrum(2)), KNeighborsClassifier(kernel=Spectrum(2))]
+)
+def test_invalid_labels_are_refused_with_objects(model):
+    with pytest.raises(ValueError, match="1d array"):
+        model.fit(TEXTS, "ab")
+    with pytest.raises(ValueError, match="y contains NaN"):
+        model.fit(TEXTS, [np.nan, 1, 0, 0, 1, 0])
+
+
+@pytest.mark.parametrize("model", [SVC(), LinearSVC(), KNeighborsClassifier(), SVCCV()])
+def test_lists_of_objects_are_refused_by_a_model_on_vectors_with_a_hint(model):
+    with pytest.raises(DataError, match=r"X is a list of str: .*KernelFeatures\(Spectrum\(3\)\)"):
+        model.fit(TEXTS, TEXT_LABELS)
+    with pytest.raises(DataError, match=r"X is a list of Graph: .*kernel=WeisfeilerLehman\(3\)"):
+        model.fit([PATH] * 6, TEXT_LABELS)
+
+
+@pytest.mark.parametrize(
+    "search", [SVCCV(kernels=[Spectrum(2), "rbf"]), KernelPerceptronCV([Spectrum(2), "rbf"])]
+)
+def test_kernels_on_vectors_and_on_sequences_are_not_searched_together(search):
+    with pytest.raises(ParameterError, match="must be all kernels on sequences"):
+        search.set_params(cv=2).fit(TEXTS, TEXT_LABELS)
+
+
+def test_distances_of_objects_are_computed_in_the_calling_thread(monkeypatch):
+    threads, block = set(), Spectrum.block
+
+    def watched(self, X, Z):
+        threads.add(threading.current_thread())
+        return block(self, X, Z)
+
+    monkeypatch.setattr(Spectrum, "block", watched)
+    model = KNeighborsClassifier(kernel=Spectrum(2), n_jobs=2).fit(TEXTS * 40, TEXT_LABELS * 40)
+
+    model.predict(TEXTS * 40)
+
+    assert threads == {threading.current_thread()}  # where Ctrl-C arrives

@@ -5,14 +5,17 @@ from sklearn.datasets import load_digits, load_iris
 from sklearn.svm import SVC as Peer
 from sklearn.tree import DecisionTreeClassifier
 
-from separatrix import SVC, KernelPerceptron, Perceptron, compare, evaluate
+from separatrix import SVC, KernelPerceptron, KNeighborsClassifier, Perceptron, compare, evaluate
+from separatrix.data.graph import Graph
 from separatrix.data.splits import fold_splits
-from separatrix.errors import ParameterError
-from separatrix.kernels import Gaussian, Polynomial
+from separatrix.errors import DataError, ParameterError
+from separatrix.kernels import Gaussian, Polynomial, Spectrum, WeisfeilerLehman
 
 X, Y = load_digits(return_X_y=True)
 X, Y = X[:600], Y[:600]
 KERNELS = [Polynomial(1), Polynomial(2), Gaussian(0.001)]
+PATH = Graph(2, np.array([[0, 1]]))
+TEXTS, TEXT_LABELS = ["GATTACA", "TACTAC", "GGGG", "CGGC", "GATT", "CCGG"], [1, 1, 0, 0, 1, 0]
 MODEL = KernelPerceptron(max_iter=3, shuffle=False)
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -265,3 +268,31 @@ def test_what_cannot_be_evaluated_is_said(arguments, sentence):
 def test_a_list_of_models_is_refused():
     with pytest.raises(ParameterError, match="a dict with at least one classifier"):
         compare([Perceptron()], X, Y)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "X", "sentence"),
+    [
+        ("rbf", TEXTS, "'rbf' takes vectors; got a list of str"),
+        (Gaussian(), [PATH] * 6, "takes vectors; got a list of Graph"),
+        (Spectrum(2), np.eye(6), "Spectrum takes a list of strings"),
+        (WeisfeilerLehman(1), TEXTS, "WeisfeilerLehman takes a list of Graph"),
+        (Spectrum(2), [*TEXTS[:5], b"CCGG"], "got bytes and str in one list"),
+    ],
+)
+def test_an_evaluation_refuses_samples_that_the_kernel_does_not_take(kernel, X, sentence):
+    with pytest.raises(DataError, match=sentence):
+        evaluate(SVC(kernel=kernel), X, TEXT_LABELS)
+
+
+@pytest.mark.parametrize(
+    "model", [SVC(kernel=Spectrum(2)), KNeighborsClassifier(1, kernel=Spectrum(2))]
+)
+@pytest.mark.parametrize("convert", [str.encode, list, tuple])
+def test_an_evaluation_takes_bytes_and_tokens(model, convert):
+    X, y = TEXTS * 4, TEXT_LABELS * 4
+    wanted = evaluate(model, X, y, repeats=2).test_error
+
+    found = evaluate(model, [convert(text) for text in X], y, repeats=2).test_error
+
+    np.testing.assert_array_equal(found, wanted)

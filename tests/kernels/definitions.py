@@ -1,7 +1,7 @@
-"""Kernels on sequences and graphs straight from their definitions: slow, plain, and the oracle.
+"""Kernels on sequences and graphs straight from their definitions: slow reference implementations.
 
 Each kernel is a function of two samples. A sequence is a str, bytes or a tuple of tokens; a graph has
-`n_nodes`, `edges`, `node_labels` and `edge_labels`. Below them, small random samples to try them on.
+`n_nodes`, `edges`, `node_labels` and `edge_labels`. Below them, generators of small random samples.
 """
 
 import re
@@ -20,7 +20,7 @@ def block(definition, X, Z):
 
 
 def inner(first, second):
-    """Sum over what both have of the product of both counts."""
+    """Sum over common keys of the product of both counts."""
     return sum(count * second[what] for what, count in first.items() if what in second)
 
 
@@ -44,7 +44,7 @@ def spectrum(s, t, k, shortest=None, weights=None):
 
 
 def weighted_degree(s, t, k):
-    """Common substrings at the same place, of every length d up to k, times beta_d."""
+    """Common substrings at the same position, of every length d up to k, times beta_d."""
     total = 0.0
     for d in range(1, k + 1):
         positions = range(min(len(s), len(t)) - d + 1)

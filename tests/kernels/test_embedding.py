@@ -45,7 +45,7 @@ def test_an_indefinite_matrix_has_no_embedding():
         (np.array([["a"]]), "must hold numbers"),
     ],
 )
-def test_what_is_no_kernel_matrix_is_refused(K, sentence):
+def test_input_other_than_a_kernel_matrix_is_refused(K, sentence):
     with pytest.raises(DataError, match=sentence):
         is_positive_semidefinite(K)
 

@@ -11,9 +11,9 @@ import separatrix.kernels.features as module
 from separatrix.errors import DataError, MemoryBudgetError, PrecisionWarning
 from separatrix.kernels import Gaussian, Linear, Polynomial, quadratic_map
 from separatrix.kernels.features import (
-    BEYOND,
+    UNCOUNTABLE,
     Monomials,
-    fourier_draw,
+    draw_fourier,
     fourier_map,
     inverse_root,
 )
@@ -48,7 +48,7 @@ def test_the_inner_product_of_scaled_monomials_is_the_kernel(kernel):
     gamma=st.sampled_from([0.25, 1.0, 3.0]),
     coef0=st.sampled_from([0.0, 0.5, 2.0]),
 )
-def test_so_it_is_for_any_sizes_dense_and_sparse(seed, d, degree, gamma, coef0):
+def test_dense_and_sparse_maps_have_the_kernel_for_any_sizes(seed, d, degree, gamma, coef0):
     samples = thinned(np.random.default_rng(seed), (6, d))
     kernel = Polynomial(degree, gamma, coef0)
     monomials = Monomials.of_kernel(kernel, d)
@@ -88,10 +88,10 @@ def test_plain_monomials_are_those_of_scikit_learn(seed, d, degree, distinct, lo
 def test_blocks_do_not_change_the_values(room, monkeypatch):
     samples = thinned(np.random.default_rng(1), (40, 6))
     monomials = Monomials.of_kernel(Polynomial(3, coef0=1.0), 6)
-    whole = monomials.map(samples.toarray())
+    expected = monomials.map(samples.toarray())
     monkeypatch.setattr(module, "SCRATCH", room)
-    np.testing.assert_array_equal(monomials.map(samples.toarray()), whole)
-    np.testing.assert_allclose(monomials.map(samples).toarray(), whole, rtol=1e-14)
+    np.testing.assert_array_equal(monomials.map(samples.toarray()), expected)
+    np.testing.assert_allclose(monomials.map(samples).toarray(), expected, rtol=1e-14)
 
 
 def test_the_quadratic_map_is_the_scaled_monomials_of_degree_two_with_squares_first():
@@ -104,7 +104,7 @@ def test_the_quadratic_map_is_the_scaled_monomials_of_degree_two_with_squares_fi
 
 
 @pytest.mark.parametrize(("kind", "index"), [(csr_array, np.int32), (csr_matrix, np.int64)])
-def test_sparse_samples_stay_sparse_in_their_own_kind_and_order(kind, index):
+def test_sparse_samples_keep_their_type_and_order(kind, index):
     wide = kind((np.array([2.0, 3.0]), (np.array([0, 0]), np.array([7, 70_000]))), (2, 100_000))
     wide.indices, wide.indptr = wide.indices.astype(index), wide.indptr.astype(index)
     monomials = Monomials(100_000, 2, lowest=1)
@@ -120,7 +120,7 @@ def test_sparse_samples_stay_sparse_in_their_own_kind_and_order(kind, index):
     assert F.indices[:2].tolist() == [7, 70_000]
 
 
-def test_entries_that_come_twice_are_added_and_the_samples_left_alone():
+def test_duplicate_entries_are_added_in_a_copy():
     twice = csr_array((np.array([1.0, 2.0]), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
     assert Monomials(1, 2).map(twice).toarray().tolist() == [[1.0, 3.0, 9.0]]
     assert twice.nnz == 2
@@ -144,9 +144,9 @@ def test_float32_stays_float32():
         (Monomials(1000, 3, distinct=True), 1 + 1000 + comb(1000, 2) + comb(1000, 3)),
         (Monomials(3, 10, distinct=True), 8),
         (Monomials(1, 10**6), 10**6 + 1),
-        (Monomials(10**6, 10**6), BEYOND),  # counted without computing it
-        (Monomials(10**9, 10**9, distinct=True), BEYOND),
-        (Monomials(10**6, 5), BEYOND),
+        (Monomials(10**6, 10**6), UNCOUNTABLE),  # counted without computing it
+        (Monomials(10**9, 10**9, distinct=True), UNCOUNTABLE),
+        (Monomials(10**6, 5), UNCOUNTABLE),
     ],
 )
 def test_monomials_are_counted_before_they_are_made(monomials, size):
@@ -154,10 +154,10 @@ def test_monomials_are_counted_before_they_are_made(monomials, size):
 
 
 @pytest.mark.parametrize("samples", [np.ones((10, 1000)), csr_array(np.ones((10, 1000)))])
-def test_what_does_not_fit_is_refused_before_it_is_computed(samples):
+def test_too_large_outputs_are_refused_before_they_are_computed(samples):
     with pytest.raises(
         MemoryBudgetError,
-        match=r"monomials of 1000 features up to degree 6 take .* for 10 samples, more than the 1.0 GiB",
+        match=r"monomials of 1000 features up to degree 6 of 10 samples need .*; the limit is 1.0 GiB",
     ):
         Monomials(1000, 6).map(samples, limit=2**30)
     with pytest.raises(MemoryBudgetError, match=r"up to degree 600 are more than 2\^63"):
@@ -191,7 +191,7 @@ def test_the_inverse_root_whitens_the_landmarks(m):
     assert found.definite
 
 
-def test_a_singular_matrix_is_inverted_where_it_has_a_direction():
+def test_a_singular_matrix_is_inverted_on_its_range():
     K = Linear().block(X, X)  # 12 samples in 4 dimensions
     found = inverse_root(K)
     assert found.rank == 4
@@ -199,26 +199,26 @@ def test_a_singular_matrix_is_inverted_where_it_has_a_direction():
     assert not inverse_root(np.zeros((3, 3))).root.any()
 
 
-def test_directions_below_zero_are_left_out_and_told_of():
+def test_negative_eigenvalues_are_left_out_and_reported():
     found = inverse_root(np.diag([4.0, -1.0]))
     np.testing.assert_allclose(found.root, np.diag([0.5, 0.0]))
     assert not found.definite
     assert found.lowest == -0.25
 
 
-def errors_of_waves(n_components, *, draws, gamma=0.4):
+def fourier_errors(n_components, *, draws, gamma=0.4):
     """Approximate less exact kernel values, over many draws: (draws, n, n)."""
     rng = np.random.default_rng(7)
     K = Gaussian(gamma).block(X, X)
     errors = []
     for _ in range(draws):
-        F = fourier_map(X, *fourier_draw(4, n_components, gamma=gamma, rng=rng))
+        F = fourier_map(X, *draw_fourier(4, n_components, gamma=gamma, rng=rng))
         errors.append(F @ F.T - K)
     return np.array(errors), K
 
 
-def test_random_waves_give_the_kernel_on_average_with_the_variance_of_theory():
-    errors, K = errors_of_waves(50, draws=2000)
+def test_random_fourier_features_have_the_mean_and_variance_of_theory():
+    errors, K = fourier_errors(50, draws=2000)
     variance = (1.0 - K**2 + K**4 / 2.0) / 50
     standard_error = np.sqrt(variance / len(errors))
     assert (np.abs(errors.mean(axis=0)) < 4.5 * standard_error).all()
@@ -226,26 +226,26 @@ def test_random_waves_give_the_kernel_on_average_with_the_variance_of_theory():
     np.testing.assert_allclose(errors.var(axis=0) / variance, 1.0, atol=0.15)
 
 
-def test_the_error_falls_with_the_root_of_the_number_of_waves():
+def test_the_error_falls_with_the_root_of_the_number_of_features():
     sizes = np.array([32, 128, 512, 2048])
-    off = [np.abs(errors_of_waves(size, draws=60)[0]).mean() for size in sizes]
+    off = [np.abs(fourier_errors(size, draws=60)[0]).mean() for size in sizes]
     slope = np.polyfit(np.log(sizes), np.log(off), 1)[0]
     assert slope == pytest.approx(-0.5, abs=0.03)
 
 
-def test_waves_of_sparse_samples_are_those_of_dense_ones_in_any_blocks(monkeypatch):
+def test_fourier_features_of_sparse_and_dense_samples_are_equal(monkeypatch):
     samples = thinned(np.random.default_rng(2), (30, 4))
-    W, b = fourier_draw(4, 9, gamma=1.0, rng=np.random.default_rng(0))
-    whole = fourier_map(samples.toarray(), W, b)
+    W, b = draw_fourier(4, 9, gamma=1.0, rng=np.random.default_rng(0))
+    expected = fourier_map(samples.toarray(), W, b)
     monkeypatch.setattr(module, "ROWS_AT_ONCE", 7)
-    np.testing.assert_allclose(fourier_map(samples, W, b), whole, atol=1e-13)
+    np.testing.assert_allclose(fourier_map(samples, W, b), expected, atol=1e-13)
 
 
-def test_angles_without_a_cosine_are_told_of():
+def test_angles_too_large_for_a_cosine_warn():
     W, b = np.array([[1.0, 2.0]]), np.zeros(2)
     with pytest.warns(PrecisionWarning, match=r"angles up to 2e\+20 are too large"):
         fourier_map(np.array([[1e20]]), W, b)
-    with pytest.raises(DataError, match="too large for this gamma"):
+    with pytest.raises(DataError, match="too large for `gamma`"):
         fourier_map(np.array([[1.7e308]]), W, b)
-    with pytest.raises(DataError, match="too large for this gamma"):  # infinity less infinity
+    with pytest.raises(DataError, match="too large for `gamma`"):  # infinity less infinity
         fourier_map(np.array([[1e308, 1e308]]), np.array([[1e10], [-1e10]]), np.zeros(1))

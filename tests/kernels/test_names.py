@@ -12,7 +12,7 @@ from separatrix.kernels import (
     Precomputed,
     Sigmoid,
 )
-from separatrix.kernels.names import resolve_kernel
+from separatrix.kernels.names import parse_kernel, resolve_kernel
 
 X = np.random.default_rng(0).normal(size=(10, 4)) * 3
 
@@ -65,3 +65,8 @@ def test_a_callable_is_a_kernel():
 def test_what_means_no_kernel_is_refused(arguments, sentence):
     with pytest.raises(ParameterError, match=sentence):
         resolve_kernel("SVC", X=X, **arguments)
+
+
+def test_an_expression_in_a_kernel_text_is_refused():
+    with pytest.raises(ParameterError, match=r"such as Spectrum\(4\)"):
+        parse_kernel("Spectrum(2, alphabet='A' * 3)")

@@ -141,7 +141,7 @@ def test_from_sigma_and_from_variance_say_which_they_mean():
         (lambda: FromCallable(3), "`function` of FromCallable must be callable; got 3"),
     ],
 )
-def test_bad_parameters_are_refused_at_birth(make, sentence):
+def test_bad_parameters_are_refused_at_construction(make, sentence):
     with pytest.raises(
         ParameterError, match="^" + sentence.replace("(", r"\(").replace(")", r"\)") + "$"
     ):

@@ -1,13 +1,13 @@
-"""Numbers for pairs: against a dict."""
+"""Numbers for pairs, compared with a dict."""
 
 import numpy as np
 import pytest
 
-from separatrix.kernels.vocabulary import Pairs, Vocabulary
+from separatrix.kernels.vocabulary import PairTable, Vocabulary
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_numbers_are_those_of_a_dict_in_the_order_met(seed):
+def test_numbers_are_those_of_a_dict_in_order_of_first_occurrence(seed):
     rng = np.random.default_rng(seed)
     first, second = (
         rng.integers(0, 2**62, 3000) // rng.integers(1, 2**61, 3000),
@@ -19,7 +19,7 @@ def test_numbers_are_those_of_a_dict_in_the_order_met(seed):
         for pair in zip(first.tolist(), second.tolist(), strict=True)
     ]
 
-    pairs = Pairs()
+    pairs = PairTable()
     found = np.concatenate(
         [
             pairs.numbers(first[part], second[part])
@@ -32,32 +32,32 @@ def test_numbers_are_those_of_a_dict_in_the_order_met(seed):
     assert [tuple(key) for key in pairs.keys.tolist()] == list(known)
 
 
-def test_a_table_made_of_its_keys_numbers_alike():
+def test_a_table_rebuilt_from_its_keys_has_the_same_numbers():
     rng = np.random.default_rng(0)
     first, second = rng.integers(0, 50, 400), rng.integers(0, 50, 400)
-    pairs = Pairs()
+    pairs = PairTable()
     numbers = pairs.numbers(first, second)
 
-    again = Pairs(pairs.keys)
+    again = PairTable(pairs.keys)
 
     assert again.numbers(first, second, add=False).tolist() == numbers.tolist()
 
 
-def test_what_is_new_is_unknown_where_nothing_is_added():
-    pairs = Pairs([[1, 2]])
+def test_new_pairs_are_unknown_with_add_false():
+    pairs = PairTable([[1, 2]])
     assert pairs.numbers([1, 1, -1, 1], [2, 3, 2, -1], add=False).tolist() == [0, -1, -1, -1]
     assert len(pairs) == 1
 
 
-def test_numbers_below_0_are_unknown_even_where_pairs_are_added():
-    pairs = Pairs()
+def test_numbers_below_0_are_unknown_even_with_add_true():
+    pairs = PairTable()
     assert pairs.numbers([-1, 0], [0, -5]).tolist() == [-1, -1]
     assert len(pairs) == 0
 
 
 def test_no_pairs_have_no_numbers():
-    assert Pairs().numbers([], []).tolist() == []
-    assert len(Pairs(np.empty((0, 2)))) == 0
+    assert PairTable().numbers([], []).tolist() == []
+    assert len(PairTable(np.empty((0, 2)))) == 0
 
 
 def test_a_closed_vocabulary_learns_nothing():
@@ -66,4 +66,4 @@ def test_a_closed_vocabulary_learns_nothing():
     vocabulary.closed = True
     assert vocabulary.numbers(["b", "c"]).tolist() == [1, -1]
     assert vocabulary.pairs("new", [1], [1]).tolist() == [-1]
-    assert vocabulary.things == {"a": 0, "b": 1}
+    assert vocabulary.symbols == {"a": 0, "b": 1}

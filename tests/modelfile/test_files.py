@@ -55,7 +55,7 @@ from separatrix.errors import DataError, ModelFileError, UnsupportedError
 from separatrix.estimators.decision import CostCurve
 from separatrix.estimators.registry import REGISTRY
 from separatrix.kernels import FromCallable, Gaussian, Linear
-from separatrix.kernels.vocabulary import Pairs, Vocabulary
+from separatrix.kernels.vocabulary import PairTable, Vocabulary
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.values import KERNELS
 
@@ -102,7 +102,7 @@ def assert_like(found, expected):
         assert_like(plain_graph(found), plain_graph(expected))
     elif isinstance(expected, Vocabulary):
         assert_like(vars(found), vars(expected))
-    elif isinstance(expected, Pairs):
+    elif isinstance(expected, PairTable):
         assert_like(found.keys, expected.keys)
     elif isinstance(expected, np.ndarray) and expected.dtype == object:
         assert_like(found.tolist(), expected.tolist())

@@ -49,7 +49,7 @@ from separatrix.kernels import (
     WeightedDegree,
     WeisfeilerLehman,
 )
-from separatrix.kernels.vocabulary import home_of
+from separatrix.kernels.vocabulary import hash_slot
 from separatrix.modelfile import graph_fields
 from separatrix.modelfile import schema as kind
 from separatrix.modelfile.fields import Archive, ShapeEnv
@@ -545,7 +545,7 @@ def test_pairs_that_crowd_at_one_place_are_refused_quickly(path):
     back = pow(0xD6E8FEB86659FD93, -1, 2**64)
     crowd = [half * (2**32 + 1) * back % 2**64 for half in range(200_000)]
     seconds = np.array([second for second in crowd if second < 2**63], dtype=np.int64)
-    assert {home_of(0, second, 2**18 - 1) for second in seconds[:100].tolist()} == {0}
+    assert {hash_slot(0, second, 2**18 - 1) for second in seconds[:100].tolist()} == {0}
     document, tensors = parts(BY_NAME["features-vertices"].fitted(), path)
     tensors[f"{KEYS}.keys"] = np.column_stack([np.zeros_like(seconds), seconds])
     tensors[f"{KEYS}.cuts"][:] = len(seconds)

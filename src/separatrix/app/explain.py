@@ -203,7 +203,7 @@ def _parts(model: Any, data: Dataset, row: int, count: int) -> Explanation:
     rows = [(_readable(one.name), one.count, one.weight, one.term) for one in largest]
     shares = {
         "object": found.object,
-        "values": found.shares.tolist(),
+        "values": found.values.tolist(),
         "against": found.against,
     }
     return Explanation(caption, ("feature", "count", "weight", "term"), rows, shares)

@@ -1,12 +1,12 @@
-"""From margins to probabilities that agree with the prediction.
+"""Calibrated probabilities from decision values, consistent with the predicted class.
 
 "sigmoid": at each boundary the probability of a side is 1 / (1 + exp(-a f)), with one slope a for
-scores above 0 and one for those below. It passes through 1/2 at the boundary, so the likelier side
-is always the predicted one; Platt's offset breaks that. The probabilities of pairs are coupled by
-the second method of Wu, Lin and Weng (JMLR 5, 2004); those of classes against the rest are divided
-by their sum. "temperature": a softmax of the summed margins of each class, divided by one number.
+positive scores and one for negative ones. It is 1/2 at the boundary, so the likelier side is always
+the predicted one; Platt's offset breaks that. Pairwise probabilities are coupled by the second method
+of Wu, Lin and Weng (JMLR 5, 2004); one-vs-rest probabilities are divided by their sum. "temperature":
+a softmax of the mean margins of each class, divided by a temperature.
 
-Votes and coupled probabilities can still name different classes. Then the two exchange their values.
+Votes and coupled probabilities can still prefer different classes. Then their values are swapped.
 """
 
 from __future__ import annotations
@@ -22,27 +22,25 @@ from separatrix.solvers.decomposition import coding, pairs
 from separatrix.types import Codes, Matrix, Signs, Vector
 
 METHODS = ("sigmoid", "temperature")
-WIDEST = 12.0  # slopes are sought within exp(+-12) of one over the usual score
+MAX_LOG_SLOPE = 12.0  # slopes are searched within exp(+-12) of 1 / (root mean square score)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """What was learned: two slopes for each boundary, or one temperature."""
+    """The learned parameters: two slopes for each boundary, or one temperature."""
 
     method: str
     n_classes: int
     scheme: str
-    slopes: (
-        Matrix  # shape: (p, 2) for scores below and above 0, or (1, 1): one over the temperature
-    )
+    slopes: Matrix  # shape: (p, 2) for scores below and above 0, or (1, 1): 1 / temperature
 
     def probabilities(self, S: Matrix, codes: Codes) -> Matrix:
         """Probability of each class from scores at the boundaries, (n, p) -> (n, k).
 
-        The likeliest class of each row is the one in `codes`.
+        `codes` are the predicted classes, which get the highest probability.
         """
         P = self._from_temperature(S) if self.method == "temperature" else self._from_sigmoids(S)
-        return agreeing(P, codes)
+        return match_predictions(P, codes)
 
     def _from_temperature(self, S: Matrix) -> Matrix:
         return np.asarray(
@@ -55,7 +53,7 @@ class Calibration:
         if self.n_classes == 2:
             return np.column_stack([1.0 - sides[:, 0], sides[:, 0]])
         if self.scheme == "ovo":
-            return coupled(sides, self.n_classes)
+            return couple_pairs(sides, self.n_classes)
         sides = np.maximum(sides, 1e-300)
         return np.asarray(sides / sides.sum(axis=1, keepdims=True))
 
@@ -63,7 +61,7 @@ class Calibration:
 def fit_calibration(
     method: str, S: Matrix, y: Codes, weights: Vector, n_classes: int, scheme: str
 ) -> Calibration:
-    """Learn from scores, (n, p), of rows that their boundaries were not trained on."""
+    """Learn from scores, (n, p), of held-out rows."""
     if method == "temperature":
         Z = class_margins(S, n_classes, scheme)
         slope = _best_slope(
@@ -76,7 +74,7 @@ def fit_calibration(
 
 
 def class_margins(S: Matrix, n_classes: int, scheme: str) -> Matrix:
-    """One number for each class, (n, k): the mean of its margins, or half of plus and minus the score."""
+    """Mean margin of each class, (n, k); for two classes plus and minus half the score."""
     if n_classes == 2:
         return np.column_stack([-0.5 * S[:, 0], 0.5 * S[:, 0]])
     if scheme != "ovo":
@@ -84,8 +82,8 @@ def class_margins(S: Matrix, n_classes: int, scheme: str) -> Matrix:
     return np.asarray(S @ coding(n_classes, "ovo").T) / (n_classes - 1)
 
 
-def coupled(sides: Matrix, n_classes: int) -> Matrix:
-    """Class probabilities nearest to those of all pairs, (n, k), from that of each pair's first class."""
+def couple_pairs(sides: Matrix, n_classes: int) -> Matrix:
+    """Class probabilities, (n, k), that fit the probability of each pair's first class best."""
     m, k = len(sides), n_classes
     R = np.zeros((m, k, k))
     first, second = pairs(k).T
@@ -101,24 +99,24 @@ def coupled(sides: Matrix, n_classes: int) -> Matrix:
     return np.asarray(P / P.sum(axis=1, keepdims=True))
 
 
-def agreeing(P: Matrix, codes: Codes) -> Matrix:
-    """P with the value of each row's predicted class exchanged with the largest, where it is not that.
+def match_predictions(P: Matrix, codes: Codes) -> Matrix:
+    """P with each row's largest probability swapped to its predicted class.
 
-    >>> agreeing(np.array([[0.5, 0.3, 0.2], [0.5, 0.5, 0.0]]), np.array([1, 1])).round(6).tolist()
+    >>> match_predictions(np.array([[0.5, 0.3, 0.2], [0.5, 0.5, 0.0]]), np.array([1, 1])).round(6).tolist()
     [[0.3, 0.5, 0.2], [0.5, 0.5, 0.0]]
     """
     P = P.copy()
     at = np.arange(len(P))
     best = P.argmax(axis=1)
     P[at, codes], P[at, best] = P[at, best], P[at, codes]
-    tied = P.argmax(axis=1) != codes  # equal to one before it
+    tied = P.argmax(axis=1) != codes  # argmax takes the first of equal values
     P[at[tied], codes[tied]] *= 1.0 + 1e-9
     P[tied] /= P[tied].sum(axis=1, keepdims=True)
     return P
 
 
 def _two_slopes(scores: Vector, sides: Signs, weights: Vector) -> tuple[float, float]:
-    """Slopes of the likeliest sigmoid through (0, 1/2), for scores below and above 0."""
+    """Maximum-likelihood slopes of the sigmoid through (0, 1/2), for scores below and above 0."""
     part = sides != 0
     scores, positive, weights = scores[part], sides[part] > 0, weights[part]
     # Platt's targets: as if one more row had been seen on each side
@@ -137,11 +135,13 @@ def _two_slopes(scores: Vector, sides: Signs, weights: Vector) -> tuple[float, f
 
 
 def _best_slope(loss: Callable[[float], float], scores: Matrix) -> float:
-    """The slope above 0 with the least loss; 1 where there is nothing to learn from."""
+    """The positive slope of least loss; 1 if all scores are 0."""
     usual = float(np.sqrt(np.mean(scores**2))) if scores.size else 0.0
     if usual == 0.0:
         return 1.0
     found = minimize_scalar(
-        lambda power: loss(np.exp(power) / usual), bounds=(-WIDEST, WIDEST), method="bounded"
+        lambda power: loss(np.exp(power) / usual),
+        bounds=(-MAX_LOG_SLOPE, MAX_LOG_SLOPE),
+        method="bounded",
     )
     return float(np.exp(found.x) / usual)

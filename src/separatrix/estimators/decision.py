@@ -1,7 +1,7 @@
-"""Decisions from probabilities: what mistakes cost, when not to decide, and where to cut.
+"""Cost-sensitive decisions from probabilities: loss matrices, rejection and thresholds.
 
 A loss matrix L has a row for each true class and a column for each decision, both in the order of
-`classes_`. A threshold is a probability of `classes_[1]`: from it on, `classes_[1]` is decided.
+`classes_`. A threshold is the lowest probability of `classes_[1]` at which it is predicted.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from separatrix.validation import require_integer, require_real
 
 @dataclass(frozen=True)
 class CostCurve:
-    """Mean cost of every threshold that decides some rows differently, lowest first.
+    """Mean cost of every distinct threshold, in ascending order.
 
-    Between two neighbouring thresholds the cost is that of the upper one. The last is infinite: the
-    second class is never decided.
+    Between two adjacent thresholds the cost is that of the upper one. The last is infinite: the second
+    class is never predicted.
 
     >>> p, second = np.array([0.1, 0.4, 0.8]), np.array([False, True, True])
     >>> curve = cost_curve(p, second, 1.0 - np.eye(2))
@@ -44,7 +44,7 @@ class CostCurve:
 
     thresholds: Vector  # shape: (t,); the distinct probabilities, then infinity
     mean_cost: Vector  # shape: (t,)
-    best_threshold: float  # in the middle between the two probabilities that it parts
+    best_threshold: float  # the midpoint of the two probabilities that it separates
     best_cost: float
 
     def rows(self) -> list[dict[str, float]]:
@@ -61,9 +61,9 @@ def cost_curve(
     L: Matrix,  # shape: (2, 2)
     weights: Vector | None = None,  # shape: (n,)
 ) -> CostCurve:
-    """Mean cost of all thresholds at once, from one sort.
+    """Mean cost of all thresholds, from one sort.
 
-    Where several cost the same, the best is the one nearest to `optimal_threshold(L)`.
+    The best of several with equal cost is the one nearest to `optimal_threshold(L)`.
     """
     weights = np.ones(len(p)) if weights is None else weights
     cuts, position = np.unique(p, return_inverse=True)
@@ -82,78 +82,78 @@ def cost_curve(
         + above_second * L[1, 1]
     )
     cost = total / weights.sum()
-    middles = np.concatenate([[0.0], _between(cuts[:-1], cuts[1:]), [np.inf]])
-    away = np.abs(np.minimum(middles, 1.0) - min(optimal_threshold(L), 1.0))
-    best = int(np.lexsort((away, cost))[0])
+    middles = np.concatenate([[0.0], _midpoints(cuts[:-1], cuts[1:]), [np.inf]])
+    distance = np.abs(np.minimum(middles, 1.0) - min(optimal_threshold(L), 1.0))
+    best = int(np.lexsort((distance, cost))[0])
     return CostCurve(np.append(cuts, np.inf), cost, float(middles[best]), float(cost[best]))
 
 
 def optimal_threshold(L: Matrix) -> float:
-    """The probability of the second class above which deciding for it costs less in the mean.
+    """The probability of the second class above which predicting it has the lower expected loss.
 
-    With a = L[0, 1] - L[0, 0], what a false alarm adds, and b = L[1, 0] - L[1, 1], what a miss adds,
-    it is a / (a + b); 0 where the second decision always wins, infinity where it never does.
+    With the extra costs a = L[0, 1] - L[0, 0] of a false positive and b = L[1, 0] - L[1, 1] of a false
+    negative it is a / (a + b); 0 if the second decision is always better, infinity if it never is.
 
     >>> optimal_threshold(np.array([[0.0, 1.0], [9.0, 0.0]]))
     0.1
     """
-    L = L / 2.0 ** np.frexp(np.abs(L).max())[1]  # losses may be so large that a + b is not
-    alarm, miss = float(L[0, 1] - L[0, 0]), float(L[1, 0] - L[1, 1])
-    if alarm >= 0.0 >= miss:
+    L = L / 2.0 ** np.frexp(np.abs(L).max())[1]  # a + b must not overflow
+    false_positive, false_negative = float(L[0, 1] - L[0, 0]), float(L[1, 0] - L[1, 1])
+    if false_positive >= 0.0 >= false_negative:
         return math.inf
-    return 0.0 if alarm <= 0.0 else alarm / (alarm + miss)
+    return 0.0 if false_positive <= 0.0 else false_positive / (false_positive + false_negative)
 
 
 class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
-    """Decides for the class whose expected loss is lowest, or not at all.
+    """Predicts the class of lowest expected loss, or rejects the sample.
 
-    Around any classifier with `predict_proba`: the loss of a decision is averaged over the classes
-    a sample may have, by their probabilities, and the cheapest decision is taken, the first among
-    equals. That is optimal if the probabilities are right; where they may not be, calibrate them or
-    use `threshold="tune"`. For 0-1 loss without rejection this is the classifier itself: not needed.
+    Wraps any classifier with `predict_proba`: the expected loss of a decision is the average of its
+    losses, weighted by the class probabilities, and the decision of lowest expected loss is taken, the
+    first among equals. This is optimal for correct probabilities; otherwise calibrate them or use
+    `threshold="tune"`. With 0-1 loss and no rejection it predicts what the classifier predicts.
 
     Parameters
     ----------
     estimator
-        The classifier; it is cloned and fitted. None: `LogisticRegression()`. One that is fitted
-        already is passed as `sklearn.frozen.FrozenEstimator(model)`.
+        The classifier; it is cloned and fitted. None: `LogisticRegression()`. Wrap a fitted one in
+        `sklearn.frozen.FrozenEstimator`.
     loss_matrix
         L[true, decision], (k, k), in the order of `classes_`. None: 0 if right and 1 if wrong.
     reject_cost
-        Price of not deciding. A sample whose best decision has a higher expected loss is rejected.
-        At least 0; None: always decide. Not together with a threshold.
+        Cost of a rejection. A sample whose best decision has a higher expected loss is rejected. At
+        least 0; None: never reject. Not together with a threshold.
     reject_label
-        What `predict` says then; not one of the classes. None: "reject" among strings, -1 among
-        numbers.
+        Label of rejected samples in `predict`; not one of the classes. None: "reject" for string
+        labels, -1 for numbers.
     threshold
-        For two classes: the probability of `classes_[1]` from which it is decided, above 0 and below
-        1; or "tune": the one with the lowest mean cost on rows held out in `cv` folds, after which
-        the estimator is fitted on all rows. The loss matrix then only says what is paid. None: as
-        the expected losses say.
+        For two classes: the lowest probability of `classes_[1]` at which it is predicted, above 0 and
+        below 1; or "tune": the one with the lowest mean cost on rows held out in `cv` folds, after
+        which the estimator is fitted on all rows. The loss matrix is then used for costs only. None:
+        minimise the expected loss.
     cv
-        Number of stratified folds for "tune", or what scikit-learn takes for it. With a frozen
-        estimator all rows are held out, if it has not seen them.
+        Number of stratified folds for "tune", or any other `cv` of scikit-learn. With a frozen
+        estimator all rows are held out, provided it was not trained on them.
 
     Attributes
     ----------
     estimator_, classes_
         The fitted classifier, and its labels, (k,).
     actions_
-        What `predict` may say: the classes, and the reject label where there is a reject cost.
+        The possible values of `predict`: the classes, and the reject label if there is a reject cost.
     loss_matrix_
         Loss of each action, (k, actions).
     threshold_
-        For two classes: the probability of `classes_[1]` from which it is decided. 0: always;
+        For two classes: the lowest probability of `classes_[1]` at which it is predicted. 0: always;
         infinity: never. At the threshold of a loss matrix both decisions cost the same, and the
         first is taken.
     held_out_curve_
-        With "tune": the `CostCurve` that the threshold was chosen from.
+        With "tune": the `CostCurve` from which the threshold was chosen.
     n_features_in_, feature_names_in_
-        Those of the classifier, where it has them.
+        Those of the classifier, if it has them.
 
     Examples
     --------
-    A tumour taken for harmless, 0 for 1, costs ten times a false alarm, and asking a person 0.3:
+    A missed tumour (0 predicted as 1) costs ten times a false alarm, and asking a person 0.3:
 
     >>> from sklearn.datasets import load_breast_cancer
     >>> from sklearn.naive_bayes import GaussianNB
@@ -189,22 +189,23 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit the classifier on samples X, (n, d), and labels y, (n,); tune the threshold if asked."""
+        """Fit the classifier on samples X, (n, d), and labels y, (n,), and tune the threshold."""
         self._check_parameters()
         model = self._classifier()
-        X, y, sample_weight = map(as_numpy, (X, y, sample_weight))  # any classifier takes these
+        X, y, sample_weight = map(as_numpy, (X, y, sample_weight))  # any classifier accepts these
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         if weights and not _takes_weights(model):
             raise ParameterError(
                 type(self).__name__,
                 "estimator",
-                "a classifier whose fit takes sample_weight where weights are given",
+                "a classifier whose fit accepts sample_weight if weights are passed",
                 model,
             )
         fitted = clone(model).fit(X, y, **weights)
         classes = np.asarray(fitted.classes_)
-        L, actions = self._losses(len(classes)), self._actions(classes)
-        self._cut(L, model, X, y, weights)
+        L = _check_loss_matrix(self.loss_matrix, len(classes))
+        actions = classes if self.reject_cost is None else _actions(classes, self.reject_label)
+        self._set_threshold(L, model, X, y, weights)
         if self.reject_cost is not None:
             L = np.column_stack([L, np.full(len(L), float(self.reject_cost))])
         self.loss_matrix_, self.actions_, self.classes_ = L, actions, classes
@@ -217,36 +218,36 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> Any:
         """The label of the cheapest action for each sample, (n,)."""
-        decided = self._decided(self.predict_proba(X))
-        return self.actions_[decided]
+        actions = self._decide(self.predict_proba(X))
+        return self.actions_[actions]
 
     def predict_proba(self, X: Any) -> Matrix:
-        """Probability of each class, (n, k), as the classifier says."""
+        """Probability of each class, (n, k), from the classifier."""
         check_is_fitted(self)
         return np.asarray(self.estimator_.predict_proba(as_numpy(X)))
 
     def expected_loss(self, X: Any) -> Matrix:
-        """What each action costs in the mean, (n, actions), if the probabilities are right."""
-        return self._expected(self.predict_proba(X))
+        """Expected loss of each action, (n, actions)."""
+        return self._expected_loss(self.predict_proba(X))
 
     def mean_cost(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """What the decisions cost on these samples, in the mean, rejections included."""
+        """Mean cost of the decisions on these samples, including rejections."""
         P, true, weights = self._with_labels(X, y, sample_weight)
-        return float(np.average(self.loss_matrix_[true, self._decided(P)], weights=weights))
+        return float(np.average(self.loss_matrix_[true, self._decide(P)], weights=weights))
 
     def cost_curve(self, X: Any, y: Any, sample_weight: Any = None) -> CostCurve:
-        """For two classes: what every threshold would cost on these samples, without rejection."""
+        """For two classes: mean cost of every threshold on these samples, without rejection."""
         P, true, weights = self._with_labels(X, y, sample_weight)
         if len(self.classes_) != 2:
-            raise DataError(f"cost_curve is for 2 classes; got {len(self.classes_)}")
+            raise DataError(f"cost_curve supports 2 classes only; got {len(self.classes_)}")
         return cost_curve(P[:, 1], true == 1, self.loss_matrix_, weights)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Share of samples decided for their own class; a rejected sample counts as wrong."""
-        decided, y = self.predict(X), column_or_1d(as_numpy(y))
+        """Accuracy; a rejected sample counts as wrong."""
+        predicted, y = self.predict(X), column_or_1d(as_numpy(y))
         weights = as_numpy(sample_weight)
-        check_consistent_length(decided, y, weights)
-        return float(np.average(decided == y, weights=weights))
+        check_consistent_length(predicted, y, weights)
+        return float(np.average(predicted == y, weights=weights))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -254,21 +255,21 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         tags.classifier_tags.multi_class = self.threshold is None
         return tags
 
-    def _decided(self, P: Matrix) -> Codes:
+    def _decide(self, P: Matrix) -> Codes:
         """The action for each row of probabilities, (n, k) -> (n,)."""
         if self._by_threshold:
             return (P[:, 1] >= self.threshold_).astype(np.intp)
         k = len(self.classes_)
         L = self.loss_matrix_[:, :k]
-        # what is taken off here is the same for all decisions; so 0-1 loss gives the likeliest
-        # class exactly, ties included, and not only up to rounding
+        # subtracting a row's maximum changes no decision, and with 0-1 loss it makes this the argmax
+        # of P exactly, ties included
         best = (P @ (L - L.max(axis=1, keepdims=True))).argmin(axis=1)
         if len(self.actions_) == k:
             return np.asarray(best)
-        E = self._expected(P)
+        E = self._expected_loss(P)
         return np.where(E[:, k] < E[np.arange(len(P)), best], k, best)
 
-    def _expected(self, P: Matrix) -> Matrix:
+    def _expected_loss(self, P: Matrix) -> Matrix:
         E = P @ self.loss_matrix_
         if len(self.actions_) > len(self.classes_):
             E[:, -1] = self.loss_matrix_[0, -1]  # exactly, not through a sum
@@ -281,7 +282,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         codes = {label: code for code, label in enumerate(self.classes_.tolist())}
         unknown = sorted(set(y.tolist()) - set(codes), key=str)
         if unknown:
-            raise DataError(f"y holds labels {unknown} that are not in classes_ {list(codes)}")
+            raise DataError(f"y has labels {unknown} that are not in classes_ {list(codes)}")
         weights = check_weights(sample_weight, len(y))
         if not weights.any():
             raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
@@ -291,7 +292,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return LogisticRegression() if self.estimator is None else self.estimator
 
     def _check_parameters(self) -> None:
-        """What can be said before the classes are known."""
+        """Checks that do not need the classes."""
         name, model = type(self).__name__, self._classifier()
         if isinstance(model, type) or not (
             hasattr(model, "fit") and hasattr(model, "predict_proba")
@@ -305,7 +306,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise ParameterError(
                 name,
                 "threshold",
-                "None together with reject_cost, which is weighed against expected losses",
+                "None with reject_cost, which is compared with expected losses",
                 self.threshold,
             )
         if isinstance(self.threshold, str):
@@ -318,57 +319,10 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         else:
             require_real(name, "threshold", self.threshold, above=0, below=1)
 
-    def _losses(self, k: int) -> Matrix:
-        """The loss matrix for k classes, (k, k)."""
-        if self.loss_matrix is None:
-            return 1.0 - np.eye(k)
-        name = type(self).__name__
-        try:
-            L = np.array(self.loss_matrix, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ParameterError(name, "loss_matrix", "numbers", self.loss_matrix) from None
-        if L.shape != (k, k):
-            raise ParameterError(
-                name,
-                "loss_matrix",
-                f"of shape {(k, k)}, a row and a column for each class",
-                L.shape,
-            )
-        if not np.isfinite(L).all():
-            raise ParameterError(name, "loss_matrix", "finite", L.tolist())
-        wrong = L[~np.eye(k, dtype=bool)].reshape(k, k - 1)
-        if k > 1 and (np.diag(L)[:, None] > wrong).all():
-            raise ParameterError(
-                name,
-                "loss_matrix",
-                "of losses, not of gains: here every right decision costs more than any wrong one",
-                L.tolist(),
-            )
-        return L
-
-    def _actions(self, classes: Any) -> Any:
-        """Labels of all actions, (k,) or, with rejection, (k + 1,)."""
-        if self.reject_cost is None:
-            return classes
-        words = all(isinstance(label, str) for label in classes.tolist())
-        label = self.reject_label
-        if label is None:
-            label = "reject" if words else -1
-        if label in classes.tolist():
-            raise ParameterError(
-                type(self).__name__,
-                "reject_label",
-                f"none of the classes {classes.tolist()}",
-                label,
-            )
-        if isinstance(label, str) != words:  # one array of both must not turn numbers into words
-            classes = classes.astype(object)
-        last = np.empty(1, dtype=object) if classes.dtype == object else np.asarray([label])
-        last[0] = label
-        return np.concatenate([classes, last])
-
-    def _cut(self, L: Matrix, model: Any, X: Any, y: Any, weights: dict[str, Any]) -> None:
-        """For two classes, keep the threshold: given, tuned, or that of the losses."""
+    def _set_threshold(
+        self, L: Matrix, model: Any, X: Any, y: Any, weights: dict[str, Any]
+    ) -> None:
+        """For two classes, the threshold: given, tuned, or optimal for the losses."""
         for name in ("threshold_", "held_out_curve_"):  # of an earlier fit
             self.__dict__.pop(name, None)
         if self.threshold is not None and len(L) != 2:
@@ -388,7 +342,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def _held_out(
         self, L: Matrix, model: Any, X: Any, y: Any, weights: dict[str, Any]
     ) -> CostCurve:
-        """What every threshold costs on rows that the classifier was not fitted on."""
+        """Mean cost of every threshold on held-out rows."""
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         if isinstance(self.cv, Integral) and counts.min() < self.cv:
             raise DataError(
@@ -401,15 +355,51 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         return cost_curve(P[:, 1], codes == 1, L, each)
 
 
+def _check_loss_matrix(loss_matrix: Any, k: int) -> Matrix:
+    """The loss matrix for k classes, (k, k)."""
+    if loss_matrix is None:
+        return 1.0 - np.eye(k)
+    name = "BayesDecision"
+    try:
+        L = np.array(loss_matrix, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(name, "loss_matrix", "numbers", loss_matrix) from None
+    if L.shape != (k, k):
+        must_be = f"of shape {(k, k)}, a row and a column for each class"
+        raise ParameterError(name, "loss_matrix", must_be, L.shape)
+    if not np.isfinite(L).all():
+        raise ParameterError(name, "loss_matrix", "finite", L.tolist())
+    errors = L[~np.eye(k, dtype=bool)].reshape(k, k - 1)
+    if k > 1 and (np.diag(L)[:, None] > errors).all():
+        must_be = "of losses, not of gains: every correct decision costs more than any wrong one"
+        raise ParameterError(name, "loss_matrix", must_be, L.tolist())
+    return L
+
+
+def _actions(classes: Any, reject_label: Any) -> Any:
+    """The classes and the reject label, (k + 1,)."""
+    strings = all(isinstance(label, str) for label in classes.tolist())
+    if reject_label is None:
+        reject_label = "reject" if strings else -1
+    if reject_label in classes.tolist():
+        must_be = f"none of the classes {classes.tolist()}"
+        raise ParameterError("BayesDecision", "reject_label", must_be, reject_label)
+    if isinstance(reject_label, str) != strings:  # keep numbers from becoming strings
+        classes = classes.astype(object)
+    last = np.empty(1, dtype=object) if classes.dtype == object else np.asarray([reject_label])
+    last[0] = reject_label
+    return np.concatenate([classes, last])
+
+
 def _takes_weights(model: Any) -> bool:
-    """Whether fit has a place for sample weights; what takes any keyword answers for itself."""
+    """Whether fit accepts sample weights, by name or as any keyword."""
     parameters = inspect.signature(model.fit).parameters
     return "sample_weight" in parameters or any(
         parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()
     )
 
 
-def _between(lower: Vector, upper: Vector) -> Vector:
-    """The middle of each pair, above the lower one even where they are neighbouring numbers."""
+def _midpoints(lower: Vector, upper: Vector) -> Vector:
+    """The midpoint of each pair, above the lower value even for adjacent floating-point numbers."""
     middle = lower + (upper - lower) / 2
     return np.where(middle > lower, middle, upper)

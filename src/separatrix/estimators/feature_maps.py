@@ -1,14 +1,12 @@
-"""Feature maps as transformers: a linear model after one of them is curved.
+"""Feature maps as transformers: a linear model on their features is a kernel machine.
 
 The arithmetic is in `kernels/features.py`. `PolynomialMap` is exact; `Nystroem` and `RandomFourier`
-approximate a kernel, and take its place where there are too many samples for the kernel matrix.
+approximate a kernel, for data sets too large for the kernel matrix.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from functools import partial
 from math import isqrt
 from typing import Any, Self
 
@@ -24,65 +22,64 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.errors import DataError, MemoryBudgetError, ParameterError
+from separatrix.errors import MemoryBudgetError, ParameterError
 from separatrix.estimators.base.kernel_machine import KernelMachine
 from separatrix.estimators.base.prepare import check_samples, generator
-from separatrix.kernels.base import FromCallable, Kernel, Precomputed
-from separatrix.kernels.composed import Normalized
+from separatrix.estimators.nystroem_kernel import resolve_nystroem_kernel
+from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.features import (
     Monomials,
-    fourier_draw,
+    draw_fourier,
     fourier_map,
     inverse_root,
 )
-from separatrix.kernels.names import MEANT, resolve_kernel, width
+from separatrix.kernels.names import MEANT, width
 from separatrix.kernels.prepared import SMALL
-from separatrix.kernels.vector_kernels import Linear, Polynomial
+from separatrix.kernels.vector_kernels import Polynomial
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, row_blocks
 from separatrix.types import Codes, Matrix
 from separatrix.validation import require_flag, require_integer, require_real, require_threads
 
 FLOATS = (np.float64, np.float32)
-NAME_BYTES = 64  # what one feature name takes, about
-# so few kernel values at a time are float64: what is inverted must not be rounded to float32
+NAME_BYTES = 64  # of one feature name, about
+# blocks of this side are computed in float64: the inverted matrix must not be rounded to float32
 SIDE = isqrt(SMALL)
 
 
 class PolynomialMap(TransformerMixin, BaseEstimator):
-    """Products of features as features: all monomials up to a degree.
+    """All monomials of the features up to a degree.
 
-    With `kernel=True` each is scaled so that inner products of the new features are the kernel
-    `Polynomial(degree, gamma, coef0)`, (gamma <x, z> + coef0)^degree, to rounding: a linear model
-    on them is the kernel's. There are (d + degree)! / (d! degree!) of them, so this is for few
-    features or low degrees; sparse samples stay sparse. Otherwise keep the kernel, or use
-    `Nystroem` with it.
+    With `kernel=True` they are scaled so that inner products of the new features are the kernel
+    `Polynomial(degree, gamma, coef0)`, (gamma <x, z> + coef0)^degree, up to rounding. There are
+    (d + degree)! / (d! degree!) of them, so this is for few features or low degrees; sparse samples
+    stay sparse. Otherwise use the kernel itself, or `Nystroem` with it.
 
     Parameters
     ----------
     degree
-        Factors of the longest product. At least 1.
+        Highest degree. At least 1.
     kernel
-        Scale the monomials to the kernel, and leave out those without a weight in it: with
-        `coef0` 0 all but the ones of the full degree.
+        Scale the monomials to the kernel, and leave out those with coefficient 0: with `coef0=0` all
+        but the highest degree.
     gamma
         Scale of <x, z> in the kernel. Above 0; only with `kernel=True`.
     coef0
-        What is added to it. At least 0; only with `kernel=True`.
+        Constant of the kernel. At least 0; only with `kernel=True`.
     include_bias
-        Whether the constant 1 is a feature. The kernel decides it with `kernel=True`.
+        Whether the constant 1 is a feature. With `kernel=True` the kernel decides.
     interaction_only
-        Whether to leave out products with a feature twice. Only without a kernel.
+        Leave out monomials with a repeated feature. Only without a kernel.
     memory_limit
-        Largest output, in units of 2^20 bytes; what would be larger is refused before it is
-        computed. None for 4096, or a quarter of the machine's memory where that is less.
+        Size limit of the output in MiB, checked before the computation. None: the smaller of 4096 and
+        a quarter of the machine's memory.
 
     Attributes
     ----------
     n_output_features_
-        How many features there are.
+        Number of features.
     monomials_
-        Which they are: a `separatrix.kernels.features.Monomials`.
+        The features, as a `separatrix.kernels.features.Monomials`.
 
     Examples
     --------
@@ -127,15 +124,15 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Any:
-        """Monomials of samples X, (n, n_output_features_); CSR where X is sparse."""
+        """Monomials of samples X, (n, n_output_features_); CSR if X is sparse."""
         check_is_fitted(self)
         X = check_samples(self, X, dtype=FLOATS, reset=False)
         return self.monomials_.map(X, limit=self._limit)
 
     def get_feature_names_out(self, input_features: Any = None) -> npt.NDArray[np.object_]:
-        """Each feature as `x0^2 x1`, in the names of the samples' columns or those given."""
+        """Feature names such as `x0^2 x1`, from the names of the input features."""
         check_is_fitted(self)
-        # scikit-learn's public way to the checked names of what came in
+        # the checked names of the input features
         names = OneToOneFeatureMixin.get_feature_names_out(self, input_features)
         self._require_countable(self.monomials_, NAME_BYTES)
         return np.asarray(self.monomials_.names(names.tolist()), dtype=object)
@@ -154,14 +151,13 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
         return Monomials(d, self.degree, lowest=lowest, distinct=self.interaction_only)
 
     def _require_countable(self, monomials: Monomials, value_bytes: int) -> None:
-        """Refuse what no index can count, or what does not fit once; 0 bytes where it is sparse."""
+        """Raise if an index cannot count the monomials, or if one dense row exceeds the limit."""
         size = monomials.total
         if size >= 2**62 or size * value_bytes > self._limit:
             many = f"{size}" if size < 2**62 else "more than 2^62"
             raise MemoryBudgetError(
-                f"{many} monomials of {monomials.d} features up to degree {self.degree} do not fit "
-                f"the {in_words(self._limit)} there are; lower `degree`, give more memory "
-                "(`memory_limit`), or use Nystroem with a polynomial kernel"
+                f"{many} {monomials} exceed the memory limit of {in_words(self._limit)}; lower "
+                "`degree`, raise `memory_limit`, or use Nystroem with a polynomial kernel"
             )
 
     def _check_parameters(self) -> None:
@@ -174,26 +170,22 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
         require_flag(name, "interaction_only", self.interaction_only)
         if self.memory_limit is not None:
             require_real(name, "memory_limit", self.memory_limit, above=0)
-        idle: dict[str, object] = {"include_bias": True, "interaction_only": False}
+        unused: dict[str, object] = {"include_bias": True, "interaction_only": False}
         if not self.kernel:
-            idle = {"gamma": 1.0, "coef0": 0.0}
-        for parameter, default in idle.items():
+            unused = {"gamma": 1.0, "coef0": 0.0}
+        for parameter, default in unused.items():
             if getattr(self, parameter) != default:
-                raise ParameterError(
-                    name,
-                    parameter,
-                    f"left at its default {default} with kernel={self.kernel}",
-                    getattr(self, parameter),
-                )
+                must_be = f"left at its default {default} with kernel={self.kernel}"
+                raise ParameterError(name, parameter, must_be, getattr(self, parameter))
 
 
 class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
-    """Features from kernel values with some of the samples, whose inner products are near the kernel.
+    """Approximate feature map of a kernel from its values with a subset of the samples.
 
-    With landmarks Z drawn from the samples, <f(x), f(y)> = k(x, Z) K(Z, Z)^+ k(Z, y). That is the
-    kernel itself wherever x or y is a landmark, so with all samples as landmarks it is the kernel
-    matrix. For m landmarks it takes n m kernel values, O(m^2) for each sample and O(m^3) once: with m
-    near n a kernel machine is faster, and exact.
+    With landmarks Z drawn from the samples, <f(x), f(y)> = k(x, Z) K(Z, Z)^+ k(Z, y). This equals the
+    kernel if x or y is a landmark, so with all samples as landmarks it is the kernel matrix. For m
+    landmarks it takes n m kernel values, O(m^2) for each sample and O(m^3) once: with m near n a
+    kernel machine is faster, and exact.
 
     Parameters
     ----------
@@ -202,35 +194,35 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         "linear", "cosine" and "precomputed"; or a function of two samples that returns a number.
         `FromCallable` takes a function of two sets of samples, which is faster.
     gamma
-        Width of a kernel given by name: a number above 0, "scale" for 1 / (d var(X)), or "auto"
+        Coefficient of a kernel given by name: a number above 0, "scale" for 1 / (d var(X)), or "auto"
         and None for 1 / d.
     coef0
         Constant of "poly" and "sigmoid". None for 1.
     degree
         Degree of "poly": an integer of at least 1. None for 3.
     kernel_params
-        More arguments of a kernel that is a function; or `gamma`, `coef0` and `degree` of one
-        given by name, where they are not given above.
+        Further arguments of a kernel that is a function; or `gamma`, `coef0` and `degree` of one
+        given by name, unless set above.
     n_components
-        Landmarks, and features. At least 1.
+        Number of landmarks and features. At least 1.
     random_state
-        Seed, generator or None: draws the landmarks.
+        Seed, generator or None, for drawing the landmarks.
     n_jobs
         Threads; None for all cores.
 
     Attributes
     ----------
     components_
-        The landmarks, (m, d); rows of the kernel matrix where it is precomputed.
+        The landmarks, (m, d); rows of the kernel matrix if it is precomputed.
     component_indices_
-        Which rows they are, rising, (m,).
+        Their row indices, ascending, (m,).
     normalization_
-        Inverse root of their kernel matrix, (m, m), over its eigenvalues above 1e-12 of the
+        Inverse square root of their kernel matrix, (m, m), over its eigenvalues above 1e-12 of the
         largest.
     rank_
-        How many of its eigenvalues these are: the dimensions that features span.
+        Number of those eigenvalues: the dimension of the feature space.
     kernel_
-        The kernel object that was used.
+        The kernel object.
 
     Examples
     --------
@@ -273,10 +265,10 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw landmarks from samples X, (n, d), or (n, n) where precomputed; y is not used."""
+        """Draw landmarks from samples X, (n, d), or (n, n) if precomputed; y is not used."""
         self._check_parameters()
         X = check_samples(self, X, dtype=FLOATS)
-        kernel = self._resolve(X)
+        kernel = resolve_nystroem_kernel(self, X)
         if isinstance(kernel, Precomputed):
             X = symmetric_matrix(X, name="X (kernel='precomputed')")
         landmarks = self._draw(X.shape[0])
@@ -288,7 +280,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         if not found.definite:
             warnings.warn(
                 f"{kernel!r} is not positive semi-definite on the landmarks: its lowest eigenvalue "
-                f"is {found.lowest:.2g} of the largest. Directions below 0 are left out",
+                f"is {found.lowest:.2g} of the largest. Negative eigenvalues are left out",
                 UserWarning,
                 stacklevel=2,
             )
@@ -298,7 +290,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         return self
 
     def transform(self, X: Any) -> Matrix:
-        """Features of samples X, (n, m); where precomputed, X is their kernel with all training rows."""
+        """Features of samples X, (n, m); if precomputed, X is their kernel with all training rows."""
         check_is_fitted(self)
         X = check_samples(self, X, dtype=FLOATS, reset=False)
         return self._with_landmarks(X, self.normalization_)
@@ -309,7 +301,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         return tags
 
     def _with_landmarks(self, X: Any, V: Matrix | None = None) -> Matrix:
-        """Kernel values of X with the landmarks, times V where given; in float64, by blocks."""
+        """Kernel values of X with the landmarks, times V if given; in float64, by blocks."""
         n, m = X.shape[0], len(self.component_indices_)
         out = np.empty((n, m), X.dtype if V is not None and X.dtype in FLOATS else np.float64)
         for rows in row_blocks(n, SIDE):
@@ -322,7 +314,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         return out
 
     def _draw(self, n: int) -> Codes:
-        """Rows of the landmarks, rising."""
+        """Row indices of the landmarks, ascending."""
         m = min(self.n_components, n)
         if m < self.n_components:
             warnings.warn(
@@ -332,36 +324,8 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
                 stacklevel=3,
             )
         # the matrix, its eigenvectors, and the workspace of both
-        _require_room("Nystroem", self.n_components, f"{m} landmarks", 32 * m * m)
+        _require_memory("Nystroem", self.n_components, f"{m} landmarks", 32 * m * m)
         return np.sort(generator(self).choice(n, size=m, replace=False)).astype(np.intp)
-
-    def _resolve(self, X: Any) -> Kernel:
-        name, kernel = "Nystroem", self.kernel
-        given = {
-            parameter: getattr(self, parameter)
-            for parameter in ("gamma", "coef0", "degree")
-            if getattr(self, parameter) is not None
-        }
-        extra = dict(self.kernel_params or {})
-        if isinstance(kernel, str) and kernel != "precomputed":
-            for parameter in extra:
-                if parameter not in ("gamma", "coef0", "degree"):
-                    must_be = "a dict of gamma, coef0 and degree when `kernel` is a name"
-                    raise ParameterError(name, "kernel_params", must_be, extra)
-            if kernel == "cosine":
-                return Normalized(Linear())
-            kernel = "poly" if kernel == "polynomial" else kernel
-            defaults = {"gamma": "auto", "coef0": 1.0, "degree": 3}
-            return resolve_kernel(name, kernel, X, **{**defaults, **extra, **given})
-        for parameter, value in given.items():
-            must_be = f"None unless `kernel` is the name of one that has it; it is {kernel!r}"
-            raise ParameterError(name, parameter, must_be, value)
-        if isinstance(kernel, Kernel) or not callable(kernel):
-            if extra:
-                must_be = "None unless `kernel` is a function or a name"
-                raise ParameterError(name, "kernel_params", must_be, extra)
-            return resolve_kernel(name, kernel, X)
-        return FromCallable(partial(_every_pair, partial(kernel, **extra)))
 
     def _check_parameters(self) -> None:
         name = "Nystroem"
@@ -374,12 +338,12 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
 
 
 class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Random waves as features, whose inner products are near a Gaussian kernel.
+    """Random Fourier features: an approximate feature map of the Gaussian kernel.
 
-    f(x) = sqrt(2 / D) cos(W' x + b) with D random frequencies and phases, as scikit-learn's
-    `RBFSampler`. <f(x), f(z)> is the kernel on average, off by (1 - k^2 + k^4 / 2)^(1/2) / sqrt(D)
-    for a kernel value k: ten times closer for a hundred times the features. It looks at no sample,
-    so it suits streams; for the same number of features `Nystroem` is as a rule closer.
+    f(x) = sqrt(2 / D) cos(W' x + b) with D random frequencies and phases, as in scikit-learn's
+    `RBFSampler`. <f(x), f(z)> is the kernel on average, with standard deviation
+    (1 - k^2 + k^4 / 2)^(1/2) / sqrt(D) for a kernel value k. It is independent of the samples, so it
+    suits streams; for the same number of features `Nystroem` is usually more accurate.
 
     Parameters
     ----------
@@ -387,9 +351,9 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         The kernel is exp(-gamma |x - z|^2). Above 0, or "scale" for 1 / (d var(X)), or "auto" for
         1 / d.
     n_components
-        Waves, and features. At least 1.
+        Number of frequencies and features. At least 1.
     random_state
-        Seed, generator or None: draws frequencies and phases.
+        Seed, generator or None, for drawing frequencies and phases.
 
     Attributes
     ----------
@@ -424,14 +388,15 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Draw waves for the features of samples X, (n, d); y is not used."""
-        self._check_parameters()
+        """Draw frequencies and phases for samples X, (n, d); y is not used."""
         name = "RandomFourier"
+        require_integer(name, "n_components", self.n_components, least=1)
         X = check_samples(self, X, dtype=FLOATS)
         self.gamma_ = width(name, self.gamma, X)
         d, size = X.shape[1], 8 * X.shape[1] * self.n_components
-        _require_room(name, self.n_components, f"{self.n_components} waves of {d} features", size)
-        self.random_weights_, self.random_offset_ = fourier_draw(
+        what = f"{self.n_components} frequencies of {d} features"
+        _require_memory(name, self.n_components, what, size)
+        self.random_weights_, self.random_offset_ = draw_fourier(
             d, self.n_components, gamma=self.gamma_, rng=generator(self)
         )
         self._n_features_out = self.n_components
@@ -444,9 +409,6 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         F = fourier_map(X, self.random_weights_, self.random_offset_)
         return F.astype(X.dtype, copy=False)
 
-    def _check_parameters(self) -> None:
-        require_integer("RandomFourier", "n_components", self.n_components, least=1)
-
     def __sklearn_tags__(self) -> Tags:
         return _float_tags(super().__sklearn_tags__())
 
@@ -457,27 +419,9 @@ def _float_tags(tags: Tags) -> Tags:
     return tags
 
 
-def _require_room(owner: str, asked: int, words: str, size: int) -> None:
+def _require_memory(owner: str, n_components: int, what: str, size: int) -> None:
     if size > default_budget():
         raise MemoryBudgetError(
-            f"{words} take {in_words(size)}, more than the {in_words(default_budget())} there are; "
-            f"lower `n_components` of {owner}, which is {asked}"
+            f"{what} need {in_words(size)}; the limit is {in_words(default_budget())}: lower "
+            f"`n_components` of {owner}, which is {n_components}"
         )
-
-
-def _every_pair(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Matrix:
-    """A function of two samples over all pairs, (n, m)."""
-
-    def number(x: Any, z: Any) -> float:
-        value = function(x, z)
-        if np.ndim(value):
-            raise DataError(
-                f"a function as `kernel` of Nystroem must return a number for two samples; it "
-                f"returned shape {np.shape(value)}. Give FromCallable(function) for one that takes "
-                "two sets of samples"
-            )
-        return float(value)
-
-    kept = [slice(i, i + 1) if issparse(Z) else i for i in range(Z.shape[0])]
-    every = [slice(i, i + 1) if issparse(X) else i for i in range(X.shape[0])]
-    return np.array([[number(X[i], Z[j]) for j in kept] for i in every])

@@ -1,4 +1,4 @@
-"""Sequences and graphs as sparse vectors: the features behind a kernel, for models on vectors."""
+"""Sequences and graphs as sparse feature vectors of a kernel, for models on vectors."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from separatrix.kernels.vocabulary import Vocabulary
 
 
 class KernelFeatures(TransformerMixin, KernelMachine):
-    """Counts of words, subtrees or paths, whose inner products are a kernel on sequences or graphs.
+    """Explicit features of a kernel on sequences or graphs: counts of words, subtrees or paths.
 
-    Linear models, naive Bayes and nearest neighbours then work on the same objects, at a cost that grows
-    with their number and not with its square. Features are those met in training; whatever is new later
-    is left out, though with `Normalized` it counts in the length, so that products of new samples with
-    training samples are the kernel exactly.
+    Their inner products are the kernel. Linear models, naive Bayes and nearest neighbours can use them,
+    in time linear in the number of samples. The features are those of the training set; new ones are
+    ignored, except in the norm with `Normalized`, so that products of new samples with training samples
+    are the kernel exactly.
 
     Parameters
     ----------
     kernel
-        A kernel that counts features, as `Spectrum(3)` or `WeisfeilerLehman(2)`, alone or inside
-        `Normalized` or a multiple. Not `Subsequence`, which has too many.
+        A kernel that counts features, such as `Spectrum(3)` or `WeisfeilerLehman(2)`, alone or inside
+        `Normalized` or a multiple. Not `Subsequence`, which has too many features.
 
     Attributes
     ----------
     kernel_, vocabulary_
-        The kernel that counts, and the numbers of its features.
+        The counting kernel, and the numbers of its features.
     widths_
-        Features of each level.
+        Number of features of each level.
 
     Examples
     --------
@@ -60,30 +60,30 @@ class KernelFeatures(TransformerMixin, KernelMachine):
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Learn the features of objects X, and count them: sparse, (n, features)."""
-        kernel = self._counting(self.kernel)
+        """Learn the features of objects X and return their counts, sparse, (n, features)."""
+        kernel = _counting_kernel(self.kernel)
         X = check_samples(self, X)
         vocabulary = Vocabulary()
         counts = kernel.counts(X, vocabulary)
         vocabulary.closed = True
         self.kernel_, self.vocabulary_ = kernel, vocabulary
         self.widths_ = tuple(int(part.shape[1]) for part in counts)
-        return self._scaled(X, counts)
+        return self._weight(X, counts)
 
     def transform(self, X: Any) -> Any:
         """Features of objects X, sparse, (n, features)."""
         check_is_fitted(self)
         X = check_samples(self, X, reset=False)
-        return self._scaled(X, self.kernel_.counts(X, self.vocabulary_))
+        return self._weight(X, self.kernel_.counts(X, self.vocabulary_))
 
     @property
     def n_features_out_(self) -> int:
-        """Features of all levels."""
+        """Number of features of all levels."""
         check_is_fitted(self)
         return sum(self.widths_)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """The words, labels, paths or subtrees, (features,).
+        """Names of the words, labels, paths or subtrees, (features,).
 
         >>> from separatrix.kernels import Spectrum
         >>> KernelFeatures(Spectrum(2)).fit(["GATTA"]).get_feature_names_out().tolist()
@@ -91,24 +91,25 @@ class KernelFeatures(TransformerMixin, KernelMachine):
         """
         check_is_fitted(self)
         kernel, vocabulary, names = self.kernel_, self.vocabulary_, list[str]()
-        met = find_features(kernel, np.empty(0, dtype=object), vocabulary).occurrences
-        for (level, _), width, found in zip(kernel.levels, self.widths_, met, strict=True):
+        none = find_features(kernel, np.empty(0, dtype=object), vocabulary).occurrences
+        for (level, _), width, found in zip(kernel.levels, self.widths_, none, strict=True):
             names += kernel.names(level, vocabulary, np.arange(found.width))
-            names += [""] * (width - found.width)  # of a level that no object has
+            names += [""] * (width - found.width)  # a level without features has one empty column
         return np.array(names, dtype=object)
 
-    def _scaled(self, X: Any, counts: list[Any]) -> Any:
-        """Counts of all levels side by side, as the kernel weighs them and what is around it."""
-        F = self.kernel_.side_by_side(counts)
-        if self.kernel != self.kernel_:  # then values are multiples, and so are vectors
+    def _weight(self, X: Any, counts: list[Any]) -> Any:
+        """Counts of all levels in one matrix, weighted as in `kernel`."""
+        F = self.kernel_.concatenate_levels(counts)
+        if self.kernel != self.kernel_:  # a normalised kernel or a multiple scales the rows
             own = self.kernel_.diagonal(X)
             factors = np.sqrt(self.kernel.self_values(own)) * inverse_root(own)
             F = (diags_array(factors) @ F).tocsr()
         return _align_api_if_sparse(F)
 
-    def _counting(self, kernel: Any) -> FeatureKernel:
-        found = inside(kernel)
-        if not isinstance(found, FeatureKernel):
-            must_be = "a kernel that counts features, alone, Normalized or times a number"
-            raise ParameterError("KernelFeatures", "kernel", must_be, kernel)
-        return found
+
+def _counting_kernel(kernel: Any) -> FeatureKernel:
+    found = inside(kernel)
+    if not isinstance(found, FeatureKernel):
+        must_be = "a kernel that counts features, alone, Normalized or times a number"
+        raise ParameterError("KernelFeatures", "kernel", must_be, kernel)
+    return found

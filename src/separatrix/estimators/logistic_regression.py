@@ -26,7 +26,7 @@ from separatrix.estimators.base.linear_machine import SolvedMachine
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import winners
 from separatrix.estimators.base.prepare import check_samples, rollback_on_error
-from separatrix.estimators.calibration import agreeing
+from separatrix.estimators.calibration import match_predictions
 from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
@@ -284,7 +284,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             X = np.column_stack([X, np.ones(len(X))])
         V = self._posterior.score_covariances(X)
         if len(self.classes_) > 2:
-            return agreeing(mean_softmax(S, V), winners(S))
+            return match_predictions(mean_softmax(S, V), winners(S))
         mean = mean_sigmoid if self.predictive == "quadrature" else mackay
         second = mean(S[:, 0], V[:, 0, 0])
         return np.column_stack([1.0 - second, second])

@@ -1,4 +1,4 @@
-"""Sequences of letters as numbers, one for each letter at each position."""
+"""One-hot encoding of aligned sequences."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ from separatrix.types import Matrix
 
 
 class PositionIndicator(TransformerMixin, BaseEstimator):
-    """1 where a sequence has this letter at this position, else 0.
+    """One-hot encoding: 1 if a sequence has this letter at this position, else 0.
 
-    For aligned sequences, such as DNA around a site. A letter that was not met in training at a
-    position is 0 everywhere there, and so is the end of a shorter sequence; what a longer one has
-    beyond the longest in training is not looked at.
+    For aligned sequences, such as DNA around a site. Unknown letters and positions past the end of a
+    sequence are all 0; positions past the longest training sequence are ignored.
 
     Attributes
     ----------
     letters_
-        All letters met, in order, as one string.
+        All letters of the training set, sorted, as one string.
     length_
-        Positions: the length of the longest sequence.
+        Number of positions: the length of the longest sequence.
 
     Examples
     --------
@@ -41,11 +40,11 @@ class PositionIndicator(TransformerMixin, BaseEstimator):
         self.letters_ = "".join(sorted(set().union(*sequences)))
         self.length_ = max(map(len, sequences))
         if not self.length_:
-            raise DataError("all sequences are empty; there is no position to look at")
+            raise DataError("all sequences are empty")
         return self
 
     def transform(self, X: Any) -> Matrix:
-        """One row for each sequence, (n, length * letters): all letters at the first position first."""
+        """One row for each sequence, (n, length * letters); all letters of the first position first."""
         check_is_fitted(self)
         sequences = _strings(X)
         position = {letter: number for number, letter in enumerate(self.letters_)}
@@ -56,7 +55,7 @@ class PositionIndicator(TransformerMixin, BaseEstimator):
         return hot[:, :, :-1].reshape(len(sequences), -1)
 
     def get_feature_names_out(self, input_features: Any = None) -> Any:
-        """Such as "3=g": the letter g at the third position."""
+        """Names such as "3=g" for the letter g at the third position."""
         check_is_fitted(self)
         names = [f"{p + 1}={letter}" for p in range(self.length_) for letter in self.letters_]
         return np.array(names, dtype=object)

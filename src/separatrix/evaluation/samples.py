@@ -13,8 +13,8 @@ from sklearn.utils import check_X_y, column_or_1d
 
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError
-from separatrix.kernels.graphs.graph_union import checked_graphs, is_graph
-from separatrix.kernels.strings.sequences import checked_sequences
+from separatrix.kernels.graphs.graph_union import check_graphs, is_graph
+from separatrix.kernels.strings.sequences import check_sequences
 from separatrix.types import Matrix
 
 MOST_CATEGORIES = 1000
@@ -30,7 +30,7 @@ def samples_and_labels(X: Any, y: Any, *, missing: bool = False) -> tuple[Any, A
     ['see you']
     """
     if is_graphs(X) or _is_sequences(X):
-        X = checked_graphs("X", X) if is_graphs(X) else checked_sequences("X", X)
+        X = check_graphs("X", X) if is_graphs(X) else check_sequences("X", X)
         y = column_or_1d(y, warn=True)
         if len(X) != len(y):
             raise DataError(f"X has {len(X)} samples, but y has {len(y)} labels")

@@ -1,6 +1,6 @@
-"""How a sum of kernel values is shared by what one object has: its features, and its letters or nodes.
+"""Attribution of a sum of kernel values to the features of one object, and to its letters or nodes.
 
-What a feature gives at one place is shared equally by the letters or nodes that it covers there.
+The contribution of one occurrence of a feature is divided equally among the letters or nodes it covers.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 
 from separatrix.data.graph import Graph
 from separatrix.kernels.object_kernels import FeatureKernel, Occurrences
-from separatrix.kernels.strings.subsequence import letter_shares
+from separatrix.kernels.strings.subsequence_attribution import attribute_letters
 from separatrix.kernels.strings.subsequence_kernel import Subsequence
 from separatrix.kernels.vocabulary import Vocabulary
 from separatrix.runtime.threads import thread_count
@@ -22,74 +22,76 @@ from separatrix.types import Vector
 
 @dataclass(frozen=True)
 class Feature:
-    """A word, a label, a path or a subtree that an object has."""
+    """A word, a label, a path or a subtree of an object."""
 
     name: str
     count: int
-    weight: float  # what it gives to the score each time
-    term: float  # all of them together
+    weight: float  # contribution of one occurrence to the score
+    term: float  # count * weight
 
 
-class FoundFeatures(NamedTuple):
-    """What a kernel finds in some objects."""
+class FeatureOccurrences(NamedTuple):
+    """The features of some objects."""
 
     vocabulary: Vocabulary
-    found: Any
+    encoded: Any
     occurrences: list[Occurrences]  # one for each level
 
 
-def find_features(kernel: FeatureKernel, X: Any, vocabulary: Vocabulary) -> FoundFeatures:
+def find_features(kernel: FeatureKernel, X: Any, vocabulary: Vocabulary) -> FeatureOccurrences:
     """All features of checked objects, level by level."""
     levels = [level for level, _ in kernel.levels]
-    found = kernel.found_features(X, vocabulary, levels)
-    met = [kernel.occurrences(X, level, found, vocabulary) for level in levels]
-    return FoundFeatures(vocabulary, found, met)
+    encoded = kernel.encode(X, vocabulary, levels)
+    occurrences = [kernel.occurrences(X, level, encoded, vocabulary) for level in levels]
+    return FeatureOccurrences(vocabulary, encoded, occurrences)
 
 
-def shared_out(
+def attribute_features(
     kernel: FeatureKernel,
     X: Any,
-    look: FoundFeatures,
+    found: FeatureOccurrences,
     weights: list[Vector],
     names: Mapping[Any, str] | None,
 ) -> tuple[Vector, list[Feature]]:
-    """The share of each letter or node of one object, and its features, the largest terms first.
+    """The contribution of each letter or node of one object, and its features, the largest terms first.
 
-    `weights` are those of the features of each level; `names` says what node labels are called.
+    `weights` are those of the features of each level; `names` replaces node labels.
     """
     size = X[0].n_nodes if isinstance(X[0], Graph) else len(X[0])
-    called = look if names is None else find_features(kernel, _renamed(X, names), Vocabulary())
-    shares, features = np.zeros(size), []
+    named = (
+        found if names is None else find_features(kernel, _rename_labels(X, names), Vocabulary())
+    )
+    values, features = np.zeros(size), []
     for number, ((level, _), weight) in enumerate(zip(kernel.levels, weights, strict=True)):
-        met = look.occurrences[number]
-        known = np.flatnonzero(met.features >= 0)
-        each = np.zeros(len(met.features))
-        each[known] = weight[met.features[known]]
-        starts, positions = kernel.covers(X, level, look.found, met)
+        occurrences = found.occurrences[number]
+        known = np.flatnonzero(occurrences.features >= 0)
+        each = np.zeros(len(occurrences.features))
+        each[known] = weight[occurrences.features[known]]
+        starts, positions = kernel.coverage(X, level, found.encoded, occurrences)
         sizes = np.diff(starts)
-        shares += np.bincount(positions, np.repeat(each / sizes, sizes), minlength=size)
+        values += np.bincount(positions, np.repeat(each / sizes, sizes), minlength=size)
         numbers, first, counts = np.unique(
-            met.features[known], return_index=True, return_counts=True
+            occurrences.features[known], return_index=True, return_counts=True
         )
-        same = called.occurrences[number].features[known[first]]
+        same = named.occurrences[number].features[known[first]]
         features += [
-            Feature(text, count, w, count * w)
-            for text, count, w in zip(
-                kernel.names(level, called.vocabulary, same),
+            Feature(name, count, w, count * w)
+            for name, count, w in zip(
+                kernel.names(level, named.vocabulary, same),
                 counts.tolist(),
                 weight[numbers].tolist(),
                 strict=True,
             )
         ]
-    return shares, _sorted(features)
+    return values, _sort_by_size(features)
 
 
-def shared_by_letters(
+def attribute_subsequences(
     kernel: Subsequence, X: Any, support: Any, coef: Vector
 ) -> tuple[Vector, list[Feature]]:
-    """The part of each letter of one sequence in all subsequences that use it, and letters as features."""
+    """The contribution of each letter of one sequence to all subsequences; letters as features."""
     one, others = kernel.prepared(X, support)
-    shares = letter_shares(
+    values = attribute_letters(
         one.letters.codes,
         others.letters,
         coef,
@@ -99,18 +101,18 @@ def shared_by_letters(
     )
     text = X[0].decode("latin-1") if isinstance(X[0], bytes) else X[0]
     features = [
-        Feature(f"{letter} at {position}", 1, share, share)
-        for position, (letter, share) in enumerate(zip(text, shares.tolist(), strict=True), start=1)
+        Feature(f"{letter} at {position}", 1, value, value)
+        for position, (letter, value) in enumerate(zip(text, values.tolist(), strict=True), start=1)
     ]
-    return shares, _sorted(features)
+    return values, _sort_by_size(features)
 
 
-def _sorted(features: list[Feature]) -> list[Feature]:
+def _sort_by_size(features: list[Feature]) -> list[Feature]:
     return sorted(features, key=lambda feature: -abs(feature.term))
 
 
-def _renamed(X: Any, names: Mapping[Any, str]) -> Any:
-    """A graph with other words for its labels."""
+def _rename_labels(X: Any, names: Mapping[Any, str]) -> Any:
+    """A graph with other names for its node labels."""
     graph = X[0]
     if graph.node_labels is None:
         return X

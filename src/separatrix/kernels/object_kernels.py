@@ -1,9 +1,9 @@
-"""Kernels on anything but vectors: what they share.
+"""Base classes of kernels on sequences and graphs.
 
-Samples are an array (n,) of Python objects. Most such kernels count features: then a sample is a sparse
-vector of counts, the kernel its inner product, and whatever holds for products of vectors (`gram.py`)
-holds here. A kernel may have levels, as lengths of words or rounds of refinement: it is the weighted
-sum of their products, and kernels of one family share them.
+Samples are an array (n,) of Python objects. Most of these kernels count features: a sample is a sparse
+vector of counts, and the kernel is an inner product, to which everything in `gram/` applies. A kernel
+may have levels (word lengths, rounds of refinement): it is the weighted sum of their products, and
+kernels of one family share them.
 """
 
 from __future__ import annotations
@@ -27,22 +27,20 @@ from separatrix.types import Codes, Matrix, Vector
 
 
 class ObjectKernel(InnerProduct):
-    """A kernel on objects. Its values are inner products; what is made of it is a function of them."""
+    """A kernel on objects whose values are inner products, so composed kernels are functions of them."""
 
     @property
     def from_products(self) -> bool:
-        """Always."""
         return True
 
     @property
     def base(self) -> ObjectKernel:
-        """Itself."""
         return self
 
     @property
     @abstractmethod
     def family(self) -> Hashable:
-        """The same for kernels that differ only in the weights of their levels."""
+        """Equal for kernels that differ only in the weights of their levels."""
 
     @property
     @abstractmethod
@@ -51,11 +49,11 @@ class ObjectKernel(InnerProduct):
 
     @abstractmethod
     def checked(self, X: Any) -> Any:
-        """Samples as an array (n,) of objects of one kind, or an error that says what they are."""
+        """Samples as an array (n,) of objects of one type; raises DataError for anything else."""
 
     @abstractmethod
     def prepared(self, X: Any, *others: Any) -> tuple[Prepared, ...]:
-        """Checked samples made ready for products with each other."""
+        """Checked samples, prepared for products with each other."""
 
     @abstractmethod
     def level_products(
@@ -64,11 +62,11 @@ class ObjectKernel(InnerProduct):
         """Products of checked samples at each level, (n, n), and of each with itself, (n,)."""
 
     def matrices_of(self, levels: Collection[int]) -> int:
-        """How many matrices (n, n) the products of these levels take."""
+        """Number of (n, n) matrices held while the products of these levels are computed."""
         return len(levels)
 
     def notes(self, X: Any) -> list[str]:
-        """What is worth saying about checked training samples."""
+        """Remarks on checked training samples, for the user."""
         return []
 
     def block(self, X: Any, Z: Any) -> Matrix:
@@ -86,39 +84,39 @@ class ObjectKernel(InnerProduct):
 
 
 class Occurrences(NamedTuple):
-    """Features met in some samples, one entry each time."""
+    """All occurrences of features in some samples."""
 
-    rows: Codes  # sample; rising
-    features: Codes  # number of the feature; -1 where it is new to a closed vocabulary
-    positions: Codes  # where in the sample: first letter, or node
-    width: int  # numbers that features can have
+    rows: Codes  # sample; ascending
+    features: Codes  # number of the feature; -1 if a closed vocabulary does not have it
+    positions: Codes  # in the sample: first letter, or node
+    width: int  # feature numbers are below this
 
 
-class Covered(NamedTuple):
-    """What each occurrence takes: that of number i covers places[starts[i] : starts[i + 1]]."""
+class Coverage(NamedTuple):
+    """Letters or nodes of each occurrence: positions[starts[i] : starts[i + 1]] for the i-th."""
 
     starts: Codes  # shape: (occurrences + 1,)
-    positions: Codes  # letters or nodes, numbered in their own sample
+    positions: Codes  # letters or nodes, numbered within their sample
 
 
 class FeatureKernel(ObjectKernel):
     """A kernel that counts features: k(x, z) = sum of w_l c_u(x) c_u(z) over features u of levels l."""
 
     @abstractmethod
-    def occurrences(self, X: Any, level: int, found: Any, vocabulary: Vocabulary) -> Occurrences:
-        """All features of one level in checked samples; `found` is what `looked_at` made of them."""
+    def encode(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Any:
+        """Checked samples as arrays of numbers, computed once for all levels."""
 
     @abstractmethod
-    def found_features(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Any:
-        """What the levels need of checked samples, once for all of them."""
+    def occurrences(self, X: Any, level: int, encoded: Any, vocabulary: Vocabulary) -> Occurrences:
+        """All features of one level in checked samples; `encoded` is the result of `encode`."""
 
     @abstractmethod
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
-        """What features of one level are called, by their numbers."""
+        """Names of features of one level, by their numbers."""
 
     @abstractmethod
-    def covers(self, X: Any, level: int, found: Any, occurrences: Occurrences) -> Covered:
-        """The letters or nodes of each occurrence; it has at least one."""
+    def coverage(self, X: Any, level: int, encoded: Any, occurrences: Occurrences) -> Coverage:
+        """The letters or nodes of each occurrence, at least one."""
 
     def counts(
         self, X: Any, vocabulary: Vocabulary, levels: Sequence[int] | None = None
@@ -126,15 +124,14 @@ class FeatureKernel(ObjectKernel):
         """How often each sample has each feature, one sparse matrix (n, features) for each level."""
         if levels is None:
             levels = [level for level, _ in self.levels]
-        found = self.found_features(X, vocabulary, levels)
-        return [counted(self.occurrences(X, level, found, vocabulary), len(X)) for level in levels]
+        encoded = self.encode(X, vocabulary, levels)
+        return [
+            count_occurrences(self.occurrences(X, level, encoded, vocabulary), len(X))
+            for level in levels
+        ]
 
-    def vectors(self, X: Any, vocabulary: Vocabulary) -> Any:
-        """Sparse vectors of checked samples, (n, features), whose inner products are the kernel."""
-        return self.side_by_side(self.counts(X, vocabulary))
-
-    def side_by_side(self, counts: list[Any]) -> Any:
-        """The counts of all levels as one sparse matrix, weighed so that its products are the kernel."""
+    def concatenate_levels(self, counts: list[Any]) -> Any:
+        """The counts of all levels as one sparse matrix, weighted so that its products are the kernel."""
         weighted = [
             part if weight == 1 else part * np.sqrt(weight)
             for part, (_, weight) in zip(counts, self.levels, strict=True)
@@ -142,40 +139,38 @@ class FeatureKernel(ObjectKernel):
         return weighted[0] if len(weighted) == 1 else hstack(weighted, format="csr")
 
     def features(self, X: Any, *others: Any) -> tuple[Any, ...]:
-        """Sparse vectors of checked samples over all features that any of them has."""
-        together = np.concatenate([X, *others]) if others else X
-        F = self.vectors(self.one_kind(together), Vocabulary())
+        """Sparse vectors of checked samples over the union of their features."""
+        samples = self.require_one_type(np.concatenate([X, *others]) if others else X)
+        F = self.concatenate_levels(self.counts(samples, Vocabulary()))
         cuts = np.cumsum([0, len(X), *(len(other) for other in others)])
         return tuple(F[start:stop] for start, stop in pairwise(cuts))
 
-    def one_kind(self, X: Any) -> Any:
-        """Checked samples from two places, refused where they are of two kinds."""
+    def require_one_type(self, X: Any) -> Any:
+        """Checked samples of two sets; raises DataError if their types differ."""
         return X
 
     def prepared(self, X: Any, *others: Any) -> tuple[Vectors, ...]:
-        """Vectors of counts."""
-        return tuple(_ready(F, np.dtype(np.float64)) for F in self.features(X, *others))
+        return tuple(_prepare_vectors(F, np.dtype(np.float64)) for F in self.features(X, *others))
 
     def level_products(
         self, X: Any, levels: Sequence[int], dtype: np.dtype[Any], threads: int
     ) -> list[tuple[Matrix, Vector]]:
-        """Each from the counts of one level; all of them from one look at the samples."""
-        found: list[tuple[Matrix, Vector]] = []
+        products: list[tuple[Matrix, Vector]] = []
         for counts in self.counts(X, Vocabulary(), levels):
-            exact = squared_norms(counts).max(initial=0.0) < 2**24  # whole numbers of float32
-            ready = _ready(counts, dtype if exact else np.dtype(np.float64))
-            found.append((ready.own_products(threads), ready.squares.astype(np.float64)))
-        return found
+            exact = squared_norms(counts).max(initial=0.0) < 2**24  # integers of float32
+            vectors = _prepare_vectors(counts, dtype if exact else np.dtype(np.float64))
+            products.append((vectors.own_products(threads), vectors.squares.astype(np.float64)))
+        return products
 
 
 def as_vectors(kernel: Kernel, *sets: Any) -> tuple[Any, ...]:
-    """Sets of objects as vectors of features where the kernel has them; others as they are."""
+    """Sets of objects as feature vectors if the kernel counts features; otherwise unchanged."""
     base = kernel.base
     return base.features(*sets) if isinstance(base, FeatureKernel) else sets
 
 
 def first_base(kernel: Kernel) -> ObjectKernel | None:
-    """The first kernel on objects that a kernel is made of; None where it takes vectors."""
+    """The first object kernel inside a composed kernel; None for a kernel on vectors."""
     if kernel.takes == "vectors":
         return None
     if isinstance(kernel, ObjectKernel):
@@ -184,20 +179,20 @@ def first_base(kernel: Kernel) -> ObjectKernel | None:
     return next(first_base(part) for part in inner if isinstance(part, Kernel))
 
 
-def as_objects(owner: str, X: Any, meant: str) -> Any:
-    """The items of any list as an array (n,) of objects."""
+def as_objects(owner: str, X: Any, accepted: str) -> Any:
+    """The items of a list as an array (n,) of objects; `accepted` is the expected type, for the error."""
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         return X
     one = isinstance(X, str | bytes | Mapping | Set | Graph) or not hasattr(X, "__len__")
     if one or is_networkx(X) or issparse(X) or len(getattr(X, "shape", (0,))) != 1:
-        raise DataError(f"{owner} takes {meant}; got {_in_words(X)}")
+        raise DataError(f"{owner} takes {accepted}; got {_describe(X)}")
     objects = np.empty(len(X), dtype=object)
-    for row, item in enumerate(X):  # one by one: NumPy would look into items that are lists
+    for row, item in enumerate(X):  # one by one: NumPy would make a matrix of nested lists
         objects[row] = item
     return objects
 
 
-def _in_words(X: Any) -> str:
+def _describe(X: Any) -> str:
     if isinstance(X, str | bytes | Graph) or is_networkx(X):
         return f"a single {type(X).__name__}: put it into a list"
     shape = getattr(X, "shape", None)
@@ -205,18 +200,20 @@ def _in_words(X: Any) -> str:
     return type(X).__name__ + (f" of shape {shape}" if shape is not None else "") + column
 
 
-def counted(found: Occurrences, n: int) -> Any:
+def count_occurrences(occurrences: Occurrences, n: int) -> Any:
     """How often each of n samples has each feature, (n, features), sparse."""
-    known = found.features >= 0
-    rows, features = found.rows, found.features
+    rows, features = occurrences.rows, occurrences.features
+    known = features >= 0
     if not known.all():
         rows, features = rows[known], features[known]
     starts = np.searchsorted(rows, np.arange(n + 1))
-    counts = csr_array((np.ones(len(features)), features, starts), shape=(n, max(1, found.width)))
+    counts = csr_array(
+        (np.ones(len(features)), features, starts), shape=(n, max(1, occurrences.width))
+    )
     counts.sum_duplicates()
     return counts
 
 
-def _ready(F: Any, dtype: np.dtype[Any]) -> Vectors:
+def _prepare_vectors(F: Any, dtype: np.dtype[Any]) -> Vectors:
     F = F.tocsr().astype(dtype)
     return Vectors(F, squared_norms(F).astype(dtype), None, None)

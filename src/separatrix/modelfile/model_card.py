@@ -21,7 +21,7 @@ from separatrix.errors import DataError
 from separatrix.estimators.base.prepare import object_kernel
 from separatrix.estimators.decision import BayesDecision
 from separatrix.kernels.graphs.from_networkx import is_networkx
-from separatrix.kernels.graphs.graph_union import checked_graphs
+from separatrix.kernels.graphs.graph_union import check_graphs
 from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.modelfile.fields import (
     Archive,
@@ -153,7 +153,7 @@ def _as_array(values: Any) -> Any:
         if all(isinstance(value, kind) for value in values):
             return _objects([kind(value) for value in values])
     if isinstance(values[0], Graph) or is_networkx(values[0]):
-        return checked_graphs("a data set", values)
+        return check_graphs("a data set", values)
     try:
         return np.asarray(values)
     except ValueError:  # ragged

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 
 from separatrix.kernels.strings.sequences import ASCII_BITS, BYTE_BITS, TOKEN_BITS, UNICODE_BITS
-from separatrix.kernels.vocabulary import SMALLEST, Pairs, Vocabulary, home_of
+from separatrix.kernels.vocabulary import MIN_SLOTS, PairTable, Vocabulary, hash_slot
 from separatrix.modelfile.array_fields import Array
 from separatrix.modelfile.fields import (
     Archive,
@@ -35,12 +35,12 @@ class VocabularyField:
 
     def put(self, value: Vocabulary, at: str, file: Archive, sizes: ShapeEnv) -> dict[str, Any]:
         """The names of the tables, and how many bits a letter takes."""
-        if not value.closed or list(value.things.values()) != list(range(len(value.things))):
+        if not value.closed or list(value.symbols.values()) != list(range(len(value.symbols))):
             raise schema_error(at, "closed, its tokens numbered as they came", "others")
         tables = [table.keys.astype(np.int64) for table in value.tables.values()]
         file.keep(f"{at}.keys", np.concatenate([np.zeros((0, 2), dtype=np.int64), *tables]))
         file.keep(f"{at}.cuts", np.cumsum([len(table) for table in tables], dtype=np.int64))
-        put_tokens(list(value.things), at, file)
+        put_tokens(list(value.symbols), at, file)
         return {"tables": list(value.tables), "letter_bits": int(value.letter_bits)}
 
     def get(self, document: Any, at: str, file: Archive, sizes: ShapeEnv) -> Vocabulary:
@@ -60,20 +60,20 @@ class VocabularyField:
             raise mismatch_error(f"{at}.cuts", f"of {len(names)} tables", len(cuts) - 1)
         for name, (start, end) in zip(names, pairwise(cuts), strict=True):
             found.tables[name] = _pairs(keys[start:end], f"{at}.keys")
-        found.things = {token: number for number, token in enumerate(get_tokens(at, file))}
+        found.symbols = {token: number for number, token in enumerate(get_tokens(at, file))}
         found.closed = True
         return found
 
 
-def _pairs(keys: Codes, at: str) -> Pairs:
+def _pairs(keys: Codes, at: str) -> PairTable:
     """The table of pairs, after it was found that they do not crowd at a few of its places."""
-    size = SMALLEST
+    size = MIN_SLOTS
     while size // 4 < len(keys):  # as it grows, at most half full
         first = keys[: size // 2]
         if _steps(_homes(first, size - 1)) > STEPS * len(first) + SPARE_STEPS:
             raise mismatch_error(at, "pairs that differ in their places", "many that have the same")
         size *= 2
-    table = Pairs(keys)
+    table = PairTable(keys)
     if len(table) < len(keys):
         raise mismatch_error(at, "all different", "one of them twice")
     return table
@@ -90,5 +90,5 @@ def _steps(services: Codes) -> int:
 def _homes(keys: Codes, mask: int) -> Codes:
     services = np.empty(len(keys), np.int64)
     for number in range(len(keys)):
-        services[number] = home_of(keys[number, 0], keys[number, 1], mask)
+        services[number] = hash_slot(keys[number, 0], keys[number, 1], mask)
     return services

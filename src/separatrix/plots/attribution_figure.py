@@ -60,7 +60,7 @@ def plot_parts(
     if isinstance(parts.object, Graph):
         return plot_graph(
             parts.object,
-            parts.shares,
+            parts.values,
             names=names,
             bonds=bonds,
             title=title,
@@ -70,7 +70,7 @@ def plot_parts(
     if names is not None or bonds is not None:
         given = "names" if names is not None else "bonds"
         raise ParameterError("plot_parts", given, "None, for a sequence", names or bonds)
-    return plot_letters(parts.object, parts.shares, title=title, classes=classes, limit=limit)
+    return plot_letters(parts.object, parts.values, title=title, classes=classes, limit=limit)
 
 
 def write_parts(model: Any, data: Dataset, row: int, path: Path) -> Path:

@@ -285,7 +285,7 @@ class _Study:
                 for one in parts.features[:5]
             ]
             arrays |= {f"{position}.{name}": array for name, array in _as_arrays(graph).items()}
-            arrays[f"{position}.shares"] = parts.shares
+            arrays[f"{position}.shares"] = parts.values
         return StepResult(rows, arrays)
 
     def samples(self, workshop: RunContext) -> tuple[Any, Any, list[Split]]:

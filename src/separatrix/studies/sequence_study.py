@@ -17,7 +17,7 @@ import numpy as np
 
 from separatrix.errors import ExperimentError
 from separatrix.experiments.steps import ALL_SPLITS, Row, RunContext, Step, StepResult, params_json
-from separatrix.kernels.strings.sequences import beyond
+from separatrix.kernels.strings.sequences import count_unknown_letters
 from separatrix.studies.sequence_candidates import Candidate
 from separatrix.studies.sequence_samples import Sequences, Way
 from separatrix.types import Codes
@@ -139,7 +139,7 @@ class Study:
 def look(workshop: RunContext, study: Study) -> StepResult:
     """How many sequences, classes and groups there are, and letters that are no base."""
     data = study.sequences(workshop)
-    strange = beyond(data.X, BASES)
+    strange = count_unknown_letters(data.X, BASES)
     lengths = [len(sequence) for sequence in data.X]
     sizes = np.bincount(data.groups)
     found: dict[str, float] = {

@@ -139,7 +139,7 @@ def _positions(workshop: RunContext, study: Study, seed: int) -> StepResult:
     model = _explained(data, train, seed)
     found = [explain_object(model, sequence) for sequence in data.X[some]]
     classes = np.unique(data.y)
-    longest = max(len(one.shares) for one in found)
+    longest = max(len(one.values) for one in found)
     weights = np.array([_mean_share(found, label, longest) for label in classes])
     rows = [
         Row(
@@ -170,7 +170,7 @@ def _letters(workshop: RunContext, study: Study, seed: int) -> StepResult:
         how = params_json(row=row, sequence=data.X[row], label=data.y[row], taken_for=found.label)
         rows.append(Row(LETTERS, study.data, LINEAR, how, ALL_SPLITS, "score", found.score))
         rows.append(Row(LETTERS, study.data, LINEAR, how, ALL_SPLITS, "bias", found.bias))
-        arrays[f"shares_{row}"] = found.shares
+        arrays[f"shares_{row}"] = found.values
     return StepResult(rows, arrays)
 
 
@@ -186,7 +186,7 @@ def _mean_share(found: Sequence[Attribution], label: Any, longest: int) -> Any:
     total = np.zeros(longest)
     taken = [one for one in found if one.label == label]
     for one in taken:
-        total[: len(one.shares)] += np.abs(one.shares)
+        total[: len(one.values)] += np.abs(one.values)
     return total / max(1, len(taken))
 
 

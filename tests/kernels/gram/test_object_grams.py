@@ -100,9 +100,9 @@ def test_kernels_of_a_family_share_their_levels(kernels):
 
 def test_all_rounds_come_from_one_look_at_the_graphs(monkeypatch):
     looks = []
-    look = WeisfeilerLehman.found_features
+    look = WeisfeilerLehman.encode
     monkeypatch.setattr(
-        WeisfeilerLehman, "looked_at", lambda self, *args: looks.append(1) or look(self, *args)
+        WeisfeilerLehman, "encode", lambda self, *args: looks.append(1) or look(self, *args)
     )
     kernels = [Normalized(WeisfeilerLehman(h)) for h in range(6)]
     for _ in SharedProducts(_samples(kernels[0])).grams(kernels):

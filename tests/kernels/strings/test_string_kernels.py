@@ -64,7 +64,7 @@ def some(letters, count, seed):
 
 @pytest.mark.parametrize("letters", LETTERS)
 @pytest.mark.parametrize(("kernel", "definition"), DEFINED, ids=named)
-def test_values_are_those_of_the_definition(kernel, definition, letters):
+def test_values_match_the_definition(kernel, definition, letters):
     X, Z = some(letters, 50, 1), some(letters, 40, 2)
 
     values = kernel.block(X, Z)
@@ -122,7 +122,7 @@ LONG = [
 
 @pytest.mark.parametrize("letters", ["ab", "aä", "a𝄞", b"a\xff", ("to", "be"), (0, -1)], ids=repr)
 @pytest.mark.parametrize(("kernel", "definition"), LONG, ids=named)
-def test_long_words_are_told_apart_by_every_letter(kernel, definition, letters):
+def test_long_words_differ_in_every_letter(kernel, definition, letters):
     rng = np.random.default_rng(16)
     text = max(definitions.random_sequences(rng, 30, letters, longest=40), key=len)
     X = [text[:i] + letters[1:] + text[i + 1 :] for i in range(0, len(text), 4)]  # one replaced
@@ -159,7 +159,7 @@ def test_sequences_of_tokens_of_equal_length_are_not_a_table(kernel):
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_texts_may_come_in_arrays_and_series(kernel):
+def test_arrays_and_series_of_texts_are_accepted(kernel):
     X = ["abcabc", "bc abc", "", "cabca cabca"]
     expected = kernel.block(X, X)
 
@@ -182,7 +182,7 @@ def test_lodhis_worked_values_are_exact(decay):
 
 
 @pytest.mark.parametrize("k", [1, 2, 3, 4])
-def test_sentences_have_the_value_of_the_definition(k):
+def test_sentences_match_the_definition(k):
     pair = ["science is organized knowledge", "wisdom is organized life"]
 
     def definition(s, t):
@@ -205,7 +205,7 @@ def test_common_substrings_are_counted_with_their_repeats():
     assert Spectrum(2, shortest=1).block(["abab"], ["abba"]).tolist() == [[11.0]]
 
 
-def test_weighted_degree_is_the_share_of_letters_for_k_one():
+def test_weighted_degree_counts_equal_letters_for_k_one():
     assert WeightedDegree(1).block(["acgt"], ["acgt", "acct", "tgca"]).tolist() == [[4.0, 3.0, 0.0]]
 
 
@@ -217,7 +217,7 @@ def test_weighted_degree_of_equal_letters_has_a_closed_form(k):
     assert WeightedDegree(k).diagonal([text])[0] == pytest.approx(closed, rel=1e-14)
 
 
-def test_weighted_degree_does_not_look_beyond_the_shorter_one():
+def test_weighted_degree_ends_with_the_shorter_sequence():
     kernel = WeightedDegree(3)
     value = kernel.block(["acgtac"], ["acg"])
     np.testing.assert_allclose(value, kernel.diagonal(["acg"])[:, None], rtol=1e-14)
@@ -230,7 +230,7 @@ def test_words_of_a_text_are_found_without_points_and_capitals():
     assert BagOfWords().block([first.encode()], [second.encode()]).tolist() == [[4.0]]
 
 
-def test_tokens_are_words_as_they_are():
+def test_tokens_are_unchanged_words():
     assert BagOfWords().block([["The", "the,"]], [["the", "The"]]).tolist() == [[1.0]]
 
 
@@ -257,7 +257,7 @@ COMPOSED = [
 @pytest.mark.parametrize(
     ("kernel", "kind", "combined"), COMPOSED, ids=["sum", "product", "multiple"]
 )
-def test_kernels_made_of_string_kernels_are_those_of_the_definitions(kernel, kind, combined):
+def test_composed_string_kernels_match_the_definitions(kernel, kind, combined):
     X, Z = some("four", 30, 12), some("four", 20, 13)
 
     def definition(s, t):
@@ -269,7 +269,7 @@ def test_kernels_made_of_string_kernels_are_those_of_the_definitions(kernel, kin
 
 
 @pytest.mark.parametrize(("kernel", "definition"), DEFINED, ids=named)
-def test_the_normalised_kernel_is_that_of_the_definition(kernel, definition):
+def test_the_normalised_kernel_matches_the_definition(kernel, definition):
     X, Z = some("texts", 30, 14), some("texts", 20, 15)
 
     def cosine(s, t):
@@ -286,11 +286,11 @@ def test_the_normalised_kernel_is_that_of_the_definition(kernel, definition):
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("empty", ["", b"", ()], ids=repr)
-def test_an_empty_sequence_has_value_zero_with_everything(kernel, empty):
-    whole = {str: "abcab abcab", bytes: b"abcab abcab", tuple: tuple("abcababcab")}[type(empty)]
+def test_an_empty_sequence_has_value_zero_with_every_sample(kernel, empty):
+    full = {str: "abcab abcab", bytes: b"abcab abcab", tuple: tuple("abcababcab")}[type(empty)]
 
     for wrapped in (kernel, Normalized(kernel)):
-        values = wrapped.block([empty, whole], [empty, whole])
+        values = wrapped.block([empty, full], [empty, full])
         assert values[0].tolist() == [0.0, 0.0]
         assert values[1, 0] == 0.0
         assert values[1, 1] > 0
@@ -299,7 +299,7 @@ def test_an_empty_sequence_has_value_zero_with_everything(kernel, empty):
 
 
 @pytest.mark.parametrize("kernel", [Spectrum(5), Subsequence(5, 0.5)], ids=repr)
-def test_a_sequence_shorter_than_k_has_value_zero_with_everything(kernel):
+def test_a_sequence_shorter_than_k_has_value_zero_with_every_sample(kernel):
     short, long = ["a", "abab", ""], ["ababab", "abab"]
 
     for wrapped in (kernel, Normalized(kernel)):
@@ -330,7 +330,7 @@ def test_letters_outside_the_alphabet_are_letters_of_their_own(make):
 
 
 @pytest.mark.parametrize("kernel", [*KERNELS, Spectrum(2, alphabet="acgt")], ids=repr)
-def test_a_kernel_prints_as_the_call_that_makes_it_and_is_a_key(kernel):
+def test_a_kernel_prints_as_its_constructor_call_and_is_hashable(kernel):
     again = eval(repr(kernel), vars(kernels))
     assert again == kernel
     assert hash(again) == hash(kernel)
@@ -369,14 +369,14 @@ MEANT = "takes a list of strings, of bytes, or of lists of tokens; "
         ([["a"], np.eye(2)], MEANT + "item 1 is ndarray"),
         (["a", b"a"], "takes sequences of one type; got bytes and str in one list"),
         (["a", ["a"]], "takes sequences of one type; got str and tuple in one list"),
-        ([["a"], [1.0]], "takes tokens that are strings or whole numbers; item 1 has 1.0"),
-        ([["a", None]], "takes tokens that are strings or whole numbers; item 0 has None"),
-        ([[True]], "takes tokens that are strings or whole numbers; item 0 has True"),
-        ([[["a"]]], r"takes tokens that are strings or whole numbers; item 0 has \['a'\]"),
+        ([["a"], [1.0]], "takes tokens that are strings or integers; item 1 has 1.0"),
+        ([["a", None]], "takes tokens that are strings or integers; item 0 has None"),
+        ([[True]], "takes tokens that are strings or integers; item 0 has True"),
+        ([[["a"]]], r"takes tokens that are strings or integers; item 0 has \['a'\]"),
     ],
     ids=lambda part: "" if isinstance(part, str) else type(part).__name__,
 )
-def test_what_is_no_list_of_sequences_is_refused(kernel, X, sentence):
+def test_input_other_than_a_list_of_sequences_is_refused(kernel, X, sentence):
     for wrapped in (kernel, Normalized(kernel)):
         for call in (lambda k: k.diagonal(X), lambda k: k.block(X, X), lambda k: k.block([], X)):
             with pytest.raises(DataError, match=f"^{type(kernel).__name__} {sentence}"):
@@ -440,7 +440,7 @@ def test_sequences_of_two_types_have_no_value_with_each_other(kernel, Z, both):
         ),
     ],
 )
-def test_bad_parameters_are_refused_at_birth(make, sentence):
+def test_bad_parameters_are_refused_at_construction(make, sentence):
     with pytest.raises(ParameterError, match="^" + re.escape(sentence) + "$"):
         make()
 
@@ -457,8 +457,8 @@ def test_bad_parameters_are_refused_at_birth(make, sentence):
 )
 def test_letters_outside_the_alphabet_are_counted(X, sentence):
     for kernel in (Spectrum(1, alphabet="acgt"), WeightedDegree(1, alphabet="acgt")):
-        (said,) = kernel.notes(kernel.checked(X))
-        assert re.fullmatch(sentence + ".*", said)
+        (note,) = kernel.notes(kernel.checked(X))
+        assert re.fullmatch(sentence + ".*", note)
         assert not kernel.notes(kernel.checked(["acgt", ""]))
         assert not Spectrum(1).notes(kernel.checked(X))
 
@@ -468,3 +468,13 @@ def test_training_samples_that_are_all_shorter_than_k_are_refused(kernel):
     with pytest.raises(DataError, match=r"no sequence has 5 letters, so all values of .* lower k"):
         kernel.notes(kernel.checked(["abcd", "", "ab"]))
     assert not kernel.notes(kernel.checked(["abcde", "", "ab"]))
+
+
+def test_a_mapping_of_weights_is_refused():
+    with pytest.raises(ParameterError, match="2 numbers above 0"):
+        Spectrum(3, shortest=2, weights={2: 0.5, 3: 1.0})
+
+
+def test_one_column_of_strings_must_be_passed_as_one_dimension():
+    with pytest.raises(DataError, match=r"of shape \(2, 1\): pass its one column alone"):
+        Spectrum(1).diagonal(np.array([["a"], ["b"]]))

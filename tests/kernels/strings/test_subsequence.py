@@ -7,13 +7,10 @@ import pytest
 from benchmarks.subsequence import numpy_subsequence
 
 from separatrix.kernels.strings import subsequence
-from separatrix.kernels.strings import subsequence_attribution as subsequence_shares
-from separatrix.kernels.strings import subsequence_simd as subsequence_lanes
+from separatrix.kernels.strings.sequences import EncodedSequences
 from separatrix.kernels.strings.subsequence import (
-    Letters,
-    letter_shares,
+    count_steps,
     self_products,
-    steps,
     subsequence_products,
 )
 
@@ -31,7 +28,7 @@ def by_definition(s, t, k, decay):
 def letters(strings):
     parts = [[ord(c) for c in s] if isinstance(s, str) else list(s) for s in strings]
     codes = np.array([code for part in parts for code in part], np.int64)
-    return Letters(codes, np.cumsum([0, *map(len, parts)]))
+    return EncodedSequences(codes, np.cumsum([0, *map(len, parts)]))
 
 
 def random_strings(rng, count, longest, alphabet="abc"):
@@ -44,7 +41,7 @@ def products(first, second, k, decay, **options):
 
 
 @pytest.mark.parametrize("decay", [1e-3, 0.3, 0.5, 0.9, 1.0])
-def test_values_are_those_of_the_definition(decay):
+def test_values_match_the_definition(decay):
     rng = np.random.default_rng(0)
     for k in (1, 2, 3, 4):
         first, second = random_strings(rng, 9, 7), random_strings(rng, 11, 7, "abcd")
@@ -55,7 +52,7 @@ def test_values_are_those_of_the_definition(decay):
         np.testing.assert_allclose(K, np.array(exact, float), rtol=3e-15, atol=0)
 
 
-def test_more_levels_than_one_sweep_takes_follow_the_definition():
+def test_more_levels_than_one_sweep_match_the_definition():
     first = ["abaabbabab", "bbabaababa"]
     exact = [
         [[by_definition(s, t, level, 0.5) for t in first] for s in first] for level in range(1, 11)
@@ -85,7 +82,7 @@ def test_lodhis_worked_values_are_exact():
 
 @pytest.mark.parametrize("decay", [0.2, 0.5, 0.97, 1.0])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7])
-def test_strings_over_many_tiles_are_those_of_plain_numpy(k, decay):
+def test_strings_over_many_tiles_match_numpy(k, decay):
     rng = np.random.default_rng(k)
     lengths = [0, 1, 63, 64, 65, 130, 200, 31, 33, 129]
     strings = [rng.integers(0, 5, length) for length in lengths]
@@ -96,7 +93,7 @@ def test_strings_over_many_tiles_are_those_of_plain_numpy(k, decay):
     np.testing.assert_allclose(K, peer, rtol=1e-12)
 
 
-def test_half_of_the_symmetric_matrix_is_the_whole():
+def test_the_mirrored_triangle_is_the_full_matrix():
     strings = random_strings(np.random.default_rng(1), 37, 80)
 
     K = products(strings, None, 4, 0.6)
@@ -105,7 +102,7 @@ def test_half_of_the_symmetric_matrix_is_the_whole():
     np.testing.assert_allclose(K, products(strings, strings, 4, 0.6), rtol=1e-13)
 
 
-def test_first_and_second_may_change_places():
+def test_swapped_sides_give_the_transpose():
     rng = np.random.default_rng(2)
     few, many = random_strings(rng, 2, 50), random_strings(rng, 40, 30)
 
@@ -142,7 +139,7 @@ def test_neither_threads_nor_chunks_change_a_bit(chunk, threads, monkeypatch):
     np.testing.assert_array_equal(self_products(letters(first), 3, 0.7, threads=threads), alone)
 
 
-def test_a_value_does_not_depend_on_who_else_is_there():
+def test_a_value_does_not_depend_on_the_other_strings():
     rng = np.random.default_rng(5)
     first, second = random_strings(rng, 20, 90), random_strings(rng, 25, 90)
 
@@ -162,7 +159,7 @@ def test_self_products_are_the_diagonal():
     np.testing.assert_array_equal(self_products(letters(strings), 6, 0.4, threads=1), own[-1])
 
 
-def test_strings_shorter_than_k_are_zero_with_everything():
+def test_strings_shorter_than_k_have_value_zero():
     strings = ["", "a", "ab", "aba", "abab"]
 
     K = products(strings, None, 3, 0.5)
@@ -172,7 +169,7 @@ def test_strings_shorter_than_k_are_zero_with_everything():
 
 
 @pytest.mark.parametrize("second", [[], [""], None])
-def test_there_may_be_no_strings_at_all(second):
+def test_empty_lists_give_empty_matrices(second):
     empty = products([], second, 2, 0.5)
 
     assert empty.shape == (0, 0 if second is None else len(second))
@@ -180,11 +177,11 @@ def test_there_may_be_no_strings_at_all(second):
     assert products(["ab"], second or [], 2, 0.5).shape == (1, len(second or []))
 
 
-def test_letters_may_be_any_whole_numbers():
+def test_letters_may_be_any_integers():
     lowest, highest = np.iinfo(np.int64).min, np.iinfo(np.int64).max
     codes = np.array([lowest, -1, -2, highest, lowest, -1])
-    odd = Letters(codes, np.array([0, 3, 6]))
-    plain = Letters(np.array([0, 2, 1, 3, 0, 2], np.int32), np.array([0, 3, 6]))
+    odd = EncodedSequences(codes, np.array([0, 3, 6]))
+    plain = EncodedSequences(np.array([0, 2, 1, 3, 0, 2], np.int32), np.array([0, 3, 6]))
 
     np.testing.assert_array_equal(
         subsequence_products(odd, None, 2, 0.5, threads=1),
@@ -205,7 +202,7 @@ def test_without_decay_large_counts_are_finite_and_right():
 
 
 @pytest.mark.parametrize("decay", [1e-300, 1e-40, 1e-16])
-def test_a_decay_of_next_to_nothing_gives_no_nan(decay):
+def test_a_tiny_decay_gives_no_nan(decay):
     K = products(["abcabc" * 30], ["abccba" * 30], 1, decay, all_levels=True)
 
     np.testing.assert_allclose(K[0, 0, 0], 180 * 60 * decay**2, rtol=1e-12)
@@ -219,13 +216,13 @@ def test_steps_are_reported_until_all_are_done(second, chunk, monkeypatch):
     first = random_strings(rng, 20, 90)
     second = second and random_strings(rng, second, 90)
     monkeypatch.setattr(subsequence, "CHUNK", chunk)
-    told = []
+    reported = []
 
-    products(first, second, 3, 0.5, threads=2, on_step=told.append)
+    products(first, second, 3, 0.5, threads=2, on_step=reported.append)
 
-    total = steps(letters(first), None if second is None else letters(second), 3)
-    assert told == sorted(told)
-    assert told[-1] == total
+    total = count_steps(letters(first), None if second is None else letters(second), 3)
+    assert reported == sorted(reported)
+    assert reported[-1] == total
     pairs = itertools.product(first, second or first)
     if second is not None:
         assert total == 3 * sum(len(s) * len(t) for s, t in pairs)
@@ -235,60 +232,15 @@ def test_steps_are_reported_until_all_are_done(second, chunk, monkeypatch):
 def test_work_stops_soon_after_an_interrupt(threads, monkeypatch):
     monkeypatch.setattr(subsequence, "CHUNK", 10_000)
     strings = random_strings(np.random.default_rng(8), 60, 90)
-    told = []
+    reported = []
 
     def interrupt(done):
-        told.append(done)
+        reported.append(done)
         raise KeyboardInterrupt
 
     before = threading.active_count()
     with pytest.raises(KeyboardInterrupt):
         products(strings, None, 3, 0.5, threads=threads, on_step=interrupt)
 
-    assert len(told) <= threads
+    assert len(reported) <= threads
     assert threading.active_count() == before
-
-
-@pytest.mark.parametrize("decay", [0.3, 0.5, 1.0])
-@pytest.mark.parametrize("k", [1, 2, 3, 5])
-def test_a_share_is_what_is_lost_without_the_letter(k, decay):
-    rng = np.random.default_rng(k)
-    x, others = rng.integers(0, 3, 40), [rng.integers(0, 3, n) for n in rng.integers(0, 50, 19)]
-    coef = rng.integers(-4, 5, 19).astype(float)
-    replaced = [x.copy() for _ in x]
-    for i, string in enumerate(replaced):
-        string[i] = 99
-    scores = products([x, *replaced], others, k, decay) @ coef
-
-    shares = letter_shares(x, letters(others), coef, k, decay)
-
-    size = products([x], others, k, decay) @ abs(coef)
-    np.testing.assert_allclose(shares, (scores[0] - scores[1:]) / k, rtol=0, atol=1e-13 * size[0])
-    np.testing.assert_allclose(shares.sum(), scores[0], rtol=0, atol=1e-13 * size[0])
-
-
-@pytest.mark.parametrize("chunk", [1, 10**9])
-def test_neither_threads_nor_chunks_change_shares(chunk, monkeypatch):
-    rng = np.random.default_rng(9)
-    x = rng.integers(0, 4, 70)
-    others = letters([rng.integers(0, 4, n) for n in rng.integers(0, 90, 30)])
-    coef = rng.normal(size=30)
-    expected = letter_shares(x, others, coef, 4, 0.5)
-    monkeypatch.setattr(subsequence_shares, "CHUNK", chunk)
-
-    np.testing.assert_array_equal(letter_shares(x, others, coef, 4, 0.5, threads=2), expected)
-
-
-@pytest.mark.parametrize(("x", "others"), [([], ["ab"]), ([1], []), ([1, 2], [""])])
-def test_shares_of_nothing_are_zero(x, others):
-    others = letters(others)
-    coef = np.ones(len(others.starts) - 1)
-
-    shares = letter_shares(np.array(x, np.int64), others, coef, 2, 0.5)
-
-    np.testing.assert_array_equal(shares, np.zeros(len(x)))
-
-
-def test_lanes_begin_where_a_cache_line_does():
-    for size in (1, 3, 1000):
-        assert subsequence_lanes.aligned(size, 8).ctypes.data % 64 == 0

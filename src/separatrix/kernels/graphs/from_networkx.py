@@ -1,4 +1,4 @@
-"""Graphs of networkx as ours, without importing networkx."""
+"""Conversion of networkx graphs, without importing networkx."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LABEL = "label"
 
 
 def is_networkx(item: Any) -> bool:
-    """Whether the item looks like a graph of networkx."""
+    """Whether the item has the interface of a networkx graph."""
     return not isinstance(item, type) and all(
         hasattr(item, name) for name in ("nodes", "edges", "is_directed", "is_multigraph")
     )
@@ -23,9 +23,9 @@ def is_networkx(item: Any) -> bool:
 def from_networkx(
     graph: Any, *, node_label: str = LABEL, edge_label: str = LABEL, where: str = "the graph"
 ) -> Graph:
-    """A graph of networkx as a `Graph`: nodes in its order, labels from attributes of these names.
+    """A networkx graph as a `Graph`: nodes in its order, labels from the named attributes.
 
-    Where no node has the attribute there are no labels; likewise for edges.
+    If no node has the attribute, the graph has no node labels; likewise for edges.
     """
     if not is_networkx(graph):
         raise DataError(f"{where} must be a networkx graph; got {type(graph).__name__}")
@@ -39,7 +39,7 @@ def from_networkx(
     loops = edges[edges[:, 0] == edges[:, 1]]
     if len(loops):
         raise DataError(
-            f"{where} has a loop at node {list(number)[loops[0, 0]]!r}; pass it without: "
+            f"{where} has a self-loop at node {list(number)[loops[0, 0]]!r}; remove it with "
             "graph.remove_edges_from(nx.selfloop_edges(graph))"
         )
     of_nodes = [attributes.get(node_label) for _, attributes in graph.nodes(data=True)]
@@ -55,7 +55,7 @@ def from_networkx(
 def graphs_from_networkx(
     graphs: Iterable[Any], *, node_label: str = LABEL, edge_label: str = LABEL
 ) -> list[Graph]:
-    """Graphs of networkx as `Graph` objects; the attributes that hold labels may have other names."""
+    """networkx graphs as `Graph` objects, labels from the named attributes."""
     return [
         from_networkx(graph, node_label=node_label, edge_label=edge_label, where=f"graph {number}")
         for number, graph in enumerate(graphs)
@@ -68,20 +68,19 @@ def _labels(found: list[Any], where: str, what: str, name: str) -> Any:
         return None
     if missing:
         raise DataError(
-            f"{where}: {missing} of {len(found)} {what} have no attribute {name!r}; give it to all or "
-            "to none"
+            f"{where}: {missing} of {len(found)} {what} have no attribute {name!r}; set it on all or "
+            "on none"
         )
     if all(isinstance(label, str) for label in found):
         return np.array(found, dtype=object)
-    strange = [label for label in found if not _is_whole(label)]
-    if strange:
+    invalid = [label for label in found if not _is_int64(label)]
+    if invalid:
         raise DataError(
-            f"{where}: labels of {what} must be all whole numbers or all strings; "
-            f"got {strange[0]!r:.40}"
+            f"{where}: labels of {what} must be all integers or all strings; got {invalid[0]!r:.40}"
         )
     return np.array(found, dtype=np.intp)
 
 
-def _is_whole(label: Any) -> bool:
-    whole = isinstance(label, int | np.integer) and not isinstance(label, bool)
-    return whole and -(2**63) <= int(label) < 2**63
+def _is_int64(label: Any) -> bool:
+    integer = isinstance(label, int | np.integer) and not isinstance(label, bool)
+    return integer and -(2**63) <= int(label) < 2**63

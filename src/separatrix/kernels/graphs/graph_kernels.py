@@ -1,8 +1,8 @@
-"""Kernels on graphs, each by counts of what a graph is made of.
+"""Kernels on labelled graphs that count nodes, edges, subtrees or shortest paths.
 
-Samples are `Graph` objects, or graphs of networkx. Labels are whole numbers or strings. Graphs without
-labels have the same label at every node, or edge; in one list all have labels or none. A graph without
-nodes has the value 0 with everything; unconnected nodes have no path.
+Samples are `Graph` objects or networkx graphs. Labels are integers or strings; without labels, all nodes
+or edges count as equal. In one list all graphs have labels or none. A graph without nodes has the value
+0 with every other; nodes that are not connected have no path.
 """
 
 from __future__ import annotations
@@ -16,16 +16,21 @@ from scipy.sparse import csr_array, eye_array
 
 from separatrix.kernels import feature_names
 from separatrix.kernels.graphs.graph_union import (
-    Union,
-    alike,
-    all_paths,
-    checked_graphs,
-    edges_once,
-    paths_of,
-    sort_each,
-    union_of,
+    GraphUnion,
+    build_union,
+    check_graphs,
+    find_paths,
+    iterate_paths,
+    list_edges,
+    require_same_labels,
+    sort_neighborhoods,
 )
-from separatrix.kernels.object_kernels import Covered, FeatureKernel, Occurrences, counted
+from separatrix.kernels.object_kernels import (
+    Coverage,
+    FeatureKernel,
+    Occurrences,
+    count_occurrences,
+)
 from separatrix.kernels.vocabulary import Vocabulary
 from separatrix.types import Codes
 from separatrix.validation import require_flag, require_integer
@@ -38,30 +43,26 @@ class GraphKernel(FeatureKernel):
 
     def checked(self, X: Any) -> Any:
         """An array (n,) of `Graph`, all of them labelled or none."""
-        return checked_graphs(type(self).__name__, X)
+        return check_graphs(type(self).__name__, X)
 
-    def one_kind(self, X: Any) -> Any:
-        """Graphs from two places, refused where some have labels and others not."""
-        return alike(type(self).__name__, X)
+    def require_one_type(self, X: Any) -> Any:
+        return require_same_labels(type(self).__name__, X)
 
     @property
     def levels(self) -> tuple[tuple[int, float], ...]:
-        """One."""
         return ((0, 1.0),)
 
     @property
     def family(self) -> Hashable:
-        """Nothing is shared but with itself."""
         return self
 
-    def found_features(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Any:
-        """The graphs side by side."""
-        return union_of(X, vocabulary)
+    def encode(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Any:
+        return build_union(X, vocabulary)
 
 
 @dataclass(frozen=True)
 class VertexHistogram(GraphKernel):
-    """Node labels that two graphs share: k(G, H) = sum_l c_l(G) c_l(H).
+    """Histogram of node labels: k(G, H) = sum_l c_l(G) c_l(H).
 
     Examples
     --------
@@ -71,23 +72,24 @@ class VertexHistogram(GraphKernel):
     array([[5.]])
     """
 
-    def occurrences(self, X: Any, level: int, found: Union, vocabulary: Vocabulary) -> Occurrences:
-        """One for each node."""
+    def occurrences(
+        self, X: Any, level: int, encoded: GraphUnion, vocabulary: Vocabulary
+    ) -> Occurrences:
         width = len(vocabulary.tables["node labels"])
-        return Occurrences(found.owners, found.node_labels, found.positions, width)
+        return Occurrences(encoded.owners, encoded.node_labels, encoded.positions, width)
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
-        """The labels."""
-        return feature_names.labels(vocabulary, "node labels", numbers)
+        return feature_names.name_labels(vocabulary, "node labels", numbers)
 
-    def covers(self, X: Any, level: int, found: Union, occurrences: Occurrences) -> Covered:
-        """Each node itself."""
-        return Covered(np.arange(len(occurrences.rows) + 1), occurrences.positions)
+    def coverage(
+        self, X: Any, level: int, encoded: GraphUnion, occurrences: Occurrences
+    ) -> Coverage:
+        return Coverage(np.arange(len(occurrences.rows) + 1), occurrences.positions)
 
 
 @dataclass(frozen=True)
 class EdgeHistogram(GraphKernel):
-    """Edge labels that two graphs share: k(G, H) = sum_l c_l(G) c_l(H).
+    """Histogram of edge labels: k(G, H) = sum_l c_l(G) c_l(H).
 
     Examples
     --------
@@ -97,37 +99,38 @@ class EdgeHistogram(GraphKernel):
     array([[2.]])
     """
 
-    def occurrences(self, X: Any, level: int, found: Union, vocabulary: Vocabulary) -> Occurrences:
-        """One for each edge, at its lower node."""
-        first, _, once = edges_once(found)
+    def occurrences(
+        self, X: Any, level: int, encoded: GraphUnion, vocabulary: Vocabulary
+    ) -> Occurrences:
+        first, _, once = list_edges(encoded)
         width = len(vocabulary.tables["edge labels"])
         return Occurrences(
-            found.owners[first], found.edge_labels[once], found.positions[first], width
+            encoded.owners[first], encoded.edge_labels[once], encoded.positions[first], width
         )
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
-        """The labels."""
-        return feature_names.labels(vocabulary, "edge labels", numbers)
+        return feature_names.name_labels(vocabulary, "edge labels", numbers)
 
-    def covers(self, X: Any, level: int, found: Union, occurrences: Occurrences) -> Covered:
-        """Both ends of each edge."""
-        first, second, _ = edges_once(found)
-        return _both_ends(found, first, second)
+    def coverage(
+        self, X: Any, level: int, encoded: GraphUnion, occurrences: Occurrences
+    ) -> Coverage:
+        first, second, _ = list_edges(encoded)
+        return _both_ends(encoded, first, second)
 
 
 @dataclass(frozen=True)
 class WeisfeilerLehman(GraphKernel):
-    """Subtrees that two graphs share: labels, refined by those of the neighbours, round after round.
+    """Weisfeiler-Lehman subtree kernel: node labels, refined by the neighbours' labels in each round.
 
     k(G, H) = sum over rounds 0..iterations of sum_l c_l(G) c_l(H), where the label of a node after a
-    round is its label before and the multiset of its neighbours'. Time grows with the edges.
+    round is its previous label and the multiset of its neighbours'. Time is linear in the edges.
 
     Parameters
     ----------
     iterations
-        Rounds of refinement, which see that far around a node. At least 0: then `VertexHistogram`.
+        Rounds of refinement: the radius of the subtrees. At least 0, which is `VertexHistogram`.
     edge_labels
-        Whether the label of the edge to a neighbour counts too.
+        Whether subtrees include the labels of edges.
 
     Examples
     --------
@@ -152,46 +155,46 @@ class WeisfeilerLehman(GraphKernel):
 
     @property
     def family(self) -> Hashable:
-        """All numbers of rounds share the rounds."""
         return (WeisfeilerLehman, bool(self.edge_labels))
 
     @property
     def levels(self) -> tuple[tuple[int, float], ...]:
-        """Rounds."""
         return tuple((t, 1.0) for t in range(self.iterations + 1))
 
-    def found_features(
+    def encode(
         self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]
-    ) -> tuple[Union, list[Codes]]:
-        """The graphs side by side, and the labels after each round."""
-        union = union_of(X, vocabulary)
+    ) -> tuple[GraphUnion, list[Codes]]:
+        """The union of the graphs, and the node labels after each round."""
+        union = build_union(X, vocabulary)
         rounds = [union.node_labels]
         for t in range(1, max(levels) + 1):
-            rounds.append(_refined(union, rounds[-1], t, vocabulary, with_edges=self.edge_labels))
+            rounds.append(
+                _refine_labels(union, rounds[-1], t, vocabulary, with_edges=self.edge_labels)
+            )
         return union, rounds
 
     def occurrences(
-        self, X: Any, level: int, found: tuple[Union, list[Codes]], vocabulary: Vocabulary
+        self, X: Any, level: int, encoded: tuple[GraphUnion, list[Codes]], vocabulary: Vocabulary
     ) -> Occurrences:
-        """One for each node."""
-        union, rounds = found
+        union, rounds = encoded
         width = len(vocabulary.tables[f"round {level}" if level else "node labels"])
         return Occurrences(union.owners, rounds[level], union.positions, width)
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
-        """A node and, in brackets, its neighbours with theirs, as far as the round sees."""
-        trees = feature_names.Subtrees(vocabulary, with_edges=self.edge_labels)
+        trees = feature_names.SubtreeNames(vocabulary, with_edges=self.edge_labels)
         return [trees.name(level, number) for number in numbers.tolist()]
 
-    def covers(
-        self, X: Any, level: int, found: tuple[Union, list[Codes]], occurrences: Occurrences
-    ) -> Covered:
-        """All nodes that are as near as the round sees."""
-        union, _ = found
+    def coverage(
+        self, X: Any, level: int, encoded: tuple[GraphUnion, list[Codes]], occurrences: Occurrences
+    ) -> Coverage:
+        """The nodes within `level` edges of each node."""
+        union, _ = encoded
         n = int(union.starts[-1])
         if not n:
-            return Covered(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.intp))
-        edges = csr_array((np.ones(len(union.neighbors)), union.neighbors, union.tops), (n, n))
+            return Coverage(np.zeros(1, dtype=np.intp), np.zeros(0, dtype=np.intp))
+        edges = csr_array(
+            (np.ones(len(union.neighbors)), union.neighbors, union.edge_starts), (n, n)
+        )
         step = eye_array(n, format="csr") + edges
         near = eye_array(n, format="csr")
         for _ in range(level):
@@ -200,24 +203,24 @@ class WeisfeilerLehman(GraphKernel):
             if near.nnz == before:
                 break
         near.sort_indices()
-        return Covered(near.indptr.astype(np.intp), union.positions[near.indices])
+        return Coverage(near.indptr.astype(np.intp), union.positions[near.indices])
 
 
 @dataclass(frozen=True)
 class ShortestPath(GraphKernel):
-    """Pairs of nodes that two graphs share: by the labels of both ends and the edges between them.
+    """Shortest-path kernel: pairs of nodes, by the labels of both ends and their distance.
 
     k(G, H) = sum over labels a, b and lengths d of c_abd(G) c_abd(H), where c_abd counts the pairs of
-    different nodes so labelled whose shortest path has d edges. Time grows with the nodes times the
-    edges of each graph.
+    different nodes with labels a and b whose shortest path has d edges. Time is proportional to nodes
+    times edges of each graph.
 
     Parameters
     ----------
     both_ways
-        Whether a pair counts from either end, as in grakel. Otherwise a-b and b-a are the same.
+        Whether a pair counts in both directions, as in grakel. Otherwise a-b and b-a are the same.
     nodes
-        Whether each node counts too, as a path without edges. Shervashidze's programme, with which
-        the published figures were made, has both_ways=False and nodes=True.
+        Whether each node counts too, as a path without edges. Shervashidze's program, which produced
+        the published figures, has both_ways=False and nodes=True.
 
     Examples
     --------
@@ -240,57 +243,66 @@ class ShortestPath(GraphKernel):
         require_flag("ShortestPath", "both_ways", self.both_ways)
         require_flag("ShortestPath", "nodes", self.nodes)
 
-    def occurrences(self, X: Any, level: int, found: Union, vocabulary: Vocabulary) -> Occurrences:
-        """One for each pair of nodes with a path, at its first node."""
+    def occurrences(
+        self, X: Any, level: int, encoded: GraphUnion, vocabulary: Vocabulary
+    ) -> Occurrences:
         none = np.zeros(0, dtype=np.intp)
-        met = [(none, none, none), *(part[:3] for part in self._parts(found, vocabulary))]
-        rows, features, positions = map(np.concatenate, zip(*met, strict=True))
-        return Occurrences(rows, features, positions, _numbers(vocabulary, "paths"))
+        blocks = [block[:3] for block in self._iterate_occurrences(encoded, vocabulary)]
+        rows, features, positions = map(
+            np.concatenate, zip((none, none, none), *blocks, strict=True)
+        )
+        return Occurrences(rows, features, positions, _table_size(vocabulary, "paths"))
 
     def counts(
         self, X: Any, vocabulary: Vocabulary, levels: Sequence[int] | None = None
     ) -> list[Any]:
-        """Some pairs of nodes at a time: all of them may not fit the memory."""
-        found = self.found_features(X, vocabulary, (0,))
-        met = [counted(part, len(X)).tocoo() for part in self._parts(found, vocabulary)]
+        # in blocks: all pairs of nodes may not fit in memory
+        encoded = self.encode(X, vocabulary, (0,))
+        blocks = [
+            count_occurrences(block, len(X)).tocoo()
+            for block in self._iterate_occurrences(encoded, vocabulary)
+        ]
         none = np.zeros(0, dtype=np.intp)
         rows, features, counts = (
-            np.concatenate([none, *(getattr(part, name) for part in met)])
+            np.concatenate([none, *(getattr(block, name) for block in blocks)])
             for name in ("row", "col", "data")
         )
-        shape = (len(X), max(1, _numbers(vocabulary, "paths")))
+        shape = (len(X), max(1, _table_size(vocabulary, "paths")))
         return [csr_array((counts.astype(np.float64), (rows, features)), shape=shape)]
 
-    def _parts(self, found: Union, vocabulary: Vocabulary) -> Iterator[Occurrences]:
-        positions, owners, labels = found.positions, found.owners, found.node_labels
-        for first, second, hops in all_paths(found, both_ways=self.both_ways, nodes=self.nodes):
+    def _iterate_occurrences(
+        self, encoded: GraphUnion, vocabulary: Vocabulary
+    ) -> Iterator[Occurrences]:
+        positions, owners, labels = encoded.positions, encoded.owners, encoded.node_labels
+        paths = iterate_paths(encoded, both_ways=self.both_ways, nodes=self.nodes)
+        for first, second, hops in paths:
             one, other = labels[first], labels[second]
             if not self.both_ways:
                 one, other = np.minimum(one, other), np.maximum(one, other)
             ends = vocabulary.pairs("ends", one, other)
             features = vocabulary.pairs("paths", ends, hops)
-            width = _numbers(vocabulary, "paths")
+            width = _table_size(vocabulary, "paths")
             yield Occurrences(owners[first], features, positions[first], width)
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
-        """The labels of both ends, and the edges between them."""
-        return feature_names.paths(vocabulary, numbers, both_ways=self.both_ways)
+        return feature_names.name_paths(vocabulary, numbers, both_ways=self.both_ways)
 
-    def covers(self, X: Any, level: int, found: Union, occurrences: Occurrences) -> Covered:
-        """Both ends of each path."""
-        first, second, _ = paths_of(found, both_ways=self.both_ways, nodes=self.nodes)
-        return _both_ends(found, first, second)
+    def coverage(
+        self, X: Any, level: int, encoded: GraphUnion, occurrences: Occurrences
+    ) -> Coverage:
+        first, second, _ = find_paths(encoded, both_ways=self.both_ways, nodes=self.nodes)
+        return _both_ends(encoded, first, second)
 
 
-def _refined(
-    union: Union, labels: Codes, t: int, vocabulary: Vocabulary, *, with_edges: bool
+def _refine_labels(
+    union: GraphUnion, labels: Codes, t: int, vocabulary: Vocabulary, *, with_edges: bool
 ) -> Codes:
-    """Labels after one more round: a label, then those of the neighbours in order, one by one."""
-    around = labels[union.neighbors]
+    """Labels after one more round: the old label and the sorted labels of the neighbours."""
+    neighbor_labels = labels[union.neighbors]
     if with_edges:
-        around = vocabulary.pairs(f"edges {t}", union.edge_labels, around)
-    degrees = np.diff(union.tops)
-    sort_each(union.tops, around)
+        neighbor_labels = vocabulary.pairs(f"edges {t}", union.edge_labels, neighbor_labels)
+    degrees = np.diff(union.edge_starts)
+    sort_neighborhoods(union.edge_starts, neighbor_labels)
     name = f"steps {t}"
     state = vocabulary.pairs(name, 2 * labels, 0)
     by_degree = np.argsort(-degrees, kind="stable")
@@ -298,15 +310,15 @@ def _refined(
     for step, count in enumerate(reach):
         nodes = by_degree[:count]
         state[nodes] = vocabulary.pairs(
-            name, 2 * state[nodes] + 1, around[union.tops[nodes] + step]
+            name, 2 * state[nodes] + 1, neighbor_labels[union.edge_starts[nodes] + step]
         )
     return vocabulary.pairs(f"round {t}", state, 0)
 
 
-def _numbers(vocabulary: Vocabulary, name: str) -> int:
+def _table_size(vocabulary: Vocabulary, name: str) -> int:
     return len(vocabulary.tables[name]) if name in vocabulary.tables else 0
 
 
-def _both_ends(union: Union, first: Codes, second: Codes) -> Covered:
+def _both_ends(union: GraphUnion, first: Codes, second: Codes) -> Coverage:
     ends = np.column_stack([union.positions[first], union.positions[second]])
-    return Covered(2 * np.arange(len(ends) + 1), ends.ravel())
+    return Coverage(2 * np.arange(len(ends) + 1), ends.ravel())

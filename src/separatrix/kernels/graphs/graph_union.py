@@ -1,4 +1,4 @@
-"""Graphs side by side as one, their labels as numbers: what the kernels on graphs look at."""
+"""The disjoint union of graphs with numbered labels: the data structure of all graph kernels."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from separatrix.kernels.vocabulary import Vocabulary
 from separatrix.runtime.blocks import memory_of_this_machine
 from separatrix.types import Codes
 
-MEANT = "a list of Graph objects or of networkx graphs"
-MANY_NODES = 2**24  # from which on memory is looked at
-NODE_BYTES = 64  # at least, that a node takes
-PAIRS_AT_ONCE = 2**22  # of nodes, whose distances are looked at together
+ACCEPTED = "a list of Graph objects or of networkx graphs"
+MANY_NODES = 2**24  # from which the available memory is checked
+NODE_BYTES = 64  # a lower bound
+PAIRS_AT_ONCE = 2**22  # of nodes, whose distances are held together
 
 
-class Union(NamedTuple):
-    """Graphs side by side as one; every edge in both directions, sorted by its first node."""
+class GraphUnion(NamedTuple):
+    """Disjoint union of graphs in CSR form; every edge in both directions, sorted by its first node."""
 
     starts: Codes  # shape: (graphs + 1,); first node of each graph
     node_labels: Codes  # shape: (nodes,); numbers of the vocabulary
-    tops: Codes  # shape: (nodes + 1,); where the edges of a node begin
+    edge_starts: Codes  # shape: (nodes + 1,); first edge of each node
     neighbors: Codes  # shape: (2 * edges,)
     edge_labels: Codes  # shape: (2 * edges,)
 
@@ -38,18 +38,18 @@ class Union(NamedTuple):
 
     @property
     def positions(self) -> Codes:
-        """Number of each node in its own graph."""
+        """Index of each node in its own graph."""
         return np.arange(self.starts[-1]) - self.starts[self.owners]
 
 
 def is_graph(item: Any) -> bool:
-    """Whether the item is a graph, ours or of networkx."""
+    """Whether the item is a `Graph` or a networkx graph."""
     return isinstance(item, Graph) or is_networkx(item)
 
 
-def checked_graphs(owner: str, X: Any) -> Any:
+def check_graphs(owner: str, X: Any) -> Any:
     """An array (n,) of `Graph`, all of them labelled or none."""
-    given = as_objects(owner, X, MEANT)
+    given = as_objects(owner, X, ACCEPTED)
     graphs = np.empty(len(given), dtype=object)
     for row, item in enumerate(given):
         if isinstance(item, Graph):
@@ -58,98 +58,98 @@ def checked_graphs(owner: str, X: Any) -> Any:
             graphs[row] = from_networkx(item, where=f"item {row}")
         else:
             raise DataError(
-                f"{owner} takes {MEANT}; item {row} is {type(item).__name__} {item!r:.40}"
+                f"{owner} takes {ACCEPTED}; item {row} is {type(item).__name__} {item!r:.40}"
             )
-    return alike(owner, graphs)
+    return require_same_labels(owner, graphs)
 
 
-def union_of(X: Any, vocabulary: Vocabulary) -> Union:
-    """Checked graphs side by side, their labels numbered."""
+def build_union(X: Any, vocabulary: Vocabulary) -> GraphUnion:
+    """Checked graphs as one, with numbered labels."""
     nodes = np.fromiter((graph.n_nodes for graph in X), dtype=np.intp, count=len(X))
     sizes = np.fromiter((len(graph.edges) for graph in X), dtype=np.intp, count=len(X))
     starts = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(nodes)])
     if starts[-1] > MANY_NODES and NODE_BYTES * starts[-1] > memory_of_this_machine():
         raise MemoryBudgetError(
-            f"graphs of {starts[-1]:,} nodes together do not fit the memory of this machine; pass fewer"
+            f"graphs of {starts[-1]:,} nodes together do not fit in memory; pass fewer"
         )
     edges = np.concatenate([np.zeros((0, 2), dtype=np.intp), *(graph.edges for graph in X)])
     edges = edges + np.repeat(starts[:-1], sizes)[:, None]
-    node_labels = _numbered("node labels", X, nodes, vocabulary)
-    edge_labels = _numbered("edge labels", X, sizes, vocabulary)
+    node_labels = _number_labels("node labels", X, nodes, vocabulary)
+    edge_labels = _number_labels("edge labels", X, sizes, vocabulary)
     first = np.concatenate([edges[:, 0], edges[:, 1]])
     order = np.argsort(first, kind="stable")
-    tops = np.searchsorted(first[order], np.arange(starts[-1] + 1))
+    edge_starts = np.searchsorted(first[order], np.arange(starts[-1] + 1))
     second = np.concatenate([edges[:, 1], edges[:, 0]])[order]
-    return Union(starts, node_labels, tops, second, np.tile(edge_labels, 2)[order])
+    return GraphUnion(starts, node_labels, edge_starts, second, np.tile(edge_labels, 2)[order])
 
 
-def alike(owner: str, graphs: Any) -> Any:
-    """Refuse graphs of which some have labels and others not, or labels of two types."""
+def require_same_labels(owner: str, graphs: Any) -> Any:
+    """Raise if only some graphs have labels, or if labels have two types."""
     for name, what in (("node_labels", "nodes"), ("edge_labels", "edges")):
         some = [
             graph for graph in graphs if (graph.n_nodes if what == "nodes" else len(graph.edges))
         ]
-        kinds = {_kind(getattr(graph, name)) for graph in some}
+        kinds = {_label_type(getattr(graph, name)) for graph in some}
         if len(kinds) > 1:
             listed = " and ".join(sorted(kinds))
             raise DataError(
-                f"{owner} takes graphs whose {what} are all labelled alike; got {listed} in one list"
+                f"{owner} takes graphs whose {what} have labels of one type; got {listed} in one list"
             )
     return graphs
 
 
-def _kind(labels: Any) -> str:
+def _label_type(labels: Any) -> str:
     return "no labels" if labels is None else "numbers" if labels.dtype.kind == "i" else "strings"
 
 
-def _require_known_kind(name: str, labels: Any, vocabulary: Vocabulary) -> None:
-    """Refuse labels of another type than those that the features were learned from."""
-    met = vocabulary.tables[name].keys[:1, 1] if name in vocabulary.tables else ()
-    for number in met:
+def _require_known_type(name: str, labels: Any, vocabulary: Vocabulary) -> None:
+    """Raise if labels have another type than in training."""
+    first_key = vocabulary.tables[name].keys[:1, 1] if name in vocabulary.tables else ()
+    for number in first_key:
         known = ("no labels", "strings", "numbers", "numbers")[number]
-        if known != _kind(labels):
+        if known != _label_type(labels):
             raise DataError(
-                f"the features are those of graphs with {known} as {name}; got {_kind(labels)}"
+                f"the features were learned from graphs with {known} as {name}; "
+                f"got {_label_type(labels)}"
             )
 
 
-def _numbered(name: str, X: Any, counts: Codes, vocabulary: Vocabulary) -> Codes:
-    """Labels as numbers, those of all graphs one after the other; 0 throughout where there are none."""
+def _number_labels(name: str, X: Any, counts: Codes, vocabulary: Vocabulary) -> Codes:
+    """Labels of all graphs as numbers, concatenated; 0 for graphs without labels."""
     field = name.replace(" ", "_")
     labels = [getattr(graph, field) for graph in X]
     labels = [part for part, count in zip(labels, counts, strict=True) if count]
     if labels and vocabulary.closed:
-        _require_known_kind(name, labels[0], vocabulary)
+        _require_known_type(name, labels[0], vocabulary)
     if not labels or labels[0] is None:
         return vocabulary.pairs(name, np.zeros(counts.sum(), dtype=np.intp), 0)
-    together = np.concatenate(labels)
-    if together.dtype.kind == "U":
-        words, together = np.unique(together, return_inverse=True)
-        together = vocabulary.numbers(words.tolist())[together]
-        return vocabulary.pairs(name, together, 1)
-    below = together < 0
-    return vocabulary.pairs(name, np.where(below, -(together + 1), together), 2 + below)
+    values = np.concatenate(labels)
+    if values.dtype.kind == "U":
+        words, codes = np.unique(values, return_inverse=True)
+        return vocabulary.pairs(name, vocabulary.numbers(words.tolist())[codes], 1)
+    negative = values < 0
+    return vocabulary.pairs(name, np.where(negative, -(values + 1), values), 2 + negative)
 
 
-def all_paths(
-    union: Union, *, both_ways: bool = True, nodes: bool = False
+def iterate_paths(
+    union: GraphUnion, *, both_ways: bool = True, nodes: bool = False
 ) -> Iterator[tuple[Codes, Codes, Codes]]:
-    """Pairs of different nodes with a path, and its length; some first nodes at a time.
+    """Yield pairs of connected nodes and the lengths of their shortest paths, in blocks of first nodes.
 
-    Each pair once or both ways; with `nodes`, every node with itself too.
+    Each pair once, or in both directions; with `nodes`, also every node with itself.
     """
     owners = union.owners
     sizes = np.diff(union.starts)[owners]
-    upto = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(sizes - 1)])
+    pairs = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(sizes - 1)])
     end = 0
     while end < len(owners):
         begin = end
-        fitting = np.searchsorted(upto, upto[begin] + PAIRS_AT_ONCE, side="right") - 1
-        end = max(begin + 1, int(fitting))
-        first, second, hops = (np.empty(upto[end] - upto[begin], dtype=np.intp) for _ in range(3))
-        among = union.starts[owners[begin]], union.starts[owners[end - 1] + 1]
-        edges = union.tops, union.neighbors
-        count = _paths(*edges, begin, end, *among, sizes, first, second, hops)
+        last = np.searchsorted(pairs, pairs[begin] + PAIRS_AT_ONCE, side="right") - 1
+        end = max(begin + 1, int(last))
+        first, second, hops = (np.empty(pairs[end] - pairs[begin], dtype=np.intp) for _ in range(3))
+        bounds = union.starts[owners[begin]], union.starts[owners[end - 1] + 1]
+        edges = union.edge_starts, union.neighbors
+        count = _search_paths(*edges, begin, end, *bounds, sizes, first, second, hops)
         first, second, hops = first[:count], second[:count], hops[:count]
         if not both_ways:
             once = first < second
@@ -163,25 +163,27 @@ def all_paths(
         yield first, second, hops
 
 
-def paths_of(union: Union, **which: bool) -> tuple[Codes, Codes, Codes]:
-    """The same for all graphs together."""
+def find_paths(union: GraphUnion, **which: bool) -> tuple[Codes, Codes, Codes]:
+    """`iterate_paths` of all graphs, concatenated."""
     none = (np.zeros(0, dtype=np.intp),) * 3
-    first, second, hops = map(np.concatenate, zip(none, *all_paths(union, **which), strict=True))
+    first, second, hops = map(
+        np.concatenate, zip(none, *iterate_paths(union, **which), strict=True)
+    )
     return first, second, hops
 
 
-def edges_once(union: Union) -> tuple[Codes, Codes, Codes]:
-    """The lower and the higher node of every edge, and where the edge is among those of all nodes."""
-    first = np.repeat(np.arange(union.starts[-1]), np.diff(union.tops))
+def list_edges(union: GraphUnion) -> tuple[Codes, Codes, Codes]:
+    """The lower and the higher node of every edge, and its index in `neighbors`."""
+    first = np.repeat(np.arange(union.starts[-1]), np.diff(union.edge_starts))
     once = np.flatnonzero(first < union.neighbors)
     return first[once], union.neighbors[once], once
 
 
 @njit(cache=True, nogil=True)
-def sort_each(tops: Codes, values: Codes) -> None:
-    """Values of each node in rising order; most nodes have few."""
-    for node in range(len(tops) - 1):
-        begin, end = tops[node], tops[node + 1]
+def sort_neighborhoods(edge_starts: Codes, values: Codes) -> None:
+    """Sort the values of each node in place; insertion sort, since most nodes have few."""
+    for node in range(len(edge_starts) - 1):
+        begin, end = edge_starts[node], edge_starts[node + 1]
         if end - begin > 32:
             values[begin:end] = np.sort(values[begin:end])
             continue
@@ -194,8 +196,8 @@ def sort_each(tops: Codes, values: Codes) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _paths(
-    tops: Codes,
+def _search_paths(
+    edge_starts: Codes,
     neighbors: Codes,
     begin: int,
     end: int,
@@ -206,8 +208,9 @@ def _paths(
     second: Codes,
     hops: Codes,
 ) -> int:
-    """Breadth first from every node begin..end, whose graphs are nodes lowest..highest, each with the
-    size of its own; returns how many pairs were found.
+    """Breadth-first search from nodes begin..end - 1, whose graphs are nodes lowest..highest - 1.
+
+    `sizes` holds the size of each node's graph. Returns the number of pairs found.
     """
     seen = np.full(highest - lowest, -1)  # the last source that reached a node
     far = np.empty(highest - lowest, np.int64)
@@ -223,9 +226,9 @@ def _paths(
                 first[count], second[count] = source, node
                 hops[count] = far[node - lowest]
                 count += 1
-            if waiting == sizes[source]:  # the whole graph is reached
+            if waiting == sizes[source]:  # all nodes of the graph are reached
                 continue
-            for position in range(tops[node], tops[node + 1]):
+            for position in range(edge_starts[node], edge_starts[node + 1]):
                 other = neighbors[position]
                 if seen[other - lowest] != source:
                     seen[other - lowest] = source

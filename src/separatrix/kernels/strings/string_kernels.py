@@ -1,8 +1,8 @@
 """Kernels on sequences: strings, bytes, or lists of tokens.
 
-A sequence that has none of a kernel's features, because it is empty or shorter than a word, has the
-value 0 with everything. Letters outside a declared alphabet stay letters of their own; they are counted
-and said. `Subsequence`, which counts no features, is in `gaps.py`.
+A sequence without any of a kernel's features (empty, or shorter than a word) has the value 0 with every
+other. Letters outside a declared alphabet stay letters of their own; a fit reports how many there are.
+`Subsequence`, which has no explicit features, is in `subsequence_kernel.py`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.kernels import feature_names
-from separatrix.kernels.object_kernels import Covered, FeatureKernel, ObjectKernel, Occurrences
+from separatrix.kernels.object_kernels import Coverage, FeatureKernel, ObjectKernel, Occurrences
 from separatrix.kernels.strings.sequences import (
     BYTE_WORD,
     WORD,
-    Letters,
-    bags_of,
-    beyond,
-    checked_sequences,
-    letters_of,
-    words_of,
+    EncodedSequences,
+    check_sequences,
+    count_unknown_letters,
+    encode_sequences,
+    encode_texts,
+    encode_words,
 )
 from separatrix.kernels.vocabulary import Vocabulary
 from separatrix.types import Codes
@@ -39,34 +39,29 @@ class SequenceKernel(ObjectKernel):
 
     def checked(self, X: Any) -> Any:
         """An array (n,) of str, of bytes, or of tuples of tokens."""
-        return checked_sequences(type(self).__name__, X)
+        return check_sequences(type(self).__name__, X)
 
-    def one_kind(self, X: Any) -> Any:
-        """Sequences from two places, refused where they are of two types."""
-        kinds = {type(item) for item in X}
-        if len(kinds) > 1 and not all(issubclass(kind, str) for kind in kinds):
-            return self.checked(X)  # says so
+    def require_one_type(self, X: Any) -> Any:
+        types = {type(item) for item in X}
+        if len(types) > 1 and not all(issubclass(kind, str) for kind in types):
+            return self.checked(X)  # raises, with the types
         return X
 
     def notes(self, X: Any) -> list[str]:
-        """Letters outside the alphabet; no word in any sequence."""
-        said = []
-        if self.alphabet is not None:
-            strange = beyond(X, self.alphabet)
-            if strange:
-                listed = ", ".join(
-                    f"{letter!r} {count}" for letter, count in strange.most_common(8)
-                )
-                said.append(
-                    f"{strange.total():,} letters outside the alphabet {self.alphabet!r} are kept as "
-                    f"letters of their own: {listed}"
-                )
+        """Letters outside the alphabet. Raises if every sequence is too short."""
         shortest = min(level for level, _ in self.levels)
         if max(map(len, X), default=0) < shortest:
             raise DataError(
                 f"no sequence has {shortest} letters, so all values of {self!r} are 0; lower k"
             )
-        return said
+        unknown = None if self.alphabet is None else count_unknown_letters(X, self.alphabet)
+        if not unknown:
+            return []
+        listed = ", ".join(f"{letter!r} {count}" for letter, count in unknown.most_common(8))
+        return [
+            f"{unknown.total():,} letters outside the alphabet {self.alphabet!r} are kept as "
+            f"letters of their own: {listed}"
+        ]
 
     def _require_alphabet(self) -> None:
         if self.alphabet is not None and (not isinstance(self.alphabet, str) or not self.alphabet):
@@ -74,56 +69,54 @@ class SequenceKernel(ObjectKernel):
             raise ParameterError(type(self).__name__, "alphabet", must_be, self.alphabet)
 
 
-class _Words(SequenceKernel, FeatureKernel):
-    """Counts runs of letters."""
+class _WordKernel(SequenceKernel, FeatureKernel):
+    """Counts words: runs of consecutive letters. A level is a word length."""
 
-    def found_features(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Letters:
-        """The sequences as numbers."""
-        return letters_of(X, vocabulary)
+    def encode(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> EncodedSequences:
+        return encode_sequences(X, vocabulary)
 
     def occurrences(
-        self, X: Any, level: int, found: Letters, vocabulary: Vocabulary
+        self, X: Any, level: int, encoded: EncodedSequences, vocabulary: Vocabulary
     ) -> Occurrences:
-        """All words of `level` letters."""
-        words = words_of(found, level, vocabulary)
+        words = encode_words(encoded, level, vocabulary)
         name = f"level {level}"
-        numbers = vocabulary.pairs(name, words.keys, self._where(words.positions))
+        numbers = vocabulary.pairs(name, words.keys, self._position_key(words.positions))
         return Occurrences(words.rows, numbers, words.positions, len(vocabulary.tables[name]))
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
-        """The words themselves."""
         keys, positions = vocabulary.tables[f"level {level}"].keys[numbers].T
-        words = feature_names.words(vocabulary, keys, level)
-        return [self._titled(*both) for both in zip(words, positions.tolist(), strict=True)]
+        words = feature_names.name_words(vocabulary, keys, level)
+        return [self._format_name(*both) for both in zip(words, positions.tolist(), strict=True)]
 
-    def covers(self, X: Any, level: int, found: Letters, occurrences: Occurrences) -> Covered:
-        """The letters of each word."""
+    def coverage(
+        self, X: Any, level: int, encoded: EncodedSequences, occurrences: Occurrences
+    ) -> Coverage:
         starts = level * np.arange(len(occurrences.rows) + 1)
-        return Covered(starts, (occurrences.positions[:, None] + np.arange(level)).ravel())
+        return Coverage(starts, (occurrences.positions[:, None] + np.arange(level)).ravel())
 
-    def _where(self, positions: Any) -> Any:
+    def _position_key(self, positions: Any) -> Any:
         return 0
 
-    def _titled(self, word: str, position: int) -> str:
+    def _format_name(self, word: str, position: int) -> str:
         return word
 
 
 @dataclass(frozen=True)
-class Spectrum(_Words):
-    """Words that two sequences share: k(s, t) = sum_u c_u(s) c_u(t) over all words u of k letters.
+class Spectrum(_WordKernel):
+    """Spectrum kernel: k(s, t) = sum_u c_u(s) c_u(t) over all words u of k consecutive letters.
 
-    c_u counts every occurrence, overlaps too.
+    c_u counts every occurrence, including overlapping ones.
 
     Parameters
     ----------
     k
         Letters of a word. At least 1.
     shortest
-        Also all lengths from this on up to k. None: k alone.
+        Count all word lengths from `shortest` to k. None: k alone.
     weights
-        What each length counts, the shortest first; above 0. None: all 1.
+        Weight of each length, the shortest first; above 0. None: all 1.
     alphabet
-        The letters that are expected. Others are kept, and a fit says how many there are.
+        The expected letters. Others are kept, and a fit reports how many there are.
 
     Examples
     --------
@@ -159,29 +152,27 @@ class Spectrum(_Words):
 
     @property
     def family(self) -> Hashable:
-        """All lengths share one look at the sequences."""
         return Spectrum
 
     @property
     def levels(self) -> tuple[tuple[int, float], ...]:
-        """Lengths of words."""
         weights = self.weights or (1.0,) * len(self._lengths)
         return tuple(zip(self._lengths, weights, strict=True))
 
 
 @dataclass(frozen=True)
-class WeightedDegree(_Words):
-    """Words that two sequences share at the same place; for aligned sequences, as splice sites.
+class WeightedDegree(_WordKernel):
+    """Weighted degree kernel: common words at the same position, for aligned sequences (splice sites).
 
-    k(s, t) = sum over d = 1..k of beta_d times the places where both have the same word of d letters,
-    with beta_d = 2 (k - d + 1) / (k (k + 1)). Where one sequence has ended nothing is shared.
+    k(s, t) = sum over d = 1..k of beta_d times the number of positions where both have the same word of
+    d letters, with beta_d = 2 (k - d + 1) / (k (k + 1)). Positions past the end of either sequence count 0.
 
     Parameters
     ----------
     k
         Letters of the longest word. At least 1.
     alphabet
-        The letters that are expected. Others are kept, and a fit says how many there are.
+        The expected letters. Others are kept, and a fit reports how many there are.
 
     Examples
     --------
@@ -202,32 +193,30 @@ class WeightedDegree(_Words):
 
     @property
     def family(self) -> Hashable:
-        """All degrees share the lengths of words."""
         return WeightedDegree
 
     @property
     def levels(self) -> tuple[tuple[int, float], ...]:
-        """Lengths of words."""
         k = self.k
         return tuple((d, 2.0 * (k - d + 1) / (k * (k + 1))) for d in range(1, k + 1))
 
-    def _where(self, positions: Any) -> Any:
+    def _position_key(self, positions: Any) -> Any:
         return positions
 
-    def _titled(self, word: str, position: int) -> str:
+    def _format_name(self, word: str, position: int) -> str:
         return f"{word} at {position + 1}"
 
 
 @dataclass(frozen=True)
 class BagOfWords(SequenceKernel, FeatureKernel):
-    """Words that two texts share, wherever they are: k(s, t) = sum_w c_w(s) c_w(t).
+    """Bag-of-words kernel on texts: k(s, t) = sum_w c_w(s) c_w(t) over all words w.
 
-    A word is a run of letters, digits and underscores; of a list, each token is one.
+    A word is a run of letters, digits and underscores; in a list, every token is a word.
 
     Parameters
     ----------
     lowercase
-        Whether capitals are small letters. Tokens stay as they are.
+        Ignore case. Tokens are never changed.
 
     Examples
     --------
@@ -242,48 +231,43 @@ class BagOfWords(SequenceKernel, FeatureKernel):
 
     @property
     def family(self) -> Hashable:
-        """Nothing is shared but with itself."""
         return self
 
     @property
     def levels(self) -> tuple[tuple[int, float], ...]:
-        """One."""
         return ((1, 1.0),)
 
     def notes(self, X: Any) -> list[str]:
-        """Nothing: a text without words is like no other."""
-        return []
+        return []  # texts without words are allowed
 
-    def found_features(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Letters:
-        """The words of each text, as numbers."""
-        return bags_of(X, vocabulary, lowercase=self.lowercase)
+    def encode(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> EncodedSequences:
+        return encode_texts(X, vocabulary, lowercase=self.lowercase)
 
     def occurrences(
-        self, X: Any, level: int, found: Letters, vocabulary: Vocabulary
+        self, X: Any, level: int, encoded: EncodedSequences, vocabulary: Vocabulary
     ) -> Occurrences:
-        """All words."""
-        rows = np.repeat(np.arange(len(X)), found.lengths)
-        positions = np.arange(len(rows)) - found.starts[rows]
-        return Occurrences(rows, found.codes, positions, len(vocabulary.things))
+        rows = np.repeat(np.arange(len(X)), encoded.lengths)
+        positions = np.arange(len(rows)) - encoded.starts[rows]
+        return Occurrences(rows, encoded.codes, positions, len(vocabulary.symbols))
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
-        """The words themselves."""
-        return feature_names.things(vocabulary, numbers)
+        return feature_names.name_symbols(vocabulary, numbers)
 
-    def covers(self, X: Any, level: int, found: Letters, occurrences: Occurrences) -> Covered:
-        """The letters of each word; of a list, its token."""
-        letters = [taken for item in X for taken in _letters_of_words(item, self.lowercase)]
+    def coverage(
+        self, X: Any, level: int, encoded: EncodedSequences, occurrences: Occurrences
+    ) -> Coverage:
+        letters = [taken for item in X for taken in _word_positions(item, self.lowercase)]
         none = np.zeros(0, dtype=np.intp)
-        return Covered(np.cumsum([0, *map(len, letters)]), np.concatenate([none, *letters]))
+        return Coverage(np.cumsum([0, *map(len, letters)]), np.concatenate([none, *letters]))
 
 
-def _letters_of_words(item: Any, lowercase: bool) -> list[Codes]:
-    """The letters that each word of a text takes, in the order of `bags_of`."""
+def _word_positions(item: Any, lowercase: bool) -> list[Codes]:
+    """Positions of the letters of each word of a text, in the order of `encode_texts`."""
     if isinstance(item, tuple):
         return list(np.arange(len(item))[:, None])
     text = item.lower() if lowercase else item
     letters = np.arange(len(item))
-    if len(text) != len(item):  # a capital may be two small letters
+    if len(text) != len(item):  # lower() may turn one letter into two
         letters = np.repeat(letters, [len(letter.lower()) for letter in item])
     pattern: Any = BYTE_WORD if isinstance(text, bytes) else WORD
     return [np.unique(letters[slice(*match.span())]) for match in pattern.finditer(text)]

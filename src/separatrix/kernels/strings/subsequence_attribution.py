@@ -1,12 +1,12 @@
-"""What each letter of a string has in its subsequence kernel with others.
+"""Attribution of subsequence kernel values to the letters of one string.
 
-With P_l of `subsequence.py`, and R_l the same from the ends of the strings, all pairs of
-index tuples that meet in letters i and j weigh decay^2k sum_l P_l(i - 1, j - 1) R_(k-1-l)(i + 1, j + 1).
-A tuple's weight is shared by its k letters equally, so a letter has 1 / k of all that go through it.
+With P_l of `subsequence.py`, and R_l computed from the other end of the strings, all pairs of index
+tuples through letters i and j have the weight decay^2k sum_l P_l(i - 1, j - 1) R_(k-1-l)(i + 1, j + 1).
+The k letters of a tuple get equal parts of its weight, so a letter gets 1 / k of all tuples through it.
 
-P of every row is needed on the way back. It is kept at the begin of each of sqrt(n) blocks of rows, and
-computed again for one block at a time: some 16 LANES k m sqrt(n) bytes for each thread, n letters of the
-string and m of the longest other; 40 MB for 1,500 letters and k = 5.
+The backward pass needs P of every row. P is stored at the start of each of sqrt(n) blocks of rows, and
+recomputed for one block at a time: about 16 LANES k m sqrt(n) bytes per thread for n letters of the
+string and m of the longest other one; 40 MB for 1,500 letters and k = 5.
 """
 
 from __future__ import annotations
@@ -16,29 +16,34 @@ import math
 import numpy as np
 from numba import njit
 
-from separatrix.kernels.strings.sequences import Letters
-from separatrix.kernels.strings.subsequence_simd import LANES, by_length, lay, plain
+from separatrix.kernels.strings.sequences import EncodedSequences
+from separatrix.kernels.strings.subsequence_simd import (
+    LANES,
+    fill_lanes,
+    nonnegative_codes,
+    order_by_length,
+)
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads
 from separatrix.types import Codes, Matrix, Vector
 
-CHUNK = 25_000_000  # steps, of one level of one cell, between two returns to Python
+CHUNK = 25_000_000  # steps (one level of one cell) between two returns to Python
 
 
-def letter_shares(
-    x: Codes, others: Letters, coef: Vector, k: int, decay: float, *, threads: int = 1
+def attribute_letters(
+    x: Codes, others: EncodedSequences, coef: Vector, k: int, decay: float, *, threads: int = 1
 ) -> Vector:
-    """The share of each letter of x in sum_j coef_j K_k(x, z_j), (len(x),); they add up to it.
+    """Contribution of each letter of x to sum_j coef_j K_k(x, z_j), (len(x),); they add up to it.
 
-    k times a share is what the sum would lose if the letter were one that matches nothing.
+    k times a contribution is what the sum loses if the letter is replaced by one that matches nothing.
 
-    >>> x, others = np.array([1, 2, 3]), Letters(np.array([1, 2, 9]), np.array([0, 3]))
-    >>> letter_shares(x, others, np.array([2.0]), k=2, decay=1.0)
+    >>> x, others = np.array([1, 2, 3]), EncodedSequences(np.array([1, 2, 9]), np.array([0, 3]))
+    >>> attribute_letters(x, others, np.array([2.0]), k=2, decay=1.0)
     array([1., 1., 0.])
     """
-    one, many = plain(Letters(x, np.array([0, len(x)])), others)
-    order = by_length(many)
+    one, many = nonnegative_codes(EncodedSequences(x, np.array([0, len(x)])), others)
+    order = order_by_length(many)
     order = order[coef[order] != 0]
     monitor = FitMonitor()
 
@@ -47,19 +52,20 @@ def letter_shares(
         weights = np.zeros(LANES)
         weights[: len(chosen)] = coef[chosen] * decay ** (2 * k) / k
         T = np.zeros((int(np.diff(many.starts)[chosen].max()), LANES), np.int64)
-        lay(many.codes, many.starts, chosen, -2, T)
-        return _shares(one.codes, T, weights, k, decay, monitor)
+        fill_lanes(many.codes, many.starts, chosen, -2, T)
+        return _attribute_group(one.codes, T, weights, k, decay, monitor)
 
     groups = in_threads(work, row_blocks(len(order), LANES), threads=threads, monitor=monitor)
     return np.asarray(np.sum([np.zeros(len(x)), *groups], axis=0))
 
 
-def _shares(
+def _attribute_group(
     x: Codes, T: Codes, weights: Vector, k: int, decay: float, monitor: FitMonitor
 ) -> Vector:
-    """Shares of the letters of x with the strings in the lanes of T, (m, LANES).
+    """Contributions of the letters of x with the strings in the lanes of T, (m, LANES).
 
-    State has levels and lanes in one axis: level 0 first in P, last in R, so that levels meet.
+    The state has levels and lanes on one axis: level 0 first in P and last in R, so that P_l and
+    R_(k-1-l) are at the same index.
     """
     n, m = len(x), len(T)
     blocks = list(row_blocks(n, max(1, math.isqrt(n))))
@@ -68,30 +74,32 @@ def _shares(
     rows = np.zeros((math.isqrt(n) + 1, m + 1, k * LANES))  # [i, j] is P of i - 1, j - 1
     back = np.zeros((m + 1, k * LANES))
     begins[..., :LANES] = rows[..., :LANES] = back[:, -LANES:] = 1.0
-    shares = np.zeros(n)
+    values = np.zeros(n)
 
-    def ahead(number: int) -> None:
+    def forward_block(number: int) -> None:
         rows[0] = begins[number]
         letters = x[blocks[number]]
         for part in row_blocks(len(letters), size):
             if not monitor.should_stop():
-                _ahead(letters, part.start, part.stop, T, decay, rows)
+                _advance_forward(letters, part.start, part.stop, T, decay, rows)
 
     for number, block in enumerate(blocks):
-        ahead(number)
+        forward_block(number)
         begins[number + 1] = rows[block.stop - block.start]
     for number in reversed(range(len(blocks))):
-        ahead(number)
+        forward_block(number)
         block = blocks[number]
         for part in reversed(list(row_blocks(block.stop - block.start, size))):
             if not monitor.should_stop():
-                _back(x[block], part.start, part.stop, T, decay, rows, back, weights, shares[block])
-    return shares
+                _advance_backward(
+                    x[block], part.start, part.stop, T, decay, rows, back, weights, values[block]
+                )
+    return values
 
 
 @njit(cache=True, nogil=True)
-def _ahead(x: Codes, start: int, stop: int, T: Codes, decay: float, rows: Matrix) -> None:
-    """P after rows start to stop - 1, each from the one above."""
+def _advance_forward(x: Codes, start: int, stop: int, T: Codes, decay: float, rows: Matrix) -> None:
+    """Compute P for rows start to stop - 1."""
     count = rows.shape[2]
     along, same = np.zeros(count), np.zeros(count)
     for i in range(start, stop):
@@ -105,7 +113,7 @@ def _ahead(x: Codes, start: int, stop: int, T: Codes, decay: float, rows: Matrix
 
 
 @njit(cache=True, nogil=True)
-def _back(
+def _advance_backward(
     x: Codes,
     start: int,
     stop: int,
@@ -114,9 +122,9 @@ def _back(
     rows: Matrix,
     back: Matrix,
     weights: Vector,
-    shares: Vector,
+    values: Vector,
 ) -> None:
-    """Rows stop - 1 to start from the other end: R in `back`, and what meets P in `shares`."""
+    """Compute R for rows stop - 1 to start in `back`, and add the products with P to `values`."""
     count = rows.shape[2]
     along, through, same = np.zeros(count), np.zeros(count), np.zeros(count)
     after, kept = np.zeros(count), np.zeros(count)
@@ -126,21 +134,21 @@ def _back(
         after[:] = back[len(T)]
         for j in range(len(T) - 1, -1, -1):
             _compare(x[i], T, j, same)
-            left, here = rows[i, j], back[j]
+            left, state = rows[i, j], back[j]
             for f in range(count):
                 through[f] += left[f] * after[f] if same[f] > 0.0 else 0.0
-                kept[f] = here[f]
+                kept[f] = state[f]
             for f in range(count - LANES):
                 along[f] = decay * along[f] + (after[f + LANES] if same[f] > 0.0 else 0.0)
-                here[f] = decay * here[f] + along[f]
+                state[f] = decay * state[f] + along[f]
             after, kept = kept, after
         for f in range(count):
-            shares[i] += weights[f % LANES] * through[f]
+            values[i] += weights[f % LANES] * through[f]
 
 
 @njit(cache=True, nogil=True)
 def _compare(letter: int, T: Codes, j: int, same: Vector) -> None:
-    """1 in the lanes of column j that have that letter, else 0; for all levels."""
+    """1 in the lanes of column j that equal `letter`, else 0; for all levels."""
     for level in range(0, len(same), LANES):
         for lane in range(LANES):
             same[level + lane] = 1.0 if T[j, lane] == letter else 0.0

@@ -1,4 +1,4 @@
-"""The kernel of subsequences with gaps. Its dynamic programme is in `subsequence.py`."""
+"""The gap-weighted subsequence kernel. Its dynamic programme is in `subsequence.py`."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.kernels.strings.sequences import Letters, letters_of
+from separatrix.kernels.strings.sequences import EncodedSequences, encode_sequences
 from separatrix.kernels.strings.string_kernels import SequenceKernel
-from separatrix.kernels.strings.subsequence import self_products, steps, subsequence_products
+from separatrix.kernels.strings.subsequence import count_steps, self_products, subsequence_products
 from separatrix.kernels.vocabulary import Vocabulary
 from separatrix.runtime.progress import bar
 from separatrix.runtime.threads import thread_count
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer, require_real
 
-LONG = 10**10  # steps, of one level of one cell: more than a look
+LONG = 10**10  # steps (one level of one cell) from which a progress bar is shown
 TICKS = 100
 
 
 @dataclass(frozen=True)
 class Subsequence(SequenceKernel):
-    """Letters that two sequences share in the same order, gaps allowed at a price.
+    """Gap-weighted subsequence kernel: common letters in the same order, with gaps at a price.
 
-    k(s, t) = sum over u of k letters, over all ways to find u in s and in t, of decay^(span in s + span
-    in t), a span being the letters from the first to the last that is used. Time grows with k |s| |t|
-    for each pair: for long sequences `Spectrum` costs far less.
+    k(s, t) = sum over all subsequences u of k letters and all occurrences of u in s and in t of
+    decay^(span in s + span in t); a span counts the letters from the first to the last one used. A pair
+    takes time proportional to k |s| |t|: for long sequences `Spectrum` is far cheaper.
 
     Parameters
     ----------
     k
         Letters of a subsequence. At least 1.
     decay
-        What each letter of a span costs. Above 0 and at most 1, where gaps cost nothing.
+        Factor per letter of a span. Above 0 and at most 1; 1 makes gaps free.
     alphabet
-        The letters that are expected. Others are kept, and a fit says how many there are.
+        The expected letters. Others are kept, and a fit reports how many there are.
 
     Examples
     --------
@@ -59,49 +59,43 @@ class Subsequence(SequenceKernel):
         require_integer("Subsequence", "k", self.k, least=1)
         require_real("Subsequence", "decay", self.decay, above=0, most=1)
         if self.decay ** (2 * self.k) < np.finfo(np.float64).tiny:
-            must_be = (
-                f"larger with k={self.k}, or k smaller: decay^(2 k), a letter after the other, is 0"
-            )
+            must_be = f"larger for k={self.k}: decay^(2 k), the value of one match, underflows to 0"
             raise ParameterError("Subsequence", "decay", must_be, self.decay)
         self._require_alphabet()
 
     @property
     def family(self) -> Hashable:
-        """All lengths up to k come from one dynamic programme."""
         return (Subsequence, float(self.decay))
 
     @property
     def levels(self) -> tuple[tuple[int, float], ...]:
-        """k alone."""
         return ((self.k, 1.0),)
 
-    def prepared(self, X: Any, *others: Any) -> tuple[Gapped, ...]:
-        """The sequences as numbers."""
-        together = self.one_kind(np.concatenate([X, *others])) if others else X
-        both = Gapped(self, letters_of(together, Vocabulary()))
+    def prepared(self, X: Any, *others: Any) -> tuple[PreparedSequences, ...]:
+        together = self.require_one_type(np.concatenate([X, *others])) if others else X
+        both = PreparedSequences(self, encode_sequences(together, Vocabulary()))
         cuts = np.cumsum([0, len(X), *(len(other) for other in others)])
         return tuple(both.take(slice(*ends)) for ends in pairwise(cuts))
 
     def level_products(
         self, X: Any, levels: Sequence[int], dtype: np.dtype[Any], threads: int
     ) -> list[tuple[Matrix, Vector]]:
-        """All of them from one dynamic programme of the longest."""
-        letters, several = letters_of(X, Vocabulary()), len(levels) > 1
+        letters, several = encode_sequences(X, Vocabulary()), len(levels) > 1
         P = _products(letters, None, max(levels), self.decay, all_levels=several, threads=threads)
         found = [P[level - 1] for level in levels] if several else [P]
-        return [(finite(self, values), np.diagonal(values).copy()) for values in found]
+        return [(require_finite(self, values), np.diagonal(values).copy()) for values in found]
 
     def matrices_of(self, levels: Collection[int]) -> int:
-        """Beside several levels, those below too."""
+        # several levels come from one run that also stores all shorter ones
         return max(levels) if len(levels) > 1 else 1
 
 
-class Gapped:
-    """Sequences made ready for `Subsequence`."""
+class PreparedSequences:
+    """Encoded sequences of a `Subsequence` kernel, with their values with themselves."""
 
     dtype: np.dtype[Any] = np.dtype(np.float64)
 
-    def __init__(self, kernel: Subsequence, letters: Letters) -> None:
+    def __init__(self, kernel: Subsequence, letters: EncodedSequences) -> None:
         self.kernel, self.letters = kernel, letters
         self._squares: Vector | None = None
 
@@ -111,27 +105,27 @@ class Gapped:
         if self._squares is None:
             k, decay = self.kernel.k, self.kernel.decay
             squares = self_products(self.letters, k, decay, threads=thread_count())
-            self._squares = finite(self.kernel, squares)
+            self._squares = require_finite(self.kernel, squares)
         return self._squares
 
     def __len__(self) -> int:
         return len(self.letters.starts) - 1
 
-    def take(self, rows: Any) -> Gapped:
+    def take(self, rows: Any) -> PreparedSequences:
         """Some of the sequences."""
         index = np.arange(len(self))[rows]
         lengths = self.letters.lengths[index]
         starts = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(lengths)])
         shift = np.repeat(self.letters.starts[index] - starts[:-1], lengths)
         codes = self.letters.codes[np.arange(starts[-1]) + shift]
-        part = Gapped(self.kernel, Letters(codes, starts))
+        part = PreparedSequences(self.kernel, EncodedSequences(codes, starts))
         part._squares = None if self._squares is None else self._squares[index]
         return part
 
-    def products(self, other: Gapped, out: Matrix | None = None) -> Matrix:
+    def products(self, other: PreparedSequences, out: Matrix | None = None) -> Matrix:
         """Values of all pairs, (n, m)."""
         k, decay = self.kernel.k, self.kernel.decay
-        P = finite(
+        P = require_finite(
             self.kernel, _products(self.letters, other.letters, k, decay, threads=thread_count())
         )
         if out is None:
@@ -142,7 +136,7 @@ class Gapped:
     def own_products(self, threads: int | None = None) -> Matrix:
         """Values of all pairs among themselves, (n, n)."""
         k, decay = self.kernel.k, self.kernel.decay
-        P = finite(
+        P = require_finite(
             self.kernel,
             _products(self.letters, None, k, decay, threads=threads or thread_count()),
         )
@@ -150,26 +144,26 @@ class Gapped:
         return P
 
 
-def finite(kernel: Subsequence, values: Matrix) -> Matrix:
-    """The values, refused where they are beyond float64."""
+def require_finite(kernel: Subsequence, values: Matrix) -> Matrix:
+    """The values, if they are finite; otherwise an error."""
     if not np.isfinite(values).all():
         raise DataError(
-            f"values of {kernel!r} are beyond float64; lower k or decay, or cut the sequences"
+            f"values of {kernel!r} overflow float64; lower k or decay, or shorten the sequences"
         )
     return values
 
 
 def _products(
-    first: Letters,
-    second: Letters | None,
+    first: EncodedSequences,
+    second: EncodedSequences | None,
     k: int,
     decay: float,
     *,
     all_levels: bool = False,
     threads: int,
 ) -> Matrix:
-    """The dynamic programme; a long one shows how far it is."""
-    work = steps(first, second, k)
+    """The dynamic programme, with a progress bar if it takes long."""
+    work = count_steps(first, second, k)
     with bar("Subsequence: kernel values", TICKS, show=None if work > LONG else False) as advance:
         shown = 0
 

@@ -1,7 +1,7 @@
-"""Several pairs of strings at a time: how they lie, and the subsequence kernel's inner loop.
+"""Inner loop of the subsequence kernel in SIMD registers: one pair of strings in each lane.
 
-Lane r of every vector belongs to the r-th pair. LLVM's own vectoriser keeps the state in memory here,
-which takes twice as long. Nothing is checked: whoever calls lays out a `Room` that is large enough.
+Written in LLVM IR, because LLVM's own vectoriser keeps the state of this loop in memory, which takes
+twice as long. Nothing is bounds-checked: the caller allocates `LaneBuffers` that are large enough.
 """
 
 # ruff: noqa: ARG001 - numba reads the names of arguments, and calls with all of them
@@ -17,15 +17,15 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from separatrix.kernels.strings.sequences import Letters
+from separatrix.kernels.strings.sequences import EncodedSequences
 from separatrix.types import Codes, Matrix, Vector
 
 
 def _shape() -> tuple[int, int]:
-    """Lanes of one vector, and rows at a time whose state the registers of this machine hold."""
+    """Lanes of one vector, and rows per sweep whose state fits into the registers of this CPU."""
     try:
         features = binding.get_host_cpu_features()
-    except RuntimeError:  # LLVM does not know this machine
+    except RuntimeError:  # unknown CPU
         features = {}
     if features.get("avx512f"):
         return 8, 2
@@ -33,61 +33,61 @@ def _shape() -> tuple[int, int]:
 
 
 LANES, ROWS = _shape()
-LEVELS = 4  # at most so many in one sweep: with their state the registers are full
+LEVELS = 4  # per sweep at most: their state fills the registers
 
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _LANES = ir.VectorType(ir.DoubleType(), LANES)
 _LETTERS = ir.VectorType(_INT64, LANES)
 _AT = types.intp
-_FUSED = ("contract",)  # a product and its sum may be one operation
+_FUSED = ("contract",)  # allow fused multiply-add
 
 
-class Room(NamedTuple):
-    """What a sweep reads and writes; c columns and a rows in a tile, k - 1 = levels of state."""
+class LaneBuffers(NamedTuple):
+    """Input and state of a sweep over tiles of a rows and c columns; k - 1 levels of state."""
 
     S: Codes  # shape: (n, LANES); letters of the first strings, -1 after their end
     T: Codes  # shape: (m, LANES); letters of the second strings, -2 after their end
     P: Matrix  # shape: (c, k - 1, LANES); state of each column of the tile, after the last row
     carry: (
-        Matrix  # shape: (n, k - 1, 2, LANES); state of each row at the right edge of the last tile
+        Matrix  # shape: (n, k - 1, 2, LANES); state of each row at the previous tile's right edge
     )
-    feeds: Matrix  # shape: (a + c + 2 ROWS (c + 1), LANES); level 0, then what sweeps hand on
+    feeds: Matrix  # shape: (a + c + 2 ROWS (c + 1), LANES); level 0, then output of earlier sweeps
     down: Vector  # shape: (a + c,); powers of the decay
     sums: Matrix  # shape: (k, LANES); the kernel of each length
 
 
-def aligned(*shape: int, dtype: npt.DTypeLike = np.float64) -> Any:
-    """Zeros that begin where a cache line does: a vector across two lines costs twice."""
+def aligned_zeros(*shape: int, dtype: npt.DTypeLike = np.float64) -> Any:
+    """Zeros aligned to a cache line: a vector that straddles two lines costs twice."""
     size = int(np.prod(shape))
     raw = np.zeros(size + 8, dtype)
     start = -(raw.ctypes.data // 8) % 8
     return raw[start : start + size].reshape(shape)
 
 
-def plain(*sides: Letters) -> tuple[Letters, ...]:
-    """The same letters as numbers from 0 on: below are those that match nothing."""
+def nonnegative_codes(*sides: EncodedSequences) -> tuple[EncodedSequences, ...]:
+    """The same letters with codes from 0; negative codes are reserved for padding."""
     codes = [np.ascontiguousarray(side.codes, dtype=np.int64) for side in sides]
     if min(part.min(initial=0) for part in codes) < 0:
         together = np.unique(np.concatenate(codes), return_inverse=True)[1]
         codes = np.split(together.astype(np.int64), np.cumsum([len(part) for part in codes])[:-1])
     starts = [np.ascontiguousarray(side.starts, dtype=np.int64) for side in sides]
-    return tuple(map(Letters, codes, starts))
+    return tuple(map(EncodedSequences, codes, starts))
 
 
-def by_length(letters: Letters) -> Codes:
-    """Numbers of the strings, the shortest first."""
+def order_by_length(letters: EncodedSequences) -> Codes:
+    """Indices of the strings, the shortest first."""
     return np.argsort(np.diff(letters.starts), kind="stable")
 
 
 @njit(cache=True, nogil=True)
-def lay(codes: Codes, starts: Codes, chosen: Codes, nothing: int, out: Codes) -> int:
-    """One string in each lane, and after its end, or where there is none, `nothing`; the longest."""
+def fill_lanes(codes: Codes, starts: Codes, chosen: Codes, padding: int, out: Codes) -> int:
+    """Copy one string into each lane, padded with `padding`; returns the longest length."""
     longest = 0
     for number in chosen:
         longest = max(longest, starts[number + 1] - starts[number])
     for position in range(min(longest + ROWS, len(out))):
         for lane in range(LANES):
-            out[position, lane] = nothing
+            out[position, lane] = padding
     for lane, number in enumerate(chosen):
         start = starts[number]
         for position in range(starts[number + 1] - start):
@@ -101,7 +101,7 @@ def sweep(
     levels: Any,
     every: Any,
     passes: Any,
-    room: Any,
+    buffers: Any,
     i: Any,
     j: Any,
     width: Any,
@@ -111,12 +111,12 @@ def sweep(
     stride: Any,
     out: Any,
 ) -> Any:
-    """Take rows i to i + ROWS - 1 of a tile over columns j to j + width - 1, for `levels` levels.
+    """Process rows i to i + ROWS - 1 of a tile over columns j to j + width - 1, for `levels` levels.
 
-    The three first are constants. The levels are low + 1 to low + levels; their values of the level
-    below are read from `feeds`, from place `feed` and, row by row, `stride` further. Sums are kept of
-    the top level, with every=1 of all; with passes=1 the top level is left in `feeds` from `out` on.
-    `a` is the first row's place in the tile.
+    `levels`, `every` and `passes` are compile-time constants. The levels are low + 1 to low + levels;
+    the values of level `low` are read from `feeds` at `feed + row * stride`. Sums are stored for the
+    top level, with every=1 for all; passes=1 writes the top level to `feeds` from `out` on. `a` is the
+    index of the first row in the tile.
     """
     if not all(isinstance(kind, types.IntegerLiteral) for kind in (levels, every, passes)):
         return None
@@ -124,38 +124,38 @@ def sweep(
     summed = [*range(count)] if every.literal_value and count else [count - 1]
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        room, i, j, width, a, low, feed, stride, out = args[3:]
-        rows = _Rows(_Arrays(context, builder, signature.args[3], room), i, low, count, summed)
+        buffers, i, j, width, a, low, feed, stride, out = args[3:]
+        rows = _Rows(_Arrays(context, builder, signature.args[3], buffers), i, low, count, summed)
         if passes.literal_value:
-            rows.hand_on(out, _number(0))
+            rows.pass_on(out, _number(0))
         with cgutils.for_range(builder, width) as loop:
             rows.match(builder.add(j, loop.index), feed, stride, a, loop.index)
             rows.advance(loop.index)
             if passes.literal_value:
-                rows.hand_on(out, builder.add(loop.index, _number(1)))
-        rows.leave(width)
+                rows.pass_on(out, builder.add(loop.index, _number(1)))
+        rows.store(width)
         return context.get_dummy_value()
 
-    return types.none(levels, every, passes, room, *[_AT] * 8), generate
+    return types.none(levels, every, passes, buffers, *[_AT] * 8), generate
 
 
 class _Arrays:
-    """The arrays of a room while code is written: where their vectors are, how long they are."""
+    """The arrays of `LaneBuffers` during code generation: addresses and lengths."""
 
-    def __init__(self, context: Any, builder: Any, kind: Any, room: Any) -> None:
+    def __init__(self, context: Any, builder: Any, kind: Any, buffers: Any) -> None:
         self.builder = builder
-        self.parts = {
-            name: context.make_array(part)(context, builder, builder.extract_value(room, number))
+        self.arrays = {
+            name: context.make_array(part)(context, builder, builder.extract_value(buffers, number))
             for number, (name, part) in enumerate(zip(kind.fields, kind.types, strict=True))
         }
 
     def length(self, name: str, axis: int) -> Any:
-        return self.builder.extract_value(self.parts[name].shape, axis)
+        return self.builder.extract_value(self.arrays[name].shape, axis)
 
     def position(self, name: str, number: Any) -> Any:
-        """Where the vector of that number is, all axes but the lanes counted as one."""
+        """Address of a vector, by its index over all axes but the lanes."""
         kind = _LETTERS if name in ("S", "T") else _LANES
-        start = self.builder.bitcast(self.parts[name].data, kind.as_pointer())
+        start = self.builder.bitcast(self.arrays[name].data, kind.as_pointer())
         return self.builder.gep(start, [number])
 
     def load(self, name: str, number: Any) -> Any:
@@ -165,16 +165,16 @@ class _Arrays:
         self.builder.store(value, self.position(name, number), align=8)
 
     def power(self, number: Any) -> Any:
-        """That power of the decay, in all lanes."""
-        value = self.builder.load(self.builder.gep(self.parts["down"].data, [number]))
+        """A power of the decay, broadcast to all lanes."""
+        value = self.builder.load(self.builder.gep(self.arrays["down"].data, [number]))
         unset = ir.Constant(_LANES, ir.Undefined)
         first = self.builder.insert_element(unset, value, ir.Constant(_INT32, 0))
-        everywhere = ir.Constant(ir.VectorType(_INT32, LANES), 0)
-        return self.builder.shuffle_vector(first, unset, everywhere)
+        all_lanes = ir.Constant(ir.VectorType(_INT32, LANES), 0)
+        return self.builder.shuffle_vector(first, unset, all_lanes)
 
 
 class _Rows:
-    """The state of rows side by side, all of it in registers: one for every row and level.
+    """The state of adjacent rows: one register for every row and level.
 
     `along` is Q, the row's own sum so far; `before` is P of the row above, one column to the left.
     """
@@ -196,7 +196,7 @@ class _Rows:
         self.totals = [[self._register(zero) for _ in summed] for _ in range(ROWS)]
 
     def match(self, column: Any, feed: Any, stride: Any, a: Any, b: Any) -> None:
-        """Add to the sums where letters are the same: column b of the tile."""
+        """Add to the sums in lanes with equal letters: column b of the tile."""
         builder, arrays = self.builder, self.arrays
         letters = arrays.load("T", column)
         for row in range(ROWS):
@@ -220,16 +220,16 @@ class _Rows:
                 value = builder.fadd(value, builder.load(self.along[row][level]))
             self.arrays.store(value, "P", position)
 
-    def hand_on(self, out: Any, number: Any) -> None:
-        """Leave the top level for the sweep of the next levels."""
+    def pass_on(self, out: Any, number: Any) -> None:
+        """Write the top level for the sweep of the next levels."""
         builder = self.builder
         stride = builder.add(self.arrays.length("P", 0), _number(1))
         for row in range(ROWS):
             position = builder.add(builder.add(out, builder.mul(stride, _number(row))), number)
             self.arrays.store(builder.load(self.before[row][-1]), "feeds", position)
 
-    def leave(self, width: Any) -> None:
-        """Keep the state for the tile to the right, in its scale, and what was summed."""
+    def store(self, width: Any) -> None:
+        """Store the sums, and the state for the next tile to the right, in its scale."""
         builder, arrays = self.builder, self.arrays
         scale = arrays.power(width)
         for which, state in enumerate((self.along, self.before)):
@@ -243,7 +243,7 @@ class _Rows:
                 arrays.store(value, "sums", position)
 
     def _edges(self, which: int) -> list[list[Any]]:
-        """Where the carried state of each row and level is."""
+        """Index of the carried state of each row and level."""
         builder, two = self.builder, _number(2)
         return [
             [
@@ -263,7 +263,7 @@ class _Rows:
         return cgutils.alloca_once_value(self.builder, value)
 
     def _add(self, register: Any, value: Any, same: Any) -> None:
-        """Add to a register in the lanes that are the same."""
+        """Add to a register in the lanes selected by `same`."""
         old = self.builder.load(register)
         new = self.builder.fadd(old, value, flags=_FUSED)
         self.builder.store(self.builder.select(same, new, old), register)

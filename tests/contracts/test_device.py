@@ -1,6 +1,6 @@
-"""What holds for cards where there is none: torch's CPU stands for one, and Triton's interpreter runs.
+"""The GPU tests without a GPU: on torch's CPU device and in Triton's interpreter.
 
-The tests of `tests/gpu` run here in processes of their own, one for each module.
+Each module of `tests/gpu` runs in a process of its own.
 """
 
 import os
@@ -12,8 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(path.stem for path in (ROOT / "tests" / "gpu").glob("test_*.py"))
-QUICK = ("test_svc", "test_neighbors")  # each takes a process of its own; the others are long runs
-WITHOUT = (
+QUICK = ("test_svc", "test_neighbors")  # the other modules take long
+NOT_NEEDED = (
     "rich",
     "click",
     "safetensors",
@@ -24,17 +24,17 @@ WITHOUT = (
     "pandas",
     "pytest",
 )
-BARRED = f"""
+BLOCK_IMPORTS = f"""
 import sys
 
-class Barred:
+class BlockedImports:
     def find_spec(self, name, path=None, target=None):
-        if name.split(".")[0] in {WITHOUT!r}:
+        if name.split(".")[0] in {NOT_NEEDED!r}:
             raise ModuleNotFoundError(name)
 
-sys.meta_path.insert(0, Barred())
+sys.meta_path.insert(0, BlockedImports())
 """
-ALL_ON_A_CARD = """
+USE_ESTIMATORS = """
 import numpy as np
 import separatrix
 X, y = np.arange(40.0).reshape(20, 2) % 7, np.arange(20) % 3
@@ -45,8 +45,8 @@ separatrix.KNeighborsClassifier().fit(X, y).predict(X)
 """
 
 
-def run(*arguments, **environment):
-    """A Python process in the root of the project."""
+def run_python(*arguments, **environment):
+    """Run a Python process in the root of the project."""
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=ROOT,
@@ -63,7 +63,7 @@ def torch_and_triton():
         pytest.importorskip(name, reason=f"{name} is not installed")
 
 
-# programs have nothing to stand for them but what they are compared with: below, by the interpreter
+# test_programs needs Triton's interpreter: below
 @pytest.mark.parametrize(
     "module",
     [
@@ -72,26 +72,26 @@ def torch_and_triton():
         if name != "test_programs"
     ],
 )
-def test_tests_for_a_card_pass_where_the_cpu_of_torch_stands_for_one(module, torch_and_triton):
+def test_gpu_tests_pass_on_the_cpu_device_of_torch(module, torch_and_triton):
     environment = {"SEPARATRIX_DATA": "", "TRITON_INTERPRET": "0"}
-    done = run("-m", "tests.gpu", f"{module}::", "--pretend", **environment)
+    done = run_python("-m", "tests.gpu", f"{module}::", "--pretend", **environment)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout
 
 
-def test_programs_for_a_card_do_what_stands_for_them_here(torch_and_triton):
-    done = run("-m", "tests.gpu", "test_programs::", "--pretend", TRITON_INTERPRET="1")
+def test_triton_programs_pass_in_the_interpreter(torch_and_triton):
+    done = run_python("-m", "tests.gpu", "test_programs::", "--pretend", TRITON_INTERPRET="1")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_without_a_card_its_tests_say_so_and_fail_nothing_else():
-    done = run("-m", "tests.gpu", CUDA_VISIBLE_DEVICES="")
+def test_gpu_tests_exit_with_2_without_a_gpu():
+    done = run_python("-m", "tests.gpu", CUDA_VISIBLE_DEVICES="")
     assert done.returncode == 2
     assert done.stderr.startswith("no card, no tests: device='cuda' needs")
     assert not done.stdout
 
 
-def test_a_failing_test_is_told_and_ends_with_1(torch_and_triton, tmp_path):
+def test_a_failing_gpu_test_is_reported_and_exits_with_1(torch_and_triton, tmp_path):
     code = (
         "import sys, tests.gpu.__main__ as runner\n"
         "def bad(): assert 1 == 2\n"
@@ -99,20 +99,20 @@ def test_a_failing_test_is_told_and_ends_with_1(torch_and_triton, tmp_path):
         "runner.collected = lambda wanted: [('a::good', good), ('a::bad', bad)]\n"
         "sys.exit(runner.main(['--pretend']))"
     )
-    done = run("-c", code)
+    done = run_python("-c", code)
     assert done.returncode == 1
     assert "FAILED" in done.stdout
     assert "AssertionError" in done.stdout
     assert "1 passed, 0 skipped, 1 FAILED" in done.stdout
 
 
-def test_a_machine_with_a_card_needs_no_packages_for_people():
-    done = run("-c", BARRED + ALL_ON_A_CARD)
+def test_estimators_with_a_device_need_no_optional_packages():
+    done = run_python("-c", BLOCK_IMPORTS + USE_ESTIMATORS)
     assert done.returncode == 0, done.stderr
 
 
-def test_benchmarks_on_a_card_need_none_either():
-    code = "import benchmarks.gpu as gpu; gpu.parsed(['svc', '--out', 'x'])\n"
+def test_gpu_benchmarks_need_no_optional_packages():
+    code = "import benchmarks.gpu as gpu; gpu.parse_arguments(['svc', '--out', 'x'])\n"
     code += "import benchmarks.gpu_svc, benchmarks.gpu_million, benchmarks.gpu_ceilings"
-    done = run("-c", BARRED + code)
+    done = run_python("-c", BLOCK_IMPORTS + code)
     assert done.returncode == 0, done.stderr

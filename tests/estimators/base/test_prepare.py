@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+from sklearn.frozen import FrozenEstimator
+
+from separatrix import (
+    BayesDecision,
+    GaussianNB,
+    LeastSquaresClassifier,
+    LinearDiscriminantAnalysis,
+    LogisticRegression,
+)
+from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.feature_maps import PolynomialMap
+
+SIDES = np.arange(200) % 2
+NOISY = np.random.default_rng(0).normal(size=(200, 3)) + 0.8 * SIDES[:, None]
+
+
+def test_a_refused_call_leaves_the_model_unchanged():
+    def broken():
+        yield NOISY, SIDES
+        yield NOISY[:, :2], SIDES
+
+    model = GaussianNB().partial_fit(NOISY, SIDES, classes=[0, 1])
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        model.partial_fit(broken())
+    assert model.class_count_.tolist() == [100.0, 100.0]
+    linear = LinearDiscriminantAnalysis().fit(NOISY, SIDES)
+    with pytest.raises(ValueError, match="expecting 2 features"):
+        linear.fit([(NOISY[:, :2], SIDES), (NOISY, SIDES)])
+    assert linear.predict(NOISY).shape == (200,)
+    squares = LeastSquaresClassifier(1.0).partial_fit(NOISY, SIDES, classes=[0, 1])
+    squares.set_params(features=FrozenEstimator(PolynomialMap(2).fit(NOISY)))
+    with pytest.raises(ParameterError, match="`features`"):
+        squares.partial_fit(NOISY, SIDES)
+    assert squares.predict(NOISY).shape == (200,)
+    decides = BayesDecision(GaussianNB(), threshold=0.4).fit(NOISY, SIDES)
+    with pytest.raises(DataError, match="folds"):
+        decides.set_params(threshold="tune", cv=150).fit(NOISY, SIDES)
+    assert decides.threshold_ == 0.4
+    sure = LogisticRegression().fit(NOISY, SIDES)
+    with pytest.raises(DataError, match="no posterior"):
+        sure.set_params(C=np.inf, posterior="laplace").fit([[0.0], [1.0]], [0, 1])
+    assert sure.coef_.shape == (1, 3)
