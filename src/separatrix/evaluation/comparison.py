@@ -21,8 +21,8 @@ LONG_NUMBER = re.compile(r"\d+\.\d{4,}(e-?\d+)?")
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """How rows were set aside for testing."""
+class SplitProtocol:
+    """How rows were split into training and test parts."""
 
     cv: int | None  # folds; None: random splits
     repeats: int
@@ -49,7 +49,7 @@ class Comparison:
         default_factory=dict
     )  # errors of those that could not be trained
     unfinished: dict[str, int] = field(default_factory=dict)  # warnings of fits off their tolerance
-    protocol: Protocol | None = None
+    protocol: SplitProtocol | None = None
 
     @property
     def best(self) -> str:
