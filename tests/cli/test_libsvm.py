@@ -222,7 +222,7 @@ def test_a_model_with_probabilities_of_libsvm_gives_labels_and_no_probabilities(
     assert found.stderr.count("\n") == 1
     refused = ours("svm-predict", "-b", "1", "iris", "model", "out")
     assert refused.exit_code == 1
-    assert "no probability estimates that separatrix can give" in refused.stderr
+    assert "no probability estimates that separatrix supports" in refused.stderr
 
 
 def random_sparse(name, seed, *, density=0.3, columns=40, sign=1.0):
@@ -332,9 +332,9 @@ def test_predicting_with_models_of_separatrix(folder):
         ("-s 2", "one-class SVM"),
         ("-s 3", "epsilon-SVR"),
         ("-s 4", "nu-SVR"),
-        ("-s 7", "-s 7 is no type of SVM"),
-        ("-t 5", "-t 5 is no type of kernel"),
-        ("-b 1", "-b 1 asks for LIBSVM's probability estimates"),
+        ("-s 7", "unknown SVM type -s 7"),
+        ("-t 5", "unknown kernel type -t 5"),
+        ("-b 1", "-b 1, LIBSVM's probability estimates"),
         ("-c 0", "`-c` of svm-train must be above 0"),
         ("-w1 0", "`-w1` of svm-train must be above 0"),
         ("-e -1", "`-e` of svm-train must be above 0"),
@@ -469,7 +469,7 @@ def test_a_scaling_file_that_is_wrong_is_one_line(text, said):
     found = ours("svm-scale", "-r", "ranges", iris())
     assert found.exit_code == 1, found.output
     assert said in found.stderr
-    assert "hint: give -r a file that svm-scale -s wrote" in found.stderr
+    assert "hint: -r needs a file that svm-scale -s wrote" in found.stderr
 
 
 def test_models_that_do_not_go_with_the_samples_are_refused(folder):
@@ -483,7 +483,7 @@ def test_models_that_do_not_go_with_the_samples_are_refused(folder):
     ]
     assert [one.exit_code for one in found] == [1, 1, 1]
     assert "found 4 features, expected 2, as narrow has" in found[0].stderr
-    assert "the labels of words are no numbers" in found[1].stderr
+    assert "the labels of words are not numbers" in found[1].stderr
     assert "kernel values, expected" in found[2].stderr
     assert not Path("out").exists()
 

@@ -36,7 +36,7 @@ SMALLEST_GRID, LARGEST_GRID = 10, 2000
 LARGEST = float(np.finfo(np.float32).max)
 
 
-class Machine(NamedTuple):
+class RegionClassifier(NamedTuple):
     """A fitted classifier that regions are made of, and the samples it was trained on."""
 
     fitted: Any
@@ -62,7 +62,7 @@ class Regions:
     fields: Matrix  # shape: (p, g, g)
     """One for each boundary, 0 on it: for a class, its score less the best other; for a binary
     problem, its score. +1 and -1 for a model without scores."""
-    machines: tuple[Machine, ...] = ()
+    machines: tuple[RegionClassifier, ...] = ()
     """What decides: the model itself, or with another rule a clone for each boundary."""
 
     def codes_at(self, positions: Any) -> Codes:
@@ -195,7 +195,7 @@ class _Found(NamedTuple):
     labels: Any  # shape: (k,)
     codes: Codes  # shape: (m,)
     fields: Matrix  # shape: (p, m)
-    machines: tuple[Machine, ...]
+    machines: tuple[RegionClassifier, ...]
 
 
 def _by_predict(model: Any, X: Matrix, y: Any, lattice: Lattice, _rule: str) -> _Found:
@@ -214,7 +214,7 @@ def _by_predict(model: Any, X: Matrix, y: Any, lattice: Lattice, _rule: str) -> 
     scores = _scores(fitted, labels, values)
     of_classes = range(1, 2) if k == 2 else range(k)
     fields = np.array([_field(scores, c, codes == c) for c in of_classes])
-    return _Found(labels, codes, fields, (Machine(fitted, np.arange(len(X))),))
+    return _Found(labels, codes, fields, (RegionClassifier(fitted, np.arange(len(X))),))
 
 
 def _by_boundaries(model: Any, X: Matrix, y: Any, lattice: Lattice, rule: str) -> _Found:
@@ -237,7 +237,7 @@ def _by_boundaries(model: Any, X: Matrix, y: Any, lattice: Lattice, rule: str) -
         claims[number] = guesses == 1
         scores = _scores(fitted, np.array([-1, 1]), values)
         fields[number] = _field(scores, 1, claims[number])
-        machines.append(Machine(fitted, rows))
+        machines.append(RegionClassifier(fitted, rows))
     return _Found(labels, _put_together(claims, rule, len(labels)), fields, tuple(machines))
 
 

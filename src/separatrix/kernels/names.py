@@ -17,7 +17,7 @@ from separatrix.runtime.device import is_tensor
 from separatrix.validation import require_real
 
 MUST_BE = f"a kernel object, a callable or one of {', '.join(ALIASES)}"
-TEXT_KERNELS = [name for name in KERNELS if name != "Precomputed"]  # as text
+TEXT_KERNELS = [name for name in KERNELS if name != "Precomputed"]
 DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 0.0}
 ROWS_AT_ONCE = 8192  # of a tensor that are float64 at a time
 
@@ -43,9 +43,7 @@ def resolve_kernel(
         return kernel
     if callable(kernel):
         return FromCallable(kernel)
-    if not isinstance(kernel, str):
-        raise ParameterError(owner, "kernel", MUST_BE, kernel)
-    if kernel not in ALIASES:
+    if not isinstance(kernel, str) or kernel not in ALIASES:
         raise ParameterError(owner, "kernel", MUST_BE, kernel)
     kind = ALIASES[kernel]
     parameters = {field.name for field in fields(kind)}  # type: ignore[arg-type]  # all are dataclasses
@@ -90,7 +88,7 @@ def _built(node: ast.AST) -> Any:
 
 
 def width(owner: str, gamma: Any, X: Any) -> float:
-    """gamma as a number: "scale" is 1 / (d var(X)), "auto" is 1 / d, as in scikit-learn."""
+    """Return gamma as a number: "scale" is 1 / (d var(X)), "auto" is 1 / d, as in scikit-learn."""
     if isinstance(gamma, str):
         if gamma == "auto":
             return 1.0 / float(X.shape[1])
