@@ -118,11 +118,13 @@ def test_a_slow_classifier_that_is_asked_for_is_there_and_an_impossible_one_is_n
 
 
 def test_unknown_keys_and_kinds_are_refused_with_those_that_are_known():
-    with pytest.raises(ParameterError, match=r"`models` of suite must be keys among svm, .*; got 'forest'"):
+    with pytest.raises(
+        ParameterError, match=r"`models` of suite must be keys among svm, .*; got 'forest'"
+    ):
         suite(*IRIS, models=["forest"])
     with pytest.raises(ParameterError, match="`kind` of suite"):
         suite(*IRIS, kind="images")
-    with pytest.raises(DataError, match="X must be strings, one for each sample, for kind='text'"):
+    with pytest.raises(DataError, match="X must be a list of strings for kind='text'"):
         suite(*IRIS, kind="text")
 
 
