@@ -1,33 +1,17 @@
-"""`python -m benchmarks [suite ...]`: run, print, and keep the tables in RESULTS.md.
+"""`python -m benchmarks [suite ...]`: run suites, print their tables and write them to RESULTS.md.
 
-A suite that is run replaces its section; the others stay as they were.
+A suite replaces its own section. Every module of this package that defines SUITES takes part.
 """
 
 import re
 import sys
 import warnings
+from importlib import import_module
 from inspect import cleandoc
 from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks import (
-    discriminant,
-    experiments,
-    files,
-    least_squares,
-    linear_svm,
-    logistic,
-    memory,
-    naive_bayes,
-    neighbors,
-    objects,
-    perceptrons,
-    readers,
-    subgradient,
-    svm,
-    workbench,
-)
 from benchmarks.measure import machine, table
 from benchmarks.picture import draw
 from separatrix.errors import MissingDataError
@@ -35,12 +19,9 @@ from separatrix.errors import MissingDataError
 FILE = Path(__file__).with_name("RESULTS.md")
 SUITES = [
     suite
-    for module in (
-        *(perceptrons, svm, linear_svm, subgradient),
-        *(least_squares, discriminant, naive_bayes, logistic, neighbors, memory, files),
-        *(readers, experiments, objects, workbench),
-    )
-    for suite in module.SUITES
+    for path in sorted(Path(__file__).parent.glob("*.py"))
+    if path.stem != "__main__" and re.search(r"^SUITES\b", path.read_text(), re.M)
+    for suite in import_module(f"benchmarks.{path.stem}").SUITES
 ]
 HEAD = """# Results
 
@@ -55,7 +36,7 @@ def main(names):
     warnings.simplefilter("ignore", ConvergenceWarning)
     unknown = set(names) - {suite.__name__ for suite in SUITES}
     if unknown:
-        sys.exit(f"error: no suite {sorted(unknown)}; there are {[s.__name__ for s in SUITES]}")
+        sys.exit(f"error: unknown suite {sorted(unknown)}; one of {[s.__name__ for s in SUITES]}")
     for suite in SUITES:
         if names and suite.__name__ not in names:
             continue
@@ -68,7 +49,7 @@ def main(names):
 
 
 def _keep(name, section):
-    """Put one section in its place."""
+    """Replace one section of the file."""
     text = FILE.read_text() if FILE.exists() else ""
     found = re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S)
     sections = {title: f"## {title}\n{body}".strip() + "\n" for title, body in found}

@@ -11,40 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 
-_HOMES = {
-    "BayesDecision": "separatrix.estimators.decision",
-    "BernoulliNB": "separatrix.estimators.naive_bayes",
-    "FisherDiscriminant": "separatrix.estimators.fisher",
-    "GaussianNB": "separatrix.estimators.naive_bayes",
-    "KNeighborsClassifier": "separatrix.estimators.neighbors",
+_MODULES = {  # of public names that are not in the registry of estimators
     "Graph": "separatrix.data.graph",
     "KernelFeatures": "separatrix.estimators.kernel_features",
-    "KernelPerceptron": "separatrix.estimators.kernel_perceptron",
-    "KernelPerceptronCV": "separatrix.estimators.kernel_perceptron_cv",
-    "LeastSquaresClassifier": "separatrix.estimators.least_squares",
-    "LinearDiscriminantAnalysis": "separatrix.estimators.discriminant",
-    "LinearSVC": "separatrix.estimators.linear_svc",
-    "LogisticRegression": "separatrix.estimators.logistic_regression",
-    "MultinomialNB": "separatrix.estimators.naive_bayes",
     "NeighborIndex": "separatrix.estimators.neighbor_index",
-    "Nystroem": "separatrix.estimators.feature_maps",
-    "Perceptron": "separatrix.estimators.perceptron",
-    "PolynomialMap": "separatrix.estimators.feature_maps",
-    "QuadraticDiscriminantAnalysis": "separatrix.estimators.discriminant",
-    "RandomFourier": "separatrix.estimators.feature_maps",
-    "SVC": "separatrix.estimators.svc",
-    "SVCCV": "separatrix.estimators.svc_cv",
-    "SubgradientSVC": "separatrix.estimators.subgradient_svc",
     "compare": "separatrix.evaluation.compare",
-    "describe": "separatrix.modelfile.describe",
     "decision_regions": "separatrix.evaluation.regions",
+    "describe": "separatrix.modelfile.describe",
     "evaluate": "separatrix.evaluation.study",
+    "explain_object": "separatrix.estimators.object_attribution",
     "graphs_from_networkx": "separatrix.kernels.graphs.from_networkx",
     "indicator": "separatrix.data.targets",
     "kkt_report": "separatrix.estimators.kkt",
     "load": "separatrix.modelfile.files",
     "load_libsvm": "separatrix.modelfile.libsvm_text",
-    "explain_object": "separatrix.estimators.object_attribution",
     "save": "separatrix.modelfile.files",
     "save_libsvm": "separatrix.modelfile.libsvm_text",
 }
@@ -120,7 +100,6 @@ __all__ = [
     "save_libsvm",
 ]
 
-
 _RENAMED = {"parts_of": "explain_object"}  # former names, until 1.0
 
 
@@ -130,9 +109,13 @@ def __getattr__(name: str) -> Any:
             f"separatrix.{name} is now called {_RENAMED[name]}", DeprecationWarning, stacklevel=2
         )
         name = _RENAMED[name]
-    if name not in _HOMES:
+    if name not in __all__:
         raise AttributeError(f"module 'separatrix' has no attribute {name!r}")
-    value = getattr(import_module(_HOMES[name]), name)
+    if name in _MODULES:
+        value = getattr(import_module(_MODULES[name]), name)
+    else:
+        registry = import_module("separatrix.estimators.registry").REGISTRY
+        value = next(record for record in registry if record.name == name).load()
     globals()[name] = value
     return value
 

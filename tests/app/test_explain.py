@@ -15,7 +15,7 @@ from separatrix import (
     MultinomialNB,
 )
 from separatrix.app.explain import explain
-from separatrix.app.train_from_file import require_samples
+from separatrix.app.predict_from_file import require_samples
 from separatrix.data.dataset import Dataset
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError
@@ -61,7 +61,7 @@ def test_a_sequence_is_explained_by_its_words_and_letters(around):
     told = explain(model, data, row=1, count=3)
 
     assert told.caption.startswith(
-        "Row 1 of sites is taken for 'site'. Its score against 'none' is "
+        "Row 1 of sites is predicted as 'site'. Its score against 'none' is "
     )
     assert told.columns == ("feature", "count", "weight", "term")
     assert {row[0] for row in told.rows} == {"G at 3", "T at 4", "GT at 3"}
@@ -78,7 +78,7 @@ def test_a_graph_is_explained_by_its_subtrees_and_nodes():
 
     told = explain(model, data, row=3)
 
-    assert "is taken for 0" in told.caption
+    assert "is predicted as 0" in told.caption
     assert {row[0] for row in told.rows} == {"C", "C(C)", "C(C,C)"}
     values = np.array(told.shares["values"])
     np.testing.assert_allclose(values, values[::-1], atol=1e-12)

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 from separatrix import GaussianNB, __version__, describe, save
 from separatrix.app import demo
 from separatrix.cli import main
-from separatrix.evaluation.candidates import CANDIDATES
+from separatrix.estimators.registry import SUITE
 
 
 def test_help_needs_nothing_heavy():
@@ -39,7 +39,7 @@ def test_the_demo_prints_a_table_and_writes_a_page_and_pictures(tmp_path):
     done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "new"), "--repeats", "1"])
     assert done.exit_code == 0, done.output
     assert "5 folds, once, 1437 rows to train and 360 to test, seed 0" in done.stdout
-    suited = [candidate.name for candidate in CANDIDATES if "vectors" in candidate.kinds]
+    suited = [model.title for model, _ in SUITE.values() if "vectors" in model.data_kinds]
     assert all(f"\n{name} " in done.stdout for name in suited)
     assert "<html" in (tmp_path / "new" / "report.html").read_text()
     for name in ("confusion.png", "hardest.png"):
@@ -48,7 +48,8 @@ def test_the_demo_prints_a_table_and_writes_a_page_and_pictures(tmp_path):
 
 
 def test_the_demo_can_be_read_by_machines(tmp_path, monkeypatch):
-    monkeypatch.setattr(demo, "suite", partial(demo.suite, models=["knn", "lda", "perceptron"]))
+    few = partial(demo.build_suite, models=["knn", "lda", "perceptron"])
+    monkeypatch.setattr(demo, "build_suite", few)
     done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path), "--repeats", "1", "--json"])
     table = json.loads(done.stdout, parse_constant=pytest.fail)  # Infinity and NaN are not JSON
     assert len(table["rows"]) == 3

@@ -69,7 +69,7 @@ def test_a_file_of_data_beside_the_experiment_is_found(tmp_path):
 @pytest.mark.parametrize(
     ("words", "code", "caption"),
     [
-        (["run", "no-such"], 1, "no experiment is called 'no-such'"),
+        (["run", "no-such"], 1, "unknown experiment 'no-such'"),
         (["run", "nowhere.toml"], 1, "there is no file nowhere.toml"),
         (["run", "linear-classifiers", "--classifier", "knn"], 1, "has no option --classifier"),
         (["run", "usps-kernel-perceptron", "--repeats", "0"], 2, "Invalid value"),
@@ -105,7 +105,7 @@ def test_ctrl_c_ends_with_130_and_keeps_what_is_done(small, tmp_path, monkeypatc
 
     monkeypatch.setattr(protocol.Protocol, "one_split", interrupted)
     done = run("run", small, "--out", tmp_path / "out", code=130)
-    assert "stopped" in done.stderr
+    assert "interrupted" in done.stderr
     assert len(list((tmp_path / "out" / "steps").iterdir())) == 1
 
 

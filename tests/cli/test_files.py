@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from separatrix import load
-from separatrix.app.train_from_file import build, predict_rows
+from separatrix.app.predict_from_file import predict_rows
+from separatrix.app.train_from_file import build
 from separatrix.cli import main
 from separatrix.data.catalogue import load as read_by_name
 from separatrix.data.read import read
@@ -83,7 +84,7 @@ def test_predictions_go_to_a_file_and_not_to_half_of_one(people, model, tmp_path
     assert not (tmp_path / "other.csv").exists()
 
 
-def test_evaluate_counts_what_is_taken_for_what(people, model):
+def test_evaluate_prints_the_confusion_matrix(people, model):
     found = json.loads(run("evaluate", model, people, "--json").stdout)
     predicted = json.loads(run("predict", model, people, "--json").stdout)["predictions"]
     true = [line.split(",")[2] for line in TABLE.split()[1:]]
@@ -91,13 +92,13 @@ def test_evaluate_counts_what_is_taken_for_what(people, model):
     assert found["metrics"]["error"] == pytest.approx(wrong)
     assert np.sum(found["confusion"]) == 10
     assert {"log_loss", "brier", "f1_macro", "balanced_error"} <= set(found["metrics"])
-    assert "is, taken for" in run("evaluate", model, people).stdout
+    assert "true, predicted" in run("evaluate", model, people).stdout
 
 
 def test_explain_names_the_features(people, model):
     assert "job=clerk" in run("explain", model).stdout
     told = json.loads(run("explain", model, people, "--row", 1, "--json").stdout)
-    assert "'high'" in told["says"]
+    assert "'high'" in told["caption"]
     terms = {row["feature"]: row["term"] for row in told["rows"]}
     assert terms["job=boss"] > 0
     assert run("explain", model, people, "--row", 99, code=1).stderr.startswith(
@@ -195,7 +196,7 @@ def test_what_scikit_learn_refuses_is_one_line_and_no_traceback(tmp_path):
 def test_labels_with_fractions_are_no_classes(tmp_path):
     (tmp_path / "heights.csv").write_text("x,y\n" + "".join(f"{i},{i}.25\n" for i in range(20)))
     line, hint = refused("fit", tmp_path / "heights.csv")
-    assert "heights.csv has labels that are no classes, such as 0.25" in line
+    assert "heights.csv has labels that are not classes, such as 0.25" in line
     assert hint.startswith("hint: ")
 
 
@@ -233,15 +234,17 @@ def test_a_model_of_one_kind_refuses_samples_of_another(people, model, tmp_path)
 def test_missing_values_that_training_had_none_of_are_refused_by_name(model, tmp_path):
     (tmp_path / "new.csv").write_text("age,job\n50,boss\n,clerk\n")
     line, hint = refused("predict", model, tmp_path / "new.csv")
-    assert line == "Error: new.csv has missing values, but the model was fitted to data without any"
-    assert hint.startswith("hint: fill them")
+    assert line.startswith(
+        "Error: new.csv has missing values, but the model was fitted to data without"
+    )
+    assert hint.startswith("hint: impute them")
 
 
 def test_probabilities_that_a_model_has_none_of_are_refused_with_a_way_to_have_them(people):
     path = people.with_suffix(".svm.model")
     run("fit", people, "--out", path, "--quiet")
     line, hint = refused("predict", path, people, "--proba")
-    assert line == "Error: SVC has no probabilities as it was fitted"
+    assert line == "Error: this SVC was fitted without probabilities"
     assert "--set calibration=sigmoid" in hint
 
 
@@ -280,7 +283,7 @@ def test_a_row_is_explained_by_naive_bayes_without_a_warning(tmp_path):
 def test_predictions_that_cannot_be_written_name_the_file_that_was_asked_for(people, model):
     out = people.parent / "nowhere" / "out.csv"
     (line,) = refused("predict", model, people, "--out", out)
-    assert line == f"Error: {out}: cannot be written: No such file or directory"
+    assert line == f"Error: {out}: cannot write: No such file or directory"
 
 
 def test_a_model_that_could_not_be_written_is_not_fitted(people, monkeypatch):
@@ -289,7 +292,7 @@ def test_a_model_that_could_not_be_written_is_not_fitted(people, monkeypatch):
     monkeypatch.setattr(SVC, "fit", lambda *_: pytest.fail("it was fitted"))
     out = people.parent / "nowhere" / "out.model"
     (line,) = refused("fit", people, "--out", out)
-    assert line == f"Error: {out} cannot be written: there is no such folder"
+    assert line == f"Error: cannot write {out}: the folder does not exist"
 
 
 def test_a_dry_run_says_nothing_of_the_small_parts_it_fits(people):

@@ -222,7 +222,7 @@ def test_a_model_with_probabilities_of_libsvm_gives_labels_and_no_probabilities(
     assert found.stderr.count("\n") == 1
     refused = ours("svm-predict", "-b", "1", "iris", "model", "out")
     assert refused.exit_code == 1
-    assert "no probability estimates that separatrix can give" in refused.stderr
+    assert "no probability estimates that separatrix supports" in refused.stderr
 
 
 def random_sparse(name, seed, *, density=0.3, columns=40, sign=1.0):
@@ -298,7 +298,7 @@ def test_quiet_says_nothing_and_flags_without_effect_are_named():
     assert done("svm-train", "-q", "-h", "0", "-n", "0.1", "iris").output == ""
     assert done("svm-predict", "-q", "iris", "iris.model", "out").output == ""
     said = done("svm-train", "-h", "0", "-p", "0.1", "iris").stderr
-    assert said == "-h has no effect here\n-p has no effect here\n"
+    assert said == "-h is ignored\n-p is ignored\n"
 
 
 def test_a_weight_of_a_label_that_is_not_there_is_told():
@@ -332,9 +332,9 @@ def test_predicting_with_models_of_separatrix(folder):
         ("-s 2", "one-class SVM"),
         ("-s 3", "epsilon-SVR"),
         ("-s 4", "nu-SVR"),
-        ("-s 7", "-s 7 is no type of SVM"),
-        ("-t 5", "-t 5 is no type of kernel"),
-        ("-b 1", "-b 1 asks for LIBSVM's probability estimates"),
+        ("-s 7", "unknown SVM type -s 7"),
+        ("-t 5", "unknown kernel type -t 5"),
+        ("-b 1", "-b 1, LIBSVM's probability estimates"),
         ("-c 0", "`-c` of svm-train must be above 0"),
         ("-w1 0", "`-w1` of svm-train must be above 0"),
         ("-e -1", "`-e` of svm-train must be above 0"),
@@ -356,21 +356,21 @@ def test_what_cannot_be_trained_is_refused_by_name(words, named):
 @pytest.mark.parametrize(
     ("command", "words", "said"),
     [
-        ("svm-train", "", "found 0 names of files, expected training_set_file [model_file]"),
-        ("svm-train", "a b c", "found 3 names"),
+        ("svm-train", "", "got 0 file names, expected training_set_file [model_file]"),
+        ("svm-train", "a b c", "got 3 file names"),
         ("svm-train", "-z 1 a", "unknown flag -z"),
-        ("svm-train", "-c", "-c needs cost after it"),
-        ("svm-train", "-c five a", "-c: found 'five', expected a number"),
+        ("svm-train", "-c", "-c needs cost"),
+        ("svm-train", "-c five a", "-c: got 'five', expected a number"),
         ("svm-train", "-c nan a", "expected a number"),
-        ("svm-train", "-d 1_0 a", "expected a whole number"),
-        ("svm-train", "-d 2.5 a", "expected a whole number"),
+        ("svm-train", "-d 1_0 a", "expected an integer"),
+        ("svm-train", "-d 2.5 a", "expected an integer"),
         ("svm-train", "-h 2 a", "expected 0 or 1"),
-        ("svm-train", "-v 1 a", "from 2 on"),
-        ("svm-train", "-wx 1 a", "-wx: found 'x', expected a whole number"),
-        ("svm-predict", "a b", "found 2 names"),
+        ("svm-train", "-v 1 a", "at least 2"),
+        ("svm-train", "-wx 1 a", "-wx: got 'x', expected an integer"),
+        ("svm-predict", "a b", "got 2 file names"),
         ("svm-predict", "-w1 2 a b c", "unknown flag -w1"),
-        ("svm-scale", "-y 1 a", "-y: found 'a', expected a number"),
-        ("svm-scale", "-l", "-l needs lower after it"),
+        ("svm-scale", "-y 1 a", "-y: got 'a', expected a number"),
+        ("svm-scale", "-l", "-l needs lower"),
     ],
 )
 def test_wrong_words_are_told(command, words, said):
@@ -469,7 +469,7 @@ def test_a_scaling_file_that_is_wrong_is_one_line(text, said):
     found = ours("svm-scale", "-r", "ranges", iris())
     assert found.exit_code == 1, found.output
     assert said in found.stderr
-    assert "hint: give -r a file that svm-scale -s wrote" in found.stderr
+    assert "hint: -r needs a file that svm-scale -s wrote" in found.stderr
 
 
 def test_models_that_do_not_go_with_the_samples_are_refused(folder):
@@ -483,7 +483,7 @@ def test_models_that_do_not_go_with_the_samples_are_refused(folder):
     ]
     assert [one.exit_code for one in found] == [1, 1, 1]
     assert "found 4 features, expected 2, as narrow has" in found[0].stderr
-    assert "the labels of words are no numbers" in found[1].stderr
+    assert "the labels of words are not numbers" in found[1].stderr
     assert "kernel values, expected" in found[2].stderr
     assert not Path("out").exists()
 

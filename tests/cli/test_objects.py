@@ -7,7 +7,7 @@ import pytest
 from tests.cli.test_files import run
 
 from separatrix import load
-from separatrix.app.train_from_file import kernel_from
+from separatrix.app.train_from_file import parse_normalized_kernel
 from separatrix.errors import ParameterError
 from separatrix.evaluation.suite import suite
 from separatrix.kernels import Gaussian, Normalized, Spectrum, WeisfeilerLehman
@@ -146,9 +146,9 @@ def test_what_a_kernel_refuses_is_said_in_its_words():
 
 
 def test_kernels_on_objects_are_normalised_unless_they_are_multiples():
-    assert kernel_from("Spectrum(3)") == Normalized(Spectrum(3))
-    assert kernel_from("1 * Spectrum(3)") == 1 * Spectrum(3)
-    assert kernel_from("Gaussian(2.0)") == Gaussian(2.0)
+    assert parse_normalized_kernel("Spectrum(3)") == Normalized(Spectrum(3))
+    assert parse_normalized_kernel("1 * Spectrum(3)") == 1 * Spectrum(3)
+    assert parse_normalized_kernel("Gaussian(2.0)") == Gaussian(2.0)
 
 
 def test_machines_for_other_samples_are_left_out_where_they_are_asked_for():

@@ -54,10 +54,9 @@ from separatrix.data.limits import Limits
 from separatrix.data.formats.svmlight import read_svmlight
 from separatrix.data.formats.table import read_csv
 import separatrix.kernels.prepared as vectors
-from separatrix import SVC, KernelPerceptron, LinearSVC, Perceptron, SubgradientSVC
-from separatrix import BernoulliNB, KNeighborsClassifier, MultinomialNB, NeighborIndex
-from separatrix import Graph, KernelFeatures, load, save
-from separatrix.kernels import Polynomial, ShortestPath, Spectrum, Subsequence, WeisfeilerLehman
+from separatrix import *
+from separatrix.estimators.registry import REGISTRY
+from separatrix.kernels import *
 from separatrix.kernels.strings.sequences import EncodedSequences
 from separatrix.kernels.strings.subsequence_attribution import attribute_letters
 from separatrix.solvers.perceptron.dual import solve_dual, solve_primal
@@ -73,6 +72,11 @@ read_csv(folder / "b")
 rng = np.random.default_rng(0)
 deskewed(rng.integers(0, 256, size=(2, 8, 8), dtype=np.uint8))
 X, y = rng.normal(size=(400, 3)), rng.integers(0, 3, size=400)
+for record in REGISTRY:
+    for call in (f"{record.name}()", *record.variants, *record.exact_variants):
+        for samples in (abs(X[:60]), scipy.sparse.csr_array(abs(X[:60]))):
+            pairwise = "precomputed" in call
+            eval(call).fit(abs(X[:60] @ X[:60].T) if pairwise else samples, y[:60])
 for multi_class in ("argmax", "ovr", "ovo"):
     for predictor in ("last", "vote", "random"):
         for kernel in ("rbf", Polynomial(3)):
@@ -94,9 +98,6 @@ for samples in (X, scipy.sparse.csr_array(X * (X > 1)), scipy.sparse.csr_array((
         {}, {"loss": "hinge"}, {"dual": True}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}
     ):
         LinearSVC(max_iter=30, **options).fit(samples, y)
-for samples in (abs(X), scipy.sparse.csr_array(abs(X))):
-    for model in (MultinomialNB(), BernoulliNB(binarize=0.5)):
-        model.fit(samples, y)
 for options in ({}, {"metric": "cosine"}, {"kernel": "poly"}, {"weights": "distance"}):
     KNeighborsClassifier(**options, k_max=3).fit(X, y).predict_proba(X)
 for distances in (abs(X @ X.T), scipy.sparse.csr_array(abs(X @ X.T))):

@@ -222,7 +222,7 @@ def test_the_same_seed_gives_the_same_table():
         ({"models": {}}, "a dict with at least one classifier"),
         ({"models": [Perceptron()]}, "a dict with at least one classifier"),
         ({"models": 3}, "a dict with at least one classifier"),
-        ({"models": ["svm", "trees"]}, "`models` of suite must be of svm"),
+        ({"models": ["svm", "trees"]}, "`models` of suite must be keys among svm"),
         ({"cv": 1}, "`cv` of compare must be an integer of at least 2"),
         ({"repeats": 0}, "`repeats` of compare must be an integer of at least 1"),
         ({"random_state": -1}, "`random_state` of compare"),

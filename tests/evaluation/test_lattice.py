@@ -5,7 +5,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from separatrix import SVC, KernelPerceptron, KNeighborsClassifier, LinearSVC
-from separatrix.evaluation.lattice import Lattice, answers_on
+from separatrix.evaluation.lattice import Lattice, predict_on
 
 pytestmark = pytest.mark.filterwarnings("ignore:KernelPerceptron still made")
 
@@ -35,7 +35,7 @@ def test_one_look_says_what_predict_and_the_scores_say(name, scaler, classes):
     model = MODELS[name] if scaler is None else make_pipeline(scaler, MODELS[name])
     model.fit(X[rows], Y[rows])
 
-    found = answers_on(model, LATTICE)
+    found = predict_on(model, LATTICE)
 
     np.testing.assert_array_equal(model.classes_[found.codes], model.predict(LATTICE.positions))
     score = getattr(model, "decision_function", None) or model.predict_proba
@@ -55,13 +55,13 @@ def test_one_look_says_what_predict_and_the_scores_say(name, scaler, classes):
 def test_models_whose_scores_are_no_plain_sum_are_asked_in_the_usual_way(model):
     y = np.stack([Y, Y], axis=1) if isinstance(model, KNeighborsClassifier) else Y
 
-    assert answers_on(model.fit(X, y), LATTICE) is None
+    assert predict_on(model.fit(X, y), LATTICE) is None
 
 
 def test_a_step_that_mixes_features_is_no_scaler():
     from sklearn.decomposition import PCA
 
-    assert answers_on(make_pipeline(PCA(2), SVC()).fit(X, Y), LATTICE) is None
+    assert predict_on(make_pipeline(PCA(2), SVC()).fit(X, Y), LATTICE) is None
 
 
 def test_places_of_a_lattice_change_along_the_first_side_first():

@@ -11,9 +11,9 @@ from separatrix import load, save
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.tuned import KNeighborsCV, best_model, chosen_params
 from separatrix.estimators.positions import PositionIndicator
-from separatrix.evaluation.candidates import CANDIDATES
+from separatrix.estimators.registry import SUITE
 from separatrix.evaluation.profile import profile
-from separatrix.evaluation.samples import samples_and_labels
+from separatrix.evaluation.samples import check_samples
 from separatrix.evaluation.suite import suite
 
 IRIS = load_iris(return_X_y=True)
@@ -41,9 +41,9 @@ def test_every_classifier_of_a_suite_learns_the_data_it_is_for(X, y, kind):
     found = suite(X, y, kind=kind, folds=2)
     assert len(found) >= 7
     assert len(found) + len(found.left_out) == sum(
-        profile(X, y, kind).kind in one.kinds for one in CANDIDATES
+        profile(X, y, kind).kind in model.data_kinds for model, _ in SUITE.values()
     )
-    X, y = samples_and_labels(X, y, missing=True)
+    X, y = check_samples(X, y, missing=True)
     for name, model in found.items():
         guess = clone(model).fit(X, y).predict(X)
         assert np.mean(guess == y) > 0.6, name
@@ -90,7 +90,7 @@ def test_counts_stay_counts():
     steps = suite(*load_digits(return_X_y=True))["naive Bayes, multinomial"].named_steps
     assert list(steps) == ["model"]
     left_out = suite(*IRIS).left_out
-    assert left_out["naive Bayes, multinomial"] == "needs counts: whole numbers of at least 0"
+    assert left_out["naive Bayes, multinomial"] == "needs counts: integers of at least 0"
 
 
 def test_what_does_not_suit_is_left_out_with_a_reason():
@@ -99,13 +99,13 @@ def test_what_does_not_suit_is_left_out_with_a_reason():
     assert (
         suite(wide, y)
         .left_out["quadratic discriminant"]
-        .startswith("needs more rows of each class than features; here are 50 of the rarest and 52")
+        .startswith("needs more rows of each class than features; the rarest class has 50 rows")
     )
     big = np.zeros((10_001, 2))
     big[:, 0] = np.arange(10_001)
     labels = np.arange(10_001) % 2
     left_out = suite(big, labels).left_out
-    assert left_out["SVM, Gaussian"] == "is slow beyond 10,000 rows; here are 10,001"
+    assert left_out["SVM, Gaussian"] == "slow above 10,000 rows; got 10,001"
     assert "nearest neighbours" not in left_out
 
 
@@ -118,11 +118,13 @@ def test_a_slow_classifier_that_is_asked_for_is_there_and_an_impossible_one_is_n
 
 
 def test_unknown_keys_and_kinds_are_refused_with_those_that_are_known():
-    with pytest.raises(ParameterError, match=r"`models` of suite must be of svm, .*; got 'forest'"):
+    with pytest.raises(
+        ParameterError, match=r"`models` of suite must be keys among svm, .*; got 'forest'"
+    ):
         suite(*IRIS, models=["forest"])
     with pytest.raises(ParameterError, match="`kind` of suite"):
         suite(*IRIS, kind="images")
-    with pytest.raises(DataError, match="X must be strings, one for each sample, for kind='text'"):
+    with pytest.raises(DataError, match="X must be a list of strings for kind='text'"):
         suite(*IRIS, kind="text")
 
 
@@ -130,24 +132,24 @@ def test_frames_are_numbers_and_words_are_columns():
     frame = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": ["x", "y", "x"], "c": [True, False, True]})
     expected = np.array([[1, 1, 0, 1], [np.nan, 0, 1, 0], [3, 1, 0, 1]], dtype=float)
     for X in (frame, pl.from_pandas(frame)):
-        found, _ = samples_and_labels(X, [0, 1, 0], missing=True)
+        found, _ = check_samples(X, [0, 1, 0], missing=True)
         np.testing.assert_array_equal(found, expected)
     with pytest.raises(ValueError, match="NaN"):
-        samples_and_labels(frame, [0, 1, 0])
+        check_samples(frame, [0, 1, 0])
     ids = pd.DataFrame({"id": [f"row {i}" for i in range(1001)]})
-    with pytest.raises(DataError, match="column 'id' has 1001 different words"):
-        samples_and_labels(ids, np.arange(1001) % 2)
+    with pytest.raises(DataError, match="column 'id' has 1001 categories"):
+        check_samples(ids, np.arange(1001) % 2)
 
 
 def test_a_missing_word_is_none_of_the_words():
     frame = pd.DataFrame({"b": ["x", None, "y"]})
-    found, _ = samples_and_labels(frame, [0, 1, 0])
+    found, _ = check_samples(frame, [0, 1, 0])
     np.testing.assert_array_equal(found, [[1, 0], [0, 0], [0, 1]])
 
 
 def test_texts_and_labels_must_be_as_many():
     with pytest.raises(DataError, match="X has 40 samples, but y has 39 labels"):
-        samples_and_labels(TEXTS, SPAM[:-1])
+        check_samples(TEXTS, SPAM[:-1])
 
 
 def test_the_number_of_neighbours_is_the_best_when_samples_are_left_out():

@@ -53,7 +53,7 @@ def test_a_grid_is_every_combination():
         ({"seeds": 1}, "found `seeds`, expected only"),
         ({"seed": -1}, "seed is -1, expected at least 0"),
         ({"seed": True}, "seed is True"),
-        ({"metrics": ["speed"]}, "no metric is called 'speed'"),
+        ({"metrics": ["speed"]}, "unknown metric 'speed'"),
         ({"split": {"method": "magic"}}, "method is 'magic', expected one of"),
         ({"split": {"repeats": 0}}, "repeats is 0, expected at least 1"),
         ({"split": {"test_size": 1.5}}, "test_size is 1.5, expected above 0.0 and below 1.0"),

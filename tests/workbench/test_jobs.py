@@ -23,12 +23,11 @@ from tests.workbench.hostile import NAMES
 
 import separatrix
 from separatrix import KNeighborsClassifier, Perceptron, compare
+from separatrix.app.read_data import parse_column
 from separatrix.app.runs import prepare
-from separatrix.app.train_from_file import name_or_position
 from separatrix.cli.experiments import compare as compare_command
 from separatrix.data.catalogue import load
 from separatrix.errors import ExperimentError, SeparatrixError
-from separatrix.evaluation.candidates import CANDIDATES
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, StepResult
 from separatrix.runtime.progress import bar, busy, heard_by
@@ -37,7 +36,6 @@ from separatrix.workbench import jobs as jobs_module
 from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.preview import look
 from separatrix.workbench.records import (
-    MODELS,
     Best,
     FromFile,
     Named,
@@ -534,10 +532,6 @@ def test_the_experiments_say_whether_their_data_are_here(tmp_path, monkeypatch):
     assert found["models"][0] == {"key": "svm", "title": "SVM, Gaussian"}
 
 
-def test_the_models_on_offer_are_those_of_a_comparison():
-    assert {candidate.key: candidate.name for candidate in CANDIDATES} == MODELS
-
-
 @pytest.mark.parametrize("name", [*NAMES, "-", "--help", "7", "-1", "auto", "iris"])
 def test_names_of_files_and_columns_come_back_as_they_are_from_what_does_the_same(name):
     asked = FromFile(kind="file", upload="0" * 16, target=name, models=["lda", "svm"])
@@ -560,7 +554,7 @@ def test_names_of_files_and_columns_come_back_as_they_are_from_what_does_the_sam
     assert given["data"] == ast.literal_eval(call.args[0])
     assert given["data"].removeprefix("./") == name.removeprefix("./")
     assert given["target"] == ast.literal_eval(target)
-    assert name_or_position(given["target"]) in (name, 1)
+    assert parse_column(given["target"]) in (name, 1)
     assert given["models"] == "lda,svm"
     assert Record.model_validate_json(record.model_dump_json()) == record
 

@@ -1,12 +1,15 @@
-"""The demonstration: every classifier that suits the built-in digits, a page and two pictures."""
+"""The demonstration: a comparison on the built-in digits, its page and two figures."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from separatrix.data.catalogue import load
-from separatrix.evaluation.compare import Comparison, compare
-from separatrix.evaluation.suite import suite
+from separatrix.evaluation.compare import compare_samples
+from separatrix.evaluation.comparison import Comparison
+from separatrix.evaluation.profile import profile_samples
+from separatrix.evaluation.samples import check_samples
+from separatrix.evaluation.suite import build_suite
 from separatrix.plots.figures import plot_confusion, plot_hardest
 from separatrix.report.closer_look import closer_look
 from separatrix.report.comparison_page import write_report
@@ -18,11 +21,12 @@ FOLDS = 5
 def run_demo(
     out: Path, *, repeats: int = 2, progress: bool | None = None
 ) -> tuple[Comparison, list[Path]]:
-    """Compare on five folds of the digits, drawn `repeats` times; the page and pictures go to `out`."""
+    """Compare classifiers by repeated 5-fold cross-validation; write the page and figures to `out`."""
     out.mkdir(parents=True, exist_ok=True)
     digits = load("digits")
-    models = suite(digits.X, digits.y)
-    comparison = compare(models, digits.X, digits.y, cv=FOLDS, repeats=repeats, progress=progress)
+    samples = check_samples(digits.X, digits.y)
+    models = build_suite(profile_samples(samples))
+    comparison = compare_samples(models, samples, cv=FOLDS, repeats=repeats, progress=progress)
     best = comparison.evaluations[comparison.best]
     assert digits.image is not None
     pictures = {
@@ -32,6 +36,6 @@ def run_demo(
     for name, figure in pictures.items():
         with atomic_write(out / name) as temporary:
             figure.savefig(temporary, format="png")
-    more = closer_look(comparison, models, digits)
+    more = closer_look(comparison, models, samples)
     page = write_report(comparison, out / "report.html", digits, command="separatrix demo", **more)
     return comparison, [*(out / name for name in pictures), page]

@@ -1,4 +1,4 @@
-"""What a fit would take, before it is made."""
+"""Estimate the time and memory of a fit from fits to small subsets."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from separatrix.runtime.blocks import default_budget
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a fit would take, guessed from fits to small parts."""
+    """Estimated time and memory of a fit."""
 
     seconds: float
     bytes: int
-    measured: tuple[tuple[int, float], ...]  # rows and seconds of the small fits
+    timings: tuple[tuple[int, float], ...]  # rows and seconds of the small fits
 
 
 def estimate(model: Any, data: Dataset, *, most: int = 2000, seed: int = 0) -> Estimate:
-    """Time and memory of a fit: two small ones, and the power of the size that joins them."""
+    """Estimate by two small fits and the power law through their times."""
     n = len(data.y)
     sizes = sorted({max(50, min(most, n // 8)), max(50, min(2 * most, n // 4))})
     found = []
-    for size in (sizes[0], *sizes):  # the first is for what is compiled
+    for size in (sizes[0], *sizes):  # the first run only compiles
         rows = np.arange(n) if size >= n else subsample(data.y, size, seed=seed, stratified=True)
         part = data.at(rows)
         begun = time.perf_counter()
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # they speak of a part, not of the whole
+            warnings.simplefilter("ignore")  # about the subset only
             try:
                 clone(model).fit(part.X, part.y)
             except (SeparatrixError, ValueError):
-                continue  # a part may be too small for what the whole is large enough for
+                continue  # the subset may be too small for the model
         found.append((len(rows), max(time.perf_counter() - begun, 1e-4)))
     found = found[1:] or found
     if not found:
@@ -57,7 +57,7 @@ def estimate(model: Any, data: Dataset, *, most: int = 2000, seed: int = 0) -> E
 
 
 def _bytes_of(model: Any, data: Dataset) -> int:
-    """The samples twice, and the Gram matrix of a kernel machine up to its budget."""
+    """Return the size of two copies of the samples, plus the Gram matrix up to its budget."""
     X = data.X
     if isinstance(X, list):
         samples = 8 * sum(len(text) if isinstance(text, str) else 100 for text in X)
@@ -68,5 +68,5 @@ def _bytes_of(model: Any, data: Dataset) -> int:
 
 
 def last_step(model: Any) -> Any:
-    """The classifier at the end of a pipeline, or the model itself."""
+    """Return the last step of a pipeline, or the model itself."""
     return last_step(model.steps[-1][1]) if isinstance(model, Pipeline) else model

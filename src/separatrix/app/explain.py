@@ -1,6 +1,7 @@
-"""Why a model says what it says: its weights, its support vectors, or the neighbours of a row.
+"""Explain a model or one prediction: weights, support vectors, neighbours, permutation importance.
 
-Of a sequence or a graph: the words, subtrees or paths that decided, and the share of each letter or node.
+For a sequence or a graph: the words, subtrees or paths with the largest terms, and the contribution of
+each letter or node.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.pipeline import Pipeline
 
 from separatrix.app.estimate import last_step
-from separatrix.app.train_from_file import require_samples
+from separatrix.app.predict_from_file import require_samples
 from separatrix.data.dataset import Dataset
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError, UnsupportedError
@@ -28,11 +29,11 @@ COUNT = 10
 
 
 @dataclass(frozen=True)
-class Explanation:
-    """A sentence, and a table with its columns; of a sequence or a graph also the share of each part.
+class ModelExplanation:
+    """A caption and a table; for a sequence or a graph also the contribution of each letter or node.
 
-    `shares` has the "object", the "values" of its letters or nodes, and the class "against" which they
-    speak, None for all others.
+    `shares` holds the "object", the "values" of its letters or nodes, and the class "against" which the
+    score was computed (None: all others).
     """
 
     caption: str
@@ -41,14 +42,14 @@ class Explanation:
     shares: dict[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values."""
-        told: dict[str, Any] = {
-            "says": self.caption,
+        """Return the explanation as plain values."""
+        plain: dict[str, Any] = {
+            "caption": self.caption,
             "rows": [dict(zip(self.columns, row, strict=True)) for row in self.rows],
         }
         if self.shares is not None:
-            told["shares"] = {**self.shares, "object": _plain(self.shares["object"])}
-        return told
+            plain["shares"] = {**self.shares, "object": _plain(self.shares["object"])}
+        return plain
 
     def __str__(self) -> str:
         cells = [[_shown(value) for value in row] for row in (self.columns, *self.rows)]
@@ -59,15 +60,15 @@ class Explanation:
 
 def explain(
     model: Any, data: Dataset | None = None, *, row: int | None = None, count: int = COUNT
-) -> Explanation:
-    """The most telling features of a model, or of what it says of one row of some data."""
+) -> ModelExplanation:
+    """Explain the model, or its prediction of one row of the data."""
     model = best_model(model)
     inner = last_step(model)
     if data is not None:
         require_samples(model, data)
     if row is not None:
         if data is None:
-            raise DataError("a row is explained only with the data that it is in")
+            raise DataError("`row` needs the data that it is in")
         n = len(data.X) if isinstance(data.X, list) else data.X.shape[0]
         if not 0 <= row < n:
             raise DataError(f"{data.name} has rows 0 to {n - 1}; got {row}")
@@ -83,28 +84,28 @@ def explain(
             return _largest(model, count)
         return _support(inner)
     raise UnsupportedError(
-        f"{type(inner).__name__} has no weights to show; give labelled data, and its features are "
-        "shuffled one by one, or a row of it"
+        f"{type(inner).__name__} has no weights; pass labelled data for permutation importance, or "
+        "data and a row"
     )
 
 
-def _weights(model: Any, inner: Any, count: int) -> Explanation:
-    """The largest weights of each boundary, of the features as they reach the model."""
+def _weights(model: Any, inner: Any, count: int) -> ModelExplanation:
+    """List the largest weights of each boundary, for the preprocessed features."""
     names = feature_names(model, inner)
     W = np.atleast_2d(np.asarray(inner.coef_))
     rows = []
     for title, w in zip(_boundaries(inner, len(W)), W, strict=True):
         for position in np.argsort(-np.abs(w), kind="stable")[:count]:
             rows.append((title, names[position], float(w[position])))
-    return Explanation(
-        "The largest weights of each boundary; features are as they reach the model, scaled.",
+    return ModelExplanation(
+        "The largest weights of each boundary, for the scaled features.",
         ("boundary", "feature", "weight"),
         rows,
     )
 
 
-def _words(model: Any, inner: Any, count: int) -> Explanation:
-    """What speaks most for each class: its probability there over its mean in the others."""
+def _words(model: Any, inner: Any, count: int) -> ModelExplanation:
+    """List the features with the largest log-probability ratio of each class to the others."""
     names = feature_names(model, inner)
     L = np.asarray(inner.feature_log_prob_)
     finite = np.where(np.isfinite(L), L, L[np.isfinite(L)].min(initial=0.0))
@@ -114,15 +115,15 @@ def _words(model: Any, inner: Any, count: int) -> Explanation:
         gain = finite[k] - rest
         for position in np.argsort(-gain, kind="stable")[:count]:
             rows.append((label, names[position], float(gain[position])))
-    return Explanation(
-        "What speaks most for each class: log probability there, less the mean in the others.",
+    return ModelExplanation(
+        "The strongest evidence for each class: log probability, less the mean of the other classes.",
         ("class", "feature", "gain"),
         rows,
     )
 
 
-def _permuted(model: Any, data: Dataset, count: int) -> Explanation:
-    """How much accuracy is lost when the values of a feature are shuffled."""
+def _permuted(model: Any, data: Dataset, count: int) -> ModelExplanation:
+    """Compute the permutation importance of each feature."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X does not have valid feature names")
         X = data.X.toarray() if issparse(data.X) else data.X
@@ -132,38 +133,38 @@ def _permuted(model: Any, data: Dataset, count: int) -> Explanation:
     rows = [
         (names[j], float(found.importances_mean[j]), float(found.importances_std[j])) for j in order
     ]
-    return Explanation(
-        f"Accuracy lost on {data.name} when one feature is shuffled, 5 times each.",
+    return ModelExplanation(
+        f"Permutation importance on {data.name}: accuracy lost when a feature is shuffled, 5 times.",
         ("feature", "loss", "sd"),
         rows,
     )
 
 
-def _largest(model: Any, count: int) -> Explanation:
-    """The largest weights of each boundary, of the features that a kernel counts."""
+def _largest(model: Any, count: int) -> ModelExplanation:
+    """List the largest weights of each boundary, for the features that a kernel counts."""
     rows = [(title, _readable(name), w) for title, name, w in largest_weights(model, count)]
-    return Explanation(
-        "The largest weights of each boundary: what a feature gives to the score each time it is met; "
-        "with Normalized, in an object of length 1.",
+    return ModelExplanation(
+        "The largest weights of each boundary: contribution of each occurrence of a feature to the score; "
+        "with Normalized, in an object of norm 1.",
         ("boundary", "feature", "weight"),
         rows,
     )
 
 
-def _support(inner: Any) -> Explanation:
+def _support(inner: Any) -> ModelExplanation:
     counts = getattr(inner, "n_support_", None)
     if counts is None:
         rows: list[tuple[Any, ...]] = [("all", len(inner.support_))]
     else:
         rows = list(zip(inner.classes_.tolist(), np.asarray(counts).tolist(), strict=False))
-    return Explanation(
-        f"{len(inner.support_)} training samples decide; give data and a row to see which, for that row.",
+    return ModelExplanation(
+        f"{len(inner.support_)} support vectors; pass data and a row to see those most similar to it.",
         ("class", "support vectors"),
         rows,
     )
 
 
-def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Explanation:
+def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> ModelExplanation:
     X = data.at([row]).X
     if object_kernel(model[0] if isinstance(model, Pipeline) else model) is not None:
         with suppress(UnsupportedError):
@@ -173,7 +174,7 @@ def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Expl
         label = np.asarray(model.predict(X)).tolist()[0]
         for _, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
             X = step.transform(X)
-    begin = f"Row {row} of {data.name} is taken for {label!r}."
+    begin = f"Row {row} of {data.name} is predicted as {label!r}."
     if hasattr(inner, "coef_"):
         return _terms(model, inner, X, label, begin, count)
     if hasattr(inner, "kneighbors"):
@@ -186,16 +187,16 @@ def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Expl
             P = inner.predict_proba(X)[0]
         order = np.argsort(-P, kind="stable")[:count]
         rows = [(inner.classes_.tolist()[k], float(P[k])) for k in order]
-        return Explanation(begin, ("class", "probability"), rows)
+        return ModelExplanation(begin, ("class", "probability"), rows)
     raise UnsupportedError(f"{type(inner).__name__} cannot explain a single row")
 
 
-def _parts(model: Any, data: Dataset, row: int, count: int) -> Explanation:
-    """The features of a sequence or a graph that decided, and the share of each letter or node."""
+def _parts(model: Any, data: Dataset, row: int, count: int) -> ModelExplanation:
+    """List the features with the largest terms, and the contribution of each letter or node."""
     found = explain_object(model, data.X[row])
     others = "all others" if found.against is None else repr(found.against)
     caption = (
-        f"Row {row} of {data.name} is taken for {found.label!r}. Its score against {others} is "
+        f"Row {row} of {data.name} is predicted as {found.label!r}. Its score against {others} is "
         f"{found.score:.4g}: a bias of {found.bias:.4g}, and count times weight of "
         f"{len(found.features):,} features; these terms are the largest."
     )
@@ -206,11 +207,11 @@ def _parts(model: Any, data: Dataset, row: int, count: int) -> Explanation:
         "values": found.values.tolist(),
         "against": found.against,
     }
-    return Explanation(caption, ("feature", "count", "weight", "term"), rows, shares)
+    return ModelExplanation(caption, ("feature", "count", "weight", "term"), rows, shares)
 
 
-def _terms(model: Any, inner: Any, X: Any, label: Any, begin: str, count: int) -> Explanation:
-    """w_j x_j for the class it is taken for, the largest first."""
+def _terms(model: Any, inner: Any, X: Any, label: Any, begin: str, count: int) -> ModelExplanation:
+    """List the terms w_j x_j of the predicted class, largest first."""
     names = feature_names(model, inner)
     W = np.atleast_2d(np.asarray(inner.coef_))
     x = np.asarray(X.toarray() if issparse(X) else X, dtype=np.float64)[0]
@@ -220,42 +221,42 @@ def _terms(model: Any, inner: Any, X: Any, label: Any, begin: str, count: int) -
     elif len(W) == len(inner.classes_):
         w = W[position]
     else:
-        raise UnsupportedError("boundaries between pairs of classes have no one weight for a class")
+        raise UnsupportedError("one-vs-one boundaries have no single weight per class")
     terms = w * x
     rows = [
         (names[j], float(x[j]), float(w[j]), float(terms[j]))
         for j in np.argsort(-np.abs(terms), kind="stable")[:count]
     ]
     caption = f"{begin} Its score is a sum of value times weight; these terms are the largest."
-    return Explanation(caption, ("feature", "value", "weight", "term"), rows)
+    return ModelExplanation(caption, ("feature", "value", "weight", "term"), rows)
 
 
-def _neighbors(inner: Any, X: Any, begin: str) -> Explanation:
+def _neighbors(inner: Any, X: Any, begin: str) -> ModelExplanation:
     distances, rows = inner.kneighbors(X)
     labels = inner.classes_[inner._voters[0].y[rows[0]]].tolist()
     table = [
         (int(r), label, float(d)) for r, label, d in zip(rows[0], labels, distances[0], strict=True)
     ]
-    return Explanation(
-        f"{begin} These training samples are nearest, and vote.",
+    return ModelExplanation(
+        f"{begin} Its nearest training samples, which vote:",
         ("training row", "class", "distance"),
         table,
     )
 
 
-def _similar(inner: Any, X: Any, begin: str, count: int) -> Explanation:
+def _similar(inner: Any, X: Any, begin: str, count: int) -> ModelExplanation:
     if inner.kernel_.takes == "vectors":
         X = np.asarray(X.toarray() if issparse(X) else X)
     K = inner.kernel_.block(X, inner.support_vectors_)[0]
     order = np.argsort(-np.asarray(K), kind="stable")[:count]
     rows = [(int(inner.support_[position]), float(K[position])) for position in order]
-    return Explanation(
-        f"{begin} These support vectors are most like it.", ("training row", "similarity"), rows
+    return ModelExplanation(
+        f"{begin} The most similar support vectors:", ("training row", "similarity"), rows
     )
 
 
 def feature_names(model: Any, inner: Any) -> list[str]:
-    """What the features that reach the last step are called."""
+    """Return the names of the features that enter the last step."""
     d = int(getattr(inner, "n_features_in_", 0)) or np.atleast_2d(inner.coef_).shape[1]
     names: Any = getattr(model, "feature_names_in_", None)
     for _, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
@@ -276,7 +277,7 @@ def _boundaries(inner: Any, rows: int) -> list[str]:
 
 
 def _plain(item: Any) -> Any:
-    """A sequence or a graph as JSON has it."""
+    """Convert a sequence or a graph to JSON types."""
     if isinstance(item, Graph):
         labels = {"node_labels": item.node_labels, "edge_labels": item.edge_labels}
         plain = {name: None if one is None else one.tolist() for name, one in labels.items()}
@@ -287,7 +288,7 @@ def _plain(item: Any) -> Any:
 
 
 def _readable(name: str) -> str:
-    """In quotes where spaces or signs would not be seen."""
+    """Quote a name with invisible characters."""
     seen = name.isprintable() and name == name.strip() and "  " not in name
     return name if seen else repr(name)
 

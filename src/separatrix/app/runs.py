@@ -1,4 +1,4 @@
-"""From what was asked for to a table and a page: named experiments, written ones, comparisons."""
+"""Run named studies, experiment files and comparisons: a table of results and a page."""
 
 from __future__ import annotations
 
@@ -9,15 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from separatrix.app.train_from_file import name_or_position
+from separatrix.app.read_data import read_labelled
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled
 from separatrix.errors import ExperimentError
 from separatrix.estimators.base.device_params import set_device
-from separatrix.evaluation.compare import Comparison, compare
-from separatrix.evaluation.samples import require_classes
-from separatrix.evaluation.suite import suite
+from separatrix.evaluation.compare import compare_samples
+from separatrix.evaluation.comparison import Comparison
+from separatrix.evaluation.profile import profile_samples
+from separatrix.evaluation.samples import check_samples, require_classes
+from separatrix.evaluation.suite import build_suite
 from separatrix.experiments.grid_section import grids
 from separatrix.experiments.outcome import comparison_of
 from separatrix.experiments.plan import Plan, plan
@@ -45,7 +47,7 @@ class Job:
 
     @property
     def steps(self) -> list[str]:
-        """Names of the steps."""
+        """List the names of the steps."""
         return [step.name for step in self.experiment.steps]
 
     def __str__(self) -> str:
@@ -55,7 +57,7 @@ class Job:
     def run(
         self, folder: Path, *, fresh: bool = False, progress: bool | None = None
     ) -> tuple[Results, Path, Sequence[str]]:
-        """Run it in a folder, write its page, and give the answer in words."""
+        """Run it in a folder and write its page; return the results, the page and a summary."""
         require_packages()
         results = run(self.experiment, folder, fresh=fresh, progress=progress)
         with busy("drawing the page", show=progress):
@@ -63,7 +65,7 @@ class Job:
             return results, write(page, folder / "report.html"), words
 
     def _page(self, results: Results) -> tuple[Page, Sequence[str]]:
-        """The page of the results, and its summary; of a written experiment, the leaderboard."""
+        """Make the page of the results and its summary; for an experiment file, the leaderboard."""
         if self.plan is None:
             page = page_of(results)
             return page, page.summary
@@ -80,26 +82,28 @@ class Job:
 
 
 def prepare(name: str, options: dict[str, Any]) -> Job:
-    """The experiment of that name, or in that file."""
+    """Prepare the study of that name, or the experiment file at that path."""
     if name in NAMED:
         return Job(name, make(name, **options), [NAMED[name].caption])
     path = Path(name)
     if path.suffix != ".toml":
-        error = ExperimentError(f"no experiment is called {name!r}")
-        error.hint = f"there are {', '.join(NAMED)}; a file of your own ends in .toml"
+        error = ExperimentError(f"unknown experiment {name!r}")
+        error.hint = f"use one of {', '.join(NAMED)}, or a file that ends in .toml"
         raise error
     spec = read_spec(path)
     if "seed" in options:
         spec = replace(spec, seed=options.pop("seed"))
     device = options.pop("device", "auto")
     for key in options:
-        raise ExperimentError(f"--{key.replace('_', '-')} is not for a file; write it into {path}")
-    made = plan(spec, partial(_found, spec=spec), device)
+        raise ExperimentError(
+            f"--{key.replace('_', '-')} does not apply to a file; set it in {path}"
+        )
+    made = plan(spec, partial(_load_data, spec=spec), device)
     return Job(spec.name, made.experiment, made.words, made, path)
 
 
-def _found(name: str, spec: Spec) -> Dataset:
-    """The data of a written experiment: its own, or a file, looked for beside it first."""
+def _load_data(name: str, spec: Spec) -> Dataset:
+    """Load the data of an experiment file: inline, from a file beside it, or from the catalogue."""
     if spec.inline is not None:
         return subsampled(spec.inline.dataset(name), spec.split.subsample, spec.seed)
     beside = spec.folder / name
@@ -122,21 +126,24 @@ def compare_data(
     progress: bool | None = None,
     **file: Any,
 ) -> tuple[Comparison, Path | None, Sequence[str]]:
-    """Compare the classifiers that suit some data; with a folder, write the page. Notes come last.
+    """Compare the classifiers that suit the data; return the comparison, the page and notes.
 
-    `file` says how a file is read, as `separatrix.data.read.read` takes it; `called` is what the page
-    calls it, where its path says nothing to a reader.
+    `file` holds options of `separatrix.data.read.read`; `called` replaces the path in the page. The page
+    is written if there is a folder `out`.
     """
-    data = subsampled(labelled(name, called=called, progress=progress, **file), subsample, seed)
+    data = subsampled(
+        read_labelled(name, called=called, progress=progress, **file), subsample, seed
+    )
     require_classes(data)
-    if out is not None:  # a comparison may take hours
+    samples = check_samples(data.X, data.y, missing=True)
+    if out is not None:  # before a comparison that may take hours
         require_packages()
         out.mkdir(parents=True, exist_ok=True)
-    tried = suite(data.X, data.y, models=models, kind=data.kind, random_state=seed)
+    estimators = build_suite(profile_samples(samples, data.kind), models=models, random_state=seed)
     if device != "auto":
-        set_device(device, *tried.values())
-    comparison = compare(
-        tried, data.X, data.y, cv=cv, repeats=repeats, random_state=seed, progress=progress
+        set_device(device, *estimators.values())
+    comparison = compare_samples(
+        estimators, samples, cv=cv, repeats=repeats, random_state=seed, progress=progress
     )
     if out is None:
         return comparison, None, data.notes
@@ -150,19 +157,7 @@ def compare_data(
     for key, value in given.items():
         words += [f"--{key}", value] if value else []
     command = shlex.join([str(word) for word in words])
-    with busy("a closer look at the best", show=progress):
-        more = closer_look(comparison, tried, data)
+    with busy("learning curve of the best model", show=progress):
+        more = closer_look(comparison, estimators, samples)
     page = write_report(comparison, out / "report.html", data=data, command=command, **more)
     return comparison, page, data.notes
-
-
-def labelled(
-    name: str, *, called: str | None = None, progress: bool | None = None, **file: Any
-) -> Dataset:
-    """Data with labels; a target that is a number is a position."""
-    options = {key: value for key, value in file.items() if value is not None}
-    if "target" in options:
-        options["target"] = name_or_position(options["target"])
-    with busy(f"reading {called or name}", show=progress):
-        data = find(name, **options)
-    return data if called is None else replace(data, name=called)

@@ -1,4 +1,4 @@
-"""Commands of ten lines: parse, call one function, print. Nothing heavy is imported for `--help`."""
+"""Commands: parse, call one function, print. `--help` imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from separatrix.cli.common import Command, json_option, print_message, quiet_opt
 def main() -> None:
     """Exact classical classification, fast because one Gram matrix serves many problems.
 
-    Exit codes: 0 done, 1 refused with a sentence, 2 wrong words on the command line, 3 something is
-    missing that can be fetched or installed, 130 stopped by Ctrl-C. NO_COLOR is honoured. Completion
-    for a shell: `_SEPARATRIX_COMPLETE=bash_source separatrix` (or zsh_source, fish_source) prints it.
+    Exit codes: 0 success, 1 error, 2 usage error, 3 missing data set or package, 130 interrupted by
+    Ctrl-C. NO_COLOR disables colour. `_SEPARATRIX_COMPLETE=bash_source separatrix` (or zsh_source,
+    fish_source) prints the shell completion.
     """
 
 
@@ -28,15 +28,19 @@ def main() -> None:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("demo-output"),
     show_default=True,
-    help="Folder for the page and the pictures",
+    help="Output folder for the page and the figures",
 )
 @click.option(
-    "--repeats", type=click.IntRange(1), default=2, show_default=True, help="Times five folds"
+    "--repeats",
+    type=click.IntRange(1),
+    default=2,
+    show_default=True,
+    help="Repeat the 5-fold split N times",
 )
 @quiet_option
 @json_option
 def demo(out: Path, repeats: int, quiet: bool, as_json: bool) -> None:
-    """Compare the classifiers on the built-in handwritten digits and draw what they get wrong."""
+    """Compare all classifiers on the built-in handwritten digits and draw their errors."""
     from separatrix.app.demo import run_demo
 
     comparison, written = run_demo(out, repeats=repeats, progress=False if quiet else None)
@@ -51,13 +55,11 @@ def demo(out: Path, repeats: int, quiet: bool, as_json: bool) -> None:
 @main.command(cls=Command)
 @json_option
 def models(as_json: bool) -> None:
-    """List the classifiers: solver, paper, and when not to use them."""
+    """List the estimators with solver, paper and what they are not for."""
     from separatrix.estimators.registry import REGISTRY
 
-    rows = [
-        {"name": e.name, "solver": e.solver, "paper": e.paper, "not_for": e.not_for}
-        for e in REGISTRY
-    ]
+    columns = ("name", "solver", "paper", "not_for")
+    rows = [{name: getattr(record, name) for name in columns} for record in REGISTRY]
     if as_json:
         show_json(rows)
         return

@@ -1,7 +1,6 @@
-"""What every command shares: errors as one line with a hint, exit codes, what is said and to whom.
+"""What commands share: one-line errors with a hint, exit codes, common options, JSON output.
 
-Exit codes: 0 done, 1 refused with a sentence, 2 wrong words on the command line, 3 something is
-missing that can be fetched or installed, 130 stopped by Ctrl-C.
+Exit codes: 0 success, 1 error, 2 usage error, 3 missing data set or package, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ import click
 
 from separatrix.errors import MissingDataError, MissingPackageError, SeparatrixError
 
-REFUSED, MISSING, STOPPED = 1, 3, 130
+ERROR, MISSING, INTERRUPTED = 1, 3, 130
 
 
-class Refusal(click.ClickException):
-    """The library's sentence, and a line that says what to do."""
+class CommandError(click.ClickException):
+    """An error of the library: one line, and a hint on the next line."""
 
     def __init__(self, message: str, hint: str, exit_code: int) -> None:
         super().__init__(message)
@@ -29,7 +28,7 @@ class Refusal(click.ClickException):
         self.exit_code = exit_code  # type: ignore[misc]  # click reads it from the instance
 
     def show(self, file: Any = None) -> None:
-        """To stderr."""
+        """Print the error to stderr."""
         click.echo(f"Error: {self.format_message()}", err=True)
         if self.hint:
             click.echo(f"hint: {self.hint}", err=True)
@@ -39,91 +38,102 @@ class Command(click.Command):
     """A command that shows errors and warnings as one line each, without a traceback."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run it."""
+        """Run the command."""
         try:
             with print_warnings(quiet=ctx.params.get("quiet", False)):
                 return super().invoke(ctx)
         except (MissingDataError, MissingPackageError) as error:
-            raise Refusal(_sentence(error), error.hint, MISSING) from error
+            raise CommandError(_in_one_line(error), error.hint, MISSING) from error
         except SeparatrixError as error:
-            raise Refusal(_sentence(error), error.hint, REFUSED) from error
+            raise CommandError(_in_one_line(error), error.hint, ERROR) from error
         except BrokenPipeError:
-            raise  # whoever read the output has seen enough; click ends quietly
+            raise  # the reader of the output is gone; click exits quietly
         except OSError as error:
-            raise Refusal(_of_system(error), "", REFUSED) from error
-        except ValueError as error:  # scikit-learn refuses samples and parameters with these
-            raise Refusal(_sentence(error), "", REFUSED) from error
+            raise CommandError(_os_message(error), "", ERROR) from error
+        except ValueError as error:  # scikit-learn's input checks
+            raise CommandError(_in_one_line(error), "", ERROR) from error
         except MemoryError as error:
-            hint = "take fewer samples, or a machine with more memory"
-            raise Refusal(f"out of memory: {error}", hint, REFUSED) from error
+            hint = "use fewer samples or a machine with more memory"
+            raise CommandError(f"out of memory: {error}", hint, ERROR) from error
         except KeyboardInterrupt:
-            raise Refusal("stopped", "", STOPPED) from None
+            raise CommandError("interrupted", "", INTERRUPTED) from None
 
 
 def json_option(command: Any) -> Any:
-    """The flag `--json`, as the argument `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print all of it as JSON")(command)
+    """Add the flag `--json`, argument `as_json`."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON")(command)
 
 
 def quiet_option(command: Any) -> Any:
-    """The flag `--quiet`."""
-    return click.option("--quiet", "-q", is_flag=True, help="Say nothing but the result")(command)
+    """Add the flag `--quiet`."""
+    return click.option("--quiet", "-q", is_flag=True, help="Print only the result")(command)
+
+
+def seed_option(command: Any) -> Any:
+    """Add the option `--seed`."""
+    return click.option(
+        "--seed",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="Seed of all random numbers",
+    )(command)
 
 
 def device_option(command: Any) -> Any:
-    """`--device`: where models work that have a choice."""
+    """Add the option `--device`."""
     return click.option(
         "--device",
         type=click.Choice(["auto", "cpu", "cuda"]),
         default="auto",
         show_default=True,
-        help="Where to work; auto: on a card, where it pays",
+        help="Device; auto: a GPU if present and the problem is large enough",
     )(command)
 
 
 def file_options(command: Any) -> Any:
-    """How a file is read: `--target`, `--format`, `--header`, `--delimiter`."""
+    """Add the options of a reader: `--target`, `--format`, `--header`, `--delimiter`."""
     for option in (
-        click.option("--delimiter", help="Between the cells of a table  [default: as it looks]"),
+        click.option("--delimiter", help="Field delimiter of a table  [default: detected]"),
         click.option(
             "--header/--no-header",
             default=None,
-            help="Whether its first line has names  [the same]",
+            help="First row is a header  [default: detected]",
         ),
-        click.option("--format", help="Of the file  [default: by its name, else as it looks]"),
-        click.option("--target", help="Column with the labels, by name or position"),
+        click.option("--format", help="File format  [default: by file name, else detected]"),
+        click.option("--target", help="Label column, by name or position"),
     ):
         command = option(command)
     return command
 
 
 def print_message(text: str, *, quiet: bool = False) -> None:
-    """Tell the person, on stderr; results go to stdout."""
+    """Print a message to stderr; results go to stdout."""
     if not quiet:
         click.echo(text, err=True)
 
 
 @contextmanager
 def print_warnings(*, quiet: bool = False) -> Iterator[None]:
-    """Warnings as one line each, on stderr, the same one once only."""
-    told: set[str] = set()
+    """Print each warning once, as one line on stderr."""
+    printed: set[str] = set()
 
-    def tell(message: Warning | str, *_where: Any) -> None:
-        sentence = " ".join(str(message).split())
-        if sentence not in told:
-            told.add(sentence)
-            print_message(f"warning: {sentence}", quiet=quiet)
+    def show(message: Warning | str, *_location: Any) -> None:
+        text = " ".join(str(message).split())
+        if text not in printed:
+            printed.add(text)
+            print_message(f"warning: {text}", quiet=quiet)
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        for meant_for_programmers in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
-            warnings.simplefilter("ignore", meant_for_programmers)
-        warnings.showwarning = tell  # type: ignore[assignment]  # where it was raised is left out
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)  # meant for programmers
+        warnings.showwarning = show  # type: ignore[assignment]  # omits the location
         yield
 
 
 def show_json(value: Any) -> None:
-    """Print JSON that every program can read: what is not finite is null."""
+    """Print standard JSON: numbers that are not finite become null."""
     click.echo(json.dumps(_finite(value), default=_plain, allow_nan=False))
 
 
@@ -136,15 +146,14 @@ def _finite(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """NumPy's values as Python's, and paths as words."""
+    """Convert NumPy values to Python's, and paths to strings."""
     return _finite(value.tolist()) if hasattr(value, "tolist") else str(value)
 
 
-def _of_system(error: OSError) -> str:
-    """What the system says, and of which file."""
-    where = f"{error.filename}: " if error.filename else ""
-    return where + (error.strerror or _sentence(error))
+def _os_message(error: OSError) -> str:
+    path = f"{error.filename}: " if error.filename else ""
+    return path + (error.strerror or _in_one_line(error))
 
 
-def _sentence(error: BaseException) -> str:
+def _in_one_line(error: BaseException) -> str:
     return " ".join(str(error).split())

@@ -1,4 +1,4 @@
-"""`separatrix data`: what there is, what is known of it, and having it here."""
+"""`separatrix data`: list, describe and download data sets."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from separatrix.cli.common import Command, json_option, print_message, quiet_opt
 
 @click.group()
 def data() -> None:
-    """Data sets by name: list them, look at one, download it."""
+    """List, describe or download the data sets of the catalogue."""
 
 
 @data.command("list", cls=Command)
 @json_option
 def list_all(as_json: bool) -> None:
-    """List the data sets that have a name."""
+    """List the data sets of the catalogue."""
     from separatrix.data import catalogue
 
     rows = [_row(catalogue.dataset_card(name), catalogue.state(name)) for name in catalogue.names()]
     if as_json:
         show_json(rows)
         return
-    click.echo(f"{'name':14} {'rows':>7} {'to test':>8} {'classes':>8}  {'kind':10} state")
+    click.echo(f"{'name':14} {'rows':>7} {'test':>8} {'classes':>8}  {'kind':10} state")
     for row in rows:
         click.echo(
             f"{row['name']:14} {row['rows']:7d} {row['test_rows']:8d} {row['classes']:8d}  "
@@ -36,14 +36,14 @@ def list_all(as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def show(name: str, as_json: bool) -> None:
-    """Show what is known of the data set NAME: its card, and its files."""
+    """Describe the data set NAME: its data card and its files."""
     from separatrix.data import catalogue
 
     card, state = catalogue.dataset_card(name), catalogue.state(name)
     if as_json:
         show_json({**card.as_dict(), "state": state})
         return
-    click.echo(_card(card, state))
+    click.echo(_as_text(card, state))
 
 
 @data.command(cls=Command)
@@ -51,11 +51,11 @@ def show(name: str, as_json: bool) -> None:
 @quiet_option
 @json_option
 def get(names: tuple[str, ...], quiet: bool, as_json: bool) -> None:
-    """Download the data sets NAME... into the user's cache, where they are not here yet."""
+    """Download the data sets NAME... into the user's cache unless they are there."""
     from separatrix.data import catalogue
 
     for name in names:
-        catalogue.dataset_card(name)  # a wrong name is refused before the first download
+        catalogue.dataset_card(name)  # an unknown name is an error before the first download
     found = {}
     for name in names:
         folder = catalogue.get(name, progress=False if quiet else None)
@@ -79,9 +79,9 @@ def _row(card: Any, state: str) -> dict[str, Any]:
     }
 
 
-def _card(card: Any, state: str) -> str:
+def _as_text(card: Any, state: str) -> str:
     classes = ", ".join(f"{name} {count}" for name, count in card.classes)
-    test = f", and {card.test_rows} to test" if card.test_rows else ""
+    test = f", and {card.test_rows} test rows" if card.test_rows else ""
     lines = [
         card.name,
         f"  {card.what}",
@@ -94,10 +94,10 @@ def _card(card: Any, state: str) -> str:
         f"  cite      {card.citation}",
     ]
     for file in card.files:
-        lines += [f"  file      {file.name}", f"    sha256  {file.sha256 or 'not known'}"]
+        lines += [f"  file      {file.name}", f"    sha256  {file.sha256 or 'unknown'}"]
         if file.md5:
             lines += [f"    md5     {file.md5} (packed)"]
-        tried = "" if file.checked else " (address not checked)"
-        lines += [f"    from    {address}{tried}" for address in file.addresses]
+        note = "" if file.checked else " (URL not checked)"
+        lines += [f"    from    {address}{note}" for address in file.addresses]
         lines += [f"    as      {file.member}"] if file.member else []
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""`separatrix run` and `separatrix compare`: an experiment, a table, a page."""
+"""`separatrix run`, `experiments` and `compare`: tables of results and pages."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from separatrix.cli.common import (
     json_option,
     print_message,
     quiet_option,
+    seed_option,
     show_json,
 )
 
@@ -23,28 +24,34 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.command(cls=Command)
 @click.argument("experiment")
 @click.option(
-    "--quick", is_flag=True, default=None, help="A small version, in less than 30 seconds"
+    "--quick", is_flag=True, default=None, help="Run a small version in less than 30 seconds"
 )
-@click.option("--seed", type=click.IntRange(0), help="Seed of everything that is drawn")
-@click.option("--data", help="Data set: a name of the catalogue, or a file")
-@click.option("--classifier", help="Which classifiers, where an experiment has several")
-@click.option("--repeats", type=click.IntRange(1), help="Random splits")
-@click.option("--subsample", type=click.IntRange(2), help="Rows to take from the data")
-@click.option("--test-size", type=float, help="Share of the rows to test on")
-@click.option("--distance", type=click.Choice(["euclidean", "manhattan"]), help="Of neighbours")
-@click.option("--k-max", type=click.IntRange(1), help="The largest number of neighbours")
-@click.option("--max-iter", type=click.IntRange(1), help="Passes of a perceptron")
-@click.option("--digits", "--v", "v", help="Digits counted as +1, as 0,2,4,6,8")
-@click.option("--jitters", help="Pixels by which support vectors are moved, as 1,2")
-@click.option("--degree", type=click.IntRange(1), help="Of the polynomial kernel")
-@click.option("--C", "C", type=float, help="Weight of the loss")
-@click.option("--deskew", type=click.Choice(["no", "yes", "both"]), help="Set pictures upright")
-@click.option("--multi-class", type=click.Choice(["ovo", "ovr"]), help="Pairs, or one against all")
-@click.option("--copies", type=click.Choice(["own", "all"]), help="Of which support vectors")
-@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Where machines work")
+@click.option("--seed", type=click.IntRange(0), help="Seed of all random numbers")
+@click.option("--data", help="Data set of the catalogue, or a file")
+@click.option("--classifier", help="Classifiers, if the study has several")
+@click.option("--repeats", type=click.IntRange(1), help="Number of random splits")
+@click.option("--subsample", type=click.IntRange(2), help="Number of rows to draw from the data")
+@click.option("--test-size", type=float, help="Fraction of the rows in the test part")
+@click.option(
+    "--distance", type=click.Choice(["euclidean", "manhattan"]), help="Metric of nearest neighbours"
+)
+@click.option("--k-max", type=click.IntRange(1), help="Largest number of neighbours")
+@click.option("--max-iter", type=click.IntRange(1), help="Maximum number of passes of a perceptron")
+@click.option("--digits", "--v", "v", help="Digits of the positive class, e.g. 0,2,4,6,8")
+@click.option("--jitters", help="Shifts of virtual support vectors in pixels, e.g. 1,2")
+@click.option("--degree", type=click.IntRange(1), help="Degree of the polynomial kernel")
+@click.option("--C", "C", type=float, help="Parameter C of the SVM")
+@click.option("--deskew", type=click.Choice(["no", "yes", "both"]), help="Deskew the images")
+@click.option("--multi-class", type=click.Choice(["ovo", "ovr"]), help="One-vs-one or one-vs-rest")
+@click.option(
+    "--copies",
+    type=click.Choice(["own", "all"]),
+    help="Shift a machine's own or all support vectors",
+)
+@click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), help="Device of the SVMs")
 @click.option("--out", type=FOLDER, help="Folder of the run  [default: runs/EXPERIMENT]")
-@click.option("--fresh", is_flag=True, help="Forget what the folder holds, and start over")
-@click.option("--dry-run", is_flag=True, help="Say what would be done, and do nothing")
+@click.option("--fresh", is_flag=True, help="Discard the checkpoints in the folder")
+@click.option("--dry-run", is_flag=True, help="Print the plan and exit")
 @quiet_option
 @json_option
 def run(
@@ -56,9 +63,9 @@ def run(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Run an EXPERIMENT, one of the named ones or a TOML file, and write its table and page.
+    """Run an EXPERIMENT, a named study or a TOML file, and write its table and page.
 
-    Stopped or killed at any moment, the same command goes on where it was. `separatrix experiments`
+    After an interruption the same command resumes from the last checkpoint. `separatrix experiments`
     lists the names.
     """
     from separatrix.app.runs import prepare
@@ -73,8 +80,7 @@ def run(
     if as_json:
         show_json({"rows": results.table(), "files": [path for path in written if path.exists()]})
         return
-    for sentence in words:
-        click.echo(sentence)
+    click.echo("\n".join(words))
     for path in written:
         if path.exists():
             print_message(f"wrote {path}", quiet=quiet)
@@ -83,28 +89,35 @@ def run(
 @click.command(cls=Command)
 @json_option
 def experiments(as_json: bool) -> None:
-    """List the experiments that have a name."""
+    """List the named studies."""
     from separatrix.studies.catalogue import NAMED
 
-    rows = [{"name": name, "says": one.caption, "data": one.data} for name, one in NAMED.items()]
+    rows = [
+        {"name": name, "caption": study.caption, "data": study.data}
+        for name, study in NAMED.items()
+    ]
     if as_json:
         show_json(rows)
         return
     for row in rows:
-        click.echo(f"{row['name']:<24} {row['says']} ({row['data']})")
+        click.echo(f"{row['name']:<24} {row['caption']} ({row['data']})")
 
 
 @click.command(cls=Command)
 @click.argument("data")
-@click.option("--models", help="Which, by key and with commas between  [default: all that suit]")
-@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Folds")
+@click.option("--models", help="Comma-separated keys  [default: all models that suit the data]")
+@click.option("--cv", type=click.IntRange(2), default=5, show_default=True, help="Number of folds")
 @click.option(
-    "--repeats", type=click.IntRange(1), help="Of the folds  [default: as many as give 10 tests]"
+    "--repeats",
+    type=click.IntRange(1),
+    help="Repeat the k-fold split N times  [default: until there are 10 test folds]",
 )
 @file_options
-@click.option("--subsample", type=click.IntRange(2), help="Rows to take from the data")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed")
-@click.option("--out", type=FOLDER, help="Folder for the page; without one there is only the table")
+@click.option("--subsample", type=click.IntRange(2), help="Number of rows to draw from the data")
+@seed_option
+@click.option(
+    "--out", type=FOLDER, help="Output folder for the page  [default: print only the table]"
+)
 @device_option
 @quiet_option
 @json_option
@@ -121,9 +134,10 @@ def compare(
     as_json: bool,
     **file: Any,
 ) -> None:
-    """Compare all classifiers that suit DATA, a name of the catalogue or a file: a leaderboard.
+    """Compare all classifiers that suit DATA, a file or a data set of the catalogue.
 
-    Everything is tuned and prepared inside the training parts. The tests respect that folds overlap.
+    Preprocessing and tuning happen inside the training parts. The significance tests account for the
+    overlap of the folds.
     """
     from separatrix.app.runs import compare_data
 

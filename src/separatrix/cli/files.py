@@ -1,4 +1,4 @@
-"""One's own files: `fit`, `tune`, `predict`, `evaluate`, `explain`, `info`."""
+"""Commands on data files and model files: `fit`, `tune`, `predict`, `evaluate`, `explain`, `info`."""
 
 from __future__ import annotations
 
@@ -16,69 +16,80 @@ from separatrix.cli.common import (
     json_option,
     print_message,
     quiet_option,
+    seed_option,
     show_json,
 )
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 model_option = click.option(
-    "--model", "key", default="svm", show_default=True, help="Key, as in compare, or a class name"
+    "--model",
+    "key",
+    default="svm",
+    show_default=True,
+    help="Key of `compare --models`, or a class name",
 )
-seed_option = click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed"
-)
+
+
+def training_options(command: Any) -> Any:
+    """Add the options that `fit` and `tune` share."""
+    for option in (
+        json_option,
+        quiet_option,
+        device_option,
+        seed_option,
+        click.option(
+            "--dry-run",
+            is_flag=True,
+            help="Print the model and an estimate of time and memory, and exit",
+        ),
+        click.option("--slim", is_flag=True, help="Store only what predictions need"),
+        click.option("--out", type=FILE, help="Model file to write  [default: DATA.model]"),
+        file_options,
+    ):
+        command = option(command)
+    return command
 
 
 @click.command(cls=Command)
 @click.argument("data")
 @model_option
 @click.option(
-    "--set", "words", multiple=True, metavar="NAME=VALUE", help="A parameter of the model"
+    "--set", "words", multiple=True, metavar="NAME=VALUE", help="Set a parameter of the model"
 )
 @click.option(
     "--kernel",
     metavar="KERNEL",
-    help='As in Python: "Spectrum(4)". On strings and graphs it is normalised; "1 * Spectrum(4)" is not',
+    help="Kernel expression, e.g. Spectrum(4); kernels on strings and graphs are normalised unless "
+    "multiplied by a number",
 )
-@file_options
-@click.option("--out", type=FILE, help="File for the model  [default: DATA.model]")
-@click.option("--slim", is_flag=True, help="Leave out of the file what predictions do not need")
-@click.option("--dry-run", is_flag=True, help="Say what would be done and what it takes")
-@seed_option
-@device_option
-@quiet_option
-@json_option
+@training_options
 def fit(
     data: str,
     key: str,
     words: tuple[str, ...],
     kernel: str | None,
     out: Path | None,
-    **how: Any,
+    **options: Any,
 ) -> None:
-    """Fit a model to DATA, a file or a name of the catalogue, and save it."""
+    """Fit a model to DATA, a file or a data set of the catalogue, and save it."""
     parameters = _parameters(words)
     if kernel is not None:
-        from separatrix.app.train_from_file import kernel_from
+        from separatrix.app.train_from_file import parse_normalized_kernel
 
-        parameters["kernel"] = kernel_from(kernel)
-    _fit(data, key, parameters, out, tune=False, folds=0, **how)
+        parameters["kernel"] = parse_normalized_kernel(kernel)
+    _fit(data, key, parameters, out, tune=False, folds=0, **options)
 
 
 @click.command(cls=Command)
 @click.argument("data")
 @model_option
-@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="That choose")
-@file_options
-@click.option("--out", type=FILE, help="File for the model  [default: DATA.model]")
-@click.option("--slim", is_flag=True, help="Leave out of the file what predictions do not need")
-@click.option("--dry-run", is_flag=True, help="Say what would be done and what it takes")
-@seed_option
-@device_option
-@quiet_option
-@json_option
-def tune(data: str, key: str, folds: int, out: Path | None, **how: Any) -> None:
-    """Choose the parameters of a model by cross-validation on DATA, fit it and save it."""
-    _fit(data, key, {}, out, tune=True, folds=folds, **how)
+@click.option(
+    "--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds"
+)
+@training_options
+def tune(data: str, key: str, folds: int, out: Path | None, **options: Any) -> None:
+    """Choose the parameters of a model by cross-validation on DATA, fit and save it."""
+    _fit(data, key, {}, out, tune=True, folds=folds, **options)
 
 
 def _fit(
@@ -97,16 +108,16 @@ def _fit(
     as_json: bool,
     **file: Any,
 ) -> None:
-    from separatrix.app.runs import labelled
+    from separatrix.app.read_data import read_labelled
     from separatrix.app.train_from_file import fit_file
     from separatrix.runtime.progress import busy
 
     progress = False if quiet else None
-    data = labelled(name, progress=progress, **file)
+    data = read_labelled(name, progress=progress, **file)
     path = out or Path(f"{Path(name).name}.model")
     if dry_run:
-        asked = {"tune": tune, "folds": folds, "seed": seed, "device": device}
-        _show_estimate(data, key, parameters, path, as_json, **asked)
+        options = {"tune": tune, "folds": folds, "seed": seed, "device": device}
+        _print_plan(data, key, parameters, path, as_json, **options)
         return
     with busy(f"{'tuning' if tune else 'fitting'} {key}", show=progress):
         done = fit_file(
@@ -124,27 +135,27 @@ def _fit(
         show_json(done.as_dict())
         return
     found = done.as_dict()
-    chosen = "".join(f", {word} = {value}" for word, value in found["chosen"].items())
+    chosen = "".join(f", {param} = {value}" for param, value in found["chosen"].items())
     click.echo(
         f"{found['model']}{chosen}: {done.samples} samples, {len(done.classes)} classes, "
-        f"{100 * done.train_error:.2f} % wrong on these, {done.seconds:.2f} s"
+        f"training error {100 * done.train_error:.2f} %, {done.seconds:.2f} s"
     )
-    _say_notes(done, quiet=quiet)
+    _print_notes(done, quiet=quiet)
     print_message(f"wrote {done.path}", quiet=quiet)
 
 
-def _show_estimate(
+def _print_plan(
     data: Any,
     key: str,
     parameters: dict[str, Any],
     path: Path,
     as_json: bool,
-    **asked: Any,
+    **options: Any,
 ) -> None:
-    from separatrix.app.train_from_file import planned_fit
+    from separatrix.app.train_from_file import plan_fit
     from separatrix.runtime.blocks import in_words
 
-    model, expected = planned_fit(data, key, parameters, **asked)
+    model, expected = plan_fit(data, key, parameters, **options)
     if as_json:
         show_json(
             {
@@ -164,7 +175,7 @@ def _show_estimate(
 @click.argument("model", type=FILE)
 @click.argument("data")
 @file_options
-@click.option("--proba", is_flag=True, help="Also the probability of every class")
+@click.option("--proba", is_flag=True, help="Add the probability of every class")
 @click.option("--out", type=FILE, help="CSV file to write  [default: stdout]")
 @device_option
 @quiet_option
@@ -179,22 +190,22 @@ def predict(
     as_json: bool,
     **file: Any,
 ) -> None:
-    """Predict the rows of DATA with a saved MODEL: CSV in, CSV out.
+    """Predict the rows of DATA with a saved MODEL, as CSV.
 
-    A model that knows the names of its columns takes those. For any other, `--target` names a column
-    to leave out.
+    Columns are selected by the names that the model stores. For a model without names, `--target` names
+    a column to drop.
     """
-    from separatrix.app.train_from_file import (
+    from separatrix.app.predict_from_file import (
         predict_rows,
         print_predictions,
-        samples_for,
         write_predictions,
     )
+    from separatrix.app.read_data import read_for
 
-    fitted = _loaded(model, device)
-    found = samples_for(fitted, data, **file)
-    _say_notes(found, quiet=quiet)
-    labels, P = predict_rows(fitted, found, probabilities=proba)
+    fitted = _load(model, device)
+    samples = read_for(fitted, data, **file)
+    _print_notes(samples, quiet=quiet)
+    labels, P = predict_rows(fitted, samples, probabilities=proba)
     if as_json:
         show_json({"predictions": labels, "probabilities": P, "classes": fitted.classes_})
     elif out is None:
@@ -211,26 +222,31 @@ def predict(
 @device_option
 @json_option
 def evaluate(model: Path, data: str, device: str, as_json: bool, **file: Any) -> None:
-    """Measure a saved MODEL on labelled DATA: error, other metrics, and the confusions.
+    """Evaluate a saved MODEL on labelled DATA: error, other metrics and the confusion matrix.
 
-    Of a data set of the catalogue that comes with a test part, that part is taken.
+    For a data set of the catalogue with a test part, DATA is that part.
     """
-    from separatrix.app.train_from_file import labelled_for, measure
+    from separatrix.app.predict_from_file import score_file
+    from separatrix.app.read_data import read_for
 
-    fitted = _loaded(model, device)
-    samples = labelled_for(fitted, data, **file)
-    _say_notes(samples)
-    found = measure(fitted, samples)
-    show_json(found.as_dict()) if as_json else click.echo(found)
+    fitted = _load(model, device)
+    samples = read_for(fitted, data, labelled=True, **file)
+    _print_notes(samples)
+    scores = score_file(fitted, samples)
+    show_json(scores.as_dict()) if as_json else click.echo(scores)
 
 
 @click.command(cls=Command)
 @click.argument("model", type=FILE)
 @click.argument("data", required=False)
-@click.option("--row", type=click.IntRange(0), help="Explain what is said of this row, from 0")
-@click.option("--count", type=click.IntRange(1), default=10, show_default=True, help="Lines")
 @click.option(
-    "--picture", type=FILE, help="Draw the sequence or graph of the row, coloured by its parts"
+    "--row", type=click.IntRange(0), help="Explain the prediction of this row (counted from 0)"
+)
+@click.option(
+    "--count", type=click.IntRange(1), default=10, show_default=True, help="Number of lines"
+)
+@click.option(
+    "--picture", type=FILE, help="Draw the sequence or graph of the row, coloured by contribution"
 )
 @file_options
 @json_option
@@ -243,43 +259,38 @@ def explain(
     as_json: bool,
     **file: Any,
 ) -> None:
-    """Show what a saved MODEL looks at: weights, words, subtrees, neighbours, or shuffled DATA."""
-    from separatrix.app import explain as room
-    from separatrix.app.train_from_file import labelled_for, samples_for
+    """Explain a saved MODEL: weights, words, subtrees, neighbours, or permutation importance on DATA."""
+    from separatrix.app.explain import explain as explain_model
+    from separatrix.app.read_data import read_for
     from separatrix.modelfile.files import load
 
     fitted = load(model)
-    found = None
+    samples = None
     if data is not None:
-        reader = samples_for if row is not None else labelled_for
-        found = reader(fitted, data, **file)
-        _say_notes(found)
-    told = room.explain(fitted, found, row=row, count=count)
-    show_json(told.as_dict()) if as_json else click.echo(told)
+        samples = read_for(fitted, data, labelled=row is None, **file)
+        _print_notes(samples)
+    explanation = explain_model(fitted, samples, row=row, count=count)
+    show_json(explanation.as_dict()) if as_json else click.echo(explanation)
     if picture is not None:
-        if row is None or found is None:
+        if row is None or samples is None:
             raise click.UsageError("--picture needs DATA and --row")
         from separatrix.plots.attribution_figure import write_parts
 
-        print_message(f"wrote {write_parts(fitted, found, row, picture)}", quiet=as_json)
+        print_message(f"wrote {write_parts(fitted, samples, row, picture)}", quiet=as_json)
 
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path))
 @json_option
 def info(file: Path, as_json: bool) -> None:
-    """Show what a model FILE holds and where it comes from: a model card in Markdown."""
+    """Print the model card of a model FILE in Markdown."""
     from separatrix.modelfile.describe import describe
 
-    found = describe(file)
-    if as_json:
-        show_json(found.as_dict())
-        return
-    click.echo(found, nl=False)
+    card = describe(file)
+    show_json(card.as_dict()) if as_json else click.echo(card, nl=False)
 
 
-def _loaded(path: Path, device: str) -> Any:
-    """The model in a file, told where to work."""
+def _load(path: Path, device: str) -> Any:
     from separatrix.estimators.base.device_params import set_device
     from separatrix.modelfile.files import load
 
@@ -288,19 +299,18 @@ def _loaded(path: Path, device: str) -> Any:
     return model
 
 
-def _say_notes(found: Any, *, quiet: bool = False) -> None:
-    """What a reader did that is worth saying."""
-    for note in found.notes:
+def _print_notes(result: Any, *, quiet: bool = False) -> None:
+    for note in result.notes:
         print_message(f"note: {note}", quiet=quiet)
 
 
 def _parameters(words: tuple[str, ...]) -> dict[str, Any]:
-    """NAME=VALUE as a parameter: numbers, true, false and null as JSON has them, else a string."""
+    """Parse NAME=VALUE; a value is JSON (a number, true, false, null), else a string."""
     found = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name:
-            raise click.UsageError(f"--set needs NAME=VALUE, as C=10; got {word}")
+            raise click.UsageError(f"--set needs NAME=VALUE, e.g. C=10; got {word}")
         try:
             found[name] = json.loads(value)
         except ValueError:

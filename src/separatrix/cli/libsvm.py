@@ -1,7 +1,7 @@
 """`svm-train`, `svm-predict` and `svm-scale`, with LIBSVM's flags.
 
-Those are a dash, a letter and a value after a space; `-w1 5` has a label in the flag. click cannot
-read that, so it hands on all words, and `parsed` takes them apart by the tables below.
+A flag is a dash, a letter and a value after a space; `-w1 5` has a label in the flag. click cannot parse
+that, so it passes all words on, and `parse_flags` parses them by the tables below.
 """
 
 from __future__ import annotations
@@ -17,28 +17,28 @@ import click
 from separatrix.cli.common import Command, print_message
 
 
-class Kind(NamedTuple):
-    """What a value must be."""
+class ValueType(NamedTuple):
+    """The type of a flag's value."""
 
-    words: str
+    description: str
     read: Callable[[str], Any]
 
 
-class Flag(NamedTuple):
-    """What follows a flag, and which option that sets."""
+class LibsvmFlag(NamedTuple):
+    """The option that a flag sets, and its values."""
 
     option: str
-    value: str  # what LIBSVM calls it; empty where nothing follows
-    kind: Kind
-    about: str
+    value: str  # LIBSVM's names of the values; empty for a switch
+    type: ValueType
+    help: str
 
     @property
     def length(self) -> int:
-        """Words that follow."""
+        """Return the number of values."""
         return len(self.value.split())
 
 
-def _whole(word: str) -> int:
+def _integer(word: str) -> int:
     return int(_plain(word))
 
 
@@ -50,78 +50,80 @@ def _number(word: str) -> float:
 
 
 def _plain(word: str) -> str:
-    """The word; Python would read 1_000 too."""
+    """Reject underscores, which Python accepts in numbers."""
     if "_" in word:
         raise ValueError
     return word
 
 
 def _folds(word: str) -> int:
-    if _whole(word) < 2:
+    if _integer(word) < 2:
         raise ValueError
-    return _whole(word)
+    return _integer(word)
 
 
-WHOLE = Kind("a whole number", _whole)
-NUMBER = Kind("a number", _number)
-SWITCH = Kind("0 or 1", lambda word: ("0", "1").index(word))
-FOLDS = Kind("a whole number from 2 on", _folds)
-FILE = Kind("the name of a file", Path)
+INTEGER = ValueType("an integer", _integer)
+NUMBER = ValueType("a number", _number)
+SWITCH = ValueType("0 or 1", lambda word: ("0", "1").index(word))
+FOLDS = ValueType("an integer of at least 2", _folds)
+FILE = ValueType("a file name", Path)
 
 TRAIN = {
-    "-s": Flag("svm_type", "svm_type", WHOLE, "only 0, which is C-SVC (default 0)"),
-    "-t": Flag(
+    "-s": LibsvmFlag("svm_type", "svm_type", INTEGER, "only 0, which is C-SVC (default 0)"),
+    "-t": LibsvmFlag(
         "kernel_type",
         "kernel_type",
-        WHOLE,
+        INTEGER,
         "0 linear, 1 polynomial, 2 radial basis function, 3 sigmoid, 4 precomputed (default 2)",
     ),
-    "-d": Flag("degree", "degree", WHOLE, "degree in the kernel (default 3)"),
-    "-g": Flag("gamma", "gamma", NUMBER, "gamma in the kernel (default 1/num_features)"),
-    "-r": Flag("coef0", "coef0", NUMBER, "coef0 in the kernel (default 0)"),
-    "-c": Flag("cost", "cost", NUMBER, "the parameter C (default 1)"),
-    "-n": Flag("nu", "nu", NUMBER, "without effect on C-SVC"),
-    "-p": Flag("epsilon", "epsilon", NUMBER, "without effect on C-SVC"),
-    "-m": Flag(
+    "-d": LibsvmFlag("degree", "degree", INTEGER, "degree in the kernel (default 3)"),
+    "-g": LibsvmFlag("gamma", "gamma", NUMBER, "gamma in the kernel (default 1/num_features)"),
+    "-r": LibsvmFlag("coef0", "coef0", NUMBER, "coef0 in the kernel (default 0)"),
+    "-c": LibsvmFlag("cost", "cost", NUMBER, "the parameter C (default 1)"),
+    "-n": LibsvmFlag("nu", "nu", NUMBER, "ignored: no effect on C-SVC"),
+    "-p": LibsvmFlag("epsilon", "epsilon", NUMBER, "ignored: no effect on C-SVC"),
+    "-m": LibsvmFlag(
         "cache",
         "cachesize",
         NUMBER,
-        "MB for kernel values (default a quarter of the machine's, at most 4096)",
+        "cache size in MB (default a quarter of the memory, at most 4096)",
     ),
-    "-e": Flag("tolerance", "epsilon", NUMBER, "tolerance of termination (default 0.001)"),
-    "-h": Flag("shrinking", "shrinking", SWITCH, "0 or 1; without effect here"),
-    "-b": Flag("probability", "probability_estimates", SWITCH, "only 0 (default 0)"),
-    "-wi": Flag("weights", "weight", NUMBER, "C of class i times weight, as in -w1 5 -w-1 2"),
-    "-v": Flag("folds", "n", FOLDS, "n-fold cross validation; no model is written"),
-    "-q": Flag("quiet", "", SWITCH, "print nothing but the accuracy of -v"),
+    "-e": LibsvmFlag("tolerance", "epsilon", NUMBER, "tolerance of termination (default 0.001)"),
+    "-h": LibsvmFlag("shrinking", "shrinking", SWITCH, "0 or 1; ignored"),
+    "-b": LibsvmFlag("probability", "probability_estimates", SWITCH, "only 0 (default 0)"),
+    "-wi": LibsvmFlag("weights", "weight", NUMBER, "C of class i times weight, as in -w1 5 -w-1 2"),
+    "-v": LibsvmFlag("folds", "n", FOLDS, "n-fold cross validation; no model is written"),
+    "-q": LibsvmFlag("quiet", "", SWITCH, "print nothing but the accuracy of -v"),
 }
 PREDICT = {
-    "-b": Flag(
+    "-b": LibsvmFlag(
         "probability",
         "probability_estimates",
         SWITCH,
         "1: probabilities too, of a model that separatrix.save wrote (default 0)",
     ),
-    "-q": Flag("quiet", "", SWITCH, "print nothing"),
+    "-q": LibsvmFlag("quiet", "", SWITCH, "print nothing"),
 }
 SCALE = {
-    "-l": Flag("lower", "lower", NUMBER, "x scaling lower limit (default -1)"),
-    "-u": Flag("upper", "upper", NUMBER, "x scaling upper limit (default +1)"),
-    "-y": Flag("target", "y_lower y_upper", NUMBER, "y scaling limits (default: no y scaling)"),
-    "-s": Flag("save", "save_filename", FILE, "save scaling parameters to it"),
-    "-r": Flag("restore", "restore_filename", FILE, "restore scaling parameters from it"),
+    "-l": LibsvmFlag("lower", "lower", NUMBER, "x scaling lower limit (default -1)"),
+    "-u": LibsvmFlag("upper", "upper", NUMBER, "x scaling upper limit (default +1)"),
+    "-y": LibsvmFlag(
+        "target", "y_lower y_upper", NUMBER, "y scaling limits (default: no y scaling)"
+    ),
+    "-s": LibsvmFlag("save", "save_filename", FILE, "save scaling parameters to it"),
+    "-r": LibsvmFlag("restore", "restore_filename", FILE, "restore scaling parameters from it"),
 }
-WITHOUT_EFFECT = {"-h": "shrinking", "-n": "nu", "-p": "epsilon"}
+IGNORED = {"-h": "shrinking", "-n": "nu", "-p": "epsilon"}
 
 
-def parsed(
-    words: Sequence[str], flags: Mapping[str, Flag], files: str
+def parse_flags(
+    words: Sequence[str], flags: Mapping[str, LibsvmFlag], files: str
 ) -> tuple[list[Path], dict[str, Any]]:
-    """Names of files, and options by name: flags with their values come before the first file.
+    """Parse flags with their values, then file names; return the file names and the options.
 
-    `files` has the names that LIBSVM gives them, in brackets one that may be left out.
+    `files` lists LIBSVM's names of the files, optional ones in brackets.
 
-    >>> names, options = parsed(["-c", "10", "-w-1", "2", "a4a"], TRAIN, "training_set_file")
+    >>> names, options = parse_flags(["-c", "10", "-w-1", "2", "a4a"], TRAIN, "training_set_file")
     >>> [name.name for name in names], options
     (['a4a'], {'cost': 10.0, 'weights': {-1: 2.0}})
     """
@@ -131,12 +133,12 @@ def parsed(
         word = rest.pop(0)
         flag = flags.get("-wi" if word.startswith("-w") else word)
         if flag is None:
-            raise click.UsageError(f"unknown flag {word}; there are {' '.join(flags)}")
+            raise click.UsageError(f"unknown flag {word}; one of {' '.join(flags)}")
         if len(rest) < flag.length:
-            raise click.UsageError(f"{word} needs {flag.value} after it")
-        values = [_read(word, flag.kind, rest.pop(0)) for _ in range(flag.length)]
+            raise click.UsageError(f"{word} needs {flag.value}")
+        values = [_read(word, flag.type, rest.pop(0)) for _ in range(flag.length)]
         if flag.option == "weights":
-            label = _read(word, WHOLE, word[2:])
+            label = _read(word, INTEGER, word[2:])
             options[flag.option] = {**options.get(flag.option, {}), label: values[0]}
         elif flag.length < 2:
             options[flag.option] = values[0] if values else True
@@ -144,43 +146,45 @@ def parsed(
             options[flag.option] = tuple(values)
     wanted = files.split()
     if not sum("[" not in name for name in wanted) <= len(rest) <= len(wanted):
-        raise click.UsageError(f"found {len(rest)} names of files, expected {files}")
+        raise click.UsageError(f"got {len(rest)} file names, expected {files}")
     return [Path(name) for name in rest], options
 
 
-def _read(word: str, kind: Kind, value: str) -> Any:
+def _read(word: str, expected: ValueType, value: str) -> Any:
     try:
-        return kind.read(value)
+        return expected.read(value)
     except ValueError:
-        raise click.UsageError(f"{word}: found {value!r}, expected {kind.words}") from None
+        raise click.UsageError(f"{word}: got {value!r}, expected {expected.description}") from None
 
 
-def _command(name: str, flags: Mapping[str, Flag], files: str) -> Callable[[Any], click.Command]:
-    """A command that is handed all its words, with a help made of the table."""
-    uses = [f"  {f'{word} {flag.value}'.strip()} : {flag.about}" for word, flag in flags.items()]
+def _command(
+    name: str, flags: Mapping[str, LibsvmFlag], files: str
+) -> Callable[[Any], click.Command]:
+    """Make a command that gets all its words, with a help text from the table."""
+    uses = [f"  {f'{word} {flag.value}'.strip()} : {flag.help}" for word, flag in flags.items()]
 
-    def made(function: Any) -> click.Command:
-        taking = click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar=files)
+    def decorate(function: Any) -> click.Command:
+        argument = click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar=files)
         return click.command(
             name,
             cls=Command,
             options_metavar="[options]",
-            epilog="\b\n" + "\n".join(["Flags, before the names of files:", *uses]),
-            # -h is a flag of LIBSVM's
+            epilog="\b\n" + "\n".join(["Flags, before the file names:", *uses]),
+            # -h is a LIBSVM flag
             context_settings={"ignore_unknown_options": True, "help_option_names": ["--help"]},
-        )(taking(function))
+        )(argument(function))
 
-    return made
+    return decorate
 
 
 @_command("svm-train", TRAIN, "training_set_file [model_file]")
 def svm_train(words: tuple[str, ...]) -> None:
-    """Train an SVC as LIBSVM's svm-train does, and write its model file, or cross-validate."""
-    (path, *model), options = parsed(words, TRAIN, "training_set_file [model_file]")
+    """Train an SVC like LIBSVM's svm-train and write a LIBSVM model file, or cross-validate."""
+    (path, *model), options = parse_flags(words, TRAIN, "training_set_file [model_file]")
     quiet = options.pop("quiet", False)
-    for word, option in WITHOUT_EFFECT.items():
+    for word, option in IGNORED.items():
         if options.pop(option, None) is not None:
-            print_message(f"{word} has no effect here", quiet=quiet)
+            print_message(f"{word} is ignored", quiet=quiet)
 
     from separatrix.app.libsvm.train import TrainOptions, train_file
 
@@ -194,8 +198,8 @@ def svm_train(words: tuple[str, ...]) -> None:
 
 @_command("svm-predict", PREDICT, "test_file model_file output_file")
 def svm_predict(words: tuple[str, ...]) -> None:
-    """Classify with a model of LIBSVM or of separatrix, and write a label a line."""
-    (path, model, output), options = parsed(words, PREDICT, "test_file model_file output_file")
+    """Predict with a model file of LIBSVM or separatrix; write one label per line."""
+    (path, model, output), options = parse_flags(words, PREDICT, "test_file model_file output_file")
     quiet = options.pop("quiet", False)
 
     from separatrix.app.libsvm.predict import predict_file
@@ -207,8 +211,8 @@ def svm_predict(words: tuple[str, ...]) -> None:
 
 @_command("svm-scale", SCALE, "data_filename")
 def svm_scale(words: tuple[str, ...]) -> None:
-    """Bring the features of a file to one range; prints the scaled file, the same bytes as LIBSVM."""
-    (path,), options = parsed(words, SCALE, "data_filename")
+    """Scale the features of a file to one range; prints the same bytes as LIBSVM's svm-scale."""
+    (path,), options = parse_flags(words, SCALE, "data_filename")
 
     from separatrix.app.libsvm.scale import ScaleOptions, scale_file
 

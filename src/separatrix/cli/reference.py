@@ -1,7 +1,6 @@
-"""The reference page of the command line, written by the program itself.
+"""Generate the reference page of the command line from the commands.
 
-`python -m separatrix.cli.reference > docs/commands.md` writes it anew; a test holds it against the
-program.
+`python -m separatrix.cli.reference > docs/commands.md` writes the page; a test compares the two.
 """
 
 from __future__ import annotations
@@ -12,25 +11,25 @@ from separatrix.cli import main
 
 BEGIN = """# Commands
 
-All of `separatrix`, as the program tells it. Results go to stdout, everything else to stderr; `--json`
-prints a result for machines, `--quiet` says nothing but the result. What takes longer than a look draws
-a bar where stderr is a terminal. Colours are left out where `NO_COLOR` is set.
+The `--help` texts of all commands. Results go to stdout, messages and progress bars to stderr; `--json`
+prints the result as JSON, `--quiet` prints only the result. Progress bars are drawn if stderr is a
+terminal. `NO_COLOR` disables colour.
 
 | exit code | meaning |
 |---|---|
-| 0 | done |
-| 1 | refused: one line says what was found and expected, `hint:` what to do |
-| 2 | wrong words on the command line |
-| 3 | something is missing that can be fetched or installed |
-| 130 | stopped by Ctrl-C; what was done before is kept |
+| 0 | success |
+| 1 | error: one line with what was found and expected; `hint:` tells what to do |
+| 2 | usage error |
+| 3 | a data set or a package is missing |
+| 130 | interrupted by Ctrl-C; checkpoints are kept |
 
-Completion: put the output of `_SEPARATRIX_COMPLETE=bash_source separatrix` into your shell's start file
-(`zsh_source` and `fish_source` for those shells).
+Shell completion: add the output of `_SEPARATRIX_COMPLETE=bash_source separatrix` to your shell's startup
+file (`zsh_source` and `fish_source` for these shells).
 """
 
 
 def reference() -> str:
-    """The page."""
+    """Return the page as Markdown."""
     return "\n".join([BEGIN, *_sections(main, "separatrix")])
 
 

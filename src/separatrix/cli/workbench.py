@@ -1,4 +1,4 @@
-"""`separatrix workbench`: the local web page."""
+"""`separatrix workbench`: the local web application."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from separatrix.errors import MissingDataError, MissingPackageError
 @click.argument(
     "models", metavar="[MODEL]...", nargs=-1, type=click.Path(exists=True, dir_okay=False)
 )
-@click.option("--data", help="Digits to draw: a name of the catalogue, or a file")
+@click.option("--data", help="Digits to learn: a data set of the catalogue, or a file")
 @click.option(
     "--folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("workbench"),
     show_default=True,
-    help="Where corrections, uploads and experiments are kept",
+    help="Folder for corrections, uploads and experiments",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
-    help="Of this machine; 0: any that is free  [default: 8642, or a free one]",
+    help="Local port; 0: any free port  [default: 8642, or a free port]",
 )
-@click.option("--no-browser", is_flag=True, help="Only print the link")
+@click.option("--no-browser", is_flag=True, help="Print the link, do not open a browser")
 @click.option(
     "--memory",
     type=click.IntRange(128),
     default=2048,
     show_default=True,
-    help="MB that an experiment may use",
+    help="Memory limit of an experiment in MB",
 )
 @click.option(
     "--time-limit",
     type=click.FloatRange(0, 1e6, min_open=True),
     default=60,
     show_default=True,
-    help="Minutes that an experiment may take",
+    help="Time limit of an experiment in minutes",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the link as JSON")
 def workbench(
@@ -55,10 +55,10 @@ def workbench(
     time_limit: float,
     as_json: bool,
 ) -> None:
-    """Draw digits, move boundaries and run experiments in the browser, with saved MODELs beside ours.
+    """Draw digits, explore decision boundaries and run experiments in the browser, also with saved MODELs.
 
-    Nothing leaves this machine: the page is served to this machine alone, and to browsers that open the
-    link which is printed. With --json the link is a line on stdout, once the server answers.
+    The server accepts only local connections that know the printed link. With --json the link is printed
+    to stdout once the server answers.
     """
     from separatrix.workbench.settings import MEGABYTE, Settings
 
@@ -80,7 +80,7 @@ def workbench(
 
 
 def _serve() -> Any:
-    """The function, where the packages that it needs are installed."""
+    """Import the server, or raise an error that names the missing package."""
     try:
         from separatrix.workbench.serve import serve
     except ModuleNotFoundError as missing:
@@ -91,11 +91,11 @@ def _serve() -> Any:
 
 
 def _checked(data: str | None) -> str | None:
-    """The name, if there is such data. Reading it is the worker's matter."""
+    """Return the name if such data exists; the worker process reads it."""
     from separatrix.data.catalogue import names
 
     if data is None or data in names() or os.path.isfile(data):
         return data
-    error = MissingDataError(f"there is no file {data}, and no data set of that name")
+    error = MissingDataError(f"no file and no data set is called {data}")
     error.hint = f"data sets: {', '.join(names())}"
     raise error

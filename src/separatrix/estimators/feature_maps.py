@@ -34,7 +34,7 @@ from separatrix.kernels.features import (
     fourier_map,
     inverse_root,
 )
-from separatrix.kernels.names import MEANT, width
+from separatrix.kernels.names import MUST_BE, width
 from separatrix.kernels.prepared import SMALL
 from separatrix.kernels.vector_kernels import Polynomial
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, row_blocks
@@ -333,7 +333,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         if self.kernel_params is not None and not isinstance(self.kernel_params, dict):
             raise ParameterError(name, "kernel_params", "a dict or None", self.kernel_params)
         if not isinstance(self.kernel, str | Kernel) and not callable(self.kernel):
-            raise ParameterError(name, "kernel", MEANT, self.kernel)
+            raise ParameterError(name, "kernel", MUST_BE, self.kernel)
         require_threads(name, self.n_jobs)
 
 

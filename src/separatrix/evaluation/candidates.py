@@ -1,12 +1,13 @@
-"""The classifiers of a suite: how each is built for some data, and when it is not.
+"""How the classifiers of a suite are built for given data, and the conditions that the data must meet.
 
-A pipeline learns whatever prepares samples, such as means to subtract or the words of texts, where it
-is trained, and there its parameters are chosen too.
+A classifier is a pipeline: preprocessing (means to subtract, the words of texts) is learned, and
+parameters are chosen, on the training rows only. Titles, grids and names of conditions are in
+`separatrix.estimators.registry`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,72 +18,58 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from separatrix.estimators.base.tuned import KNeighborsCV
-from separatrix.estimators.discriminant import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
 from separatrix.estimators.kernel_features import KernelFeatures
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
-from separatrix.estimators.least_squares import LeastSquaresClassifier
-from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
-from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.positions import PositionIndicator
+from separatrix.estimators.registry import EstimatorRecord, SuiteModel
 from separatrix.estimators.svc_cv import SVCCV
-from separatrix.evaluation.profile import KINDS, DataProfile
+from separatrix.evaluation.profile import DataProfile
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.composed import Normalized
 from separatrix.kernels.graphs.graph_kernels import ShortestPath, WeisfeilerLehman
 from separatrix.kernels.strings.string_kernels import Spectrum, WeightedDegree
 from separatrix.kernels.vector_kernels import Polynomial
 
-MOST_FOR_KERNELS = 10_000  # rows; a Gram matrix of more is slow to learn from, many times over
-MOST_FOR_NEIGHBOURS = 50_000  # rows; every one is compared with every other
-MOST_SQUARE = 3_000  # features, or rows if these are fewer, of a matrix that is factorised
-MOST_FOR_EVIDENCE = 200  # features; a posterior is found at every step
-ROUNDS = 3  # of labels around a node, where features of graphs are counted
+MAX_KERNEL_ROWS = 10_000  # every fold of every candidate reads the Gram matrix
+MAX_NEIGHBOR_ROWS = 50_000  # every row is compared with every other
+MAX_FACTORISED = 3_000  # features, or rows if these are fewer, of a factorised matrix
+MAX_EVIDENCE_FEATURES = 200  # every step computes a posterior
+WL_ITERATIONS = 3  # of the Weisfeiler-Lehman features of graphs
 
 
 @dataclass(frozen=True)
 class BuildContext:
-    """What a classifier is built for."""
+    """The data and the search that a classifier is built for."""
 
     profile: DataProfile
-    folds: int  # that choose parameters
+    folds: int  # of the cross-validation that chooses parameters
     seed: int
 
-    def pipeline(self, model: Any, *, counted: bool = False) -> Pipeline:
-        """The model behind what prepares samples for it; `counted`, they stay the counts they are."""
+    def pipeline(self, model: Any, *, counts: bool = False) -> Pipeline:
+        """Put the preprocessing that suits the data before the model; with `counts`, without scaling."""
         profile = self.profile
         steps: list[tuple[str, Any]] = []
         if profile.kind == "text":
-            words = CountVectorizer() if counted else TfidfVectorizer(sublinear_tf=True)
+            words = CountVectorizer() if counts else TfidfVectorizer(sublinear_tf=True)
             steps.append(("words", words))
         elif profile.kind == "sequences":
             triples = CountVectorizer(analyzer="char", ngram_range=(3, 3), lowercase=False)
             steps.append(("letters", PositionIndicator() if profile.aligned else triples))
         elif profile.kind == "graphs":
-            subtrees = WeisfeilerLehman(ROUNDS)
-            steps.append(
-                ("subtrees", KernelFeatures(subtrees if counted else Normalized(subtrees)))
-            )
+            subtrees = WeisfeilerLehman(WL_ITERATIONS)
+            steps.append(("subtrees", KernelFeatures(subtrees if counts else Normalized(subtrees))))
         if profile.missing:
             steps.append(("fill", SimpleImputer(strategy="median", keep_empty_features=True)))
-        if not counted and profile.kind not in ("text", "graphs"):
+        if not counts and profile.kind not in ("text", "graphs"):
             near_zero = profile.sparse or profile.one_unit
             steps.append(("scale", MaxAbsScaler() if near_zero else StandardScaler()))
         return Pipeline([*steps, ("model", model)])
 
-    def tuned(self, model: Any, *, counted: bool = False, **values: Sequence[Any]) -> Pipeline:
-        """The model behind what prepares samples, with parameters chosen by cross-validation."""
-        grid = {name: list(choices) for name, choices in values.items()}
-        return self.pipeline(GridSearchCV(model, grid, cv=self.folds), counted=counted)
-
-    def widths(self) -> list[float]:
-        """Values of gamma, of the size of one over the squared distance of two samples."""
+    def gammas(self) -> list[float]:
+        """Values of gamma, about the inverse squared distance of two samples."""
         if self.profile.kind in ("text", "graphs"):  # of length 1
             return [0.3, 1.0, 3.0]
         near_zero = self.profile.one_unit or self.profile.sparse
@@ -90,7 +77,7 @@ class BuildContext:
         return [factor / max(1, self.profile.d) for factor in factors]
 
     def object_kernels(self) -> list[Kernel]:
-        """Kernels on the objects themselves, families together; each normalised."""
+        """Normalised kernels on strings or graphs; kernels of one family are neighbours."""
         kernels: list[Kernel]
         if self.profile.kind == "graphs":
             kernels = [*(WeisfeilerLehman(rounds) for rounds in range(7)), ShortestPath()]
@@ -101,195 +88,124 @@ class BuildContext:
         return [Normalized(kernel) for kernel in kernels]
 
 
-def _never(_look: DataProfile) -> str:
-    return ""
+def build(model: SuiteModel, record: EstimatorRecord, context: BuildContext) -> Pipeline:
+    """Build the pipeline of a suite model, not fitted."""
+    if model.build:
+        return _BUILDERS[model.build](context)
+    estimator = record.load()(**model.tuned)
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=context.seed)
+    if model.grid:
+        grid = {name: list(values) for name, values in model.grid.items()}
+        estimator = GridSearchCV(estimator, grid, cv=context.folds)
+    return context.pipeline(estimator, counts=record.counts)
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A classifier that may be compared."""
-
-    key: str
-    name: str
-    build: Callable[[BuildContext], Any]
-    cannot: Callable[[DataProfile], str] = _never  # why not, or nothing
-    too_slow: Callable[[DataProfile], str] = _never  # why not, unless it is asked for
-    kinds: tuple[str, ...] = KINDS  # of samples; on others it is not spoken of unless asked for
+def obstacle(model: SuiteModel, profile: DataProfile, *, requested: bool) -> str:
+    """Why the data does not suit the model, or "": only `requested` models may be slow."""
+    conditions = model.requires if requested else (*model.requires, *model.fast_if)
+    return next(filter(None, (_CONDITIONS[name](profile) for name in conditions)), "")
 
 
-def _svm(terms: BuildContext) -> Any:
-    return terms.pipeline(SVCCV(Cs=(0.1, 1.0, 10.0), gammas=terms.widths(), cv=terms.folds))
+def _gaussian_svm(context: BuildContext) -> Pipeline:
+    return context.pipeline(SVCCV(Cs=(0.1, 1.0, 10.0), gammas=context.gammas(), cv=context.folds))
 
 
-def _polynomial_svm(terms: BuildContext) -> Any:
-    gamma = terms.widths()[1]
+def _polynomial_svm(context: BuildContext) -> Pipeline:
+    gamma = context.gammas()[1]
     kernels = [Polynomial(degree, gamma=gamma, coef0=1.0) for degree in (2, 3)]
-    return terms.pipeline(SVCCV(Cs=(0.1, 1.0, 10.0), kernels=kernels, cv=terms.folds))
+    return context.pipeline(SVCCV(Cs=(0.1, 1.0, 10.0), kernels=kernels, cv=context.folds))
 
 
-def _object_svm(terms: BuildContext) -> Any:
-    search = SVCCV(Cs=(0.1, 1.0, 10.0, 100.0), kernels=terms.object_kernels(), cv=terms.folds)
+def _object_svm(context: BuildContext) -> Pipeline:
+    search = SVCCV(Cs=(0.1, 1.0, 10.0, 100.0), kernels=context.object_kernels(), cv=context.folds)
     return Pipeline([("model", search)])
 
 
-def _kernel_perceptron(terms: BuildContext) -> Any:
-    inner = KernelPerceptron(
-        predictor="average", max_iter=20, min_gain=0.001, min_iter=3, random_state=terms.seed
+def _kernel_perceptron(context: BuildContext) -> Pipeline:
+    estimator = KernelPerceptron(
+        predictor="average", max_iter=20, min_gain=0.001, min_iter=3, random_state=context.seed
     )
-    if terms.profile.kind == "graphs":
-        search = KernelPerceptronCV(terms.object_kernels(), cv=terms.folds, estimator=inner)
+    if context.profile.kind == "graphs":
+        kernels = context.object_kernels()
+        search = KernelPerceptronCV(kernels, cv=context.folds, estimator=estimator)
         return Pipeline([("model", search)])
-    return terms.pipeline(KernelPerceptronCV(cv=terms.folds, estimator=inner))
+    return context.pipeline(KernelPerceptronCV(cv=context.folds, estimator=estimator))
 
 
-def _logistic(terms: BuildContext) -> Any:
-    if terms.profile.k == 2 and 0 < terms.profile.d <= MOST_FOR_EVIDENCE:
-        return terms.pipeline(LogisticRegression(C="evidence"))
+def _logistic_regression(context: BuildContext) -> Pipeline:
+    if context.profile.k == 2 and 0 < context.profile.d <= MAX_EVIDENCE_FEATURES:
+        return context.pipeline(LogisticRegression(C="evidence"))
+    grid = {"C": [0.01, 0.1, 1.0, 10.0, 100.0]}
     model = LogisticRegression(solver="lbfgs", max_iter=1000)
-    return terms.tuned(model, C=(0.01, 0.1, 1.0, 10.0, 100.0))
+    return context.pipeline(GridSearchCV(model, grid, cv=context.folds))
 
 
-def _linear_svm(terms: BuildContext) -> Any:
-    model = LinearSVC(random_state=terms.seed, max_iter=5000)
-    return terms.tuned(model, C=(0.01, 0.1, 1.0, 10.0))
+def _nearest_neighbors(context: BuildContext) -> Pipeline:
+    if context.profile.kind == "graphs":
+        model = KNeighborsClassifier(kernel=Normalized(WeisfeilerLehman(WL_ITERATIONS)))
+        return Pipeline([("model", KNeighborsCV(k_max=30, estimator=model))])
+    return context.pipeline(KNeighborsCV(k_max=30))
 
 
-def _neighbours(terms: BuildContext) -> Any:
-    if terms.profile.kind == "graphs":
-        by_kernel = KNeighborsClassifier(kernel=Normalized(WeisfeilerLehman(ROUNDS)))
-        return Pipeline([("model", KNeighborsCV(k_max=30, estimator=by_kernel))])
-    return terms.pipeline(KNeighborsCV(k_max=30))
+_BUILDERS: dict[str, Callable[[BuildContext], Pipeline]] = {
+    "gaussian_svm": _gaussian_svm,
+    "polynomial_svm": _polynomial_svm,
+    "object_svm": _object_svm,
+    "kernel_perceptron": _kernel_perceptron,
+    "logistic_regression": _logistic_regression,
+    "nearest_neighbors": _nearest_neighbors,
+}
 
 
-def _least_squares(terms: BuildContext) -> Any:
-    return terms.pipeline(LeastSquaresClassifier("loo"))
+def _at_most_rows(most: int) -> Callable[[DataProfile], str]:
+    def condition(profile: DataProfile) -> str:
+        return f"slow above {most:,} rows; got {profile.n:,}" if profile.n > most else ""
+
+    return condition
 
 
-def _linear_discriminant(terms: BuildContext) -> Any:
-    return terms.pipeline(LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"))
-
-
-def _quadratic_discriminant(terms: BuildContext) -> Any:
-    return terms.tuned(QuadraticDiscriminantAnalysis(), reg_param=(0.001, 0.01, 0.1, 0.5))
-
-
-def _gaussian_bayes(terms: BuildContext) -> Any:
-    return terms.tuned(GaussianNB(), var_smoothing=(1e-9, 1e-3, 0.01, 0.1))
-
-
-def _multinomial_bayes(terms: BuildContext) -> Any:
-    return terms.tuned(MultinomialNB(), counted=True, alpha=(0.01, 0.1, 1.0))
-
-
-def _bernoulli_bayes(terms: BuildContext) -> Any:
-    return terms.tuned(BernoulliNB(), counted=True, alpha=(0.01, 0.1, 1.0))
-
-
-def _perceptron(terms: BuildContext) -> Any:
-    return terms.pipeline(Perceptron(predictor="average", random_state=terms.seed))
-
-
-def _too_many_rows(most: int) -> Callable[[DataProfile], str]:
-    def reason(profile: DataProfile) -> str:
-        return f"is slow beyond {most:,} rows; here are {profile.n:,}" if profile.n > most else ""
-
-    return reason
-
-
-def _too_square(profile: DataProfile) -> str:
-    """For a factorisation of features by features, or of rows by rows."""
-    if profile.d == 0 and profile.n > MOST_SQUARE:
-        return f"is slow with many words and beyond {MOST_SQUARE:,} rows; here are {profile.n:,}"
-    if min(profile.n, profile.d) > MOST_SQUARE:
-        return f"is slow beyond {MOST_SQUARE:,} features; here are {profile.d:,}"
+def _small_factorisation(profile: DataProfile) -> str:
+    """For a factorisation of a features by features or rows by rows matrix."""
+    if profile.d == 0 and profile.n > MAX_FACTORISED:
+        return f"slow with many words and more than {MAX_FACTORISED:,} rows; got {profile.n:,}"
+    if min(profile.n, profile.d) > MAX_FACTORISED:
+        return f"slow above {MAX_FACTORISED:,} features; got {profile.d:,}"
     return ""
 
 
-def _not_a_table(profile: DataProfile) -> str:
+def _table(profile: DataProfile) -> str:
     if profile.kind != "vectors" and not profile.aligned:
-        things = "subtrees" if profile.kind == "graphs" else "words"
-        return f"needs a table with few columns; {things} make thousands"
-    if profile.d > MOST_SQUARE:
-        return f"has d x d covariances, too large beyond {MOST_SQUARE:,} features"
+        features = "subtrees" if profile.kind == "graphs" else "words"
+        return f"needs a table with few columns; {features} give thousands"
+    if profile.d > MAX_FACTORISED:
+        return f"its d x d covariances are too large above {MAX_FACTORISED:,} features"
     return ""
 
 
-def _few_rows_a_class(profile: DataProfile) -> str:
+def _rows_per_class(profile: DataProfile) -> str:
     if profile.smallest <= profile.d:
         return (
-            f"needs more rows of each class than features; here are {profile.smallest} of the rarest "
-            f"and {profile.d} features"
+            f"needs more rows of each class than features; the rarest class has {profile.smallest} "
+            f"rows, X has {profile.d} features"
         )
     return ""
 
 
-def _no_counts(profile: DataProfile) -> str:
-    return "" if profile.counts else "needs counts: whole numbers of at least 0"
+def _no_words(profile: DataProfile) -> str:
+    features = {"text": "words", "graphs": "subtrees"}.get(profile.kind)
+    return f"a linear model is as good on {features}" if features else ""
 
 
-def _words(profile: DataProfile) -> str:
-    things = {"text": "words", "graphs": "subtrees"}.get(profile.kind)
-    return f"is left out on {things}, where a linear one does as well" if things else ""
-
-
-def _not_strings(profile: DataProfile) -> str:
-    return "" if profile.kind in ("text", "sequences") else "needs strings"
-
-
-def _not_graphs(profile: DataProfile) -> str:
-    return "" if profile.kind == "graphs" else "needs graphs"
-
-
-CANDIDATES: tuple[Candidate, ...] = (
-    Candidate("svm", "SVM, Gaussian", _svm, too_slow=_too_many_rows(MOST_FOR_KERNELS)),
-    Candidate(
-        "svm-poly",
-        "SVM, polynomial",
-        _polynomial_svm,
-        too_slow=lambda profile: _words(profile) or _too_many_rows(MOST_FOR_KERNELS)(profile),
-    ),
-    Candidate(
-        "svm-string",
-        "SVM, string kernel",
-        _object_svm,
-        cannot=_not_strings,
-        kinds=("text", "sequences"),
-        too_slow=lambda profile: _words(profile) or _too_many_rows(MOST_FOR_KERNELS)(profile),
-    ),
-    Candidate(
-        "svm-graph",
-        "SVM, graph kernel",
-        _object_svm,
-        cannot=_not_graphs,
-        kinds=("graphs",),
-        too_slow=_too_many_rows(MOST_FOR_KERNELS),
-    ),
-    Candidate(
-        "kernel-perceptron",
-        "kernel perceptron",
-        _kernel_perceptron,
-        too_slow=_too_many_rows(MOST_FOR_KERNELS),
-    ),
-    Candidate(
-        "knn", "nearest neighbours", _neighbours, too_slow=_too_many_rows(MOST_FOR_NEIGHBOURS)
-    ),
-    Candidate("linear-svm", "linear SVM", _linear_svm),
-    Candidate("logistic", "logistic regression", _logistic),
-    Candidate("least-squares", "least squares", _least_squares, too_slow=_too_square),
-    Candidate("lda", "linear discriminant", _linear_discriminant, cannot=_not_a_table),
-    Candidate(
-        "qda",
-        "quadratic discriminant",
-        _quadratic_discriminant,
-        cannot=lambda profile: _not_a_table(profile) or _few_rows_a_class(profile),
-    ),
-    Candidate(
-        "gaussian-nb",
-        "naive Bayes, Gaussian",
-        _gaussian_bayes,
-        cannot=lambda profile: _not_a_table(profile) if profile.kind != "vectors" else "",
-    ),
-    Candidate("multinomial-nb", "naive Bayes, multinomial", _multinomial_bayes, cannot=_no_counts),
-    Candidate("bernoulli-nb", "naive Bayes, Bernoulli", _bernoulli_bayes, cannot=_no_counts),
-    Candidate("perceptron", "perceptron, averaged", _perceptron),
-)
+_CONDITIONS: dict[str, Callable[[DataProfile], str]] = {  # each returns what is wrong, or ""
+    "counts": lambda profile: "" if profile.counts else "needs counts: integers of at least 0",
+    "dense columns": lambda profile: "" if profile.kind == "vectors" else _table(profile),
+    "graphs": lambda profile: "" if profile.kind == "graphs" else "needs graphs",
+    "kernel rows": _at_most_rows(MAX_KERNEL_ROWS),
+    "neighbour rows": _at_most_rows(MAX_NEIGHBOR_ROWS),
+    "no words": _no_words,
+    "rows per class": _rows_per_class,
+    "small factorisation": _small_factorisation,
+    "strings": lambda profile: "" if profile.kind in ("text", "sequences") else "needs strings",
+    "table": _table,
+}

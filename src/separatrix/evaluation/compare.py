@@ -1,4 +1,4 @@
-"""Several classifiers on the same splits, side by side: all that suit, or those given."""
+"""Train and test several classifiers on the same splits."""
 
 from __future__ import annotations
 
@@ -20,18 +20,20 @@ from separatrix.data.splits import (
     stratified_folds,
 )
 from separatrix.errors import DataError, ParameterError
-from separatrix.evaluation.comparison import Comparison, Protocol
+from separatrix.estimators.registry import DATA_KINDS
+from separatrix.evaluation.comparison import Comparison, SplitProtocol
+from separatrix.evaluation.profile import profile_samples
 from separatrix.evaluation.result import Evaluation
-from separatrix.evaluation.samples import samples_and_labels
-from separatrix.evaluation.study import evaluate
-from separatrix.evaluation.suite import Suite, suite
+from separatrix.evaluation.samples import CheckedSamples, check_samples
+from separatrix.evaluation.study import evaluate_samples
+from separatrix.evaluation.suite import Suite, build_suite
 from separatrix.runtime.progress import bar, busy
-from separatrix.validation import require_integer
+from separatrix.validation import require_choice, require_integer
 
 __all__ = ["Comparison", "compare"]
 
 RANDOM_SPLITS = 20  # by default
-FEWEST_TESTS = 10  # folds are drawn anew, by default, until there are as many tests as this
+MIN_TEST_FOLDS = 10  # by default, k-fold splits are repeated until there are as many test folds
 
 
 def compare(
@@ -49,35 +51,37 @@ def compare(
     progress: bool | None = None,
     done: Callable[[str, Evaluation], None] | None = None,
 ) -> Comparison:
-    """Train and test every classifier on the same splits, and say which differ.
+    """Train and test classifiers on the same splits, and test which of them differ.
 
     Parameters
     ----------
     models
-        Classifiers by name; or keys of `separatrix.evaluation.suite.keys()`, one or a list; "all" or
-        None: all that suit the data, each tuned inside the rows it is trained on.
+        Classifiers by name; or one or several keys of `separatrix.evaluation.suite.keys()`; "all" or
+        None: all that suit the data, each tuned inside the training rows.
     X, y
-        Samples, as a matrix, dense or sparse, a frame of pandas or polars, or texts; and labels.
+        Samples (a dense or sparse matrix, a pandas or polars frame, or texts) and labels.
     cv
-        Stratified folds, so that every row is tested once in every repeat. None: random splits.
+        Number of stratified folds; every row is tested once in every repeat. None: random splits.
     repeats
-        Random splits, or how often folds are drawn. None: 20 splits, or as many draws of the folds as
-        give at least 10 tests.
+        Number of random splits, or of repeats of the k-fold split. None: 20 splits, or as many repeats
+        as give at least 10 test folds.
     test_size
-        Share of the rows, or of the groups, that a random split tests on.
+        Fraction of the rows, or of the groups, in the test part of a random split.
     groups
-        Rows of one group are all trained on or all tested on. Then folds are not stratified.
+        Rows of one group are all in the training part or all in the test part; folds are then not
+        stratified.
     kind, folds
-        Of the `suite`: "vectors", "text" or "sequences"; parts of the cross-validation that tunes.
+        Of the `suite`: "vectors", "text", "sequences" or "graphs"; folds of the cross-validation that
+        tunes.
     random_state
-        Seed of the splits, and of models of the suite that draw.
+        Seed of the splits, and of models of the suite that use random numbers.
     progress
-        Whether to draw bars on stderr. None: where stderr is a terminal.
+        Whether to draw progress bars on stderr. None: if stderr is a terminal.
     done
-        Called with the name and the `Evaluation` of each classifier as it ends.
+        Callback with the name and the `Evaluation` of each classifier once it is finished.
 
-    A classifier that fails is listed in `failed` with its reason, and the others go on. Warnings that
-    a fit missed its tolerance are counted in `unfinished`; other warnings are given once a model.
+    A classifier that fails is listed in `failed` with the reason; the others continue. Convergence
+    warnings are counted in `unfinished`; every other warning is shown once per model.
 
     Examples
     --------
@@ -88,86 +92,113 @@ def compare(
     >>> sorted(row["model"] for row in compare(models, X, y, repeats=5).rows())
     ['kernel', 'linear']
     """
-    X, y = samples_and_labels(X, y, missing=True)
-    check_classification_targets(y)
-    if len(np.unique(y)) < 2:
-        raise DataError(f"compare needs samples of at least 2 classes; got one, {y[0]!r}")
-    models = _models(models, X, y, kind=kind, folds=folds, random_state=random_state)
+    samples = check_samples(X, y, missing=True)
+    search = {"folds": folds, "random_state": random_state}
+    return compare_samples(
+        _models(models, samples, kind, search),
+        samples,
+        cv=cv,
+        repeats=repeats,
+        test_size=test_size,
+        groups=groups,
+        progress=progress,
+        done=done,
+        **search,
+    )
+
+
+def compare_samples(
+    models: Mapping[str, Any],
+    samples: CheckedSamples,
+    *,
+    cv: int | None = None,
+    repeats: int | None = None,
+    test_size: float = 0.2,
+    groups: Any = None,
+    folds: int = 3,
+    random_state: int = 0,
+    progress: bool | None = None,
+    done: Callable[[str, Evaluation], None] | None = None,
+) -> Comparison:
+    """Compare classifiers on samples that are already checked; see `compare`."""
+    check_classification_targets(samples.y)
+    if len(np.unique(samples.y)) < 2:
+        raise DataError(f"compare needs samples of at least 2 classes; got one, {samples.y[0]!r}")
     protocol = replace(
         _protocol(cv, repeats, random_state, groups), test_size=test_size, folds=folds
     )
-    splits = _splits(protocol, y, groups)
+    splits = _splits(protocol, samples.y, groups)
     evaluations: dict[str, Evaluation] = {}
     failed: dict[str, Exception] = {}
     unfinished: dict[str, int] = {}
+    options: dict[str, Any] = {
+        "splits": splits,
+        "random_state": random_state,
+        "progress": progress,
+    }
     with bar("compare", len(models), show=False) as advance:
         for name, model in models.items():
             with busy(name, show=False), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 try:
-                    found = evaluate(
-                        model,
-                        X,
-                        y,
-                        splits=splits,
-                        random_state=random_state,
-                        progress=progress,
-                        name=name,
-                    )
+                    evaluations[name] = evaluate_samples(model, samples, name=name, **options)
                 except Exception as error:
                     failed[name] = error
-                else:
-                    evaluations[name] = found
-            count = _told(caught)
-            if count and name in evaluations:
-                unfinished[name] = count
-            if done is not None and name in evaluations:
-                done(name, evaluations[name])
+            count = _count_unconverged(caught)
+            if name in evaluations:
+                if count:
+                    unfinished[name] = count
+                if done is not None:
+                    done(name, evaluations[name])
             advance()
     if not evaluations:
-        raise _nothing_left(failed)
+        raise _error_of_all(failed)
     left_out = models.left_out if isinstance(models, Suite) else {}
-    reasons = {name: _sentence(error) for name, error in failed.items()}
+    reasons = {name: _in_one_line(error) for name, error in failed.items()}
     return Comparison(evaluations, left_out, reasons, unfinished, protocol)
 
 
-def _models(models: Any, X: Any, y: Any, **terms: Any) -> Mapping[str, Any]:
-    """Those given, or the suite of those named."""
-    if models is None or (isinstance(models, str) and models == "all"):
-        return suite(X, y, **terms)
-    if isinstance(models, str):
-        models = [models]
+def _models(
+    models: Any, samples: CheckedSamples, kind: str | None, search: dict[str, int]
+) -> Mapping[str, Any]:
+    """Return the models if they are estimators; build them if they are keys."""
     if isinstance(models, Mapping) and models:
         return models
-    if isinstance(models, Sequence) and models and all(isinstance(model, str) for model in models):
-        return suite(X, y, models=models, **terms)
-    must_be = "a dict with at least one classifier, keys of the suite, or 'all'"
-    raise ParameterError("compare", "models", must_be, models)
+    if kind is not None:
+        require_choice("compare", "kind", kind, DATA_KINDS)
+    if models is None or (isinstance(models, str) and models == "all"):
+        keys = None
+    else:
+        keys = [models] if isinstance(models, str) else models
+        if not (isinstance(keys, Sequence) and keys and all(isinstance(key, str) for key in keys)):
+            must_be = "a dict with at least one classifier, keys of the suite, or 'all'"
+            raise ParameterError("compare", "models", must_be, models)
+    return build_suite(profile_samples(samples, kind), models=keys, **search)
 
 
-def _protocol(cv: int | None, repeats: int | None, seed: int, groups: Any) -> Protocol:
+def _protocol(cv: int | None, repeats: int | None, seed: int, groups: Any) -> SplitProtocol:
     require_integer("compare", "random_state", seed, least=0)
     if cv is not None:
         require_integer("compare", "cv", cv, least=2)
     if repeats is None:
-        repeats = RANDOM_SPLITS if cv is None else math.ceil(FEWEST_TESTS / cv)
+        repeats = RANDOM_SPLITS if cv is None else math.ceil(MIN_TEST_FOLDS / cv)
     require_integer("compare", "repeats", repeats, least=1)
-    return Protocol(cv, repeats, seed, grouped=groups is not None)
+    return SplitProtocol(cv, repeats, seed, grouped=groups is not None)
 
 
-def _splits(protocol: Protocol, y: Any, groups: Any) -> list[Split]:
-    """The same for all models, with rows to train on in random order: folds that tune see no drift."""
+def _splits(protocol: SplitProtocol, y: Any, groups: Any) -> list[Split]:
+    """Split the rows in random order, so that the folds of a search inside see no drift."""
     cv, seed, n, test_size = protocol.cv, protocol.seed, len(y), protocol.test_size
     repeats = {"repeats": protocol.repeats, "seed": seed}
     if groups is not None and len(groups) != n:
         raise DataError(f"X has {n} samples, but groups has {len(groups)} values")
     order = np.random.default_rng(seed).permutation(n)
     if groups is not None:
-        whole = np.asarray(groups)[order]
+        groups = np.asarray(groups)[order]
         splits = (
-            grouped_splits(whole, test_size=test_size, **repeats)
+            grouped_splits(groups, test_size=test_size, **repeats)
             if cv is None
-            else grouped_folds(whole, folds=cv, **repeats)
+            else grouped_folds(groups, folds=cv, **repeats)
         )
     elif cv is not None:
         splits = stratified_folds(y[order], folds=cv, **repeats)
@@ -176,8 +207,8 @@ def _splits(protocol: Protocol, y: Any, groups: Any) -> list[Split]:
     return [Split(order[train], order[test]) for train, test in splits]
 
 
-def _told(caught: Sequence[warnings.WarningMessage]) -> int:
-    """How many say that a fit missed its tolerance; the others are given again, once each."""
+def _count_unconverged(caught: Sequence[warnings.WarningMessage]) -> int:
+    """Count the convergence warnings; show every other warning once."""
     others = {
         (warning.category, str(warning.message)): warning
         for warning in reversed(caught)
@@ -188,14 +219,14 @@ def _told(caught: Sequence[warnings.WarningMessage]) -> int:
     return sum(issubclass(warning.category, ConvergenceWarning) for warning in caught)
 
 
-def _nothing_left(failed: Mapping[str, Exception]) -> Exception:
-    """The error where all fail: its own for one model, all in one sentence for several."""
+def _error_of_all(failed: Mapping[str, Exception]) -> Exception:
+    """Return the error of the only model, or one that lists the errors of all."""
     if len(failed) == 1:
         return next(iter(failed.values()))
-    reasons = "; ".join(f"{name}: {_sentence(error)}" for name, error in failed.items())
+    reasons = "; ".join(f"{name}: {_in_one_line(error)}" for name, error in failed.items())
     return DataError(f"no classifier could be trained: {reasons}")
 
 
-def _sentence(error: Exception) -> str:
+def _in_one_line(error: Exception) -> str:
     words = " ".join(str(error).split())
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

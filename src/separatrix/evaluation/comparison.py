@@ -1,4 +1,4 @@
-"""What a comparison found: a leaderboard, with tests that know that splits overlap."""
+"""The result of a comparison: a leaderboard with significance tests that account for overlap."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ LONG_NUMBER = re.compile(r"\d+\.\d{4,}(e-?\d+)?")
 
 
 @dataclass(frozen=True)
-class Protocol:
-    """How rows were set aside for testing."""
+class SplitProtocol:
+    """How rows were split into training and test parts."""
 
     cv: int | None  # folds; None: random splits
     repeats: int
@@ -41,37 +41,35 @@ class Protocol:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Evaluations of several classifiers on the same splits, and what became of the others."""
+    """Evaluations of several classifiers on the same splits, and why others are missing."""
 
     evaluations: dict[str, Evaluation]
-    left_out: dict[str, str] = field(default_factory=dict)  # why some were not tried
-    failed: dict[str, str] = field(
-        default_factory=dict
-    )  # errors of those that could not be trained
-    unfinished: dict[str, int] = field(default_factory=dict)  # warnings of fits off their tolerance
-    protocol: Protocol | None = None
+    left_out: dict[str, str] = field(default_factory=dict)  # reasons by title
+    failed: dict[str, str] = field(default_factory=dict)  # errors by name
+    unfinished: dict[str, int] = field(default_factory=dict)  # convergence warnings by name
+    protocol: SplitProtocol | None = None
 
     @property
     def best(self) -> str:
-        """The classifier with the lowest mean test error, the first among equals."""
+        """The classifier with the lowest mean test error; ties go to the first."""
         return min(self.evaluations, key=lambda name: self.evaluations[name].test_error.mean())
 
     @property
     def splits_in_words(self) -> str:
-        """How rows were set aside for testing, or how often, where that is all that is known."""
+        """The protocol in words, or the number of splits."""
         count = len(self._splits)
         return str(self.protocol or ("1 split" if count == 1 else f"{count} splits"))
 
     def difference(self, one: str, other: str) -> Difference:
-        """How far the test error of one is above another's, a share, by the corrected t test."""
+        """Test the difference of two test errors, as fractions, by the corrected t test."""
         a, b = self.evaluations[one], self.evaluations[other]
         return corrected_t(a.test_error[0] - b.test_error[0], self._ratio, self._rows)
 
     def pairs(self) -> list[dict[str, Any]]:
-        """All pairs as plain values: the mean difference in per cent, its test, and Holm's p.
+        """Return all pairs as plain values: the mean difference in per cent, its test, and Holm's p.
 
-        The family that Holm's p protects is all pairs. Which one is best is seen in the same data,
-        so a family of the pairs with the best would be too small.
+        The family of Holm's p is all pairs: the best is selected on the same data, so the pairs with the
+        best alone would be too small a family.
         """
         pairs = list(combinations(self.evaluations, 2))
         found = [self.difference(*pair) for pair in pairs]
@@ -88,14 +86,14 @@ class Comparison:
         ]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table as plain values, best first; errors in per cent, times in seconds.
+        """Return the table as plain values, best first; errors in per cent, times in seconds.
 
         `low` and `high` are the 95 % interval of the test error. `behind` is the mean difference to
         the best, with the `half_width` of its interval and its `p_value` by Nadeau and Bengio's
         corrected t test, and `p_holm` among all pairs of models. `fit_seconds` and `predict_seconds`
-        are means over splits, None where models shared their work; `seconds` is all of it. `chosen`
-        are the parameters chosen in each split. Where a model has probabilities there are `log_loss`
-        and `brier`, None for those without.
+        are means over splits, None if models shared their work; `seconds` is the total. `chosen` are the
+        parameters chosen in each split. If any model has probabilities there are `log_loss` and
+        `brier`, None for models without.
         """
         best = self.best
         tests = {frozenset(pair["models"]): pair for pair in self.pairs()}
@@ -135,17 +133,17 @@ class Comparison:
 
     @property
     def _ratio(self) -> float:
-        """Rows tested over rows trained on."""
+        """Ratio of test rows to training rows."""
         return float(np.mean([len(test) / len(train) for train, test in self._splits]))
 
     @property
     def _rows(self) -> int:
-        """Rows tested in a split."""
+        """Test rows of a split."""
         return round(np.mean([len(test) for _, test in self._splits]))
 
     @property
     def _tested(self) -> int:
-        """Rows tested at all."""
+        """Distinct test rows of all splits."""
         return len(np.unique(np.concatenate([test for _, test in self._splits])))
 
     def _how(self) -> str:
@@ -180,7 +178,7 @@ class Comparison:
     def _notes(self) -> Iterator[str]:
         chosen = {name: _usual(found.settings) for name, found in self.evaluations.items()}
         warned = {
-            name: f"{count} fits, those of searches included, missed their tolerance"
+            name: f"{count} fits missed their tolerance, including those of searches"
             for name, count in self.unfinished.items()
         }
         for title, lines in (
@@ -204,7 +202,7 @@ def _of_probabilities(found: Evaluation) -> dict[str, float | None]:
 
 
 def _plain(settings: dict[str, Any]) -> dict[str, Any]:
-    """Parameters as JSON has them: numbers and words."""
+    """Convert parameters to JSON types."""
     return {
         name: value if isinstance(value, bool | int | float | str) else repr(value)
         for name, value in settings.items()
@@ -212,7 +210,7 @@ def _plain(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _usual(settings: list[dict[str, Any]]) -> str:
-    """What was chosen in words: one number from the least to the largest, else the usual choice."""
+    """Summarise chosen parameters: the range of a single number, else the most frequent choice."""
     if not settings:
         return ""
     (name, first), *others = settings[0].items()
@@ -228,7 +226,7 @@ def _usual(settings: list[dict[str, Any]]) -> str:
 
 
 def _brief(value: Any) -> str:
-    """A number of four digits, also inside of a kernel."""
+    """Round numbers to four digits, also inside a kernel."""
     if isinstance(value, float):
         return f"{value:.4g}"
     return LONG_NUMBER.sub(lambda found: f"{float(found[0]):.4g}", str(value))

@@ -1,4 +1,4 @@
-"""The SHA-256 of a data set, whatever its samples are."""
+"""The SHA-256 of a data set of vectors, strings or graphs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from separatrix.modelfile.model_card import data_hash
 
 
 def hash_of(data: Dataset) -> str:
-    """One hash of all parts: samples and labels, of the test part too.
+    """Hash samples and labels, including the test part.
 
     >>> hash_of(Dataset("a", [[1.0]], [0])) == hash_of(Dataset("b", [[1.0]], [0]))
     True

@@ -1,8 +1,8 @@
-"""What kernel machines and neighbours say of a lattice of places, all of it from one look at them.
+"""Predictions of kernel machines and nearest neighbours on a lattice of positions.
 
 Gaussian and Laplacian kernels are products over features: k(x, z) = k1(x1, z1) k2(x2, z2). So on g by
-g places the scores of s support vectors are one matrix product of g x s with s x g, and g s
-exponentials stand for g g s. Other kernels are asked once for all places.
+g positions the scores of s support vectors are one matrix product of g x s with s x g, and g s
+exponentials replace g g s. Other kernels are evaluated for all positions at once.
 """
 
 from __future__ import annotations
@@ -22,54 +22,54 @@ from separatrix.kernels.vector_kernels import Gaussian, Laplacian
 from separatrix.runtime.blocks import row_blocks
 from separatrix.types import Codes, Matrix, Vector
 
-POINTS_AT_ONCE = 2**14  # keeps what a kernel machine or a nearest neighbour computes small
+POINTS_AT_ONCE = 2**14  # bounds the temporary memory
 SCALERS = (StandardScaler, MinMaxScaler, MaxAbsScaler)  # each feature by itself
 
 
 class Lattice(NamedTuple):
-    """The places where every first coordinate meets every second one, the first changing first."""
+    """All combinations of first and second coordinates; the first varies fastest."""
 
     first: Vector  # shape: (g,)
     second: Vector  # shape: (h,)
 
     @property
     def positions(self) -> Matrix:
-        """All of them, (h g, 2)."""
+        """Return all positions, (h g, 2)."""
         return np.stack(np.meshgrid(self.first, self.second), axis=-1).reshape(-1, 2)
 
 
-class Answers(NamedTuple):
-    """What a model says of every place."""
+class LatticePredictions(NamedTuple):
+    """Predictions of a model at every position."""
 
-    codes: Codes  # shape: (m,); of its own classes
-    values: Matrix  # shape: (m,) or (m, k); its scores, or the shares of the votes
+    codes: Codes  # shape: (m,); indices into `classes_`
+    values: Matrix  # shape: (m,) or (m, k); scores, or vote fractions
 
 
-def answers_on(model: Any, lattice: Lattice) -> Answers | None:
-    """What a fitted `SVC`, `KernelPerceptron` or `KNeighborsClassifier` says, alone or behind scalers.
+def predict_on(model: Any, lattice: Lattice) -> LatticePredictions | None:
+    """Predict with a fitted `SVC`, `KernelPerceptron` or `KNeighborsClassifier`, alone or after scalers.
 
-    The same as its `predict` and its scores, to the rounding of kernel values. Of other models None.
+    Equal to `predict` and the scores up to rounding of kernel values. None for other models.
     """
-    scalers, last = _apart(model)
+    scalers, last = _split_pipeline(model)
     if any(type(scaler) not in SCALERS for scaler in scalers):
         return None
     if type(last) is KNeighborsClassifier and not last.outputs_2d_:
         shares = in_blocks(model.predict_proba, lattice.positions)
-        return Answers(shares.argmax(axis=1), shares)
-    if not _is_plain(last):
+        return LatticePredictions(shares.argmax(axis=1), shares)
+    if not _is_one_sum(last):
         return None
-    S = _separable_scores(last, _scaled(lattice, scalers))
+    S = _separable_scores(last, _scale(lattice, scalers))
     if S is None:
         ready = Pipeline(model.steps[:-1]).transform if scalers else np.asarray
         S = in_blocks(lambda positions: last.boundary_scores(ready(positions)), lattice.positions)
     if isinstance(last, SVC):
-        return Answers(last._codes(S), last._values(S))
+        return LatticePredictions(last._codes(S), last._values(S))
     values = decision_values(S, len(last.classes_), last._scheme, last.ties)
-    return Answers(winners(values), values)
+    return LatticePredictions(winners(values), values)
 
 
 def in_blocks(answer: Callable[[Matrix], Any], positions: Matrix) -> Any:
-    """The answers for all places, a few at a time."""
+    """Call a function on blocks of positions and concatenate the results."""
     return np.concatenate(
         [
             np.asarray(answer(positions[block]))
@@ -78,23 +78,23 @@ def in_blocks(answer: Callable[[Matrix], Any], positions: Matrix) -> Any:
     )
 
 
-def _apart(model: Any) -> tuple[list[Any], Any]:
-    """What stands before the last step of a pipeline, and that step."""
+def _split_pipeline(model: Any) -> tuple[list[Any], Any]:
+    """Return the steps before the last one of a pipeline, and the last one."""
     if not isinstance(model, Pipeline):
         return [], model
     steps = [step for _, step in model.steps]
     return steps[:-1], steps[-1]
 
 
-def _is_plain(machine: Any) -> bool:
-    """Whether one sum over the support is all there is to its scores."""
+def _is_one_sum(machine: Any) -> bool:
+    """Return whether its scores are one sum over the support vectors."""
     if type(machine) is SVC:
         return not (machine.break_ties or hasattr(machine, "_ties"))
     return type(machine) is KernelPerceptron and machine.predictor in ("last", "average")
 
 
-def _scaled(lattice: Lattice, scalers: list[Any]) -> Lattice:
-    """The lattice as the machine sees it: scalers leave it one."""
+def _scale(lattice: Lattice, scalers: list[Any]) -> Lattice:
+    """Apply scalers, which map a lattice to a lattice."""
     first, second = (np.stack([side, side], axis=1) for side in lattice)
     for scaler in scalers:
         first, second = scaler.transform(first), scaler.transform(second)
@@ -102,12 +102,12 @@ def _scaled(lattice: Lattice, scalers: list[Any]) -> Lattice:
 
 
 def _separable_scores(machine: Any, lattice: Lattice) -> Matrix | None:
-    """Scores at every boundary, (m, p), where the kernel is a product over the two features."""
+    """Return the scores of every boundary, (m, p), if the kernel is a product over the two features."""
     kernel, vectors = machine.kernel_, machine.support_vectors_
     if type(kernel) not in (Gaussian, Laplacian) or not isinstance(vectors, np.ndarray):
         return None
     columns, rows = (
-        _values(kernel, side, vectors[:, j]) for j, side in enumerate(lattice)
+        _kernel_values(kernel, side, vectors[:, j]) for j, side in enumerate(lattice)
     )  # (g, s), (h, s)
     if isinstance(machine, SVC):
         coefficients, biases = machine._support.columns(), machine.intercept_
@@ -117,8 +117,8 @@ def _separable_scores(machine: Any, lattice: Lattice) -> Matrix | None:
     return np.stack([part.ravel() for part in S], axis=1)
 
 
-def _values(kernel: Any, x: Vector, z: Vector) -> Matrix:
-    """Kernel values of single coordinates, (n, m)."""
+def _kernel_values(kernel: Any, x: Vector, z: Vector) -> Matrix:
+    """Return kernel values of single coordinates, (n, m)."""
     D = np.abs(x[:, None] - z)
     if type(kernel) is Gaussian:
         D *= D

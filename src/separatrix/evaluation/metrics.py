@@ -1,4 +1,4 @@
-"""Metrics by name, of class codes and probabilities; lower is better for all but the last three."""
+"""Metrics by name, for class codes and for probabilities."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def _error(true: Codes, guess: Codes) -> float:
 
 
 def _balanced_error(true: Codes, guess: Codes) -> float:
-    """One less the mean recall of the classes that are there."""
+    """Return one minus the mean recall of the classes that occur."""
     present = np.unique(true)
     return 1.0 - float(recall_score(true, guess, labels=present, average="macro", zero_division=0))
 
@@ -27,7 +27,7 @@ def _f1(true: Codes, guess: Codes) -> float:
 
 
 def log_loss(true: Codes, P: Matrix) -> float:
-    """Mean of -log p(own class). Nothing is clipped: it is infinite where that was given 0."""
+    """Mean of -log p(true class), without clipping: infinite if one of them is 0."""
     with np.errstate(divide="ignore"):
         return float(-np.log(P[np.arange(len(true)), true]).mean())
 
@@ -51,7 +51,7 @@ NAMES = (*OF_CLASSES, *OF_PROBABILITIES)
 
 
 def compute_metrics(names: Sequence[str], true: Codes, guess: Codes, P: Any) -> dict[str, float]:
-    """The metrics of one test part; those of probabilities only where there are some.
+    """Compute metrics of one test part; those of probabilities only if P is given.
 
     >>> compute_metrics(["error", "f1_macro"], np.array([0, 1, 1, 1]), np.array([0, 1, 1, 0]), None)
     {'error': 0.25, 'f1_macro': 0.733...}
@@ -63,7 +63,7 @@ def compute_metrics(names: Sequence[str], true: Codes, guess: Codes, P: Any) -> 
 
 
 def require_metrics(names: Sequence[str]) -> None:
-    """Refuse a name that is no metric."""
+    """Raise an error for an unknown metric."""
     for name in names:
         if name not in NAMES:
-            raise ExperimentError(f"no metric is called {name!r}; there are {', '.join(NAMES)}")
+            raise ExperimentError(f"unknown metric {name!r}; one of {', '.join(NAMES)}")

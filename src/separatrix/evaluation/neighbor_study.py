@@ -1,4 +1,4 @@
-"""Nearest neighbours on many splits from one search: those in a training part are among those of all."""
+"""Nearest neighbours on many splits from one search over all rows."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from separatrix.estimators.metrics.votes import Voters
 from separatrix.estimators.neighbor_index import NeighborIndex
 from separatrix.types import Codes, Matrix
 
-SPARE = 4  # neighbours looked up for each that is wanted
+SPARE = 4  # neighbours searched per neighbour needed
 
 
 class SharedNeighbors:
-    """The nearest of every row among all others, found once; ties by row number.
+    """The nearest neighbours of every row among all others; ties by row number.
 
-    A row with too few of them in some training part is searched for again, in that part alone, so
-    that the answer is exact on any split.
+    A row with too few of them in a training part is searched again in that part, so that results are
+    exact on any split.
 
     >>> shared = SharedNeighbors.of(np.array([[0.0], [1.0], [3.0], [7.0]]), k=1)
     >>> shared.among(np.array([0, 3]), np.array([1, 2])).tolist()
@@ -30,13 +30,13 @@ class SharedNeighbors:
 
     @classmethod
     def of(cls, X: Any, *, k: int, metric: str = "euclidean", device: str = "auto") -> Self:
-        """Search for k neighbours of each sample, (n, d), and for some to spare."""
+        """Search k neighbours of each sample, (n, d), plus spare ones."""
         most = min(X.shape[0] - 1, SPARE * k + 8)
         index = NeighborIndex(X, metric, expected_k=most, device=device)
         return cls(X, index.search_self(most).rows, metric, k, device)
 
     def among(self, train: Codes, queries: Codes) -> Codes:
-        """Rows of the k nearest of each query in a training part, nearest first, (queries, k)."""
+        """Return the rows of the k nearest training rows of each query, nearest first, (queries, k)."""
         if self.k > len(train):
             must_be = f"at most {len(train)}, the rows of a training part"
             raise ParameterError("SharedNeighbors", "k", must_be, self.k)
@@ -49,17 +49,17 @@ class SharedNeighbors:
         short = np.flatnonzero(inside.sum(axis=1) < self.k)
         if len(short):
             part = np.sort(train)
-            alone = queries[short]
+            again = queries[short]
             index = NeighborIndex(self.X[part], self.metric, device=self.device)
-            rows = part[index.search(self.X[alone], self.k + 1).rows]
-            itself = rows == alone[:, None]
+            rows = part[index.search(self.X[again], self.k + 1).rows]
+            itself = rows == again[:, None]
             itself[~itself.any(axis=1), -1] = True
             nearest[short] = rows[~itself].reshape(len(short), self.k)
         return nearest
 
     def winners(self, y: Codes, train: Codes, queries: Codes) -> Codes:
-        """The class code that 1, 2, ..., k neighbours vote for, (queries, k)."""
+        """Return the class codes that 1, 2, ..., k neighbours vote for, (queries, k)."""
         voters = Voters(y, np.ones(len(y)), int(y.max()) + 1)
-        nobody: Matrix = np.empty((0, 0))
+        no_distances: Matrix = np.empty((0, 0))
         rows = np.ascontiguousarray(self.among(train, queries))
-        return voters.winners(rows, nobody, "nearest", each=True)
+        return voters.winners(rows, no_distances, "nearest", each=True)

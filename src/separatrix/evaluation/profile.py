@@ -1,4 +1,4 @@
-"""A look at some samples: sizes and kinds, from which follows what suits them."""
+"""The profile of a data set: the sizes and properties that decide which classifiers suit it."""
 
 from __future__ import annotations
 
@@ -9,40 +9,43 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError
-from separatrix.evaluation.samples import is_graphs, is_text, samples_and_labels
-
-KINDS = ("vectors", "text", "sequences", "graphs")
+from separatrix.evaluation.samples import CheckedSamples, check_samples, is_graphs, is_text
 
 
 @dataclass(frozen=True)
 class DataProfile:
-    """What is looked at to say which classifiers suit: sizes and kinds, never how classes differ."""
+    """Sizes and properties of samples; nothing about how the classes differ."""
 
     kind: str
     n: int
-    d: int  # features; of texts and graphs unknown, and 0
+    d: int  # features; 0 for texts and graphs, where it is unknown
     k: int
     smallest: int  # rows of the rarest class
     missing: bool = False
     sparse: bool = False
-    counts: bool = False  # whole numbers of at least 0
-    one_unit: bool = False  # most features span about the same range, as pixels do
+    counts: bool = False  # integers of at least 0
+    one_unit: bool = False  # most features span about the same range, like pixels
     aligned: bool = False  # sequences of one length
 
 
 def profile(X: Any, y: Any, kind: str | None = None) -> DataProfile:
-    """Sizes and kinds of the samples.
+    """Profile samples; `kind` says whether strings are "text" or "sequences".
 
     >>> profile([[0, 2], [1, 3], [5, 2]], [0, 1, 1]).counts
     True
     """
+    return profile_samples(check_samples(X, y, missing=True), kind)
+
+
+def profile_samples(samples: CheckedSamples, kind: str | None = None) -> DataProfile:
+    """Profile samples that are already checked."""
+    X, y = samples
     found = "text" if is_text(X) else "graphs" if is_graphs(X) else "vectors"
     kind = kind or found
     if found != ("text" if kind == "sequences" else kind):
-        what = {"vectors": "a matrix of numbers", "graphs": "graphs, one for each sample"}
-        must_be = what.get(kind, "strings, one for each sample")
-        raise DataError(f"X must be {must_be}, for kind={kind!r}")
-    X, y = samples_and_labels(X, y, missing=True)
+        expected = {"vectors": "a matrix of numbers", "graphs": "a list of graphs"}
+        must_be = expected.get(kind, "a list of strings")
+        raise DataError(f"X must be {must_be} for kind={kind!r}")
     counts = np.unique(y, return_counts=True)[1]
     base: dict[str, Any] = {
         "kind": kind,
@@ -73,11 +76,11 @@ def profile(X: Any, y: Any, kind: str | None = None) -> DataProfile:
 
 
 def _share_a_unit(X: Any) -> bool:
-    """Whether at least half of the features span at least half of what all of them span."""
+    """Return whether at least half of the features span at least half of the overall range."""
     known = X[:, ~np.isnan(X).all(axis=0)] if X.dtype.kind == "f" else X
     if not known.size:
         return False
-    # as floats: small whole numbers overflow, and truth values have no difference
+    # as floats: small integers overflow, and booleans cannot be subtracted
     low, high = (np.asarray(end(known, axis=0), float) for end in (np.nanmin, np.nanmax))
     spans = (high - low)[high > low]
     return len(spans) > 0 and bool(np.mean(spans >= (high.max() - low.min()) / 2) >= 0.5)

@@ -1,8 +1,7 @@
-"""Which class a classifier gives to every place of the plane, and where it gives none.
+"""Decision regions of a classifier in the plane.
 
-The plane is cut into equal cells, and the middle of each is classified, so a share of cells is a
-share of area. Rules that put binary answers together may contradict themselves: such cells have
-code -1.
+The plane is divided into equal cells, and the centre of each is classified, so a fraction of cells is a
+fraction of the area. Rules that combine binary classifiers may be contradictory: such cells have code -1.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError
-from separatrix.evaluation.lattice import Lattice, answers_on, in_blocks
+from separatrix.evaluation.lattice import Lattice, in_blocks, predict_on
 from separatrix.runtime.blocks import default_budget, in_words
 from separatrix.solvers.decomposition import coding
 from separatrix.types import Codes, Flags, Matrix, Signs, Vector
 from separatrix.validation import require_choice, require_real
 
 RULES = {
-    "predict": "the class it predicts",
+    "predict": "the predicted class",
     "rest": "each class but the last against the rest",
     "each": "each class against the rest",
     "pairs": "majority of all pairs",
@@ -36,8 +35,8 @@ SMALLEST_GRID, LARGEST_GRID = 10, 2000
 LARGEST = float(np.finfo(np.float32).max)
 
 
-class Machine(NamedTuple):
-    """A fitted classifier that regions are made of, and the samples it was trained on."""
+class RegionClassifier(NamedTuple):
+    """A fitted classifier, and the rows that it was trained on."""
 
     fitted: Any
     rows: Codes
@@ -45,54 +44,53 @@ class Machine(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Regions:
-    """The plane of two features, cut into cells, with the class of each."""
+    """The plane of two features, divided into cells, with the class of each."""
 
     name: str
-    """Which classifier."""
+    """Class name of the classifier."""
     rule: str
-    """How its answers were put together, one of `RULES`."""
+    """How predictions are combined, one of `RULES`."""
     labels: Any  # shape: (k,)
-    """What codes stand for."""
+    """Labels of the codes."""
     first: Vector  # shape: (g,)
-    """First feature in the middle of each column of cells."""
+    """First feature at the centre of each column of cells."""
     second: Vector  # shape: (g,)
-    """Second feature in the middle of each row of cells."""
+    """Second feature at the centre of each row of cells."""
     codes: Codes  # shape: (g, g)
-    """Class code of the cell at second[i], first[j]; -1 where the rule gives none."""
+    """Class code of the cell at second[i], first[j]; -1 if the rule gives no class."""
     fields: Matrix  # shape: (p, g, g)
     """One for each boundary, 0 on it: for a class, its score less the best other; for a binary
     problem, its score. +1 and -1 for a model without scores."""
-    machines: tuple[Machine, ...] = ()
-    """What decides: the model itself, or with another rule a clone for each boundary."""
+    machines: tuple[RegionClassifier, ...] = ()
+    """The model itself, or with another rule one clone per boundary."""
 
     def codes_at(self, positions: Any) -> Codes:
-        """Class codes of other places, (m, 2), by the same rule; -1 where it gives none."""
+        """Classify other positions, (m, 2), by the same rule; -1 if it gives no class."""
         if not self.machines:
-            raise DataError("these regions were not made by decision_regions: nothing can be asked")
+            raise DataError(
+                "these regions were not made by decision_regions: they have no classifier"
+            )
         positions = np.asarray(positions, dtype=np.float64)
         guesses = [in_blocks(machine.fitted.predict, positions) for machine in self.machines]
         if self.rule == "predict":
             return np.asarray(np.searchsorted(self.labels, guesses[0]))
         claims = np.stack([guess == 1 for guess in guesses])
-        return _put_together(claims, self.rule, len(self.labels))
+        return _combine(claims, self.rule, len(self.labels))
 
     @property
     def share(self) -> dict[Any, float]:
-        """Share of the area that each label has, and under None the indeterminate part.
-
-        They are cells over all cells, so they sum to 1.
-        """
+        """Fraction of the area by label, with the indeterminate part under None; they sum to 1."""
         cells = np.bincount(self.codes.ravel() + 1, minlength=len(self.labels) + 1)
         shares = (cells / self.codes.size).tolist()
         return {**dict(zip(self.labels.tolist(), shares[1:], strict=True)), None: shares[0]}
 
     @property
     def indeterminate(self) -> float:
-        """Share of the area that the rule gives to no class."""
+        """Fraction of the area without a class."""
         return self.share[None]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table as plain values, the indeterminate part last; shares in per cent."""
+        """Return the table as plain values, the indeterminate part last; areas in per cent."""
         return [
             {"region": "indeterminate" if label is None else label, "share": 100 * share}
             for label, share in self.share.items()
@@ -121,29 +119,28 @@ def decision_regions(
     margin: float = 0.1,
     window: tuple[float, float, float, float] | None = None,
 ) -> Regions:
-    """Regions of a classifier around samples of two features.
+    """Compute the decision regions of a classifier around samples of two features.
 
     Parameters
     ----------
     model
         Any classifier. Every rule but "predict" trains clones of it on labels +1 and -1.
     X, y
-        Samples and labels: they say how much of the plane is cut into cells, and train what has to
-        be trained.
+        Samples and labels: they define the window, and train the model or its clones.
     rule
-        "predict": what the model says, after a fit of a clone where it is not fitted.
-        "rest": each class but the last against the rest, k - 1 boundaries. A place belongs to the
-        one class that claims it, to the last class if none does, and to no class if several do.
-        "each": each class against the rest, k boundaries; exactly one class must claim a place.
+        "predict": the predictions of the model, or of a fitted clone if it is not fitted.
+        "rest": each class but the last against the rest, k - 1 boundaries. A position belongs to
+        the one class that claims it, to the last class if none does, and to no class if several do.
+        "each": each class against the rest, k boundaries; exactly one class must claim a position.
         "pairs": each class against each other, k (k - 1) / 2 boundaries; one class must have more
         votes than any other.
     grid
         Cells along each side. From 10 to 2000.
     margin
-        Room around the samples, as a share of their range. At least 0.
+        Margin around the samples, relative to their range. At least 0.
     window
-        (x0, x1, y0, y1): cut this part of the plane into cells, wherever the samples are. None: their
-        range and the margin.
+        (x0, x1, y0, y1): the part of the plane to divide into cells. None: the range of the samples and
+        the margin.
 
     Examples
     --------
@@ -161,8 +158,8 @@ def decision_regions(
     """
     _check_parameters(model, rule, grid, margin)
     X, y = planar_samples("decision_regions", X, y)
-    sides = _ranges(X, margin) if window is None else _of_window(window)
-    lattice = Lattice(*(_middles(low, high, grid) for low, high in sides))
+    sides = _ranges(X, margin) if window is None else _check_window(window)
+    lattice = Lattice(*(_centres(low, high, grid) for low, high in sides))
     decide = _by_predict if rule == "predict" else _by_boundaries
     found = decide(model, X, y, lattice, rule)
     return Regions(
@@ -178,7 +175,7 @@ def decision_regions(
 
 
 def planar_samples(owner: str, X: Any, y: Any) -> tuple[Matrix, Any]:
-    """Samples of two features, (n, 2), and their labels, (n,)."""
+    """Check samples of two features, (n, 2), and their labels, (n,)."""
     X, y = check_X_y(X, y, dtype=np.float64)
     if X.shape[1] != 2:
         raise DataError(
@@ -189,22 +186,22 @@ def planar_samples(owner: str, X: Any, y: Any) -> tuple[Matrix, Any]:
     return X, np.array(y.tolist()) if y.dtype.kind == "O" else y
 
 
-class _Found(NamedTuple):
-    """The class of each place, as a rule finds it."""
+class _RuleResult(NamedTuple):
+    """The class of each position by a rule."""
 
     labels: Any  # shape: (k,)
     codes: Codes  # shape: (m,)
     fields: Matrix  # shape: (p, m)
-    machines: tuple[Machine, ...]
+    machines: tuple[RegionClassifier, ...]
 
 
-def _by_predict(model: Any, X: Matrix, y: Any, lattice: Lattice, _rule: str) -> _Found:
-    fitted = _fitted(model, X, y)
-    guesses, values = _answers(fitted, lattice)
+def _by_predict(model: Any, X: Matrix, y: Any, lattice: Lattice, _rule: str) -> _RuleResult:
+    fitted = _fit_if_needed(model, X, y)
+    guesses, values = _predict_lattice(fitted, lattice)
     known = np.asarray(getattr(fitted, "classes_", guesses))
     if (known.dtype.kind in "biuf") != (y.dtype.kind in "biuf"):
         raise DataError(
-            f"{type(model).__name__} knows labels such as {known[0]!r}, but y holds labels such as "
+            f"{type(model).__name__} has labels such as {known[0]!r}, but y has labels such as "
             f"{y[0]!r}; pass the labels it was fitted with"
         )
     labels = np.unique(np.concatenate([known, y]))
@@ -214,10 +211,10 @@ def _by_predict(model: Any, X: Matrix, y: Any, lattice: Lattice, _rule: str) -> 
     scores = _scores(fitted, labels, values)
     of_classes = range(1, 2) if k == 2 else range(k)
     fields = np.array([_field(scores, c, codes == c) for c in of_classes])
-    return _Found(labels, codes, fields, (Machine(fitted, np.arange(len(X))),))
+    return _RuleResult(labels, codes, fields, (RegionClassifier(fitted, np.arange(len(X))),))
 
 
-def _by_boundaries(model: Any, X: Matrix, y: Any, lattice: Lattice, rule: str) -> _Found:
+def _by_boundaries(model: Any, X: Matrix, y: Any, lattice: Lattice, rule: str) -> _RuleResult:
     labels, codes = np.unique(y, return_inverse=True)
     if len(labels) < 2:
         raise DataError(
@@ -233,17 +230,17 @@ def _by_boundaries(model: Any, X: Matrix, y: Any, lattice: Lattice, rule: str) -
         targets = side[codes].astype(np.intp)
         rows = np.flatnonzero(targets)
         fitted = clone(model).fit(X[rows], targets[rows])
-        guesses, values = _answers(fitted, lattice)
+        guesses, values = _predict_lattice(fitted, lattice)
         claims[number] = guesses == 1
         scores = _scores(fitted, np.array([-1, 1]), values)
         fields[number] = _field(scores, 1, claims[number])
-        machines.append(Machine(fitted, rows))
-    return _Found(labels, _put_together(claims, rule, len(labels)), fields, tuple(machines))
+        machines.append(RegionClassifier(fitted, rows))
+    return _RuleResult(labels, _combine(claims, rule, len(labels)), fields, tuple(machines))
 
 
-def _answers(fitted: Any, lattice: Lattice) -> tuple[Any, Any]:
-    """The label of each place, (m,), and the model's scores, (m,) or (m, k), or None."""
-    found = answers_on(fitted, lattice)
+def _predict_lattice(fitted: Any, lattice: Lattice) -> tuple[Any, Any]:
+    """Return the label of each position, (m,), and the scores, (m,) or (m, k), or None."""
+    found = predict_on(fitted, lattice)
     if found is not None:
         return fitted.classes_[found.codes], found.values
     positions = lattice.positions
@@ -252,14 +249,14 @@ def _answers(fitted: Any, lattice: Lattice) -> tuple[Any, Any]:
     return guesses, None if score is None else in_blocks(score, positions)
 
 
-def _put_together(claims: Flags, rule: str, k: int) -> Codes:
-    """The class of each place, (m,), from the claims of all boundaries, (p, m)."""
-    together = _majority if rule == "pairs" else _only_claim
-    return together(claims, _sides(rule, k))
+def _combine(claims: Flags, rule: str, k: int) -> Codes:
+    """Return the class of each position, (m,), from the claims of all boundaries, (p, m)."""
+    rule_function = _majority if rule == "pairs" else _only_claim
+    return rule_function(claims, _sides(rule, k))
 
 
 def _sides(rule: str, k: int) -> Signs:
-    """Side of each class in each binary problem, (k, p)."""
+    """Return the side of each class in each binary problem, (k, p)."""
     if rule == "pairs":
         return coding(k, "ovo")
     against_rest = (2 * np.eye(k, dtype=np.int8) - 1).astype(np.int8)
@@ -267,23 +264,23 @@ def _sides(rule: str, k: int) -> Signs:
 
 
 def _majority(claims: Flags, sides: Signs) -> Codes:
-    """The class with the most votes, unless another has as many, (m,)."""
+    """Return the class with the most votes, (m,); ties are indeterminate."""
     votes = (sides > 0).astype(np.intp) @ claims + (sides < 0).astype(np.intp) @ ~claims  # (k, m)
     alone = (votes == votes.max(axis=0)).sum(axis=0) == 1
     return np.where(alone, votes.argmax(axis=0), INDETERMINATE)
 
 
 def _only_claim(claims: Flags, sides: Signs) -> Codes:
-    """The class that alone claims a place; where none does, the one without a boundary, (m,)."""
+    """Return the only class that claims a position; if none does, the one without a boundary, (m,)."""
     k, p = sides.shape
     count = claims.sum(axis=0)
-    nobody = k - 1 if p < k else INDETERMINATE
+    unclaimed = k - 1 if p < k else INDETERMINATE
     codes = np.where(count == 1, claims.argmax(axis=0), INDETERMINATE)
-    return np.where(count == 0, nobody, codes)
+    return np.where(count == 0, unclaimed, codes)
 
 
 def _scores(fitted: Any, labels: Any, values: Any) -> Matrix | None:
-    """A score for each label, (m, k), where the model has them; of two, their difference is its own."""
+    """Return one score per label, (m, k), or None; of two labels the difference is the model's score."""
     if values is None or not np.array_equal(getattr(fitted, "classes_", ()), labels):
         return None
     S: Matrix = np.stack([-values / 2, values / 2], axis=1) if values.ndim == 1 else values
@@ -291,17 +288,17 @@ def _scores(fitted: Any, labels: Any, values: Any) -> Matrix | None:
 
 
 def _field(scores: Matrix | None, label: int, inside: Flags) -> Vector:
-    """By how much a label leads, (m,); its own steps where scores do not say what predict says."""
+    """Return the lead of a label, (m,); +1 and -1 if scores and predictions disagree."""
     steps: Vector = np.where(inside, 1.0, -1.0).astype(np.float32)
     if scores is None:
         return steps
     lead = scores[:, label] - np.delete(scores, label, axis=1).max(axis=1)
-    told = np.isfinite(lead).all() and np.array_equal(lead > 0, inside)
-    return np.clip(lead, -LARGEST, LARGEST).astype(np.float32) if told else steps
+    consistent = np.isfinite(lead).all() and np.array_equal(lead > 0, inside)
+    return np.clip(lead, -LARGEST, LARGEST).astype(np.float32) if consistent else steps
 
 
-def _fitted(model: Any, X: Matrix, y: Any) -> Any:
-    """The model where it is fitted, else a clone that is."""
+def _fit_if_needed(model: Any, X: Matrix, y: Any) -> Any:
+    """Return the model if it is fitted, else a fitted clone."""
     return model if not hasattr(model, "fit") or _is_fitted(model) else clone(model).fit(X, y)
 
 
@@ -314,15 +311,15 @@ def _is_fitted(model: Any) -> bool:
 
 
 def _ranges(X: Matrix, margin: float) -> list[tuple[float, float]]:
-    """What the samples span on each side, and the margin around it."""
+    """Return the range of each feature with its margin."""
     sides = []
     for low, high in zip(X.min(axis=0), X.max(axis=0), strict=True):
-        room = margin * (high - low) if high > low else 0.5  # one value still has a plane around it
-        sides.append((low - room, high + room))
+        pad = margin * (high - low) if high > low else 0.5  # a constant feature needs a range too
+        sides.append((low - pad, high + pad))
     return sides
 
 
-def _of_window(window: Any) -> list[tuple[float, float]]:
+def _check_window(window: Any) -> list[tuple[float, float]]:
     numbers = isinstance(window, tuple | list) and all(isinstance(side, Real) for side in window)
     if numbers and len(window) == 4 and np.isfinite(window).all():
         x0, x1, y0, y1 = map(float, window)
@@ -332,8 +329,8 @@ def _of_window(window: Any) -> list[tuple[float, float]]:
     raise ParameterError("decision_regions", "window", must_be, window)
 
 
-def _middles(low: float, high: float, grid: int) -> Vector:
-    """Middles of the cells along one side, (g,)."""
+def _centres(low: float, high: float, grid: int) -> Vector:
+    """Return the centres of the cells along one side, (g,)."""
     edges = np.linspace(low, high, grid + 1)
     return np.asarray((edges[1:] + edges[:-1]) / 2)
 
@@ -342,8 +339,8 @@ def _check_parameters(model: Any, rule: str, grid: Any, margin: float) -> None:
     owner = "decision_regions"
     require_choice(owner, "rule", rule, RULES)
     require_real(owner, "margin", margin, least=0)
-    whole = isinstance(grid, Integral) and not isinstance(grid, bool)
-    if not whole or not SMALLEST_GRID <= int(grid) <= LARGEST_GRID:
+    is_integer = isinstance(grid, Integral) and not isinstance(grid, bool)
+    if not is_integer or not SMALLEST_GRID <= int(grid) <= LARGEST_GRID:
         raise ParameterError(
             owner, "grid", f"an integer from {SMALLEST_GRID} to {LARGEST_GRID}", grid
         )
@@ -359,6 +356,6 @@ def _require_memory(boundaries: int, positions: int) -> None:
     needed, budget = 5 * boundaries * positions, default_budget()  # a float32 and a flag for each
     if needed > budget:
         raise MemoryBudgetError(
-            f"{boundaries} boundaries on {positions} cells take {in_words(needed)}, above the "
-            f"{in_words(budget)} there are; ask for a smaller grid"
+            f"{boundaries} boundaries on {positions} cells need {in_words(needed)}; the budget is "
+            f"{in_words(budget)}: use a smaller grid"
         )

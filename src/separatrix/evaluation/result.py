@@ -1,4 +1,4 @@
-"""What an evaluation found: errors, choices, confusions, probabilities, the hardest samples."""
+"""The result of an evaluation: errors, chosen kernels, confusion matrix, probabilities, hardest samples."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from separatrix.validation import require_integer
 
 @dataclass(frozen=True)
 class Reliability:
-    """Whether probabilities are what they say: among rows given 0.8, are 80 % right?
+    """A reliability table: predicted probabilities against observed frequencies.
 
-    For two classes it is the probability of the second one, and `share` that of rows of this class.
-    For more it is that of the likeliest class, and `share` that of rows where it was the true one.
-    Empty bins hold NaN.
+    For two classes, the probability of the second class and its frequency; for more, the probability of
+    the predicted class and its accuracy. Empty bins hold NaN.
 
     >>> p, hit = np.array([0.1, 0.3, 0.9, 0.7]), np.array([False, False, True, False])
     >>> found = Reliability.of(p, hit, bins=2)
@@ -34,11 +33,11 @@ class Reliability:
     edges: Vector  # shape: (bins + 1,); a bin holds its lower edge, the last one also 1
     count: Codes  # shape: (bins,); rows
     confidence: Vector  # shape: (bins,); mean probability
-    share: Vector  # shape: (bins,); how many came true
+    share: Vector  # shape: (bins,); observed frequency
 
     @classmethod
     def of(cls, p: Vector, hit: Any, *, bins: int) -> Reliability:
-        """From the probability of each row, (n,), and whether it came true."""
+        """Bin the probability of each row, (n,), and whether it came true."""
         require_integer("reliability", "bins", bins, least=1)
         edges = np.arange(bins + 1) / bins
         position = np.clip(np.searchsorted(edges, p, side="right") - 1, 0, bins - 1)
@@ -50,13 +49,13 @@ class Reliability:
 
     @property
     def expected_calibration_error(self) -> float:
-        """Mean over all rows of how far the confidence of a row's bin is from its share right."""
+        """Mean over all rows of the gap between confidence and frequency of their bin."""
         filled = self.count > 0
         gap = np.abs(self.confidence - self.share)[filled]
         return float(np.average(gap, weights=self.count[filled]))
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table as plain values, one dict for each bin; None where a bin is empty."""
+        """Return the table as plain values, one dict per bin; None for empty bins."""
         return [
             {
                 "from": float(self.edges[b]),
@@ -87,39 +86,36 @@ class Reliability:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What repeated splits said about a model under each of c candidate kernels.
+    """Results of a model with each of c candidate kernels on repeated splits.
 
-    Errors are shares, not per cent; a candidate that was not trained on a split holds NaN there.
+    Errors are fractions, not per cent; NaN if a candidate was not trained on a split.
     """
 
     name: str
-    kernels: list[str]  # shape: (c,); how each candidate is called
+    kernels: list[str]  # shape: (c,); names of the candidates
     classes: Any  # shape: (k,)
     y: Any  # shape: (n,)
     train_error: Matrix  # shape: (c, repeats)
     test_error: Matrix  # shape: (c, repeats)
     n_iter: Matrix  # shape: (c, repeats)
-    splits: list[Split]  # rows of X and y, in the order they were met
-    # class codes of the test rows, by candidate and split; -1 where a row was rejected
+    splits: list[Split]  # rows of X and y, in training order
+    # class codes of the test rows, by candidate and split; -1 for rejected rows
     predicted: dict[tuple[int, int], Codes]
-    lead: dict[tuple[int, int], Vector]  # how far ahead of their own class the best other was
+    lead: dict[tuple[int, int], Vector]  # lead of the best other class over the true class
     fold_error: Matrix | None  # shape: (c, repeats); mean over the folds inside each training part
     seconds: float
-    # of each class, (test rows, k), by candidate and split; empty where the model has none
+    # (test rows, k), by candidate and split; empty if the model has none
     probabilities: dict[tuple[int, int], Matrix] = field(default_factory=dict)
-    # of each split, (repeats,); None where kernels shared their work, so that no split has its own
+    # (repeats,); None if kernels shared their work
     fit_seconds: Vector | None = None
     predict_seconds: Vector | None = None  # for the test rows
-    settings: list[dict[str, Any]] = field(
-        default_factory=list
-    )  # chosen in each split, if any were
+    settings: list[dict[str, Any]] = field(default_factory=list)  # chosen parameters of each split
 
     @property
     def chosen(self) -> Codes:
-        """The candidate of each split, (repeats,): the first with the lowest error on the folds.
+        """The candidate of each split, (repeats,): the first with the lowest fold error.
 
-        Without folds it is the one with the lowest mean test error, for all splits: fit to look at,
-        not to report.
+        Without folds, the candidate with the lowest mean test error: optimistic, not to be reported.
         """
         if self.fold_error is not None:
             return np.asarray(self.fold_error.argmin(axis=0))
@@ -132,9 +128,9 @@ class Evaluation:
 
     @property
     def log_loss(self) -> Matrix:
-        """Mean over the test rows of -log p(own class), (c, repeats); NaN without probabilities.
+        """Mean over the test rows of -log p(true class), (c, repeats); NaN without probabilities.
 
-        Nothing is clipped: it is infinite where a row's own class was given probability 0.
+        Without clipping: infinite if a true class has probability 0.
         """
         return self._by_split(log_loss)
 
@@ -142,12 +138,12 @@ class Evaluation:
     def brier(self) -> Matrix:
         """Mean over the test rows of sum_k (p_k - 1[y = k])^2, (c, repeats); NaN without probabilities.
 
-        From 0 to 2; for two classes twice the mean square of what one probability is off.
+        From 0 to 2; for two classes twice the mean squared error of one probability.
         """
         return self._by_split(brier)
 
     def reliability(self, bins: int = 10) -> Reliability:
-        """Predicted against observed, over the test rows of all splits, in bins of equal width."""
+        """Compute the reliability table over the test rows of all splits, in bins of equal width."""
         if not self.probabilities:
             raise DataError(
                 f"this evaluation of {self.name} has no probabilities; use a model with predict_proba, "
@@ -166,13 +162,13 @@ class Evaluation:
         return values
 
     def _true(self, number: int) -> Codes:
-        """Class codes of the test rows of a split."""
+        """Return the class codes of the test rows of a split."""
         return np.asarray(np.searchsorted(self.classes, self.y[self.splits[number].test]))
 
     def confusion(self) -> tuple[Matrix, Matrix]:
-        """Mean and sd over splits of: share of class a in the test part that was taken for b, (k, k).
+        """Mean and sd over splits of the fraction of class a in the test part predicted as b, (k, k).
 
-        The diagonal is 0: only mistakes are counted, and a rejected row is taken for no class.
+        The diagonal is 0; rejected rows are not counted.
         """
         k = len(self.classes)
         tables = np.zeros((len(self.splits), k, k))
@@ -185,11 +181,10 @@ class Evaluation:
         return tables.mean(axis=0), tables.std(axis=0)
 
     def hardest(self, count: int = 5) -> list[tuple[int, float, Any]]:
-        """Rows mistaken most often when tested: (row, share of the predictions wrong, usual guess).
+        """Rows with the most errors: (row, fraction of wrong predictions, most frequent wrong class).
 
-        All trainings count. Equal shares go to the row whose own class was further behind, in
-        spreads of the scores where the model has scores, and then to the first. The guess is None
-        where a row was mostly rejected.
+        Ties are ordered by the lead of the best other class, in standard deviations of the scores, and
+        then by row. The class is None if a row was mostly rejected.
         """
         codes = np.searchsorted(self.classes, self.y)
         labels = [*self.classes, None]
@@ -206,7 +201,7 @@ class Evaluation:
         return [(int(row), float(share[row]), labels[tally[row].argmax()]) for row in order]
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table as plain values, one dict for each candidate; errors in per cent."""
+        """Return the table as plain values, one dict per candidate; errors in per cent."""
         return [self._row(candidate) for candidate in range(len(self.kernels))]
 
     def _row(self, c: int) -> dict[str, Any]:

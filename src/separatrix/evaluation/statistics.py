@@ -1,7 +1,7 @@
-"""Tests for errors that were measured on overlapping splits, and for many questions at once.
+"""Significance tests for errors on overlapping splits, and for multiple comparisons.
 
-Training parts of repeated splits share most of their rows, so errors on them go up and down
-together. The plain t test takes them for independent: it finds differences where there are none.
+Training parts of repeated splits share most of their rows, so their errors are correlated. The plain t
+test assumes independence and finds differences that do not exist.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ROUNDING = 1e-9  # values closer than this, relatively, are equal
 
 
 class Difference(NamedTuple):
-    """A mean over splits, and how sure it is; NaN where splits cannot tell."""
+    """A mean over splits with its standard error and test; NaN if there is no variance estimate."""
 
     mean: float
     error: float  # standard error of the mean, corrected for overlap
@@ -33,16 +33,16 @@ def corrected_t(values: Any, ratio: float, rows: int | None = None) -> Differenc
 
     Given
         values     one number for each of r splits, such as the difference of two error rates
-        ratio      rows tested over rows trained on; 1 / (K - 1) for K folds
-        rows       rows tested in a split, where values are rates: s^2 is then not taken for less
-                   than counting that many rows gives, |mean| (1 - |mean|) / rows
+        ratio      test rows over training rows; 1 / (K - 1) for K folds
+        rows       test rows of a split, if values are rates: lower bound of s^2 is then
+                   |mean| (1 - |mean|) / rows
 
     Returns  t = mean / sqrt((1/r + ratio) s^2)  against Student's t with r - 1 degrees of freedom.
-    For repeated folds r counts all folds of all repeats. p is 1 if all values are 0, and NaN where
-    there is no spread to go by: one split, or equal values without `rows`.
+    For repeated folds r counts all folds of all repeats. p is 1 if all values are 0, and NaN
+    without a variance estimate: one split, or equal values without `rows`.
 
-    The least s^2 is that of a mean of `rows` numbers out of -1, 0 and 1; two models that differ by one
-    row in each of five folds are not known to differ.
+    The lower bound of s^2 is the variance of a mean of `rows` numbers out of -1, 0 and 1; two models that
+    differ by one row in each of five folds do not differ significantly.
 
     Reference: Nadeau and Bengio, Inference for the Generalization Error, Machine Learning 52 (2003);
     Bouckaert and Frank, Evaluating the Replicability of Significance Tests, PAKDD (2004).
@@ -68,8 +68,8 @@ def corrected_t(values: Any, ratio: float, rows: int | None = None) -> Differenc
 def interval(errors: Any, ratio: float, rows: int, tested: int) -> tuple[float, float]:
     """The 95 % interval of an error rate over splits of `rows` each, within 0 and 1: corrected t.
 
-    After one split, and where no row or every row is mistaken, it is Wilson's interval for that
-    share of all rows `tested`.
+    After one split, and if no row or every row is wrong, Wilson's interval for that fraction of all
+    rows `tested`.
 
     >>> [round(end, 3) for end in interval([0.0, 0.0, 0.0], ratio=0.5, rows=33, tested=99)]
     [0.0, 0.037]
@@ -81,10 +81,10 @@ def interval(errors: Any, ratio: float, rows: int, tested: int) -> tuple[float, 
 
 
 def holm(p: Sequence[float]) -> Vector:
-    """Holm's adjusted p values: any below 0.05 is wrong with a chance of at most 0.05, in all.
+    """Return Holm's adjusted p values, which bound the family-wise error rate.
 
-    The i-th smallest of m is multiplied by m - i + 1, and none is below a smaller one's. NaN, a test
-    that could not be done, counts among the m and stays NaN.
+    The i-th smallest of m is multiplied by m - i + 1; adjusted values are monotone. NaN, a test that
+    could not be computed, counts among the m and stays NaN.
 
     Reference: Holm, A Simple Sequentially Rejective Multiple Test Procedure, Scandinavian Journal of
     Statistics 6 (1979).

@@ -1,8 +1,7 @@
-"""Repeated splits, with and without cross-validation inside, over one set of inner products.
+"""Repeated random splits, optionally with cross-validation inside, over one set of inner products.
 
-The classical protocol: on many random splits, the error of every kernel on both parts; or folds
-inside each training part choose a kernel, which is then trained on all of it and tested on the part
-set aside; and from either, confusions and the hardest samples.
+Every kernel is trained and tested on every split; or cross-validation inside each training part
+chooses a kernel, and only that one is trained on the whole part and tested.
 """
 
 from __future__ import annotations
@@ -12,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils import get_tags
+from scipy.sparse import issparse
+from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.data.splits import Split, checked_splits, fold_splits, random_splits
@@ -21,7 +21,7 @@ from separatrix.estimators.base.gram_training import classify_many, device_of_ru
 from separatrix.estimators.base.multiclass import RowsClassified, winners
 from separatrix.estimators.base.support import class_segments
 from separatrix.evaluation.result import Evaluation
-from separatrix.evaluation.samples import samples_and_labels
+from separatrix.evaluation.samples import CheckedSamples, check_samples
 from separatrix.evaluation.trial import Trial, fit_and_score, lead_of_others, rows_of
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
@@ -55,28 +55,28 @@ def evaluate(
     Parameters
     ----------
     model
-        Any classifier. A `KernelPerceptron` or an `SVC` is trained under each of `kernels` on one
-        Gram matrix; for any other, kernels must be None and it is simply fitted on each split. So
-        is one with `predict_proba` if kernels and folds are None: its probabilities are kept.
+        Any classifier. A `KernelPerceptron` or an `SVC` is trained with each of `kernels` on one Gram
+        matrix. Any other classifier, and one with `predict_proba` if kernels and folds are None, is
+        fitted on each split, and its probabilities are kept; kernels must then be None.
     kernels
-        Kernel objects or names to compare. None: the model's own.
+        Kernel objects or names to compare. None: the kernel of the model.
     repeats, test_size
-        Number of random splits, and the share of rows each of them tests on.
+        Number of random splits, and the fraction of the rows in their test parts.
     folds
-        Inside every training part this many folds choose among the kernels, and only the chosen one
-        is trained on all of the part and tested. None: every kernel is trained and tested.
+        Folds inside every training part that choose among the kernels; only the chosen kernel is
+        trained on the whole part and tested. None: every kernel is trained and tested.
     random_state
-        Seed of the order of rows, of the splits and of the folds.
+        Seed of the order of the rows, of the splits and of the folds.
     splits
-        Rows to train and to test on, in place of random ones; rows are met in the order given.
+        Training and test rows in place of random ones; rows are visited in the given order.
     retrain
-        With folds, whether the chosen kernel is then trained and tested. False: only `fold_error`.
+        With folds: train and test the chosen kernel. False: compute only `fold_error`.
     products
-        Where inner products are kept for later evaluations of the same samples.
+        Cache of inner products for later evaluations of the same samples.
     progress
-        Whether to draw a bar on stderr. None: where stderr is a terminal.
+        Whether to draw a progress bar on stderr. None: if stderr is a terminal.
     name
-        What the model is called in the bar and in the result. None: its class.
+        Name of the model in the progress bar and in the result. None: its class.
 
     Examples
     --------
@@ -89,56 +89,70 @@ def evaluate(
     >>> found.test_error.shape
     (2, 5)
     """
-    if not hasattr(model, "fit") or not hasattr(model, "predict"):
-        raise ParameterError("evaluate", "model", "a classifier with fit and predict", model)
-    shared = hasattr(model, "classify_rows")  # reads X itself; others say what they refuse
-    X, y = samples_and_labels(as_numpy(X), as_numpy(y), missing=not shared)
-    check_classification_targets(y)
-    require_integer("evaluate", "random_state", random_state, least=0)
-    require_flag("evaluate", "retrain", retrain)
-    if folds is not None:
-        require_integer("evaluate", "folds", folds, least=2)
-    if get_tags(model).input_tags.pairwise:
-        symmetric_matrix(X, name="X (kernel='precomputed')")
+    return evaluate_samples(
+        model,
+        check_samples(as_numpy(X), as_numpy(y), missing=True),
+        kernels=kernels,
+        repeats=repeats,
+        test_size=test_size,
+        folds=folds,
+        random_state=random_state,
+        splits=splits,
+        retrain=retrain,
+        products=products,
+        progress=progress,
+        name=name,
+    )
+
+
+def evaluate_samples(
+    model: Any,
+    samples: CheckedSamples,
+    *,
+    kernels: Sequence[Any] | None = None,
+    repeats: int = 20,
+    test_size: float = 0.2,
+    folds: int | None = None,
+    random_state: int = 0,
+    splits: Sequence[Split] | None = None,
+    retrain: bool = True,
+    products: Products | None = None,
+    progress: bool | None = None,
+    name: str | None = None,
+) -> Evaluation:
+    """Evaluate a classifier on samples that are already checked; see `evaluate`."""
+    X, y = samples
+    _require_parameters(model, X, y, folds, random_state, retrain)
+    no_search = kernels is None and folds is None
+    # a shared fit has scores but no probabilities: models with probabilities are fitted one by one
+    shared = hasattr(model, "classify_rows")
+    shared = shared and not (no_search and hasattr(model, "predict_proba"))
+    if not (shared or no_search):
+        must_be = "None for a model without shared kernels"
+        raise ParameterError("evaluate", "kernels and folds", must_be, (kernels, folds))
     classes, codes = np.unique(y, return_inverse=True)
-    if len(classes) < 2:
-        raise DataError(
-            f"evaluate needs samples of at least 2 classes; got one, {classes.tolist()[0]!r}"
-        )
     order = np.arange(len(y))
     if splits is None:
         splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
         order = np.random.default_rng(random_state).permutation(len(y))
     else:
         splits = checked_splits(splits, len(y))
-    plain = kernels is None and folds is None
-    # a shared fit has scores, no probabilities: a model that offers those is fitted by itself
-    shares = shared and not (plain and hasattr(model, "predict_proba"))
-    if shares:  # rows in class order: a class is one segment of the Gram
+    if shared:  # rows in class order: a class is one segment of the Gram matrix
         by_class = np.argsort(codes[order], kind="stable")
-        order, place = order[by_class], np.argsort(by_class)
-        splits = [Split(place[split.train], place[split.test]) for split in splits]
-    names = [model]
+        order, position = order[by_class], np.argsort(by_class)
+        splits = [Split(position[split.train], position[split.test]) for split in splits]
     begun = time.perf_counter()
-    if shares:
-        names = _kernels(model, kernels, X)
-    elif not plain:
-        raise ParameterError(
-            "evaluate",
-            "kernels and folds",
-            "None for a model without shared kernels",
-            (kernels, folds),
-        )
+    candidates = _kernels(model, kernels, X) if shared else [model]
+    title = type(model).__name__ if name is None else name
     ordered = rows_of(model, X, order, order)
-    called = type(model).__name__ if name is None else name
-    study = _Study(model, ordered, codes[order], names, splits, classes, progress, called)
-    if shares:
+    study = _Study(model, ordered, codes[order], candidates, splits, classes, progress, title)
+    if shared:
         study.run(folds, random_state, retrain, products or Products())
     else:
         study.run_one_by_one()
     return Evaluation(
-        name=called,
-        kernels=[" ".join(repr(name).split()) for name in names],
+        name=title,
+        kernels=[" ".join(repr(candidate).split()) for candidate in candidates],
         classes=classes,
         y=y,
         train_error=study.errors[0],
@@ -150,17 +164,32 @@ def evaluate(
         fold_error=study.fold_error,
         seconds=time.perf_counter() - begun,
         probabilities=study.probabilities,
-        fit_seconds=None if shares else np.array([found.fit_seconds for found in study.trials]),
-        predict_seconds=None if shares else np.array([t.predict_seconds for t in study.trials]),
-        settings=[found.settings for found in study.trials if found.settings],
+        fit_seconds=None if shared else np.array([trial.fit_seconds for trial in study.trials]),
+        predict_seconds=None if shared else np.array([t.predict_seconds for t in study.trials]),
+        settings=[trial.settings for trial in study.trials if trial.settings],
     )
 
 
-class Products:
-    """The inner products of one data set, kept from one evaluation to the next.
+def _require_parameters(
+    model: Any, X: Any, y: Any, folds: int | None, random_state: int, retrain: bool
+) -> None:
+    if not hasattr(model, "fit") or not hasattr(model, "predict"):
+        raise ParameterError("evaluate", "model", "a classifier with fit and predict", model)
+    check_classification_targets(y)
+    require_integer("evaluate", "random_state", random_state, least=0)
+    require_flag("evaluate", "retrain", retrain)
+    if folds is not None:
+        require_integer("evaluate", "folds", folds, least=2)
+    if len(np.unique(y)) < 2:
+        raise DataError(f"evaluate needs samples of at least 2 classes; got one, {y.tolist()[0]!r}")
+    if hasattr(model, "classify_rows") and (issparse(X) or X.dtype.kind == "f"):
+        assert_all_finite(X, input_name="X")  # other models say themselves what they refuse
+    if get_tags(model).input_tags.pairwise:
+        symmetric_matrix(X, name="X (kernel='precomputed')")
 
-    They are known by the hash of the samples in their order, so none is ever taken for another's.
-    """
+
+class Products:
+    """Cache of the inner products of one data set; the key is the hash of the samples in their order."""
 
     def __init__(self) -> None:
         self._key: object = None
@@ -193,7 +222,7 @@ def _kernels(model: Any, kernels: Sequence[Any] | None, X: Any) -> list[Kernel]:
 
 
 class _Study:
-    """The cells of an evaluation, filled in as runs end; a cell not run holds NaN."""
+    """The results of an evaluation, filled in as runs end; NaN marks a kernel that was not run."""
 
     def __init__(
         self,
@@ -216,7 +245,7 @@ class _Study:
         self.trials: list[Trial] = []
 
     def run(self, folds: int | None, seed: int, retrain: bool, products: Products) -> None:
-        """All kernels on all splits, or the folds of all and then the chosen kernel of each."""
+        """Run all kernels on all splits, or cross-validate and then run the chosen kernels."""
         self.model._check_parameters()
         run_on(
             "evaluate",
@@ -303,7 +332,7 @@ class _Study:
         self.predicted[candidate, number] = on_test
 
     def run_one_by_one(self) -> None:
-        """Any classifier, fitted on each split."""
+        """Fit the classifier on each split."""
         with bar(self.name, len(self.splits), show=self.progress) as advance:
             for number, split in enumerate(self.splits):
                 found = fit_and_score(self.model, self.X, self.y, split, self.classes)

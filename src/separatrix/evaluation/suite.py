@@ -1,4 +1,4 @@
-"""The classifiers that suit some data, ready to be compared. How each is built: `candidates.py`."""
+"""The classifiers that suit a data set, not fitted; `candidates.py` builds each of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.evaluation.candidates import CANDIDATES, BuildContext, Candidate
-from separatrix.evaluation.profile import KINDS, DataProfile, profile
+from separatrix.estimators.registry import DATA_KINDS, SUITE, EstimatorRecord, SuiteModel
+from separatrix.evaluation.candidates import BuildContext, build, obstacle
+from separatrix.evaluation.profile import DataProfile, profile
 from separatrix.validation import require_choice, require_integer
 
 
 class Suite(dict[str, Any]):
-    """Estimators by name, none of them fitted; `left_out` has reasons for the others, by name."""
+    """Estimators by title, not fitted; `left_out` holds the reasons for the others, by title."""
 
     def __init__(self, models: dict[str, Any], left_out: dict[str, str]) -> None:
         super().__init__(models)
@@ -28,23 +29,23 @@ def suite(
     folds: int = 3,
     random_state: int = 0,
 ) -> Suite:
-    """The classifiers that suit the data, each a pipeline that prepares, tunes and learns.
+    """Build the classifiers that suit the data, each a pipeline of preprocessing, search and model.
 
-    Missing values become medians. Features are divided by their standard deviation after their mean
-    was subtracted, or, where they are sparse or share one unit, by their largest size.
+    Missing values become medians. Features are standardised, or divided by their largest absolute value
+    if they are sparse or share one unit.
 
     Parameters
     ----------
     models
-        Keys of those wanted, from `keys()`; they are then left out only where they cannot work. None:
-        all that suit.
+        Keys of the classifiers to build, from `keys()`; slow ones are then included. None: all that
+        suit.
     kind
-        "vectors", "text", "sequences" for strings whose letters matter, such as DNA, or "graphs".
-        None: text where X is strings, graphs where it is graphs.
+        "vectors", "text", "graphs", or "sequences" for strings of letters such as DNA. None: "text" for
+        strings, "graphs" for graphs.
     folds
-        Parts of the cross-validation that chooses parameters, inside the rows trained on.
+        Folds of the cross-validation that chooses parameters, inside the training rows.
     random_state
-        Seed of the models that draw.
+        Seed of the models that use random numbers.
 
     Examples
     --------
@@ -53,46 +54,53 @@ def suite(
     >>> list(found)[:3]
     ['SVM, Gaussian', 'SVM, polynomial', 'kernel perceptron']
     >>> found.left_out["naive Bayes, multinomial"]
-    'needs counts: whole numbers of at least 0'
+    'needs counts: integers of at least 0'
     """
-    require_integer("suite", "folds", folds, least=2)
     if kind is not None:
-        require_choice("suite", "kind", kind, KINDS)
-    data_profile = profile(X, y, kind)
-    terms = BuildContext(data_profile, _folds(data_profile, folds), random_state)
-    suited = [candidate for candidate in CANDIDATES if data_profile.kind in candidate.kinds]
-    wanted = suited if models is None else [_candidate(key) for key in models]
+        require_choice("suite", "kind", kind, DATA_KINDS)
+    return build_suite(profile(X, y, kind), models=models, folds=folds, random_state=random_state)
+
+
+def build_suite(
+    profile: DataProfile,
+    *,
+    models: Sequence[str] | None = None,
+    folds: int = 3,
+    random_state: int = 0,
+) -> Suite:
+    """Build the classifiers that suit data of that profile; see `suite`."""
+    require_integer("suite", "folds", folds, least=2)
+    # fewer folds if the rarest class has few rows; some of them may be test rows
+    folds = max(2, min(folds, profile.smallest // 2))
+    context = BuildContext(profile, folds, random_state)
+    if models is None:
+        candidates = [pair for pair in SUITE.values() if profile.kind in pair[0].data_kinds]
+    else:
+        candidates = [_find(key) for key in models]
     built, left_out = {}, {}
-    for candidate in wanted:
-        reason = candidate.cannot(data_profile) or (
-            "" if models else candidate.too_slow(data_profile)
-        )
+    for model, record in candidates:
+        reason = obstacle(model, profile, requested=bool(models))
         if reason:
-            left_out[candidate.name] = reason
+            left_out[model.title] = reason
         else:
-            built[candidate.name] = candidate.build(terms)
+            built[model.title] = build(model, record, context)
     if not built:
-        reasons = "; ".join(f"{name} {reason}" for name, reason in left_out.items())
+        reasons = "; ".join(f"{title}: {reason}" for title, reason in left_out.items())
         raise DataError(f"no classifier suits these samples: {reasons}")
     return Suite(built, left_out)
 
 
 def keys() -> list[str]:
-    """What `models` may name.
+    """List the keys that `models` accepts.
 
     >>> keys()[:4]
     ['svm', 'svm-poly', 'svm-string', 'svm-graph']
     """
-    return [candidate.key for candidate in CANDIDATES]
+    return list(SUITE)
 
 
-def _candidate(key: str) -> Candidate:
-    for candidate in CANDIDATES:
-        if key in (candidate.key, candidate.name):
-            return candidate
-    raise ParameterError("suite", "models", f"of {', '.join(keys())}", key)
-
-
-def _folds(data_profile: DataProfile, folds: int) -> int:
-    """Fewer where the rarest class has fewer rows; some of them may be set aside for testing."""
-    return max(2, min(folds, data_profile.smallest // 2))
+def _find(key: str) -> tuple[SuiteModel, EstimatorRecord]:
+    for model, record in SUITE.values():
+        if key in (model.key, model.title):
+            return model, record
+    raise ParameterError("suite", "models", f"keys among {', '.join(SUITE)}", key)

@@ -1,4 +1,4 @@
-"""One classifier, trained and tested on one split, by the clock."""
+"""Train, test and time one classifier on one split."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from separatrix.types import Codes, Matrix, Vector
 
 
 class Trial(NamedTuple):
-    """What a classifier said after training on one part, of both parts."""
+    """Predictions and times of a classifier on one split."""
 
-    on_train: Codes  # class codes, -1 where a row was rejected
+    on_train: Codes  # class codes, -1 for rejected rows
     on_test: Codes
     probabilities: Matrix | None  # shape: (test rows, k)
     n_iter: float
     fit_seconds: float
     predict_seconds: float  # for the test rows
-    settings: dict[str, Any]  # what the model chose for itself
+    settings: dict[str, Any]  # parameters that the model chose
 
 
 def fit_and_score(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> Trial:
-    """Train a copy of the model on one part of the samples, and let it classify both."""
+    """Train a clone of the model on the training part, and predict both parts."""
     train, test = split
     begun = time.perf_counter()
     fitted = clone(model).fit(rows_of(model, X, train, train), classes[y[train]])
@@ -37,7 +37,7 @@ def fit_and_score(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> T
     P = None
     if hasattr(fitted, "predict_proba"):
         known = getattr(fitted, "classes_", classes[np.unique(y[train])])
-        P = np.zeros((len(test), len(classes)))  # a class not in the training part keeps 0
+        P = np.zeros((len(test), len(classes)))  # 0 for classes missing in the training part
         P[:, _codes(classes, known)] = fitted.predict_proba(rows_of(model, X, test, train))
     return Trial(
         on_train=_codes(classes, fitted.predict(rows_of(model, X, train, train))),
@@ -51,12 +51,12 @@ def fit_and_score(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> T
 
 
 def rows_of(model: Any, X: Any, rows: Codes, columns: Codes) -> Any:
-    """Some samples; of a kernel matrix, their values with others."""
+    """Return some samples; of a kernel matrix, the block of rows and columns."""
     return X[rows][:, columns] if get_tags(model).input_tags.pairwise else X[rows]
 
 
 def lead_of_others(values: Matrix, y: Codes) -> Vector:
-    """How far the best other class is ahead of a row's own, over the spread of all values, (m,)."""
+    """Return the lead of the best other class over the true class, in standard deviations, (m,)."""
     if values.ndim == 1:
         lead = np.where(y == 1, -values, values)
     else:
@@ -67,7 +67,7 @@ def lead_of_others(values: Matrix, y: Codes) -> Vector:
 
 
 def _codes(classes: Any, labels: Any) -> Codes:
-    """The place of each label among the classes, -1 where it is none of them: a rejected row."""
+    """Return the index of each label in the classes, -1 for others (rejected rows)."""
     positions = {label: code for code, label in enumerate(classes.tolist())}
     found = [positions.get(label, -1) for label in np.asarray(labels).tolist()]
     return np.array(found, dtype=np.intp)

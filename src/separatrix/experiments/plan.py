@@ -10,19 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
-from inspect import isabstract
 from typing import Any
 
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 
-from separatrix import kernels as kernel_names
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.estimators.base.device_params import set_device
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.estimators.registry import COUNTED, REGISTRY
+from separatrix.estimators.registry import CLASSIFIERS
 from separatrix.estimators.svc import SVC
 from separatrix.evaluation.candidates import BuildContext
 from separatrix.evaluation.profile import profile
@@ -32,6 +30,7 @@ from separatrix.experiments.splits import Splits, samples, without_column
 from separatrix.experiments.steps import Experiment, RunContext
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.names import resolve_kernel
+from separatrix.kernels.registry import ALIASES, KERNELS
 
 EVERYWHERE_THE_SAME = ("none", "unit")  # scales that do not look at other samples; numbers neither
 ALONE = "each by itself"
@@ -93,13 +92,12 @@ def _without_group(name: str, load: Callable[[str], Dataset], spec: Spec) -> Dat
 
 def _all_made(model: ModelSpec, data: Dataset) -> list[Any]:
     """A model under every cell of its grid."""
-    entry = next((e for e in REGISTRY if e.name == model.type and e.kind == "classifier"), None)
-    if entry is None:
-        known = ", ".join(e.name for e in REGISTRY if e.kind == "classifier")
+    record = CLASSIFIERS.get(model.type)
+    if record is None:
         raise ExperimentError(
-            f"{model.name}: no classifier is called {model.type!r}; there are {known}"
+            f"{model.name}: unknown classifier {model.type!r}; one of {', '.join(CLASSIFIERS)}"
         )
-    return [_made(entry.load(), model, cell, data) for cell in model.combinations()]
+    return [_made(record.load(), model, cell, data) for cell in model.combinations()]
 
 
 def _family(model: ModelSpec, made: list[Any], n: int) -> tuple[Family, str]:
@@ -150,7 +148,7 @@ def _made(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> A
     data_profile = profile(data.X, data.y, data.kind)
     if data_profile.kind != "vectors" or data_profile.missing:
         return BuildContext(data_profile, folds=2, seed=0).pipeline(
-            made, counted=type(made).__name__ in COUNTED
+            made, counts=CLASSIFIERS[type(made).__name__].counts
         )
     if type(made) in (SVC, KernelPerceptron):
         made = _with_kernel_object(made, data.X)
@@ -164,7 +162,7 @@ def _made(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> A
 def _with_kernel_object(made: Any, X: Any) -> Any:
     """Its kernel as an object, where that is the same for every training part."""
     named = {name: getattr(made, name) for name in ("gamma", "degree", "coef0")}
-    if made.kernel not in ("linear", "poly", "rbf", "sigmoid", "laplacian"):
+    if made.kernel not in ALIASES or made.kernel == "precomputed":
         return made
     if made.kernel != "linear" and named["gamma"] == "scale":
         return made
@@ -178,21 +176,13 @@ def _kernel(value: Any) -> Any:
         return value
     words = {name: _kernel(part) for name, part in value.items()}
     kind = words.pop("type", None)
-    made = _kernel_types().get(str(kind))
+    made = KERNELS.get(str(kind))
     if made is None:
-        raise ExperimentError(
-            f"no kernel is called {kind!r}; there are {', '.join(_kernel_types())}"
-        )
+        raise ExperimentError(f"unknown kernel {kind!r}; one of {', '.join(KERNELS)}")
     try:
         return made(**words)
     except (TypeError, SeparatrixError) as error:
         raise ExperimentError(f"kernel {kind}: {error}") from None
-
-
-def _kernel_types() -> dict[str, Any]:
-    named = {name: getattr(kernel_names, name) for name in kernel_names.__all__}
-    kernels = {n: k for n, k in named.items() if isinstance(k, type) and issubclass(k, Kernel)}
-    return {name: kernel for name, kernel in kernels.items() if not isabstract(kernel)}
 
 
 def _constant(candidate: Candidate) -> Callable[[RunContext], Candidate]:

@@ -31,6 +31,7 @@ class Kernel(ABC):
     """
 
     takes = "vectors"  # or "sequences", "graphs"
+    alias = ""  # its name in `kernel=` of an estimator
 
     @property
     def from_products(self) -> bool:
@@ -152,6 +153,8 @@ class Precomputed(Kernel):
     >>> Precomputed().block(np.array([[2.0, 1.0]]), None)
     array([[2., 1.]])
     """
+
+    alias = "precomputed"
 
     def block(self, X: Any, Z: Any) -> Matrix:
         """X itself."""

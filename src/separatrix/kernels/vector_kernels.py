@@ -78,6 +78,8 @@ class Linear(InnerProduct, VectorKernel):
     array([[11.]])
     """
 
+    alias = "linear"
+
 
 @dataclass(frozen=True)
 class Polynomial(VectorKernel):
@@ -99,6 +101,7 @@ class Polynomial(VectorKernel):
     array([[121.]])
     """
 
+    alias = "poly"
     degree: int = 3
     gamma: float = 1.0
     coef0: float = 0.0
@@ -144,6 +147,7 @@ class Gaussian(VectorKernel):
     (Gaussian(gamma=0.125), Gaussian(gamma=0.25))
     """
 
+    alias = "rbf"
     gamma: float = 1.0
 
     def __post_init__(self) -> None:
@@ -191,6 +195,7 @@ class Sigmoid(VectorKernel):
     array([[0.7616]])
     """
 
+    alias = "sigmoid"
     gamma: float = 1.0
     coef0: float = 0.0
 
@@ -223,6 +228,7 @@ class Laplacian(Kernel):
     array([[0.3679]])
     """
 
+    alias = "laplacian"
     gamma: float = 1.0
 
     def __post_init__(self) -> None:

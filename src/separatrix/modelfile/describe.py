@@ -8,13 +8,13 @@ from itertools import islice
 from typing import Any
 
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
+from separatrix.kernels.registry import KERNELS
 from separatrix.modelfile.array_fields import Labels
 from separatrix.modelfile.container import TensorEntry, read_container
 from separatrix.modelfile.fields import Archive, ShapeEnv, require_keys, schema_error
 from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, told_of, why_not
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.model_card import ModelCard, read_card
-from separatrix.modelfile.values import KERNELS
 from separatrix.runtime.blocks import in_words
 
 SHOWN = 12  # classes, names and arrays in a card; all are in `as_dict`

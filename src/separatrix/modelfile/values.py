@@ -22,17 +22,8 @@ from sklearn.model_selection import (
 )
 
 from separatrix.errors import ModelFileError, ParameterError
-from separatrix.kernels.base import FromCallable, Kernel, Precomputed
-from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
-from separatrix.kernels.graphs.graph_kernels import (
-    EdgeHistogram,
-    ShortestPath,
-    VertexHistogram,
-    WeisfeilerLehman,
-)
-from separatrix.kernels.strings.string_kernels import BagOfWords, Spectrum, WeightedDegree
-from separatrix.kernels.strings.subsequence_kernel import Subsequence
-from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from separatrix.kernels.base import FromCallable, Kernel
+from separatrix.kernels.registry import KERNELS
 from separatrix.modelfile.array_fields import ANY_SHAPE, NUMBERS, Array
 from separatrix.modelfile.container import in_a_line
 from separatrix.modelfile.fields import (
@@ -47,26 +38,6 @@ from separatrix.modelfile.fields import (
 )
 from separatrix.modelfile.kernel_parameters import OTHER_PARAMETERS
 
-KERNELS: dict[str, type[Kernel]] = {
-    "BagOfWords": BagOfWords,
-    "EdgeHistogram": EdgeHistogram,
-    "Gaussian": Gaussian,
-    "Laplacian": Laplacian,
-    "Linear": Linear,
-    "Normalized": Normalized,
-    "Polynomial": Polynomial,
-    "Precomputed": Precomputed,
-    "Product": Product,
-    "Scaled": Scaled,
-    "ShortestPath": ShortestPath,
-    "Sigmoid": Sigmoid,
-    "Spectrum": Spectrum,
-    "Subsequence": Subsequence,
-    "Sum": Sum,
-    "VertexHistogram": VertexHistogram,
-    "WeightedDegree": WeightedDegree,
-    "WeisfeilerLehman": WeisfeilerLehman,
-}
 SPLITTERS: dict[str, tuple[type, tuple[str, ...]]] = {
     "GroupKFold": (GroupKFold, ("n_splits", "shuffle", "random_state")),
     "KFold": (KFold, ("n_splits", "shuffle", "random_state")),

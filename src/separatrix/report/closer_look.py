@@ -14,31 +14,21 @@ from sklearn.pipeline import Pipeline
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split, subsample
-from separatrix.estimators.discriminant import LinearDiscriminantAnalysis
-from separatrix.estimators.least_squares import LeastSquaresClassifier
-from separatrix.estimators.linear_svc import LinearSVC
-from separatrix.estimators.logistic_regression import LogisticRegression
-from separatrix.estimators.perceptron import Perceptron
+from separatrix.estimators.registry import REGISTRY
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
-from separatrix.evaluation.samples import samples_and_labels
-from separatrix.evaluation.study import evaluate
+from separatrix.evaluation.samples import CheckedSamples, check_samples
+from separatrix.evaluation.study import evaluate_samples
 
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of the rows to train on
 FEWEST_OF_A_CLASS = 6  # rows; a search inside needs some for each of its folds
-LINEAR = (
-    *(
-        LinearSVC,
-        LogisticRegression,
-        LeastSquaresClassifier,
-        LinearDiscriminantAnalysis,
-        Perceptron,
-    ),
-)
+LINEAR = {record.name for record in REGISTRY if record.linear}
 SPLITS = 3  # that a learning curve is a mean over
 
 
-def closer_look(comparison: Comparison, models: Mapping[str, Any], data: Dataset) -> dict[str, Any]:
+def closer_look(
+    comparison: Comparison, models: Mapping[str, Any], data: Dataset | CheckedSamples
+) -> dict[str, Any]:
     """`fitted` and `sizes` for the page of a comparison: `comparison_page(..., **closer_look(...))`.
 
     Given
@@ -48,10 +38,10 @@ def closer_look(comparison: Comparison, models: Mapping[str, Any], data: Dataset
     The best classifier and the best linear one are trained on all rows, and the best one on parts of
     the rows to train on of the first splits: that costs about as much as four splits of the best.
     """
-    X, y = samples_and_labels(data.X, data.y, missing=True)
+    X, y = data if isinstance(data, CheckedSamples) else check_samples(data.X, data.y, missing=True)
     best = comparison.evaluations[comparison.best]
     names = [row["model"] for row in comparison.rows()]
-    linear = [name for name in names if isinstance(_inner(models[name]), LINEAR)]
+    linear = [name for name in names if type(_inner(models[name])).__name__ in LINEAR]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the comparison has counted them
         rows = np.random.default_rng(0).permutation(len(y))  # folds of a search see no drift
@@ -107,5 +97,5 @@ def errors_by_size(
             Split(split.train[subsample(y[split.train], size, seed=number)], split.test)
             for number, split in enumerate(splits)
         ]
-        found[size] = evaluate(model, X, y, splits=parts, progress=False)
+        found[size] = evaluate_samples(model, CheckedSamples(X, y), splits=parts, progress=False)
     return found

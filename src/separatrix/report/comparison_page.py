@@ -14,7 +14,7 @@ import numpy as np
 
 from separatrix.data.catalogue import dataset_card, names
 from separatrix.data.dataset import Dataset, concatenate_parts
-from separatrix.evaluation.candidates import CANDIDATES
+from separatrix.estimators.registry import TITLES
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.hashes import hash_of
 from separatrix.evaluation.result import Evaluation
@@ -166,7 +166,7 @@ def _listed(names: list[str]) -> str:
 
 def _python(comparison: Comparison, data: Dataset | None) -> str:
     """How to compare the same in Python; nothing where classifiers or data are a caller's own."""
-    known = {candidate.name: candidate.key for candidate in CANDIDATES}
+    known = {title: key for key, title in TITLES.items()}
     tried = [*comparison.evaluations, *comparison.failed]
     how = comparison.protocol
     if how is None or how.grouped or not known.keys() >= set(tried) or not _in_catalogue(data):

@@ -142,9 +142,10 @@ def _require_at_hand(name: str) -> None:
 
 def _compared(work: dict[str, Any]) -> dict[str, Any]:
     """The comparison and its page; then the best of it, tuned and fitted to all rows."""
-    from separatrix.app.runs import compare_data, labelled
+    from separatrix.app.read_data import read_labelled
+    from separatrix.app.runs import compare_data
     from separatrix.app.train_from_file import fit_file
-    from separatrix.evaluation.candidates import CANDIDATES
+    from separatrix.workbench.records import key_of
 
     asked, folder = work["asked"], Path(work["folder"])
     file = {"called": work["called"], "target": work["column"], "progress": False}
@@ -159,9 +160,9 @@ def _compared(work: dict[str, Any]) -> dict[str, Any]:
     )
     _write_leaderboard(comparison, folder / "results.csv")
     best = comparison.best
-    key = next(candidate.key for candidate in CANDIDATES if candidate.name == best)
+    key = key_of(best)
     with busy(f"tuning and fitting the best to all rows: {best}", show=False):
-        data = labelled(work["path"], **file)
+        data = read_labelled(work["path"], **file)
         fitted = fit_file(data, folder / "best.model", key=key, tune=True, seed=seed)
     first = comparison.rows()[0]
     chosen = ", ".join(f"{name} = {value}" for name, value in fitted.as_dict()["chosen"].items())

@@ -13,25 +13,10 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from separatrix.data.catalogue import names
+from separatrix.estimators.registry import TITLES
 from separatrix.workbench.replies import RequestModel
 
-MODELS = {  # keys and names of `separatrix.evaluation.candidates`, which the server does not import
-    "svm": "SVM, Gaussian",
-    "svm-poly": "SVM, polynomial",
-    "svm-string": "SVM, string kernel",
-    "svm-graph": "SVM, graph kernel",
-    "kernel-perceptron": "kernel perceptron",
-    "knn": "nearest neighbours",
-    "linear-svm": "linear SVM",
-    "logistic": "logistic regression",
-    "least-squares": "least squares",
-    "lda": "linear discriminant",
-    "qda": "quadratic discriminant",
-    "gaussian-nb": "naive Bayes, Gaussian",
-    "multinomial-nb": "naive Bayes, multinomial",
-    "bernoulli-nb": "naive Bayes, Bernoulli",
-    "perceptron": "perceptron, averaged",
-}
+MODELS = TITLES
 FILES = ("report.html", "results.csv", "best.model")  # all that is ever served of a job
 IDENTIFIER = r"^[0-9a-f]{16}$"
 Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
@@ -190,9 +175,10 @@ def python_of(record: Record) -> str:
         heading = "from pathlib import Path\n\nfrom separatrix.app.runs import compare_data\n\n"
         return heading + compare
     return (
-        "from pathlib import Path\n\nfrom separatrix.app.train_from_file import fit_file\n"
-        "from separatrix.app.runs import compare_data, labelled\n\n"
-        f"{compare}\ndata = labelled({record.called!r}{target})\n"
+        "from pathlib import Path\n\nfrom separatrix.app.read_data import read_labelled\n"
+        "from separatrix.app.runs import compare_data\n"
+        "from separatrix.app.train_from_file import fit_file\n\n"
+        f"{compare}\ndata = read_labelled({record.called!r}{target})\n"
         f'fit_file(data, Path("best.model"), key={key_of(record.model.title)!r}, tune=True, '
         f"seed={asked.seed})\n"
     )

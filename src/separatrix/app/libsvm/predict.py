@@ -1,4 +1,4 @@
-"""`svm-predict`: labels for the samples of a file, by a model of LIBSVM or of separatrix."""
+"""`svm-predict`: predict the samples of a file with a model of LIBSVM or separatrix."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ from separatrix.modelfile.files import load
 from separatrix.modelfile.libsvm_text import load_libsvm
 
 
-class Predicted(NamedTuple):
-    """How many samples were right."""
+class PredictResult(NamedTuple):
+    """Number of correct predictions."""
 
-    right: int
+    correct: int
     total: int
 
     @property
     def line(self) -> str:
-        """The accuracy in LIBSVM's words.
+        """Return the accuracy in LIBSVM's format.
 
-        >>> Predicted(3, 4).line
+        >>> PredictResult(3, 4).line
         'Accuracy = 75% (3/4) (classification)'
         """
-        share = self.right / self.total * 100
-        return f"Accuracy = {share:g}% ({self.right}/{self.total}) (classification)"
+        percent = self.correct / self.total * 100
+        return f"Accuracy = {percent:g}% ({self.correct}/{self.total}) (classification)"
 
 
 def predict_file(
     path: PathLike, model: PathLike, output: PathLike, *, probability: bool = False
-) -> Predicted:
-    """Classify the samples of a file, write a label a line, and count how many are right.
+) -> PredictResult:
+    """Predict the samples of a file, write one label per line, and count correct predictions.
 
-    The model is one of LIBSVM, or a file of `separatrix.save` whose labels are numbers. With
-    `probability` the probabilities of all classes follow each label.
+    The model file is LIBSVM's, or one of `separatrix.save` with numeric labels. With `probability` the
+    probabilities of all classes follow each label.
     """
     machine = load_libsvm(model) if _is_text(model) else load(model)
     if probability and not hasattr(machine, "predict_proba"):
         raise with_hint(
-            UnsupportedError(f"{model} has no probability estimates that separatrix can give"),
-            "leave out -b 1, or save an SVC(calibration='sigmoid') with separatrix.save",
+            UnsupportedError(f"{model} has no probability estimates that separatrix supports"),
+            "omit -b 1, or save an SVC(calibration='sigmoid') with separatrix.save",
         )
     if not hasattr(machine, "n_features_in_"):
         raise with_hint(
-            ModelFileError("unsupported", f"{model} was fitted to texts, and takes no vectors"),
-            "files of LIBSVM hold vectors; use separatrix predict",
+            ModelFileError("unsupported", f"{model} was fitted to texts, not to vectors"),
+            "LIBSVM files hold vectors; use separatrix predict",
         )
-    machine, X, y = _fitting(machine, model, path)
+    machine, X, y = _read_for(machine, model, path)
     predicted = np.asarray(machine.predict(X))
     if predicted.dtype.kind not in "biuf":
         raise with_hint(
-            ModelFileError("unsupported", f"the labels of {model} are no numbers"),
-            "files of LIBSVM have numbers as labels; use separatrix predict",
+            ModelFileError("unsupported", f"the labels of {model} are not numbers"),
+            "LIBSVM files have numeric labels; use separatrix predict",
         )
     lines = [f"{label:.17g}" for label in predicted.tolist()]
     if probability:
         lines = _with_probabilities(lines, machine.classes_, machine.predict_proba(X))
     write_text(Path(output), "".join(f"{line}\n" for line in lines))
-    return Predicted(int(np.count_nonzero(predicted == y)), len(y))
+    return PredictResult(int(np.count_nonzero(predicted == y)), len(y))
 
 
 def _with_probabilities(labels: list[str], classes: Any, P: Any) -> list[str]:
@@ -71,15 +71,15 @@ def _with_probabilities(labels: list[str], classes: Any, P: Any) -> list[str]:
     return [head, *(f"{label} {row}" for label, row in zip(labels, rows, strict=True))]
 
 
-def _fitting(machine: Any, model: PathLike, path: PathLike) -> tuple[Any, Any, Any]:
-    """The model, samples that have as many features as it, and their labels.
+def _read_for(machine: Any, model: PathLike, path: PathLike) -> tuple[Any, Any, Any]:
+    """Return the model, samples with the same number of features, and their labels.
 
-    A sparse file leaves out what is 0, so samples may seem narrower than they are. So may a model of
-    LIBSVM, whose file does not say how wide it is.
+    A sparse file omits zeros, so its samples may have fewer columns than the model; a LIBSVM model file
+    does not store the number of features, so the model may have fewer columns than the samples.
     """
     pairwise = get_tags(machine).input_tags.pairwise
     X, y = read_samples(path, zero_based=pairwise)
-    X = X[:, 1:] if pairwise else X  # 0:number says nothing of a sample that is new
+    X = X[:, 1:] if pairwise else X  # column 0 is the sample number
     known, given = int(machine.n_features_in_), X.shape[1]
     if given > known and _is_text(model):
         machine, known = load_libsvm(model, n_features=given), given
@@ -89,7 +89,7 @@ def _fitting(machine: Any, model: PathLike, path: PathLike) -> tuple[Any, Any, A
             path,
             found=f"{given} {what}",
             expected=f"{known}, as {model} has",
-            hint="take the file that belongs to this model",
+            hint="use the data file that belongs to this model",
         )
     X = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], known))
     takes_sparse = get_tags(machine).input_tags.sparse and not pairwise
@@ -97,9 +97,9 @@ def _fitting(machine: Any, model: PathLike, path: PathLike) -> tuple[Any, Any, A
 
 
 def _is_text(model: PathLike) -> bool:
-    """Whether a model is in LIBSVM's format; one of ours begins with its length in binary."""
+    """Return whether a model file is LIBSVM's; ours begins with its length in binary."""
     try:
         with open(model, "rb") as file:
             return b"\0" not in file.read(8)
     except OSError:
-        return True  # whoever opens it next says what is wrong
+        return True  # the reader raises the error

@@ -1,7 +1,7 @@
-"""Ranges of features and labels: found in samples, kept in LIBSVM's scaling files, read from them.
+"""Ranges of features and labels, computed from samples or stored in LIBSVM's scaling files.
 
-Such a file has `y`, `lower upper` and `min max` where labels are scaled, then `x`, `lower upper`, and
-`index min max` for every feature that has more than one value.
+A scaling file has `y`, `lower upper` and `min max` if labels are scaled, then `x`, `lower upper`, and
+`index min max` for every feature with more than one value.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from separatrix.errors import DataError, DataFileError, MissingDataError
 from separatrix.types import Vector
 
 
-class Target(NamedTuple):
-    """Where labels lie, and where they shall lie."""
+class LabelRange(NamedTuple):
+    """Range of the labels before (least, greatest) and after scaling (lower, upper)."""
 
     lower: float
     upper: float
@@ -29,65 +29,65 @@ class Target(NamedTuple):
 
 
 class Ranges(NamedTuple):
-    """Where the features lie, by their index, and where they shall lie."""
+    """Ranges of the features by index, before (least, greatest) and after scaling (lower, upper)."""
 
     lower: float
     upper: float
     least: Vector  # shape: (largest index + 1,)
     greatest: Vector  # shape: (largest index + 1,)
-    target: Target | None  # None leaves the labels as they are
+    target: LabelRange | None  # None: labels are not scaled
 
 
 def scale(values: Any, lower: float, upper: float, least: Any, greatest: Any) -> Any:
-    """Values brought from [least, greatest] to [lower, upper]; the ends are met exactly.
+    """Scale values from [least, greatest] to [lower, upper]; the bounds are exact.
 
     >>> scale(np.array([2.0, 3.0, 6.0]), -1.0, 1.0, 2.0, 6.0).tolist()
     [-1.0, -0.5, 1.0]
     """
-    with np.errstate(all="ignore"):  # of one value only, which is met exactly
-        # in this order of operations the last bit is LIBSVM's
+    with np.errstate(all="ignore"):  # a feature with one value divides by 0
+        # this order of operations gives the same last bit as LIBSVM
         inside = lower + (upper - lower) * (values - least) / (greatest - least)
     return np.where(values == least, lower, np.where(values == greatest, upper, inside))
 
 
-def found_ranges(X: Any, lower: float, upper: float, target: Target | None) -> Ranges:
-    """Those of samples, CSR, whose columns are LIBSVM's indices; what a row leaves out is a 0."""
+def compute_ranges(X: Any, lower: float, upper: float, target: LabelRange | None) -> Ranges:
+    """Compute the ranges of CSR samples, whose columns are LIBSVM's indices; missing entries are 0."""
     n, width = X.shape
     least, greatest = np.full(width, np.inf), np.full(width, -np.inf)
     np.minimum.at(least, X.indices, X.data)
     np.maximum.at(greatest, X.indices, X.data)
-    left_out = np.bincount(X.indices, minlength=width) < n
-    left_out[:1] = False  # to LIBSVM index 0 is no feature: where it is left out it has no value
-    least[left_out] = np.minimum(least[left_out], 0.0)
-    greatest[left_out] = np.maximum(greatest[left_out], 0.0)
+    omitted = np.bincount(X.indices, minlength=width) < n
+    omitted[:1] = False  # index 0 is not a feature in LIBSVM: a missing entry is not 0
+    least[omitted] = np.minimum(least[omitted], 0.0)
+    greatest[omitted] = np.maximum(greatest[omitted], 0.0)
     return Ranges(lower, upper, least, greatest, target)
 
 
 def save_ranges(path: Path, ranges: Ranges) -> None:
-    """Write them as `svm-scale -s` does."""
+    """Write a scaling file like `svm-scale -s`."""
     text = [f"x\n{_numbers(ranges.lower, ranges.upper)}\n"]
     if ranges.target is not None:
-        wanted, found = ranges.target[:2], ranges.target[2:]
-        text.insert(0, f"y\n{_numbers(*wanted)}\n{_numbers(*found)}\n")
+        lower, upper, least, greatest = ranges.target
+        text.insert(0, f"y\n{_numbers(lower, upper)}\n{_numbers(least, greatest)}\n")
     for index in np.flatnonzero(ranges.least != ranges.greatest).tolist():
         if index:
             text.append(f"{index} {_numbers(ranges.least[index], ranges.greatest[index])}\n")
     write_text(path, "".join(text))
 
 
-def restored_ranges(path: Path, found: Ranges) -> tuple[Ranges, list[int]]:
-    """Those of a scaling file, for samples in which others were found, and what it has not.
+def read_ranges(path: Path, found: Ranges) -> tuple[Ranges, list[int]]:
+    """Read the ranges of a scaling file; also return the features of the samples that it does not have.
 
-    A feature that the file does not know and that has more than one value is given only the value 0.
+    Those features are scaled to 0. `found` holds the ranges of the samples.
     """
     lines = _Lines(path)
     target = found.target
     heading = lines.next()
     if heading == ["y"]:
-        target = Target(*lines.numbers(2), *lines.numbers(2))
+        target = LabelRange(*lines.numbers(2), *lines.numbers(2))
         heading = lines.next()
     if heading != ["x"]:
-        raise lines.wrong(" ".join(heading), "x, or y and its two lines before")
+        raise lines.error(" ".join(heading), "x, or y and its two lines before")
     lower, upper = lines.numbers(2)
     entries = list(lines.features())
     width = max([len(found.least), *(index + 1 for index, _, _ in entries)])
@@ -106,7 +106,7 @@ def _numbers(one: float, other: float) -> str:
 
 
 class _Lines:
-    """The lines of a scaling file, taken apart at spaces."""
+    """The lines of a scaling file, split at spaces."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.number = path, 0
@@ -114,37 +114,37 @@ class _Lines:
             with open_(path) as source:
                 self.lines = source.read_all().decode("utf-8", "replace").splitlines()
         except MissingDataError as error:
-            raise with_hint(DataError(str(error)), "make one with svm-scale -s") from None
+            raise with_hint(DataError(str(error)), "create one with svm-scale -s") from None
 
     def next(self) -> list[str]:
-        """Words of the next line; none at the end."""
+        """Return the words of the next line, none at the end."""
         self.number += 1
         return self.lines[self.number - 1].split() if self.number <= len(self.lines) else []
 
     def numbers(self, count: int) -> list[float]:
-        """The next line, which has so many numbers."""
+        """Parse the next line as `count` numbers."""
         return self._floats(self.next(), count)
 
     def features(self) -> Iterator[tuple[int, float, float]]:
-        """Index, least and greatest value of a feature, a line each, to the end."""
+        """Yield index, least and greatest value of each remaining line."""
         while self.number < len(self.lines):
             words = self.next()
             if not words:
                 continue
             most = Limits().features
             if not words[0].isdecimal() or not 1 <= int(words[0][:18]) <= most:
-                raise self.wrong(" ".join(words), f"an index from 1 to {most}, and two numbers")
+                raise self.error(" ".join(words), f"an index from 1 to {most}, and two numbers")
             low, high = self._floats(words[1:], 2)
             yield int(words[0]), low, high
 
-    def wrong(self, found: str, expected: str) -> DataFileError:
-        """The error for the last line."""
+    def error(self, found: str, expected: str) -> DataFileError:
+        """Make the error for the current line."""
         return DataFileError(
             self.path,
             self.number,
             found=repr(found[:40]) if found else "nothing",
             expected=expected,
-            hint="give -r a file that svm-scale -s wrote",
+            hint="-r needs a file that svm-scale -s wrote",
         )
 
     def _floats(self, words: list[str], count: int) -> list[float]:
@@ -153,5 +153,5 @@ class _Lines:
         except ValueError:
             values = []
         if len(values) != count or len(words) != count or not np.isfinite(values).all():
-            raise self.wrong(" ".join(words), f"{count} numbers")
+            raise self.error(" ".join(words), f"{count} numbers")
         return values

@@ -35,7 +35,7 @@ def read_samples(path: PathLike, *, zero_based: bool = False) -> tuple[Any, Any]
     return data.X, data.y
 
 
-class Samples(NamedTuple):
+class TrainingSet(NamedTuple):
     """A training set, and its labels in LIBSVM's order."""
 
     X: Any  # shape: (n, d), or (n, n) kernel values
@@ -49,15 +49,15 @@ class Samples(NamedTuple):
         return np.argsort(np.argsort(self.labels))
 
 
-def training_samples(path: PathLike, *, precomputed: bool) -> Samples:
+def training_samples(path: PathLike, *, precomputed: bool) -> TrainingSet:
     """A training set; with `precomputed`, the kernel values of every pair of samples."""
     X, y = read_samples(path, zero_based=precomputed)
     labels = _ordered_labels(path, y)
     n, d = X.shape
     if not precomputed:
-        return Samples(X.toarray() if X.nnz >= DENSE_FROM * n * d else X, y, labels, None)
+        return TrainingSet(X.toarray() if X.nnz >= DENSE_FROM * n * d else X, y, labels, None)
     M, serials = _kernel_values(path, X)
-    return Samples(M[:, serials - 1], y, labels, serials)
+    return TrainingSet(M[:, serials - 1], y, labels, serials)
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""`svm-scale`: the features of a file brought to one range, byte for byte as LIBSVM writes them."""
+"""`svm-scale`: scale the features of a file to one range, with the same bytes as LIBSVM."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from separatrix.app.libsvm.ranges import (
+    LabelRange,
     Ranges,
-    Target,
-    found_ranges,
-    restored_ranges,
+    compute_ranges,
+    read_ranges,
     save_ranges,
     scale,
 )
@@ -24,8 +24,8 @@ from separatrix.errors import ParameterError
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.types import Vector
 
-BLOCK_BYTES = 16 * MEBIBYTE  # of scaled values that are written at a time
-MOST_ROWS = 4096  # of a block
+BLOCK_BYTES = 16 * MEBIBYTE  # of scaled values per write
+MAX_ROWS = 4096  # of a block
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,44 +33,44 @@ class ScaleOptions:
     """The flags of `svm-scale`."""
 
     lower: float = -1.0
-    """-l. What the least value of a feature becomes."""
+    """-l. Lower bound of the scaled features."""
     upper: float = 1.0
-    """-u. What the greatest value of a feature becomes."""
+    """-u. Upper bound of the scaled features."""
     target: tuple[float, float] | None = None
-    """-y. The same two for labels; None leaves them."""
+    """-y. Bounds of the scaled labels; None: labels are not scaled."""
     save: Path | None = None
-    """-s. Where to keep the ranges that were found."""
+    """-s. File to write the ranges to."""
     restore: Path | None = None
-    """-r. Ranges that were kept, to be used instead."""
+    """-r. File to read the ranges from."""
 
 
-class Scaled(NamedTuple):
-    """What was done."""
+class ScaleResult(NamedTuple):
+    """Output of `svm-scale`."""
 
-    before: int  # values in the file
-    after: int  # values written; zeros are not
-    notes: list[str]  # for stderr, in LIBSVM's words
+    before: int  # stored values in the file
+    after: int  # values written, without zeros
+    notes: list[str]  # LIBSVM's messages for stderr
 
 
-def scale_file(path: PathLike, options: ScaleOptions, write: Callable[[str], Any]) -> Scaled:
-    """Scale the samples of a file and hand the lines to `write`, many at a time.
+def scale_file(path: PathLike, options: ScaleOptions, write: Callable[[str], Any]) -> ScaleResult:
+    """Scale the samples of a file and pass the text to `write` in blocks.
 
-    A feature with one value only is left out. Values of 0 are left out too, and missing ones count as
-    0: where the new range does not keep 0 at 0, a sparse file becomes a dense one.
+    Constant features and zeros are omitted. Missing entries are 0: if the new range does not map 0 to 0,
+    a sparse file becomes dense.
     """
     _require_ranges(options)
     X, y = read_samples(path, zero_based=True)
     labels = np.asarray(y, dtype=np.float64)
     target = None
     if options.target is not None:
-        target = Target(*options.target, float(labels.min()), float(labels.max()))
-    ranges = found_ranges(X, options.lower, options.upper, target)
+        target = LabelRange(*options.target, float(labels.min()), float(labels.max()))
+    ranges = compute_ranges(X, options.lower, options.upper, target)
     notes = []
     from_zero = bool((X.indices == 0).any())
     if from_zero:
         notes.append("WARNING: minimal feature index is 0, but indices should start from 1")
     if options.restore is not None:
-        ranges, unseen = restored_ranges(options.restore, ranges)
+        ranges, unseen = read_ranges(options.restore, ranges)
         notes += [
             f"WARNING: feature index {index} appeared in file {path} was not seen in the scaling "
             f"factor file {options.restore}. The feature is scaled to 0."
@@ -93,14 +93,14 @@ def scale_file(path: PathLike, options: ScaleOptions, write: Callable[[str], Any
             f"       > new      #nonzeros {after}",
             "If feature values are non-negative and sparse, use -l 0 rather than the default -l -1",
         ]
-    return Scaled(X.nnz, after, notes)
+    return ScaleResult(X.nnz, after, notes)
 
 
 def _require_ranges(options: ScaleOptions) -> None:
     if options.save is not None and options.restore is not None:
         raise with_hint(
-            ParameterError("svm-scale", "-s", "left out where -r is given", str(options.save)),
-            "save ranges from the training file with -s, and use them on others with -r",
+            ParameterError("svm-scale", "-s", "omitted if -r is given", str(options.save)),
+            "write the ranges of the training file with -s, and apply them to others with -r",
         )
     wanted = {"-u": (options.lower, options.upper), "-y": options.target or (0.0, 1.0)}
     for name, (lower, upper) in wanted.items():
@@ -109,23 +109,23 @@ def _require_ranges(options: ScaleOptions) -> None:
 
 
 def _lines(X: Any, labels: Vector, ranges: Ranges) -> Iterator[tuple[str, int]]:
-    """The text of some rows at a time, and how many values are in it."""
+    """Yield the text of a block of rows and its number of values."""
     if ranges.target is not None:
         labels = scale(labels, *ranges.target)
     width = len(ranges.least)
     X = csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width))
     zeros = scale(np.zeros(width), *ranges[:4])
     zeros[ranges.least == ranges.greatest] = 0.0
-    zeros[:1] = 0.0  # index 0 is written only where it is in the file
+    zeros[:1] = 0.0  # index 0 is written only if it is in the file
     fills = bool(zeros.any())
-    step = rows_that_fit(8 * max(1, width), BLOCK_BYTES, most=MOST_ROWS) if fills else MOST_ROWS
+    step = rows_that_fit(8 * max(1, width), BLOCK_BYTES, most=MAX_ROWS) if fills else MAX_ROWS
     for part in row_blocks(len(labels), step):
-        block = _scaled_block(X[part], ranges, zeros if fills else None)
+        block = _scale_block(X[part], ranges, zeros if fills else None)
         yield _text(block, labels[part].tolist()), block.nnz
 
 
-def _scaled_block(X: Any, ranges: Ranges, zeros: Vector | None) -> Any:
-    """Scaled samples, CSR without zeros; `zeros` is what values that are left out become."""
+def _scale_block(X: Any, ranges: Ranges, zeros: Vector | None) -> Any:
+    """Scale samples to CSR without zeros; `zeros` holds the scaled values of missing entries."""
     least, greatest = ranges.least[X.indices], ranges.greatest[X.indices]
     values = scale(X.data, ranges.lower, ranges.upper, least, greatest)
     values[least == greatest] = 0.0

@@ -1,4 +1,4 @@
-"""`svm-train`: an SVC from a file of samples into a model file of LIBSVM, or cross-validated."""
+"""`svm-train`: fit an SVC to a file and write a LIBSVM model file, or cross-validate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from separatrix.app.libsvm.samples import (
     PathLike,
-    Samples,
+    TrainingSet,
     training_samples,
     with_hint,
 )
@@ -31,9 +31,9 @@ KERNELS = ("linear", "poly", "rbf", "sigmoid", "precomputed")  # as -t numbers t
 PRECOMPUTED = 4
 OTHER_MACHINES = {
     1: ("nu-SVC", "-s 0 finds the same boundaries for a suitable -c"),
-    2: ("one-class SVM", "separatrix classifies; it does not look for outliers"),
-    3: ("epsilon-SVR", "separatrix classifies; it has no regression"),
-    4: ("nu-SVR", "separatrix classifies; it has no regression"),
+    2: ("one-class SVM", "separatrix has no outlier detection"),
+    3: ("epsilon-SVR", "separatrix has no regression"),
+    4: ("nu-SVR", "separatrix has no regression"),
 }
 FOLD_SEED = 0
 
@@ -55,31 +55,31 @@ class TrainOptions:
     cost: float = 1.0
     """-c."""
     cache: float | None = None
-    """-m, megabytes for kernel values. None: a share of what the machine has."""
+    """-m, cache size in MB. None: a quarter of the memory, at most 4096."""
     tolerance: float = 1e-3
     """-e."""
     probability: int = 0
     """-b. Only 0."""
     weights: Mapping[int, float] = field(default_factory=dict)
-    """-wi. Factors of the cost of classes."""
+    """-wi. Factors of C by class label."""
     folds: int | None = None
     """-v. Cross-validate instead of writing a model."""
     progress: bool | None = False
-    """Whether to draw a bar on stderr. None: where that is a terminal."""
+    """Whether to draw a progress bar on stderr. None: if stderr is a terminal."""
 
 
-class Trained(NamedTuple):
-    """What there is to say in the end."""
+class TrainResult(NamedTuple):
+    """Output of `svm-train`."""
 
     lines: list[str]  # LIBSVM's, for stdout
     notes: list[str]  # for stderr
-    model: Path | None  # where it was written; None after a cross-validation
+    model: Path | None  # the file written; None after a cross-validation
 
 
-def train_file(path: PathLike, model: PathLike | None, options: TrainOptions) -> Trained:
+def train_file(path: PathLike, model: PathLike | None, options: TrainOptions) -> TrainResult:
     """Train an SVC on a file and write it in LIBSVM's format, or cross-validate.
 
-    Without a name the model goes to `<name of the file>.model` in the current folder.
+    The default model file is `<file name>.model` in the current folder.
     """
     _require_supported(options)
     samples = training_samples(path, precomputed=options.kernel_type == PRECOMPUTED)
@@ -92,36 +92,32 @@ def train_file(path: PathLike, model: PathLike | None, options: TrainOptions) ->
     if options.folds is not None:
         folds = min(options.folds, len(samples.y))
         if folds < options.folds:
-            notes.append(f"{path} has {folds} samples: each is a fold of its own")
-        share = _cross_validated(machine, samples, folds, options.progress)
-        return Trained([f"Cross Validation Accuracy = {100 * share:g}%"], notes, None)
+            notes.append(f"{path} has {folds} samples: every fold is one sample")
+        accuracy = _cross_validate(machine, samples, folds, options.progress)
+        return TrainResult([f"Cross Validation Accuracy = {100 * accuracy:g}%"], notes, None)
     machine.fit(samples.X, samples.y)
     lines = _summary(machine, samples)
     target = Path(f"{Path(path).name}.model") if model is None else Path(model)
-    return Trained(lines, notes, _written(machine, samples, target))
+    return TrainResult(lines, notes, _write_model(machine, samples, target))
 
 
 def _require_supported(options: TrainOptions) -> None:
-    """Refuse by name what LIBSVM has and separatrix has not."""
+    """Raise an error for options that only LIBSVM supports."""
     if options.svm_type in OTHER_MACHINES:
         name, hint = OTHER_MACHINES[options.svm_type]
-        said = (
-            f"-s {options.svm_type} is {name}, which separatrix does not have; it has -s 0, C-SVC"
-        )
-        raise with_hint(UnsupportedError(said), hint)
+        message = f"-s {options.svm_type} ({name}) is not supported; only -s 0, C-SVC"
+        raise with_hint(UnsupportedError(message), hint)
     if options.svm_type:
-        raise UnsupportedError(f"-s {options.svm_type} is no type of SVM; separatrix has -s 0")
+        raise UnsupportedError(f"unknown SVM type -s {options.svm_type}; only -s 0")
     if options.probability:
         raise with_hint(
-            UnsupportedError(
-                "-b 1 asks for LIBSVM's probability estimates, which separatrix does not have"
-            ),
+            UnsupportedError("-b 1, LIBSVM's probability estimates, is not supported"),
             "in Python, save an SVC(calibration='sigmoid') with separatrix.save, and give that file "
             "to svm-predict -b 1",
         )
     if not 0 <= options.kernel_type <= PRECOMPUTED:
         raise UnsupportedError(
-            f"-t {options.kernel_type} is no type of kernel; there are 0 to {PRECOMPUTED}"
+            f"unknown kernel type -t {options.kernel_type}; expected 0 to {PRECOMPUTED}"
         )
     if options.folds is not None:
         require_integer("svm-train", "-v", options.folds, least=2)
@@ -132,8 +128,8 @@ def _require_supported(options: TrainOptions) -> None:
             raise ParameterError("svm-train", flag, "above 0", value)
 
 
-def _machine(samples: Samples, options: TrainOptions) -> SVC:
-    """The estimator that the flags ask for."""
+def _machine(samples: TrainingSet, options: TrainOptions) -> SVC:
+    """Make the estimator from the flags."""
     return SVC(
         C=options.cost,
         kernel=KERNELS[options.kernel_type],
@@ -148,8 +144,8 @@ def _machine(samples: Samples, options: TrainOptions) -> SVC:
     )
 
 
-def _summary(machine: SVC, samples: Samples) -> list[str]:
-    """LIBSVM's lines on every pair of classes, in its order, and how many support vectors there are."""
+def _summary(machine: SVC, samples: TrainingSet) -> list[str]:
+    """Return LIBSVM's lines about every pair of classes and the number of support vectors."""
     k = len(samples.labels)
     numbers = {tuple(pair): p for p, pair in enumerate(pairs(k).tolist())}
     lines = []
@@ -167,8 +163,8 @@ def _summary(machine: SVC, samples: Samples) -> list[str]:
     return [*lines, f"Total nSV = {len(machine.support_)}"]
 
 
-def _written(machine: SVC, samples: Samples, target: Path) -> Path:
-    """Write the model with the order of labels, and the numbers of samples, of the training file."""
+def _write_model(machine: SVC, samples: TrainingSet, target: Path) -> Path:
+    """Write the model with the label order and the sample numbers of the training file."""
     if (np.diff(samples.order) < 0).any():
         machine._ties = samples.order  # as in `load_libsvm`, where labels do not rise
     if samples.serials is not None:
@@ -176,16 +172,16 @@ def _written(machine: SVC, samples: Samples, target: Path) -> Path:
     return save_libsvm(machine, target)
 
 
-def _cross_validated(machine: SVC, samples: Samples, folds: int, progress: bool | None) -> float:
-    """Share of samples that are right when their fold is left out; folds share one Gram matrix."""
+def _cross_validate(machine: SVC, samples: TrainingSet, folds: int, progress: bool | None) -> float:
+    """Return the cross-validation accuracy; folds share one Gram matrix."""
     machine._check_parameters()
     classes, codes = np.unique(samples.y, return_inverse=True)
     order, k = np.argsort(codes, kind="stable"), len(classes)
     X, y = samples.X[order], codes[order]
     X = X if samples.serials is None else X[:, order]
-    part = _stratified(y, folds)
+    part = _assign_folds(y, folds)
 
-    def right(fold: int, result: RowsClassified) -> int:
+    def count_correct(fold: int, result: RowsClassified) -> int:
         rows = np.flatnonzero(part == fold)
         return int(np.count_nonzero(result.codes(rows) == y[rows]))
 
@@ -195,15 +191,15 @@ def _cross_validated(machine: SVC, samples: Samples, folds: int, progress: bool 
         monitor = FitMonitor(None, lambda _number: bool(advance()))
         shared = Products().of(machine, X, y, k)
         found = classify_many(
-            machine, shared, y, kernels, runs, right, n_classes=k, monitor=monitor
+            machine, shared, y, kernels, runs, count_correct, n_classes=k, monitor=monitor
         )
         return sum(next(found)) / len(y)
 
 
-def _stratified(y: Codes, folds: int) -> Codes:
-    """A fold for each row; every class is dealt out over the folds in a random order.
+def _assign_folds(y: Codes, folds: int) -> Codes:
+    """Assign a fold to each row; the rows of every class are dealt out in random order.
 
-    >>> _stratified(np.array([0, 0, 1, 1]), 2).reshape(2, 2).sum(axis=1).tolist()
+    >>> _assign_folds(np.array([0, 0, 1, 1]), 2).reshape(2, 2).sum(axis=1).tolist()
     [1, 1]
     """
     rng = np.random.default_rng(FOLD_SEED)

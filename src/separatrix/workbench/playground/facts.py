@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.evaluation.regions import INDETERMINATE, Machine, Regions
+from separatrix.evaluation.regions import INDETERMINATE, RegionClassifier, Regions
 from separatrix.types import Codes
 from separatrix.workbench.playground.scene import Scene, last_step
 
@@ -32,7 +32,7 @@ def facts_of(scene: Scene, regions: Regions, codes: Codes) -> list[dict[str, str
     return [{"title": title, "value": value} for title, value in found]
 
 
-def support_of(machines: Sequence[Machine]) -> list[int]:
+def support_of(machines: Sequence[RegionClassifier]) -> list[int]:
     """The points that carry a coefficient at any boundary, in order."""
     rows = [
         machine.rows[last_step(machine.fitted).support_]

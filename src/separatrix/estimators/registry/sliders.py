@@ -113,3 +113,16 @@ def choice(
 def switch(name: str, title: str, default: bool, says: str = "", **more: Any) -> Parameter:
     """Yes or no."""
     return Parameter(name, title, "switch", default, says, **more)
+
+
+def C(**more: Any) -> Parameter:
+    """The slider for C of a support vector machine."""
+    help_text = "Price of a point on the wrong side of its margin."
+    return log("C", "C", 1.0, (0.01, 1000.0), help_text, **more)
+
+
+PASSES = integer("max_iter", "passes at most", 100, (1, 1000), "Over all points.")
+SHUFFLE = switch("shuffle", "shuffle", False, "A new order of the points for every pass.")
+PREDICTORS = choice(
+    "predictor", "predict with", {"last": "the last weights", "average": "the average of all"}
+)

@@ -1,0 +1,140 @@
+"""Predict or score the rows of a file with a saved model."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import Pipeline
+
+from separatrix.app.estimate import last_step
+from separatrix.data.dataset import Dataset
+from separatrix.errors import DataError, UnsupportedError
+from separatrix.estimators.base.prepare import object_kernel
+from separatrix.evaluation.metrics import NAMES, compute_metrics
+from separatrix.evaluation.samples import require_labels
+from separatrix.runtime.atomic_files import atomic_write
+
+_NAMELESS = "X does not have valid feature names"
+
+
+@dataclass(frozen=True)
+class FileScores:
+    """Metrics of a model on labelled samples."""
+
+    samples: int
+    classes: list[Any]
+    metrics: Mapping[str, float]
+    confusion: Any  # shape: (k, k); rows are true classes, columns predicted ones
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the scores as plain values."""
+        return {
+            "samples": self.samples,
+            "classes": self.classes,
+            "metrics": dict(self.metrics),
+            "confusion": self.confusion.tolist(),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"{self.samples} samples"]
+        lines += [f"{name:<16}{value:.4f}" for name, value in self.metrics.items()]
+        width = max(8, *(len(str(label)) + 2 for label in self.classes))
+        lines += ["", "true, predicted" + "".join(f"{label!s:>{width}}" for label in self.classes)]
+        for label, row in zip(self.classes, self.confusion, strict=True):
+            lines.append(f"{label!s:<15}" + "".join(f"{count:>{width}d}" for count in row))
+        return "\n".join(lines)
+
+
+def predict_rows(model: Any, data: Dataset, *, probabilities: bool = False) -> tuple[Any, Any]:
+    """Predict labels, and with `probabilities` those of every class (otherwise None)."""
+    require_samples(model, data)
+    if probabilities and not hasattr(model, "predict_proba"):
+        name = type(last_step(model)).__name__
+        error = UnsupportedError(f"this {name} was fitted without probabilities")
+        error.hint = "use logistic, lda, qda, knn or naive Bayes, or fit svm with "
+        error.hint += "--set calibration=sigmoid"
+        raise error
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_NAMELESS)
+        labels = model.predict(data.X)
+        return labels, model.predict_proba(data.X) if probabilities else None
+
+
+def write_predictions(out: Path, labels: Any, classes: Any, P: Any) -> None:
+    """Write predictions to a CSV file, one line per sample, atomically."""
+    try:
+        with atomic_write(out) as part, part.open("w", newline="", encoding="utf-8") as file:
+            print_predictions(file, labels, classes, P)
+    except OSError as error:  # its message names the temporary file
+        raise OSError(error.errno, f"cannot write: {error.strerror}", str(out)) from error
+
+
+def print_predictions(file: TextIO, labels: Any, classes: Any, P: Any) -> None:
+    """Write predictions to an open file as CSV; rows count from 0."""
+    writer = csv.writer(file, lineterminator="\n")
+    columns = [] if P is None else [f"p({label})" for label in np.asarray(classes).tolist()]
+    writer.writerow(["row", "prediction", *columns])
+    for number, label in enumerate(np.asarray(labels).tolist()):
+        writer.writerow([number, label, *([] if P is None else P[number].tolist())])
+
+
+def score_file(model: Any, data: Dataset) -> FileScores:
+    """Compute metrics and the confusion matrix of a model on labelled data."""
+    require_labels(data)
+    labels, P = predict_rows(model, data, probabilities=hasattr(model, "predict_proba"))
+    known = np.asarray(model.classes_)
+    true = np.asarray(data.y)
+    if (known.dtype.kind in "USO") != (true.dtype.kind in "USO"):
+        raise DataError(
+            f"the model has classes such as {known.tolist()[0]!r}, but the file has labels such as "
+            f"{true.tolist()[0]!r}"
+        )
+    classes = np.unique(np.concatenate([known, true, np.asarray(labels, dtype=known.dtype)]))
+    position = {label: code for code, label in enumerate(classes.tolist())}
+    codes = np.array([position[label] for label in true.tolist()], dtype=np.intp)
+    guess = np.array([position[label] for label in np.asarray(labels).tolist()], dtype=np.intp)
+    wide = None
+    if P is not None:
+        wide = np.zeros((len(codes), len(classes)))
+        wide[:, np.searchsorted(classes, known)] = P
+    confusion = np.zeros((len(classes), len(classes)), dtype=np.intp)
+    np.add.at(confusion, (codes, guess), 1)
+    values = compute_metrics(NAMES, codes, guess, wide)
+    return FileScores(len(codes), classes.tolist(), values, confusion)
+
+
+def require_samples(model: Any, data: Dataset) -> None:
+    """Raise an error if the samples differ in kind or width from those that the model was fitted to."""
+    width = getattr(model, "n_features_in_", None)  # None for models of lists
+    kernel = object_kernel(model[0] if isinstance(model, Pipeline) else model)
+    expected = "texts" if kernel is None else kernel.takes
+    if width is not None:
+        fits, expected = not isinstance(data.X, list), f"{width} features"
+    else:
+        fits = isinstance(data.X, list) and (data.kind == "graphs") == (expected == "graphs")
+    if not fits:
+        raise DataError(f"{data.name} holds {data.kind}, but the model was fitted to {expected}")
+    if width is None:
+        return
+    if (found := data.X.shape[1]) != width:
+        error = DataError(f"{data.name} has {found} features, but the model was fitted to {width}")
+        if data.features is not None and found > width:
+            error.hint = "if one column holds the labels, name it with --target"
+        raise error
+    steps = [step for _, step in model.steps] if isinstance(model, Pipeline) else []
+    filled = any(isinstance(step, SimpleImputer) for step in steps)
+    values = data.X.data if issparse(data.X) else data.X
+    if not filled and values.dtype.kind == "f" and np.isnan(values).any():
+        error = DataError(
+            f"{data.name} has missing values, but the model was fitted to data without missing values"
+        )
+        error.hint = "impute them, or fit the model to data with missing values"
+        raise error

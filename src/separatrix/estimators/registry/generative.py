@@ -1,0 +1,114 @@
+"""Records of the classifiers that model the distribution of each class."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundModel, SuiteModel
+from separatrix.estimators.registry.sliders import linear, log
+
+
+def _lda_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {"solver": "lsqr", "shrinkage": values["shrinkage"]} if values["shrinkage"] else {}
+
+
+RECORDS = (
+    EstimatorRecord(
+        name="LinearDiscriminantAnalysis",
+        module="separatrix.estimators.discriminant",
+        solver="separatrix.solvers.discriminant, separatrix.solvers.moments",
+        paper="Fisher 1936; Ledoit and Wolf 2004",
+        not_for="classes with different covariances: use QuadraticDiscriminantAnalysis",
+        linear=True,
+        suite=(
+            SuiteModel(
+                "lda",
+                "linear discriminant",
+                tuned={"solver": "lsqr", "shrinkage": "auto"},
+                requires=("table",),
+            ),
+        ),
+        playground=PlaygroundModel(
+            "lda",
+            "Linear discriminant analysis",
+            "Gaussian classes that spread alike: straight boundaries.",
+            (linear("shrinkage", "shrinkage", 0.0, (0.0, 1.0), "Towards round classes."),),
+            arguments=_lda_arguments,
+        ),
+    ),
+    EstimatorRecord(
+        name="QuadraticDiscriminantAnalysis",
+        module="separatrix.estimators.discriminant",
+        solver="separatrix.solvers.discriminant, separatrix.solvers.moments",
+        paper="Smith 1946; Friedman 1989",
+        not_for="few samples per class: each covariance needs more than d; shrink it",
+        suite=(
+            SuiteModel(
+                "qda",
+                "quadratic discriminant",
+                grid={"reg_param": (0.001, 0.01, 0.1, 0.5)},
+                requires=("table", "rows per class"),
+            ),
+        ),
+        playground=PlaygroundModel(
+            "qda",
+            "Quadratic discriminant analysis",
+            "Gaussian classes, each with its own spread: conic boundaries.",
+            (linear("reg_param", "shrinkage", 0.0, (0.0, 1.0), "Towards round classes."),),
+        ),
+    ),
+    EstimatorRecord(
+        name="GaussianNB",
+        module="separatrix.estimators.naive_bayes",
+        solver="separatrix.solvers.naive_bayes, separatrix.solvers.moments",
+        paper="Duda and Hart 1973",
+        not_for="correlated features: use QuadraticDiscriminantAnalysis",
+        suite=(
+            SuiteModel(
+                "gaussian-nb",
+                "naive Bayes, Gaussian",
+                grid={"var_smoothing": (1e-9, 1e-3, 0.01, 0.1)},
+                requires=("dense columns",),
+            ),
+        ),
+        playground=PlaygroundModel(
+            "gaussian-nb",
+            "Gaussian naive Bayes",
+            "Gaussian classes whose two features are taken for independent.",
+            (log("var_smoothing", "smoothing", 1e-9, (1e-9, 1.0), "Added to all variances."),),
+        ),
+    ),
+    EstimatorRecord(
+        name="MultinomialNB",
+        module="separatrix.estimators.naive_bayes",
+        solver="separatrix.solvers.naive_bayes",
+        paper="Maron 1961; McCallum and Nigam 1998",
+        not_for="calibrated probabilities: words are not independent; negative values",
+        counts=True,
+        suite=(
+            SuiteModel(
+                "multinomial-nb",
+                "naive Bayes, multinomial",
+                grid={"alpha": (0.01, 0.1, 1.0)},
+                requires=("counts",),
+            ),
+        ),
+    ),
+    EstimatorRecord(
+        name="BernoulliNB",
+        module="separatrix.estimators.naive_bayes",
+        solver="separatrix.solvers.naive_bayes",
+        paper="McCallum and Nigam 1998",
+        not_for="counts that matter beyond zero or not: use MultinomialNB",
+        counts=True,
+        suite=(
+            SuiteModel(
+                "bernoulli-nb",
+                "naive Bayes, Bernoulli",
+                grid={"alpha": (0.01, 0.1, 1.0)},
+                requires=("counts",),
+            ),
+        ),
+    ),
+)

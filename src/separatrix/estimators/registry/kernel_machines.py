@@ -1,0 +1,213 @@
+"""Records of the kernel machines and of nearest neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from separatrix.estimators.registry.reasons import FOLDS, ORDER_DEPENDENT, VOTES, WITHIN_TOLERANCE
+from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundModel, SuiteModel
+from separatrix.estimators.registry.sliders import (
+    PASSES,
+    PREDICTORS,
+    SHUFFLE,
+    C,
+    choice,
+    integer,
+    linear,
+    log,
+    switch,
+)
+
+KERNELS = {
+    "rbf": "Gaussian",
+    "linear": "linear",
+    "poly": "polynomial",
+    "laplacian": "Laplacian",
+    "sigmoid": "sigmoid",
+}
+KERNEL = choice("kernel", "kernel", KERNELS, "What similar means.")
+KERNEL_PARAMETERS = (
+    log(
+        "gamma",
+        "gamma",
+        1.0,
+        (0.01, 100.0),
+        "How fast similarity falls with distance.",
+        when=(("kernel", tuple(name for name in KERNELS if name != "linear")),),
+    ),
+    integer("degree", "degree", 3, (1, 8), "Of the polynomial.", when=(("kernel", ("poly",)),)),
+    linear(
+        "coef0",
+        "constant",
+        1.0,
+        (0.0, 4.0),
+        "Added before the power is taken.",
+        when=(("kernel", ("poly", "sigmoid")),),
+    ),
+)
+
+
+def _svc_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
+    arguments = dict(values)
+    if arguments.pop("hard"):
+        arguments["C"] = float("inf")
+    return arguments
+
+
+RECORDS = (
+    EstimatorRecord(
+        name="SVC",
+        module="separatrix.estimators.svc",
+        solver="separatrix.solvers.svm.smo, separatrix.solvers.svm.working_set",
+        paper="Cortes and Vapnik 1995; Fan, Chen and Lin 2005",
+        not_for="millions of samples: use LinearSVC",
+        suite=(
+            SuiteModel("svm", "SVM, Gaussian", build="gaussian_svm", fast_if=("kernel rows",)),
+            SuiteModel(
+                "svm-poly",
+                "SVM, polynomial",
+                params={"kernel": "poly"},
+                build="polynomial_svm",
+                fast_if=("no words", "kernel rows"),
+            ),
+            SuiteModel(
+                "svm-string",
+                "SVM, string kernel",
+                params={"kernel": "Normalized(Spectrum(4))"},
+                build="object_svm",
+                requires=("strings",),
+                fast_if=("no words", "kernel rows"),
+                data_kinds=("text", "sequences"),
+            ),
+            SuiteModel(
+                "svm-graph",
+                "SVM, graph kernel",
+                params={"kernel": "Normalized(WeisfeilerLehman(3))"},
+                build="object_svm",
+                requires=("graphs",),
+                fast_if=("kernel rows",),
+                data_kinds=("graphs",),
+            ),
+        ),
+        playground=PlaygroundModel(
+            "svm",
+            "Support vector machine",
+            "The boundary with the widest margin, straight or curved by a kernel.",
+            (
+                KERNEL,
+                switch("hard", "hard margin", False, "No point may be inside the margin."),
+                C(when=(("hard", (False,)),)),
+                *KERNEL_PARAMETERS,
+            ),
+            arguments=_svc_arguments,
+            limits=("time_limit", "n_jobs", "device"),
+            margins=True,
+        ),
+        variants=(
+            "SVC(multi_class='ovr', stop='gap')",
+            "SVC(kernel='precomputed')",
+            "SVC(calibration='sigmoid', random_state=0)",
+        ),
+        exact_variants=(
+            "SVC(gamma=0.1, tol=1e-10)",
+            "SVC(kernel='linear', multi_class='ovr', tol=1e-10)",
+        ),
+        endless=(
+            "SVC(C=1e4, kernel='linear', tol=1e-6)",
+            "SVC(C=1e4, kernel='linear', tol=1e-6, cache_size=40)",
+        ),
+        expected_failures=WITHIN_TOLERANCE,
+    ),
+    EstimatorRecord(
+        name="SVCCV",
+        module="separatrix.estimators.svc_cv",
+        solver="separatrix.solvers.svm.smo",
+        paper="DeCoste and Wagstaff 2000",
+        not_for="choosing anything but C and the kernel: use GridSearchCV",
+        endless=("SVCCV([1e4], estimator=SVC(kernel='linear', tol=1e-6))",),
+        expected_failures=FOLDS,
+    ),
+    EstimatorRecord(
+        name="KernelPerceptron",
+        module="separatrix.estimators.kernel_perceptron",
+        solver="separatrix.solvers.perceptron.kernel_perceptron, separatrix.solvers.perceptron.projectron",
+        paper="Freund and Schapire 1999; Orabona, Keshet and Caputo 2009",
+        not_for="the last per cent of accuracy; noisy labels, unless averaged",
+        suite=(
+            SuiteModel(
+                "kernel-perceptron",
+                "kernel perceptron",
+                build="kernel_perceptron",
+                fast_if=("kernel rows",),
+            ),
+        ),
+        playground=PlaygroundModel(
+            "kernel-perceptron",
+            "Kernel perceptron",
+            "The perceptron with a curved boundary: every mistake adds a point to a sum.",
+            (KERNEL, *KERNEL_PARAMETERS, PREDICTORS, PASSES, SHUFFLE),
+            steps="mistakes",
+            limits=("time_limit", "n_jobs", "device"),
+        ),
+        variants=(
+            "KernelPerceptron(multi_class='ovo', ties='margin')",
+            "KernelPerceptron('precomputed', predictor='average')",
+            "KernelPerceptron('poly', multi_class='ovr', predictor='vote')",
+            "KernelPerceptron(budget=30, predictor='average')",
+        ),
+        endless=(
+            "KernelPerceptron(Linear(), max_iter=10**7)",
+            "KernelPerceptron(Linear(), max_iter=10**7, cache_size=40)",
+            "KernelPerceptron(Linear(), max_iter=10**7, budget=100)",
+        ),
+        expected_failures=ORDER_DEPENDENT,
+    ),
+    EstimatorRecord(
+        name="KernelPerceptronCV",
+        module="separatrix.estimators.kernel_perceptron_cv",
+        solver="separatrix.solvers.perceptron.kernel_perceptron",
+        paper="Freund and Schapire 1999",
+        not_for="choosing anything but the kernel: use GridSearchCV",
+        endless=("KernelPerceptronCV([Linear()] * 5, estimator=KernelPerceptron(max_iter=10**7))",),
+    ),
+    EstimatorRecord(
+        name="KNeighborsClassifier",
+        module="separatrix.estimators.neighbors",
+        solver="separatrix.solvers.nearest",
+        paper="Fix and Hodges 1951; Cover and Hart 1967",
+        not_for="features on different scales: scale them; many irrelevant features",
+        suite=(
+            SuiteModel(
+                "knn", "nearest neighbours", build="nearest_neighbors", fast_if=("neighbour rows",)
+            ),
+        ),
+        playground=PlaygroundModel(
+            "knn",
+            "k nearest neighbours",
+            "Every position takes the class of most of its nearest points.",
+            (
+                integer("n_neighbors", "k", 5, (1, 50), "How many neighbours vote."),
+                choice(
+                    "metric",
+                    "distance",
+                    {
+                        "euclidean": "Euclidean",
+                        "manhattan": "city block",
+                        "chebyshev": "largest side",
+                    },
+                ),
+                choice("weights", "votes", {"uniform": "all alike", "distance": "1 / distance"}),
+            ),
+            limits=("device",),
+        ),
+        variants=(
+            "KNeighborsClassifier(6, metric='manhattan')",
+            "KNeighborsClassifier(weights='distance', ties='lowest')",
+            "KNeighborsClassifier(metric='cosine')",
+            "KNeighborsClassifier(9, metric='precomputed')",
+            "KNeighborsClassifier(7, kernel=Polynomial(2, coef0=1.0))",
+        ),
+        expected_failures=VOTES,
+    ),
+)

@@ -1,0 +1,86 @@
+"""The record of an estimator: plain data that can be read without NumPy or scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+from separatrix.estimators.registry.sliders import Parameter
+
+DATA_KINDS = ("vectors", "text", "sequences", "graphs")
+
+
+def _identity(values: Mapping[str, Any]) -> dict[str, Any]:
+    return dict(values)
+
+
+@dataclass(frozen=True)
+class SuiteModel:
+    """A model that `compare`, `fit --model KEY` and `tune --model KEY` offer."""
+
+    key: str
+    title: str
+    params: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of `fit --model KEY` that differ from the defaults; a kernel as text."""
+    tuned: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters of `compare` and `tune` that differ from the defaults."""
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Values that `compare` and `tune` choose from by cross-validation."""
+    build: str = ""
+    """Function of `separatrix.evaluation.candidates` that replaces `tuned` and `grid`."""
+    requires: tuple[str, ...] = ()
+    """Conditions of `separatrix.evaluation.candidates` that the data must meet."""
+    fast_if: tuple[str, ...] = ()
+    """Conditions that the data must meet, unless the model is asked for by its key."""
+    data_kinds: tuple[str, ...] = DATA_KINDS
+    """Kinds of samples for which the model is listed."""
+
+
+@dataclass(frozen=True)
+class PlaygroundModel:
+    """A model of the workbench's Playground."""
+
+    key: str
+    title: str
+    caption: str
+    sliders: tuple[Parameter, ...]
+    arguments: Callable[[Mapping[str, Any]], dict[str, Any]] = _identity
+    """Arguments of the estimator's class, from checked values of the sliders."""
+    steps: str | None = None
+    """"mistakes" or "descent" if the fit can be shown step by step."""
+    limits: tuple[str, ...] = ()
+    """Which of time_limit, n_jobs and device the estimator takes."""
+    margins: bool = False
+    """Whether scores of +1 and -1 are the margins."""
+
+
+@dataclass(frozen=True)
+class EstimatorRecord:
+    """One estimator of separatrix, with all that commands, documentation and tests derive from it."""
+
+    name: str
+    module: str
+    solver: str
+    paper: str
+    not_for: str
+    kind: str = "classifier"  # or "transformer"; or "wrapper", a classifier around another
+    linear: bool = False
+    """Whether it learns `coef_`, weights of the features."""
+    counts: bool = False
+    """Whether it takes counts, which no scaler may touch."""
+    suite: tuple[SuiteModel, ...] = ()
+    playground: PlaygroundModel | None = None
+    variants: tuple[str, ...] = ()
+    """Calls that the contract tests check like the default one, with the same expected failures."""
+    exact_variants: tuple[str, ...] = ()
+    """Calls that pass all of scikit-learn's checks."""
+    endless: tuple[str, ...] = ()
+    """Calls whose fit runs until a time limit or Ctrl-C ends it."""
+    expected_failures: Mapping[str, str] = field(default_factory=dict)
+    """Checks of scikit-learn that fail, with the reason."""
+
+    def load(self) -> Any:
+        """Import the class."""
+        return getattr(import_module(self.module), self.name)
