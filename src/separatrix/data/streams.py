@@ -178,7 +178,8 @@ class ByteSource:
 
     def _require_inflation(self) -> None:
         limits = self.limits
-        self.require_limit("inflated_bytes", self._inflated)
+        many = f"more than {limits.inflated_bytes:,} bytes"
+        self.require_limit("inflated_bytes", self._inflated, found=many)
         if self._compression and self._inflated > limits.inflation_free:
             ratio = self._inflated / max(self.raw.tell(), 1)
             if ratio > limits.inflation:

@@ -394,6 +394,23 @@ def test_a_place_is_counted_through_all_blocks(write, monkeypatch):
             read_csv(write("\n".join(wrong)), header=True, delimiter=",")
 
 
+@pytest.mark.parametrize(
+    ("content", "features"),
+    [
+        (b'x;y\r\n1"2";0\r\n2,5;1\r\n\r\n', ('x=1"2"', "x=2,5")),
+        (b'a, b\n"1" , 0\n2,\t1 \n \n', ("a",)),
+        (b'v,w\r 1 , "p"\r2,q', ("v",)),
+        (b"a,b\nNAN,1\n2,0\n", ("a=2", "a=NAN")),
+        (b"a,b\n nan ,1\n2,0\n", ("a",)),
+    ],
+)
+def test_tables_that_pyarrow_alone_reads_in_another_way(write, content, features):
+    found = read_csv(write(content))
+
+    assert found.features == features
+    assert len(found.X) == len(found.y) == 2
+
+
 def by_the_book(text):
     """Columns as Python's csv module and float see them."""
     rows = [row for row in csv.reader(io.StringIO(text, newline="")) if row]

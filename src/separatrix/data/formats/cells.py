@@ -39,31 +39,32 @@ class RecordSplitter:
         self._by_blanks = delimiter == " "
         stops = b" \t\r\n" if self._by_blanks else self.delimiter + b"\r\n"
         self._skip_blanks = re.compile(b"[%b]*" % self.blanks)
-        self._skip_empty = re.compile(b"[%b\r\n]*" % self.blanks)
+        self._empty = re.compile(b"[%b\r\n]*" % self.blanks)
         self._quoted = re.compile(rb'"((?:[^"]++|"")*+)"')
         self._bare = re.compile(b"[^%b]*" % stops)
         self._stops = frozenset(stops)
 
-    def normalize(self, block: bytes) -> tuple[bytes, int]:
-        """The complete records of a block as text for pyarrow, and the offset where they end."""
-        size, is_text = len(block), _is_utf8(block)  # pyarrow cannot report other rows
+    def normalize(self, raw: bytes, start: int = 0) -> tuple[bytes, int]:
+        """Complete records from an offset on as text for pyarrow, and the offset where they end."""
+        block = raw[start:] if start else raw
+        is_text = _is_utf8(block)  # pyarrow cannot report rows that are not
         if is_text and b'"' not in block:
             if self._by_blanks:
                 single = re.sub(rb"[ \t]+", b" ", block)
                 block = re.sub(rb" ?([\r\n]) ?", rb"\1", single).strip(b" ")
             elif self.columns == 1:
                 block = re.sub(b"(?m)^[%b]+\r?$" % self.blanks, b"", block)
-            return block, size
+            return block, len(raw)
         if is_text and not self._by_blanks and self.columns > 1:
             end = self._end_of_regular(block)
             if end is not None:
-                return block[:end], end
-        records = list(self.records(block))
+                return block[:end], start + end
+        records = list(self.records(raw, start))
         lines = (
             self.delimiter.join(b'"%b"' % cell.text.replace(b'"', b'""') for cell in cells)
             for cells, _ in records
         )
-        return b"\n".join(lines), records[-1][1] if records else 0
+        return b"\n".join(lines), self.skip_empty(raw, records[-1][1] if records else start)
 
     def _end_of_regular(self, block: bytes) -> int | None:
         """Where complete records end if all quotes enclose complete cells; None if some do not."""
@@ -88,13 +89,17 @@ class RecordSplitter:
     def records(self, block: bytes, offset: int = 0) -> Iterator[tuple[list[TableCell], int]]:
         """Each complete record, and the offset behind it; stops before a quote that does not close."""
         while True:
-            found = self._skip_empty.match(block, offset)
-            offset = found.end() if found else offset
+            offset = self.skip_empty(block, offset)
             record = self._split(block, offset) if offset < len(block) else None
             if record is None:
                 return
             yield record
             offset = record[1]
+
+    def skip_empty(self, block: bytes, offset: int = 0) -> int:
+        """Offset behind blank lines and the blanks that begin a record."""
+        found = self._empty.match(block, offset)
+        return found.end() if found else offset
 
     def _split(self, block: bytes, offset: int) -> tuple[list[TableCell], int] | None:
         cells: list[TableCell] = []

@@ -41,11 +41,12 @@ def read_columns(
 
 
 class _RecordBlock(NamedTuple):
-    """Complete records."""
+    """Complete records: `raw` from the offset `start` on."""
 
     raw: bytes
-    text: bytes  # the same records for pyarrow
-    line: int  # of the first byte
+    line: int  # of the first byte of raw
+    start: int = 0
+    text: bytes = b""  # the same records for pyarrow
 
 
 class _RecordReader:
@@ -67,15 +68,16 @@ class _RecordReader:
             for name in layout.names
             if features is None or name in features.columns or name == target
         ]
-        self.texts = {
+        self.categories = {
             name
             for name in self.used
-            if name == target
-            or (name not in self.required and (features is not None or name in layout.texts))
+            if name == target or (features is not None and name not in self.required)
         }
+        self.texts = self.categories | (layout.texts - self.required if features is None else set())
 
     def read(self) -> ColumnTable:
         """The table; read again if a column that seemed numeric turns out to hold texts."""
+        hinted = self.texts - self.categories
         while True:
             self.source.rewind(*self.start)
             numbers = [name for name in self.used if name not in self.texts]
@@ -87,8 +89,14 @@ class _RecordReader:
                 if found and number == 0:
                     break  # no need to look for more before the second pass
             if not found:
-                return builder.table()
-            self.texts |= found
+                table = builder.table()
+                found = {
+                    name for name in hinted if all(map(is_number, table.categories[name].values))
+                }
+                if not found:
+                    return table
+                hinted = set()
+            self.texts ^= found
 
     def _blocks(self) -> Iterator[_RecordBlock]:
         """Blocks of complete records, without the header."""
@@ -96,21 +104,21 @@ class _RecordReader:
         for block in self._batches():
             block = held + block
             self._require_no_zero_byte(block, line)
-            begin = 0
+            start = 0
             if header:
-                begin = next((end for _, end in self._split(block, line)), 0)
-                header = not begin
-            text, end = b"", begin
+                start = next((end for _, end in self._split(_RecordBlock(block, line))), 0)
+                header = not start
+            end = start
             if not header:
-                text, size = self._normalize(block[begin:], line + newlines(block[:begin]))
-                end += size
-            if text:
-                yield _RecordBlock(block[begin:end], text, line + newlines(block[:begin]))
+                text, end = self._normalize(_RecordBlock(block, line, start))
+                if text:
+                    yield _RecordBlock(block[:end], line, start, text)
             held = block[end:]
             line += newlines(block[:end])
             if len(held) > self.source.limits.line_bytes:
                 break
         if held:
+            line += newlines(held[: self.splitter.skip_empty(held)])
             raise self.source.error(
                 line, found="quotes that are opened and not closed", expected='"..." around a cell'
             )
@@ -136,20 +144,20 @@ class _RecordReader:
                 hint=UTF8_HINT,
             )
 
-    def _normalize(self, block: bytes, line: int) -> tuple[bytes, int]:
+    def _normalize(self, block: _RecordBlock) -> tuple[bytes, int]:
         try:
-            return self.splitter.normalize(block)
+            return self.splitter.normalize(block.raw, block.start)
         except MalformedRecordError as error:
-            raise self._malformed(error, block, line) from None
+            raise self._malformed(error, block) from None
 
-    def _split(self, block: bytes, line: int) -> Iterator[tuple[list[TableCell], int]]:
+    def _split(self, block: _RecordBlock) -> Iterator[tuple[list[TableCell], int]]:
         try:
-            yield from self.splitter.records(block)
+            yield from self.splitter.records(block.raw, block.start)
         except MalformedRecordError as error:
-            raise self._malformed(error, block, line) from None
+            raise self._malformed(error, block) from None
 
-    def _malformed(self, error: MalformedRecordError, block: bytes, line: int) -> DataFileError:
-        where = locate(block, line, error.offset)
+    def _malformed(self, error: MalformedRecordError, block: _RecordBlock) -> DataFileError:
+        where = locate(block.raw, block.line, error.offset)
         return self.source.error(*where, found=error.found, expected=error.expected)
 
     def _add(self, builder: TableBuilder, block: _RecordBlock, found: set[str]) -> None:
@@ -218,19 +226,19 @@ class _RecordReader:
     def _find_error(self, block: _RecordBlock) -> DataFileError:
         """Why pyarrow cannot read a block: a wrong record, or text that is not UTF-8."""
         used = [i for i, name in enumerate(self.layout.names) if name in self.used]
-        for cells, _ in self._split(block.raw, block.line):
+        for cells, _ in self._split(block):
             for i in used:
-                offset, text = cells[i]
                 try:
-                    self.source.decode(text, *locate(block.raw, block.line, offset))
-                except DataFileError as error:
-                    return error
+                    cells[i].text.decode()
+                except UnicodeDecodeError:  # in the raw bytes, its offset is exact
+                    where = locate(block.raw, block.line, cells[i].offset)
+                    self.source.decode(block.raw[cells[i].offset :], *where)
         return self.source.error(block.line, found="unreadable records", expected="delimited text")
 
     def _locate(self, block: _RecordBlock, name: str, start: int, row: int) -> tuple[int, int]:
         """Line and column of a cell, in a row counted from the row `start` of the block."""
         column = self.layout.names.index(name)
-        records = self._split(block.raw, block.line)
+        records = self._split(block)
         cells, _ = next(islice(records, start + row, None))
         return locate(block.raw, block.line, cells[column].offset)
 
