@@ -329,11 +329,12 @@ def _matrix(table: ColumnTable, wanted: FeatureColumns, sources: int, limits: Li
         return _sparse(table, width, moved, kept, ones)
     X = np.zeros((table.rows, width))
     for start in range(0, table.rows, _FILL_ROWS):  # in blocks that stay in the CPU cache
-        rows = slice(start, start + _FILL_ROWS)
-        X[rows, moved] = table.numbers[rows, kept]
-        for hot_column in ones[:, rows]:
-            hot_rows = np.flatnonzero(hot_column >= 0)
-            X[start + hot_rows, hot_column[hot_rows]] = 1.0
+        rows = slice(start, min(start + _FILL_ROWS, table.rows))
+        for i, j in zip(moved, kept, strict=True):
+            X[rows, i] = table.numbers[rows, j]
+        offsets = np.arange(rows.start, rows.stop, dtype=np.intp) * width
+        for column in ones[:, rows]:
+            X.reshape(-1)[(offsets + column)[column >= 0]] = 1.0
     return X
 
 

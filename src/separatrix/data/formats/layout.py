@@ -29,7 +29,7 @@ class TableLayout:
     delimiter: str
     header: bool
     names: tuple[str, ...]
-    texts: frozenset[str] = frozenset()  # columns with a text among the first records
+    texts: frozenset[str] = frozenset()  # columns that seem to hold texts; need not be complete
 
 
 def is_number(cell: str) -> bool:
@@ -83,7 +83,8 @@ def detect_layout(
         header = bool(set(features or ()) & set(records[0])) or _has_header(records)
     width = len(records[0])
     names = _column_names(source, records[0]) if header else default_names(width)
-    samples = ({row[i] for row in records[header:] if i < len(row)} for i in range(width))
+    sample = records[header : header + 20]
+    samples = ({row[i] for row in sample if i < len(row)} for i in range(width))
     texts = (name for name, cells in zip(names, samples, strict=True) if not _is_numeric(cells))
     return TableLayout(delimiter, header, names, frozenset(texts))
 

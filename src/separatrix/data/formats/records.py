@@ -167,8 +167,7 @@ class _RecordReader:
             table = None if found else self._parse(block, types)
         except pa.ArrowInvalid:
             table = None
-        spelled = b"nan" in block.text.lower()  # pyarrow takes NAN and nAn for numbers
-        if table is None or (spelled and not _nan_only_if_null(table, builder.numbers)):
+        if table is None or _has_nan(table, builder.numbers):
             table = self._convert_exactly(builder.numbers, block, found)
         row = 0
         for batch in table.to_batches() if not found else ():
@@ -243,6 +242,6 @@ class _RecordReader:
         return locate(block.raw, block.line, cells[column].offset)
 
 
-def _nan_only_if_null(table: Any, names: tuple[str, ...]) -> bool:
-    columns = [table.column(name) for name in names]
-    return not any(pc.any(pc.is_nan(column)).as_py() for column in columns)
+def _has_nan(table: Any, names: tuple[str, ...]) -> bool:
+    """Whether a number is NaN and not null: pyarrow takes NAN and nan(1) for numbers."""
+    return any(pc.any(pc.is_nan(table.column(name))).as_py() for name in names)
