@@ -13,8 +13,8 @@ from sklearn.datasets import load_svmlight_file
 
 from benchmarks.measure import Row, best_of_each
 from separatrix.data.catalogue import VARIABLE, load
-from separatrix.data.formats.svmlight import read_svmlight, write_svmlight
-from separatrix.data.formats.table import read_csv
+from separatrix.data.formats.svmlight import write_svmlight
+from separatrix.data.read import read
 from separatrix.errors import MissingDataError
 
 IN_MEMORY = Path("/dev/shm")  # so that no disk is measured
@@ -51,10 +51,10 @@ def svmlight_reader():
         with made.open("wb") as file:
             write_svmlight(file, X, rng.integers(0, 2, 40_000))
         for what, path in (("a9a", adult), ("40,000 x 5,000", made)):
-            read_svmlight(path)
+            read(path, format="svmlight")
             took = best_of_each(
                 {
-                    "separatrix": lambda: read_svmlight(path),
+                    "separatrix": lambda: read(path, format="svmlight"),
                     "scikit-learn": lambda: load_svmlight_file(path),
                 },
                 repeat=REPEAT,
@@ -71,10 +71,10 @@ def csv_reader():
             ("10,000 x 785 digits", _digits(Path(name) / "digits.csv"), ()),
             ("300,000 x 9 mixed", _mixed(Path(name) / "mixed.csv"), ("job", "town", "day", "size")),
         ):
-            read_csv(path)
+            read(path)
             took = best_of_each(
                 {
-                    "separatrix": lambda: read_csv(path),
+                    "separatrix": lambda: read(path),
                     "pyarrow": lambda: pyarrow.csv.read_csv(path),
                     "pyarrow to X": lambda: _to_X(pyarrow.csv.read_csv(path).to_pandas(), text),
                     "pandas": lambda: pd.read_csv(path),

@@ -51,8 +51,7 @@ import numpy as np
 import scipy.sparse
 from separatrix.data.images import deskewed
 from separatrix.data.limits import Limits
-from separatrix.data.formats.svmlight import read_svmlight
-from separatrix.data.formats.table import read_csv
+from separatrix.data.read import read
 import separatrix.kernels.prepared as vectors
 from separatrix import *
 from separatrix.estimators.registry import REGISTRY
@@ -66,9 +65,9 @@ vectors.SMALL = 0
 folder = pathlib.Path(tempfile.mkdtemp())
 (folder / "a").write_text("1 qid:2 1:1.5e3\\n")
 (folder / "b").write_text("a,b,c\\n1,x,p\\n2.5,y,q\\n")
-read_svmlight(folder / "a")
-read_svmlight(folder / "a", limits=Limits(features=2**40))
-read_csv(folder / "b")
+read(folder / "a", format="svmlight")
+read(folder / "a", format="svmlight", limits=Limits(features=2**40))
+read(folder / "b", format="csv")
 rng = np.random.default_rng(0)
 deskewed(rng.integers(0, 256, size=(2, 8, 8), dtype=np.uint8))
 X, y = rng.normal(size=(400, 3)), rng.integers(0, 3, size=400)

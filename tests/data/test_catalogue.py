@@ -145,13 +145,13 @@ def test_no_path_of_a_zip_is_written_to(monkeypatch, cache, home):
         (SMALL[:-1], "", "SHA-256 .*, expected"),
         (SMALL.replace(b"won", b"w0n"), "", "SHA-256 .*, expected"),
         (SMALL + b"more", "", "found more|more than 31 bytes"),
-        (gzip.compress(SMALL, mtime=0)[:-9], "", "breaks off or is damaged"),
+        (gzip.compress(SMALL, mtime=0)[:-9], "", "truncated or damaged"),
         (gzip.compress(b"0" * 10_000_000, mtime=0), "", "more than"),
         (zipped(other=b"x"), "small", "no small in the zip file"),
-        (zipped(small=SMALL + b"more"), "small", "more than 31 bytes when unpacked"),
-        (zipped(small=SMALL)[:-30], "small", "SHA-256|cannot be unpacked|more than"),
+        (zipped(small=SMALL + b"more"), "small", "more than 31 bytes when decompressed"),
+        (zipped(small=SMALL)[:-30], "small", "SHA-256|cannot be decompressed|more than"),
         (b"<html>we have moved</html>", "small", "SHA-256"),
-        (404, "", "answered 404"),
+        (404, "", "status 404"),
     ],
 )
 def test_a_damaged_download_is_refused_and_leaves_nothing(

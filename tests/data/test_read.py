@@ -77,9 +77,9 @@ def test_every_reader_is_reached(tmp_path):
 def test_every_format_has_its_function():
     for format in FORMATS.values():
         module = import_module(f"separatrix.data.formats.{format.module}")
-        assert format.options | {"limits"} <= set(
-            signature(getattr(module, format.function)).parameters
-        )
+        parameters = signature(getattr(module, format.function)).parameters
+        assert format.options <= set(parameters)
+        assert ("source" in parameters) != format.folder
 
 
 @pytest.mark.parametrize("name", ["data", "data.csv", "data.parquet", "data.feather"])

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.model_selection import GroupShuffleSplit
 
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError
@@ -134,18 +135,16 @@ def grouped_splits(groups: Any, *, repeats: int, test_size: float, seed: int) ->
 
     >>> patients = np.array([7, 7, 8, 8, 8, 9])
     >>> [split.test.tolist() for split in grouped_splits(patients, repeats=2, test_size=0.3, seed=0)]
-    [[5], [5]]
+    [[5], [2, 3, 4]]
     """
     require_integer("grouped_splits", "repeats", repeats, least=1)
     require_real("grouped_splits", "test_size", test_size, above=0, below=1)
     members = _classes(groups, "groups")
     n = sum(map(len, members))
     held_out = _held_out(test_size, len(members), "groups")
-    rng = np.random.default_rng(seed)
-    return [
-        _without(n, _union(members, rng.permutation(len(members))[:held_out]))
-        for _ in range(repeats)
-    ]
+    random_state = np.random.RandomState(np.random.MT19937(seed))
+    splitter = GroupShuffleSplit(repeats, test_size=held_out, random_state=random_state)
+    return [Split(*split) for split in splitter.split(np.empty(n), groups=groups)]
 
 
 def grouped_folds(groups: Any, *, folds: int, seed: int, repeats: int = 1) -> list[Split]:

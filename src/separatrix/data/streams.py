@@ -1,6 +1,7 @@
-"""Bytes from a file, plain, gz, bz2 or xz, in blocks, never more of them than the limits allow.
+"""Byte sources: files, plain or compressed with gz, bz2 or xz, read within limits.
 
-What a file is packed with is seen from its first bytes, not from its name.
+The compression is detected from the first bytes, not from the name. A reader of `data/formats` takes a
+`ByteSource`; so a format with a header can read its lines, then hand the rest to another reader.
 """
 
 from __future__ import annotations
@@ -22,45 +23,86 @@ from separatrix.data.limits import Limits
 from separatrix.errors import DataFileError, MissingDataError
 
 BLOCK = 1 << 20
-XZ_MEMORY = 100 << 20  # what `xz -9` needs to be unpacked is 65 MiB
-_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
+XZ_MEMORY = 100 << 20  # `xz -9` needs 65 MiB
+MAX_LABEL_LENGTH = 256  # characters; an array of labels is as wide as its longest
 PACKED = frozenset({".gz", ".bz2", ".xz"})
+UTF8_HINT = "save the file as UTF-8"
+_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz"}
 
 
-class Source:
-    """A file that is being read; `name` is what errors call it."""
+class ByteSource:
+    """An open file, decompressed while it is read.
 
-    def __init__(self, name: str, raw: BinaryIO, stream: BinaryIO, limits: Limits) -> None:
-        self.name, self.limits = name, limits
-        self._raw, self._stream = raw, stream
-        self._inflated = 0
+    `name` is its path, for error messages; `line` is the number of the line that comes next, kept by
+    `read_line`.
+    """
+
+    def __init__(self, name: str, raw: BinaryIO, limits: Limits) -> None:
+        self.name, self.raw, self.limits = name, raw, limits
+        head = raw.read(6)
+        self._compression = next(
+            (kind for magic, kind in _MAGIC.items() if head.startswith(magic)), ""
+        )
+        self.rewind()
+
+    def rewind(self, position: int = 0, line: int = 1) -> None:
+        """Go back to an earlier `position`, the start of that line."""
+        self.raw.seek(0)
+        self._stream = _decompress(self._compression, self.raw)
+        self._inflated, self._unread, self.line = 0, b"", line
+        while position > 0 and (skipped := self.read(min(position, BLOCK))):
+            position -= len(skipped)
+
+    @property
+    def position(self) -> int:
+        """Decompressed bytes delivered so far."""
+        return self._inflated - len(self._unread)
 
     def read(self, size: int = BLOCK) -> bytes:
-        """Up to `size` more bytes, at least one unless the file has ended."""
+        """Up to `size` more bytes; none only at the end of the file."""
+        if self._unread:
+            found, self._unread = self._unread[:size], self._unread[size:]
+            return found
         try:
             found = self._stream.read(size)
         except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-            raise DataFileError(
-                self.name,
-                found=f"a packed file that breaks off or is damaged ({error})",
-                expected="a whole one",
-                hint="fetch it again",
+            raise self.error(
+                found=f"a compressed file that is truncated or damaged ({error})",
+                expected="a complete one",
+                hint="download it again",
             ) from None
         self._inflated += len(found)
-        self._count()
+        self._require_inflation()
         return found
 
     def read_all(self) -> bytes:
-        """All that is left."""
-        parts = []
+        """The rest of the file."""
+        return b"".join(iter(self.read, b""))
+
+    def read_up_to(self, size: int) -> bytearray:
+        """The next `size` bytes, fewer at the end of the file; memory grows with what was read."""
+        found = bytearray()
+        while len(found) < size and (part := self.read(min(size - len(found), BLOCK))):
+            found += part
+        return found
+
+    def read_line(self) -> bytes:
+        """The next line with its newline; nothing at the end of the file."""
+        parts, size = list[bytes](), 0
         while part := self.read():
+            end = part.find(b"\n") + 1
+            if end:
+                self._unread = part[end:] + self._unread
+                self.line += 1
+                return b"".join([*parts, part[:end]])
             parts.append(part)
+            size += len(part)
+            self.require_limit("line_bytes", size)
         return b"".join(parts)
 
     def blocks(self) -> Iterator[bytes]:
-        """All that is left as blocks of whole lines, the last one with or without its newline."""
-        rest = b""
-        line = 1
+        """The rest of the file in blocks of complete lines; the last may lack its newline."""
+        rest, line = b"", self.line
         while part := self.read():
             end = part.rfind(b"\n") + 1
             if not end:
@@ -75,87 +117,113 @@ class Source:
             self._require_line(rest, line)
             yield rest
 
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """The rest of the file line by line, numbered, without newlines."""
+        line = self.line
+        for block in self.blocks():
+            for text in block.removesuffix(b"\n").split(b"\n"):
+                yield line, text.removesuffix(b"\r")
+                line += 1
+
+    def error(
+        self, line: int = 0, column: int = 0, *, found: str, expected: str, hint: str = ""
+    ) -> DataFileError:
+        """An error about this file; line and column count from 1, 0 for none."""
+        return DataFileError(self.name, line, column, found=found, expected=expected, hint=hint)
+
+    def decode(self, text: bytes, line: int, column: int = 1) -> str:
+        """UTF-8 text that begins at a line and column."""
+        try:
+            return text.decode()
+        except UnicodeDecodeError as error:
+            raise self.error(
+                line,
+                column + error.start,
+                found=f"the byte {text[error.start]:#04x}",
+                expected="UTF-8 text",
+                hint=UTF8_HINT,
+            ) from None
+
+    def require_limit(self, name: str, size: int, *, line: int = 0, found: str = "") -> None:
+        """Refuse a `size` above the limit of that name; `found` describes it."""
+        most = getattr(self.limits, name)
+        if size > most:
+            raise self.error(
+                line,
+                found=found or f"more than {most:,} {name.replace('_', ' ')}",
+                expected=f"at most {most:,}",
+                hint=f"raise `{name}` of Limits if this is intended",
+            )
+
+    def require_label(self, label: str, known: set[str], line: int) -> None:
+        """Refuse a label that is too long, or one too many; adds it to `known`."""
+        if len(label) > MAX_LABEL_LENGTH:
+            raise self.error(
+                line,
+                1,
+                found=f"a label of {len(label):,} characters",
+                expected=f"at most {MAX_LABEL_LENGTH}",
+            )
+        known.add(label)
+        many = f"more than {self.limits.categories:,} different labels"
+        self.require_limit("categories", len(known), line=line, found=many)
+
     def _require_line(self, block: bytes, line: int) -> None:
-        """Refuse a block that begins with a line too long; only its first can be, bar tiny limits."""
+        """Refuse a block with a line that is too long; `line` is the number of its first."""
         most = self.limits.line_bytes
-        if len(block) <= most:
-            return
-        start = 0
-        while start < len(block):
-            end = block.find(b"\n", start)
-            end = len(block) if end < 0 else end
-            if end - start > most:
-                raise DataFileError(
-                    self.name,
-                    line,
-                    found=f"a line of more than {most:,} bytes",
-                    expected="shorter lines",
-                    hint="raise `line_bytes` of Limits if this is right",
-                )
-            start, line = end + 1, line + 1
+        if len(block) > most:
+            for number, text in enumerate(block.split(b"\n"), start=line):
+                long = f"a line of more than {most:,} bytes"
+                self.require_limit("line_bytes", len(text), line=number, found=long)
 
-    def _count(self) -> None:
+    def _require_inflation(self) -> None:
         limits = self.limits
-        if self._inflated > limits.inflated_bytes:
-            raise self._over(f"{limits.inflated_bytes:,} bytes", "inflated_bytes")
-        packed = self._raw is not self._stream
-        if packed and self._inflated > limits.inflation_free:
-            ratio = self._inflated / max(self._raw.tell(), 1)
+        many = f"more than {limits.inflated_bytes:,} bytes"
+        self.require_limit("inflated_bytes", self._inflated, found=many)
+        if self._compression and self._inflated > limits.inflation_free:
+            ratio = self._inflated / max(self.raw.tell(), 1)
             if ratio > limits.inflation:
-                raise self._over(f"{limits.inflation} bytes for each packed one", "inflation")
-
-    def _over(self, what: str, name: str) -> DataFileError:
-        return DataFileError(
-            self.name,
-            found=f"more than {what}",
-            expected="less",
-            hint=f"raise `{name}` of Limits if this is right",
-        )
+                raise self.error(
+                    found=f"more than {limits.inflation} bytes for each compressed byte",
+                    expected="fewer",
+                    hint="raise `inflation` of Limits if this is intended",
+                )
 
 
 @contextmanager
-def open_(path: str | os.PathLike[str], limits: Limits | None = None) -> Iterator[Source]:
-    """Open a file for reading, unpacking it on the way.
+def open_(path: str | os.PathLike[str], limits: Limits | None = None) -> Iterator[ByteSource]:
+    """Open a regular file as a byte source.
 
     >>> import tempfile
     >>> name = os.path.join(tempfile.mkdtemp(), "three.txt.gz")
     >>> with gzip.open(name, "wb") as file:
     ...     _ = file.write(b"1\\n2\\n3\\n")
     >>> with open_(name) as source:
-    ...     source.read_all()
-    b'1\\n2\\n3\\n'
+    ...     source.read_line(), source.read_all()
+    (b'1\\n', b'2\\n3\\n')
     """
     limits = limits or Limits()
     name = os.fspath(path)
     try:
         found = os.stat(name)
-        plain = stat.S_ISREG(found.st_mode)  # a pipe would wait
-        raw = open(name, "rb") if plain else None  # noqa: SIM115 (closed below)
+        regular = stat.S_ISREG(found.st_mode)  # opening a pipe would block
+        raw = open(name, "rb") if regular else None  # noqa: SIM115 (closed below)
     except FileNotFoundError:
         raise MissingDataError(f"there is no file {name}") from None
     except (OSError, ValueError) as error:
         raise DataFileError(
-            name, found=f"a file that cannot be read ({error})", expected="one that can"
+            name, found=f"an unreadable file ({error})", expected="a readable one"
         ) from None
     if raw is None:
-        raise DataFileError(name, found="something that is no plain file", expected="a file")
+        raise DataFileError(name, found="not a regular file", expected="a regular file")
     with raw:
-        if found.st_size > limits.bytes:
-            raise DataFileError(
-                name,
-                found=f"{found.st_size:,} bytes",
-                expected=f"at most {limits.bytes:,}",
-                hint="raise `bytes` of Limits if this is right",
-            )
-        head = raw.read(6)
-        raw.seek(0)
-        kind = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), "")
-        stream = cast(BinaryIO, _unpacking(kind, raw))
-        yield Source(name, raw, stream, limits)
+        source = ByteSource(name, raw, limits)
+        source.require_limit("bytes", found.st_size, found=f"{found.st_size:,} bytes")
+        yield source
 
 
 def newlines(block: bytes) -> int:
-    """How many lines end in a block; faster than `bytes.count` where lines are short.
+    """Number of newlines; faster than `bytes.count` for short lines.
 
     >>> newlines(b"one\\ntwo\\nthree")
     2
@@ -163,8 +231,17 @@ def newlines(block: bytes) -> int:
     return int(np.count_nonzero(np.frombuffer(block, dtype=np.uint8) == 10))
 
 
+def locate(block: bytes, line: int, offset: int) -> tuple[int, int]:
+    """Line and column of a byte in a block that begins with `line`.
+
+    >>> locate(b"one\\ntwo", 5, 6)
+    (6, 3)
+    """
+    return line + block.count(b"\n", 0, offset), offset - block.rfind(b"\n", 0, offset)
+
+
 def unpacked_suffix(path: str | os.PathLike[str]) -> str:
-    """The ending that says what a file holds: ".csv" of "a.csv.gz", in lower case.
+    """The suffix of a name without those of compression, in lower case.
 
     >>> unpacked_suffix("A.CSV.gz"), unpacked_suffix("a9a.t"), unpacked_suffix("a9a")
     ('.csv', '.t', '')
@@ -175,37 +252,38 @@ def unpacked_suffix(path: str | os.PathLike[str]) -> str:
     return path.suffix.lower()
 
 
-def _unpacking(kind: str, raw: BinaryIO) -> object:
-    if kind == "gz":
-        return gzip.GzipFile(fileobj=raw, mode="rb")
-    if kind == "bz2":
-        return bz2.BZ2File(raw, "rb")
-    return _Xz(raw) if kind == "xz" else raw
+def _decompress(compression: str, raw: BinaryIO) -> BinaryIO:
+    openers = {"gz": lambda: gzip.GzipFile(fileobj=raw, mode="rb"), "bz2": lambda: bz2.BZ2File(raw)}
+    if compression == "xz":
+        return cast(BinaryIO, _XzFile(raw))
+    return cast(BinaryIO, openers.get(compression, lambda: raw)())
 
 
-class _Xz:
-    """Bytes of an xz file; its header may ask for some memory, and with `lzma.LZMAFile` for all."""
+class _XzFile:
+    """An xz file with a memory limit, which `lzma.LZMAFile` does not offer."""
 
     def __init__(self, raw: BinaryIO) -> None:
-        self._raw, self._left = raw, b""
-        self._unpacker = self._begun()
+        self._raw, self._input = raw, b""
+        self._decompressor = self._create_decompressor()
 
     def read(self, size: int) -> bytes:
-        """Up to `size` more bytes; several streams one after the other are one."""
+        """Up to `size` more bytes; concatenated streams are read as one."""
         while True:
-            if self._unpacker.eof:
-                self._left = (self._unpacker.unused_data or self._raw.read(BLOCK)).lstrip(b"\0")
-                if not self._left:
+            if self._decompressor.eof:
+                self._input = (self._decompressor.unused_data or self._raw.read(BLOCK)).lstrip(
+                    b"\0"
+                )
+                if not self._input:
                     return b""
-                self._unpacker = self._begun()
-            elif self._unpacker.needs_input and not self._left:
-                self._left = self._raw.read(BLOCK)
-                if not self._left:
-                    raise EOFError("it ends before its end-of-stream mark")
-            given, self._left = self._left, b""
-            found = self._unpacker.decompress(given, size)
+                self._decompressor = self._create_decompressor()
+            elif self._decompressor.needs_input and not self._input:
+                self._input = self._raw.read(BLOCK)
+                if not self._input:
+                    raise EOFError("the end-of-stream mark is missing")
+            given, self._input = self._input, b""
+            found = self._decompressor.decompress(given, size)
             if found:
                 return found
 
-    def _begun(self) -> lzma.LZMADecompressor:
+    def _create_decompressor(self) -> lzma.LZMADecompressor:
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=XZ_MEMORY)

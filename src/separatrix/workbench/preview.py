@@ -63,13 +63,12 @@ def _kind(name: str, data: Dataset) -> str:
 
 def _cells(path: str) -> tuple[list[str], list[list[str]]]:
     """The names and the first rows of a table as they are written."""
-    from separatrix.data.formats.layout import find_layout
-    from separatrix.data.formats.records import text_blocks
-    from separatrix.data.streams import open_, unpacked_suffix
+    from separatrix.data.formats.layout import detect_layout, text_blocks
+    from separatrix.data.streams import open_
 
     with open_(path, Limits()) as source:
+        layout = detect_layout(source)
         head = next(iter(text_blocks(source)), b"")
-        layout = find_layout(source, head, unpacked_suffix(path), delimiter=None, header=None)
     text = io.StringIO(head[:HEAD].decode("utf-8", errors="replace"), newline="")
     csv.field_size_limit(max(csv.field_size_limit(), HEAD))  # one cell may be all of it
     rows: Iterable[list[str]]

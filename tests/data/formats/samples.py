@@ -5,10 +5,22 @@ import zipfile
 
 import numpy as np
 
+from separatrix.data.streams import open_
+
 ESL = b"6.0000 -1.0000 -0.5000 1e-3 \n5.0000 0.2500 .5 +1.0000 \n\n0 1. 2 3\n"
 TEXT = "ham\tsee you at noon\nspam\tyou have won 1,000 \u00a3\n\nham\t\n".encode()
 PROMOTERS = b"+,S10,\t\ttactagcaatacgcttgc\n-,1019,\t\tgcgttcggtggttaagta\n"
 SPLICE = b"EI,    ATRINS-DONOR-521,    CCAGCTGCATCACAGGAGN\nN,  X,   CCRSDACCAGCTGCATCAC\n"
+
+
+def from_path(reader):
+    """A reader of byte sources as a function of a path and limits."""
+
+    def read(path, limits=None, **options):
+        with open_(path, limits) as source:
+            return reader(source, **options)
+
+    return read
 
 
 def idx(values, code=8):

@@ -1,4 +1,3 @@
-import builtins
 import datetime
 import io
 from decimal import Decimal
@@ -6,11 +5,14 @@ from decimal import Decimal
 import numpy as np
 import pytest
 from tests.data.formats import fuzz
+from tests.data.formats.samples import from_path
 
-from separatrix.data.formats.arrow import read_arrow
-from separatrix.data.formats.table import read_csv
+from separatrix.data.formats import arrow, table
 from separatrix.data.limits import Limits
-from separatrix.errors import DataFileError, MissingPackageError, ParameterError
+from separatrix.errors import DataFileError, ParameterError
+
+read_arrow = from_path(arrow.read_arrow)
+read_csv = from_path(table.read_csv)
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -141,20 +143,6 @@ def test_a_small_file_of_many_rows_is_refused_before_they_are_made(write):
     assert len(bomb) < 1 << 20
     with pytest.raises(DataFileError, match="40,000,000 values in"):
         read_arrow(write(bomb))
-
-
-def test_without_pyarrow_it_says_what_to_install(write, monkeypatch):
-    path = write(parquet(TABLE))
-    whole = builtins.__import__
-
-    def without(name, *arguments):
-        if name.split(".")[0] == "pyarrow":
-            raise ImportError(name)
-        return whole(name, *arguments)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingPackageError, match=r"pip install 'separatrix\[data\]'"):
-        read_arrow(path)
 
 
 SEEDS = [writer(TABLE) for writer in WRITERS]

@@ -1,10 +1,12 @@
 import pytest
 from tests.data.formats import fuzz
-from tests.data.formats.samples import PROMOTERS, SPLICE
+from tests.data.formats.samples import PROMOTERS, SPLICE, from_path
 
-from separatrix.data.formats.dna import read_dna
+from separatrix.data.formats import dna
 from separatrix.data.limits import Limits
 from separatrix.errors import DataFileError
+
+read_dna = from_path(dna.read_dna)
 
 
 def written(folder, content):
@@ -23,7 +25,7 @@ def test_promoters_become_capitals(tmp_path):
 def test_letters_that_are_not_sure_are_counted(tmp_path):
     found = read_dna(written(tmp_path, SPLICE))
     assert found.y.tolist() == ["EI", "N"]
-    assert found.notes == ("4 of 38 letters stand for more than one base: N 1, D 1, R 1, S 1",)
+    assert found.notes == ("4 of 38 letters are ambiguous bases: N 1, D 1, R 1, S 1",)
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def test_letters_that_are_not_sure_are_counted(tmp_path):
         (b"+,a,\tacxgt\n", (1, 8), "found 'x', expected a letter of ACGT, or of NDRS"),
         (b"+,a,ac gt\n", (1, 7), "found ' ', expected a letter"),
         (b"+,a,ac\xdfgt\n", (1, 7), r"found '\\xdf', expected a letter"),
-        (b"\xdf,a,acgt\n", (1, 1), "expected a plain class"),
+        (b"\xdf,a,acgt\n", (1, 1), "expected an ASCII class"),
     ],
 )
 def test_an_error_says_where(tmp_path, content, where, sentence):

@@ -3,12 +3,14 @@ import gzip
 import numpy as np
 import pytest
 from tests.data.formats import fuzz
-from tests.data.formats.samples import ESL
+from tests.data.formats.samples import ESL, from_path
 
-from separatrix.data.formats import numbers
-from separatrix.data.formats.esl import read_esl
+from separatrix.data.formats import esl, numbers
 from separatrix.data.limits import Limits
+from separatrix.data.streams import ByteSource
 from separatrix.errors import DataFileError
+
+read_esl = from_path(esl.read_esl)
 
 
 def written(folder, content, name="zip.train"):
@@ -29,8 +31,8 @@ def test_blocks_of_any_size_give_what_numpy_gives(tmp_path, monkeypatch, block):
     table = np.c_[rng.integers(0, 10, 50), rng.normal(size=(50, 9))]
     path = tmp_path / "zip.test.gz"
     np.savetxt(path, table, fmt="%.17g")
-    reading = type.__getattribute__(numbers.Source, "read")
-    monkeypatch.setattr(numbers.Source, "read", lambda self, size=block: reading(self, block))
+    reading = ByteSource.read
+    monkeypatch.setattr(ByteSource, "read", lambda self, size=block: reading(self, block))
 
     found = read_esl(path)
 
@@ -38,10 +40,10 @@ def test_blocks_of_any_size_give_what_numpy_gives(tmp_path, monkeypatch, block):
     assert found.image == (3, 3)
 
 
-def test_the_slow_look_reads_what_the_fast_one_does(tmp_path, monkeypatch):
+def test_the_slow_pass_reads_what_the_fast_one_does(tmp_path, monkeypatch):
     path = written(tmp_path, ESL)
     fast = read_esl(path)
-    monkeypatch.setattr(numbers, "_at_once", lambda block: None)
+    monkeypatch.setattr(numbers, "_parse_run", lambda block: None)
     slow = read_esl(path)
     np.testing.assert_array_equal(slow.X, fast.X)
     np.testing.assert_array_equal(slow.y, fast.y)
@@ -61,8 +63,8 @@ def test_the_slow_look_reads_what_the_fast_one_does(tmp_path, monkeypatch):
         (b"1 0x1 3\n", (1, 3), "found '0x1'"),
         (b"1 2-3 3\n", (1, 3), "found '2-3'"),
         (b"1 2\0 3\n", (1, 3), r"found '2\\x00'"),
-        (b"1 2\n1.5 2\n", (2, 1), "found '1.5', expected a whole number, the class"),
-        (b"1 2\n1e300 2\n", (2, 1), "found '1e300', expected a whole number, the class"),
+        (b"1 2\n1.5 2\n", (2, 1), "found '1.5', expected an integer, the class"),
+        (b"1 2\n1e300 2\n", (2, 1), "found '1e300', expected an integer, the class"),
         (b"1\n2\n", (1, 0), "expected a class and at least one value"),
         ("1 ２\n".encode(), (1, 3), "expected a finite number"),
     ],
@@ -89,7 +91,7 @@ def test_limits_hold(tmp_path, limits, sentence):
 
 def test_a_bomb_is_refused(tmp_path):
     path = written(tmp_path, gzip.compress(b"1 2\n" * 5_000_000), "bomb.gz")
-    with pytest.raises(DataFileError, match="more than 200 bytes for each packed one"):
+    with pytest.raises(DataFileError, match="more than 200 bytes for each compressed byte"):
         read_esl(path)
 
 

@@ -67,8 +67,8 @@ def test_what_is_not_read_is_said(tmp_path):
         ({"node_labels": b"a\n"}, (1, 1), "found 'a', expected a finite number"),
         ({"graph_indicator": b"1\n3\n"}, (2, 1), "found '3', expected a graph, 1 to 2"),
         ({"graph_indicator": b"1\n1\n"}, (0, 0), "found no node of graph 2"),
-        ({"graph_labels": b"0.5\n1\n"}, (1, 1), "found '0.5', expected a whole number"),
-        ({"graph_labels": b"1e300\n1\n"}, (1, 1), "found '1e300', expected a whole number"),
+        ({"graph_labels": b"0.5\n1\n"}, (1, 1), "found '0.5', expected an integer"),
+        ({"graph_labels": b"1e300\n1\n"}, (1, 1), "found '1e300', expected an integer"),
     ],
 )
 def test_an_error_says_where(tmp_path, changes, where, sentence):

@@ -3,11 +3,14 @@ import gzip
 import numpy as np
 import pytest
 from tests.data.formats import fuzz
-from tests.data.formats.samples import idx
+from tests.data.formats.samples import from_path, idx
 
-from separatrix.data.formats.idx import read_idx, read_images
+from separatrix.data.formats import idx as idx_format
 from separatrix.data.limits import Limits
 from separatrix.errors import DataFileError, MissingDataError
+
+read_idx = from_path(idx_format.read_idx)
+read_images = from_path(idx_format.read_images)
 
 TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 
@@ -38,7 +41,7 @@ def test_packed_files_are_unpacked(tmp_path):
         (b"\0\0\x0a\1\0\0\0\1x", "a type from 8 to 14"),
         (b"\0\0\x08\0", "found 0 axes, expected 1 to 8"),
         (b"\0\0\x08\xff", "found 255 axes"),
-        (b"\0\0\x08\2\0\0\0\1", "found a header that breaks off, expected the sizes of 2 axes"),
+        (b"\0\0\x08\2\0\0\0\1", "found a truncated header, expected the sizes of 2 axes"),
         (b"\0\0\x08\1\0\0\0\3xy", "found 2 bytes of values, expected 3 for an array of 3"),
         (b"\0\0\x08\1\0\0\0\3xyzw", "found more bytes of values, expected 3"),
         (b"\0\0\x08\1\xff\xff\xff\xff", "4,294,967,295 rows, expected at most 100,000,000"),
@@ -61,7 +64,7 @@ def test_limits_can_be_lowered(tmp_path):
     (tmp_path / "x").write_bytes(idx(np.zeros((3, 2), np.uint8)))
     with pytest.raises(DataFileError, match="6 values, expected at most 5") as refusal:
         read_idx(tmp_path / "x", Limits(values=5))
-    assert refusal.value.hint == "raise `values` of Limits if this is right"
+    assert refusal.value.hint == "raise `values` of Limits if this is intended"
 
 
 def test_pictures_have_the_labels_of_the_file_beside_them(tmp_path):

@@ -4,11 +4,14 @@ import io
 import numpy as np
 import pytest
 from tests.data.formats import fuzz
-from tests.data.formats.samples import npy, npz, zipped
+from tests.data.formats.samples import from_path, npy, npz, zipped
 
-from separatrix.data.formats.npz import read_npy, read_npz
+from separatrix.data.formats import npz as npz_format
 from separatrix.data.limits import Limits
 from separatrix.errors import DataFileError
+
+read_npy = from_path(npz_format.read_npy)
+read_npz = from_path(npz_format.read_npz)
 
 X = np.arange(6.0).reshape(3, 2)
 
@@ -113,7 +116,7 @@ def test_parts_that_do_not_go_together_are_refused(tmp_path, arrays, sentence):
 
 def test_a_bomb_is_refused_before_it_goes_off(tmp_path):
     path = written(tmp_path, npz(packed=True, X=np.zeros((200, 50_000))))
-    with pytest.raises(DataFileError, match="more than 200 bytes for each packed one"):
+    with pytest.raises(DataFileError, match="more than 200 bytes for each compressed byte"):
         read_npz(path)
     with pytest.raises(DataFileError, match="found 80,000,128 bytes, expected at most 1,000"):
         read_npz(path, limits=Limits(inflated_bytes=1000))

@@ -10,13 +10,15 @@ import numpy as np
 import pytest
 import scipy.sparse
 from tests.data.formats import fuzz
+from tests.data.formats.samples import from_path
 
-from separatrix.data.formats import records
-from separatrix.data.formats.cells import MISSING
-from separatrix.data.formats.layout import is_number
-from separatrix.data.formats.table import read_csv
+from separatrix.data.formats import table
+from separatrix.data.formats.layout import MISSING, is_number
 from separatrix.data.limits import Limits
+from separatrix.data.streams import ByteSource
 from separatrix.errors import DataFileError, MissingDataError, ParameterError
+
+read_csv = from_path(table.read_csv)
 
 MIXED = b'age,job,"home, town",class\n31,clerk,"O""Hare",a\n45.5,cook,Rome,b\n?,clerk,,a\n'
 BARE = b"5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,2.5,virginica\n\n"
@@ -310,7 +312,7 @@ def test_a_file_that_a_model_cannot_read_is_refused(write):
         read_csv(path, features=["a", "age"])
     with pytest.raises(DataFileError, match=r"t\.csv:2:3: found 'x' in 'b', expected a number"):
         read_csv(path, features=["a", "b"])
-    with pytest.raises(DataFileError, match="for a number and for a category"):
+    with pytest.raises(DataFileError, match="both as a number and as a category"):
         read_csv(path, features=["a", "a=1"])
 
 
@@ -350,7 +352,7 @@ def test_limits_are_kept(write):
 
 
 def test_bombs_are_refused(write):
-    with pytest.raises(DataFileError, match="bytes for each packed one"):
+    with pytest.raises(DataFileError, match="bytes for each compressed byte"):
         read_csv(write(gzip.compress(b"1,1,1\n" * 5_000_000), "bomb.csv.gz"))
     with pytest.raises(DataFileError, match=":1: found a line of more than"):
         read_csv(write(b"1" * 100_000_000))
@@ -368,10 +370,10 @@ def test_a_quote_that_never_closes_is_refused_soon(write):
 
 @pytest.mark.parametrize("block", [1, 3, 10, 1 << 20])
 def test_where_a_file_is_cut_into_blocks_makes_no_difference(write, monkeypatch, block):
-    whole = records.Source.read
+    whole = ByteSource.read
     path = write('a,"b\nc",y\n' + '1,"x\n\ny",0\n2,"z",1\n3,w,0\n' * 20)
     expected = read_csv(path)
-    monkeypatch.setattr(records.Source, "read", lambda self, size=0: whole(self, block))
+    monkeypatch.setattr(ByteSource, "read", lambda self, size=0: whole(self, block))
 
     found = read_csv(path, header=True, delimiter=",")
 
@@ -381,8 +383,8 @@ def test_where_a_file_is_cut_into_blocks_makes_no_difference(write, monkeypatch,
 
 
 def test_a_place_is_counted_through_all_blocks(write, monkeypatch):
-    whole = records.Source.read
-    monkeypatch.setattr(records.Source, "read", lambda self, size=0: whole(self, 50))
+    whole = ByteSource.read
+    monkeypatch.setattr(ByteSource, "read", lambda self, size=0: whole(self, 50))
     rows = [f"{i},{i % 3}" for i in range(500)]
 
     for line in (3, 40, 333, 501):
@@ -390,6 +392,23 @@ def test_a_place_is_counted_through_all_blocks(write, monkeypatch):
         wrong[line - 1] = "1,2,3"
         with pytest.raises(DataFileError, match=rf":{line}:5: found more than 2 cells"):
             read_csv(write("\n".join(wrong)), header=True, delimiter=",")
+
+
+@pytest.mark.parametrize(
+    ("content", "features"),
+    [
+        (b'x;y\r\n1"2";0\r\n2,5;1\r\n\r\n', ('x=1"2"', "x=2,5")),
+        (b'a, b\n"1" , 0\n2,\t1 \n \n', ("a",)),
+        (b'v,w\r 1 , "p"\r2,q', ("v",)),
+        (b"a,b\nNAN,1\n2,0\n", ("a=2", "a=NAN")),
+        (b"a,b\n nan ,1\n2,0\n", ("a",)),
+    ],
+)
+def test_tables_that_pyarrow_alone_reads_in_another_way(write, content, features):
+    found = read_csv(write(content))
+
+    assert found.features == features
+    assert len(found.X) == len(found.y) == 2
 
 
 def by_the_book(text):
@@ -464,7 +483,7 @@ def test_texts_that_nearly_all_differ_are_noted_and_plain_categories_are_not(tmp
     rows = "".join(f'"{i},5",{"ab"[i % 2]},{i % 2}\n' for i in range(40))
     (tmp_path / "comma.csv").write_text("length,job,class\n" + rows)
     (note,) = read_csv(tmp_path / "comma.csv").notes
-    assert note.startswith("length: 40 different texts in 40 rows, such as '0,5', are taken for")
+    assert note.startswith("length: 40 different texts in 40 rows, such as '0,5', are read as")
 
 
 def test_a_column_named_as_a_value_of_another_is_refused(tmp_path):

@@ -2,11 +2,13 @@ import gzip
 
 import pytest
 from tests.data.formats import fuzz
-from tests.data.formats.samples import TEXT
+from tests.data.formats.samples import TEXT, from_path
 
-from separatrix.data.formats.text import read_text
+from separatrix.data.formats import text
 from separatrix.data.limits import Limits
 from separatrix.errors import DataFileError
+
+read_text = from_path(text.read_text)
 
 
 def written(folder, content):
@@ -34,7 +36,7 @@ def test_only_a_newline_ends_a_line_and_only_the_first_tab_counts(tmp_path):
         (b"ham\tx\nno label here\n", (2, 1), "found 'no label here' and no tab, expected a label"),
         (b"\tx\n", (1, 1), "found '', expected a label"),
         (b"ham\tab\xff\n", (1, 7), "found the byte 0xff, expected UTF-8"),
-        (b"a" * 300 + b"\tx\n", (1, 1), "found a label of 300 letters, expected at most 256"),
+        (b"a" * 300 + b"\tx\n", (1, 1), "found a label of 300 characters, expected at most 256"),
     ],
 )
 def test_an_error_says_where(tmp_path, content, where, sentence):
@@ -47,7 +49,7 @@ def test_an_error_says_where(tmp_path, content, where, sentence):
     ("limits", "sentence"),
     [
         (Limits(rows=2), ":4: found more than 2 rows"),
-        (Limits(categories=1), ":2:1: found more than 1 different labels"),
+        (Limits(categories=1), ":2: found more than 1 different labels"),
         (Limits(line_bytes=20), ":2: found a line of more than 20 bytes"),
     ],
 )

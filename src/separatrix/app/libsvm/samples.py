@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.data.formats.svmlight import read_svmlight
+from separatrix.data.streams import open_
 from separatrix.errors import DataError, DataFileError, MissingDataError, SeparatrixError
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.types import Codes
@@ -22,7 +23,8 @@ LARGEST_INT = 2**31 - 1  # LIBSVM's labels are of type int
 def read_samples(path: PathLike, *, zero_based: bool = False) -> tuple[Any, Any]:
     """Samples as CSR, and their labels; a file that is missing or without samples is refused."""
     try:
-        data = read_svmlight(path, zero_based=zero_based)
+        with open_(path) as source:
+            data = read_svmlight(source, zero_based=zero_based)
     except MissingDataError as error:  # nothing that could be fetched: a name that is wrong
         raise with_hint(DataError(str(error)), "check the name of the file") from None
     if not len(data.y):

@@ -17,6 +17,8 @@ import numpy as np
 from separatrix.data.catalogue.dataset_cards import CARDS, DatasetCard, File
 from separatrix.data.catalogue.download import fetch, pooch
 from separatrix.data.dataset import Dataset
+from separatrix.data.read import read
+from separatrix.data.streams import open_
 from separatrix.errors import DataError, MissingDataError, MissingPackageError
 
 VARIABLE = "SEPARATRIX_DATA"
@@ -166,9 +168,7 @@ def _shipped(known: DatasetCard) -> Dataset:
 
 def _usps(paths: list[Path]) -> Dataset:
     """9298 digits of 16 x 16, from one file or from two."""
-    from separatrix.data.formats.esl import read_esl
-
-    parts = [read_esl(path) for path in paths]
+    parts = [read(path, format="esl") for path in paths]
     X, y = (np.concatenate(arrays) for arrays in zip(*((p.X, p.y) for p in parts), strict=True))
     return Dataset("usps", X, y, image=(16, 16))
 
@@ -176,7 +176,11 @@ def _usps(paths: list[Path]) -> Dataset:
 def _idx(paths: list[Path]) -> Dataset:
     from separatrix.data.formats.idx import read_idx
 
-    X, y, X_test, y_test = (read_idx(path) for path in paths)
+    arrays = []
+    for path in paths:
+        with open_(path) as source:
+            arrays.append(read_idx(source))
+    X, y, X_test, y_test = arrays
     flat = (len(X), -1), (len(X_test), -1)
     return Dataset("", X.reshape(flat[0]), y, X_test.reshape(flat[1]), y_test, image=(28, 28))
 
@@ -184,11 +188,9 @@ def _idx(paths: list[Path]) -> Dataset:
 def _adult(paths: list[Path]) -> Dataset:
     import scipy.sparse
 
-    from separatrix.data.formats.svmlight import read_svmlight
-
     parts = []
     for path in paths:
-        found = read_svmlight(path, n_features=123)
+        found = read(path, format="svmlight", n_features=123)
         X = scipy.sparse.csr_matrix(found.X)
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)
         parts += [X, found.y.astype(np.intp)]
@@ -196,24 +198,18 @@ def _adult(paths: list[Path]) -> Dataset:
 
 
 def _texts(paths: list[Path]) -> Dataset:
-    from separatrix.data.formats.text import read_text
-
-    train, *test = (read_text(path) for path in paths)
+    train, *test = (read(path, format="text") for path in paths)
     if not test:
         return train
     return Dataset("", train.X, train.y, test[0].X, test[0].y, kind="text")
 
 
 def _dna(paths: list[Path]) -> Dataset:
-    from separatrix.data.formats.dna import read_dna
-
-    return read_dna(paths[0])
+    return read(paths[0], format="dna")
 
 
 def _graphs(paths: list[Path]) -> Dataset:
-    from separatrix.data.formats.graph_folder import read_tu
-
-    return read_tu(paths[0].parent)
+    return read(paths[0].parent, format="tu")
 
 
 _READERS: dict[str, Callable[[list[Path]], Dataset]] = {

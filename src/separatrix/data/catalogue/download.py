@@ -1,12 +1,10 @@
-"""Files from their public homes into a folder: whole and checked, or not at all.
+"""Downloads into a folder with pooch: complete and verified, or not at all.
 
-What comes over the wire is believed only after its hash was found right. Until then it lies in a
-folder of its own, which goes away whatever happens; only then does a file get its name.
+A download stays in a temporary folder until its hash is verified; only then is it moved to its name.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import sys
 import tempfile
@@ -23,48 +21,49 @@ from separatrix.data.limits import MIB, Limits
 from separatrix.data.streams import BLOCK, open_
 from separatrix.errors import DataFileError, MissingDataError, MissingPackageError
 
-ATTEMPTS = 2  # at one address, where the line breaks
+ATTEMPTS = 2  # at one address, after connection and server errors
 WAIT = 1.0  # seconds between them
 TIMEOUT = 30.0  # seconds without a byte
 
 Advance = Callable[[int, int], None]
 
 
-class Refused(Exception):
-    """A download is not what it should be; another address may do better."""
+class DownloadError(Exception):
+    """A download failed or is not the file expected; the next address is tried."""
 
 
 def fetch(files: tuple[File, ...], folder: Path, *, progress: bool | None = None) -> None:
-    """Download those of the files that are not in the folder yet.
+    """Download the files that are not in the folder yet.
 
-    With progress=None a bar is drawn where a person looks: when stderr is a terminal.
+    progress=None shows a progress bar if stderr is a terminal.
     """
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".part-", dir=folder) as work:
-        packed = _Packed(Path(work), progress)
+        downloads = _Downloads(Path(work), progress)
         for file in files:
             if not (folder / file.plain).is_file():
-                _fetch_one(file, folder, packed)
+                _fetch_file(file, folder, downloads)
 
 
 def pooch() -> Any:
-    """The package that downloads, or what to do without it."""
+    """The package that downloads; an error with the install command without it."""
     try:
         import pooch
     except ImportError:
         raise MissingPackageError(
             "pooch is not installed; install it with: pip install 'separatrix[data]'"
         ) from None
+    pooch.get_logger().setLevel("WARNING")  # else it prints the address of every download
     return pooch
 
 
-def _fetch_one(file: File, folder: Path, packed: _Packed) -> None:
+def _fetch_file(file: File, folder: Path, downloads: _Downloads) -> None:
     reasons = []
     for address in file.addresses:
         try:
-            _place(file, packed.at(address, file), folder)
-        except Refused as error:
-            packed.forget(address)
+            _install(file, downloads.get(address, file), folder)
+        except DownloadError as error:
+            downloads.forget(address)
             reasons.append(f"{address} ({error})")
         else:
             return
@@ -73,51 +72,53 @@ def _fetch_one(file: File, folder: Path, packed: _Packed) -> None:
     )
 
 
-class _Packed:
-    """What was downloaded so far, by address: several files may come in one zip."""
+class _Downloads:
+    """Downloaded files by address: several files may come in one zip."""
 
     def __init__(self, work: Path, progress: bool | None) -> None:
         self._work, self._progress = work, progress
-        self._at: dict[str, Path] = {}
+        self._paths: dict[str, Path] = {}
 
-    def at(self, address: str, file: File) -> Path:
-        if address not in self._at:
-            path = self._work / f"packed-{len(self._at)}"
+    def get(self, address: str, file: File) -> Path:
+        """The path of a download."""
+        if address not in self._paths:
+            name = f"packed-{len(self._paths)}"
             for attempt in range(1, ATTEMPTS + 1):
-                if self._downloaded(address, path, file, last=attempt == ATTEMPTS):
+                if self._download(address, name, file, last=attempt == ATTEMPTS):
                     break
                 time.sleep(WAIT)
-            self._at[address] = path
-        return self._at[address]
+            self._paths[address] = self._work / name
+        return self._paths[address]
 
     def forget(self, address: str) -> None:
-        self._at.pop(address, None)
+        """Remove a download that failed."""
+        if path := self._paths.pop(address, None):
+            path.unlink(missing_ok=True)
 
-    def _downloaded(self, address: str, path: Path, file: File, *, last: bool) -> bool:
-        """Whether it worked; False where it is worth to try again."""
-        loader = pooch().HTTPDownloader
+    def _download(self, address: str, name: str, file: File, *, last: bool) -> bool:
+        """Whether it succeeded; False if another attempt may."""
+        package = pooch()
         from requests import RequestException
 
-        most = 2 * file.size + 16 * MIB
-        label = address.rsplit("/", 1)[-1]
         try:
-            with _bar(label, self._progress) as advance:
-                meter = _Meter(most, advance)
-                loader(progressbar=meter, chunk_size=1 << 16, timeout=TIMEOUT)(
-                    address, str(path), None
+            with _progress_bar(address.rsplit("/", 1)[-1], self._progress) as advance:
+                meter = _DownloadMeter(2 * file.size + 16 * MIB, advance)
+                loader = package.HTTPDownloader(
+                    progressbar=meter, chunk_size=1 << 16, timeout=TIMEOUT
                 )
+                package.retrieve(address, None, name, self._work, downloader=loader)
         except RequestException as error:
             answer = getattr(error, "response", None)
             if not last and (answer is None or answer.status_code >= 500):
                 return False
-            raise Refused(_why(error)) from None
+            raise DownloadError(_reason(error)) from None
         except (OSError, ValueError) as error:
-            raise Refused(_why(error)) from None
+            raise DownloadError(_reason(error)) from None
         return True
 
 
-class _Meter:
-    """Pooch's idea of a progress bar, which also stops a download that does not end."""
+class _DownloadMeter:
+    """A progress bar for pooch that also stops a download of too many bytes."""
 
     def __init__(self, most: int, advance: Advance) -> None:
         self.total, self.done = 0, 0
@@ -126,88 +127,80 @@ class _Meter:
     def update(self, size: int) -> None:
         self.done += size
         if max(self.done - size, self.total) > self._most:
-            raise Refused(f"more than {self._most:,} bytes")
+            raise DownloadError(f"more than {self._most:,} bytes")
         self._advance(self.done, self.total)
 
     def reset(self) -> None:
         self.done = 0
 
     def close(self) -> None:
-        """Nothing to close: the bar closes itself."""
+        """Nothing: the bar closes itself."""
 
 
-def _place(file: File, packed: Path, folder: Path) -> None:
-    """Unpack, check, and give the file its name."""
+def _install(file: File, packed: Path, folder: Path) -> None:
+    """Decompress a download, verify it and move it to its name."""
     if file.md5:
-        _require_equal("MD5", _hash_of(packed, hashlib.md5(usedforsecurity=False)), file.md5)
+        _require_hash("MD5", packed, file.md5)
     unpacked = packed.with_name("unpacked")
-    digest = hashlib.sha256()
-    with unpacked.open("wb") as target, _unpacking(file, packed) as read:
+    with unpacked.open("wb") as target, _decompress(file, packed) as read:
         left = file.size
         while part := read(BLOCK):
             left -= len(part)
             if left < 0:
-                raise Refused(f"more than {file.size:,} bytes when unpacked")
-            digest.update(part)
+                raise DownloadError(f"more than {file.size:,} bytes when decompressed")
             target.write(part)
         target.flush()
         os.fsync(target.fileno())
     if file.sha256:
-        _require_equal("SHA-256", digest.hexdigest(), file.sha256)
-    place = folder / file.plain
-    place.parent.mkdir(parents=True, exist_ok=True)
-    os.replace(unpacked, place)
+        _require_hash("SHA-256", unpacked, file.sha256)
+    path = folder / file.plain
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.replace(unpacked, path)
 
 
 @contextmanager
-def _unpacking(file: File, packed: Path) -> Iterator[Callable[[int], bytes]]:
-    """A function that reads unpacked bytes, of the right member where there are many."""
+def _decompress(file: File, packed: Path) -> Iterator[Callable[[int], bytes]]:
+    """A function that reads decompressed bytes, of the member of a zip file if there is one."""
     try:
         if file.member and zipfile.is_zipfile(packed):
-            with zipfile.ZipFile(packed) as archive, _member(archive, file.member) as stream:
+            with zipfile.ZipFile(packed) as archive, _open_member(archive, file.member) as stream:
                 yield stream.read
         else:
             limits = Limits(inflated_bytes=file.size, inflation=2000)
             with open_(packed, limits) as source:
                 yield source.read
     except DataFileError as error:
-        raise Refused(error.found) from None
+        raise DownloadError(error.found) from None
     except BROKEN_ZIP as error:
-        raise Refused(f"cannot be unpacked: {error}") from None
+        raise DownloadError(f"cannot be decompressed: {error}") from None
 
 
-def _member(archive: zipfile.ZipFile, name: str) -> BinaryIO:
-    """The member of that name, at any depth. No path of the archive is ever written to."""
+def _open_member(archive: zipfile.ZipFile, name: str) -> BinaryIO:
+    """The member of that name, at any depth; paths in the archive are never written to."""
     for info in archive.infolist():
         if info.filename == name or info.filename.endswith(f"/{name}"):
             if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-                raise Refused(f"{name} is packed in an unusual way")
+                raise DownloadError(f"{name} has an unsupported compression method")
             return archive.open(info)  # type: ignore[return-value]
-    raise Refused(f"no {name} in the zip file")
+    raise DownloadError(f"no {name} in the zip file")
 
 
-def _hash_of(path: Path, digest: Any) -> str:
-    with path.open("rb") as stream:
-        while part := stream.read(BLOCK):
-            digest.update(part)
-    return str(digest.hexdigest())
-
-
-def _require_equal(name: str, found: str, expected: str) -> None:
+def _require_hash(name: str, path: Path, expected: str) -> None:
+    found = pooch().file_hash(str(path), alg=name.replace("-", "").lower())
     if found != expected:
-        raise Refused(f"{name} {found}, expected {expected}")
+        raise DownloadError(f"{name} {found}, expected {expected}")
 
 
-def _why(error: BaseException) -> str:
-    """What went wrong in a few words; errors of the network carry pages of them."""
+def _reason(error: BaseException) -> str:
+    """A short reason; messages of network errors are long."""
     answer = getattr(error, "response", None)
     if answer is not None:
-        return f"answered {answer.status_code}"
+        return f"status {answer.status_code}"
     return f"{type(error).__name__}: {str(error)[:80]}" if str(error) else type(error).__name__
 
 
 @contextmanager
-def _bar(label: str, show: bool | None) -> Iterator[Advance]:
+def _progress_bar(label: str, show: bool | None) -> Iterator[Advance]:
     if show is False or (show is None and not sys.stderr.isatty()):
         yield lambda *_: None
         return

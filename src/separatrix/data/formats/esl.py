@@ -1,4 +1,4 @@
-"""The zip format of *The Elements of Statistical Learning*: a label, then numbers, between spaces.
+"""The zip format of *The Elements of Statistical Learning*: a label, then numbers, separated by blanks.
 
 `zip.train` and `zip.test` come in it, and so does `zipcombo.dat`, which is the two together.
 """
@@ -12,33 +12,30 @@ import numpy as np
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats.numbers import number_rows, refuse_first
-from separatrix.data.limits import Limits
-from separatrix.data.streams import open_
-from separatrix.errors import DataFileError
+from separatrix.data.streams import ByteSource
 
 _LARGEST_LABEL = 2**53
 
 
-def read_esl(path: str | os.PathLike[str], limits: Limits | None = None) -> Dataset:
-    """One sample a line, its class first, as a whole number; 256 values are a picture of 16 x 16.
+def read_esl(source: ByteSource) -> Dataset:
+    """One sample a line, its class first, as an integer; 256 values are an image of 16 x 16.
 
     >>> import tempfile
+    >>> from separatrix.data.streams import open_
     >>> name = os.path.join(tempfile.mkdtemp(), "zip.train")
     >>> with open(name, "w") as file:
     ...     _ = file.write("6.0000 -1.0000 0.5000\\n5.0000 0.2500 1.0000\\n")
-    >>> read_esl(name).y.tolist(), read_esl(name).X.tolist()
+    >>> with open_(name) as source:
+    ...     data = read_esl(source)
+    >>> data.y.tolist(), data.X.tolist()
     ([6, 5], [[-1.0, 0.5], [0.25, 1.0]])
     """
-    with open_(path, limits) as source:
-        table = number_rows(source)
+    table = number_rows(source)
     labels = table[:, 0]
     if not ((labels == np.rint(labels)) & (np.abs(labels) < _LARGEST_LABEL)).all():
-        with open_(path, limits) as source:
-            refuse_first(source, _is_label, "a whole number, the class", column=0)
+        refuse_first(source, _is_label, "an integer, the class", column=0)
     if table.shape[1] < 2:
-        raise DataFileError(
-            source.name, 1, found="one number a line", expected="a class and at least one value"
-        )
+        raise source.error(1, found="one number a line", expected="a class and at least one value")
     X = np.ascontiguousarray(table[:, 1:])
     side = math.isqrt(X.shape[1])
     image = (side, side) if side > 1 and side * side == X.shape[1] else None

@@ -1,8 +1,8 @@
-"""Graphs as the TU collection keeps them: a folder of text files that begin with one name.
+"""Graphs of the TU collection: a folder of text files that share a prefix.
 
 `NAME_A.txt` has all edges of all graphs, both directions, as `from, to`; `NAME_graph_indicator.txt`
-the graph of each node; `NAME_graph_labels.txt` the class of each graph; `NAME_node_labels.txt` and
-`NAME_edge_labels.txt`, where they are there, one label a line. Nodes and graphs count from 1.
+the graph of each node; `NAME_graph_labels.txt` the class of each graph; the optional
+`NAME_node_labels.txt` and `NAME_edge_labels.txt` one label a line. Nodes and graphs count from 1.
 """
 
 from __future__ import annotations
@@ -144,7 +144,7 @@ class _Folder:
         part: str,
         least: float = 1 - _LARGEST,
         most: float = _LARGEST - 1,
-        expected: str = "a whole number",
+        expected: str = "an integer",
     ) -> Codes:
         return self.numbers(part, 1, least, most, expected)[:, 0]
 
@@ -159,14 +159,12 @@ class _Folder:
         return found
 
     def numbers(self, part: str, columns: int, least: float, most: float, expected: str) -> Codes:
-        """Whole numbers in range, (n, columns)."""
-        path = self.path(part)
-        with open_(path, self.limits) as source:
+        """Integers in range, (n, columns)."""
+        with open_(self.path(part), self.limits) as source:
             values = number_rows(source, columns=columns, commas=columns > 1)
-        wrong = (values != np.rint(values)) | (values < least) | (values > most)
-        if wrong.any():
-            with open_(path, self.limits) as source:
-                refuse_first(source, _between(least, most), expected)
+            wrong = (values != np.rint(values)) | (values < least) | (values > most)
+            if wrong.any():
+                refuse_first(source, _is_integer_between(least, most), expected)
         return values.astype(np.intp)
 
     def notes(self) -> tuple[str, ...]:
@@ -174,5 +172,5 @@ class _Folder:
         return tuple(f"{self.path(part).name} is not read" for part in left)
 
 
-def _between(least: float, most: float) -> Callable[[float], bool]:
+def _is_integer_between(least: float, most: float) -> Callable[[float], bool]:
     return lambda value: value == round(value) and least <= value <= most

@@ -1,7 +1,7 @@
 """NumPy's own files: `.npy`, one array, and `.npz`, a zip of them. Nothing is ever unpickled.
 
-The header of an array is text that NumPy evaluates; here it must look exactly as NumPy writes it.
-Sizes are compared with the limits and with the bytes at hand before anything is allocated.
+NumPy evaluates the header of an array as Python; here it must match exactly what NumPy writes. Sizes are
+compared with the limits, and memory is allocated for bytes that were read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
-from separatrix.data.streams import open_
+from separatrix.data.streams import ByteSource
 from separatrix.errors import DataFileError
 
 Reader = Callable[[int], bytes]
@@ -36,34 +36,33 @@ BROKEN_ZIP = (
     *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
     *(NotImplementedError, RuntimeError, ValueError, LookupError, OverflowError),
 )
-"""All that Python's zipfile raises on a damaged file; errors of ours are ValueErrors too."""
+"""Everything zipfile raises on a damaged file; our own errors are ValueErrors too."""
 
 
 def read_npz(
-    path: str | os.PathLike[str],
+    source: ByteSource,
     *,
     X: str = "X",
     y: str = "y",
     X_test: str = "X_test",
     y_test: str = "y_test",
-    limits: Limits | None = None,
 ) -> Dataset:
     """The arrays of those names; all but X may be missing.
 
     >>> import tempfile
+    >>> from separatrix.data.streams import open_
     >>> name = os.path.join(tempfile.mkdtemp(), "small.npz")
     >>> np.savez(name, X=np.eye(2), y=np.array([0, 1]))
-    >>> read_npz(name).y.tolist()
+    >>> with open_(name) as source:
+    ...     read_npz(source).y.tolist()
     [0, 1]
     """
-    limits = limits or Limits()
-    with open_(path, limits) as source:
-        name = source.name
+    name = source.name
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(source.raw) as archive:
             known = {info.filename: info for info in archive.infolist()}
             found = {
-                key: _member(name, archive, known[f"{key}.npy"], limits)
+                key: _member(name, archive, known[f"{key}.npy"], source.limits)
                 for key in dict.fromkeys((X, y, X_test, y_test))
                 if f"{key}.npy" in known
             }
@@ -78,7 +77,7 @@ def read_npz(
             name,
             found=f"the arrays {', '.join(_names(known)) or 'of nobody'}",
             expected=f"one called {X}",
-            hint="say which one holds the samples: read_npz(path, X=...)",
+            hint="name the samples X",
         )
     samples, image = _samples(name, X, found[X])
     others = _samples(name, X_test, found[X_test])[0] if X_test in found else None
@@ -93,12 +92,11 @@ def read_npz(
     return Dataset(os.path.basename(name), samples, labels, others, other_labels, image)
 
 
-def read_npy(path: str | os.PathLike[str], limits: Limits | None = None) -> Dataset:
+def read_npy(source: ByteSource) -> Dataset:
     """Samples without labels: one array, (n, d)."""
-    with open_(path, limits) as source:
-        values = _array(source.name, source.read, source.limits)
-        X, image = _samples(source.name, "the array", values)
-    return Dataset(os.path.basename(path), X, None, image=image)
+    values = _array(source.name, source.read, source.limits)
+    X, image = _samples(source.name, "the array", values)
+    return Dataset(os.path.basename(source.name), X, None, image=image)
 
 
 def _member(
@@ -121,7 +119,7 @@ def _member(
     if info.file_size > limits.inflation_free and ratio > limits.inflation:
         raise DataFileError(
             where,
-            found=f"more than {limits.inflation} bytes for each packed one",
+            found=f"more than {limits.inflation} bytes for each compressed byte",
             expected="less",
             hint="raise `inflation` of Limits if this is right",
         )

@@ -9,8 +9,8 @@ from numba import njit
 
 from separatrix.data.formats.decimals import READ, WRONG, read_decimal, read_plain
 
-WHOLE, LABEL, INDEX, VALUE, ORDER, BASE, WIDTH, ENDLESS = range(8)
-"""How a block ended: well, or at a wrong label, index:value, value, order of indices, 0, ..."""
+COMPLETE, LABEL, INDEX, VALUE, ORDER, BASE, WIDTH, INFINITE = range(8)
+"""Outcome of a block: read, or what is wrong with it."""
 
 
 @njit(cache=True, nogil=True)
@@ -24,20 +24,16 @@ def parse_pairs(
     indices: Any,
     values: Any,
     value_bits: Any,  # the same memory as values
-    long: Any,  # shape: (numbers, 3); numbers left to `float`: place, start, end
+    long: Any,  # shape: (numbers, 3); numbers left to `float`: position, start, end
 ) -> tuple[int, int, int, int, int, int]:
-    """Read whole lines into arrays that can hold a row a line and a value a colon.
+    """Read complete lines into arrays that can hold a row a line and a value a colon.
 
-    Returns what is wrong and where, the rows, the values, the numbers left over, the qid pairs.
+    Returns the outcome, where it was reached, and the numbers of rows, values, long numbers and qid
+    pairs.
     """
     at, size, row, pair, longs, queries = 0, len(text), 0, 0, 0, 0
-    nothing: Any = np.int64(0)
     while at < size:
-        while at < size and _is_blank(text[at]):
-            at += 1
-        if at < size and text[at] == 35:
-            while at < size and text[at] != 10:
-                at += 1
+        at = _skip_blanks(text, at, size)
         if at == size or text[at] == 10:
             at += 1
             continue
@@ -50,20 +46,14 @@ def parse_pairs(
             long[longs, 0], long[longs, 1], long[longs, 2] = -1 - row, start, at
             longs += 1
         elif not np.isfinite(labels[row]):
-            return ENDLESS, start, row, pair, longs, queries
-        previous = nothing - 1
+            return INFINITE, start, row, pair, longs, queries
+        previous: Any = np.int64(-1)
         while True:
-            while at < size and _is_blank(text[at]):
-                at += 1
-            if at < size and text[at] == 35:
-                while at < size and text[at] != 10:
-                    at += 1
+            at = _skip_blanks(text, at, size)
             if at == size or text[at] == 10:
                 break
-            start, index = at, nothing
-            while at < size and 48 <= text[at] <= 57:
-                index = min(index * 10 + np.int64(text[at]) - 48, most + 1)
-                at += 1
+            start = at
+            at, index = _read_index(text, at, size, most)
             if at in (start, size) or text[at] != 58:
                 if not _is_query(text, start, size):
                     return INDEX, start, row, pair, longs, queries
@@ -71,12 +61,9 @@ def parse_pairs(
                     at += 1
                 queries += 1
                 continue
-            if index > most:
-                return WIDTH, start, row, pair, longs, queries
-            if index < least:
-                return BASE, start, row, pair, longs, queries
-            if index <= previous:
-                return ORDER, start, row, pair, longs, queries
+            if not least <= index <= most or index <= previous:
+                wrong = WIDTH if index > most else BASE if index < least else ORDER
+                return wrong, start, row, pair, longs, queries
             previous = index
             start = at + 1
             at, value = read_plain(text, start, size)
@@ -93,22 +80,38 @@ def parse_pairs(
                 long[longs, 0], long[longs, 1], long[longs, 2] = pair, start, at
                 longs += 1
             elif not np.isfinite(values[pair]):
-                return ENDLESS, start, row, pair, longs, queries
+                return INFINITE, start, row, pair, longs, queries
             pair += 1
         ends[row] = pair
         row += 1
         at += 1
-    return WHOLE, at, row, pair, longs, queries
+    return COMPLETE, at, row, pair, longs, queries
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def _is_blank(character: int) -> bool:
-    return bool(character == 32 or character == 9 or 11 <= character <= 13)
+def _skip_blanks(text: Any, at: int, size: int) -> int:
+    """Offset of the next word or newline; a comment counts as blank."""
+    while at < size and (text[at] == 32 or text[at] == 9 or 11 <= text[at] <= 13):
+        at += 1
+    if at < size and text[at] == 35:
+        while at < size and text[at] != 10:
+            at += 1
+    return at
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _read_index(text: Any, at: int, size: int, most: int) -> tuple[int, int]:
+    """Offset behind the digits of an index, and its value, at most `most` + 1."""
+    index: Any = np.int64(0)
+    while at < size and 48 <= text[at] <= 57:
+        index = min(index * 10 + np.int64(text[at]) - 48, most + 1)
+        at += 1
+    return at, index
 
 
 @njit(cache=True, nogil=True, forceinline=True)
 def _is_query(text: Any, at: int, size: int) -> bool:
-    """Whether the word is `qid:` with something behind."""
+    """Whether the word is `qid:` followed by something."""
     return bool(
         at + 4 < size
         and text[at] == 113

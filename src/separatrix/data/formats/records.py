@@ -1,307 +1,247 @@
-"""The records of delimited text, block by block, on their way to a table."""
+"""Delimited text to a `ColumnTable`, batch by batch, with pyarrow's CSV reader.
+
+Numbers are converted while they are read. Only where pyarrow refuses a batch is it read again as texts,
+to see which columns hold texts or which cell is wrong, and split cell by cell to report line and column.
+"""
 
 from __future__ import annotations
 
-import os
-from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
 
-import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
 
-from separatrix.data.formats import cells
-from separatrix.data.formats.cells import NUMBER, SKIP, TEXT, THREADS
-from separatrix.data.formats.columns import Category, Table, Wanted, stacked
-from separatrix.data.formats.layout import Layout
-from separatrix.data.limits import Limits
-from separatrix.data.streams import Source, newlines, open_
+from separatrix.data.formats.cells import MalformedRecordError, RecordSplitter, TableCell
+from separatrix.data.formats.columns import ColumnTable, FeatureColumns, TableBuilder
+from separatrix.data.formats.layout import MISSING, TableLayout, is_number, text_blocks
+from separatrix.data.streams import UTF8_HINT, ByteSource, locate, newlines
 from separatrix.errors import DataFileError
 
-_BOM, _WIDE_BOMS = b"\xef\xbb\xbf", (b"\xff\xfe", b"\xfe\xff")
-_UTF8 = "save the file as UTF-8"
+_BATCH_BYTES = 8 << 20  # parsed at once, by all threads of pyarrow
+_TEXT = pa.dictionary(pa.int32(), pa.string())
+_MISSING = pa.array(MISSING)
 
 
-def text_blocks(source: Source) -> Iterator[bytes]:
-    """Blocks of lines, the first without its byte order mark; what is no UTF-8 text is refused."""
-    blocks = source.blocks()
-    first = next(blocks, b"")
-    if first.startswith(_WIDE_BOMS):
-        raise DataFileError(source.name, 1, found="UTF-16 text", expected="UTF-8 text", hint=_UTF8)
-    if first:
-        yield first.removeprefix(_BOM)
-    yield from blocks
+def read_columns(
+    source: ByteSource,
+    layout: TableLayout,
+    target: str | None = None,
+    features: FeatureColumns | None = None,
+) -> ColumnTable:
+    """The columns of delimited text from the position of the source on.
+
+    A column with a cell that is neither a number nor missing is a category, and so is the target. With
+    `features`, only their columns and the target are read.
+    """
+    return _RecordReader(source, layout, target, features).read()
 
 
-def _place(block: bytes, line: int, at: int) -> tuple[int, int]:
-    """Line and column of a byte in a block that begins with `line`."""
-    return line + block.count(b"\n", 0, at), at - block.rfind(b"\n", 0, at)
+class _RecordBlock(NamedTuple):
+    """Complete records: `raw` from the offset `start` on."""
+
+    raw: bytes
+    line: int  # of the first byte of raw
+    start: int = 0
+    text: bytes = b""  # the same records for pyarrow
 
 
-class _Parsed(NamedTuple):
-    """Records of a block."""
-
-    end: int  # where the first one that is not whole begins
-    rows: int
-    numbers: npt.NDArray[np.float64]  # shape: (rows and some, numbers)
-    spans: npt.NDArray[np.int64]  # shape: (texts, rows and some, 2)
-    codes: list[tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]]  # of each text, in this block
-
-
-class Reading:
-    """One file on its way to a table."""
+class _RecordReader:
+    """Reads a source until every column is known to hold numbers or texts."""
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
-        layout: Layout,
+        source: ByteSource,
+        layout: TableLayout,
         target: str | None,
-        wanted: Wanted | None,
-        limits: Limits,
+        features: FeatureColumns | None,
     ) -> None:
-        self.path, self.layout, self.target, self.limits = path, layout, target, limits
-        self.required = set() if wanted is None else wanted.numeric()
-        self.kinds = np.full(len(layout.names), NUMBER, dtype=np.int8)
-        for i, name in enumerate(layout.names):
-            if wanted is not None and name not in self.required:
-                self.kinds[i] = TEXT if name in wanted.columns else SKIP
-            if name == target:
-                self.kinds[i] = TEXT
+        self.source, self.layout, self.target = source, layout, target
+        self.start = source.position, source.line
+        self.splitter = RecordSplitter(layout.delimiter, len(layout.names))
+        self.required = set() if features is None else features.numeric()
+        self.used = [
+            name
+            for name in layout.names
+            if features is None or name in features.columns or name == target
+        ]
+        self.categories = {
+            name
+            for name in self.used
+            if name == target or (features is not None and name not in self.required)
+        }
+        self.texts = self.categories | (layout.texts - self.required if features is None else set())
 
-    def table(self) -> Table:
-        """The columns; begun again where one that seemed to hold numbers turns out to hold texts."""
+    def read(self) -> ColumnTable:
+        """The table; read again if a column that seemed numeric turns out to hold texts."""
+        hinted = self.texts - self.categories
         while True:
-            self._begin()
-            with open_(self.path, self.limits) as source:
-                self._read(source)
-            if not self.texts:
-                return self._table()
-            self.kinds[sorted(self.texts)] = TEXT
+            self.source.rewind(*self.start)
+            numbers = [name for name in self.used if name not in self.texts]
+            texts = [name for name in self.used if name in self.texts]
+            builder = TableBuilder(self.source, numbers, texts, self.target)
+            found: set[str] = set()
+            for number, block in enumerate(self._blocks()):
+                self._add(builder, block, found)
+                if found and number == 0:
+                    break  # no need to look for more before the second pass
+            if not found:
+                table = builder.table()
+                found = {
+                    name for name in hinted if all(map(is_number, table.categories[name].values))
+                }
+                if not found:
+                    return table
+                hinted = set()
+            self.texts ^= found
 
-    def _begin(self) -> None:
-        self.positions = np.zeros(len(self.kinds), dtype=np.int64)
-        for kind in (NUMBER, TEXT):
-            chosen = self.kinds == kind
-            self.positions[chosen] = np.arange(chosen.sum())
-        self.numbers: list[npt.NDArray[np.float64]] = []
-        self.codes: list[npt.NDArray[np.int32]] = []  # shapes: (texts, rows of a block)
-        self.values: list[dict[str, int]] = [{} for _ in self._named(TEXT)]
-        self.rows, self.texts = 0, set[int]()
-
-    def _named(self, kind: int) -> tuple[str, ...]:
-        return tuple(self.layout.names[i] for i in np.flatnonzero(self.kinds == kind))
-
-    def _read(self, source: Source) -> None:
-        """Take block after block, those without quotes ahead of their turn in other threads.
-
-        A record with a newline in quotes may need the next block too, so such blocks wait their turn.
-        """
-        held, line, header = b"", 1, self.layout.header
-        ahead: deque[tuple[bytes, int, Future[_Parsed]]] = deque()
-        with ThreadPoolExecutor(THREADS) as pool:
-            for block in text_blocks(source):
-                block = held + block
-                self._require_no_zero(source, block, line)
-                lines = newlines(block)
-                if self.codes and not held and b'"' not in block:
-                    parsed = pool.submit(self._parse_all, source, block, line, 0, lines)
-                    ahead.append((block, line, parsed))
-                    self._keep_ahead(source, ahead, most=THREADS)
-                    line += lines
-                    continue
-                self._keep_ahead(source, ahead, most=0)
-                at, header = self._after_header(source, block, line) if header else (0, False)
-                end = 0 if header else self._take(source, block, line, at, lines)
-                held = block[end:]
-                line += lines - newlines(held)
-                if len(held) > self.limits.line_bytes:
-                    break
-                if self.texts and self.rows and not held and len(self.codes) == 1:
-                    return  # seen at once: no need to read on
-            self._keep_ahead(source, ahead, most=0)
+    def _blocks(self) -> Iterator[_RecordBlock]:
+        """Blocks of complete records, without the header."""
+        held, line, header = b"", self.start[1], self.layout.header
+        for block in self._batches():
+            block = held + block
+            self._require_no_zero_byte(block, line)
+            start = 0
+            if header:
+                start = next((end for _, end in self._split(_RecordBlock(block, line))), 0)
+                header = not start
+            end = start
+            if not header:
+                text, end = self._normalize(_RecordBlock(block, line, start))
+                if text:
+                    yield _RecordBlock(block[:end], line, start, text)
+            held = block[end:]
+            line += newlines(block[:end])
+            if len(held) > self.source.limits.line_bytes:
+                break
         if held:
-            raise DataFileError(
-                source.name,
-                line,
-                found="quotes that are opened and not closed",
-                expected='"..." around a cell',
+            line += newlines(held[: self.splitter.skip_empty(held)])
+            raise self.source.error(
+                line, found="quotes that are opened and not closed", expected='"..." around a cell'
             )
 
-    def _require_no_zero(self, source: Source, block: bytes, line: int) -> None:
-        at = block.find(b"\0")
-        if at >= 0:
-            raise DataFileError(
-                source.name,
-                *_place(block, line, at),
+    def _batches(self) -> Iterator[bytes]:
+        parts, size = list[bytes](), 0
+        for block in text_blocks(self.source):
+            parts.append(block)
+            size += len(block)
+            if size >= _BATCH_BYTES:
+                yield b"".join(parts)
+                parts, size = [], 0
+        if parts:
+            yield b"".join(parts)
+
+    def _require_no_zero_byte(self, block: bytes, line: int) -> None:
+        offset = block.find(b"\0")
+        if offset >= 0:
+            raise self.source.error(
+                *locate(block, line, offset),
                 found="a zero byte",
                 expected="UTF-8 text",
-                hint=_UTF8,
+                hint=UTF8_HINT,
             )
 
-    def _after_header(self, source: Source, block: bytes, line: int) -> tuple[int, bool]:
-        """Where the first record ends, and whether it goes on in the next block."""
-        none = np.full(len(self.kinds), SKIP, dtype=np.int8)
-        parsed = self._parse(source, block, line, 0, none, 1)
-        return parsed.end, parsed.rows == 0
+    def _normalize(self, block: _RecordBlock) -> tuple[bytes, int]:
+        try:
+            return self.splitter.normalize(block.raw, block.start)
+        except MalformedRecordError as error:
+            raise self._malformed(error, block) from None
 
-    def _keep_ahead(
-        self, source: Source, ahead: deque[tuple[bytes, int, Future[_Parsed]]], most: int
-    ) -> None:
-        """Keep blocks in their order until at most so many are left."""
-        while len(ahead) > most:
-            block, line, parsed = ahead.popleft()
-            self._keep(source, block, line, parsed.result())
+    def _split(self, block: _RecordBlock) -> Iterator[tuple[list[TableCell], int]]:
+        try:
+            yield from self.splitter.records(block.raw, block.start)
+        except MalformedRecordError as error:
+            raise self._malformed(error, block) from None
 
-    def _take(self, source: Source, block: bytes, line: int, at: int, lines: int) -> int:
-        """Keep the records of a block from `at` on; where the first one that is not whole begins."""
-        parsed = self._parse_all(source, block, line, at, lines)
-        self._keep(source, block, line, parsed)
-        return parsed.end
+    def _malformed(self, error: MalformedRecordError, block: _RecordBlock) -> DataFileError:
+        where = locate(block.raw, block.line, error.offset)
+        return self.source.error(*where, found=error.found, expected=error.expected)
 
-    def _keep(self, source: Source, block: bytes, line: int, parsed: _Parsed) -> None:
-        self.rows += parsed.rows
-        self._require_size(source)
-        self.numbers.append(parsed.numbers[: parsed.rows])
-        codes = np.empty((len(parsed.spans), parsed.rows), dtype=np.int32)
-        for column, name in enumerate(self._named(TEXT)):
-            codes[column] = self._coded(source, block, line, parsed, column, name)
-        self.codes.append(codes)
+    def _add(self, builder: TableBuilder, block: _RecordBlock, found: set[str]) -> None:
+        """Add the records of a block; `found` gets the columns that turn out to hold texts."""
+        types = {name: pa.float64() for name in builder.numbers} | dict.fromkeys(self.texts, _TEXT)
+        try:
+            table = None if found else self._parse(block, types)
+        except pa.ArrowInvalid:
+            table = None
+        if table is None or _has_nan(table, builder.numbers):
+            table = self._convert_exactly(builder.numbers, block, found)
+        row = 0
+        for batch in table.to_batches() if not found else ():
+            builder.add(batch, partial(self._locate, block, self.target or "", row))
+            row += batch.num_rows
 
-    def _parse_all(self, source: Source, block: bytes, line: int, at: int, lines: int) -> _Parsed:
-        lines += block.count(b"\r") if b"\r" in block else 0
-        most = min(lines, len(block) // len(self.kinds)) + 1  # a cell takes a byte with its end
-        return self._parse(source, block, line, at, self.kinds, most)
-
-    def _parse(
-        self,
-        source: Source,
-        block: bytes,
-        line: int,
-        at: int,
-        kinds: npt.NDArray[np.int8],
-        most_rows: int,
-    ) -> _Parsed:
-        numbers = np.empty((most_rows, int((kinds == NUMBER).sum())))
-        spans = np.empty((int((kinds == TEXT).sum()), most_rows, 2), dtype=np.int64)
-        long = np.empty((len(block) // 8 + 1, 4), dtype=np.int64)  # none is shorter than 1e100000
-        wrong = np.full(len(kinds), -1, dtype=np.int64)
-        outcome, end, rows, longs = cells.parse_cells(
-            *(np.frombuffer(block, dtype=np.uint8), at, ord(self.layout.delimiter)),
-            *(kinds, self.positions, most_rows, cells.NO_VALUE, cells.ENDLESS),
-            *(numbers, numbers.view(np.uint64), spans, long, wrong),
+    def _parse(self, block: _RecordBlock, types: dict[str, Any]) -> Any:
+        """The columns named in `types` as a pyarrow table."""
+        return pyarrow.csv.read_csv(
+            pa.BufferReader(block.text),
+            read_options=pyarrow.csv.ReadOptions(column_names=self.layout.names),
+            parse_options=pyarrow.csv.ParseOptions(
+                delimiter=self.layout.delimiter,
+                newlines_in_values=b'"' in block.text,
+                invalid_row_handler=self._handle_invalid_row,
+            ),
+            convert_options=pyarrow.csv.ConvertOptions(
+                include_columns=self.used,
+                column_types=types,
+                null_values=list(MISSING),
+                strings_can_be_null=True,
+            ),
         )
-        if outcome not in (cells.DONE, cells.OPEN):
-            raise self._refusal(source, block, line, outcome, end)
-        for row, position, start, stop in long[:longs].tolist():
-            numbers[row, position] = float(block[start:stop])
-        self._note_texts(source, block, line, wrong)
-        text = np.frombuffer(block, dtype=np.uint8)
-        codes = [cells.coded(text, inside) for inside in spans[:, :rows]]
-        return _Parsed(end, rows, numbers, spans, codes)
 
-    def _note_texts(
-        self, source: Source, block: bytes, line: int, wrong: npt.NDArray[np.int64]
-    ) -> None:
-        for column in np.flatnonzero(wrong >= 0).tolist():
-            name = self.layout.names[column]
-            if name in self.required:
-                at = int(wrong[column])
-                raise DataFileError(
-                    source.name,
-                    *_place(block, line, at),
-                    found=f"{_cell(block, at, self.layout.delimiter)} in {name!r}",
+    def _handle_invalid_row(self, row: Any) -> str:
+        return "error" if row.text.strip(self.splitter.blanks.decode()) else "skip"
+
+    def _convert_exactly(
+        self, numbers: tuple[str, ...], block: _RecordBlock, found: set[str]
+    ) -> Any:
+        """The block read as texts, then converted; wrong records and cells are reported."""
+        types = {name: pa.string() for name in numbers} | dict.fromkeys(self.texts, _TEXT)
+        try:
+            table = self._parse(block, types)
+        except pa.ArrowInvalid:
+            raise self._find_error(block) from None
+        for name in numbers:
+            column = pc.ascii_trim(table.column(name), " \t")
+            column = pc.if_else(pc.is_in(column, _MISSING), None, column)
+            values = column.to_pylist()
+            wrong = next((i for i, v in enumerate(values) if v and not is_number(v)), None)
+            if wrong is None:
+                column = column.cast(pa.float64())
+                table = table.set_column(table.column_names.index(name), name, column)
+            elif name in self.required:
+                raise self.source.error(
+                    *self._locate(block, name, 0, wrong),
+                    found=f"{values[wrong]!r:.60} in {name!r}",
                     expected="a number, as the model was fitted on",
                 )
-            self.texts.add(column)
-
-    def _require_size(self, source: Source) -> None:
-        width = int((self.kinds != SKIP).sum())
-        for name, found in (("rows", self.rows), ("values", self.rows * width)):
-            most = getattr(self.limits, name)
-            if found > most:
-                raise DataFileError(
-                    source.name,
-                    found=f"more than {most:,} {name}",
-                    expected="fewer",
-                    hint=f"raise `{name}` of Limits if this is right",
-                )
-
-    def _coded(
-        self,
-        source: Source,
-        block: bytes,
-        line: int,
-        parsed: _Parsed,
-        column: int,
-        name: str,
-    ) -> npt.NDArray[np.int32]:
-        """Codes of a column's texts, the same all through the file; -1 for no value."""
-        local, firsts = parsed.codes[column]
-        spans = parsed.spans[column]
-        known = self.values[column]
-        codes = np.empty(len(firsts), dtype=np.int32)
-        for i, (start, end) in enumerate(spans[firsts].tolist()):
-            value = self._value(source, block, line, start, end)
-            if value not in cells.MISSING:
-                codes[i] = known.setdefault(value, len(known))
-            elif name == self.target:
-                raise DataFileError(
-                    source.name,
-                    *_place(block, line, start),
-                    found=f"no label in {name!r}",
-                    expected="one in every row",
-                )
             else:
-                codes[i] = -1
-        if name != self.target and len(known) > self.limits.categories:
-            raise DataFileError(
-                source.name,
-                found=f"more than {self.limits.categories:,} different texts in {name!r}",
-                expected="a column of numbers or of fewer categories",
-                hint="leave the column out, or raise `categories` of Limits",
-            )
-        return np.asarray(codes[local])
+                found.add(name)
+        return table
 
-    def _value(self, source: Source, block: bytes, line: int, start: int, end: int) -> str:
-        raw = block[start : abs(end)]
-        try:
-            value = raw.decode()
-        except UnicodeDecodeError as error:
-            position = _place(block, line, start + error.start)
-            raise DataFileError(
-                source.name,
-                *position,
-                found=f"the byte 0x{raw[error.start]:02x}",
-                expected="UTF-8 text",
-                hint=_UTF8,
-            ) from None
-        return value.replace('""', '"') if end < 0 else value
+    def _find_error(self, block: _RecordBlock) -> DataFileError:
+        """Why pyarrow cannot read a block: a wrong record, or text that is not UTF-8."""
+        used = [i for i, name in enumerate(self.layout.names) if name in self.used]
+        for cells, _ in self._split(block):
+            for i in used:
+                try:
+                    cells[i].text.decode()
+                except UnicodeDecodeError:  # in the raw bytes, its offset is exact
+                    where = locate(block.raw, block.line, cells[i].offset)
+                    self.source.decode(block.raw[cells[i].offset :], *where)
+        return self.source.error(block.line, found="unreadable records", expected="delimited text")
 
-    def _refusal(
-        self, source: Source, block: bytes, line: int, outcome: int, at: int
-    ) -> DataFileError:
-        columns = len(self.layout.names)
-        found, expected = {
-            cells.TOO_MANY: (f"more than {columns} cells", f"{columns} as in the first row"),
-            cells.TOO_FEW: (f"fewer than {columns} cells", f"{columns} as in the first row"),
-            cells.AFTER_QUOTE: ("text after closing quotes", "a delimiter"),
-        }[outcome]
-        return DataFileError(source.name, *_place(block, line, at), found=found, expected=expected)
-
-    def _table(self) -> Table:
-        if not self.rows:
-            raise DataFileError(self.path, found="no rows", expected="at least one")
-        codes = np.concatenate(self.codes, axis=1)
-        categories = {
-            name: Category(codes[i], list(self.values[i]))
-            for i, name in enumerate(self._named(TEXT))
-        }
-        numbers = stacked(self.numbers, self.rows)
-        return Table(str(self.path), self.rows, numbers, self._named(NUMBER), categories)
+    def _locate(self, block: _RecordBlock, name: str, start: int, row: int) -> tuple[int, int]:
+        """Line and column of a cell, in a row counted from the row `start` of the block."""
+        column = self.layout.names.index(name)
+        records = self._split(block)
+        cells, _ = next(islice(records, start + row, None))
+        return locate(block.raw, block.line, cells[column].offset)
 
 
-def _cell(block: bytes, at: int, delimiter: str) -> str:
-    """The cell at a place, short enough for a sentence."""
-    line = block[at : at + 60].split(b"\n")[0].split(delimiter.encode())[0]
-    return repr(line.decode(errors="backslashreplace").strip())
+def _has_nan(table: Any, names: tuple[str, ...]) -> bool:
+    """Whether a number is NaN and not null: pyarrow takes NAN and nan(1) for numbers."""
+    return any(pc.any(pc.is_nan(table.column(name))).as_py() for name in names)

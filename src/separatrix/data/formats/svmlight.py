@@ -1,7 +1,7 @@
 """The svmlight format, which is LIBSVM's: a line is `label index:value index:value ... # comment`.
 
 Indices rise along a line and begin at 1, or at 0 in some files. Blank lines, comments and `qid:`
-pairs are passed over. Numbers are plain decimals: `nan`, `inf` and `1_000` are refused.
+pairs are skipped. Numbers are plain decimals: `nan`, `inf` and `1_000` are refused.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ import scipy.sparse
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats import pairs
-from separatrix.data.limits import Limits
-from separatrix.data.streams import Source, open_
+from separatrix.data.streams import ByteSource, locate, newlines
 from separatrix.errors import DataError, DataFileError, ParameterError
 from separatrix.validation import require_integer
 
@@ -37,12 +36,12 @@ _EXPECTED = {
     pairs.VALUE: "a number after the colon",
     pairs.ORDER: "indices that rise along the line",
     pairs.BASE: "indices from 1 on, as zero_based=False says",
-    pairs.ENDLESS: "a number within the range of float64",
+    pairs.INFINITE: "a number within the range of float64",
 }
 
 
-class _Rows(NamedTuple):
-    """Some rows of a file."""
+class _SparseRows(NamedTuple):
+    """Rows of a file."""
 
     labels: npt.NDArray[np.float64]  # shape: (n,)
     ends: npt.NDArray[np.int64]  # shape: (n,); where each row ends among the values
@@ -52,13 +51,12 @@ class _Rows(NamedTuple):
 
 
 def read_svmlight(
-    path: str | os.PathLike[str],
+    source: ByteSource,
     *,
     n_features: int | None = None,
     zero_based: ZeroBased = "auto",
-    limits: Limits | None = None,
 ) -> Dataset:
-    """The samples of a file as a CSR matrix; labels are integers where all of them are whole.
+    """The samples of a file as a CSR matrix; labels are integers if all of them are integral.
 
     Parameters
     ----------
@@ -66,54 +64,53 @@ def read_svmlight(
         Width of X. A larger index is refused. None: as wide as the largest index needs.
     zero_based
         Whether indices begin at 0. "auto": they do if there is a 0 among them.
-    limits
-        What to refuse; see `Limits`.
 
     Examples
     --------
     >>> import tempfile
+    >>> from separatrix.data.streams import open_
     >>> path = Path(tempfile.mkdtemp()) / "two.svm"
     >>> _ = path.write_text("+1 1:0.5 3:2  # a comment\\n-1 2:1\\n")
-    >>> data = read_svmlight(path)
+    >>> with open_(path) as source:
+    ...     data = read_svmlight(source)
     >>> data.X.toarray().tolist(), data.y.tolist()
     ([[0.5, 0.0, 2.0], [0.0, 1.0, 0.0]], [1, -1])
     """
-    limits = limits or Limits()
-    _require(n_features, zero_based, "read_svmlight")
-    found = _joined(list(_parsed(path, n_features, zero_based, limits)))
+    _require_options(n_features, zero_based, "read_svmlight")
+    found = _concatenate(list(_parse(source, n_features, zero_based)))
     base = _base(found.indices, zero_based)
     if base == 0 and n_features is not None and _widest(found.indices) > n_features:
-        return read_svmlight(path, n_features=n_features, zero_based=True, limits=limits)
+        source.rewind()
+        return read_svmlight(source, n_features=n_features, zero_based=True)
     width = n_features or max(_widest(found.indices) - base, 1)
-    notes = ("qid pairs were passed over",) if found.queries else ()
-    X, y = _csr(found, base, width), _whole(found.labels)
-    return Dataset(Path(path).name, X, y, notes=notes)
+    notes = ("qid pairs were ignored",) if found.queries else ()
+    X, y = _csr(found, base, width), _integral(found.labels)
+    return Dataset(Path(source.name).name, X, y, notes=notes)
 
 
 def svmlight_blocks(
-    path: str | os.PathLike[str],
+    source: ByteSource,
     *,
     n_features: int,
     zero_based: bool = False,
     rows: int = 65_536,
-    limits: Limits | None = None,
 ) -> Iterator[tuple[Csr, npt.NDArray[np.float64]]]:
     """The samples of a file and their labels, `rows` at a time, for files larger than memory.
 
-    Labels stay float64, since whether all of them are whole is known only at the end.
+    Labels stay float64, since whether all of them are integral is known only at the end.
     """
-    _require(n_features, zero_based, "svmlight_blocks")
+    _require_options(n_features, zero_based, "svmlight_blocks")
     require_integer("svmlight_blocks", "rows", rows, least=1)
     if not isinstance(zero_based, bool):
         raise ParameterError("svmlight_blocks", "zero_based", "True or False", zero_based)
-    base, held = int(not zero_based), _joined([])
-    for part in _parsed(path, n_features, zero_based, limits or Limits()):
-        held = _joined([held, part])
-        whole = len(held.labels) - len(held.labels) % rows
-        for start in range(0, whole, rows):
-            block = _cut(held, start, start + rows)
+    base, held = int(not zero_based), _concatenate([])
+    for part in _parse(source, n_features, zero_based):
+        held = _concatenate([held, part])
+        complete = len(held.labels) - len(held.labels) % rows
+        for start in range(0, complete, rows):
+            block = _slice(held, start, start + rows)
             yield _csr(block, base, n_features), block.labels
-        held = _cut(held, whole, len(held.labels))
+        held = _slice(held, complete, len(held.labels))
     if len(held.labels):
         yield _csr(held, base, n_features), held.labels
 
@@ -152,7 +149,7 @@ def _shortest(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-def _require(n_features: int | None, zero_based: object, owner: str) -> None:
+def _require_options(n_features: int | None, zero_based: object, owner: str) -> None:
     if n_features is not None:
         require_integer(owner, "n_features", n_features, least=1)
         if n_features > _WIDEST:
@@ -161,42 +158,33 @@ def _require(n_features: int | None, zero_based: object, owner: str) -> None:
         raise ParameterError(owner, "zero_based", "True, False or 'auto'", zero_based)
 
 
-def _parsed(
-    path: str | os.PathLike[str], n_features: int | None, zero_based: ZeroBased, limits: Limits
-) -> Iterator[_Rows]:
+def _parse(
+    source: ByteSource, n_features: int | None, zero_based: ZeroBased
+) -> Iterator[_SparseRows]:
     """The rows of a file, block by block, each checked against the limits."""
-    widest = min(limits.features, _WIDEST) if n_features is None else n_features
+    widest = min(source.limits.features, _WIDEST) if n_features is None else n_features
     least, most = int(zero_based is False), widest - int(zero_based is True)
     dtype = np.int32 if most < 2**31 else np.int64
-    rows, line = 0, 1
-    with open_(path, limits) as source, ThreadPoolExecutor(_THREADS) as pool:
-        ahead: deque[Future[_Rows]] = deque()
+    rows, line = 0, source.line
+    with ThreadPoolExecutor(_THREADS) as pool:
+        pending: deque[Future[_SparseRows]] = deque()
         for block in chain(source.blocks(), repeat(b"", _THREADS)):
             if block:
-                ahead.append(pool.submit(_rows_of, source, block, line, least, most, dtype))
-                line += block.count(b"\n")
-            if ahead and (not block or len(ahead) > _THREADS):
-                part = ahead.popleft().result()
+                pending.append(pool.submit(_parse_block, source, block, line, least, most, dtype))
+                line += newlines(block)
+            if pending and (not block or len(pending) > _THREADS):
+                part = pending.popleft().result()
                 rows += len(part.labels)
-                _require_rows(source, rows)
+                source.require_limit("rows", rows)
                 yield part
 
 
-def _require_rows(source: Source, rows: int) -> None:
-    most = source.limits.rows
-    if rows > most:
-        raise DataFileError(
-            source.name,
-            found=f"more than {most:,} rows",
-            expected="fewer",
-            hint="raise `rows` of Limits if this is right",
-        )
-
-
-def _rows_of(source: Source, block: bytes, line: int, least: int, most: int, dtype: Any) -> _Rows:
+def _parse_block(
+    source: ByteSource, block: bytes, line: int, least: int, most: int, dtype: Any
+) -> _SparseRows:
     """The rows of one block; `line` is the number of its first."""
     text = np.frombuffer(block, dtype=np.uint8)
-    n, count = block.count(b"\n") + 1, int(np.count_nonzero(text == 58))
+    n, count = newlines(block) + 1, int(np.count_nonzero(text == 58))
     labels, ends = np.empty(n), np.empty(n, dtype=np.int64)
     values, indices = np.empty(count), np.empty(count, dtype=dtype)
     long = np.empty((n + count, 3), dtype=np.int64)
@@ -207,46 +195,43 @@ def _rows_of(source: Source, block: bytes, line: int, least: int, most: int, dty
     for position, start, end in long[:longs].tolist():
         number = float(block[start:end])
         if not np.isfinite(number):
-            outcome, at = pairs.ENDLESS, start
+            outcome, at = pairs.INFINITE, start
             break
         if position < 0:
             labels[-1 - position] = number
         else:
             values[position] = number
-    if outcome != pairs.WHOLE:
-        raise _refusal(source, block, line, outcome, at, most)
-    return _Rows(labels[:n], ends[:n], indices[:count], values[:count], bool(queries))
+    if outcome != pairs.COMPLETE:
+        raise _pair_error(source, block, line, outcome, at, most)
+    return _SparseRows(labels[:n], ends[:n], indices[:count], values[:count], bool(queries))
 
 
-def _refusal(
-    source: Source, block: bytes, line: int, outcome: int, at: int, most: int
+def _pair_error(
+    source: ByteSource, block: bytes, line: int, outcome: int, at: int, most: int
 ) -> DataFileError:
-    start = block.rfind(b"\n", 0, at) + 1
     expected, hint = _EXPECTED.get(outcome, ""), ""
     if outcome == pairs.WIDTH:
         expected = f"an index of at most {most:,}"
-        hint = "give a larger n_features, or raise `features` of Limits, if this is right"
+        hint = "pass a larger n_features, or raise `features` of Limits, if this is intended"
     words = block[at : at + 60].split(b"\n")[0].split()
     word = words[0].decode(errors="backslashreplace") if words else ""
-    return DataFileError(
-        source.name,
-        line + block.count(b"\n", 0, at),
-        at - start + 1,
+    return source.error(
+        *locate(block, line, at),
         found=repr(word) if word else "nothing",
         expected=expected,
         hint=hint,
     )
 
 
-def _joined(parts: list[_Rows]) -> _Rows:
+def _concatenate(parts: list[_SparseRows]) -> _SparseRows:
     if len(parts) == 1:
         return parts[0]
     if not parts:
         none = np.empty(0)
-        return _Rows(none, none.astype(np.int64), none.astype(np.int32), none, False)
+        return _SparseRows(none, none.astype(np.int64), none.astype(np.int32), none, False)
     starts = np.cumsum([0] + [len(part.values) for part in parts])
     shifted = [part.ends + start for part, start in zip(parts, starts, strict=False)]
-    return _Rows(
+    return _SparseRows(
         np.concatenate([part.labels for part in parts]),
         np.concatenate(shifted),
         np.concatenate([part.indices for part in parts]),
@@ -255,13 +240,13 @@ def _joined(parts: list[_Rows]) -> _Rows:
     )
 
 
-def _cut(rows: _Rows, start: int, stop: int) -> _Rows:
+def _slice(rows: _SparseRows, start: int, stop: int) -> _SparseRows:
     """The rows from start to stop."""
     first = int(rows.ends[start - 1]) if start else 0
     last = int(rows.ends[stop - 1]) if stop else 0
     inside = slice(first, last)
     ends = rows.ends[start:stop] - first
-    return _Rows(
+    return _SparseRows(
         rows.labels[start:stop], ends, rows.indices[inside], rows.values[inside], rows.queries
     )
 
@@ -276,8 +261,8 @@ def _base(indices: npt.NDArray[Any], zero_based: ZeroBased) -> int:
     return int(not zero_based)
 
 
-def _csr(rows: _Rows, base: int, width: int) -> Csr:
-    """The rows as a matrix; 32-bit indices wherever they are enough."""
+def _csr(rows: _SparseRows, base: int, width: int) -> Csr:
+    """The rows as a matrix, with 32-bit indices if they suffice."""
     largest = max(len(rows.values), width)
     dtype = np.int32 if largest < 2**31 else np.int64
     ends = np.concatenate([[0], rows.ends]).astype(dtype)
@@ -289,8 +274,8 @@ def _csr(rows: _Rows, base: int, width: int) -> Csr:
     return X
 
 
-def _whole(labels: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
-    """Labels as integers where all of them are whole."""
+def _integral(labels: npt.NDArray[np.float64]) -> npt.NDArray[Any]:
+    """Labels as integers if all of them are integral."""
     with np.errstate(invalid="ignore"):
         codes = labels.astype(np.intp)
     return codes if np.array_equal(codes, labels) else labels

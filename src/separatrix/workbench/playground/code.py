@@ -10,8 +10,7 @@ import re
 import shlex
 from typing import Any
 
-from separatrix.data.formats.cells import MISSING
-from separatrix.data.formats.layout import is_number
+from separatrix.data.formats.layout import MISSING, is_number
 from separatrix.workbench.playground.scene import Scene
 
 POINTS, EXPERIMENT = "points.csv", "playground.toml"

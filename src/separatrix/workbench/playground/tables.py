@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from separatrix.data.formats.columns import Category
-from separatrix.data.formats.records import Reading
-from separatrix.data.formats.table import layout_of
+from separatrix.data.formats.layout import detect_layout
+from separatrix.data.formats.records import read_columns as read_file_columns
 from separatrix.data.limits import Limits
+from separatrix.data.streams import open_
 from separatrix.types import Vector
 
 
@@ -41,8 +42,9 @@ class Columns:
 
 def read_columns(path: Path, limits: Limits) -> Columns:
     """The table in a file, read as `read_csv` reads it."""
-    layout = layout_of(path, None, None, None, limits)
-    table = Reading(path, layout, None, None, limits).table()
+    with open_(path, limits) as source:
+        layout = detect_layout(source)
+        table = read_file_columns(source, layout)
     numbers = dict(zip(table.number_names, table.numbers.T, strict=True))
     return Columns(tuple(layout.names), numbers, table.categories)
 
