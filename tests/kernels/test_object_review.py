@@ -12,7 +12,7 @@ from separatrix.kernels import (
     Subsequence,
     WeisfeilerLehman,
 )
-from separatrix.kernels.gram.shared_products import SharedProducts
+from separatrix.kernels.gram import SharedProducts
 from separatrix.kernels.graphs import graph_union
 from separatrix.kernels.names import parse_kernel
 from separatrix.kernels.object_kernels import as_objects
@@ -39,7 +39,7 @@ def test_deeper_levels_of_a_family_may_be_asked_for_later():
 
     (gram,) = shared.grams([WeisfeilerLehman(3)])
 
-    np.testing.assert_array_equal(gram.held, WeisfeilerLehman(3).block(X, X))
+    np.testing.assert_array_equal(gram.matrix, WeisfeilerLehman(3).block(X, X))
 
 
 @pytest.mark.parametrize("weight", [1e-46, 1e-300, 1e39])
@@ -50,7 +50,7 @@ def test_shared_levels_of_any_weight_keep_their_values(weight, make):
     (gram,) = SharedProducts(X).grams([Normalized(make(weight))])
 
     np.testing.assert_allclose(
-        gram.held[:30, :30], Normalized(Spectrum(2)).block(X[:30], X[:30]), rtol=1e-6
+        gram.matrix[:30, :30], Normalized(Spectrum(2)).block(X[:30], X[:30]), rtol=1e-6
     )
 
 
@@ -83,7 +83,7 @@ def test_only_levels_of_subsequences_that_are_wanted_are_computed(monkeypatch):
     (gram,) = SharedProducts(X).grams([Subsequence(4)])
 
     assert asked == [False]
-    np.testing.assert_allclose(gram.held, Subsequence(4).block(X, X))
+    np.testing.assert_allclose(gram.matrix, Subsequence(4).block(X, X))
 
 
 def test_all_levels_of_subsequences_count_in_the_memory():
@@ -92,7 +92,7 @@ def test_all_levels_of_subsequences_count_in_the_memory():
 
     (gram, _) = SharedProducts(X, memory=5 * one).grams([Subsequence(2), Subsequence(9)])
 
-    assert gram.held is not None  # but of its own, not cut from nine levels
+    assert gram.matrix is not None  # but of its own, not cut from nine levels
     assert Subsequence(2).matrices_of({2, 9}) == 9
 
 
