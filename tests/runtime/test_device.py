@@ -72,7 +72,7 @@ def nothing_said(monkeypatch):
 
 def test_an_array_is_known_for_one_without_importing_torch():
     code = (
-        "import sys; import numpy as np; from separatrix.runtime import backends\n"
+        "import sys; import numpy as np; from separatrix.runtime import device as backends\n"
         "x = np.zeros(2); assert not backends.is_tensor(x) and backends.like(x, x) is x\n"
         "sys.exit('torch' in sys.modules)"
     )
