@@ -18,7 +18,7 @@ from separatrix.kernels import (
     WeightedDegree,
     WeisfeilerLehman,
 )
-from separatrix.kernels.gram.host import make_gram
+from separatrix.kernels.gram import make_gram
 
 PAIRS = 12  # documents on each side for timing the slow peer
 

@@ -7,7 +7,7 @@ problems. Matrices are capitals, as in the papers.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -39,90 +39,62 @@ class Samples(Protocol):
 
     @property
     def n_classes(self) -> int:
-        """k; of a stream, those met so far."""
+        """k; of a stream, those seen so far."""
         ...
 
     def in_class_order(self) -> tuple[Any, Codes]:
-        """The labels, sorted, and the code of each; after a first reading."""
+        """The sorted labels, and the code of each; after a first pass."""
         ...
 
     def cut(self, rows: int, *, every: int = 1, dtype: Any = None) -> Samples | None:
-        """The same in blocks of `rows`, one sample in `every`, in that precision; None: not here."""
+        """The same in blocks of `rows`, every `every`-th sample, as `dtype`; None if not supported."""
         ...
 
 
 class Gram(Protocol):
-    """The (n, n) kernel matrix of a training set, held, cached or computed when asked.
+    """The (n, n) kernel matrix of a training set."""
 
-    `segments` cuts the columns into the pieces rows are stored in (one for each class, or one for
-    all), `batch` is how many rows may be asked for at a time, and `held` is the whole matrix where
-    there is one.
-    """
-
-    @property
-    def device(self) -> Any:
-        """The torch device that its values are tensors on; None: they are NumPy arrays."""
-        ...
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """(n, n)."""
-        ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Precision of the values."""
-        ...
-
-    @property
-    def error(self) -> float:
-        """How far off a value can be, through rounding."""
-        ...
-
-    @property
-    def segments(self) -> tuple[slice, ...]:
-        """Column ranges that rows are stored by."""
-        ...
-
-    @property
-    def batch(self) -> int:
-        """Rows that may be asked for at a time."""
-        ...
-
-    @property
-    def room(self) -> int:
-        """Rows that may be fetched over one segment and be at hand together."""
-        ...
-
-    @property
-    def held(self) -> Matrix | None:
-        """The whole matrix, where there is one."""
-        ...
-
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether a row that was asked for is likely to be at hand when asked for again."""
-        ...
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]  # of the values
+    error: float  # upper bound of a value's rounding error
+    segments: tuple[
+        slice, ...
+    ]  # column ranges that rows are stored by: one per class, or one for all
 
     def diagonal(self) -> Vector:
         """All k(x, x), (n,)."""
         ...
 
-    def tile(self, rows: Codes, columns: Codes) -> Matrix:
+    def tile(self, rows: Codes | slice, columns: Codes | slice) -> Matrix:
         """Kernel values of these rows with these columns, (rows, columns); never stored."""
         ...
 
-    def rows(self, index: Codes) -> Matrix:
-        """Whole rows, (index, n)."""
-        ...
-
     def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
-        """Where rows lie over one segment: their storage, and the place of each row in it.
+        """Storage of some rows over one segment, and the slot of each row in it.
 
-        The storage is only good until the next `fetch`.
+        The storage is only valid until the next `fetch`.
         """
         ...
 
-    def matmul(self, V: Matrix) -> Matrix:
-        """K @ V, (n, columns of V), in float64."""
-        ...
+
+@runtime_checkable
+class HeldMatrix(Gram, Protocol):
+    """A Gram whose values are all in memory."""
+
+    matrix: Matrix  # shape: (n, n)
+
+
+@runtime_checkable
+class RowMatrix(Gram, Protocol):
+    """A Gram that computes its rows when they are fetched."""
+
+    batch: int  # rows that one fetch may ask for
+    capacity: int  # rows over one segment that can be in memory together
+    keeps_rows: bool  # whether a row that was fetched is likely to be in memory at the next fetch
+
+
+@runtime_checkable
+class DeviceMatrix(Gram, Protocol):
+    """A Gram whose values are torch tensors."""
+
+    device: Any  # a torch device

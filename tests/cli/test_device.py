@@ -55,7 +55,7 @@ def test_models_that_have_no_device_are_refused_a_card(tmp_path):
     found = ask("fit", "iris", "--model", "logistic", "--device", "cuda", "--out", path)
 
     assert found.exit_code == 1
-    assert "nothing in this model can work on a card" in found.stderr
+    assert "no part of this model can run on a GPU" in found.stderr
     assert "hint: svm, kernel-perceptron and knn can" in found.stderr
     assert (
         ask("fit", "iris", "--model", "logistic", "--device", "cpu", "--out", path).exit_code == 0

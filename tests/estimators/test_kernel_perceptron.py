@@ -82,7 +82,7 @@ def test_rows_classified_on_the_gram_are_predictions_of_the_fitted_model(
 ):
     if budget and predictor in ("vote", "random"):
         pytest.skip("refused: the budget keeps no list of mistakes")
-    from separatrix.kernels.gram.host import make_gram
+    from separatrix.kernels.gram import make_gram
 
     model = KernelPerceptron(
         Polynomial(2), multi_class=multi_class, predictor=predictor, budget=budget, max_iter=2

@@ -9,6 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import KernelPerceptron, KernelPerceptronCV, evaluate
 from separatrix.errors import DataError, DeviceError, ParameterError
+from separatrix.estimators import kernel_perceptron_cv
+from separatrix.estimators.base import perceptron_fit
 from separatrix.estimators.base.multiclass import RowsClassified
 from separatrix.kernels import Linear, Polynomial, Spectrum
 
@@ -144,9 +146,9 @@ def test_a_time_limit_ends_a_fit_on_a_device(samples):
 
 def test_what_cannot_be_on_a_card_is_said(samples):
     X, y = samples
-    with pytest.raises(DeviceError, match="cannot work on a card with a budget"):
+    with pytest.raises(DeviceError, match="cannot run on a GPU with a budget"):
         KernelPerceptron(KERNEL, budget=5, device="cuda").fit(X, y)
-    with pytest.raises(DeviceError, match="cannot work on a card with Spectrum"):
+    with pytest.raises(DeviceError, match="cannot run on a GPU with Spectrum"):
         KernelPerceptron(Spectrum(2), device="cuda").fit(["aab", "bba"], [0, 1])
     with pytest.raises(ParameterError, match="`device` of KernelPerceptron must be"):
         KernelPerceptron(KERNEL, device="gpu").fit(X, y)
@@ -181,8 +183,8 @@ def test_a_fit_that_fails_leaves_the_last_one(device, samples, monkeypatch):
             with pytest.raises(ValueError, match=r"NaN|inconsistent"):
                 model.fit(bad, labels)
         with monkeypatch.context() as patched:
-            patched.setattr(KernelPerceptron, "_solve", _interrupted)
-            patched.setattr(KernelPerceptronCV, "_accuracies", _interrupted)
+            patched.setattr(perceptron_fit, "fit_on_rows", _interrupted)
+            patched.setattr(kernel_perceptron_cv, "_accuracies", _interrupted)
             with pytest.raises(KeyboardInterrupt):
                 model.fit(X[:, :2], y)
         assert all(vars(model)[name] is value for name, value in before.items())

@@ -46,7 +46,7 @@ REFUSED = {
 def a_card(monkeypatch):
     monkeypatch.setattr(backends, "default_gpu", lambda: torch.device("cpu"))
     monkeypatch.setattr(backends, "has_driver", lambda: True)
-    monkeypatch.setattr(backends, "_said", set())
+    monkeypatch.setattr(backends, "_warned", set())
 
 
 @pytest.fixture
@@ -113,13 +113,13 @@ def test_words_as_labels_stay_words(a_card):
 @pytest.mark.parametrize(("reason", "options"), REFUSED.items(), ids=REFUSED)
 def test_what_a_card_cannot_do_is_refused_or_done_here(reason, options, a_card, monkeypatch):
     monkeypatch.setattr(module, "WORTH", 1)
-    with pytest.raises(DeviceError, match=f"cannot work on a card with {reason}; use device='cpu'"):
+    with pytest.raises(DeviceError, match=f"cannot run on a GPU with {reason}; use device='cpu'"):
         KNeighborsClassifier(device="cuda", **options).fit(X, Y)
     assert KNeighborsClassifier(**options).fit(X, Y).index_.method != "card"
 
 
 def test_sparse_rows_are_refused_or_searched_here(a_card):
-    with pytest.raises(DeviceError, match="on a card with sparse samples; use device='cpu'"):
+    with pytest.raises(DeviceError, match="on a GPU with sparse samples; use device='cpu'"):
         KNeighborsClassifier(device="cuda").fit(csr_array(X), Y)
     with pytest.raises(DeviceError, match="with method='exhaustive'"):
         NeighborIndex(X, method="exhaustive", device="cuda")
@@ -154,7 +154,7 @@ def test_auto_takes_a_card_only_for_rows_that_are_worth_it(a_card, monkeypatch):
 def test_a_full_card_is_an_error_or_with_auto_a_search_here(a_full_card):
     with pytest.raises(MemoryBudgetError, match="which has 1000 bytes free"):
         KNeighborsClassifier(device="cuda").fit(X, Y)
-    with pytest.warns(RuntimeWarning, match="NeighborIndex goes on without a card"):
+    with pytest.warns(RuntimeWarning, match="NeighborIndex continues on the CPU"):
         model = KNeighborsClassifier().fit(X, Y)
     assert model.index_.method != "card"
     assert_equal(model.kneighbors(Q), KNeighborsClassifier(device="cpu").fit(X, Y).kneighbors(Q))

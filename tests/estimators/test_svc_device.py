@@ -27,9 +27,9 @@ from separatrix import (
     save,
 )
 from separatrix.errors import DataError, DeviceError, MemoryBudgetError, ParameterError
-from separatrix.estimators import svc as svm
-from separatrix.estimators.base import kernel_machine
+from separatrix.estimators.base import kernel_machine, svc_fit
 from separatrix.estimators.base.device_params import set_device
+from separatrix.estimators.base.device_support import PREPARED
 from separatrix.estimators.base.multiclass import decision_values, vote, winners
 from separatrix.kernels import Gaussian, Laplacian, Linear, Normalized, Polynomial, Spectrum
 from separatrix.kernels.names import resolve_kernel
@@ -47,14 +47,14 @@ def a_card(monkeypatch):
     position = torch.device("cpu")
     monkeypatch.setattr(backends, "default_gpu", lambda: position)
     monkeypatch.setattr(backends, "has_driver", lambda: True)
-    monkeypatch.setattr(backends, "_said", set())
+    monkeypatch.setattr(backends, "_warned", set())
     return position
 
 
 @pytest.fixture
 def all_is_worth_it(monkeypatch):
-    monkeypatch.setattr(kernel_machine, "WORTH_ROWS", 0)
-    monkeypatch.setattr(kernel_machine, "WORTH_VALUES", 0)
+    monkeypatch.setattr(kernel_machine, "LARGE_ROWS", 0)
+    monkeypatch.setattr(kernel_machine, "LARGE_VALUES", 0)
 
 
 CASES = {
@@ -129,7 +129,7 @@ def test_auto_takes_a_card_where_the_work_is_worth_it(a_card, all_is_worth_it):
     model = SVC().fit(X, Y)
     assert model.gram_.startswith("DeviceGram(")
     model.predict(X)
-    assert hasattr(model, "_on_card")
+    assert model in PREPARED
     assert SVC(device="cpu").fit(X, Y).gram_.startswith("HeldGram(")
     assert isinstance(SVCCV([1.0], cv=2).fit(X, Y).predict(X), np.ndarray)
 
@@ -138,7 +138,7 @@ def test_auto_stays_here_where_it_is_not(a_card):
     model = SVC().fit(X, Y)
     model.predict(X)
     assert model.gram_.startswith("HeldGram(")
-    assert not hasattr(model, "_on_card")
+    assert model not in PREPARED
 
 
 def test_kernel_values_that_are_too_coarse_are_computed_again_in_float64(a_card, monkeypatch):
@@ -149,7 +149,7 @@ def test_kernel_values_that_are_too_coarse_are_computed_again_in_float64(a_card,
     model = SVC(C=1e6, gamma=0.5, device="cuda").fit(X, Y)
 
     assert "float64" in model.gram_
-    assert model._exact
+    assert model._kernel_tolerance < 1e-9
     assert model.violation_.max() <= model.tol
     assert len(np.setxor1d(model.support_, SVC(C=1e6, gamma=0.5).fit(X, Y).support_)) <= 2
 
@@ -289,24 +289,15 @@ def test_votes_of_tensors_are_those_of_arrays(monkeypatch):
 def test_the_support_stays_on_the_card_between_predictions(a_card):
     model = SVC(device="cuda", gamma=0.5).fit(X, Y)
     first = model.predict(TENSOR)
-    kept = model._on_card.prepared
+    kept = PREPARED[model].prepared
 
     again = model.predict(TENSOR)
 
-    assert model._on_card.prepared is kept
+    assert PREPARED[model].prepared is kept
     np.testing.assert_array_equal(again, first)
     model.fit(X[:100], Y[:100])
-    assert not hasattr(model, "_on_card")
     np.testing.assert_array_equal(model.predict(X), SVC(gamma=0.5).fit(X[:100], Y[:100]).predict(X))
-
-
-def test_tensors_that_were_trained_on_need_not_come_to_the_card_again(a_card):
-    model = SVC(device="cuda", gamma=0.5).fit(TENSOR, Y)
-    kept = model._on_card.prepared
-    found = model.decision_function(TENSOR)
-    assert model._on_card.prepared is kept
-    expected = SVC(gamma=0.5).fit(X, Y).decision_function(X)
-    np.testing.assert_allclose(found.numpy(), expected, atol=1e-3)
+    assert PREPARED[model].prepared is not kept
 
 
 def test_samples_far_away_are_scored_in_the_precision_they_need(a_card, monkeypatch):
@@ -317,7 +308,7 @@ def test_samples_far_away_are_scored_in_the_precision_they_need(a_card, monkeypa
 
     found = model.decision_function(far)
 
-    assert model._on_card.prepared.dtype == np.float32
+    assert PREPARED[model].prepared.dtype == np.float32
     assert np.isfinite(found).all()
     np.testing.assert_allclose(found[:150], near, atol=1e-3)
 
@@ -328,12 +319,12 @@ def test_samples_far_away_are_scored_in_the_precision_they_need(a_card, monkeypa
 def test_a_copy_has_nothing_on_a_card(copied, a_card):
     model = SVC(device="cuda").fit(X, Y)
     expected = model.predict(X)
-    assert hasattr(model, "_on_card")
+    assert model in PREPARED
 
     found = copied(model)
 
-    assert not hasattr(found, "_on_card")
-    assert hasattr(model, "_on_card")
+    assert found not in PREPARED
+    assert model in PREPARED
     found.device = "cpu"
     np.testing.assert_array_equal(found.predict(X), expected)
 
@@ -394,7 +385,7 @@ def test_without_torch_a_card_is_refused(both, monkeypatch):
 
 def test_without_a_card_cuda_is_refused_and_auto_is_not(both, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    refused(both, DeviceError, "needs a card, and torch .* finds none")
+    refused(both, DeviceError, "needs a GPU, and torch .* finds none")
     np.testing.assert_array_equal(
         SVC().fit(X, Y).predict(X), SVC(device="cpu").fit(X, Y).predict(X)
     )
@@ -409,9 +400,9 @@ def test_a_card_that_is_too_old_is_refused(both, monkeypatch):
 
 def test_a_card_that_cannot_be_used_is_said_once_by_auto(monkeypatch, all_is_worth_it):
     monkeypatch.setattr(backends, "has_driver", lambda: True)
-    monkeypatch.setattr(backends, "_said", set())
+    monkeypatch.setattr(backends, "_warned", set())
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.warns(RuntimeWarning, match="finds none.* SVC works without a card"):
+    with pytest.warns(RuntimeWarning, match="finds none.* SVC runs on the CPU"):
         model = SVC().fit(X, Y)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -489,11 +480,11 @@ def test_a_tensor_of_another_width_is_refused(a_card):
 @pytest.mark.parametrize(
     ("model", "samples", "match"),
     [
-        (SVC(device="cuda"), csr_array(X), "cannot work on a card with sparse samples"),
-        (SVCCV(device="cuda"), csr_array(X), "cannot work on a card with sparse samples"),
+        (SVC(device="cuda"), csr_array(X), "cannot run on a GPU with sparse samples"),
+        (SVCCV(device="cuda"), csr_array(X), "cannot run on a GPU with sparse samples"),
         (SVC(kernel=Laplacian(), device="cuda"), X, "Laplacian.* no function of inner products"),
         (SVC(kernel=Spectrum(1), device="cuda"), ["ab", "ba", "cc"] * 50, "Spectrum"),
-        (SVC(kernel=lambda A, B: A @ B.T, device="cuda"), X, "cannot work on a card with"),
+        (SVC(kernel=lambda A, B: A @ B.T, device="cuda"), X, "cannot run on a GPU with"),
         (SVCCV(kernels=[Linear(), Laplacian()], device="cuda"), X, "Laplacian"),
     ],
 )
@@ -510,11 +501,11 @@ def test_a_card_that_runs_out_of_memory_in_a_fit_is_an_error_or_said_once(
     a_card, monkeypatch, all_is_worth_it
 ):
     here = SVC(device="cpu").fit(X, Y)
-    monkeypatch.setattr("separatrix.solvers.svm.cuda.solve_in_lockstep", run_out)
+    monkeypatch.setattr("separatrix.solvers.svm.cuda.solve_on_device", run_out)
     with pytest.raises(MemoryBudgetError, match="SVC ran out of memory on cpu"):
         SVC(device="cuda").fit(X, Y)
 
-    with pytest.warns(RuntimeWarning, match="ran out of memory.* SVC goes on without a card"):
+    with pytest.warns(RuntimeWarning, match="ran out of memory.* SVC continues on the CPU"):
         there = SVC().fit(TENSOR, torch.as_tensor(Y))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -531,7 +522,7 @@ def test_a_card_that_runs_out_of_memory_in_a_prediction_is_too(
     monkeypatch.setattr("separatrix.kernels.gram.device_gram.device_blocks", run_out)
     there = copy.copy(here).set_params(device="auto")
 
-    with pytest.warns(RuntimeWarning, match="SVC goes on without a card"):
+    with pytest.warns(RuntimeWarning, match="SVC continues on the CPU"):
         found = there.decision_function(X)
 
     np.testing.assert_array_equal(found, here.decision_function(X))
@@ -542,11 +533,11 @@ def test_a_card_that_runs_out_of_memory_in_a_prediction_is_too(
 def test_a_card_that_runs_out_of_memory_in_a_search_is_too(a_card, monkeypatch, all_is_worth_it):
     how = {"Cs": [1.0, 10.0], "cv": 2}
     here = SVCCV(device="cpu", **how).fit(X, Y)
-    monkeypatch.setattr("separatrix.solvers.svm.cuda.solve_in_lockstep", run_out)
+    monkeypatch.setattr("separatrix.solvers.svm.cuda.solve_on_device", run_out)
     with pytest.raises(MemoryBudgetError, match="SVCCV ran out of memory"):
         SVCCV(device="cuda", **how).fit(X, Y)
 
-    with pytest.warns(RuntimeWarning, match="SVCCV goes on without a card") as said:
+    with pytest.warns(RuntimeWarning, match="SVCCV continues on the CPU") as said:
         there = SVCCV(**how).fit(X, Y)
 
     assert [warning.filename for warning in said] == [__file__]  # not again by the last fit
@@ -562,7 +553,7 @@ def test_an_interrupted_fit_leaves_the_last_one(device, a_card, monkeypatch):
     def interrupt(*_args, **_more):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(svm, "solve_svms", interrupt)
+    monkeypatch.setattr(svc_fit, "solve_svms", interrupt)
     with pytest.raises(KeyboardInterrupt):
         model.fit(X[:, :2], Y == 1)
 
@@ -588,7 +579,7 @@ def test_a_device_is_set_on_every_model_inside(a_card):
     models = [make_pipeline(StandardScaler(), SVCCV(estimator=SVC())), LogisticRegression()]
     set_device("cuda", *models)
     assert models[0][-1].device == models[0][-1].estimator.device == "cuda"
-    with pytest.raises(Exception, match="nothing in this model can work on a card"):
+    with pytest.raises(Exception, match="no part of this model can run on a GPU"):
         set_device("cuda", LogisticRegression())
     set_device("cpu", LogisticRegression())
 

@@ -171,9 +171,9 @@ def test_a_tile_takes_as_many_steps_as_it_may_and_no_more():
 
 
 def test_perceptron_programs_find_the_mistakes_of_the_compiled_scan():
-    from separatrix.kernels.gram.host import make_gram
+    from separatrix.kernels.gram import make_gram
     from separatrix.solvers.decomposition import coding, problems_of
-    from separatrix.solvers.perceptron.kernel_perceptron import solve_kernel_perceptron
+    from separatrix.solvers.perceptron import solve_kernel_perceptron
 
     n = size(3000, 200)
     X, y = clouds(n, 4, classes=3, spread=3.0)
@@ -184,8 +184,8 @@ def test_perceptron_programs_find_the_mistakes_of_the_compiled_scan():
     some = make_gram(
         kernel, X, memory=int(0.9 * n * n * whole.dtype.itemsize), device=backends.default_gpu()
     )
-    assert whole.whole
-    assert not some.whole
+    assert whole.complete
+    assert not some.complete
     for rule, scheme in (("signs", "ovr"), ("signs", "ovo"), ("argmax", "ovr")):
         problems = problems_of(y, order, coding(3, scheme))
         terms = {"rule": rule, "rates": np.ones((2, n)), "max_iter": 3, "shuffle": True}
@@ -204,7 +204,7 @@ def test_perceptron_programs_find_the_mistakes_of_the_compiled_scan():
 
 
 def test_the_matrix_on_a_card_is_the_matrix_here():
-    from separatrix.kernels.gram.host import make_gram
+    from separatrix.kernels.gram import make_gram
 
     X, _ = clouds(size(5000, 60), 12)
     for kernel in (Gaussian(0.7), Polynomial(3, gamma=0.2, coef0=1.0)):

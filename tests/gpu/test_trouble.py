@@ -58,11 +58,11 @@ def test_a_card_without_memory_is_said_in_a_sentence():
 
 def test_with_auto_the_cpu_takes_over_and_says_so_once():
     X, y = far_apart()
-    backends._said.clear()
+    backends._warned.clear()
     with hardly_any_memory(), warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         models = [SVC(device="auto", C=c).fit(X, y) for c in (1.0, 2.0)]
-    without = [w for w in said if "without a card" in str(w.message)]
+    without = [w for w in said if "continues on the CPU" in str(w.message)]
     assert len(without) == 1, [str(w.message) for w in said]
     assert all(model.score(X, y) > 0.99 for model in models)
 

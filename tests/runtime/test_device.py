@@ -10,6 +10,7 @@ import pytest
 from separatrix.errors import DataError, DeviceError, MemoryBudgetError, ParameterError
 from separatrix.runtime import device as backends
 from separatrix.runtime.device import (
+    DevicePolicy,
     as_numpy,
     choose_device,
     device_name,
@@ -17,6 +18,7 @@ from separatrix.runtime.device import (
     like,
     require_same_device,
     run_on,
+    run_with_fallback,
     warn_once,
 )
 
@@ -65,12 +67,12 @@ def no_card(torch, monkeypatch):
 
 @pytest.fixture(autouse=True)
 def nothing_said(monkeypatch):
-    monkeypatch.setattr(backends, "_said", set())
+    monkeypatch.setattr(backends, "_warned", set())
 
 
 def test_an_array_is_known_for_one_without_importing_torch():
     code = (
-        "import sys; import numpy as np; from separatrix.runtime import backends\n"
+        "import sys; import numpy as np; from separatrix.runtime import device as backends\n"
         "x = np.zeros(2); assert not backends.is_tensor(x) and backends.like(x, x) is x\n"
         "sys.exit('torch' in sys.modules)"
     )
@@ -142,7 +144,7 @@ def test_a_tensor_on_a_card_is_not_taken_away_from_it(tensors_elsewhere):
     assert choose_device("SVC", "auto", there, worth=False) == there.device
     for device in ("auto", "cuda"):
         with pytest.raises(
-            DeviceError, match="SVC cannot work on a card with strings; use device='cpu'"
+            DeviceError, match="SVC cannot run on a GPU with strings; use device='cpu'"
         ):
             choose_device("SVC", device, there, without="strings")
 
@@ -166,7 +168,7 @@ def test_auto_without_torch_is_the_cpu_and_says_nothing(monkeypatch):
 def test_a_card_that_is_asked_for_must_be_there(no_card):
     with pytest.raises(DeviceError, match="holiday"):
         choose_device("SVC", "cuda", X, worth=False)
-    with pytest.warns(RuntimeWarning, match="the card is on holiday. SVC works without a card"):
+    with pytest.warns(RuntimeWarning, match="the card is on holiday. SVC runs on the CPU"):
         assert choose_device("SVC", "auto", X) is None
     assert choose_device("SVC", "auto", X) is None  # said already: a warning would be an error
 
@@ -222,10 +224,10 @@ def test_one_cause_is_said_once_whoever_meets_it(no_card, torch):
         warnings.simplefilter("always")
         for owner in ("SVCCV", "SVC"):
             choose_device(owner, "auto", X)
-            run_on(owner, "auto", torch.device("cpu"), full)
+            run_with_fallback(owner, "auto", torch.device("cpu"), full)
     first, second = (str(warning.message) for warning in said)
-    assert first.endswith("SVCCV works without a card")
-    assert second.endswith("SVCCV goes on without a card")
+    assert first.endswith("SVCCV runs on the CPU")
+    assert second.endswith("SVCCV continues on the CPU")
 
 
 @pytest.mark.parametrize(
@@ -292,11 +294,11 @@ def test_with_auto_the_work_goes_on_here_when_the_card_is_full(torch):
             raise torch.OutOfMemoryError("full")
         return "done here"
 
-    with pytest.warns(RuntimeWarning, match="SVC goes on without a card"):
-        assert run_on("SVC", "auto", position, work) == "done here"
+    with pytest.warns(RuntimeWarning, match="SVC continues on the CPU"):
+        assert run_with_fallback("SVC", "auto", position, work) == "done here"
     with pytest.raises(MemoryBudgetError):
-        run_on("SVC", "cuda", position, work)
-    assert run_on("SVC", "cpu", None, work) == "done here"
+        run_with_fallback("SVC", "cuda", position, work)
+    assert run_with_fallback("SVC", "cpu", None, work) == "done here"
 
 
 def test_a_mistake_in_the_work_is_not_taken_for_a_full_card(torch):
@@ -304,7 +306,7 @@ def test_a_mistake_in_the_work_is_not_taken_for_a_full_card(torch):
         raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        run_on("SVC", "auto", torch.device("cpu"), work)
+        run_with_fallback("SVC", "auto", torch.device("cpu"), work)
 
 
 def test_types_have_numpys_names(torch):
@@ -334,3 +336,12 @@ def test_arrays_that_torch_cannot_share_become_tensors_of_the_same_values(array,
     there = backends.as_tensor(array, torch.device("cpu"))
 
     np.testing.assert_array_equal(there.numpy(), array)
+
+
+def test_work_runs_on_the_device_that_the_policy_chooses(a_card):
+    X = np.zeros((2, 2))
+
+    assert run_on(DevicePolicy("SVC", "cpu", (X,)), str) == "None"
+    assert run_on(DevicePolicy("SVC", "auto", (X,), large=False), str) == "None"
+    assert run_on(DevicePolicy("SVC", "auto", (X,), obstacle="strings"), str) == "None"
+    assert run_on(DevicePolicy("SVC", "cuda", (X,)), str) == str(a_card)

@@ -118,7 +118,7 @@ def test_a_device_from_outside_holds_for_all_models_of_a_file(no_card):
     assert found[0].device == "cpu"
     with pytest.raises(DeviceError, match="there is no card here"):
         written(*models, device="cuda")
-    with pytest.raises(UnsupportedError, match="nothing in this model can work on a card"):
+    with pytest.raises(UnsupportedError, match="no part of this model can run on a GPU"):
         written({"type": "GaussianNB"}, device="cuda")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.device_params import device_of_search
-from separatrix.estimators.base.gram_training import classify_many, device_of_runs, resolve_kernels
+from separatrix.estimators.base.gram_training import classify_many, resolve_kernels
 from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import RowsClassified
@@ -51,14 +52,14 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
     verbose
         Above 0, a progress bar on stderr.
     device
-        As in `KernelPerceptron`, for the search and for the best kernel's training. An `estimator`
-        that asks for "cpu" or "cuda" itself has its way. On a card all folds of a kernel are trained
-        at the same time.
+        As in `KernelPerceptron`, for the search and for the training of the best kernel. A `device` of
+        the `estimator` other than "auto" takes precedence. On a GPU all folds of a kernel train at
+        the same time.
 
     Attributes
     ----------
     best_kernel_, best_score_, best_index_
-        The kernel chosen, its mean accuracy over the folds, and its place in `kernels`.
+        The kernel chosen, its mean accuracy over the folds, and its index in `kernels`.
     cv_results_
         Kernels, accuracy of each fold, mean, standard deviation and rank, in scikit-learn's form.
     estimator_
@@ -99,13 +100,18 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         kernels = self._kernels(model, train.X)
         folds = list(check_cv(self.cv, train.y, classifier=True).split(train.X, train.y))
         steps = len(kernels) * len(folds)
-        place = device_of_runs(model, train.X, kernels)
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
+            policy = model._training_policy(train.X, *kernels, owner=type(self).__name__)
             scores = run_on(
-                type(self).__name__,
-                model.device,
-                place,
-                lambda place: self._accuracies(model, train, kernels, folds, monitor, place),
+                policy,
+                partial(
+                    _accuracies,
+                    model=model,
+                    train=train,
+                    kernels=kernels,
+                    folds=folds,
+                    monitor=monitor,
+                ),
             )
         if monitor.should_stop():
             warn_user(
@@ -125,37 +131,8 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         self.classes_, self.n_iter_ = self.estimator_.classes_, self.estimator_.n_iter_
         return self
 
-    def _accuracies(
-        self,
-        model: KernelPerceptron,
-        train: Training,
-        kernels: list[Kernel],
-        folds: list[Any],
-        monitor: FitMonitor,
-        place: Any,
-    ) -> list[list[float]]:
-        """Of every kernel on every fold, worked out in one place."""
-
-        def accuracy(fold: int, result: RowsClassified) -> float:
-            held_out = folds[fold][1]
-            return float(np.mean(result.codes(held_out) == train.y[held_out]))
-
-        X = as_numpy(train.X) if place is None else train.X
-        return list(
-            classify_many(
-                model,
-                SharedProducts(X, memory=model._budget, threads=model._threads, device=place),
-                train.y,
-                kernels,
-                [rows for rows, _ in folds],
-                accuracy,
-                n_classes=len(train.classes),
-                monitor=monitor,
-            )
-        )
-
     def decision_function(self, X: Any) -> Matrix:
-        """That of the best kernel's perceptron."""
+        """The decision function of `estimator_`."""
         values: Matrix = like(self._best().decision_function(self._checked(X)), X)
         return values
 
@@ -170,7 +147,7 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
 
     @property
     def _own_kernel(self) -> Any:
-        """What decides the kind of samples: the first of the kernels."""
+        """The first of the kernels, which decides the kind of samples."""
         return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
 
     def _checked(self, X: Any) -> Any:
@@ -178,7 +155,7 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         return check_samples(self, X, reset=False)
 
     def _best(self) -> KernelPerceptron:
-        """The perceptron of the best kernel, told where to work now."""
+        """The perceptron of the best kernel, on the device asked for now."""
         check_is_fitted(self)
         self.estimator_.device = device_of_search(self)
         return self.estimator_
@@ -206,3 +183,28 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
             if isinstance(kernel, Precomputed):
                 raise ParameterError(name, "kernels", "kernels on samples", kernel)
         return resolved
+
+
+def _accuracies(
+    device: Any,
+    model: KernelPerceptron,
+    train: Training,
+    kernels: list[Kernel],
+    folds: list[Any],
+    monitor: FitMonitor,
+) -> list[list[float]]:
+    """Accuracy of every kernel on every fold."""
+
+    def accuracy(fold: int, result: RowsClassified) -> float:
+        held_out = folds[fold][1]
+        return float(np.mean(result.codes(held_out) == train.y[held_out]))
+
+    X = as_numpy(train.X) if device is None else train.X
+    shared = SharedProducts(X, memory=model._budget, threads=model._threads, device=device)
+    runs = [rows for rows, _ in folds]
+    n_classes = len(train.classes)
+    return list(
+        classify_many(
+            model, shared, train.y, kernels, runs, accuracy, n_classes=n_classes, monitor=monitor
+        )
+    )

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.prepare import require_whole
 from separatrix.solvers.decomposition import pairs
-from separatrix.solvers.svm.smo import SvmFit
+from separatrix.solvers.svm.problem import SvmFit
 
 HEAD = (
     "boundary",

@@ -43,7 +43,7 @@ from separatrix.runtime.device import (
     device_name,
     is_tensor,
     like,
-    run_on,
+    run_with_fallback,
 )
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense, shared_rows
@@ -293,7 +293,7 @@ class NeighborIndex:
             self._worth = self._worth and (place is None or now is not None)
             return work(now)
 
-        return run_on(type(self).__name__, device, place, fall_back_to_cpu)
+        return run_with_fallback(type(self).__name__, device, place, fall_back_to_cpu)
 
     def _get_ready(self, place: Any) -> Index | None:
         """The rows on a card, moved there if they were not; None without one."""

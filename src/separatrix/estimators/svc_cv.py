@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.device_params import device_of_search
-from separatrix.estimators.base.gram_training import device_of_runs, resolve_kernels
+from separatrix.estimators.base.gram_training import resolve_kernels
 from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import vote
@@ -31,7 +32,8 @@ from separatrix.runtime.device import as_numpy, like, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
-from separatrix.solvers.svm.smo import SvmFit, SvmProblem, solve_svms
+from separatrix.solvers.svm import solve_svms
+from separatrix.solvers.svm.problem import SvmFit, SvmProblem
 from separatrix.types import Codes, Gram, Matrix, Vector
 from separatrix.validation import require_real
 
@@ -47,7 +49,7 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
     """Support vector machine whose C and kernel are chosen by cross-validation.
 
     All folds, class pairs, widths and values of C share the inner products of the samples; along C
-    each fit begins where the last one ended. For given values of gamma the accuracies are those of
+    each fit starts from the last one. For given values of gamma the accuracies are those of
     `GridSearchCV(SVC(), ...)` on the same folds; "scale" is that of all samples, not of each fold.
     The best cell, the first among equals, is then trained on all samples.
 
@@ -68,13 +70,13 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
     verbose
         Above 0, a progress bar on stderr.
     device
-        As in `SVC`, for the search and for the best cell's training. An `estimator` that asks for "cpu"
-        or "cuda" itself has its way.
+        As in `SVC`, for the search and for the training of the best cell. A `device` of the `estimator`
+        other than "auto" takes precedence.
 
     Attributes
     ----------
     best_params_, best_score_, best_index_
-        The cell chosen, its mean accuracy over the folds, and its place in the table.
+        The cell chosen, its mean accuracy over the folds, and its index in the table.
     cv_results_
         Parameters, accuracy of each fold, mean, standard deviation and rank, in scikit-learn's form
         and order (C first). No times: cells share their work.
@@ -127,10 +129,17 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         steps = len(Cs) * len(kernels) * len(folds)
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
             scores, unfinished = run_on(
-                "SVCCV",
-                model.device,
-                device_of_runs(model, train.X, kernels),
-                lambda place: _searched(model, train, order, folds, Cs, kernels, monitor, place),
+                model._training_policy(train.X, *kernels, owner="SVCCV"),
+                partial(
+                    _search,
+                    model=model,
+                    train=train,
+                    order=order,
+                    folds=folds,
+                    Cs=Cs,
+                    kernels=kernels,
+                    monitor=monitor,
+                ),
             )
         if monitor.should_stop():
             warn_user(
@@ -154,7 +163,7 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> Matrix:
-        """That of the best cell's machine."""
+        """The decision function of `best_estimator_`."""
         values: Matrix = like(self._best().decision_function(self._checked(X)), X)
         return values
 
@@ -184,7 +193,7 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
 
     @property
     def _own_kernel(self) -> Any:
-        """What decides the kind of samples: the first of the kernels."""
+        """The first of the kernels, which decides the kind of samples."""
         if self.kernels is not None:
             return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
         return self.estimator.kernel if isinstance(self.estimator, SVC) else None
@@ -194,7 +203,7 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         return check_samples(self, X, reset=False)
 
     def _best(self) -> SVC:
-        """The machine of the best cell, told where to work now."""
+        """The machine of the best cell, on the device asked for now."""
         check_is_fitted(self)
         self.best_estimator_.device = device_of_search(self)
         return self.best_estimator_
@@ -223,7 +232,7 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         return Cs
 
     def _candidates(self, model: SVC, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
-        """What the search changes beside C in each column of the grid, and the kernels that gives."""
+        """Parameters beside C of each column of the grid, and their kernels."""
         named = model._kernel_parameters()
         if self.kernels is not None:
             if self.gammas is not None:
@@ -263,7 +272,8 @@ def _fold(weights: Vector, trained: Codes, held_out: Codes) -> _Fold:
     return _Fold(inside, held_out)
 
 
-def _searched(
+def _search(
+    device: Any,
     model: SVC,
     train: Training,
     order: Codes,
@@ -271,17 +281,16 @@ def _searched(
     Cs: Sequence[float],
     kernels: list[Kernel],
     monitor: FitMonitor,
-    place: Any,
 ) -> tuple[Matrix, int]:
     """Accuracy of every cell, (Cs, kernels, folds), and boundaries that missed their tolerance."""
     y, k = train.y[order], len(train.classes)
     shared = SharedProducts(
-        in_order(kernels[0], as_numpy(train.X) if place is None else train.X, order),
+        in_order(kernels[0], as_numpy(train.X) if device is None else train.X, order),
         memory=model._budget,
         tolerance=model._kernel_tolerance,
         threads=model._threads,
         segments=class_segments(y, k),
-        device=place,
+        device=device,
     )
     scores = np.zeros((len(Cs), len(kernels), len(folds)))
     unfinished, begun = 0, list[Vector]()
@@ -304,7 +313,7 @@ def _path(
 ) -> tuple[Matrix, int]:
     """Accuracy of every C on every fold, (Cs, folds), and boundaries that missed their tolerance.
 
-    Each C begins where the last one ended, the first where that of the last kernel did: `begun`.
+    Each C starts from the last one, the first from that of the last kernel: `begun`.
     """
     sides = coding(n_classes, model.multi_class)
     p = sides.shape[1]
@@ -321,7 +330,8 @@ def _path(
         if fits:
             ratio = Cs[c] / last
             problems = [
-                _from_last(problem, fit, ratio) for problem, fit in zip(problems, fits, strict=True)
+                _start_from(problem, fit, ratio)
+                for problem, fit in zip(problems, fits, strict=True)
             ]
         fits = solve_svms(
             gram,
@@ -346,16 +356,16 @@ def _path(
     accuracies = np.zeros((len(Cs), len(folds)))
     for number, fold in enumerate(folds if reached else []):
         S = scores_of_all(supports[number], gram, fold.held_out)
-        for place, c in enumerate(reached):
-            guess = as_numpy(vote(S[:, place], n_classes, model.multi_class))
+        for number_of_C, c in enumerate(reached):
+            guess = as_numpy(vote(S[:, number_of_C], n_classes, model.multi_class))
             accuracies[c, number] = np.mean(guess == y[fold.held_out])
     return accuracies, unfinished
 
 
-def _from_last(problem: SvmProblem, fit: SvmFit, ratio: float) -> SvmProblem:
-    """Begin where the fit at the last C ended.
+def _start_from(problem: SvmProblem, fit: SvmFit, ratio: float) -> SvmProblem:
+    """Start from the fit at the last C.
 
-    Where most coefficients are at their bound they will be again, so all are scaled with it;
+    If most coefficients are at their upper bound they will be again, so all are scaled with it;
     otherwise they hardly change.
     """
     support = fit.alpha > 0

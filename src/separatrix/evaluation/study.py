@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from separatrix.data.splits import Split, checked_splits, fold_splits, random_splits
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.gram_training import classify_many, device_of_runs, resolve_kernels
+from separatrix.estimators.base.gram_training import classify_many, resolve_kernels
 from separatrix.estimators.base.multiclass import RowsClassified, winners
 from separatrix.estimators.base.support import class_segments
 from separatrix.evaluation.result import Evaluation
@@ -139,8 +140,8 @@ def evaluate_samples(
         splits = checked_splits(splits, len(y))
     if shared:  # rows in class order: a class is one segment of the Gram matrix
         by_class = np.argsort(codes[order], kind="stable")
-        order, position = order[by_class], np.argsort(by_class)
-        splits = [Split(position[split.train], position[split.test]) for split in splits]
+        order, rank = order[by_class], np.argsort(by_class)
+        splits = [Split(rank[split.train], rank[split.test]) for split in splits]
     begun = time.perf_counter()
     candidates = _kernels(model, kernels, X) if shared else [model]
     title = type(model).__name__ if name is None else name
@@ -195,14 +196,16 @@ class Products:
         self._key: object = None
         self._kept: SharedProducts | None = None
 
-    def of(self, model: Any, X: Any, y: Codes, n_classes: int, place: Any = None) -> SharedProducts:
+    def of(
+        self, model: Any, X: Any, y: Codes, n_classes: int, device: Any = None
+    ) -> SharedProducts:
         """Those of these samples, as the model wants them; only the latest are kept."""
         terms = {
             "memory": model._budget,
             "tolerance": model._kernel_tolerance,
             "threads": model._threads,
             "segments": class_segments(y, n_classes),
-            "device": place,
+            "device": device,
         }
         key = (data_hash(X), *map(str, terms.values()))
         if self._kept is None or key != self._key:
@@ -247,17 +250,14 @@ class _Study:
     def run(self, folds: int | None, seed: int, retrain: bool, products: Products) -> None:
         """Run all kernels on all splits, or cross-validate and then run the chosen kernels."""
         self.model._check_parameters()
-        run_on(
-            "evaluate",
-            getattr(self.model, "device", "cpu"),
-            device_of_runs(self.model, self.X, self.kernels),
-            lambda place: self._run(folds, seed, retrain, products, place),
-        )
+        policy = self.model._training_policy(self.X, *self.kernels, owner="evaluate")
+        fill = partial(self._fill, folds=folds, seed=seed, retrain=retrain, products=products)
+        run_on(policy, fill)
 
-    def _run(
-        self, folds: int | None, seed: int, retrain: bool, products: Products, place: Any
+    def _fill(
+        self, device: Any, folds: int | None, seed: int, retrain: bool, products: Products
     ) -> None:
-        shared = products.of(self.model, self.X, self.y, len(self.classes), place)
+        shared = products.of(self.model, self.X, self.y, len(self.classes), device)
         everywhere = {c: list(range(len(self.splits))) for c in range(len(self.kernels))}
         total = len(self.kernels) * len(self.splits) * (folds or 1) + (
             len(self.splits) if folds and retrain else 0

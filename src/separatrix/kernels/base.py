@@ -1,7 +1,7 @@
-"""What every kernel is: a frozen object with `block` and `diagonal`, that adds and multiplies.
+"""Kernels as frozen objects with `block` and `diagonal`, their sums, products and multiples.
 
-Kernels compute in the precision of what they are given: float64 samples give float64 values. The
-Gram matrix (`gram.py`) decides when float32 is good enough.
+Kernels compute in the precision of their samples: float64 samples give float64 values. The Gram
+matrix (`prepared.py`) decides when float32 is precise enough.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -18,10 +18,7 @@ from scipy.sparse import issparse
 from separatrix.errors import DataError, ParameterError
 from separatrix.runtime.blocks import row_blocks
 from separatrix.types import Matrix, Vector
-
-if TYPE_CHECKING:
-    from separatrix.kernels.composed import Product, Scaled, Sum
-    from separatrix.kernels.object_kernels import ObjectKernel
+from separatrix.validation import require_real
 
 
 class Kernel(ABC):
@@ -39,8 +36,8 @@ class Kernel(ABC):
         return False
 
     @property
-    def base(self) -> ObjectKernel | None:
-        """The kernel on objects whose values are those products; None: they are of vectors."""
+    def base(self) -> Any:
+        """The `ObjectKernel` whose values are those products; None: they are of vectors."""
         return None
 
     @property
@@ -65,15 +62,15 @@ class Kernel(ABC):
         raise DataError(f"{self!r} is not a function of inner products; call diagonal(X)")
 
     def scale(self, s: float) -> float:
-        """How large |k| can be for samples of squared norm up to s."""
+        """Upper bound of |k| for samples of squared norm up to s."""
         raise DataError(f"{self!r} is not a function of inner products")
 
     def resolution(self, s: float) -> float:
-        """The size of values that errors are measured against: that of the smallest term."""
+        """The scale that errors are relative to: that of the smallest term."""
         return self.scale(s)
 
     def error(self, s: float, eps: float) -> float:
-        """How far values can be off when inner products are off by eps * s; s bounds |x|^2."""
+        """Upper bound of the error of values if inner products are off by eps * s; s bounds |x|^2."""
         raise DataError(f"{self!r} is not a function of inner products")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -110,16 +107,12 @@ class Kernel(ABC):
         return replace(self, **changes)  # type: ignore[type-var]
 
     def __sklearn_clone__(self) -> Self:
-        return self  # a kernel never changes, so it is its own copy
+        return self  # kernels are immutable
 
     def __add__(self, other: object) -> Sum:
-        from separatrix.kernels.composed import Sum
-
         return Sum(self, other) if isinstance(other, Kernel) else NotImplemented
 
     def __mul__(self, other: object) -> Product | Scaled:
-        from separatrix.kernels.composed import Product, Scaled
-
         if isinstance(other, Kernel):
             return Product(self, other)
         return Scaled(self, other) if isinstance(other, Real) else NotImplemented  # type: ignore[arg-type]
@@ -201,10 +194,212 @@ class FromCallable(Kernel):
         return np.concatenate([np.diagonal(self.block(part, part)) for part in blocks])
 
 
+def _require_kernel(owner: str, name: str, value: object) -> None:
+    if not isinstance(value, Kernel):
+        raise ParameterError(owner, name, "a kernel object", value)
+    if isinstance(value, Precomputed):
+        raise ParameterError(
+            owner, name, "a kernel on samples; combine the matrices instead", value
+        )
+
+
+@dataclass(frozen=True)
+class _Pair(Kernel):
+    left: Kernel
+    right: Kernel
+
+    def __post_init__(self) -> None:
+        _require_kernel(type(self).__name__, "left", self.left)
+        _require_kernel(type(self).__name__, "right", self.right)
+        if self.left.takes != self.right.takes:
+            must_be = f"a kernel on {self.left.takes}, as the left one is"
+            raise ParameterError(type(self).__name__, "right", must_be, self.right)
+
+    @property
+    def takes(self) -> str:  # type: ignore[override]
+        """What both take."""
+        return self.left.takes
+
+    @property
+    def base(self) -> Any:
+        """That of both, where it is the same."""
+        base = self.left.base
+        return base if base == self.right.base else None
+
+    @property
+    def from_products(self) -> bool:
+        """Where both are, of the same products."""
+        of_both = self.left.from_products and self.right.from_products
+        return of_both and self.left.base == self.right.base
+
+    @property
+    def translation_invariant(self) -> bool:
+        """Where both are."""
+        return self.left.translation_invariant and self.right.translation_invariant
+
+
+@dataclass(frozen=True)
+class Sum(_Pair):
+    """k(x, z) = left(x, z) + right(x, z): the feature spaces side by side.
+
+    >>> from separatrix.kernels import Linear
+    >>> (Linear() + Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
+    array([[12.]])
+    """
+
+    def block(self, X: Any, Z: Any) -> Matrix:
+        """Sum of the blocks."""
+        return self.left.block(X, Z) + self.right.block(X, Z)
+
+    def diagonal(self, X: Any) -> Vector:
+        """Sum of the diagonals."""
+        return self.left.diagonal(X) + self.right.diagonal(X)
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """Sum of both applied."""
+        other = P * 1  # a copy of arrays and of tensors alike
+        self.left.apply(P, sx, sz)
+        self.right.apply(other, sx, sz)
+        P += other
+
+    def self_values(self, s: Vector) -> Vector:
+        """Sum of both."""
+        return self.left.self_values(s) + self.right.self_values(s)
+
+    def scale(self, s: float) -> float:
+        """Sum of both."""
+        return self.left.scale(s) + self.right.scale(s)
+
+    def error(self, s: float, eps: float) -> float:
+        """Sum of both, and the rounding of the sum."""
+        return self.left.error(s, eps) + self.right.error(s, eps) + eps * self.scale(s)
+
+    def resolution(self, s: float) -> float:
+        """The smaller of both: a large term must not drown a small one."""
+        return min(self.left.resolution(s), self.right.resolution(s))
+
+
+@dataclass(frozen=True)
+class Product(_Pair):
+    """k(x, z) = left(x, z) * right(x, z): all products of one feature of each.
+
+    >>> from separatrix.kernels import Linear
+    >>> (Linear() * Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
+    array([[36.]])
+    """
+
+    def block(self, X: Any, Z: Any) -> Matrix:
+        """Product of the blocks."""
+        return self.left.block(X, Z) * self.right.block(X, Z)
+
+    def diagonal(self, X: Any) -> Vector:
+        """Product of the diagonals."""
+        return self.left.diagonal(X) * self.right.diagonal(X)
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """Product of both applied."""
+        other = P * 1  # a copy of arrays and of tensors alike
+        self.left.apply(P, sx, sz)
+        self.right.apply(other, sx, sz)
+        P *= other
+
+    def self_values(self, s: Vector) -> Vector:
+        """Product of both."""
+        return self.left.self_values(s) * self.right.self_values(s)
+
+    def scale(self, s: float) -> float:
+        """Product of both."""
+        return self.left.scale(s) * self.right.scale(s)
+
+    def error(self, s: float, eps: float) -> float:
+        """By the product rule."""
+        left, right = self.left, self.right
+        return left.error(s, eps) * right.scale(s) + right.error(s, eps) * left.scale(s)
+
+    def resolution(self, s: float) -> float:
+        """Product of both."""
+        return self.left.resolution(s) * self.right.resolution(s)
+
+
+@dataclass(frozen=True)
+class KernelWrapper(Kernel):
+    """A kernel made of another one."""
+
+    kernel: Kernel
+
+    def __post_init__(self) -> None:
+        _require_kernel(type(self).__name__, "kernel", self.kernel)
+
+    @property
+    def takes(self) -> str:  # type: ignore[override]
+        """What the kernel inside does."""
+        return self.kernel.takes
+
+    @property
+    def base(self) -> Any:
+        """That of the kernel inside."""
+        return self.kernel.base
+
+    @property
+    def from_products(self) -> bool:
+        """Where the kernel inside is."""
+        return self.kernel.from_products
+
+    @property
+    def translation_invariant(self) -> bool:
+        """Where the kernel inside is."""
+        return self.kernel.translation_invariant
+
+
+@dataclass(frozen=True)
+class Scaled(KernelWrapper):
+    """k(x, z) = factor * kernel(x, z).
+
+    >>> from separatrix.kernels import Linear
+    >>> (2.0 * Linear()).block(np.array([[2.0]]), np.array([[3.0]]))
+    array([[12.]])
+    """
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        require_real("Scaled", "factor", self.factor, above=0)
+
+    def block(self, X: Any, Z: Any) -> Matrix:
+        """Multiple of the block."""
+        return self.kernel.block(X, Z) * self.factor
+
+    def diagonal(self, X: Any) -> Vector:
+        """Multiple of the diagonal."""
+        return self.kernel.diagonal(X) * self.factor
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """The kernel inside, then the factor."""
+        self.kernel.apply(P, sx, sz)
+        P *= self.factor
+
+    def self_values(self, s: Vector) -> Vector:
+        """Multiple of the kernel's."""
+        return self.kernel.self_values(s) * self.factor
+
+    def scale(self, s: float) -> float:
+        """Multiple of the kernel's."""
+        return self.kernel.scale(s) * self.factor
+
+    def error(self, s: float, eps: float) -> float:
+        """Multiple of the kernel's."""
+        return self.kernel.error(s, eps) * self.factor
+
+    def resolution(self, s: float) -> float:
+        """Multiple of the kernel's."""
+        return self.kernel.resolution(s) * self.factor
+
+
 def device_kernel_refusal(kernel: Any) -> str | None:
-    """Why the matrix of a kernel cannot be on a card; None: it can."""
+    """Why the matrix of a kernel cannot be computed on a GPU, or None."""
     if isinstance(kernel, Precomputed):
         return None
     if isinstance(kernel, Kernel) and (not kernel.from_products or kernel.base is not None):
-        return f"{kernel!r}, which is no function of inner products of vectors"
+        return f"{kernel!r}, which is not a function of inner products of vectors"
     return None

@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 
 from separatrix.errors import ModelFileError, ParameterError, UnsupportedError
 from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.svc_fit import EXACT
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.vector_kernels import Gaussian, Linear, Polynomial, Sigmoid
@@ -600,7 +601,7 @@ def _machine(lines: _Lines, header: _Header, rows: _Rows, n_features: int | None
     model._support = boundaries.as_support()
     _set_vectors(model, rows, which, _width(lines, header, rows, n_features))
     model._show_coefficients()
-    model._exact, model._slim = True, True
+    model._tolerance, model._slim = EXACT, True
     if (np.diff(order) < 0).any():
         model._ties = np.argsort(order)
     return model

@@ -57,7 +57,7 @@ class OutputConfig:
 
 
 # attributes that are no part of a model
-IGNORED = {"_skl_callbacks", "_metadata_request", "_slim", "_on_card"}
+IGNORED = {"_skl_callbacks", "_metadata_request", "_slim"}
 OF_THE_MACHINE = {"device"}  # parameters that say where to work: the file may be read elsewhere
 COMMON: dict[str, Field] = {
     "feature_names_in_": Labels("d", rising=False, distinct=False),

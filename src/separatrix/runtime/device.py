@@ -1,7 +1,6 @@
-"""Where arrays live: NumPy in this machine's memory, or torch tensors on a card.
+"""CPU and GPU: NumPy arrays or torch tensors, the choice of a device, and the fallback to the CPU.
 
-Everything that asks for a card, moves arrays to one, or knows what can go wrong there asks here.
-Estimators hand on what they get; torch is imported only when somebody has a tensor or a card.
+torch is imported only for tensors, or if the machine has a GPU driver.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import cache
 from subprocess import CalledProcessError
 from typing import Any, TypeVar
@@ -24,7 +24,7 @@ from separatrix.runtime.warnings import warn_user
 
 DEVICES = ("auto", "cpu", "cuda")
 OLDEST = (7, 0)  # compute capability from which Triton has machine code
-SHARE = 0.93  # of the card's free memory that work may take when nobody says
+SHARE = 0.93  # of free GPU memory that is used by default
 DRIVERS = ("libcuda.so.1", "nvcuda.dll")
 INSTALL = "install it with: pip install 'separatrix[gpu]'"
 
@@ -38,7 +38,7 @@ def is_tensor(array: Any) -> bool:
 
 
 def as_numpy(array: Any) -> Any:
-    """A tensor as a NumPy array, through memory where it is on a card; anything else as it is."""
+    """A tensor as a NumPy array, copied from its device; anything else unchanged."""
     if not is_tensor(array):
         return array
     try:
@@ -46,13 +46,13 @@ def as_numpy(array: Any) -> Any:
     except TypeError:
         sparse = str(array.layout) != "torch.strided"
         what, how = ("a sparse tensor", "to_dense") if sparse else (array.dtype, "float")
-        raise DataError(f"got {what}, which NumPy does not know; pass tensor.{how}()") from None
+        raise DataError(f"got {what}, which NumPy does not support; pass tensor.{how}()") from None
 
 
 def like(values: Any, example: Any) -> Any:
-    """Values as what the example is: a tensor on its device, or NumPy.
+    """Values in the form of the example: a tensor on its device, or NumPy.
 
-    Labels that are no numbers have no tensor, and stay.
+    Labels that are not numbers stay NumPy.
     """
     if not is_tensor(example):
         return as_numpy(values)
@@ -64,7 +64,7 @@ def like(values: Any, example: Any) -> Any:
 
 
 def as_tensor(array: Any, device: Any) -> Any:
-    """A NumPy array as a tensor on a device; one that torch cannot share as it lies is copied first."""
+    """A NumPy array as a tensor on a device; one whose layout or type torch does not support is copied."""
     import torch
 
     known = array.dtype.newbyteorder("=")
@@ -77,7 +77,7 @@ def as_tensor(array: Any, device: Any) -> Any:
 
 
 def zeros(shape: tuple[int, ...], example: Any) -> Any:
-    """Zeros in float64: a tensor where the example is one, on its device."""
+    """Zeros in float64: a tensor on the example's device if that is one, else NumPy."""
     if not is_tensor(example):
         return np.zeros(shape)
     import torch
@@ -85,13 +85,18 @@ def zeros(shape: tuple[int, ...], example: Any) -> Any:
     return torch.zeros(shape, dtype=torch.float64, device=example.device)
 
 
+def as_double(array: Any) -> Any:
+    """An array or tensor in float64."""
+    return array.double() if is_tensor(array) else array.astype(np.float64, copy=False)
+
+
 def device_name(array: Any) -> str:
-    """Where an array lies, in a word: "cpu", or torch's name of the card."""
+    """ "cpu", or torch's name of the device of a tensor."""
     return str(array.device) if is_tensor(array) else "cpu"
 
 
 def require_same_device(first: Any = None, *others: Any) -> None:
-    """Refuse tensors that lie on different devices."""
+    """Refuse tensors on different devices."""
     for other in others:
         if is_tensor(first) and is_tensor(other) and device_name(first) != device_name(other):
             raise DataError(
@@ -100,67 +105,95 @@ def require_same_device(first: Any = None, *others: Any) -> None:
             )
 
 
+@dataclass(frozen=True)
+class DevicePolicy:
+    """What decides between CPU and GPU: the `device` parameter, the arrays, their size, an obstacle."""
+
+    owner: str
+    device: str  # "auto", "cpu" or "cuda"
+    arrays: tuple[Any, ...] = ()
+    large: bool = True  # whether the problem is large enough for a GPU
+    obstacle: str | None = None  # why this problem cannot run on a GPU
+
+    def choose(self) -> Any:
+        """The torch device to compute on, or None for NumPy.
+
+        "auto" chooses a GPU if one is present, the problem is large enough and there is no obstacle;
+        CUDA tensors stay on their device.
+        """
+        if self.device not in DEVICES:
+            must_be = f"one of {', '.join(map(repr, DEVICES))}"
+            raise ParameterError(self.owner, "device", must_be, self.device)
+        require_same_device(*self.arrays)
+        remote = [array for array in self.arrays if device_name(array) != "cpu"]
+        if self.device == "cpu":
+            if remote:
+                raise DataError(
+                    f"X is on {device_name(remote[0])}, but `device` of {self.owner} is 'cpu'; pass "
+                    "X.cpu(), or device='auto'"
+                )
+            return None
+        for array in remote:
+            if array.device.type != "cuda":
+                raise DataError(
+                    f"X is on {device_name(array)}, which {self.owner} does not support; pass X.cpu()"
+                )
+        if self.device == "cuda" or remote:
+            if self.obstacle:
+                raise DeviceError(
+                    f"{self.owner} cannot run on a GPU with {self.obstacle}; use device='cpu'"
+                )
+            return remote[0].device if remote else default_gpu()
+        if not self.large or self.obstacle or not has_driver() or not _has_torch():
+            return None
+        try:
+            return default_gpu()
+        except DeviceError as error:
+            warn_once(f"{error}. {self.owner} runs on the CPU", about=str(error))
+            return None
+
+
 def choose_device(
     owner: str, device: Any, *arrays: Any, worth: bool = True, without: str | None = None
 ) -> Any:
-    """The torch device to work on, or None to work with NumPy here.
+    """The torch device that a `DevicePolicy` of these arguments chooses, or None for NumPy."""
+    return DevicePolicy(owner, device, arrays, worth, without).choose()
 
-    "auto" takes a card where there is one, the work is `worth` it, and nothing speaks against it;
-    tensors that lie on a card stay there. `without` says why this work cannot be done on a card.
+
+def run_on(policy: DevicePolicy, function: Callable[[Any], Result]) -> Result:
+    """Call `function(device)` on the device the policy chooses; None is NumPy on the CPU.
+
+    With device="auto", work that fails on a GPU for lack of memory runs again on the CPU.
     """
-    if device not in DEVICES:
-        raise ParameterError(owner, "device", f"one of {', '.join(map(repr, DEVICES))}", device)
-    require_same_device(*arrays)
-    away = [array for array in arrays if device_name(array) != "cpu"]
-    if device == "cpu":
-        if away:
-            raise DataError(
-                f"X is on {device_name(away[0])}, but `device` of {owner} is 'cpu'; pass X.cpu(), or "
-                "device='auto'"
-            )
-        return None
-    for array in away:
-        if array.device.type != "cuda":
-            raise DataError(
-                f"X is on {device_name(array)}, where {owner} cannot work; pass X.cpu()"
-            )
-    if device == "cuda" or away:
-        if without:
-            raise DeviceError(f"{owner} cannot work on a card with {without}; use device='cpu'")
-        return away[0].device if away else default_gpu()
-    if not worth or without or not has_driver() or importlib.util.find_spec("torch") is None:
-        return None
-    try:
-        return default_gpu()
-    except DeviceError as error:
-        warn_once(f"{error}. {owner} works without a card", about=str(error))
-        return None
+    return run_with_fallback(policy.owner, policy.device, policy.choose(), function)
 
 
-def run_on(owner: str, device: str, place: Any, work: Callable[[Any], Result]) -> Result:
-    """Work on a place; where that is a card that runs out of memory and device="auto", then here."""
-    if place is None:
-        return work(None)
+def run_with_fallback(
+    owner: str, parameter: str, device: Any, function: Callable[[Any], Result]
+) -> Result:
+    """Call `function(device)`; if that is a GPU that fails and `parameter` is "auto", `function(None)`."""
+    if device is None:
+        return function(None)
     try:
-        with gpu_context(owner, place):
-            return work(place)
+        with gpu_context(owner, device):
+            return function(device)
     except (DeviceError, MemoryBudgetError) as error:
-        if device != "auto":
+        if parameter != "auto":
             raise
-        # models inside a search and what comes after it would say the same
-        warn_once(f"{error}. {owner} goes on without a card", about=type(error).__name__)
-    return work(None)
+        # models inside a search would repeat it
+        warn_once(f"{error}. {owner} continues on the CPU", about=type(error).__name__)
+    return function(None)
 
 
 def default_gpu() -> Any:
-    """The card that torch works on, as a torch device; an error says why there is none."""
-    if importlib.util.find_spec("torch") is None:
+    """torch's current GPU as a torch device; an error explains why there is none."""
+    if not _has_torch():
         raise DeviceError(f"device='cuda' needs torch, which is not installed; {INSTALL}")
     import torch
 
     if not torch.cuda.is_available():
         raise DeviceError(
-            f"device='cuda' needs a card, and torch {torch.__version__} finds none; check `nvidia-smi`, or "
+            f"device='cuda' needs a GPU, and torch {torch.__version__} finds none; check `nvidia-smi`, or "
             "use device='cpu'"
         )
     found = torch.cuda.get_device_capability()
@@ -174,9 +207,13 @@ def default_gpu() -> Any:
     return torch.device("cuda", torch.cuda.current_device())
 
 
+def _has_torch() -> bool:
+    return importlib.util.find_spec("torch") is not None
+
+
 @cache
 def has_driver() -> bool:
-    """Whether this machine has a driver of a card; asked before torch is imported for it."""
+    """Whether this machine has a GPU driver; checked before torch is imported."""
     for name in DRIVERS:
         try:
             ctypes.CDLL(name)
@@ -187,7 +224,7 @@ def has_driver() -> bool:
 
 
 def free_bytes(device: Any) -> int:
-    """Bytes of a device's memory that work may take."""
+    """Bytes of a device's memory that may be used."""
     import torch
 
     if device.type != "cuda":
@@ -199,14 +236,14 @@ def free_bytes(device: Any) -> int:
 
 @contextmanager
 def gpu_context(owner: str, device: Any) -> Iterator[None]:
-    """Work on a card: float32 products are float32, and running out of memory is said in a sentence."""
+    """Run on a GPU: float32 products in full precision, and out-of-memory as a `MemoryBudgetError`."""
     import torch
 
     before = torch.get_float32_matmul_precision()
     torch.set_float32_matmul_precision("highest")
-    there = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+    current = torch.cuda.device(device) if device.type == "cuda" else nullcontext()
     try:
-        with there:  # programs are launched on the current card
+        with current:  # Triton launches programs on the current GPU
             yield
     except torch.OutOfMemoryError as error:
         torch.cuda.empty_cache()
@@ -226,13 +263,13 @@ def gpu_context(owner: str, device: Any) -> Iterator[None]:
 
 
 def warn_once(message: str, about: str | None = None) -> None:
-    """Warn, the same thing, or about the same thing, only once in a process."""
-    if (about or message) not in _said:
-        _said.add(about or message)
+    """Warn only once per process for each message, or each `about`."""
+    if (about or message) not in _warned:
+        _warned.add(about or message)
         warn_user(message, RuntimeWarning)
 
 
-_said: set[str] = set()
+_warned: set[str] = set()
 
 
 def dtype_of(array: Any) -> np.dtype[Any]:
@@ -241,5 +278,5 @@ def dtype_of(array: Any) -> np.dtype[Any]:
 
 
 def runs_triton(device: Any) -> bool:
-    """Whether Triton programs run there: on a card, or here by Triton's interpreter."""
+    """Whether Triton programs run on the device: on a GPU, or in Triton's interpreter."""
     return bool(device.type == "cuda" or os.environ.get("TRITON_INTERPRET") == "1")

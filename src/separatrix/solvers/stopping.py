@@ -1,8 +1,10 @@
-"""When a learner that passes over its examples stops: one rule for all of them."""
+"""Stopping rules that solvers share, and the relative duality gap."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+
+import numpy as np
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.types import Codes
@@ -19,8 +21,8 @@ def reason_to_stop(
 ) -> str | None:
     """The name of the rule that ends the passes, or None to go on.
 
-    `wrong` counts the examples mistaken in each pass so far, the last of them `whole` or cut short.
-    From pass min_iter on, a share classified right that rises by less than min_gain ends it too.
+    `wrong` counts the mistakes of each pass so far; the last pass is complete (`whole`) or was cut short.
+    From pass min_iter on, an online accuracy that rises by less than min_gain also ends the passes.
 
     >>> reason_to_stop([9, 0], 10, whole=True, min_iter=1, min_gain=None, monitor=FitMonitor())
     'clean pass'
@@ -40,10 +42,10 @@ def reason_to_stop(
 def passes_until(
     some_rows: Callable[[], bool], position: Codes, max_iter: int, monitor: FitMonitor
 ) -> str:
-    """Call `some_rows` until it says that a pass met the tolerance; why it ended.
+    """Call `some_rows` until it reports that a pass met the tolerance; return the reason for stopping.
 
-    A call meets as many rows as fit between two looks at the clock, and counts whole passes in
-    place[2]; each is a step of the watch.
+    One call works for at most one progress interval and counts complete passes in position[2]; each
+    pass is one step of the monitor.
     """
     while position[2] < max_iter:
         passes = position[2]
@@ -57,9 +59,9 @@ def passes_until(
 
 
 def relative_gap(primal: float, dual: float) -> float:
-    """(P - D) / max(|P|, 1).
+    """(P - D) / max(|P|, 1); infinite without a primal.
 
     >>> relative_gap(10.0, 9.0), relative_gap(0.5, 0.25)
     (0.1, 0.25)
     """
-    return (primal - dual) / max(abs(primal), 1.0)
+    return np.inf if primal == np.inf else (primal - dual) / max(abs(primal), 1.0)

@@ -233,7 +233,9 @@ class _Study:
         kernels = [Normalized(kernel) for _, kernel in family.kernels]
         grams = SharedProducts(texts.X).grams(kernels)
         for (parameters, _), gram in zip(family.kernels, grams, strict=True):
-            K = np.array(gram.rows(np.arange(len(texts.y))), dtype=np.float64)
+            K = np.array(
+                gram.tile(np.arange(len(texts.y)), slice(0, len(texts.y))), dtype=np.float64
+            )
             yield parameters, {cell: self._ready(texts, K, *cell) for cell in self._cells()}
 
     def _cells(self) -> list[tuple[int, str]]:

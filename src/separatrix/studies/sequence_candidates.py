@@ -132,7 +132,7 @@ class Matrices:
             self._kept.clear()
             alike = [other for other in family if _levels(other) == shared]
             self._kept = {
-                other: gram.rows(np.arange(len(X)))
+                other: gram.tile(np.arange(len(X)), slice(0, len(X)))
                 for other, gram in zip(alike, SharedProducts(X).grams(alike), strict=True)
             }
             self._family = shared

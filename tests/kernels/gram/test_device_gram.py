@@ -10,8 +10,8 @@ import pytest
 
 from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.kernels import Gaussian, Linear, Normalized, Polynomial, Precomputed, Sigmoid
-from separatrix.kernels.gram.host import make_gram
-from separatrix.kernels.gram.shared_products import SharedProducts
+from separatrix.kernels.gram import SharedProducts, make_gram
+from separatrix.kernels.gram.operations import scores_of_rows
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 HERE = torch.device("cpu")
@@ -37,32 +37,32 @@ def test_the_matrix_on_a_device_is_that_of_numpy_in_any_order_of_rows(kernel, sa
     here = make_gram(kernel, samples, order=order)
     there = make_gram(kernel, samples, order=order, device=HERE)
 
-    assert there.whole
-    np.testing.assert_allclose(there.storage.numpy(), here.held, rtol=1e-12, atol=1e-12)
+    assert there.complete
+    np.testing.assert_allclose(there.storage.numpy(), here.matrix, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(there.diagonal().numpy(), here.diagonal(), rtol=1e-12)
 
 
 def test_a_matrix_that_does_not_fit_gives_the_rows_that_are_asked_for(samples):
     n = 400
     X = np.random.default_rng(2).normal(size=(n, 3))
-    here = make_gram(Gaussian(0.4), X).held
+    here = make_gram(Gaussian(0.4), X).matrix
     gram = make_gram(Gaussian(0.4), X, device=HERE, memory=8 * n * 300)
     rng = np.random.default_rng(3)
 
-    assert not gram.whole
-    assert gram.room < n
+    assert not gram.complete
+    assert gram.capacity < n
     for _ in range(20):  # rows come and go
-        rows = torch.as_tensor(np.sort(rng.choice(n, gram.room // 2, replace=False)))
-        storage, where = gram.at_hand(rows)
-        np.testing.assert_allclose(storage[where[rows].long()].numpy(), here[rows], rtol=1e-12)
+        rows = torch.as_tensor(np.sort(rng.choice(n, gram.capacity // 2, replace=False)))
+        storage, slots = gram.load_rows(rows)
+        np.testing.assert_allclose(storage[slots[rows].long()].numpy(), here[rows], rtol=1e-12)
 
 
-def test_more_rows_than_there_is_room_for_are_refused():
+def test_more_rows_than_fit_are_refused():
     X = np.random.default_rng(2).normal(size=(400, 3))
     gram = make_gram(Gaussian(0.4), X, device=HERE, memory=8 * 400 * 300)
 
-    with pytest.raises(MemoryBudgetError, match=r"400 rows .* are needed at a time, and \d+ fit"):
-        gram.at_hand(torch.arange(400))
+    with pytest.raises(MemoryBudgetError, match=r"400 rows .* are needed together, and \d+ fit"):
+        gram.load_rows(torch.arange(400))
 
 
 def test_too_little_memory_for_a_few_rows_is_said_with_numbers(samples):
@@ -73,21 +73,23 @@ def test_too_little_memory_for_a_few_rows_is_said_with_numbers(samples):
 @pytest.mark.parametrize("memory", [None, 8 * 400 * 300])
 def test_tiles_rows_and_scores_are_those_of_the_matrix(memory):
     X = np.random.default_rng(2).normal(size=(400, 3))
-    K = make_gram(Gaussian(0.4), X).held
+    K = make_gram(Gaussian(0.4), X).matrix
     gram = make_gram(Gaussian(0.4), X, device=HERE, memory=memory)
     rows, columns = np.array([5, 3, 399]), np.array([0, 7])
     coef = np.random.default_rng(4).normal(size=(3, 2))
 
     np.testing.assert_allclose(gram.tile(rows, columns).numpy(), K[np.ix_(rows, columns)])
-    np.testing.assert_allclose(gram.rows(rows).numpy(), K[rows], rtol=1e-12)
-    np.testing.assert_allclose(gram.scores(rows, coef).numpy(), K[:, rows] @ coef, rtol=1e-11)
+    np.testing.assert_allclose(gram.tile(rows, slice(0, 400)).numpy(), K[rows], rtol=1e-12)
+    np.testing.assert_allclose(
+        scores_of_rows(gram, rows, coef).numpy(), K[:, rows] @ coef, rtol=1e-11
+    )
 
 
 def test_kernels_over_shared_products_are_those_computed_alone(samples):
     shared = SharedProducts(samples, device=HERE)
 
     for kernel, gram in zip(KERNELS, shared.grams(KERNELS), strict=True):
-        alone = make_gram(kernel, samples).held
+        alone = make_gram(kernel, samples).matrix
         np.testing.assert_allclose(gram.storage.numpy(), alone, rtol=1e-12, atol=1e-12)
 
 
@@ -99,8 +101,8 @@ def test_the_memory_of_one_kernel_is_there_for_the_next(samples):
 
     second = next(grams)
 
-    assert first.whole
-    assert second.whole
+    assert first.complete
+    assert second.complete
     assert values() is None
 
 
@@ -108,16 +110,16 @@ def test_rows_that_are_computed_and_those_that_are_kept_stay_within_the_memory(m
     n, memory, computed = 400, 8 * 400 * 300, []
     X = np.random.default_rng(2).normal(size=(n, 3))
     gram = make_gram(Gaussian(0.4), X, device=HERE, memory=memory)
-    compute = type(gram)._computed
+    compute = type(gram)._compute_rows
     monkeypatch.setattr(
         type(gram),
-        "_computed",
+        "_compute_rows",
         lambda self, rows: computed.append(len(rows)) or compute(self, rows),
     )
 
-    gram.at_hand(torch.arange(gram.room))
+    gram.load_rows(torch.arange(gram.capacity))
 
-    assert 8 * n * (gram.room + max(computed)) <= memory
+    assert 8 * n * (gram.capacity + max(computed)) <= memory
 
 
 def test_features_that_are_the_same_throughout_and_far_offsets_change_nothing(samples):
@@ -125,7 +127,7 @@ def test_features_that_are_the_same_throughout_and_far_offsets_change_nothing(sa
 
     there = make_gram(Gaussian(0.1), padded, device=HERE)
 
-    alone = make_gram(Gaussian(0.1), samples).held
+    alone = make_gram(Gaussian(0.1), samples).matrix
     np.testing.assert_allclose(there.storage.numpy(), alone, atol=1e-8)
 
 
@@ -136,7 +138,7 @@ def test_samples_of_other_number_types_give_the_values_of_numpy(dtype):
     there = make_gram(Polynomial(3, coef0=1.0), X, device=HERE)
 
     np.testing.assert_allclose(
-        there.storage.numpy(), make_gram(Polynomial(3, coef0=1.0), X).held, rtol=1e-12
+        there.storage.numpy(), make_gram(Polynomial(3, coef0=1.0), X).matrix, rtol=1e-12
     )
 
 
@@ -156,7 +158,7 @@ def test_samples_below_the_range_of_float32_have_the_values_of_larger_ones(devic
     gram = make_gram(Gaussian(0.1 / tiny**2), tiny * X, device=device)
 
     rows = np.array([0, 7, 2099])
-    values = np.asarray(gram.rows(rows))
+    values = np.asarray(gram.tile(rows, slice(None)))
     np.testing.assert_allclose(values, Gaussian(0.1).block(X[rows], X), atol=1e-5)
 
 
@@ -171,8 +173,8 @@ def test_a_kernel_matrix_that_is_none_is_refused_as_a_tensor_too():
         make_gram(Precomputed(), K * float("nan"), device=HERE)
 
 
-def test_a_large_kernel_matrix_is_looked_at_in_parts(monkeypatch):
-    monkeypatch.setattr("separatrix.kernels.gram.device_gram.SCORED_ROWS", 3)
+def test_a_large_kernel_matrix_is_checked_in_parts(monkeypatch):
+    monkeypatch.setattr("separatrix.kernels.gram.device_gram.CHECKED_ROWS", 3)
     K = np.random.default_rng(7).normal(size=(8, 8))
     K = torch.as_tensor(K + K.T)
     order = np.random.default_rng(8).permutation(8)
@@ -189,13 +191,13 @@ BY_TRITON = """
 import numpy as np, torch
 from separatrix.kernels import Gaussian, Polynomial
 from separatrix.kernels.gram import device_epilogues as epilogues
-from separatrix.kernels.gram.host import make_gram
+from separatrix.kernels.gram import make_gram
 
 assert epilogues.runs_triton(torch.device("cpu"))
 X = np.random.default_rng(0).normal(size=(70, 5))
 for kernel in (Gaussian(0.2), Polynomial(5, gamma=0.5, coef0=1.0), Polynomial(1), 0.5 * Polynomial(2)):
     there = make_gram(kernel, X, device=torch.device("cpu")).storage.numpy()
-    np.testing.assert_allclose(there, make_gram(kernel, X).held, rtol=1e-11)
+    np.testing.assert_allclose(there, make_gram(kernel, X).matrix, rtol=1e-11)
 
 K = torch.as_tensor(np.random.default_rng(1).normal(size=(150, 150)))
 upper = np.triu(K.numpy())

@@ -17,8 +17,7 @@ from separatrix.kernels import (
     WeightedDegree,
     WeisfeilerLehman,
 )
-from separatrix.kernels.gram.host import CachedGram, LazyGram, kernel_blocks, make_gram
-from separatrix.kernels.gram.shared_products import SharedProducts
+from separatrix.kernels.gram import CachedGram, LazyGram, SharedProducts, kernel_blocks, make_gram
 from separatrix.kernels.prepared import Vectors
 from separatrix.kernels.products import products_by_column
 
@@ -65,10 +64,12 @@ def test_held_cached_and_lazy_have_the_values_of_the_blocks(kernel):
 
     assert isinstance(cached, CachedGram)
     assert type(lazy) is LazyGram
-    np.testing.assert_allclose(held.held, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(held.matrix, expected, rtol=1e-12, atol=1e-14)
     for gram in (held, cached, lazy):
         rows = np.array([5, 1, 59])
-        np.testing.assert_allclose(gram.rows(rows), expected[rows], rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(
+            gram.tile(rows, slice(None)), expected[rows], rtol=1e-12, atol=1e-14
+        )
         np.testing.assert_allclose(gram.diagonal(), np.diagonal(expected), rtol=1e-12, atol=1e-14)
 
 
@@ -94,20 +95,20 @@ def test_blocks_for_prediction_have_the_values_of_the_kernel(kernel):
 def test_kernels_of_a_family_share_their_levels(kernels):
     X = _samples(kernels[0])
     for kernel, gram in zip(kernels, SharedProducts(X).grams(kernels), strict=True):
-        np.testing.assert_allclose(gram.held, kernel.block(X, X), rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(gram.matrix, kernel.block(X, X), rtol=1e-12, atol=1e-14)
         np.testing.assert_allclose(gram.diagonal(), kernel.diagonal(X), rtol=1e-12)
 
 
-def test_all_rounds_come_from_one_look_at_the_graphs(monkeypatch):
-    looks = []
-    look = WeisfeilerLehman.encode
+def test_all_rounds_come_from_one_scan_of_the_graphs(monkeypatch):
+    calls = []
+    find = WeisfeilerLehman.encode
     monkeypatch.setattr(
-        WeisfeilerLehman, "encode", lambda self, *args: looks.append(1) or look(self, *args)
+        WeisfeilerLehman, "encode", lambda self, *args: calls.append(1) or find(self, *args)
     )
     kernels = [Normalized(WeisfeilerLehman(h)) for h in range(6)]
     for _ in SharedProducts(_samples(kernels[0])).grams(kernels):
         pass
-    assert len(looks) == 1
+    assert len(calls) == 1
 
 
 def test_levels_that_do_not_fit_the_memory_are_not_kept():
@@ -117,7 +118,7 @@ def test_levels_that_do_not_fit_the_memory_are_not_kept():
         kernels, SharedProducts(X, memory=4 * 60 * 60 * 8).grams(kernels), strict=True
     ):
         np.testing.assert_allclose(
-            gram.rows(np.arange(60)), kernel.block(X, X), rtol=1e-12, atol=1e-14
+            gram.tile(np.arange(60), slice(None)), kernel.block(X, X), rtol=1e-12, atol=1e-14
         )
 
 

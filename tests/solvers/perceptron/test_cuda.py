@@ -7,14 +7,15 @@ import numpy as np
 import pytest
 
 from separatrix.kernels import Polynomial
-from separatrix.kernels.gram.host import make_gram
+from separatrix.kernels.gram import make_gram
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import Problems, coding, problems_of
-from separatrix.solvers.perceptron.kernel_perceptron import solve_kernel_perceptron
+from separatrix.solvers.perceptron import solve_kernel_perceptron
+from separatrix.solvers.perceptron.kernel_perceptron import PassRule
 
 torch = pytest.importorskip("torch")
 blocks = pytest.importorskip("separatrix.solvers.perceptron.cuda_blocks")
-lockstep = pytest.importorskip("separatrix.solvers.perceptron.cuda")
+cuda = pytest.importorskip("separatrix.solvers.perceptron.cuda")
 
 KERNEL = Polynomial(2, coef0=1.0)
 RULES = {"argmax": ("argmax", "ovr"), "ovr": ("signs", "ovr"), "ovo": ("signs", "ovo")}
@@ -39,7 +40,7 @@ def on_device(X, *, whole=True, monkeypatch=None):
         return make_gram(KERNEL, X, device=torch.device("cpu"))
     monkeypatch.setattr("separatrix.kernels.gram.device_gram.LEAST_ROWS", 4)
     gram = make_gram(KERNEL, X, device=torch.device("cpu"), memory=12 * len(X) * 8)
-    assert not gram.whole
+    assert not gram.complete
     return gram
 
 
@@ -97,11 +98,17 @@ def test_runs_of_many_lengths_are_each_what_they_are_alone(name, room, digits, m
     sides = coding(4, scheme)
     runs = [np.random.default_rng(seed).permutation(60)[: 20 + 7 * (seed % 4)] for seed in range(7)]
     terms = {"rule": rule, "max_iter": 30, "min_iter": 3, "min_gain": 0.02, "shuffle": True}
-    monkeypatch.setattr(lockstep, "_fits_at_once", lambda *_: room)
-    examples = blocks.Examples(np.arange(60), y, np.ones((2, 60)))
+    monkeypatch.setattr(cuda, "_fits_at_once", lambda *_: room)
 
-    batches = lockstep.solve_kernel_perceptrons(
-        on_device(X), examples, sides, runs, rng=np.random.default_rng(5), **terms
+    batches = cuda.solve_kernel_perceptrons(
+        on_device(X),
+        np.arange(60),
+        y,
+        np.ones((2, 60)),
+        sides,
+        runs,
+        PassRule(**terms),
+        np.random.default_rng(5),
     )
     found = [
         fit._replace(scores=scores.numpy())
@@ -208,26 +215,27 @@ def test_programs_make_the_mistakes_of_the_solver_here():
     code = """
 import numpy as np
 import pytest
-from tests.solvers import test_perceptrons_in_lockstep as here
+from tests.solvers.perceptron import test_cuda as here
 from separatrix.solvers.perceptron import cuda_blocks as blocks
 blocks.BLOCK, blocks.BLOCKS_OF_CLASSES, blocks.TILE = 16, (16, 16), 16
 blocks.ADDED = {"EVENTS": 8, "WIDTH": 32, "num_warps": 4}
-assert here.lockstep.runs_triton(here.torch.device("cpu"))
+assert here.cuda.runs_triton(here.torch.device("cpu"))
 rng = np.random.default_rng(0)
 X, y = rng.integers(-3, 4, size=(40, 3)).astype(float), rng.integers(0, 3, size=40)
-examples = blocks.Examples(np.arange(40), y, rng.integers(1, 4, size=(2, 40)).astype(float))
+rates = rng.integers(1, 4, size=(2, 40)).astype(float)
 runs = [rng.permutation(40)[:20], np.arange(3, 5)]
 for whole, names in ((True, here.RULES), (False, ("argmax", "ovr"))):
     for name in names:
         rule, scheme = here.RULES[name]
         terms = {"rule": rule, "max_iter": 1 + whole, "shuffle": True}
         gram = here.on_device(X, whole=whole, monkeypatch=pytest.MonkeyPatch())
-        (batch,) = here.lockstep.solve_kernel_perceptrons(
-            gram, examples, here.coding(3, scheme), runs, rng=np.random.default_rng(1), **terms)
+        (batch,) = here.cuda.solve_kernel_perceptrons(
+            gram, np.arange(40), y, rates, here.coding(3, scheme), runs, here.PassRule(**terms),
+            np.random.default_rng(1))
         for fit, scores, rows in zip(batch.fits(), batch.scores, runs):
             wanted = here.solve_kernel_perceptron(
                 here.make_gram(here.KERNEL, X), here.problems_of(y, rows, here.coding(3, scheme)),
-                rates=examples.rates[:, rows], rng=np.random.default_rng(1), **terms)
+                rates=rates[:, rows], rng=np.random.default_rng(1), **terms)
             here.assert_same(fit._replace(scores=scores.numpy()), wanted)
 print("the same")
 """
@@ -235,7 +243,7 @@ print("the same")
     ended = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", code],
         env=environment,
-        cwd=Path(__file__).parents[2],
+        cwd=Path(__file__).parents[3],
         capture_output=True,
         text=True,
         check=False,

@@ -6,10 +6,11 @@ from tests.reference_loops import kernel_perceptron
 
 import separatrix.solvers.perceptron.kernel_perceptron as module
 from separatrix.kernels import Gaussian, Linear, Polynomial
-from separatrix.kernels.gram.host import CachedGram, HeldGram, LazyGram, make_source
+from separatrix.kernels.gram import CachedGram, HeldGram, LazyGram
+from separatrix.kernels.gram.sources import make_source
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding, problems_of
-from separatrix.solvers.perceptron.kernel_perceptron import solve_kernel_perceptron
+from separatrix.solvers.perceptron import solve_kernel_perceptron
 from separatrix.solvers.perceptron.online_to_batch import last
 from separatrix.solvers.perceptron.orders import shuffled
 from separatrix.solvers.perceptron.primal import State, pass_over, rows_of
@@ -67,7 +68,7 @@ def test_every_mistake_is_that_of_the_plain_loop(
     rule, n_classes, form, batch, blocks, whole_numbers, monkeypatch
 ):
     monkeypatch.setattr(module, "BLOCKS", blocks)
-    monkeypatch.setattr(module, "WAITING", 5)
+    monkeypatch.setattr(module, "PENDING", 5)
     monkeypatch.setattr(module, "STRIP", 13)
     X, y = whole_numbers
     y = y % n_classes

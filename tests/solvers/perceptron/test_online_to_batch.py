@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from separatrix.kernels import Gaussian
-from separatrix.kernels.gram.host import HeldGram
+from separatrix.kernels.gram import HeldGram
 from separatrix.solvers.decomposition import coding, problems_of
-from separatrix.solvers.perceptron.kernel_perceptron import solve_kernel_perceptron
+from separatrix.solvers.perceptron import solve_kernel_perceptron
 from separatrix.solvers.perceptron.online_to_batch import Mistakes, at_steps, averaged, last, votes
 
 

@@ -2,11 +2,10 @@ import numpy as np
 import pytest
 
 from separatrix.kernels import Gaussian
-from separatrix.kernels.gram.host import HeldGram
+from separatrix.kernels.gram import HeldGram
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding, problems_of
-from separatrix.solvers.perceptron import projectron
-from separatrix.solvers.perceptron.kernel_perceptron import solve_kernel_perceptron
+from separatrix.solvers.perceptron import projectron, solve_kernel_perceptron
 from separatrix.solvers.perceptron.online_to_batch import averaged, last
 from separatrix.solvers.perceptron.projectron import solve_projectron
 

@@ -1,4 +1,4 @@
-"""Support vector machines in lockstep: the solutions of the solver here, problem by problem."""
+"""The GPU solver finds the solutions of the CPU solver; torch on the CPU stands in for a GPU."""
 
 import os
 import subprocess
@@ -9,15 +9,16 @@ import pytest
 
 from separatrix.estimators.base.support import class_segments
 from separatrix.kernels import Gaussian, Linear, Polynomial
+from separatrix.kernels.gram import make_gram
 from separatrix.kernels.gram.device_gram import DeviceGram
-from separatrix.kernels.gram.host import make_gram
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding
-from separatrix.solvers.svm.smo import TICKS, SvmProblem, solve_svms
+from separatrix.solvers.svm import solve_svms
+from separatrix.solvers.svm.problem import TICKS, SvmProblem
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
-lockstep = pytest.importorskip("separatrix.solvers.svm.cuda")
+cuda = pytest.importorskip("separatrix.solvers.svm.cuda")
 
 HERE = torch.device("cpu")
 
@@ -63,18 +64,18 @@ def assert_same_solutions(here, there, K, *, tol):
 def test_all_pairs_at_once_are_solved_as_they_are_one_by_one(
     scheme, C, kernel, working_set, monkeypatch
 ):
-    monkeypatch.setattr(lockstep, "WORKING_SET", working_set)
+    monkeypatch.setattr(cuda, "WORKING_SET", working_set)
     X, segments, problems = problems_of(200, 3, scheme, C=C)
     gram = make_gram(kernel, X, segments=segments)
 
     here = solve_svms(gram, problems)
     there = solve_svms(make_gram(kernel, X, segments=segments, device=HERE), problems)
 
-    assert_same_solutions(here, there, gram.held, tol=1e-3)
+    assert_same_solutions(here, there, gram.matrix, tol=1e-3)
 
 
 def test_a_tight_tolerance_is_met(monkeypatch):
-    monkeypatch.setattr(lockstep, "WORKING_SET", 32)
+    monkeypatch.setattr(cuda, "WORKING_SET", 32)
     X, segments, problems = problems_of(150, 3, "ovo", C=1.0)
     gram = make_gram(Gaussian(0.3), X, segments=segments)
 
@@ -82,35 +83,35 @@ def test_a_tight_tolerance_is_met(monkeypatch):
         make_gram(Gaussian(0.3), X, segments=segments, device=HERE), problems, tol=1e-9
     )
 
-    assert_same_solutions(solve_svms(gram, problems, tol=1e-9), there, gram.held, tol=1e-9)
+    assert_same_solutions(solve_svms(gram, problems, tol=1e-9), there, gram.matrix, tol=1e-9)
 
 
 def test_rows_that_come_and_go_change_nothing(monkeypatch):
-    monkeypatch.setattr(lockstep, "WORKING_SET", 64)
+    monkeypatch.setattr(cuda, "WORKING_SET", 64)
     X, segments, problems = problems_of(500, 3, "ovo", C=1.0)
     gram = make_gram(Gaussian(0.3), X, segments=segments)
     cached = make_gram(Gaussian(0.3), X, segments=segments, device=HERE, memory=8 * 500 * 180)
 
     there = solve_svms(cached, problems)
 
-    assert not cached.whole
-    assert_same_solutions(solve_svms(gram, problems), there, gram.held, tol=1e-3)
+    assert not cached.complete
+    assert_same_solutions(solve_svms(gram, problems), there, gram.matrix, tol=1e-3)
 
 
 def test_problems_with_different_boxes_end_together(monkeypatch):
-    monkeypatch.setattr(lockstep, "WORKING_SET", 32)
+    monkeypatch.setattr(cuda, "WORKING_SET", 32)
     X, segments, problems = problems_of(150, 2, "ovo", C=1.0)
     grid = [problems[0]._replace(box=C * problems[0].box) for C in (0.01, 1.0, 100.0)]
     gram = make_gram(Gaussian(0.3), X, segments=segments)
 
     there = solve_svms(make_gram(Gaussian(0.3), X, segments=segments, device=HERE), grid)
 
-    assert_same_solutions(solve_svms(gram, grid), there, gram.held, tol=1e-3)
+    assert_same_solutions(solve_svms(gram, grid), there, gram.matrix, tol=1e-3)
 
 
 @pytest.mark.parametrize("errors_known", [True, False])
 def test_a_start_at_the_solution_needs_no_step(errors_known, monkeypatch):
-    monkeypatch.setattr(lockstep, "WORKING_SET", 32)
+    monkeypatch.setattr(cuda, "WORKING_SET", 32)
     X, segments, problems = problems_of(150, 3, "ovo", C=1.0)
     gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
     first = solve_svms(gram, problems, tol=1e-6)
@@ -137,7 +138,7 @@ def test_a_hard_margin_is_found_or_refused():
 
 
 def test_a_limit_on_steps_and_a_watch_stop_it(monkeypatch):
-    monkeypatch.setattr(lockstep, "WORKING_SET", 32)
+    monkeypatch.setattr(cuda, "WORKING_SET", 32)
     X, segments, problems = problems_of(200, 2, "ovo", C=10.0)
     gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
     stopped = FitMonitor()
@@ -151,7 +152,7 @@ def test_a_limit_on_steps_and_a_watch_stop_it(monkeypatch):
 
 
 def test_progress_is_told_in_the_steps_of_the_solver_here(monkeypatch):
-    monkeypatch.setattr(lockstep, "WORKING_SET", 32)
+    monkeypatch.setattr(cuda, "WORKING_SET", 32)
     X, segments, problems = problems_of(150, 3, "ovo", C=1.0)
     told = []
 
@@ -165,7 +166,7 @@ def test_more_problems_than_memory_holds_are_solved_in_groups(monkeypatch):
     X, segments, problems = problems_of(120, 4, "ovo", C=1.0)
     gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
     together = solve_svms(gram, problems)
-    monkeypatch.setattr(lockstep, "free_bytes", lambda device: 4 * 8 * lockstep.STATE_ARRAYS * 61)
+    monkeypatch.setattr(cuda, "free_bytes", lambda device: 4 * 8 * cuda.STATE_ARRAYS * 61)
 
     apart = solve_svms(gram, problems)
 
@@ -176,11 +177,11 @@ def test_more_problems_than_memory_holds_are_solved_in_groups(monkeypatch):
 def test_tiles_take_no_more_memory_than_there_is(monkeypatch):
     X, segments, problems = problems_of(120, 4, "ovo", C=1.0)
     gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
-    together, gathered, gather = solve_svms(gram, problems), [], lockstep.gather_tiles
+    together, gathered, gather = solve_svms(gram, problems), [], cuda.gather_tiles
     room = 4 * 2 * 8 * 64**2  # of which a quarter is two tiles
-    monkeypatch.setattr(lockstep, "free_bytes", lambda device: room)
+    monkeypatch.setattr(cuda, "free_bytes", lambda device: room)
     monkeypatch.setattr(
-        lockstep, "gather_tiles", lambda *args: gathered.append(gather(*args)) or gathered[-1]
+        cuda, "gather_tiles", lambda *args: gathered.append(gather(*args)) or gathered[-1]
     )
 
     apart = solve_svms(gram, problems)
@@ -192,16 +193,16 @@ def test_tiles_take_no_more_memory_than_there_is(monkeypatch):
 
 def test_what_stalls_in_float32_goes_on_in_float64(monkeypatch):
     X, segments, problems = problems_of(120, 3, "ovo", C=1.0)
-    K = make_gram(Gaussian(0.3), X, segments=segments).held.astype(np.float32)
+    K = make_gram(Gaussian(0.3), X, segments=segments).matrix.astype(np.float32)
     gram = DeviceGram(torch.as_tensor(K), torch.ones(120, dtype=torch.float64), segments)
-    solve = lockstep.solve_tiles
+    solve = cuda.solve_tiles
     types = []
 
     def stuck_in_float32(*args, single):
         types.append(single)
         return torch.zeros_like(args[-1]) if single else solve(*args)
 
-    monkeypatch.setattr(lockstep, "solve_tiles", stuck_in_float32)
+    monkeypatch.setattr(cuda, "solve_tiles", stuck_in_float32)
 
     there = solve_svms(gram, problems)
 
@@ -213,7 +214,7 @@ def test_no_step_at_all_is_a_stall_with_and_without_a_margin(monkeypatch):
     X, segments, (soft,) = problems_of(60, 2, "ovo", C=1.0, held_out=0.0)
     hard = soft._replace(box=np.full(60, np.inf))
     gram = make_gram(Gaussian(5.0), X, segments=segments, device=HERE)
-    monkeypatch.setattr(lockstep, "solve_tiles", lambda *args, single: torch.zeros_like(args[-1]))
+    monkeypatch.setattr(cuda, "solve_tiles", lambda *args, single: torch.zeros_like(args[-1]))
 
     there = solve_svms(gram, [soft, hard])
 

@@ -1,4 +1,4 @@
-"""Where models work: one word for them and for the models inside them."""
+"""The `device` parameter of searches, pipelines and the models inside them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from separatrix.validation import require_choice
 
 
 def device_of_search(search: Any) -> str:
-    """Where a search and what it finds work: as its estimator asks or, where that has no wish, itself.
+    """The device of a search and of its best model: that of its estimator unless "auto", else its own.
 
     >>> from separatrix import SVC, SVCCV
     >>> device_of_search(SVCCV(estimator=SVC(), device="cpu"))
@@ -22,9 +22,9 @@ def device_of_search(search: Any) -> str:
 
 
 def set_device(device: str, *models: Any) -> None:
-    """Tell all that have a `device`, and models inside, to work there.
+    """Set the `device` of all models that have one, and of models inside them.
 
-    "cuda" must be there, and reach somebody.
+    "cuda" must be available, and some model must have the parameter.
 
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import StandardScaler
@@ -34,13 +34,13 @@ def set_device(device: str, *models: Any) -> None:
     >>> model[-1].device
     'cpu'
     """
-    told = False
+    found = False
     for model in models:
-        places = [name for name in model.get_params() if name.split("__")[-1] == "device"]
-        model.set_params(**dict.fromkeys(places, device))
-        told = told or bool(places)
-    if device == "cuda" and not told:
-        error = UnsupportedError("nothing in this model can work on a card")
-        error.hint = "svm, kernel-perceptron and knn can; leave --device out for others"
+        names = [name for name in model.get_params() if name.split("__")[-1] == "device"]
+        model.set_params(**dict.fromkeys(names, device))
+        found = found or bool(names)
+    if device == "cuda" and not found:
+        error = UnsupportedError("no part of this model can run on a GPU")
+        error.hint = "svm, kernel-perceptron and knn can; omit --device for others"
         raise error
     choose_device("model", device, None, worth=False)

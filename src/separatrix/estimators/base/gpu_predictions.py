@@ -1,4 +1,4 @@
-"""Rows of a Gram matrix on a card, classified there: only the classes come back, and values when asked."""
+"""Rows of a Gram matrix classified on a GPU: class codes are copied back, decision values on demand."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from separatrix.runtime.device import as_numpy, like
 from separatrix.types import Codes, Matrix
 
 Tensor = Any
-BYTES = 2**28  # of scores that are turned into classes at a time
+BLOCK_BYTES = 2**28  # of scores that are classified at a time
 
 
 class GpuPredictions(RowsClassified):
-    """Rows whose scores are on a card, and whose classes are here."""
+    """Rows whose scores are on a GPU, and whose class codes are in memory."""
 
     all_codes: Codes  # shape: (n,)
 
@@ -35,21 +35,21 @@ def gpu_predictions(
     scheme: str,
     ties: str,
 ) -> GpuPredictions:
-    """The rows as one fit sees them."""
+    """All rows, classified by one fit."""
     codes = as_numpy(winners(decision_values(S, n_classes, scheme, ties)))
     return _with_codes(codes, S, n_classes, scheme, ties, n_iter)
 
 
-def rows_of_fits(
+def gpu_predictions_of_fits(
     S: Tensor,  # shape: (f, p, n)
     n_iter: Codes,  # shape: (f,)
     n_classes: int,
     scheme: str,
     ties: str,
 ) -> Iterator[GpuPredictions]:
-    """The rows as each of many fits sees them, many fits at a time."""
+    """All rows, classified by each of many fits, many fits at a time."""
     fits, p, n = S.shape
-    for part in row_blocks(fits, rows_that_fit(8 * p * n, BYTES)):
+    for part in row_blocks(fits, rows_that_fit(8 * p * n, BLOCK_BYTES)):
         flat = S[part].transpose(1, 2).reshape(-1, p)
         values = decision_values(flat, n_classes, scheme, ties)
         codes = as_numpy(winners(values)).reshape(-1, n)

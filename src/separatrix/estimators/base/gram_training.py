@@ -1,4 +1,4 @@
-"""Many trainings over one set of inner products: every kernel, split and fold of an experiment."""
+"""Training many runs over shared inner products: every kernel, split and fold of an experiment."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.multiclass import RowsClassified
 from separatrix.estimators.base.prepare import generator
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.operations import concurrent_fits
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.object_kernels import first_base
@@ -23,7 +24,7 @@ Kept = TypeVar("Kept")
 
 
 class TrainsOnGram(Protocol):
-    """An estimator that can train on some rows of a Gram matrix and classify all of them."""
+    """An estimator that trains on some rows of a Gram matrix and classifies all of them."""
 
     time_limit: float | None
     random_state: Any
@@ -41,9 +42,21 @@ class TrainsOnGram(Protocol):
         """As in `KernelPerceptron` and `SVC`."""
         ...
 
+    def classify_rows_many(
+        self,
+        gram: Gram,
+        y: Codes,
+        runs: Sequence[Codes],
+        *,
+        n_classes: int,
+        monitor: FitMonitor | None = None,
+    ) -> Iterator[RowsClassified]:
+        """As in `KernelPerceptron` and `SVC`."""
+        ...
 
-def seeded(model: Any) -> Any:
-    """The model, or a copy with a number for a seed: threads cannot share a generator in any order."""
+
+def with_seed(model: Any) -> Any:
+    """The model, or a copy with an integer seed: threads must not share a generator."""
     if isinstance(model.random_state, int | np.integer):
         return model
     seed = int(generator(model).integers(2**31))
@@ -72,7 +85,7 @@ def resolve_kernels(owner: str, kernels: Any, model: Any, X: Any) -> list[Kernel
 
 
 def _require_samples_for(kernels: Sequence[Any], X: Any) -> None:
-    """Refuse samples of another kind than the kernels take: not everybody has checked them."""
+    """Refuse samples of another kind than the kernels take."""
     for kernel in kernels:
         base = first_base(kernel) if isinstance(kernel, Kernel) else None
         if base is not None:
@@ -82,14 +95,6 @@ def _require_samples_for(kernels: Sequence[Any], X: Any) -> None:
                 f"{kernel!r} takes vectors; got a list of {type(X[0]).__name__}: a kernel on sequences, as "
                 "Spectrum(3), or on graphs, as WeisfeilerLehman(3), takes those"
             )
-
-
-def device_of_runs(model: Any, X: Any, kernels: Sequence[Kernel]) -> Any:
-    """Where a model is trained under many kernels: on a card only where all of them can be there."""
-    if not hasattr(model, "device"):
-        return None
-    places = [model._place(X, X.shape[0], kernel=kernel) for kernel in kernels]
-    return None if None in places else places[0]
 
 
 def classify_many(
@@ -103,24 +108,28 @@ def classify_many(
     n_classes: int,
     monitor: FitMonitor,
 ) -> Iterator[list[Kept]]:
-    """For each kernel in turn, what `keep` makes of every run; all cores are busy with runs.
+    """For each kernel in turn, `keep(number, result)` of every run.
 
-    `runs` are the rows that each run trains on. A run is a step of the watch. On a card all runs are
-    trained at the same time by a model that can, and its time limit is that of all.
+    `runs` are the rows that each run trains on; a run is one step of the monitor. On a device all runs
+    train in one batch, and the model's time limit is that of the batch.
     """
     threads = shared.threads
-    model = seeded(model)
-    for gram in shared.grams(kernels):
-        at_the_same_time = getattr(model, "classify_rows_many", None)
-        if gram.device is not None and at_the_same_time is not None:
-            inner = monitor.inner(model.time_limit)
-            found = at_the_same_time(gram, y, runs, n_classes=n_classes, monitor=inner)
-            yield [_kept(keep, number, result, monitor) for number, result in enumerate(found)]
-            continue
-        # a cache of rows serves one run at a time, and then every core works for that run
-        at_once, inside = (threads, 1) if gram.held is not None else (1, threads)
+    model = with_seed(model)
 
-        def one(run: tuple[int, Codes], gram: Gram = gram, inside: int = inside) -> Kept:
+    def finish(number: int, result: RowsClassified) -> Kept:
+        monitor.step()
+        return keep(number, result)
+
+    for gram in shared.grams(kernels):
+        at_once = concurrent_fits(gram, threads)
+        if at_once > threads:
+            inner = monitor.inner(model.time_limit)
+            found = model.classify_rows_many(gram, y, runs, n_classes=n_classes, monitor=inner)
+            yield [finish(number, result) for number, result in enumerate(found)]
+            continue
+        inside = threads if at_once == 1 else 1
+
+        def train(run: tuple[int, Codes], gram: Gram = gram, inside: int = inside) -> Kept:
             result = model.classify_rows(
                 gram,
                 y,
@@ -129,17 +138,6 @@ def classify_many(
                 monitor=monitor.inner(model.time_limit),
                 threads=inside,
             )
-            monitor.step()
-            return keep(run[0], result)
+            return finish(run[0], result)
 
-        yield in_threads(one, enumerate(runs), threads=at_once, monitor=monitor)
-
-
-def _kept(
-    keep: Callable[[int, RowsClassified], Kept],
-    number: int,
-    result: RowsClassified,
-    monitor: FitMonitor,
-) -> Kept:
-    monitor.step()
-    return keep(number, result)
+        yield in_threads(train, enumerate(runs), threads=at_once, monitor=monitor)

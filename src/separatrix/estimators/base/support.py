@@ -1,4 +1,4 @@
-"""The coefficients of all boundaries on the rows that carry any, in scikit-learn's layout."""
+"""The dual coefficients of all boundaries on their support vectors, in scikit-learn's layout."""
 
 from __future__ import annotations
 
@@ -6,32 +6,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
-from separatrix.kernels.gram.host import reordered
-from separatrix.runtime.blocks import row_blocks, rows_that_fit
+from separatrix.kernels.gram.held import reorder
+from separatrix.kernels.gram.operations import cheapest_columns, tile_rows
+from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import device_name, dtype_of, is_tensor, like, zeros
 from separatrix.solvers.decomposition import coding, pairs
-from separatrix.solvers.svm.smo import SvmFit
-from separatrix.types import Codes, Flags, Gram, Matrix, Vector
+from separatrix.solvers.svm.problem import SvmFit
+from separatrix.types import Codes, Gram, Matrix, Vector
 
-TILE_BYTES, DEVICE_TILE_BYTES = 2**27, 2**31
+DEVICE_COEFFICIENTS: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # of each Support
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Support:
-    """Support rows of a Gram whose rows lie in class order, and what each counts at each boundary.
+    """Support vectors of a Gram in class order, and their coefficients at each boundary.
 
-    Between pairs a row of class c has one coefficient for each other class, in the order of those
+    One-vs-one, a row of class c has one coefficient for each other class, in the order of those
     classes, (k - 1, s); otherwise one for each boundary, (p, s).
     """
 
     rows: Codes  # shape: (s,); rows of the Gram
     classes: Codes  # shape: (s,)
-    cuts: Codes  # shape: (k + 1,); where each class begins among the rows
+    cuts: Codes  # shape: (k + 1,); start of each class among the rows
     coef: Matrix  # shape: (k - 1, s) or (p, s); coefficient times side
     intercept: Vector  # shape: (p,)
     paired: bool
@@ -65,30 +67,27 @@ class Support:
     def scores(self, K: Any) -> Any:
         """Scores at every boundary from kernel values with the support rows, (m, s) -> (m, p)."""
         if is_tensor(K):
-            columns, intercept = self._on(K)
+            columns, intercept = self._coefficients_like(K)
             return (K @ columns).double() + intercept
         coef = self.coef[None].astype(K.dtype, copy=False)
         return _scores(K, coef, self.cuts, self.intercept[None], self.paired)[:, 0]
 
-    def _on(self, K: Any) -> tuple[Any, Any]:
-        """Coefficients (s, p) and intercepts where kernel values are; they stay there for the next ones."""
+    def _coefficients_like(self, K: Any) -> tuple[Any, Any]:
+        """Coefficients (s, p) and intercepts on the device of kernel values; kept for the next ones."""
         key = (device_name(K), dtype_of(K))
-        kept = self.__dict__.get("_on_card")
+        kept = DEVICE_COEFFICIENTS.get(self)
         if kept is None or kept[0] != key:
             columns = np.ascontiguousarray(self.columns().T.astype(dtype_of(K)))
             kept = (key, like(columns, K), like(self.intercept, K))
-            self.__dict__["_on_card"] = kept  # the class is frozen, but this says nothing new
-        return kept[1:]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_on_card"}
+            DEVICE_COEFFICIENTS[self] = kept
+        return kept[1], kept[2]
 
     def scores_of(self, gram: Gram, rows: Codes) -> Any:
         """Scores of rows of the Gram, (rows, p)."""
         return scores_of_all([self], gram, rows)[:, 0]
 
     def alphas(self, segments: tuple[slice, ...]) -> list[Vector]:
-        """Coefficients of each problem over its own rows, to begin another fit from."""
+        """Coefficients of each problem over its own rows: initial ones of another fit."""
         spread = np.zeros((len(self.coef), segments[-1].stop))
         spread[:, self.rows] = np.abs(self.coef)
         if not self.paired:
@@ -109,7 +108,7 @@ class Support:
         return full
 
     def by_class(self) -> Matrix:
-        """What every support row adds to each class: the sum over its boundaries, (k, s)."""
+        """Coefficient of every support vector for each class: the sum over its boundaries, (k, s)."""
         k = len(self.cuts) - 1
         scheme = "ovo" if self.paired else "ovr"
         sides = coding(k, scheme).astype(np.float64)
@@ -117,21 +116,14 @@ class Support:
 
 
 def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Any:
-    """Scores of rows of the Gram by each of several machines on it, (rows, machines, p).
-
-    Kernel values are looked up once. Of a matrix in memory whole rows are read where many values out
-    of them are wanted, and as they lie where all rows are.
-    """
+    """Scores of rows of the Gram by each of several machines on it, (rows, machines, p)."""
     n = gram.shape[0]
-    everything = len(rows) == n and gram.device is None
+    all_rows = len(rows) == n
     in_any = np.zeros(n, dtype=bool)
     for support in supports:
         in_any[support.rows] = True
-    union = np.flatnonzero(in_any)
-    whole_rows = everything or 2 * len(union) > n
-    held = gram.held if whole_rows else None
-    if held is not None or (whole_rows and gram.device is not None):
-        union = np.arange(n)
+    columns = cheapest_columns(gram, np.flatnonzero(in_any), all_rows=all_rows)
+    union = np.arange(n) if isinstance(columns, slice) else columns
     coef = np.zeros((len(supports), len(supports[0].coef), len(union)))
     for number, support in enumerate(supports):
         coef[number][:, np.searchsorted(union, support.rows)] = support.coef
@@ -139,20 +131,16 @@ def scores_of_all(supports: Sequence[Support], gram: Gram, rows: Codes) -> Any:
     coef = like(coef.astype(gram.dtype, copy=False), gram.diagonal())
     intercept = like(np.stack([support.intercept for support in supports]), gram.diagonal())
     S = zeros((len(rows), *intercept.shape), gram.diagonal())
-    tile_bytes = TILE_BYTES if gram.device is None else DEVICE_TILE_BYTES
-    for part in row_blocks(len(rows), rows_that_fit(8 * max(1, len(union)), tile_bytes)):
-        if held is not None:
-            K = held[part if everything else rows[part]]
-        else:
-            K = gram.rows(rows[part]) if len(union) == n else gram.tile(rows[part], union)
+    for part in row_blocks(len(rows), tile_rows(gram, len(union))):
+        K = gram.tile(part if all_rows else rows[part], columns)
         S[part] = _scores(K, coef, cuts, intercept, supports[0].paired)
-    return S[rows] if everything and held is not None else S
+    return S[like(rows, S)] if all_rows else S
 
 
 def _scores(K: Any, coef: Any, cuts: Codes, intercept: Any, paired: bool) -> Any:
     """Scores of machines with coefficients (machines, k - 1 or p, s) on the same rows, (m, machines, p).
 
-    Coefficients are of the type of K, and intercepts lie where K does.
+    Coefficients have the type of K, and intercepts are on its device.
     """
     machines, r, s = coef.shape
     S = zeros((len(K), *intercept.shape), K)
@@ -168,7 +156,7 @@ def _scores(K: Any, coef: Any, cuts: Codes, intercept: Any, paired: bool) -> Any
 
 
 def _boundary_numbers(k: int) -> Codes:
-    """Which boundary separates each class from each other one, (k, k - 1)."""
+    """The boundary between each class and each other one, (k, k - 1)."""
     numbers = np.empty((k, k - 1), dtype=np.intp)
     for p, (first, second) in enumerate(pairs(k)):
         numbers[first, second - 1] = numbers[second, first] = p
@@ -176,7 +164,7 @@ def _boundary_numbers(k: int) -> Codes:
 
 
 def class_segments(y: Codes, n_classes: int) -> tuple[slice, ...]:
-    """Where each class lies among rows in class order.
+    """The range of each class among rows in class order.
 
     >>> class_segments(np.array([0, 0, 1, 1, 1]), 2)
     (slice(0, 2, None), slice(2, 5, None))
@@ -185,30 +173,8 @@ def class_segments(y: Codes, n_classes: int) -> tuple[slice, ...]:
     return tuple(slice(*edge) for edge in pairwise(edges))
 
 
-def stratified_folds(
-    y: Codes, trained: Flags, n_folds: int, rng: np.random.Generator
-) -> list[Any] | None:
-    """Rows to leave out in turn, every class spread over all folds; None where a class has only one.
-
-    >>> folds = stratified_folds(np.array([0, 0, 1, 1]), np.ones(4, bool), 2, np.random.default_rng(0))
-    >>> [np.bincount(np.array([0, 0, 1, 1])[fold]).tolist() for fold in folds]
-    [[1, 1], [1, 1]]
-    """
-    numbers = np.empty(len(y), dtype=np.intp)
-    for c in np.unique(y):
-        rows = np.flatnonzero(y == c)
-        if np.count_nonzero(trained[rows]) < 2:
-            return None
-        # those that train first, so that no fold leaves a class without any
-        rows = rng.permutation(rows)
-        rows = np.concatenate([rows[trained[rows]], rows[~trained[rows]]])
-        numbers[rows] = (np.arange(len(rows)) + c) % n_folds
-    folds = [np.flatnonzero(numbers == fold) for fold in range(n_folds)]
-    return [fold for fold in folds if len(fold)]
-
-
 def in_order(kernel: Kernel, X: Any, order: Codes) -> Any:
     """Samples, or both sides of a kernel matrix, in another order."""
     if isinstance(kernel, Precomputed):
-        return reordered(symmetric_matrix(X, name="X (kernel='precomputed')"), order)
+        return reorder(symmetric_matrix(X, name="X (kernel='precomputed')"), order)
     return X[order]

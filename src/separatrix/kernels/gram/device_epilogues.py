@@ -1,6 +1,6 @@
-"""From inner products to kernel values on a card, in place: one pass over half of them, and a mirror.
+"""From inner products to kernel values on a device, in place: one pass over one half, and a mirror.
 
-By Triton where it runs, otherwise by torch. Tiles may be part of a larger matrix.
+Triton programs where Triton runs, otherwise torch. Tiles may be part of a larger matrix.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SIDE = 64  # of the blocks that are mirrored
 def power(P: Tensor, gamma: float, coef0: float, degree: int) -> None:
     """P becomes (gamma P + coef0)^degree."""
     if runs_triton(P.device) and P.numel():
-        numbers = _as_values(P, gamma, coef0)
+        numbers = _scalars(P, gamma, coef0)
         _power[_grid(P)](P, P.shape[1], P.stride(0), *numbers, degree, BLOCK=WIDTH)
         return
     P.mul_(gamma).add_(coef0)
@@ -34,7 +34,7 @@ def exp_of_distances(P: Tensor, sx: Tensor, sz: Tensor, gamma: float) -> None:
     sx, sz = sx.to(P.dtype), sz.to(P.dtype)
     if runs_triton(P.device) and P.numel():
         _exp_of_distances[_grid(P)](
-            P, sx.contiguous(), sz.contiguous(), P.shape[1], P.stride(0), *_as_values(P, gamma),
+            P, sx.contiguous(), sz.contiguous(), P.shape[1], P.stride(0), *_scalars(P, gamma),
             BLOCK=WIDTH,
         )  # fmt: skip
         return
@@ -42,7 +42,7 @@ def exp_of_distances(P: Tensor, sx: Tensor, sz: Tensor, gamma: float) -> None:
 
 
 def mirror(K: Tensor, size: int) -> None:
-    """The lower half of a square matrix becomes the upper; blocks of `size` on the diagonal are whole."""
+    """Copy the upper half of a square matrix to the lower; diagonal blocks of `size` are complete."""
     n = len(K)
     if runs_triton(K.device):
         blocks = triton.cdiv(n, SIDE)
@@ -52,7 +52,7 @@ def mirror(K: Tensor, size: int) -> None:
         K[rows.stop :, rows] = K[rows, rows.stop :].T
 
 
-def _as_values(P: Tensor, *numbers: float) -> list[Tensor]:
+def _scalars(P: Tensor, *numbers: float) -> list[Tensor]:
     """Numbers in the precision of P: Triton takes those of Python as float32."""
     return [torch.full((1,), number, dtype=P.dtype, device=P.device) for number in numbers]
 
@@ -100,5 +100,5 @@ def _mirror(K, n, SIDE: tl.constexpr):  # type: ignore[no-untyped-def]
         column = left * SIDE + tl.arange(0, SIDE).to(tl.int64)
         inside = (row < n)[:, None] & (column < n)[None, :]
         values = tl.load(K + row[:, None] * n + column[None, :], mask=inside, other=0.0)
-        there = (column < n)[:, None] & (row < n)[None, :]
-        tl.store(K + column[:, None] * n + row[None, :], tl.trans(values), mask=there)
+        mirrored = (column < n)[:, None] & (row < n)[None, :]
+        tl.store(K + column[:, None] * n + row[None, :], tl.trans(values), mask=mirrored)

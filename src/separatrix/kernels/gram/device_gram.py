@@ -1,7 +1,7 @@
-"""The kernel matrix on a card: whole where it fits, otherwise the rows that are in use.
+"""The kernel matrix on a device: complete if it fits, otherwise a cache of rows.
 
-Inner products are torch's, in float32 or float64 as `precision` decides, half of the symmetric
-matrix and then mirrored; the epilogue is one pass over them (`device_epilogues.py`).
+Inner products are torch's, in float32 or float64 as `precision` decides: half of the symmetric
+matrix, then mirrored; the epilogue is one pass over them (`device_epilogues.py`).
 """
 
 from __future__ import annotations
@@ -16,27 +16,24 @@ from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram.device_epilogues import mirror
-from separatrix.kernels.gram.device_prepared import DeviceVectors, on, prepare_on
+from separatrix.kernels.gram.device_prepared import DeviceVectors, prepare_on, to_device
 from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.blocks import in_words, row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, dtype_of, free_bytes, is_tensor
 
 Tensor = Any
 PRODUCT_ROWS = 4096  # rows of one matrix product
-SCORED_ROWS = 1024  # kernel rows that are turned into float64 at a time
-BLOCK_BYTES = 2**30  # of kernel values that are computed at a time and not kept
-LEAST_ROWS = 128  # a cache of fewer rows serves nobody
+CHECKED_ROWS = 1024  # rows that are checked for symmetry at a time
+BLOCK_BYTES = 2**30  # of kernel values that are computed at a time and not stored
+LEAST_ROWS = 128  # capacity below which a cache is useless
 
 
 class DeviceGram:
     """The kernel matrix of prepared samples on a device.
 
-    `storage` holds rows, `where` says at which place a row lies, or -1. A whole matrix has every row
-    at its own place. Otherwise the rows used longest ago give way to those that are asked for.
+    `storage` holds rows; `slots` gives the slot of each row, or -1. A complete matrix has every row in
+    its own slot; otherwise the least recently used rows are evicted.
     """
-
-    keeps_rows = True
-    held = None  # not in this machine's memory
 
     def __init__(
         self,
@@ -53,82 +50,78 @@ class DeviceGram:
         self.shape = (n, n)
         self.dtype = dtype_of(storage)
         self.segments = segments or (slice(0, n),)
-        self.whole = source is None
-        self.room = self.batch = len(storage)
+        self.complete = source is None
+        self.capacity = len(storage)
         slots = torch.arange(n, dtype=torch.int32, device=self.device)
-        self.where = slots if self.whole else torch.full_like(slots, -1)
-        if not self.whole:
-            self._rows = torch.full((self.room,), -1, device=self.device)  # place -> the row in it
-            self._last_use = torch.zeros(self.room, dtype=torch.int64, device=self.device)
+        self.slots = slots if self.complete else torch.full_like(slots, -1)
+        if not self.complete:
+            self._rows = torch.full((self.capacity,), -1, device=self.device)  # slot -> its row
+            self._last_use = torch.zeros(self.capacity, dtype=torch.int64, device=self.device)
             self._clock = 0
 
     def diagonal(self) -> Tensor:
         """All k(x, x) in float64, (n,)."""
         return self._diagonal
 
-    def at_hand(self, rows: Tensor | None) -> tuple[Tensor, Tensor]:
-        """Storage, and where each row lies in it; good for these rows, none twice, until asked again.
+    def load_rows(self, rows: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Storage, and the slot of every row; valid for these distinct rows until the next call.
 
-        Of a whole matrix that is all of them, whatever rows are asked for.
+        A complete matrix has all rows, whatever is asked for.
         """
-        if self.whole or rows is None:
-            return self.storage, self.where
-        if len(rows) > self.room:
+        if self.complete or rows is None:
+            return self.storage, self.slots
+        if len(rows) > self.capacity:
             raise MemoryBudgetError(
-                f"{len(rows)} rows of the kernel matrix are needed at a time, and {self.room} fit; give "
-                "more memory (`cache_size`)"
+                f"{len(rows)} rows of the kernel matrix are needed together, and {self.capacity} fit; "
+                "raise `cache_size`"
             )
         self._clock += 1
-        present = self.where[rows].long()
+        present = self.slots[rows].long()
         missing = rows[present < 0]
         self._last_use[present[present >= 0]] = self._clock
         if len(missing):
             slots = torch.topk(self._last_use, len(missing), largest=False).indices
-            given_up = self._rows[slots]
-            self.where[given_up[given_up >= 0]] = -1
+            evicted = self._rows[slots]
+            self.slots[evicted[evicted >= 0]] = -1
             for part in row_blocks(len(missing), self._rows_at_once()):
-                self.storage[slots[part]] = self._computed(missing[part])
-            self.where[missing] = slots.to(torch.int32)
+                self.storage[slots[part]] = self._compute_rows(missing[part])
+            self.slots[missing] = slots.to(torch.int32)
             self._rows[slots], self._last_use[slots] = missing, self._clock
-        return self.storage, self.where
+        return self.storage, self.slots
 
-    def rows(self, index: Any) -> Tensor:
-        """Whole rows, (index, n); those that are not stored are computed and not kept."""
+    def fetch(self, index: Any, segment: int) -> tuple[Tensor, Tensor]:
+        """Rows over one segment; those that are not stored are computed and not stored."""
         index = torch.as_tensor(index, device=self.device)
-        if self.whole:
-            return self.storage[index]
-        parts = row_blocks(len(index), self._rows_at_once())
-        return torch.cat([self._computed(index[part]) for part in parts])
+        if self.complete:
+            return self.storage[:, self.segments[segment]], index
+        rows = self.tile(index, self.segments[segment])
+        return rows, torch.arange(len(index), device=self.device)
 
     def tile(self, rows: Any, columns: Any) -> Tensor:
         """Kernel values of rows with columns."""
-        rows, columns = (torch.as_tensor(part, device=self.device) for part in (rows, columns))
+        rows, columns = (
+            part if isinstance(part, slice) else torch.as_tensor(part, device=self.device)
+            for part in (rows, columns)
+        )
         if self._source is None:
+            if isinstance(rows, slice) or isinstance(columns, slice):
+                return self.storage[rows, columns]
             return self.storage[rows[:, None], columns]
         kernel, vectors = self._source
         return vectors.take(rows).kernel_values(kernel, vectors.take(columns))
 
-    def scores(self, support: Any, coef: Any) -> Tensor:
-        """K[:, support] @ coef in float64, (n, p)."""
-        support = torch.as_tensor(support, device=self.device)
-        coef = torch.as_tensor(coef, device=self.device, dtype=torch.float64)
-        S = torch.zeros((self.shape[0], coef.shape[1]), dtype=torch.float64, device=self.device)
-        for part in row_blocks(len(support), min(SCORED_ROWS, self._rows_at_once())):
-            S += self.rows(support[part]).to(torch.float64).T @ coef[part]
-        return S
-
     def __repr__(self) -> str:
         n, size = self.shape[0], self.storage.numel() * self.dtype.itemsize
-        kept = "" if self.whole else f"{self.room} rows in "
+        kept = "" if self.complete else f"{self.capacity} rows in "
         return f"DeviceGram({n} x {n}, {self.dtype}, {kept}{in_words(size)} on {self.device})"
 
     def _rows_at_once(self) -> int:
-        room = BLOCK_BYTES
-        if not self.whole:  # storage is three quarters of the memory there is for this
-            room = min(room, self.storage.numel() * self.dtype.itemsize // 3)
-        return rows_that_fit(self.shape[1] * self.dtype.itemsize, room, most=PRODUCT_ROWS)
+        limit = BLOCK_BYTES
+        if not self.complete:  # storage is three quarters of the memory budget
+            limit = min(limit, self.storage.numel() * self.dtype.itemsize // 3)
+        return rows_that_fit(self.shape[1] * self.dtype.itemsize, limit, most=PRODUCT_ROWS)
 
-    def _computed(self, rows: Tensor) -> Tensor:
+    def _compute_rows(self, rows: Tensor) -> Tensor:
         assert self._source is not None
         kernel, vectors = self._source
         return vectors.take(rows).kernel_values(kernel, vectors)
@@ -162,25 +155,24 @@ def gram_of_vectors(
     """The Gram of prepared samples in the form that fits the budget."""
     n, row = len(vectors), len(vectors) * vectors.dtype.itemsize
     if n * row <= budget:
-        return _whole(_upper_products(vectors), kernel, vectors, segments)
+        return _complete(_upper_products(vectors), kernel, vectors, segments)
     capacity = rows_that_fit(row, budget - min(budget // 4, 2 * BLOCK_BYTES), most=n)
     if capacity < min(LEAST_ROWS, n):
         raise MemoryBudgetError(
             f"one row of the kernel matrix of {n} samples takes {in_words(row)}, and {in_words(budget)} "
-            f"hold fewer than {min(LEAST_ROWS, n)} of them; give more memory (`cache_size`) or train on "
-            "fewer samples"
+            f"hold fewer than {min(LEAST_ROWS, n)} of them; raise `cache_size` or train on fewer samples"
         )
     storage = torch.empty((capacity, n), dtype=vectors.X.dtype, device=vectors.X.device)
     return DeviceGram(
         storage,
-        _own_values(kernel, vectors),
+        _diagonal(kernel, vectors),
         segments,
         source=(kernel, vectors),
         error=_error(kernel, vectors),
     )
 
 
-class SharedOnDevice:
+class DeviceSharedProducts:
     """One data set under many kernels on a device: the products are computed once."""
 
     def __init__(
@@ -192,16 +184,18 @@ class SharedOnDevice:
         tolerance: float,
         segments: tuple[slice, ...] | None,
     ) -> None:
-        self.X, self.device, self.memory = on(X, device), device, memory
+        self.X, self.device, self.memory = to_device(X, device), device, memory
         self.tolerance, self.segments = tolerance, segments
         self._products: tuple[Any, Tensor] = (None, None)
-        self._room: Tensor | None = None  # where values of kernels lie, one after the other
+        self._values: Tensor | None = None  # storage of one kernel's values after the other
 
     def grams(self, kernels: Iterable[Kernel]) -> Iterator[DeviceGram]:
-        """The Gram of each kernel in turn; each is good until the next is asked for."""
+        """The Gram of each kernel in turn; each is valid until the next one is taken."""
         last = None
         for kernel in kernels:
-            if last is not None:  # whoever has it still holds its memory, and the next wants it
+            if (
+                last is not None
+            ):  # the caller may still refer to it, and the next one needs its memory
                 last.storage = last.storage.new_empty((0, last.shape[1]))
             last = self._gram(kernel)
             yield last
@@ -210,27 +204,27 @@ class SharedOnDevice:
         if isinstance(kernel, Precomputed):
             return device_gram(kernel, self.X, self.device, segments=self.segments)
         vectors = prepare_on(self.device, kernel, self.X, tolerance=self.tolerance)
-        way = (kernel.translation_invariant, vectors.dtype)
+        key = (kernel.translation_invariant, vectors.dtype)
         size = len(vectors) ** 2 * vectors.dtype.itemsize
-        if self._products[0] != way:
-            self._products, self._room = (None, None), None
+        if self._products[0] != key:
+            self._products, self._values = (None, None), None
             budget = free_bytes(self.device)
             budget = budget if self.memory is None else min(self.memory, budget)
             if 2 * size > budget:
                 return gram_of_vectors(kernel, vectors, budget, self.segments)
-            self._products = (way, _upper_products(vectors))
-            self._room = torch.empty_like(self._products[1])
-        P, K = self._products[1], self._room
+            self._products = (key, _upper_products(vectors))
+            self._values = torch.empty_like(self._products[1])
+        P, K = self._products[1], self._values
         assert K is not None
         for rows in row_blocks(len(vectors), PRODUCT_ROWS):
             K[rows, rows.start :] = P[rows, rows.start :]
-        return _whole(K, kernel, vectors, self.segments)
+        return _complete(K, kernel, vectors, self.segments)
 
 
 def device_blocks(
     kernel: Kernel, X: Any, vectors: DeviceVectors, *, memory: int | None = None
 ) -> Iterator[tuple[slice, Tensor]]:
-    """Kernel values of X with prepared samples, a block of rows at a time: what prediction reads."""
+    """Kernel values of X with prepared samples, a block of rows at a time, for prediction."""
     device = vectors.X.device
     budget = free_bytes(device) if memory is None else min(memory, free_bytes(device))
     row = vectors.dtype.itemsize * max(1, len(vectors))
@@ -247,19 +241,19 @@ def _upper_products(vectors: DeviceVectors) -> Tensor:
     return P
 
 
-def _whole(
+def _complete(
     K: Tensor, kernel: Kernel, vectors: DeviceVectors, segments: tuple[slice, ...] | None
 ) -> DeviceGram:
-    """The Gram whose storage holds the upper products: kernel values of both halves take their place."""
+    """The Gram of a storage of upper products, which kernel values of both halves replace."""
     for rows in row_blocks(len(vectors), PRODUCT_ROWS):
         rest = slice(rows.start, len(vectors))
         kernel.apply(K[rows, rest], vectors.squares[rows], vectors.squares[rest])
     mirror(K, PRODUCT_ROWS)
-    own = _own_values(kernel, vectors)
+    own = _diagonal(kernel, vectors)
     return DeviceGram(K, own, segments, error=_error(kernel, vectors))
 
 
-def _own_values(kernel: Kernel, vectors: DeviceVectors) -> Tensor:
+def _diagonal(kernel: Kernel, vectors: DeviceVectors) -> Tensor:
     squares = as_numpy(vectors.squares.to(torch.float64))
     return torch.as_tensor(
         kernel.self_values(squares), dtype=torch.float64, device=vectors.X.device
@@ -272,15 +266,15 @@ def _error(kernel: Kernel, vectors: DeviceVectors) -> float:
 
 
 def _symmetric(K: Any, device: Any) -> Tensor:
-    """A kernel matrix as float64 on a device, refused where it is none."""
+    """A kernel matrix as float64 on a device; an error if it is not symmetric."""
     if not is_tensor(K):
-        return on(symmetric_matrix(K, name="X (kernel='precomputed')"), device)
+        return to_device(symmetric_matrix(K, name="X (kernel='precomputed')"), device)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise DataError(f"X (kernel='precomputed') must be square; got shape {tuple(K.shape)}")
     K = K.to(device, torch.float64)
-    parts = list(row_blocks(len(K), SCORED_ROWS))
+    parts = list(row_blocks(len(K), CHECKED_ROWS))
     largest = torch.stack([K[rows].abs().max() for rows in parts]).max()
     gap = torch.stack([(K[rows] - K[:, rows].T).abs().max() for rows in parts]).max()
     if not bool(torch.isfinite(largest)) or bool(gap > 1e-5 * largest):
-        symmetric_matrix(as_numpy(K), name="X (kernel='precomputed')")  # says what is wrong
+        symmetric_matrix(as_numpy(K), name="X (kernel='precomputed')")  # raises the error
     return K

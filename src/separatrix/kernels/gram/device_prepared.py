@@ -1,4 +1,4 @@
-"""Samples on a card, made ready for products: as `vectors.py` does it here, by torch."""
+"""Samples prepared for products on a device: the torch counterpart of `prepared.py`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from separatrix.runtime.device import as_numpy, as_tensor, dtype_of, is_tensor
 from separatrix.types import Vector
 
 Tensor = Any
-BLOCK_BYTES = 2**29  # of float64 values that are at hand while samples are made ready
+BLOCK_BYTES = 2**29  # of float64 values in memory while samples are prepared
 
 
 @dataclass(frozen=True)
@@ -26,8 +26,8 @@ class DeviceVectors:
 
     X: Tensor  # shape: (n, used)
     squares: Tensor  # shape: (n,); squared norms
-    centre: Tensor | None  # shape: (d,); what was taken off every sample
-    used: Tensor | None  # features that are not the same throughout; None for all
+    centre: Tensor | None  # shape: (d,); subtracted from every sample
+    used: Tensor | None  # features that are not constant; None for all
     exact_squares: Vector  # shape: (2,); the smallest above 0 and the largest, in float64
 
     @property
@@ -44,7 +44,7 @@ class DeviceVectors:
 
     def like(self, Z: Any) -> DeviceVectors:
         """Other samples, prepared as these were."""
-        X, squares = _ready(on(Z, self.X.device), self.X.dtype, self.centre, self.used)
+        X, squares = _convert(to_device(Z, self.X.device), self.X.dtype, self.centre, self.used)
         return replace(self, X=X, squares=squares.to(X.dtype))
 
     def serves(self, kernel: Kernel, Z: Any, tolerance: float) -> bool:
@@ -73,25 +73,27 @@ def prepare_on(
     tolerance: float = TOLERANCE,
     order: Any = None,
 ) -> DeviceVectors:
-    """X, in another order of rows if wanted, made ready on a device for products with itself and others."""
+    """X, in an order of its rows, prepared on a device for products with itself and others."""
     if not X.shape[0]:
         raise DataError("a kernel matrix needs at least one sample; got 0")
-    X = on(X, device)
+    X = to_device(X, device)
     if order is not None:
         X = X[torch.as_tensor(order, device=device)]
     centre, used = _columns(X, centred=kernel.translation_invariant)
     values = len(X) * max(part.shape[0] for part in (X, *others))
     dtype = torch.float32 if values > SMALL else torch.float64
-    ready, squares = _ready(X, dtype, centre, used)
-    sizes = _extremes(squares, *(_ready(on(Z, device), dtype, centre, used)[1] for Z in others))
+    ready, squares = _convert(X, dtype, centre, used)
+    sizes = _extremes(
+        squares, *(_convert(to_device(Z, device), dtype, centre, used)[1] for Z in others)
+    )
     wanted = precision(kernel, sizes, tolerance, can_be_float32=dtype == torch.float32)
     if wanted != dtype_of(ready):
-        ready, squares = _ready(X, torch.float64, centre, used)
+        ready, squares = _convert(X, torch.float64, centre, used)
     return DeviceVectors(ready, squares.to(ready.dtype), centre, used, sizes)
 
 
-def on(X: Any, device: Any) -> Tensor:
-    """Samples as a tensor on a device; whole numbers travel as they are."""
+def to_device(X: Any, device: Any) -> Tensor:
+    """Samples as a tensor on a device; integers keep their type."""
     if is_tensor(X):
         return X.to(device)
     if issparse(X):
@@ -100,7 +102,7 @@ def on(X: Any, device: Any) -> Tensor:
 
 
 def _columns(X: Tensor, *, centred: bool) -> tuple[Tensor | None, Tensor | None]:
-    """The mean, where samples are to be centred, and the features in use; None for all of them."""
+    """The mean if samples are centred, and the features in use; None for all of them."""
     first = X[0] if centred else torch.zeros_like(X[0])
     differs = torch.zeros(X.shape[1], dtype=torch.bool, device=X.device)
     total = torch.zeros(X.shape[1], dtype=torch.float64, device=X.device)
@@ -113,10 +115,10 @@ def _columns(X: Tensor, *, centred: bool) -> tuple[Tensor | None, Tensor | None]
     return (total / len(X) if centred else None), used
 
 
-def _ready(
+def _convert(
     X: Tensor, dtype: Any, centre: Tensor | None, used: Tensor | None
 ) -> tuple[Tensor, Tensor]:
-    """Samples as products read them, and their squared norms over all features in float64."""
+    """Samples in the precision of products, and their squared norms over all features in float64."""
     ready = torch.empty(
         (len(X), X.shape[1] if used is None else len(used)), dtype=dtype, device=X.device
     )

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.svc_fit import EXACT
 from separatrix.estimators.calibration import METHODS, Calibration
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
@@ -46,7 +47,7 @@ from separatrix.modelfile.schema import (
 from separatrix.modelfile.values import KernelObject, Value
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
 from separatrix.solvers.perceptron.projectron import ProjectronFit
-from separatrix.solvers.svm.smo import SvmFit
+from separatrix.solvers.svm.problem import SvmFit
 
 
 def _support(rows: Any, cuts: Any, coef: Any, intercept: Any, paired: bool) -> Support:
@@ -102,15 +103,14 @@ def _svc_pack(model: Any, values: Values, _slim: bool) -> Values:
     values = without("dual_coef_", "intercept_")(model, values, _slim)
     if isinstance(model.kernel_, Precomputed):
         values.pop("support_vectors_")
-    if "_last" in values:
-        scheme, codes = values.pop("_last")
-        values |= {"_last_scheme": scheme, "_last_y": np.frombuffer(codes, dtype=np.intp)}
+    values["_exact"] = values.pop("_tolerance") <= EXACT
     return values
 
 
 def _svc_unpack(model: Any, values: Values) -> None:
-    if "_last_y" in values and "_last_scheme" in values:
-        values["_last"] = (values.pop("_last_scheme"), values.pop("_last_y").tobytes())
+    for name in ("_last_scheme", "_last_y"):  # of earlier versions: `_fits` holds them
+        values.pop(name, None)
+    model._tolerance = EXACT if values.pop("_exact") else model._kernel_tolerance
     set_all(model, values)
     if isinstance(model.kernel_, Precomputed):
         model.support_vectors_ = np.empty((0, 0))
@@ -267,7 +267,8 @@ KINDS = {
             "_last_y": Array("i8", "n", least=0),
             "_fits": FITS,
         },
-        sometimes=OF_VECTORS | {"support_vectors_", "_calibration", "_ties"},
+        sometimes=OF_VECTORS
+        | {"support_vectors_", "_calibration", "_ties", "_last_scheme", "_last_y"},
         pack=_svc_pack,
         unpack=_svc_unpack,
         check=_svc_check,

@@ -13,6 +13,7 @@ from numba import njit
 
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, MANHATTAN
+from separatrix.solvers.selection import select
 from separatrix.types import Codes, Matrix, Vector
 
 LOOKED_AT = 512  # rows of a part that say which of its axes is the widest
@@ -89,31 +90,7 @@ def _cut(Z: Matrix, order: Codes, starts: Codes, middles: Codes) -> None:
             squares[j] -= sums[j] * sums[j] / count
             if squares[j] > squares[widest]:
                 widest = j
-        _select(Z[:, widest], order, start, stop - 1, middle)
-
-
-@njit(cache=True, nogil=True)
-def _select(keys: Vector, order: Codes, low: int, high: int, wanted: int) -> None:
-    """Move rows so that those before place `wanted` have keys no larger, those after it no smaller."""
-    while low < high:
-        a, b, c = keys[order[low]], keys[order[(low + high) // 2]], keys[order[high]]
-        pivot = max(min(a, b), min(max(a, b), c))
-        i, j = low, high
-        while i <= j:
-            while keys[order[i]] < pivot:
-                i += 1
-            while keys[order[j]] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if wanted <= j:
-            high = j
-        elif wanted >= i:
-            low = i
-        else:
-            return
+        select(Z[:, widest], order, start, stop - 1, middle)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)

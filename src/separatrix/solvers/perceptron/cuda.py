@@ -1,9 +1,9 @@
-"""Many kernel perceptrons over one Gram matrix on a card, pass by pass at the same time.
+"""Many kernel perceptrons over one Gram matrix on a GPU, trained at the same time.
 
-The scores of every fit stay on the card. A block of each fit's examples is met at once: one program
-for each problem finds its mistakes (`perceptron_programs.py`), then another adds their kernel rows to
-the scores of all n. After a pass the counts of mistakes come back, and fits that are done leave.
-The list of mistakes stays on the card until somebody asks for it.
+The scores of every fit stay on the device. Each fit scans a block of its examples at once: one
+program per problem finds its mistakes (`triton.py`), then another adds their kernel rows to the scores
+of all n. After a pass the counts of mistakes come back, and finished fits leave the batch. The list
+of mistakes stays on the device until it is needed.
 
 Without Triton the compiled scan of `kernel_perceptron.py` does the same on CPU tensors.
 
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -25,13 +25,13 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron.cuda_blocks import (
     TILE,
+    BlockState,
+    CompiledBlocks,
     Examples,
-    Here,
-    OnCard,
-    State,
+    TritonBlocks,
     events_of_an_example,
 )
-from separatrix.solvers.perceptron.kernel_perceptron import KernelPerceptronFit
+from separatrix.solvers.perceptron.kernel_perceptron import KernelPerceptronFit, PassRule
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
 from separatrix.solvers.perceptron.orders import shuffled
 from separatrix.solvers.stopping import reason_to_stop
@@ -43,32 +43,30 @@ EVENT_BYTES = 24  # of one entry of the log
 
 def solve_kernel_perceptrons(
     gram: Any,  # a DeviceGram, shape: (n, n)
-    examples: Examples,
+    rows: Codes,  # shape: (e,); row of the Gram of each example; a row may be more than one example
+    codes: Codes,  # shape: (e,); class of each example, or for "signs" its row of `sides`
+    rates: Matrix,  # shape: (2, e); size of a correction, added and subtracted
     sides: Signs,  # shape: (kinds, p)
-    runs: Sequence[Codes],
-    *,
-    rule: str,
-    max_iter: int,
-    min_iter: int = 1,
-    min_gain: float | None = None,
-    shuffle: bool = False,
+    runs: Sequence[Codes],  # the examples of each run
+    passes: PassRule,
     rng: np.random.Generator,
+    monitor: FitMonitor | None = None,
+    *,
     start: Matrix | None = None,  # shape: (p, n)
     keep_mistakes: bool = True,
-    monitor: FitMonitor | None = None,
-) -> Iterator[InLockstep]:
-    """Train one kernel perceptron on the examples of each run, as many at a time as have room.
+) -> Iterator[PerceptronBatch]:
+    """Train one kernel perceptron on the examples of each run, as many at a time as fit in memory.
 
-    As `solve_kernel_perceptron`, whose terms these are. Every run draws the orders that a generator
-    like `rng` would give it alone. The watch is asked between blocks, and ends all runs.
+    Problem and Given are those of `solve_kernel_perceptron`. Every run draws the orders that a
+    generator like `rng` would give it alone. The monitor ends all runs.
 
-    Yields runs that were trained together, in order.
+    Yields batches of runs in order.
     """
-    common = Terms(rule, max_iter, min_iter, min_gain, shuffle)
-    room = _fits_at_once(gram, sides, runs, rule)
-    for part in row_blocks(len(runs), room):
+    size = _fits_at_once(gram, sides, runs, passes.rule)
+    examples = Examples(rows, codes, np.asarray(rates, dtype=np.float64))
+    for part in row_blocks(len(runs), size):
         last = part.stop == len(runs)
-        batch = InLockstep(gram, examples, sides, runs[part], common, keep_mistakes, start)
+        batch = PerceptronBatch(gram, examples, sides, runs[part], passes, keep_mistakes, start)
         batch.solve(rng if last else deepcopy(rng), monitor or FitMonitor())
         yield batch
 
@@ -76,33 +74,27 @@ def solve_kernel_perceptrons(
 def solve_on_device(
     gram: Any,
     problems: Problems,
-    *,
+    passes: PassRule,
     rates: Matrix,
-    keep_scores: bool = True,
-    **terms: Any,
+    rng: np.random.Generator,
+    monitor: FitMonitor,
+    *,
+    start: Matrix | None,
+    keep_scores: bool,
 ) -> KernelPerceptronFit:
-    """`solve_kernel_perceptron` on a DeviceGram: the same fit, in NumPy arrays."""
+    """`solve_kernel_perceptron` on a DeviceGram; the fit is in NumPy arrays."""
     codes, sides = problems.classes, problems.targets
-    if terms["rule"] == "signs":
+    if passes.rule == "signs":
         codes, sides = _kinds(problems)
-    examples = Examples(problems.rows, codes, np.asarray(rates, dtype=np.float64))
-    run = np.arange(len(problems.rows))
-    (batch,) = solve_kernel_perceptrons(gram, examples, sides, [run], **terms)
+    rows, run = problems.rows, np.arange(len(problems.rows))
+    (batch,) = solve_kernel_perceptrons(
+        gram, rows, codes, rates, sides, [run], passes, rng, monitor, start=start
+    )
     (fit,) = batch.fits()
     return fit._replace(scores=as_numpy(batch.scores[0]) if keep_scores else None)
 
 
-class Terms(NamedTuple):
-    """How long to pass over the examples, and by which rule."""
-
-    rule: str
-    max_iter: int
-    min_iter: int
-    min_gain: float | None
-    shuffle: bool
-
-
-class InLockstep:
+class PerceptronBatch:
     """Kernel perceptrons that pass over their examples at the same time."""
 
     def __init__(
@@ -111,14 +103,14 @@ class InLockstep:
         examples: Examples,
         sides: Signs,
         runs: Sequence[Codes],
-        terms: Terms,
+        passes: PassRule,
         keep_mistakes: bool,
         start: Matrix | None,
     ) -> None:
-        self.terms, self.keep_mistakes = terms, keep_mistakes
+        self.passes, self.keep_mistakes = passes, keep_mistakes
         self.lengths = np.array([len(run) for run in runs])
-        kind = OnCard if runs_triton(gram.device) else Here
-        self.state: State = kind(gram, examples, sides, runs, terms.rule)
+        kind = TritonBlocks if runs_triton(gram.device) else CompiledBlocks
+        self.state: BlockState = kind(gram, examples, sides, runs, passes.rule)
         if start is not None:
             self.state.S[:] = as_tensor(start, gram.device)
         self.by_epoch: list[list[int]] = [[] for _ in runs]
@@ -139,16 +131,16 @@ class InLockstep:
     def solve(self, rng: np.random.Generator, monitor: FitMonitor) -> None:
         """Pass over the examples until every fit is done."""
         live = np.arange(len(self.lengths))
-        orders = _Orders(self.lengths, rng) if self.terms.shuffle else None
-        for _ in range(self.terms.max_iter):
+        orders = _Orders(self.lengths, rng) if self.passes.shuffle else None
+        for _ in range(self.passes.max_iter):
             self.state.begin(live, orders.draw(live) if orders else None)
-            met = self._pass(live, monitor)
+            met = self._run_pass(live, monitor)
             wrong, events = self.state.end(self.keep_mistakes)
             if events is not None:
                 self._log.append(events)
             monitor.step()
             fits = live.tolist()
-            live = np.array([fit for fit in fits if self._goes_on(fit, wrong[fit], met, monitor)])
+            live = np.array([fit for fit in fits if self._continues(fit, wrong[fit], met, monitor)])
             if not len(live):
                 break
 
@@ -163,16 +155,16 @@ class InLockstep:
             )
         ]
 
-    def _pass(self, live: Codes, monitor: FitMonitor) -> int:
-        """Meet every example of the fits that go on; positions met when it ended."""
+    def _run_pass(self, live: Codes, monitor: FitMonitor) -> int:
+        """Scan every example of the active fits; return the positions reached."""
         longest = int(self.lengths[live].max())
         for block in row_blocks(longest, self.state.block):
-            self.state.meet(block.start)
+            self.state.scan_block(block.start)
             if block.stop < longest and monitor.should_stop():
                 return int(block.stop)
         return longest
 
-    def _goes_on(self, fit: int, wrong: int, met: int, monitor: FitMonitor) -> bool:
+    def _continues(self, fit: int, wrong: int, met: int, monitor: FitMonitor) -> bool:
         n_rows = int(self.lengths[fit])
         counts = self.by_epoch[fit]
         counts.append(int(wrong))
@@ -181,8 +173,8 @@ class InLockstep:
             counts,
             n_rows,
             whole=met >= n_rows,
-            min_iter=self.terms.min_iter,
-            min_gain=self.terms.min_gain,
+            min_iter=self.passes.min_iter,
+            min_gain=self.passes.min_gain,
             monitor=monitor,
         )
         self.stops[fit] = stop or "max_iter"
@@ -200,12 +192,12 @@ class InLockstep:
         epoch = torch.repeat_interleave(
             torch.arange(len(counts)), torch.tensor(counts, dtype=torch.int64)
         ).to(keys.device)
-        whole = (keys // width * epochs + epoch) * width + keys % width
-        order = torch.argsort(whole)
-        whole, columns, rows, deltas = (
-            as_numpy(values[order]) for values in (whole, columns, rows, deltas)
+        sort_keys = (keys // width * epochs + epoch) * width + keys % width
+        order = torch.argsort(sort_keys)
+        sort_keys, columns, rows, deltas = (
+            as_numpy(values[order]) for values in (sort_keys, columns, rows, deltas)
         )
-        fit, inside = whole // (epochs * width), whole % (epochs * width)
+        fit, inside = sort_keys // (epochs * width), sort_keys % (epochs * width)
         steps = (
             inside // width * self.lengths[fit] + inside % width // self.state.keys_of_an_example
         )
@@ -216,7 +208,7 @@ class InLockstep:
 
 
 class _Orders:
-    """The order of each pass: runs of the same length share it, as each draws from a like generator."""
+    """The order of each pass; runs of the same length share it, as each draws from an equal generator."""
 
     def __init__(self, lengths: Codes, rng: np.random.Generator) -> None:
         distinct, self.which = np.unique(lengths, return_inverse=True)
@@ -225,7 +217,7 @@ class _Orders:
         self.width = int(lengths.max())
 
     def draw(self, live: Codes) -> tuple[Codes, Codes]:
-        """An order for each length, padded, and which of them each fit has."""
+        """A padded order for each length, and the index of each fit's."""
         orders = np.zeros((len(self.in_order), self.width), dtype=np.int64)
         for number in np.unique(self.which[live]).tolist():
             rows = self.in_order[number]
@@ -234,7 +226,7 @@ class _Orders:
 
 
 def _kinds(problems: Problems) -> tuple[Codes, Signs]:
-    """Each example's row of a table of sides; one for each class, or else for each example."""
+    """Each example's row of a table of sides: one row per class, or else per example."""
     r = len(problems.rows)
     first = np.zeros(int(problems.classes.max()) + 1, dtype=np.intp)
     first[problems.classes] = np.arange(r)
@@ -245,10 +237,10 @@ def _kinds(problems: Problems) -> tuple[Codes, Signs]:
 
 
 def _fits_at_once(gram: Any, sides: Signs, runs: Sequence[Codes], rule: str) -> int:
-    """Fits whose scores and logs take at most half of the memory there is."""
+    """Fits whose scores and logs take at most half of the free memory."""
     width = max(len(run) for run in runs)
     log = EVENT_BYTES * events_of_an_example(sides, rule) + 32
     size = 8 * gram.shape[0] * sides.shape[1] + width * log
-    if not gram.whole:
+    if not gram.complete:
         size += TILE**2 * 8
     return max(1, min(len(runs), int(free_bytes(gram.device) // 2 // size)))

@@ -3,13 +3,13 @@
 Scores of all rows are kept up to date: a mistake on row t adds a multiple of kernel row K_t to the
 scores of one or two problems, so an epoch costs its mistakes times n, not n squared.
 
-- On a held matrix the scan runs over it directly, a whole epoch in one compiled call.
-- Otherwise examples are met in blocks. Scores inside the block are exact (stored scores, plus the
-  mistakes that wait, plus the block's own). Mistakes wait until there are enough of them for one
-  wide matrix product, which brings their rows for all n.
+- On a held matrix the scan runs over it directly, one epoch per compiled call.
+- Otherwise the scan runs over blocks of examples. Scores inside a block are exact (stored scores,
+  plus the pending mistakes, plus the block's own). Mistakes are pending until there are enough of
+  them for one wide matrix product, which computes their rows for all n.
 
-Both run the same compiled scan. What comes out is the list of mistakes: every hypothesis the
-perceptron ever held can be built from it (`online_to_batch.py`).
+Both run the same compiled scan. The result is the list of mistakes, from which every hypothesis of
+the perceptron can be built (`online_to_batch.py`).
 
 Symbols: S scores (p, n), K kernel rows, r training rows of the problems.
 """
@@ -29,12 +29,12 @@ from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
 from separatrix.solvers.perceptron.orders import shuffled
 from separatrix.solvers.stopping import reason_to_stop
-from separatrix.types import Codes, Gram, Matrix, Signs, Vector
+from separatrix.types import Codes, Matrix, RowMatrix, Signs, Vector
 
 BLOCKS = (512, 2048)  # fewest and most examples of a block when the Gram is not held
-WAITING = 512  # mistaken rows that wait for one product
+PENDING = 512  # mistaken rows that wait for one product
 ROWS_A_PRODUCT_COSTS = (
-    100  # a product of few rows with all n takes as long as this many in a wide one
+    100  # a product of few rows with all n costs as much as so many in a wide one
 )
 STRIP = 4096  # columns of S that stay in a core's cache while mistakes are added to them
 
@@ -42,94 +42,43 @@ Events = tuple[Codes, Codes, Vector]  # positions in the order, problems, and wh
 
 
 class KernelPerceptronFit(NamedTuple):
-    """Where the kernel perceptron stopped."""
+    """The mistakes of a kernel perceptron, and the reason it stopped."""
 
     mistakes: Mistakes  # all of them, in order
     n_iter: int  # epochs begun
-    n_steps: int  # examples met
+    n_steps: int  # examples scanned
     mistakes_by_epoch: Codes  # shape: (n_iter,); examples on which at least one problem was wrong
     scores: Matrix | None  # shape: (p, n); of the last hypothesis on every row of the Gram
     stop: str  # "clean pass", "min_gain", "max_iter" or "stopped"
 
 
-def solve_kernel_perceptron(
-    gram: Gram,  # shape: (n, n)
+class PassRule(NamedTuple):
+    """The update rule and the limits of the passes over the examples."""
+
+    rule: str  # "signs" or "argmax"
+    max_iter: int
+    min_iter: int = 1
+    min_gain: float | None = None
+    shuffle: bool = False
+
+
+def run_passes(
+    scores: HeldScores | TiledScores,
     problems: Problems,
-    *,
-    rule: str,
-    rates: Matrix,  # shape: (2, r)
-    max_iter: int,
-    min_iter: int = 1,
-    min_gain: float | None = None,
-    shuffle: bool = False,
+    passes: PassRule,
     rng: np.random.Generator,
-    start: Matrix | None = None,  # shape: (p, n)
-    keep_scores: bool = True,
-    threads: int = 1,
-    monitor: FitMonitor | None = None,
+    monitor: FitMonitor,
+    *,
+    keep_scores: bool,
 ) -> KernelPerceptronFit:
-    """Pass over the examples until one pass makes no mistake.
-
-    Problem
-        signs:   find coef such that  t_ic sum_j K_ij coef_jc > 0     for every row i, problem c
-        argmax:  find coef such that  sum_j K_ij coef_jc is largest at the row's own class
-
-    Given
-        gram       K, held or computed when asked, here or on a card (`perceptrons_in_lockstep.py`)
-        problems   the rows that train and their targets t; one-vs-rest targets for argmax
-        rule       "signs": every problem is corrected on its own mistakes, a score of 0 is one;
-                   "argmax": on a mistake the own class gains the row, the guessed class (lowest
-                   index among equals) loses it
-        rates      size of the correction on each row, where it is added and where it is taken off:
-                   learning rate times weight
-        max_iter   passes at most
-        min_gain   from pass min_iter on, stop when online accuracy rises by less than this
-        shuffle    draw a new order for each pass from rng
-        start      scores to begin with, from rows seen earlier
-        threads    cores to use where the Gram is not held
-        watch      asked between chunks whether to go on
-
-    Returns every mistake in order, and how it stopped.
-
-    Reference: Freund and Schapire, Large Margin Classification Using the Perceptron Algorithm,
-    Machine Learning 37 (1999).
-    """
-    monitor = monitor or FitMonitor()
-    if gram.device is not None:
-        from separatrix.solvers.perceptron.cuda import solve_on_device
-
-        return solve_on_device(
-            gram,
-            problems,
-            rule=rule,
-            rates=rates,
-            max_iter=max_iter,
-            min_iter=min_iter,
-            min_gain=min_gain,
-            shuffle=shuffle,
-            rng=rng,
-            start=start,
-            keep_scores=keep_scores,
-            monitor=monitor,
-        )
-    held = gram.held
-    scan = Scan(problems, rule, rates)
-    S = (
-        np.zeros((scan.n_problems, gram.shape[0]))
-        if start is None
-        else np.array(start, dtype=float)
-    )
-    scores = (
-        _HeldScores(held, S, scan) if held is not None else _TiledScores(gram, S, scan, threads)
-    )
-
+    """Pass over the examples until a stopping rule applies."""
     n_rows = len(problems.rows)
     log: list[Mistakes] = []
     by_epoch: list[int] = []
     in_order = np.arange(n_rows)
     met, stop = 0, None
-    for _ in range(max_iter):
-        order = shuffled(in_order, rng) if shuffle else in_order
+    for _ in range(passes.max_iter):
+        order = shuffled(in_order, rng) if passes.shuffle else in_order
         wrong = 0
         for position, (at, columns, deltas) in scores.epoch(order):
             log.append(Mistakes(problems.rows[order[at]], columns, deltas, met + at))
@@ -143,8 +92,8 @@ def solve_kernel_perceptron(
             by_epoch,
             n_rows,
             whole=position == n_rows,
-            min_iter=min_iter,
-            min_gain=min_gain,
+            min_iter=passes.min_iter,
+            min_gain=passes.min_gain,
             monitor=monitor,
         )
         if stop:
@@ -161,7 +110,7 @@ def solve_kernel_perceptron(
 
 
 class Scan:
-    """The compiled scan of one rule with what it needs to know about the examples."""
+    """The compiled scan of one update rule over the examples of some problems."""
 
     def __init__(self, problems: Problems, rule: str, rates: Matrix) -> None:
         self.rows = problems.rows
@@ -175,7 +124,7 @@ class Scan:
             self._compiled, self._sides = _scan_argmax, problems.classes
 
     def log(self, width: int) -> tuple[Codes, Codes, Vector]:
-        """Room for the events of one chunk, when a correction touches `width` scores."""
+        """Empty arrays for the mistakes of one chunk, when a correction touches `width` scores."""
         size = max(4 * max(2, self.n_problems), min(4096, CHUNK // max(1, width)))
         return np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp), np.empty(size)
 
@@ -184,33 +133,34 @@ class Scan:
         K: Matrix,
         slots: Codes,
         S: Matrix,
-        places: Codes,
+        columns_of: Codes,
         order: Codes,
         start: int,
         log: tuple[Codes, Codes, Vector],
     ) -> tuple[int, Events]:
-        """Meet examples from position `start` until a row is missing, the log full, or the end."""
+        """Scan examples from position `start` until a kernel row is missing, the log full, or the end."""
         position, count = self._compiled(
-            K, slots, S, places, order, self._sides, self.rates, start, *log
+            K, slots, S, columns_of, order, self._sides, self.rates, start, *log
         )
         return position, (log[0][:count].copy(), log[1][:count].copy(), log[2][:count].copy())
 
     def wrong(self, S: Matrix, examples: Codes) -> Codes:
-        """Columns of S, one for each example, on which the present scores are mistaken."""
+        """Columns of S, one for each example, that the present scores misclassify."""
         sides = self._sides[examples].T
         if self.by_argmax:
             return np.flatnonzero(S.argmax(axis=0) != sides)
         return np.flatnonzero(((sides != 0) & (sides * S <= 0)).any(axis=0))
 
 
-class _HeldScores:
-    """Scores over a held matrix: one compiled call runs until the epoch ends."""
+class HeldScores:
+    """Scores over a matrix in memory: one compiled call runs until the epoch ends."""
 
     def __init__(self, K: Matrix, S: Matrix, scan: Scan) -> None:
         self.K, self.S, self.scan = K, S, scan
         self.log = scan.log(S.shape[1])
 
     def epoch(self, order: Codes) -> Iterator[tuple[int, Events]]:
+        """Scan all examples once; the position reached and the mistakes, chunk by chunk."""
         position, rows = 0, self.scan.rows
         while position < len(order):
             position, events = self.scan.advance(
@@ -219,83 +169,86 @@ class _HeldScores:
             yield position, events
 
     def final(self) -> Matrix:
+        """Scores of the last hypothesis on every row, (p, n)."""
         return self.S
 
 
-class _TiledScores:
-    """Scores over a Gram that is not held: exact inside a block, brought up to date in batches."""
+class TiledScores:
+    """Scores over a matrix by rows: exact inside a block, updated for all n in batches."""
 
-    def __init__(self, gram: Gram, S: Matrix, scan: Scan, threads: int) -> None:
+    def __init__(self, gram: RowMatrix, S: Matrix, scan: Scan, threads: int) -> None:
         self.gram, self.S, self.scan, self.threads = gram, S, scan, threads
         self.most = min(BLOCKS[1], int(np.sqrt(gram.batch * gram.shape[0])))  # a tile fits a batch
         self.block = min(BLOCKS[0], self.most)
-        self.places = np.full(scan.rows.shape, -1)  # example -> its column of the block
-        self.slots = np.full(scan.rows.shape, -1)  # example -> its row of the tile, once known
-        self.carried = 0  # kernel values computed for rows while they waited
-        self.waiting = _Waiting(len(S), min(WAITING, gram.batch))
+        self.columns = np.full(scan.rows.shape, -1)  # example -> its column of the block
+        self.slots = np.full(scan.rows.shape, -1)  # example -> its row of the tile, or -1
+        self.carried = 0  # kernel values computed for pending rows
+        self.pending = _Pending(len(S), min(PENDING, gram.batch))
 
     def epoch(self, order: Codes) -> Iterator[tuple[int, Events]]:
+        """Scan all examples once; the position reached and the mistakes, chunk by chunk."""
         start = 0
         while start < len(order):
             block = next(row_blocks(len(order) - start, self.block))
             examples = order[start:][block]
             wrong = 0
-            for position, events in self._meet(examples, self.scan.rows[examples]):
+            for position, events in self._scan_block(examples, self.scan.rows[examples]):
                 wrong += len(events[0])
                 yield start + position, (events[0] + start, *events[1:])
             start += len(examples)
-            self.carried += len(self.waiting) * len(examples)
-            if self.waiting.full or self.carried > ROWS_A_PRODUCT_COSTS * self.S.shape[1]:
+            self.carried += len(self.pending) * len(examples)
+            if self.pending.full or self.carried > ROWS_A_PRODUCT_COSTS * self.S.shape[1]:
                 self._catch_up()
-            elif self.gram.keeps_rows and self.waiting.known:  # stored: no product is needed
-                self._add_all(*self.waiting.take_known())
-            # rare mistakes leave room for longer blocks, which cost fewer matrix products
+            elif self.gram.keeps_rows and self.pending.known:  # stored: no product is needed
+                self._add_all(*self.pending.take_known())
+            # rare mistakes allow longer blocks, which cost fewer matrix products
             longer = 2 * self.block if wrong < self.block // 32 else self.block // 2
             self.block = min(max(longer, BLOCKS[0]), self.most)
 
     def final(self) -> Matrix:
+        """Scores of the last hypothesis on every row, (p, n)."""
         self._catch_up()
         return self.S
 
-    def _meet(self, examples: Codes, rows: Codes) -> Iterator[tuple[int, Events]]:
+    def _scan_block(self, examples: Codes, rows: Codes) -> Iterator[tuple[int, Events]]:
         S = self.S[:, rows]
-        self.places[examples] = np.arange(len(rows))
+        self.columns[examples] = np.arange(len(rows))
         self.slots[examples] = -1
-        # one product brings the rows that wait and those that look mistaken already
+        # one product computes the pending rows and those that are misclassified already
         wanted = self.scan.wrong(S, examples)
-        late = len(self.waiting)
-        tile = self.gram.tile(np.concatenate([self.waiting.rows, rows[wanted]]), rows)
-        S += self.waiting.deltas @ tile[:late]
-        self.slots[examples[wanted]] = late + np.arange(len(wanted))
+        n_pending = len(self.pending)
+        tile = self.gram.tile(np.concatenate([self.pending.rows, rows[wanted]]), rows)
+        S += self.pending.deltas @ tile[:n_pending]
+        self.slots[examples[wanted]] = n_pending + np.arange(len(wanted))
         log = self.scan.log(len(rows))
         position = 0
         while position < len(rows):
             position, events = self.scan.advance(
-                tile, self.slots, S, self.places, examples, position, log
+                tile, self.slots, S, self.columns, examples, position, log
             )
-            self.waiting.add(rows, events)
+            self.pending.add(rows, events)
             yield position, events
             if position < len(rows):
                 wanted = position + self.scan.wrong(S[:, position:], examples[position:])
-                wanted = np.union1d(wanted, position)  # whatever it waits for, so that it goes on
+                wanted = np.union1d(wanted, position)  # the row that stopped the scan
                 wanted = wanted[self.slots[examples[wanted]] < 0]
                 self.slots[examples[wanted]] = len(tile) + np.arange(len(wanted))
                 tile = np.concatenate([tile, self.gram.tile(rows[wanted], rows)])
 
     def _catch_up(self) -> None:
-        """Add all rows that wait to the scores of all n."""
+        """Add all pending rows to the scores of all n."""
         self.carried = 0
-        self._add_all(*self.waiting.take())
+        self._add_all(*self.pending.take())
 
     def _add_all(self, rows: Codes, deltas: Matrix) -> None:  # deltas (p, rows)
-        """Add multiples of kernel rows to the scores of all n, strip by strip on all cores."""
+        """Add multiples of kernel rows to the scores of all n, strip by strip on all threads."""
         for batch in row_blocks(len(rows), self.gram.batch):
             columns, which = np.nonzero(deltas[:, batch])
             values = deltas[:, batch][columns, which]
             for number, segment in enumerate(self.gram.segments):
-                storage, where = self.gram.fetch(rows[batch], number)
+                storage, slots = self.gram.fetch(rows[batch], number)
                 S = np.ascontiguousarray(self.S[:, segment])
-                self._add(S, storage, where[which], columns, values)
+                self._add(S, storage, slots[which], columns, values)
                 if not np.may_share_memory(S, self.S):
                     self.S[:, segment] = S
 
@@ -306,17 +259,17 @@ class _TiledScores:
         in_threads(strip, row_blocks(S.shape[1], STRIP), threads=self.threads)
 
 
-class _Waiting:
-    """Mistaken rows whose kernel values with all n are still to come, and what they add."""
+class _Pending:
+    """Mistaken rows whose kernel values with all n are not computed yet, and their coefficients."""
 
     def __init__(self, p: int, size: int) -> None:
         self._size = size
         self._deltas = np.zeros((p, 2 * size))
-        self._where: dict[int, int] = {}
-        self._taken: set[int] = set()  # rows that were taken before: a cache will have them
+        self._index: dict[int, int] = {}  # row -> its column of the deltas
+        self._taken: set[int] = set()  # rows that were taken before: likely in the cache
 
     def __len__(self) -> int:
-        return len(self._where)
+        return len(self._index)
 
     @property
     def full(self) -> bool:
@@ -324,11 +277,11 @@ class _Waiting:
 
     @property
     def known(self) -> bool:
-        return not self._taken.isdisjoint(self._where)
+        return not self._taken.isdisjoint(self._index)
 
     @property
     def rows(self) -> Codes:
-        return np.fromiter(self._where, dtype=np.intp, count=len(self))
+        return np.fromiter(self._index, dtype=np.intp, count=len(self))
 
     @property
     def deltas(self) -> Matrix:  # shape: (p, rows)
@@ -336,24 +289,24 @@ class _Waiting:
 
     def add(self, rows: Codes, events: Events) -> None:
         for at, column, delta in zip(*events, strict=True):
-            where = self._where.setdefault(int(rows[at]), len(self))
-            if where == self._deltas.shape[1]:
+            column_of = self._index.setdefault(int(rows[at]), len(self))
+            if column_of == self._deltas.shape[1]:
                 self._deltas = np.hstack([self._deltas, np.zeros_like(self._deltas)])
-            self._deltas[column, where] += delta
+            self._deltas[column, column_of] += delta
 
     def take(self) -> tuple[Codes, Matrix]:
-        """All rows with what they add; none waits any more."""
+        """Remove and return all rows with their coefficients."""
         rows, deltas = self.rows, self.deltas.copy()
-        self._taken.update(self._where)
-        self._where.clear()
+        self._taken.update(self._index)
+        self._index.clear()
         self._deltas[:] = 0.0
         return rows, deltas
 
     def take_known(self) -> tuple[Codes, Matrix]:
-        """The rows that were taken before; the others go on waiting."""
+        """Remove and return the rows that were taken before; the others stay pending."""
         rows, deltas = self.rows, self.deltas.copy()
         known = np.array([int(row) in self._taken for row in rows], dtype=bool)
-        self._where = {int(row): number for number, row in enumerate(rows[~known])}
+        self._index = {int(row): number for number, row in enumerate(rows[~known])}
         self._deltas[:] = 0.0
         self._deltas[:, : len(self)] = deltas[:, ~known]
         return rows[known], deltas[:, known]
@@ -378,7 +331,7 @@ def add_rows(
 ) -> None:
     """Add rows of K to rows of S over columns start to stop.
 
-    Rows are taken whole and then cut: only so does the compiler know them to be contiguous.
+    Full rows are indexed before they are sliced, so that the compiler knows them to be contiguous.
     """
     for event in range(len(slots)):
         _add_row(S[columns[event]][start:stop], K[slots[event]][start:stop], deltas[event])
@@ -389,7 +342,7 @@ def _scan_signs(
     K: Matrix,
     slots: Codes,
     S: Matrix,
-    places: Codes,
+    columns_of: Codes,
     order: Codes,
     targets: Signs,
     rates: Matrix,
@@ -398,17 +351,17 @@ def _scan_signs(
     log_columns: Codes,
     log_deltas: Vector,
 ) -> tuple[int, int]:
-    """Meet examples in order; every problem with t * score <= 0 is corrected at once."""
+    """Scan examples in order; every problem with t * score <= 0 is corrected at once."""
     count = 0
     n_problems = S.shape[0]
     for position in range(start, len(order)):
         if count + n_problems > len(log_columns):
             return position, count
         example = order[position]
-        place = places[example]
+        at = columns_of[example]
         for problem in range(n_problems):
             target = targets[example, problem]
-            if target != 0 and target * S[problem, place] <= 0:
+            if target != 0 and target * S[problem, at] <= 0:
                 slot = slots[example]
                 if slot < 0:
                     return position, count
@@ -426,7 +379,7 @@ def _scan_argmax(
     K: Matrix,
     slots: Codes,
     S: Matrix,
-    places: Codes,
+    columns_of: Codes,
     order: Codes,
     owners: Codes,
     rates: Matrix,
@@ -435,21 +388,21 @@ def _scan_argmax(
     log_columns: Codes,
     log_deltas: Vector,
 ) -> tuple[int, int]:
-    """Meet examples in order; where another class scores highest, it loses the row, the own gains it."""
+    """Scan examples in order; on a mistake the guessed class loses the row and its own class gains it."""
     count = 0
     n_classes = S.shape[0]
     for position in range(start, len(order)):
         example = order[position]
-        place = places[example]
+        at = columns_of[example]
         own = owners[example]
-        score = S[own, place]
+        score = S[own, at]
         above, level = False, 0
         for c in range(n_classes):
-            above |= S[c, place] > score
-            level += S[c, place] == score
+            above |= S[c, at] > score
+            level += S[c, at] == score
         if not above and level == 1:
             continue
-        guess = np.argmax(S[:, place])
+        guess = np.argmax(S[:, at])
         if guess != own:
             slot = slots[example]
             if slot < 0 or count + 2 > len(log_columns):

@@ -1,17 +1,17 @@
-"""Support vector machines in lockstep on a card: every pair, fold and value of C in one batch.
+"""Support vector machines on a GPU: every pair, fold and value of C in one batch.
 
-All problems over one kernel matrix are padded to the same number of rows. A round, for all of them
-at once: half of the last working rows and the worst violators, the kernel values among those, a few
-thousand second-order steps inside each tile down to a tenth of its violation, and the changed rows
-added to the errors of all rows. Problems that are done leave the batch. Once a round the violations
-come back to Python, where progress, the clock and Ctrl-C are looked at.
+All problems over one kernel matrix are padded to the same number of rows. A round advances all of
+them: a working set of half of the last rows and the worst violators, the kernel values among those, a
+few thousand second-order steps inside each tile down to a tenth of its violation, and an update of
+the errors of all rows. Solved problems leave the batch. Once a round the violations come back to
+Python for progress, time limit and cancellation.
 
-It ends: a working set always holds the row that asks most to go up and the one that asks most to go
-down, so a problem that is not solved has a step to make. The second row of a step is chosen by its
-gain over a curvature that is bounded from both sides, so each step is on two rows whose violation
-is no less than a fixed share of the tolerance, and of such steps there are finitely many. Rounding
-may spoil that: a problem that made no step, or whose objective has stopped rising, stops as stalled;
-where its tile was float32, it goes on in float64 first.
+Termination: a working set always holds the worst violators of I_up and I_down, so a problem that is
+not solved has a step to make. The second row of a step is chosen by its gain over a curvature that
+is bounded from both sides, so the violation of each step's two rows is at least a fixed share of the
+tolerance, and the number of such steps is finite. Rounding may break this: a problem that made no
+step, or whose objective has stopped rising, stops as stalled; if its tile was float32, it first
+continues in float64.
 
 References: Keerthi and Gilbert, Machine Learning 46 (2002); Chen, Fan and Lin, IEEE Transactions on
 Neural Networks 17 (2006).
@@ -29,15 +29,17 @@ import triton
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, free_bytes
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.svm.cuda_rows import Keys, Rows, choose, objectives, relative_gaps
-from separatrix.solvers.svm.smo import (
+from separatrix.solvers.stopping import relative_gap
+from separatrix.solvers.svm.cuda_rows import BatchRows, ViolationKeys, choose_rows, objectives
+from separatrix.solvers.svm.problem import (
     NOT_SEPARABLE,
     STEPS_PER_CHECK,
-    Layout,
+    RowLayout,
     StoppingRule,
     SvmFit,
     SvmProblem,
-    feasible,
+    distinct_layouts,
+    make_feasible,
     ticks_due,
 )
 from separatrix.solvers.svm.triton import add_rows, gather_tiles, solve_tiles
@@ -47,13 +49,13 @@ Tensor = Any
 WORKING_SET = 2048
 SMALLEST_SET = 16
 SINGLE = 3e-5  # tolerance of a tile, for errors of size 1, down to which it is solved in float32
-STEPS_AT_ONCE = 20_000  # of a tile: some 50 ms of a card
+STEPS_AT_ONCE = 20_000  # of a tile: some 50 ms on a GPU
 STATE_ARRAYS = 16  # of float64, for each row of each problem
 TILE_BYTES = 2**33  # of tiles at a time
 
 
-class Found(NamedTuple):
-    """Problems where they stopped, and their certificates, one for each problem."""
+class _BatchResult(NamedTuple):
+    """Final state of a batch, and the certificate of each problem."""
 
     b: Matrix  # shape: (p, r + 1)
     F: Matrix
@@ -66,10 +68,10 @@ class Found(NamedTuple):
     stop: Any
 
 
-def solve_in_lockstep(
+def solve_on_device(
     gram: Any, problems: Sequence[SvmProblem], rule: StoppingRule, monitor: FitMonitor
 ) -> list[SvmFit]:
-    """Solve every problem over a `DeviceGram`, as many at a time as there is memory for."""
+    """Solve every problem over a `DeviceGram`, as many at a time as fit in memory."""
     layouts = _Layouts(gram, problems)
     fits: list[SvmFit] = []
     for group in _groups(gram, problems, layouts.width):
@@ -97,16 +99,12 @@ def solve_in_lockstep(
 
 
 class _Layouts:
-    """Which rows of the matrix the rows of each kind of problem are: pairs share them over folds and C."""
+    """Row layouts of the problems on the device: pairs share them over folds and values of C."""
 
     def __init__(self, gram: Any, problems: Sequence[SvmProblem]) -> None:
-        diagonal = as_numpy(gram.diagonal())
-        self.numbers: dict[bytes, int] = {}
-        self.all: list[Layout] = []
-        for problem in problems:
-            if problem.sides.tobytes() not in self.numbers:
-                self.numbers[problem.sides.tobytes()] = len(self.all)
-                self.all.append(Layout.of(gram, problem.sides, diagonal))
+        distinct = distinct_layouts(gram, problems, as_numpy(gram.diagonal()))
+        self.index = {sides: number for number, sides in enumerate(distinct)}
+        self.all = list(distinct.values())
         self.width = max(len(layout.rows) for layout in self.all)
         columns = np.zeros((len(self.all), self.width + 1), dtype=np.int32)
         y = np.zeros(columns.shape)
@@ -117,14 +115,14 @@ class _Layouts:
         self.y = torch.as_tensor(y, device=gram.device)
 
     def number(self, problem: SvmProblem) -> int:
-        return self.numbers[problem.sides.tobytes()]
+        return self.index[problem.sides.tobytes()]
 
-    def of(self, problem: SvmProblem) -> Layout:
+    def of(self, problem: SvmProblem) -> RowLayout:
         return self.all[self.number(problem)]
 
 
 class _Batch:
-    """Problems on their way together."""
+    """State of a batch of problems during optimisation."""
 
     def __init__(
         self,
@@ -141,7 +139,7 @@ class _Batch:
         hard = [bool(np.isinf(box).any()) for box in boxes]
         self.gaps = np.array(
             [
-                rule.for_box(float(box.max()) * size).gap
+                rule.for_scale(float(box.max()) * size).gap
                 for box, size in zip(boxes, largest, strict=True)
             ]
         )
@@ -149,30 +147,30 @@ class _Batch:
         self.least = np.where(hard, NOT_SEPARABLE * np.array(largest), -np.inf)
         trained = max(int(np.count_nonzero(box)) for box in boxes)
         self.w = min(triton.next_power_of_2(max(trained, SMALLEST_SET)), _largest_set(gram))
-        self.whole = trained <= self.w
+        self.one_tile = trained <= self.w
         p = len(problems)
         self.n_iter, self.checked = np.zeros(p, np.int64), np.zeros(p, np.int64)
         self.dual, self.ticks = np.full(p, -np.inf), np.zeros(p, np.int64)
         self.stop, self.rounds = np.full(p, "", dtype="<U13"), 0
-        self.single, self.double = False, np.zeros(p, bool)  # last tiles' type; who needs float64
+        self.single, self.double = False, np.zeros(p, bool)  # last tiles' type; problems in float64
         numbers = [layouts.number(problem) for problem in problems]
         self.layout = torch.tensor(numbers, device=gram.device)
-        self.tile_room = min(TILE_BYTES, free_bytes(gram.device) // 4)  # half is for the state
-        self.all = self._begun(problems)
+        self.tile_bytes = min(TILE_BYTES, free_bytes(gram.device) // 4)  # half is for the state
+        self.all = self._initial_rows(problems)
         self.work = torch.full((p, self.w), layouts.width, device=gram.device)
-        if self.whole:
+        if self.one_tile:
             box = self.all.high - self.all.low
             trains = torch.topk((box > 0).float(), min(self.w, box.shape[1]), dim=1, sorted=False)
             rows = torch.where(trains.values > 0, trains.indices, layouts.width)
             self.work[:, : rows.shape[1]] = rows
 
-    def run(self) -> Found:
+    def run(self) -> _BatchResult:
         """Rounds until every problem has stopped."""
         active = np.arange(len(self.stop))
         made = None
         while True:
             rows = self.all.of(self._on(active))
-            keys = Keys.of(rows)
+            keys = ViolationKeys.of(rows)
             steps = torch.zeros_like(keys.top) if made is None else made.double()
             top, bottom, steps = as_numpy(torch.stack([keys.top, keys.bottom, steps]))
             self.n_iter[active] += steps.astype(np.int64)
@@ -181,10 +179,10 @@ class _Batch:
             coarse = inner >= SINGLE * np.maximum(np.maximum(np.abs(top), np.abs(bottom)), 1.0)
             going = np.flatnonzero(self.stop[active] == "")
             if not len(going):
-                return self._found()
+                return self._result()
             if len(going) < len(active):
-                here = self._on(going)
-                rows, keys = rows.of(here), Keys(*(part[here] for part in keys))
+                kept = self._on(going)
+                rows, keys = rows.of(kept), ViolationKeys(*(part[kept] for part in keys))
                 active, inner, coarse = active[going], inner[going], coarse[going]
             self.single = self.gram.dtype == np.float32 and bool(
                 (coarse & ~self.double[active]).all()
@@ -194,22 +192,22 @@ class _Batch:
     def _on(self, array: Any) -> Tensor:
         return torch.as_tensor(array, device=self.gram.device)
 
-    def _begun(self, problems: Sequence[SvmProblem]) -> Rows:
-        """Bounds of all problems, coefficients to begin from, and their errors."""
+    def _initial_rows(self, problems: Sequence[SvmProblem]) -> BatchRows:
+        """Bounds, initial coefficients and errors of all problems."""
         columns = self.layouts.columns[self.layout].long()
         boxes = {id(problem.box): problem.box for problem in problems}  # folds share them
-        slots = {key: place for place, key in enumerate(boxes)}
-        which = self._on([slots[id(problem.box)] for problem in problems])
+        index = {key: number for number, key in enumerate(boxes)}
+        which = self._on([index[id(problem.box)] for problem in problems])
         box = self._on(np.stack(list(boxes.values())))[which[:, None], columns]
         y = self.layouts.y[self.layout]
         low, high = torch.where(y < 0, -box, 0.0), torch.where(y > 0, box, 0.0)
-        rows = Rows(torch.zeros_like(y), low, high, -y, y)
+        rows = BatchRows(torch.zeros_like(y), low, high, -y, y)
         if any(problem.start is not None for problem in problems):
-            self._begin_from(problems, rows)
+            self._set_start(problems, rows)
         return rows
 
-    def _begin_from(self, problems: Sequence[SvmProblem], rows: Rows) -> None:
-        """Begin from coefficients of an earlier fit; errors that are not known are summed up."""
+    def _set_start(self, problems: Sequence[SvmProblem], rows: BatchRows) -> None:
+        """Start from coefficients of an earlier fit; errors that are not known are computed."""
         b, F = np.zeros(rows.b.shape), as_numpy(rows.F).copy()
         unknown = np.zeros(len(problems), dtype=bool)
         for number, problem in enumerate(problems):
@@ -218,7 +216,7 @@ class _Batch:
             own = self.layouts.of(problem)
             r = len(own.rows)
             if problem.start_errors is None:
-                b[number, :r] = own.y * feasible(problem.start, own.y, problem.box[own.rows])
+                b[number, :r] = own.y * make_feasible(problem.start, own.y, problem.box[own.rows])
                 unknown[number] = True
             else:
                 b[number, :r], F[number, :r] = own.y * problem.start, problem.start_errors
@@ -231,26 +229,28 @@ class _Batch:
             work = order[:, first : first + self.w]
             of_matrix = self.layouts.columns[self.layout].gather(1, work)
             for part in self._that_fit(of_matrix):
-                storage, where = self.gram.at_hand(self._distinct(of_matrix[part]))
+                storage, slots = self.gram.load_rows(self._distinct(of_matrix[part]))
                 add_rows(
-                    rows.F, storage, where, self.layouts.columns, self.layout,
+                    rows.F, storage, slots, self.layouts.columns, self.layout,
                     everyone[part], of_matrix[part], steps[part].gather(1, work[part]),
                 )  # fmt: skip
 
-    def _decide(self, active: Codes, rows: Rows, violation: Vector, steps: Vector | None) -> Vector:
-        """Note which problems stop here; the tolerance of each tile."""
+    def _decide(
+        self, active: Codes, rows: BatchRows, violation: Vector, steps: Vector | None
+    ) -> Vector:
+        """Record which problems stop; return the tolerance of each tile."""
         tol = self.rule.tol
         met = violation <= tol
         inner = np.full(len(active), 0.9 * tol)
-        if not self.whole or tol == np.inf:
+        if not self.one_tile or tol == np.inf:
             inner = np.maximum(0.1 * violation, 0.5 * tol if tol < np.inf else 0.0)
         close = met & (violation > 0) & np.isfinite(self.gaps[active])
         far = np.zeros(len(active), dtype=bool)
         if close.any():
             _, primal, dual, _ = (as_numpy(part) for part in objectives(rows))
-            far = close & (relative_gaps(primal, dual) > self.gaps[active])
+            far = close & (_relative_gaps(primal, dual) > self.gaps[active])
             inner = np.where(far, 0.2 * violation, inner)
-        flat, meeting = self._hopeless(active, rows, steps)
+        flat, meeting = self._unpromising(active, rows, steps)
         reasons = {
             "tol": met & ~far,
             "stalled": flat,
@@ -259,11 +259,13 @@ class _Batch:
             "stopped": np.full(len(active), self.monitor.should_stop()),
         }
         self.stop[active] = np.select(list(reasons.values()), list(reasons), "")
-        self._tell(active, violation)
+        self._report_progress(active, violation)
         return inner
 
-    def _hopeless(self, active: Codes, rows: Rows, steps: Vector | None) -> tuple[Flags, Flags]:
-        """Problems whose objective does not rise any more, and those of two hulls that meet."""
+    def _unpromising(
+        self, active: Codes, rows: BatchRows, steps: Vector | None
+    ) -> tuple[Flags, Flags]:
+        """Problems whose objective has stopped rising, and those whose convex hulls meet."""
         if steps is None:
             return np.zeros(len(active), bool), np.zeros(len(active), bool)
         flat = steps == 0
@@ -282,13 +284,13 @@ class _Batch:
         total = as_numpy(rows.b.abs().sum(dim=1))
         return flat, 4.0 * square <= self.least[active] * np.maximum(total, 1e-150) ** 2
 
-    def _round(self, active: Codes, rows: Rows, keys: Keys, inner: Vector) -> Tensor:
-        """Work on the worst rows of every problem; the steps made."""
+    def _round(self, active: Codes, rows: BatchRows, keys: ViolationKeys, inner: Vector) -> Tensor:
+        """Solve every problem on its next working set; return the steps made."""
         numbers = self._on(active)
         work = self.work[numbers]
-        if not self.whole:
+        if not self.one_tile:
             kept = self.w // 2 if self.rounds else 0
-            work = choose(work[:, self.w - kept :], keys, self.w, self.layouts.width)
+            work = choose_rows(work[:, self.w - kept :], keys, self.w, self.layouts.width)
         self.rounds += 1
         left = np.minimum(self.rule.max_iter - self.n_iter[active], STEPS_AT_ONCE)
         tols, left = self._on(inner), self._on(left)
@@ -298,14 +300,14 @@ class _Batch:
         diagonal = self.gram.diagonal()[of_matrix.long()]
         made = torch.zeros_like(numbers)
         for part in self._that_fit(of_matrix):
-            storage, where = self.gram.at_hand(self._distinct(of_matrix[part]))
+            storage, slots = self.gram.load_rows(self._distinct(of_matrix[part]))
             made[part] = solve_tiles(
-                gather_tiles(storage, where, of_matrix[part]), diagonal[part],
+                gather_tiles(storage, slots, of_matrix[part]), diagonal[part],
                 b[part], low[part], high[part], F[part], tols[part], left[part],
                 single=self.single,
             )  # fmt: skip
             add_rows(
-                self.all.F, storage, where, self.layouts.columns, self.layout,
+                self.all.F, storage, slots, self.layouts.columns, self.layout,
                 numbers[part], of_matrix[part], (b - before)[part],
             )  # fmt: skip
         self.all.b[numbers[:, None], work] = b
@@ -313,31 +315,31 @@ class _Batch:
         return made
 
     def _that_fit(self, of_matrix: Tensor) -> Iterator[slice]:
-        """Problems whose working rows and tiles can be at hand together."""
+        """Problems whose working rows and tiles fit in memory together."""
         tile = of_matrix.shape[1] ** 2 * self.gram.dtype.itemsize
-        size = rows_that_fit(tile, self.tile_room)
-        if not self.gram.whole:
-            size = min(size, max(1, self.gram.room // of_matrix.shape[1]))
+        size = rows_that_fit(tile, self.tile_bytes)
+        if not self.gram.complete:
+            size = min(size, max(1, self.gram.capacity // of_matrix.shape[1]))
         return row_blocks(len(of_matrix), size)
 
     def _distinct(self, of_matrix: Tensor) -> Tensor:
-        return None if self.gram.whole else torch.unique(of_matrix).long()
+        return None if self.gram.complete else torch.unique(of_matrix).long()
 
-    def _tell(self, active: Codes, violation: Vector) -> None:
-        """Steps of the watch as far as problems have come."""
+    def _report_progress(self, active: Codes, violation: Vector) -> None:
+        """Step the monitor in proportion to the violations reached."""
         tol = np.minimum(self.rule.tol, self.gaps[active])
         due = np.maximum(ticks_due(violation, tol, self.stop[active] != ""), self.ticks[active])
         for _ in range(int((due - self.ticks[active]).sum())):
             self.monitor.step()
         self.ticks[active] = due
 
-    def _found(self) -> Found:
-        """What was found, measured once more."""
-        measured = (*objectives(self.all), Keys.of(self.all).violation)
+    def _result(self) -> _BatchResult:
+        """The final state, with certificates computed afresh."""
+        measured = (*objectives(self.all), ViolationKeys.of(self.all).violation)
         bias, primal, dual, square, violation = as_numpy(torch.stack(measured))
-        gap = relative_gaps(primal, dual)
+        gap = _relative_gaps(primal, dual)
         self.stop[(violation <= self.rule.tol) & (gap <= self.gaps)] = "tol"
-        return Found(
+        return _BatchResult(
             as_numpy(self.all.b), as_numpy(self.all.F),
             bias, violation, primal, dual, square, self.n_iter, self.stop,
         )  # fmt: skip
@@ -346,15 +348,19 @@ class _Batch:
 def _groups(
     gram: Any, problems: Sequence[SvmProblem], width: int
 ) -> Iterator[Sequence[SvmProblem]]:
-    """Problems whose state fits the memory that is left."""
+    """Problems whose state fits in free memory."""
     size = rows_that_fit(8 * STATE_ARRAYS * (width + 1), free_bytes(gram.device) // 2)
     for part in row_blocks(len(problems), size):
         yield problems[part]
 
 
 def _largest_set(gram: Any) -> int:
-    """Rows to work on at a time, as far as their kernel rows can be at hand."""
+    """Largest working set whose kernel rows fit in memory."""
     size = WORKING_SET
-    while size > gram.room and size > SMALLEST_SET:
+    while size > gram.capacity and size > SMALLEST_SET:
         size //= 2
     return size
+
+
+def _relative_gaps(primal: Vector, dual: Vector) -> Vector:
+    return np.array([relative_gap(*both) for both in zip(primal, dual, strict=True)])

@@ -1,23 +1,21 @@
-"""The state of support vector machines in lockstep: rows of all problems, what they ask for, measures.
+"""BatchRows of a batch of support vector problems on a GPU: bounds, violations, objectives.
 
-As `working_set.py` has it for one problem, but coefficients are signed (`lockstep_programs.py`).
+The counterpart of `working_set.py`, but with signed coefficients b = alpha y (`triton.py`).
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 
-from separatrix.solvers.svm.working_set import ROUNDING
-from separatrix.types import Vector
+from separatrix.solvers.svm.problem import ROUNDING
 
 Tensor = Any
 
 
-class Rows(NamedTuple):
-    """The rows of some problems; the last column is padding, where everything is 0."""
+class BatchRows(NamedTuple):
+    """The rows of some problems; the last column is padding and holds 0."""
 
     b: Tensor  # shape: (p, r + 1), as all
     low: Tensor
@@ -25,21 +23,23 @@ class Rows(NamedTuple):
     F: Tensor
     y: Tensor
 
-    def of(self, problems: Tensor) -> Rows:
-        """Those of some of the problems; not a copy where that is all of them."""
-        return self if len(problems) == len(self.b) else Rows(*(part[problems] for part in self))
+    def of(self, problems: Tensor) -> BatchRows:
+        """The rows of some of the problems; not a copy if that is all of them."""
+        return (
+            self if len(problems) == len(self.b) else BatchRows(*(part[problems] for part in self))
+        )
 
 
-class Keys(NamedTuple):
-    """How much each row asks to go up and to go down, and the most that any does."""
+class ViolationKeys(NamedTuple):
+    """Violation of each row in I_up and I_down, and the largest of each."""
 
     up: Tensor  # shape: (p, r + 1); -F, or -inf
     down: Tensor  # shape: (p, r + 1); F, or -inf
-    top: Tensor  # shape: (p,); largest -F of rows that may go up
-    bottom: Tensor  # shape: (p,); smallest -F of rows that may go down
+    top: Tensor  # shape: (p,); largest -F over I_up
+    bottom: Tensor  # shape: (p,); smallest -F over I_down
 
     @classmethod
-    def of(cls, rows: Rows) -> Keys:
+    def of(cls, rows: BatchRows) -> ViolationKeys:
         """Of the rows of some problems."""
         up = torch.where(rows.b < rows.high, -rows.F, -torch.inf)
         down = torch.where(rows.b > rows.low, rows.F, -torch.inf)
@@ -51,10 +51,10 @@ class Keys(NamedTuple):
         return (self.top - self.bottom).clamp_min(0.0)
 
 
-def choose(kept: Tensor, keys: Keys, w: int, padding: int) -> Tensor:
-    """The rows to work on next, (p, w): those kept from the last ones, then the worst violators.
+def choose_rows(kept: Tensor, keys: ViolationKeys, w: int, padding: int) -> Tensor:
+    """The next working sets, (p, w): rows kept from the last one, then the worst violators.
 
-    Half of the new ones ask to go up, half to go down. Where there are not so many, padding.
+    Half of the new rows are from I_up, half from I_down; missing ones are padding.
     """
     up, down = keys.up.clone(), keys.down.clone()
     up[up <= keys.bottom[:, None]] = -torch.inf  # not violated
@@ -72,10 +72,10 @@ def choose(kept: Tensor, keys: Keys, w: int, padding: int) -> Tensor:
     return torch.nn.functional.pad(work, (0, w - work.shape[1]), value=padding)
 
 
-def objectives(rows: Rows) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def objectives(rows: BatchRows) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Intercept, primal and dual objective and |w|^2 of each problem, as `working_set.py` has them."""
     b, low, high, F, y = rows
-    keys = Keys.of(rows)
+    keys = ViolationKeys.of(rows)
     box = high - low
     off = torch.where(torch.isinf(box), 0.0, ROUNDING * box)
     free = (b > low + off) & (b < high - off)
@@ -91,10 +91,3 @@ def objectives(rows: Rows) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     least = torch.where(torch.isinf(box), 1.0 - slack, 1.0).amin(dim=1).clamp_max(1.0)
     primal = torch.where(least > 0, 0.5 * square / least**2 + loss, torch.inf)
     return bias, primal, b.abs().sum(dim=1) - 0.5 * square, square
-
-
-def relative_gaps(primal: Vector, dual: Vector) -> Vector:
-    """(P - D) / max(|P|, 1) of each problem; infinite without a primal."""
-    with np.errstate(invalid="ignore"):
-        gap = (primal - dual) / np.maximum(np.abs(primal), 1.0)
-    return np.where(np.isinf(primal), np.inf, gap)

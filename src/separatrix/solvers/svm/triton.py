@@ -1,10 +1,10 @@
-"""The three programs of support vector machines in lockstep on a card, one round of all problems each.
+"""Triton programs of the GPU support vector machines, each one round of all problems.
 
-Coefficients are signed here: b = alpha y lies between `low` and `high`, one of which is 0, so that a
-row may go up while b < high and down while b > low. `where` says at which place of `storage` a row
-of the kernel matrix lies, and `columns` which row of the matrix each row of a problem is.
+Coefficients are signed: b = alpha y lies between `low` and `high`, one of which is 0, so a row is in
+I_up while b < high and in I_down while b > low. `slots` gives the slot of a kernel row in `storage`,
+`columns` the row of the matrix that each row of a problem is.
 
-Triton runs them on a card, or its interpreter here. Otherwise torch and the compiled loops of
+Triton runs them on a GPU, its interpreter on the CPU. Without either, torch and the compiled loops of
 `working_set.py` do the same to the same memory.
 """
 
@@ -27,19 +27,19 @@ WARPS = 8  # of a program that solves a tile
 CURVATURE = tl.constexpr(SMALLEST_CURVATURE)
 
 
-def gather_tiles(storage: Tensor, where: Tensor, rows: Tensor) -> Tensor:
+def gather_tiles(storage: Tensor, slots: Tensor, rows: Tensor) -> Tensor:
     """Kernel values among the working rows of every problem, (p, w, w); rows (p, w) are the matrix's."""
     p, w = rows.shape
     tiles = torch.empty((p, w, w), dtype=storage.dtype, device=storage.device)
     if runs_triton(storage.device):
         grid = (p, triton.cdiv(w, TILE_ROWS), triton.cdiv(w, TILE_COLUMNS))
         _gather[grid](
-            tiles, storage, where, rows, storage.shape[1], w,
+            tiles, storage, slots, rows, storage.shape[1], w,
             ROWS=TILE_ROWS, COLUMNS=TILE_COLUMNS,
         )  # fmt: skip
         return tiles
     for problem in range(p):
-        tiles[problem] = storage[where[rows[problem]].long()][:, rows[problem]]
+        tiles[problem] = storage[slots[rows[problem]].long()][:, rows[problem]]
     return tiles
 
 
@@ -83,7 +83,7 @@ def solve_tiles(
 def add_rows(
     F: Tensor,  # shape: (all problems, r + 1); float64
     storage: Tensor,
-    where: Tensor,
+    slots: Tensor,
     columns: Tensor,  # shape: (layouts, r + 1)
     layout: Tensor,  # shape: (all problems,)
     problems: Tensor,  # shape: (p,); those whose errors change
@@ -98,7 +98,7 @@ def add_rows(
     if runs_triton(F.device):
         grid = (len(problems), triton.cdiv(r, ADDED_COLUMNS))
         _add[grid](
-            F, storage, where, columns, layout, problems, rows, steps, count,
+            F, storage, slots, columns, layout, problems, rows, steps, count,
             storage.shape[1], r, F.shape[1], rows.shape[1],
             ROWS=ADDED_ROWS, COLUMNS=ADDED_COLUMNS,
         )  # fmt: skip
@@ -106,42 +106,42 @@ def add_rows(
     for number, problem in enumerate(problems.tolist()):
         used = int(count[number])
         own = columns[layout[problem], :-1].long()
-        K = storage[where[rows[number, :used]].long()][:, own]
+        K = storage[slots[rows[number, :used]].long()][:, own]
         F[problem, :-1] += steps[number, :used] @ K.to(torch.float64)
 
 
 @triton.jit
 def _gather(  # type: ignore[no-untyped-def]
-    tiles, storage, where, rows, n, w, ROWS: tl.constexpr, COLUMNS: tl.constexpr
+    tiles, storage, slots, rows, n, w, ROWS: tl.constexpr, COLUMNS: tl.constexpr
 ):
     problem = tl.program_id(0).to(tl.int64)
     u = tl.program_id(1) * ROWS + tl.arange(0, ROWS)
     v = tl.program_id(2) * COLUMNS + tl.arange(0, COLUMNS)
     first = tl.load(rows + problem * w + u, mask=u < w, other=0)
     second = tl.load(rows + problem * w + v, mask=v < w, other=0)
-    position = tl.load(where + first).to(tl.int64)
+    position = tl.load(slots + first).to(tl.int64)
     inside = (u < w)[:, None] & (v < w)[None, :]
     values = tl.load(storage + position[:, None] * n + second[None, :], mask=inside, other=0.0)
     tl.store(tiles + problem * w * w + u[:, None] * w + v[None, :], values, mask=inside)
 
 
 @triton.jit
-def _first(key_a, place_a, b_a, key_b, place_b, b_b):  # type: ignore[no-untyped-def]
-    """The larger key with what belongs to it; the lower place among equals."""
-    left = (key_a > key_b) | ((key_a == key_b) & (place_a < place_b))
-    return tl.where(left, key_a, key_b), tl.where(left, place_a, place_b), tl.where(left, b_a, b_b)
+def _first(key_a, index_a, b_a, key_b, index_b, b_b):  # type: ignore[no-untyped-def]
+    """The larger key with what belongs to it; the lower index among equals."""
+    left = (key_a > key_b) | ((key_a == key_b) & (index_a < index_b))
+    return tl.where(left, key_a, key_b), tl.where(left, index_a, index_b), tl.where(left, b_a, b_b)
 
 
 @triton.jit
 def _second(  # type: ignore[no-untyped-def]
-    score_a, place_a, gain_a, b_a, curvature_a, worst_a,
-    score_b, place_b, gain_b, b_b, curvature_b, worst_b,
+    score_a, index_a, gain_a, b_a, curvature_a, worst_a,
+    score_b, index_b, gain_b, b_b, curvature_b, worst_b,
 ):  # fmt: skip
     """The larger score with what belongs to it, and the largest gain of all."""
-    left = (score_a > score_b) | ((score_a == score_b) & (place_a < place_b))
+    left = (score_a > score_b) | ((score_a == score_b) & (index_a < index_b))
     return (
         tl.where(left, score_a, score_b),
-        tl.where(left, place_a, place_b),
+        tl.where(left, index_a, index_b),
         tl.where(left, gain_a, gain_b),
         tl.where(left, b_a, b_b),
         tl.where(left, curvature_a, curvature_b),
@@ -154,7 +154,7 @@ def _solve(  # type: ignore[no-untyped-def]
     tiles, diagonal, b_all, low_all, high_all, F, tol, max_steps, made,
     W: tl.constexpr, TYPE: tl.constexpr,
 ):  # fmt: skip
-    """One problem: the row that asks most to go up, with the row that lowers the objective most."""
+    """One problem: the worst violator in I_up, with the row that lowers the objective most."""
     problem = tl.program_id(0).to(tl.int64)
     k = tl.arange(0, W)
     own = problem * W
@@ -181,12 +181,12 @@ def _solve(  # type: ignore[no-untyped-def]
         low_j = tl.load(low_all + own + j)
         row_j = tl.load(tile + j * W + k).to(TYPE)
         going = (worst > least) & (gain_j > 0.0)
-        room_i, room_j = high_i - b_i, b_j - low_j
+        bound_i, bound_j = high_i - b_i, b_j - low_j
         t = gain_j.to(tl.float64) / curvature_j.to(tl.float64)
-        t = tl.minimum(tl.minimum(t, room_i), room_j)
+        t = tl.minimum(tl.minimum(t, bound_i), bound_j)
         t = tl.where(going, t, 0.0)
-        after_i = tl.where(going & (t == room_i), high_i, b_i + t)
-        after_j = tl.where(going & (t == room_j), low_j, b_j - t)
+        after_i = tl.where(going & (t == bound_i), high_i, b_i + t)
+        after_j = tl.where(going & (t == bound_j), low_j, b_j - t)
         b = tl.where(k == i, after_i, tl.where(k == j, after_j, b))
         f += t.to(TYPE) * (row_i - row_j)
         step += tl.where(going, 1, 0)
@@ -197,7 +197,7 @@ def _solve(  # type: ignore[no-untyped-def]
 
 @triton.jit
 def _add(  # type: ignore[no-untyped-def]
-    F, storage, where, columns, layout, problems, rows, steps, count,
+    F, storage, slots, columns, layout, problems, rows, steps, count,
     n, r, stride, w, ROWS: tl.constexpr, COLUMNS: tl.constexpr,
 ):  # fmt: skip
     number = tl.program_id(0).to(tl.int64)
@@ -211,11 +211,11 @@ def _add(  # type: ignore[no-untyped-def]
     start = used * 0
     while start < used:
         u = start + tl.arange(0, ROWS)
-        there = u < used
-        row = tl.load(rows + number * w + u, mask=there, other=0)
-        step = tl.load(steps + number * w + u, mask=there, other=0.0)
-        position = tl.load(where + row).to(tl.int64)
-        wanted = there[:, None] & inside[None, :]
+        used_row = u < used
+        row = tl.load(rows + number * w + u, mask=used_row, other=0)
+        step = tl.load(steps + number * w + u, mask=used_row, other=0.0)
+        position = tl.load(slots + row).to(tl.int64)
+        wanted = used_row[:, None] & inside[None, :]
         values = tl.load(
             storage + position[:, None] * n + of_matrix[None, :], mask=wanted, other=0.0
         )

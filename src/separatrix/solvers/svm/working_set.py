@@ -1,13 +1,13 @@
-"""The compiled pieces of sequential minimal optimisation on working sets.
+"""Compiled steps of sequential minimal optimisation on a working set.
 
-A problem is min over a of 1/2 a'Qa - sum a, 0 <= a <= box, y'a = 0, with Q_ij = y_i y_j K_ij. Kept
-beside a is the error F_i = sum_j a_j y_j K_ij - y_i. A row may go `up` when a_i y_i can grow and
-`down` when it can shrink; the largest -F of the one minus the smallest -F of the other is the
-violation of the optimality conditions, LIBSVM's stopping rule. A row with a box of 0 is never
-trained on, but its F is kept: that is how scores of held-out rows come for free.
+A problem is min over a of 1/2 a'Qa - sum a, 0 <= a <= box, y'a = 0, with Q_ij = y_i y_j K_ij. The
+errors F_i = sum_j a_j y_j K_ij - y_i are kept up to date. A row is in I_up if a_i y_i can grow and in
+I_down if it can shrink; the largest -F over I_up minus the smallest -F over I_down is the violation
+of the optimality conditions, LIBSVM's stopping rule. A row with an upper bound of 0 is never trained
+on, but its F is kept: so held-out rows are scored at no cost.
 
-Maxima are taken over the bits of a float, with the place in the lowest ones: an integer maximum is
-vector code, a comparison of floats with its place is not.
+Maxima are taken over the bits of a float with the index in the lowest bits: an integer maximum is
+vector code, an argmax over floats is not.
 """
 
 from __future__ import annotations
@@ -16,20 +16,21 @@ import numpy as np
 from numba import njit
 
 from separatrix.runtime.compiled import FAST_SUMS
+from separatrix.solvers.selection import select
+from separatrix.solvers.stopping import relative_gap
+from separatrix.solvers.svm.problem import ROUNDING
 from separatrix.types import Codes, Matrix, Vector
 
 SMALLEST_CURVATURE = 1e-12
-ROUNDING = 1e-12  # of a bound, or of the two sides of y'a = 0
-PLACE_BITS = 4095  # a tile has at most 4096 rows
+INDEX_BITS = 4095  # a tile has at most 4096 rows
 BARRED = 1e300
-PADDING = (
-    16  # columns of a tile that are not used: its rows must not all fall on the same cache lines
-)
+PADDING = 16  # unused columns of a tile: its rows must not all map to the same cache lines
+compiled_gap = njit(cache=True, nogil=True)(relative_gap)
 
 
 @njit(cache=True, nogil=True)
 def bounds(F: Vector, y: Vector, alpha: Vector, box: Vector) -> tuple[float, float]:
-    """Largest -F of rows that may go up, smallest of those that may go down."""
+    """Largest -F over I_up, smallest over I_down."""
     top, bottom = -np.inf, np.inf
     for i in range(len(F)):
         if box[i] > 0.0:
@@ -44,13 +45,13 @@ def bounds(F: Vector, y: Vector, alpha: Vector, box: Vector) -> tuple[float, flo
 
 
 @njit(cache=True, nogil=True)
-def choose(
+def choose_rows(
     F: Vector, y: Vector, alpha: Vector, box: Vector,
     work: Codes, count: int, size: int, top: float, bottom: float,
 ) -> int:  # fmt: skip
-    """Put the rows to work on next into `work`: the newer half of the last ones, then violators.
+    """Write the next working set into `work`: the newer half of the last one, then violators.
 
-    Returns their number. Half of the new rows are those that ask most to go up, half to go down.
+    Returns its size. Half of the new rows are the worst violators in I_up, half those in I_down.
     """
     n = len(F)
     kept = min(count, size // 2)
@@ -74,10 +75,12 @@ def choose(
                 elif side == 1 and may_shrink and -F[i] < top:
                     rows[found], keys[found] = i, F[i]
                     found += 1
-        room = (size - count) // 2 if side == 0 else size - count
-        if found > room:
-            limit = _ranked(keys[:found].copy(), found - room)
-            equal = room
+        wanted = (size - count) // 2 if side == 0 else size - count
+        if found > wanted:
+            order = np.arange(found)
+            select(keys, order, 0, found - 1, found - wanted)
+            limit = keys[order[found - wanted]]
+            equal = wanted
             for k in range(found):
                 if keys[k] > limit:
                     equal -= 1
@@ -94,49 +97,23 @@ def choose(
 
 
 @njit(cache=True, nogil=True)
-def _ranked(values: Vector, rank: int) -> float:
-    """The value that sorting would put at place `rank`; reorders `values` (Hoare's selection)."""
-    lo, hi = 0, len(values) - 1
-    while lo < hi:
-        pivot = values[(lo + hi) // 2]
-        i, j = lo, hi
-        while i <= j:
-            while values[i] < pivot:
-                i += 1
-            while values[j] > pivot:
-                j -= 1
-            if i <= j:
-                values[i], values[j] = values[j], values[i]
-                i += 1
-                j -= 1
-        if rank <= j:
-            hi = j
-        elif rank >= i:
-            lo = i
-        else:
-            break
-    found: float = values[rank]
-    return found
-
-
-@njit(cache=True, nogil=True)
 def gather(
     tile: Matrix, K: Matrix, slots: Codes, work: Codes, count: int, lo: int, hi: int, shift: int
 ) -> None:
-    """Kernel values among the working rows, for those columns that lie in rows lo..hi.
+    """Copy kernel values among the working rows, for columns in lo..hi, into the tile.
 
     Only the lower half is read, and written to both: reading single values out of long rows is slow.
     """
-    here = np.empty(count, np.int64)
+    columns = np.empty(count, np.int64)
     inside = 0
     for v in range(count):
         if lo <= work[v] < hi:
-            here[inside] = v
+            columns[inside] = v
             inside += 1
     for u in range(count):
         row = K[slots[u]]
         for k in range(inside):
-            v = here[k]
+            v = columns[k]
             if v > u:
                 break
             tile[u, v] = row[work[v] + shift]
@@ -176,16 +153,16 @@ def solve_tile(
     K: Matrix, diagonal: Vector, y: Vector, box: Vector, alpha: Vector, F: Vector,
     tol: float, max_steps: int,
 ) -> int:  # fmt: skip
-    """Second-order steps on two rows at a time until the violation is below tol; their number.
+    """Make second-order steps on two rows until the violation is at most tol; return their number.
 
-    The first row is the one that asks most to go up, the second the one with which the objective
-    falls most (Fan, Chen and Lin 2005).
+    The first row is the worst violator in I_up, the second the one with which the objective falls
+    most (Fan, Chen and Lin 2005).
     """
     q = len(F)
     up, down = np.empty(q), np.empty(q)
     key, score = np.empty(q), np.empty(q)
     key_bits, score_bits = key.view(np.int64), score.view(np.int64)
-    last, slots = np.int64(0x7FFFFFFFFFFFFFFF), np.int64(PLACE_BITS)
+    last, index = np.int64(0x7FFFFFFFFFFFFFFF), np.int64(INDEX_BITS)
     for k in range(q):
         may_grow, may_shrink = alpha[k] < box[k], alpha[k] > 0.0
         if y[k] < 0.0:
@@ -198,8 +175,8 @@ def solve_tile(
         for k in range(q):
             bits = key_bits[k]
             bits ^= (bits >> 63) & last  # orders negative floats too
-            best = max(best, (bits & ~slots) | k)
-        i = best & slots
+            best = max(best, (bits & ~index) | k)
+        i = best & index
         top = key[i]
         if top < -BARRED / 2:
             return step
@@ -211,23 +188,23 @@ def solve_tile(
             score[k] = gain * gain / curvature
         steepest, worst = np.int64(0), np.int64(0)
         for k in range(q):
-            steepest = max(steepest, (score_bits[k] & ~slots) | k)
+            steepest = max(steepest, (score_bits[k] & ~index) | k)
             worst = max(worst, key_bits[k])
-        j = steepest & slots
+        j = steepest & index
         key_bits[0] = worst
         if key[0] <= tol or top + F[j] + down[j] <= 0.0:
             return step
         K_j = K[j]
         curvature = max(own + diagonal[j] - 2.0 * K_i[j], SMALLEST_CURVATURE)
         t = (top + F[j]) / curvature
-        room_i = box[i] - alpha[i] if y[i] > 0.0 else alpha[i]
-        room_j = alpha[j] if y[j] > 0.0 else box[j] - alpha[j]
-        t = min(t, room_i, room_j)
+        bound_i = box[i] - alpha[i] if y[i] > 0.0 else alpha[i]
+        bound_j = alpha[j] if y[j] > 0.0 else box[j] - alpha[j]
+        t = min(t, bound_i, bound_j)
         alpha[i] += y[i] * t
         alpha[j] -= y[j] * t
-        if t == room_i:
+        if t == bound_i:
             alpha[i] = box[i] if y[i] > 0.0 else 0.0
-        if t == room_j:
+        if t == bound_j:
             alpha[j] = 0.0 if y[j] > 0.0 else box[j]
         for moved in (i, j):
             may_grow, may_shrink = alpha[moved] < box[moved], alpha[moved] > 0.0
@@ -243,9 +220,9 @@ def solve_tile(
 
 @njit(cache=True, nogil=True)
 def intercept(F: Vector, y: Vector, alpha: Vector, box: Vector) -> float:
-    """The bias: the mean of -F over rows on the margin, or the middle of where it may lie.
+    """The intercept: the mean of -F over free support vectors, or the middle of its feasible range.
 
-    A coefficient that rounding has left beside its bound counts as being there.
+    A coefficient within rounding of a bound counts as being at it.
     """
     total, free = 0.0, 0
     for i in range(len(F)):
@@ -287,28 +264,22 @@ def objectives(
 
 
 @njit(cache=True, nogil=True)
-def relative_gap(primal: float, dual: float) -> float:
-    """(P - D) / max(|P|, 1)."""
-    return np.inf if primal == np.inf else (primal - dual) / max(abs(primal), 1.0)
-
-
-@njit(cache=True, nogil=True)
 def measure(F: Vector, y: Vector, alpha: Vector, box: Vector) -> tuple[float, float]:
-    """How far from the optimum: the violation and the relative gap."""
+    """Violation and relative gap."""
     top, bottom = bounds(F, y, alpha, box)
     primal, dual, _ = objectives(F, y, alpha, box, intercept(F, y, alpha, box))
-    return max(top - bottom, 0.0), relative_gap(primal, dual)
+    return max(top - bottom, 0.0), compiled_gap(primal, dual)
 
 
 @njit(cache=True, nogil=True)
 def begin_round(
     F: Vector, y: Vector, alpha: Vector, box: Vector,
-    work: Codes, count: int, size: int, whole: bool, tol: float, gap_tol: float,
+    work: Codes, count: int, size: int, one_tile: bool, tol: float, gap_tol: float,
 ) -> tuple[int, float, float]:  # fmt: skip
-    """The next working rows: their number, 0 when done; the violation; the tile's tolerance.
+    """Choose the next working set: its size, 0 when solved; the violation; the tile's tolerance.
 
-    A `whole` problem is one tile, and `work` holds all its rows. Otherwise a tile is solved to a
-    tenth of the violation, and to half the tolerance at the end.
+    A problem of `one_tile` has all its rows in `work`. Otherwise a tile is solved to a tenth of the
+    violation, and to half the tolerance at the end.
     """
     top, bottom = bounds(F, y, alpha, box)
     violation = max(top - bottom, 0.0)
@@ -318,21 +289,21 @@ def begin_round(
         if gap_tol == np.inf or measure(F, y, alpha, box)[1] <= gap_tol:
             return 0, violation, 0.0
         inner = 0.2 * violation
-    elif whole:
+    elif one_tile:
         inner = 0.9 * tol
     else:
         inner = max(0.1 * violation, 0.5 * tol)
-    if not whole:
-        count = choose(F, y, alpha, box, work, count, size, top, bottom)
+    if not one_tile:
+        count = choose_rows(F, y, alpha, box, work, count, size, top, bottom)
     return count, violation, inner
 
 
 @njit(cache=True, nogil=True)
-def work_on(
+def solve_working_set(
     tile: Matrix, diagonal: Vector, F: Vector, y: Vector, alpha: Vector, box: Vector,
     work: Codes, count: int, steps: Vector, tol: float, max_steps: int,
 ) -> int:  # fmt: skip
-    """Solve the tile and write back alpha; `steps` becomes the change of a_i y_i of each row."""
+    """Solve the tile and write alpha back; `steps` becomes the change of a_i y_i of each row."""
     rows = work[:count]
     a, f = alpha[rows], F[rows]
     done: int = solve_tile(tile, diagonal[rows], y[rows], box[rows], a, f, tol, max_steps)
@@ -347,25 +318,25 @@ def work_on(
 def rounds_on_held(
     K: Matrix, rows: Codes, cuts: Codes, shifts: Codes, diagonal: Vector,
     F: Vector, y: Vector, alpha: Vector, box: Vector,
-    work: Codes, count: int, size: int, whole: bool,
+    work: Codes, count: int, size: int, one_tile: bool,
     tol: float, gap_tol: float, max_steps: int, most_work: int,
 ) -> tuple[int, int, float, bool]:  # fmt: skip
-    """Rounds over a matrix in memory until done or `most_work` multiply-adds are spent.
+    """Run rounds over a matrix in memory until solved or `most_work` multiply-adds are spent.
 
-    The problem's rows lie in the matrix in runs: rows cuts[s] to cuts[s + 1] of the problem are rows
-    shifts[s] further on of the matrix. Returns the working rows left (0 when done), steps made, the
-    violation, and whether no step was possible.
+    Rows cuts[s] to cuts[s + 1] of the problem are rows of the matrix at an offset of shifts[s].
+    Returns the size of the working set (0 when solved), steps made, the violation, and whether no
+    step was possible.
     """
     tile, changes = np.empty((size, size + PADDING), K.dtype), np.empty(size)
     made, spent, now = 0, 0, np.inf
     while spent < most_work and made < max_steps:
-        count, now, inner = begin_round(F, y, alpha, box, work, count, size, whole, tol, gap_tol)
+        count, now, inner = begin_round(F, y, alpha, box, work, count, size, one_tile, tol, gap_tol)
         if count == 0:
             break
         slots = rows[work[:count]]
         for s in range(len(shifts)):
             gather(tile, K, slots, work, count, cuts[s], cuts[s + 1], shifts[s])
-        done = work_on(
+        done = solve_working_set(
             tile, diagonal, F, y, alpha, box, work, count, changes, inner, max_steps - made
         )
         if done == 0:

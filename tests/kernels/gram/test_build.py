@@ -15,15 +15,16 @@ from separatrix.kernels import (
     Precomputed,
 )
 from separatrix.kernels import prepared as vectors
-from separatrix.kernels.gram.host import (
+from separatrix.kernels.gram import (
     CachedGram,
     HeldGram,
     LazyGram,
+    SharedProducts,
     kernel_blocks,
     make_gram,
-    make_source,
 )
-from separatrix.kernels.gram.shared_products import SharedProducts
+from separatrix.kernels.gram.operations import scores_of_rows
+from separatrix.kernels.gram.sources import make_source
 from separatrix.kernels.prepared import Vectors
 
 RNG = np.random.default_rng(0)
@@ -48,20 +49,22 @@ def forms(kernel, X, segments=None, batch=7, capacity=10):
     }
 
 
-@pytest.mark.parametrize("segments", [None, SEGMENTS], ids=["whole rows", "by segment"])
+@pytest.mark.parametrize("segments", [None, SEGMENTS], ids=["one segment", "by class"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 @pytest.mark.parametrize("batch", [1, 7, 1000])
 def test_held_cached_and_lazy_give_the_same_answers(kernel, segments, batch):
     exact = kernel.block(X, X)
-    V = RNG.normal(size=(90, 2))
+    coef = RNG.normal(size=(5, 2))
     index = np.array([5, 80, 5, 31, 0])
     for gram in forms(kernel, X, segments, batch).values():
         assert gram.shape == (90, 90)
-        np.testing.assert_allclose(gram.rows(index), exact[index], rtol=1e-10, atol=1e-12)
+        rows = gram.tile(index, slice(0, 90))
+        np.testing.assert_allclose(rows, exact[index], rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(
             gram.tile(index, index[:2]), exact[np.ix_(index, index[:2])], atol=1e-12
         )
-        np.testing.assert_allclose(gram.matmul(V), exact @ V, rtol=1e-9, atol=1e-9)
+        scores = scores_of_rows(gram, index, coef)
+        np.testing.assert_allclose(scores, exact[:, index] @ coef, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(gram.diagonal(), np.diagonal(exact), rtol=1e-12)
 
 
@@ -123,7 +126,7 @@ def test_coordinates_in_metres_are_centred_before_float32():
     gram = make_gram(Gaussian(2e-5), metres)
     exact = np.exp(-2e-5 * cdist(metres, metres, "sqeuclidean"))
     assert gram.dtype == np.float32
-    np.testing.assert_allclose(gram.held, exact, atol=1e-4)
+    np.testing.assert_allclose(gram.matrix, exact, atol=1e-4)
 
 
 @pytest.mark.usefixtures("float32")
@@ -132,7 +135,7 @@ def test_raw_pixels_with_degree_six_fall_back_to_float64():
     gram = make_gram(Polynomial(6, coef0=1.0), pixels)
     wide = pixels.astype(np.float64)
     assert gram.dtype == np.float64
-    np.testing.assert_allclose(gram.held, (wide @ wide.T + 1.0) ** 6, rtol=1e-12)
+    np.testing.assert_allclose(gram.matrix, (wide @ wide.T + 1.0) ** 6, rtol=1e-12)
     assert make_gram(Polynomial(4, coef0=1.0), pixels).dtype == np.float32
 
 
@@ -143,7 +146,7 @@ def test_small_and_large_features_side_by_side_fall_back_to_float64():
     gram = make_gram(Gaussian(1e-10), mixed)
     exact = np.exp(-1e-10 * cdist(mixed, mixed, "sqeuclidean"))
     assert gram.dtype == np.float64
-    np.testing.assert_allclose(gram.held, exact, atol=1e-4)
+    np.testing.assert_allclose(gram.matrix, exact, atol=1e-4)
     assert make_gram(Gaussian(1e-13), mixed).dtype == np.float32
 
 
@@ -152,7 +155,7 @@ def test_values_too_small_for_float32_are_float64():
     tiny = np.random.default_rng(1).normal(size=(40, 3)) * 1e-4
     gram = make_gram(Polynomial(6), tiny)
     assert gram.dtype == np.float64
-    np.testing.assert_allclose(gram.held, (tiny @ tiny.T) ** 6, rtol=1e-10)
+    np.testing.assert_allclose(gram.matrix, (tiny @ tiny.T) ** 6, rtol=1e-10)
 
 
 def test_what_even_float64_cannot_give_is_said():
@@ -169,7 +172,7 @@ def test_products_are_computed_once_for_all_kernels(monkeypatch):
     monkeypatch.setattr(Vectors, "own_products", lambda *args: calls.append(1) or products(*args))
     kernels = [Polynomial(d) for d in (1, 2, 3)] + [Normalized(Polynomial(2)), Linear()]
     for kernel, gram in zip(kernels, SharedProducts(X).grams(kernels), strict=True):
-        np.testing.assert_allclose(gram.held, kernel.block(X, X), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(gram.matrix, kernel.block(X, X), rtol=1e-9, atol=1e-9)
     assert len(calls) == 1
 
 
@@ -178,9 +181,9 @@ def test_shared_products_that_do_not_fit_give_the_same_rows_from_a_cache():
     kernels = [Polynomial(2), Gaussian(0.1), Laplacian(0.1)]
     shared = SharedProducts(big, memory=200 * 360 * 8)
     for kernel, gram in zip(kernels, shared.grams(kernels), strict=True):
-        assert gram.held is None
+        assert not hasattr(gram, "matrix")
         np.testing.assert_allclose(
-            gram.rows(np.array([3, 300])), kernel.block(big[[3, 300]], big), atol=1e-10
+            gram.tile(np.array([3, 300]), slice(None)), kernel.block(big[[3, 300]], big), atol=1e-10
         )
 
 
@@ -190,7 +193,7 @@ def test_sparse_samples_give_the_dense_matrix(kernel, density):
     sparse = csr_array(random_array((80, 400), density=density, random_state=0, format="csr"))
     dense = kernel.block(sparse.toarray(), sparse.toarray())
     for gram in forms(kernel, sparse).values():
-        np.testing.assert_allclose(gram.rows(np.arange(80)), dense, atol=1e-10)
+        np.testing.assert_allclose(gram.tile(np.arange(80), slice(None)), dense, atol=1e-10)
     for rows, block in kernel_blocks(kernel, sparse, sparse[:7]):
         np.testing.assert_allclose(block, dense[rows, :7], atol=1e-10)
 
@@ -209,7 +212,7 @@ def test_columns_of_zeros_change_nothing():
     other[:, ::7] = X[:3]
     other[:, 1] = 2.0  # a feature that is 0 in training
     for kernel in (Linear(), Gaussian(0.2)):
-        np.testing.assert_allclose(make_gram(kernel, padded).held, kernel.block(padded, padded))
+        np.testing.assert_allclose(make_gram(kernel, padded).matrix, kernel.block(padded, padded))
         (_, block), *_ = kernel_blocks(kernel, other, padded)
         np.testing.assert_allclose(block, kernel.block(other, padded), atol=1e-12)
 
@@ -218,7 +221,7 @@ def test_a_given_matrix_is_held_as_it_is():
     K = Gaussian(1.0).block(X, X)
     gram = make_gram(Precomputed(), K)
     assert isinstance(gram, HeldGram)
-    assert gram.held is K
+    assert gram.matrix is K
 
 
 def test_no_samples_at_all_is_an_error():
@@ -231,7 +234,9 @@ def test_rows_of_very_different_norm_are_not_lost_in_float32():
     mixed = np.random.default_rng(0).normal(size=(60, 6))
     mixed[::2] *= 1e-9
     kernel = Normalized(Polynomial(5))
-    np.testing.assert_allclose(make_gram(kernel, mixed).held, kernel.block(mixed, mixed), atol=1e-4)
+    np.testing.assert_allclose(
+        make_gram(kernel, mixed).matrix, kernel.block(mixed, mixed), atol=1e-4
+    )
 
 
 @pytest.mark.usefixtures("float32")
@@ -239,7 +244,7 @@ def test_a_large_term_does_not_drown_a_small_one():
     far = np.random.default_rng(0).normal(size=(60, 6)) + 100.0
     gram = make_gram(Gaussian(1.0) + Linear(), far)
     np.testing.assert_allclose(
-        gram.held - far @ far.T, np.exp(-cdist(far, far, "sqeuclidean")), atol=1e-4
+        gram.matrix - far @ far.T, np.exp(-cdist(far, far, "sqeuclidean")), atol=1e-4
     )
 
 
@@ -256,5 +261,5 @@ def test_kernels_that_take_turns_share_both_ways_of_preparing(monkeypatch):
     monkeypatch.setattr(Vectors, "own_products", lambda *args: calls.append(1) or products(*args))
     kernels = [Gaussian(0.1), Polynomial(2), Gaussian(0.2), Polynomial(3)]
     for kernel, gram in zip(kernels, SharedProducts(X).grams(kernels), strict=True):
-        np.testing.assert_allclose(gram.held, kernel.block(X, X), rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(gram.matrix, kernel.block(X, X), rtol=1e-9, atol=1e-9)
     assert len(calls) == 2

@@ -1,0 +1,229 @@
+"""The fit of a kernel perceptron, and its predictors: last, average, vote and random hypothesis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from separatrix.estimators.base.prepare import Training
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.build import make_gram
+from separatrix.kernels.gram.operations import scores_of_rows
+from separatrix.runtime.device import as_double, as_numpy, like
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.decomposition import coding, problems_of
+from separatrix.solvers.perceptron import solve_kernel_perceptron
+from separatrix.solvers.perceptron.kernel_perceptron import KernelPerceptronFit, PassRule
+from separatrix.solvers.perceptron.online_to_batch import Mistakes, at_steps, averaged, last, votes
+from separatrix.solvers.perceptron.projectron import ProjectronFit, solve_projectron
+from separatrix.types import Codes, Gram, Matrix
+
+PerceptronFit = KernelPerceptronFit | ProjectronFit
+
+
+class Predictor(Protocol):
+    """How the hypotheses of an online learner become one predictor."""
+
+    def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
+        """Coefficients of the support, (n, p)."""
+        ...
+
+    def scores(
+        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
+    ) -> Any:
+        """Scores from kernel values with the support, (m, s) -> (m, p)."""
+        ...
+
+
+class LastHypothesis:
+    """The hypothesis after the last example."""
+
+    def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
+        """The sum of all corrections."""
+        return last(log, n, p)
+
+    def scores(
+        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
+    ) -> Any:
+        """K @ alpha; a tensor if K is one."""
+        return as_double(K) @ like(alpha, K)
+
+
+class AverageHypothesis(LastHypothesis):
+    """The mean of all hypotheses."""
+
+    def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
+        """Corrections weighted by the share of hypotheses that include them."""
+        return averaged(log, n, p, n_steps)
+
+
+class MajorityVote(LastHypothesis):
+    """The vote of all hypotheses, counted on the CPU."""
+
+    def __init__(self, by_argmax: bool) -> None:
+        self.by_argmax = by_argmax
+
+    def scores(
+        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
+    ) -> Any:
+        """Share of the votes."""
+        p = alpha.shape[1]
+        return votes(as_numpy(K), log, p, n_steps, by_argmax=self.by_argmax and p > 1)
+
+
+class RandomHypothesis(LastHypothesis):
+    """A random hypothesis for each sample."""
+
+    def scores(
+        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
+    ) -> Any:
+        """Scores of the hypotheses drawn."""
+        steps = rng.integers(max(1, n_steps), size=len(K))
+        return at_steps(as_numpy(K), log, alpha.shape[1], steps)
+
+
+class PerceptronOptions(NamedTuple):
+    """The parameters of a fit."""
+
+    multi_class: str  # "argmax", "ovr" or "ovo"
+    predictor: str  # "last", "average", "vote" or "random"
+    max_iter: int
+    min_iter: int
+    min_gain: float | None
+    shuffle: bool
+    eta0: float
+    budget: int | None
+    memory: int | None
+    threads: int
+
+    @property
+    def scheme(self) -> str:
+        """The coding of the binary problems."""
+        return "ovo" if self.multi_class == "ovo" else "ovr"
+
+    @property
+    def strategy(self) -> Predictor:
+        """The predictor as an object."""
+        if self.predictor == "vote":
+            return MajorityVote(self.multi_class == "argmax")
+        kinds = {"last": LastHypothesis, "average": AverageHypothesis, "random": RandomHypothesis}
+        return kinds[self.predictor]()
+
+    def n_boundaries(self, n_classes: int) -> int:
+        """p."""
+        return len(coding(n_classes, self.scheme).T)
+
+    def passes(self, n_classes: int) -> PassRule:
+        """The update rule and the limits of the passes."""
+        rule = "argmax" if self.multi_class == "argmax" and n_classes > 2 else "signs"
+        return PassRule(rule, self.max_iter, self.min_iter, self.min_gain, self.shuffle)
+
+    def projected_coefficients(self, found: ProjectronFit) -> Matrix:
+        """Coefficients of a projectron's support, (s, p)."""
+        return found.average() if self.predictor == "average" else found.coef
+
+
+def fit_on_samples(
+    device: Any,
+    kernel: Kernel,
+    train: Training,
+    options: PerceptronOptions,
+    random: Callable[[], np.random.Generator],
+    monitor: FitMonitor | None,
+) -> tuple[PerceptronFit, str]:
+    """Train on the samples of a training set; the fit, and the form of its kernel matrix as text.
+
+    `device` is a torch device, or None for NumPy; `random` makes the generator of the orders.
+    """
+    X = as_numpy(train.X) if device is None else train.X
+    gram = make_gram(kernel, X, memory=options.memory, threads=options.threads, device=device)
+    rows = np.flatnonzero(train.weights)
+    return fit_on_rows(gram, train, rows, options, random(), monitor), repr(gram)
+
+
+def fit_on_rows(
+    gram: Gram,
+    train: Training,
+    rows: Codes,
+    options: PerceptronOptions,
+    rng: np.random.Generator,
+    monitor: FitMonitor | None,
+    *,
+    start: Any = None,
+    keep_scores: bool = False,
+) -> PerceptronFit:
+    """Train on some rows of a Gram matrix."""
+    k = len(train.classes)
+    problems = problems_of(train.y, rows, coding(k, options.scheme))
+    common: dict[str, Any] = options.passes(k)._asdict() | {
+        "rates": train.rates(options.eta0, options.scheme)[:, rows],
+        "rng": rng,
+        "start": start,
+        "monitor": monitor,
+    }
+    if options.budget is not None:
+        return solve_projectron(gram, problems, budget=options.budget, **common)
+    return solve_kernel_perceptron(
+        gram, problems, keep_scores=keep_scores, threads=options.threads, **common
+    )
+
+
+def scores_on_gram(
+    gram: Gram,
+    found: PerceptronFit,
+    options: PerceptronOptions,
+    p: int,
+    rng: np.random.Generator,
+) -> Any:
+    """Scores of all rows of the Gram that was trained on, (n, p); a tensor if its values are."""
+    if isinstance(found, ProjectronFit):
+        return scores_of_rows(gram, found.support, options.projected_coefficients(found))
+    if options.predictor == "last" and found.scores is not None:
+        return found.scores.T
+    support, index = np.unique(found.mistakes.rows, return_inverse=True)
+    log, strategy = found.mistakes._replace(rows=index), options.strategy
+    alpha = strategy.coefficients(log, len(support), p, found.n_steps)
+    if options.predictor in ("last", "average"):
+        return scores_of_rows(gram, support, alpha)
+    K = as_numpy(gram.tile(support, slice(0, gram.shape[0]))).T
+    return strategy.scores(K, alpha, log, found.n_steps, rng)
+
+
+def pass_over_more(
+    model: Any, train: Training, options: PerceptronOptions, rng: np.random.Generator
+) -> KernelPerceptronFit:
+    """One pass over new samples, which start from the scores that a fitted model's support gives them."""
+    s, p = len(model.support_), options.n_boundaries(len(model.classes_))
+    start = np.zeros((p, len(train.y)))
+    coef = last(model._log, s, p)
+    for part, K in model._kernel_with_support(train.X, model.support_, model.support_vectors_):
+        start[:, part] = (K @ coef).T
+    gram = make_gram(model.kernel_, train.X, memory=options.memory, threads=options.threads)
+    rows, once = np.flatnonzero(train.weights), options._replace(max_iter=1)
+    found = fit_on_rows(gram, train, rows, once, rng, None, start=start)
+    assert isinstance(found, KernelPerceptronFit)
+    new = found.mistakes
+    new = new._replace(rows=new.rows + s, steps=new.steps + model._n_steps)
+    return found._replace(
+        mistakes=Mistakes.joined([model._log, new]), n_steps=found.n_steps + model._n_steps
+    )
+
+
+def projectron_pass_over_more(
+    model: Any, train: Training, X: Any, options: PerceptronOptions, rng: np.random.Generator
+) -> ProjectronFit:
+    """One pass over new samples of X, the support first: projections need the support's kernel values."""
+    s = len(model.support_)
+    both = train._replace(
+        y=np.concatenate([np.zeros(s, dtype=np.intp), train.y]),
+        weights=np.concatenate([np.zeros(s), train.weights]),
+        class_weights=np.concatenate([np.ones(s), train.class_weights]),
+    )
+    start = model._projectron._replace(support=np.arange(s)) if model._projectron else None
+    gram = make_gram(model.kernel_, X, memory=options.memory, threads=options.threads)
+    rows, once = s + np.flatnonzero(train.weights), options._replace(max_iter=1)
+    found = fit_on_rows(gram, both, rows, once, rng, None, start=start)
+    assert isinstance(found, ProjectronFit)
+    return found

@@ -1,0 +1,231 @@
+"""The fit of a support vector classifier: all boundaries and, if wanted, their calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.data.splits import stratified_folds
+from separatrix.errors import DataError
+from separatrix.estimators.base.prepare import Training
+from separatrix.estimators.base.support import Support, class_segments
+from separatrix.estimators.calibration import Calibration, fit_calibration
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.build import make_gram
+from separatrix.kernels.prepared import TOLERANCE
+from separatrix.runtime.device import as_numpy
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.warnings import warn_user
+from separatrix.solvers.decomposition import coding
+from separatrix.solvers.svm import solve_svms
+from separatrix.solvers.svm.problem import TICKS, RowLayout, SvmFit, SvmProblem
+from separatrix.types import Codes, Gram, Matrix, Vector
+
+FOLDS = 5  # of the scores that probabilities are learned from
+EXACT = 1e-12  # tolerance of kernel values that only float64 meets
+
+
+class SvcOptions(NamedTuple):
+    """The parameters of a fit."""
+
+    C: float
+    multi_class: str  # "ovo" or "ovr"
+    tol: float
+    stop: str  # "kkt" or "gap"
+    max_iter: int
+    calibration: str | None  # None, "sigmoid" or "temperature"
+    memory: int | None
+    threads: int
+    hold_up_to: int  # samples up to which the full kernel matrix is computed first
+
+    def progress_steps(self, n_classes: int) -> int:
+        """Progress steps of a fit."""
+        fits = FOLDS + 1 if self.calibration else 1
+        return len(coding(n_classes, self.multi_class).T) * TICKS * fits
+
+    def kernel_tolerance(self) -> float:
+        """Upper bound of the error of kernel values, before the coefficients are known."""
+        return EXACT if np.isinf(self.C) else min(self.tol, TOLERANCE)
+
+    def box(self, weights: Vector) -> Vector:
+        """Upper bound of each coefficient: C times weight; 0 for zero weights, even if C is infinite."""
+        return np.where(weights > 0, self.C, 0.0) * np.where(weights > 0, weights, 1.0)
+
+    def solve(
+        self, gram: Gram, problems: Sequence[SvmProblem], monitor: FitMonitor
+    ) -> list[SvmFit]:
+        """Solve binary problems over a Gram matrix."""
+        return solve_svms(
+            gram,
+            problems,
+            tol=self.tol,
+            stop=self.stop,
+            max_iter=self.max_iter,
+            monitor=monitor,
+            threads=self.threads,
+        )
+
+
+class SvcState(NamedTuple):
+    """A fitted support vector classifier; rows are in class order."""
+
+    order: Codes  # shape: (n,); training rows by class
+    support: Support
+    fits: list[SvmFit]  # one for each boundary
+    calibration: Calibration | None
+    gram: str  # form and precision of the kernel matrix
+    tolerance: float  # of kernel values at prediction
+
+
+def solve_svc(
+    device: Any,
+    kernel: Kernel,
+    train: Training,
+    options: SvcOptions,
+    last_fits: Sequence[SvmFit],
+    random: Callable[[], np.random.Generator],
+    monitor: FitMonitor,
+) -> SvcState:
+    """Solve all boundaries of a support vector classifier.
+
+    Problem
+        for each boundary of the coding: `solve_svms` on the kernel matrix of the training set
+
+    Given
+        device     a torch device, or None for NumPy
+        kernel     the kernel object
+        train      samples, class codes and weights
+        options    the estimator's parameters
+        last_fits  fits of an earlier call to start from, if they are on the same rows
+        random     makes the generator of the calibration folds
+        monitor    progress, time limit and cancellation
+
+    Returns the support vectors, the fit of each boundary and the calibration. If rounding errors of
+    float32 kernel values can exceed the tolerance, the problems are solved again in float64.
+
+    Reference: Cortes and Vapnik, Support-Vector Networks, Machine Learning 20 (1995).
+    """
+    k, order = len(train.classes), class_order(train.y, len(train.classes))
+    weights = (train.weights * train.class_weights)[order]
+    sides, box = coding(k, options.multi_class), options.box(weights)
+    X = train.X if device is not None else as_numpy(train.X)
+    segments = class_segments(train.y[order], k)
+
+    def build_gram(tolerance: float) -> Gram:
+        return make_gram(
+            kernel,
+            X,
+            memory=options.memory,
+            order=order,
+            segments=segments,
+            tolerance=tolerance,
+            threads=options.threads,
+            hold=len(order) <= options.hold_up_to,
+            device=device,
+        )
+
+    tolerance = options.kernel_tolerance()
+    gram = build_gram(tolerance)
+    problems = [SvmProblem(side, box) for side in sides.T]
+    fits = options.solve(gram, _start_from(problems, last_fits, gram, order), monitor)
+    if gram.dtype != np.float64 and gram.error * _largest_norm(fits) > options.tol:
+        tolerance = EXACT
+        del gram  # frees memory for the next one
+        gram = build_gram(tolerance)
+        fits = options.solve(gram, _with_start(problems, [fit.alpha for fit in fits]), monitor)
+    require_separable(fits)
+    support = Support.of(fits, k, options.multi_class, segments=segments)
+    calibration = None
+    if options.calibration:
+        y = train.y[order]
+        calibration = _calibrate(gram, y, weights, box, support, options, random(), monitor)
+    return SvcState(order, support, fits, calibration, repr(gram), tolerance)
+
+
+def require_separable(fits: Sequence[SvmFit]) -> None:
+    """Refuse a hard margin on classes that no boundary separates."""
+    if any(fit.stop == "not separable" for fit in fits):
+        raise DataError(
+            "C=inf asks for a hard margin, but the classes cannot be separated (or only by a margin "
+            "below a millionth of their size); give a finite C, a richer kernel, or check the labels"
+        )
+
+
+def class_order(y: Codes, n_classes: int) -> Codes:
+    """Rows by class, in their own order within each.
+
+    >>> class_order(np.array([1, 0, 1]), 2).tolist()
+    [1, 0, 2]
+    """
+    narrow = y.astype(np.uint16) if n_classes < 2**16 else y  # radix sort
+    return np.argsort(narrow, kind="stable")
+
+
+def _start_from(
+    problems: list[SvmProblem], last_fits: Sequence[SvmFit], gram: Gram, order: Codes
+) -> list[SvmProblem]:
+    """The problems, starting from earlier fits if those were on the same rows and sides."""
+    if len(last_fits) != len(problems):
+        return problems
+    diagonal = np.zeros(len(order))
+    for problem, fit in zip(problems, last_fits, strict=True):
+        layout = RowLayout.of(gram, problem.sides, diagonal)
+        same = np.array_equal(order[layout.rows], fit.rows) and np.array_equal(layout.y, fit.y)
+        if not same:
+            return problems
+    return _with_start(problems, [fit.alpha for fit in last_fits])
+
+
+def _with_start(problems: list[SvmProblem], alphas: Sequence[Vector]) -> list[SvmProblem]:
+    return [problem._replace(start=a) for problem, a in zip(problems, alphas, strict=True)]
+
+
+def _largest_norm(fits: list[SvmFit]) -> float:
+    """Largest Euclidean norm of a boundary's coefficients: the growth of independent errors."""
+    return float(max(np.sqrt(np.sum(fit.alpha**2)) for fit in fits))
+
+
+def _calibrate(
+    gram: Gram,
+    y: Codes,
+    weights: Vector,
+    box: Vector,
+    support: Support,
+    options: SvcOptions,
+    rng: np.random.Generator,
+    monitor: FitMonitor,
+) -> Calibration:
+    """Learn probabilities from the scores of held-out rows, fold by fold."""
+    method, scheme = options.calibration, options.multi_class
+    assert method is not None
+    k = len(gram.segments)
+    sides = coding(k, scheme)
+    S: Matrix = np.zeros((len(y), sides.shape[1]))
+    trained = np.flatnonzero(box > 0)
+    if np.bincount(y[trained], minlength=k).min() < 2:
+        warn_user(
+            "a class has fewer than 2 samples: probabilities are learned from the scores of training "
+            "samples, and are overconfident"
+        )
+        S = as_numpy(support.scores_of(gram, np.arange(len(y))))
+        return fit_calibration(method, S, y, weights, k, scheme)
+    start = support.alphas(gram.segments)
+    folds = stratified_folds(
+        y[trained], folds=min(FOLDS, len(trained)), seed=int(rng.integers(2**32))
+    )
+    for fold in folds:
+        held_out = trained[fold.test]
+        inside = box.copy()
+        inside[held_out] = 0.0
+        problems = [SvmProblem(side, inside) for side in sides.T]
+        fits = options.solve(gram, _with_start(problems, start), monitor)
+        if method == "temperature":
+            left = Support.of(fits, k, scheme, segments=gram.segments)
+            S[held_out] = as_numpy(left.scores_of(gram, held_out))
+            continue
+        for p, fit in enumerate(fits):  # a sigmoid is learned from its own two classes alone
+            left_out = fit.box == 0
+            S[fit.rows[left_out], p] = fit.scores[left_out]
+    return fit_calibration(method, S, y, weights, k, scheme)

@@ -1,0 +1,132 @@
+"""Sources of kernel values: tiles of the kernel matrix, from inner products or a kernel's own `block`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.object_kernels import FeatureKernel, as_vectors
+from separatrix.kernels.prepared import Prepared, prepare
+from separatrix.runtime.blocks import row_blocks, rows_that_fit
+from separatrix.runtime.threads import in_threads, thread_count
+from separatrix.types import Codes, Matrix, Vector
+
+ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
+WORTH_THREADS = 2**20  # values of an epilogue that take longer than starting threads
+STRIP_BYTES = 2**20  # of one epilogue call: stays in a core's second-level cache
+
+
+class ProductSource:
+    """Tiles of the kernel matrix of prepared samples: inner products, then the kernel's epilogue."""
+
+    def __init__(self, kernel: Kernel, vectors: Any, threads: int) -> None:
+        self.kernel, self.threads = kernel, threads
+        self.vectors: Prepared = vectors
+        self.n, self.dtype = len(vectors), vectors.dtype
+        self._last: tuple[Any, Prepared] = (None, vectors)  # columns of the last tile
+
+    def tile(
+        self, rows: Codes | slice, columns: Codes | slice, out: Matrix | None = None
+    ) -> Matrix:
+        """Kernel values of rows with columns; the columns of the last tile stay prepared."""
+        if isinstance(columns, slice):
+            return self.between(self.vectors.take(rows), self.vectors.take(columns), out)
+        last = self._last  # another thread may replace it meanwhile
+        if not np.array_equal(last[0], columns):
+            last = (columns.copy(), self.vectors.take(columns))
+            self._last = last
+        return self.between(self.vectors.take(rows), last[1], out)
+
+    def between(self, X: Prepared, Z: Prepared, out: Matrix | None = None) -> Matrix:
+        """Kernel values of two prepared sets."""
+        P = X.products(Z, out)
+        self.apply(P, X.squares, Z.squares)
+        return P
+
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        """Apply the kernel's epilogue to all of P, on all threads."""
+
+        def strip(rows: slice) -> None:
+            self.kernel.apply(P[rows], sx[rows], sz)
+
+        threads = self.threads if P.size > WORTH_THREADS else 1
+        in_threads(strip, strips(P), threads=threads)
+
+    def matrix(self) -> Matrix:
+        """The full kernel matrix, (n, n)."""
+        K = self.vectors.own_products(self.threads)
+        self.apply(K, self.vectors.squares, self.vectors.squares)
+        return K
+
+    def diagonal(self) -> Vector:
+        """All k(x, x)."""
+        return np.asarray(self.kernel.self_values(self.vectors.squares.astype(np.float64)))
+
+    @property
+    def error(self) -> float:
+        """Upper bound of a value's rounding error."""
+        s = float(self.vectors.squares.max(initial=0.0))
+        return float(self.kernel.error(s, float(np.finfo(self.dtype).eps)))
+
+
+class BlockSource:
+    """Tiles of the kernel matrix of any samples, by the kernel's own `block`."""
+
+    error = 0.0  # the kernel's own
+
+    def __init__(self, kernel: Kernel, X: Any) -> None:
+        self.kernel, self.X, self.n = kernel, X, X.shape[0]
+        self.dtype = np.dtype(np.float64)
+
+    def tile(
+        self, rows: Codes | slice, columns: Codes | slice, out: Matrix | None = None
+    ) -> Matrix:
+        """Kernel values of rows with columns."""
+        K = self.kernel.block(self.X[rows], self.X[columns])
+        if out is None:
+            return K
+        out[...] = K
+        return out
+
+    def matrix(self) -> Matrix:
+        """The full kernel matrix, (n, n)."""
+        K = np.empty((self.n, self.n), self.dtype)
+        for rows in row_blocks(self.n, ROWS_AT_ONCE):
+            self.tile(rows, slice(0, self.n), out=K[rows])
+        return K
+
+    def diagonal(self) -> Vector:
+        """All k(x, x)."""
+        return self.kernel.diagonal(self.X)
+
+
+Source = ProductSource | BlockSource
+
+
+def make_source(
+    kernel: Kernel,
+    X: Any,
+    *,
+    tolerance: float,
+    budget: int,
+    threads: int | None = None,
+    order: Codes | None = None,
+) -> Source:
+    """The source of kernel values of X, in an order of its rows."""
+    if not kernel.from_products:
+        return BlockSource(kernel, X if order is None else X[order])
+    base = kernel.base
+    if base is None or isinstance(base, FeatureKernel):
+        (X,) = as_vectors(kernel, X)
+        vectors: Any = prepare(kernel, X, order=order, tolerance=tolerance, budget=budget)
+    else:
+        vectors = base.prepared(X if order is None else X[order])[0]
+    return ProductSource(kernel, vectors, threads or thread_count())
+
+
+def strips(P: Matrix) -> Iterator[slice]:
+    """Rows of P, so many at a time that they stay in a core's second-level cache."""
+    return row_blocks(len(P), rows_that_fit(P.shape[1] * P.itemsize, STRIP_BYTES))
