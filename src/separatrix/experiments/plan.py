@@ -8,7 +8,7 @@ and all numbers of neighbours share one search. What is scaled by the training p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from inspect import isabstract
 from typing import Any
@@ -204,10 +204,8 @@ def _constant(candidate: GridCandidate) -> Callable[[RunContext], GridCandidate]
 
 
 def _as_document(spec: Spec) -> dict[str, Any]:
-    """What makes it this experiment, as JSON holds it."""
-    document = asdict(replace(spec, inline=None))  # samples are known by their hash
-    for elsewhere in ("folder", "inline"):
-        document.pop(elsewhere)
+    """What identifies the experiment, as JSON; samples are identified by their hash."""
+    document = spec.model_dump(exclude={"folder", "inline"})
     for model in document["models"]:
-        model["parameters"].pop("device", None)  # a run may go on elsewhere
+        model["parameters"].pop("device", None)  # a run may be resumed on another device
     return document
