@@ -264,7 +264,7 @@ def _describe(error: Any) -> str:
     if error["type"] == "missing":
         return f"no `{last}` @ {path.removesuffix(f'.{last}')}"
     if error["type"] == "extra_forbidden":
-        tables = {"split": SplitSpec, "inline": InlineSamples, "model": ModelSpec}
+        tables: dict[Any, type[_Table]] = {"split": SplitSpec, "inline": InlineSamples, "model": ModelSpec}
         fields = tables[parents[0]].model_fields if parents else Spec.model_fields
         known = [one.alias or name for name, one in fields.items() if name != "folder"]
         path = path.removesuffix(f".{last}")
@@ -294,11 +294,11 @@ def _to_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, default=repr)
 
 
-def _is_label(value: Any, kind: type) -> bool:
+def _is_label(value: Any, kind: Any) -> bool:
     """Whether an array keeps it; strings lose a trailing NUL."""
     if type(value) is not kind:
         return False
-    if isinstance(value, str):
+    if kind is str:
         return len(value) <= LONGEST_STRING and "\0" not in value
     return bool(abs(value) < 2**53)
 

@@ -129,10 +129,7 @@ def split_parts(context: RunContext, data: str, subsample: int | None, seed: int
 
 
 def _fit_and_test(
-    context: RunContext,
-    name: str,
-    make: Callable[[], Any],
-    split: Callable[[RunContext], Dataset],
+    context: RunContext, name: str, make: Callable[[], Any], split: Callable[[RunContext], Dataset]
 ) -> StepResult:
     """Fit one classifier and predict the test part, with time and memory of each."""
     data = split(context)

@@ -147,7 +147,7 @@ def _data(results: Results) -> Section:
         f"relatives: {count(results, 'in_groups')} of {n} have at least one. With one sequence left out, "
         "its relatives stay in the training part and reveal its class to any kernel on words. Published "
         "numbers are of this kind; the second scheme leaves relatives out together, inside the training "
-        "parts as well.",
+        "parts as well."
     ]
     if results.options["data"] == "promoters":
         words.insert(
@@ -184,7 +184,7 @@ def _errors(results: Results) -> Section:
     figure, numbers = plot_errors(results, SCHEMES, FAMILIES, lines)
     words = [
         "Each family of kernels has its own nested choice of parameters and C; the last line chooses "
-        "from all of them.",
+        "from all of them."
     ]
     caption = "Errors of each family under both schemes."
     if published:
@@ -212,7 +212,7 @@ def _misclassified(results: Results) -> Section:
     after = "" if results.options["subsample"] is None else " after sub-sampling"
     words = [
         f"The choice from all three misclassifies rows {listed[0]} with {ONE}, and rows {listed[1]} with "
-        f"{RELATED}. Rows are counted from 0, in the order of the file{after}.",
+        f"{RELATED}. Rows are counted from 0, in the order of the file{after}."
     ]
     columns = ("row", "class", *(f"wrong with {scheme}" for scheme in SCHEMES))
     return Section("Misclassified sequences", words, [Table(columns, rows, "By family.")])

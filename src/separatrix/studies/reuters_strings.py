@@ -383,7 +383,7 @@ def _lengths(results: Results, cells: Cells) -> Section:
     table = Table(("letters", "kernel", *CLASSES), rows, about)
     paragraphs = [
         "A low decay favours adjacent letters, so subsequences approach runs; the closer it is to 1, the "
-        "less gaps cost. One dynamic programme computes all lengths of one decay.",
+        "less gaps cost. One dynamic programme computes all lengths of one decay."
     ]
     caption = "F1 against the number of letters, one panel for each class."
     return Section("Length and decay", paragraphs, [Picture(figure, caption, table)])
@@ -428,7 +428,7 @@ def _documents(results: Results, letters: int) -> Section:
     seconds = [(part, f"{step_seconds(results, part):.1f}") for part in parts]
     words = [
         f"Documents are lower-case words as in R8, cut to {letters} letters; as many of each class as in "
-        "the published study, drawn once and divided anew for each run.",
+        "the published study, drawn once and divided anew for each run."
     ]
     columns = ("class", "training", "test", "letters", "words", "cut")
     shows = [

@@ -159,11 +159,7 @@ def describe_data(context: RunContext, study: SequenceStudy) -> StepResult:
 
 
 def load_sequences(
-    context: RunContext,
-    data: str,
-    subsample: int | None,
-    seed: int,
-    groups: Callable[[Any], Codes],
+    context: RunContext, data: str, subsample: int | None, seed: int, groups: Callable[[Any], Codes]
 ) -> SequenceSamples:
     """Sequences of a data set with their groups, made once."""
     made: SequenceSamples = context.shared(

@@ -292,7 +292,7 @@ def _errors(results: Results) -> Section:
     words = [
         "The SVMs use normalised kernels. Linear models and naive Bayes use the features of the weighted "
         f"degree kernel, words of up to {WORD} letters at their position; nearest neighbours use its "
-        "distance; the perceptrons use indicators of the letter at each position.",
+        "distance; the perceptrons use indicators of the letter at each position."
     ]
     if is_complete(results, NAME):
         rows += [
@@ -363,7 +363,7 @@ def _letters(results: Results) -> Section:
         shows.append(Picture(figure, caption, letters_table(sequence, shares)))
     words = [
         "Test sequences: the first of each class that the linear SVM on words predicts right, and the "
-        "first that it predicts wrong. The shares of all letters and the bias sum to the score.",
+        "first that it predicts wrong. The shares of all letters and the bias sum to the score."
     ]
     return Section("Letter by letter", words, shows)
 

@@ -67,10 +67,7 @@ def _forms(results: Results) -> Section:
     _draw_points(left, found["X"], found["y"], 14 + 26 * found["alpha"])
     _draw_line(left, found["w"], float(found["b"][0]))
     left.set_title("marker size: mistakes on the sample", fontsize=9)
-    for name, marker, size, color in (
-        ("primal", "o", 7, COLOURS[0]),
-        ("dual", "x", 5, COLOURS[4]),
-    ):
+    for name, marker, size, color in (("primal", "o", 7, COLOURS[0]), ("dual", "x", 5, COLOURS[4])):
         log = found[f"{SYNTHETIC.replace(' ', '_')}_{name}"]
         look = {"markersize": size, "markerfacecolor": "none" if marker == "o" else color}
         right.plot(np.arange(1, len(log) + 1), log, marker, color=color, label=name, **look)
@@ -81,7 +78,7 @@ def _forms(results: Results) -> Section:
         "Rosenblatt's algorithm starts from zero and visits the samples in order. The primal form stores "
         "weights; the dual form stores how often each sample was misclassified and uses inner products "
         "only. All samples are multiples of 1/64 or integers, so nothing is rounded and the two logs can "
-        "be compared entry by entry.",
+        "be compared entry by entry."
     ]
     caption = "Left: synthetic samples and the line found. Right: both logs of mistakes, overlaid."
     picture = Picture(figure, caption, _tabulate(results, FORMS, metrics))
@@ -118,7 +115,7 @@ def _bound(results: Results) -> Section:
     )
     paragraphs = [
         "On separable data no order of the samples leads to more than (2R/γ)² mistakes. With a kernel "
-        "the same holds in its feature space, with R² = max k(x, x).",
+        "the same holds in its feature space, with R² = max k(x, x)."
     ]
     caption = "Mistakes against the bound, one marker for each draw; all lie below the line."
     return Section("The mistake bound", paragraphs, [Picture(figure, caption, table)])
@@ -139,7 +136,7 @@ def _map(results: Results) -> Section:
     paragraphs = [
         "The map (x1², x2², √2 x1 x2) has inner products ⟨x, z⟩². So the perceptron on mapped samples "
         "and the one on the kernel matrix learn the same; with 64 pixels the map already has 2080 "
-        "coordinates, while the size of the matrix does not change.",
+        "coordinates, while the size of the matrix does not change."
     ]
     caption = "A circle in the plane becomes a line between squared coordinates."
     picture = Picture(figure, caption, _tabulate(results, MAP, metrics))
@@ -232,7 +229,7 @@ def _oligonucleotides(results: Results) -> Section:
         "The same three oligonucleotides as rows of 16 word counts, and as the pairwise similarities of "
         "the spectrum kernel, which reads only the strings; its values are the inner products of the "
         f"counts, with a difference of {difference:g}. The matrix is 3 x 3 whatever the objects are and "
-        "however long they grow, and its embedding recovers vectors with the same inner products.",
+        "however long they grow, and its embedding recovers vectors with the same inner products."
     ]
     shows: Shows = [
         table(words(), "counts", "As vectors: how often each word of two letters occurs."),
@@ -288,7 +285,7 @@ def _objects(results: Results) -> Section:
     paragraphs = [
         "Any object with a kernel can be classified: the matrix is n x n, and the same estimators train "
         "on objects with a kernel or on the matrix itself. The last columns give the share of test "
-        "objects that both predict alike.",
+        "objects that both predict alike."
     ]
     missing = [kind for kind in OBJECT_TYPES if kind.name not in kinds]
     if missing:

@@ -164,7 +164,7 @@ def _passes(results: Results) -> Section:
         "Weights start at zero and rows are visited in order; a misclassified sample is added to the "
         "weights of its class and subtracted from those of the predicted class. A pass without mistakes "
         "ends training. If the classes overlap there is none: the last weights then depend on the last "
-        "rows, and the test accuracy fluctuates.",
+        "rows, and the test accuracy fluctuates."
     ]
     if results.options["data"] == "iris":
         early = arrays["accuracy"][:, min(limit, 20) - 1]

@@ -18,13 +18,7 @@ from separatrix.plots.region_figures import COLOURS
 from separatrix.plots.tables import Table
 from separatrix.report.page import Picture, Section, Shows
 from separatrix.solvers.logistic.laplace import mackay, mean_sigmoid
-from separatrix.studies.linear.panels import (
-    GREY,
-    STYLES,
-    draw_samples,
-    legend_below,
-    panel_figure,
-)
+from separatrix.studies.linear.panels import GREY, STYLES, draw_samples, legend_below, panel_figure
 from separatrix.studies.linear.samples import boundary, generator, is_quick
 from separatrix.studies.statistics import single_value
 from separatrix.types import Matrix, Vector

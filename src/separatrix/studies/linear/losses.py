@@ -20,13 +20,7 @@ from separatrix.plots.tables import Table
 from separatrix.report.page import Picture, Section, Shows
 from separatrix.solvers.subgradient import LOSSES as MARGIN_LOSSES
 from separatrix.solvers.subgradient import Objective
-from separatrix.studies.linear.panels import (
-    GREY,
-    STYLES,
-    draw_samples,
-    legend_below,
-    panel_figure,
-)
+from separatrix.studies.linear.panels import GREY, STYLES, draw_samples, legend_below, panel_figure
 from separatrix.studies.linear.samples import angle_between, boundary, generator
 from separatrix.studies.statistics import largest_value, single_value
 from separatrix.types import Matrix, Vector

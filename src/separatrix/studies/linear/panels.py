@@ -47,11 +47,7 @@ def region_arrays(found: Regions, prefix: str) -> dict[str, Any]:
 
 
 def draw_regions(
-    axes: Axes,
-    arrays: Mapping[str, Any],
-    prefix: str,
-    labels: Sequence[str],
-    rule: str = "predict",
+    axes: Axes, arrays: Mapping[str, Any], prefix: str, labels: Sequence[str], rule: str = "predict"
 ) -> None:
     """Regions of a step with boundaries and samples; points without a class are grey."""
     regions = Regions(

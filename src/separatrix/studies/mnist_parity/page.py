@@ -84,7 +84,7 @@ def _data(results: Results) -> Section:
     words = [
         f"The descents train on {seen['learn_rows']:.0f} rows and are tested on "
         f"{seen['held_out_rows']:.0f} others. The SVMs train on {seen['all_rows']:.0f} rows; all models "
-        f"are tested on the same {seen['test_rows']:.0f}. No model is tested on its training rows.",
+        f"are tested on the same {seen['test_rows']:.0f}. No model is tested on its training rows."
     ]
     if results.options["data"] == "digits":
         words.append(
@@ -127,7 +127,7 @@ def _models(results: Results, found: dict[str, dict[str, float]]) -> Section:
     axes.set(xlim=(0.5, 1.07), xlabel="accuracy on the test part")
     words = [
         "The linear SVM shows what the descents lose by stopping early, the two kernels what a linear "
-        "boundary loses.",
+        "boundary loses."
     ]
     if PUBLISHED in found:
         published = list(PUBLISHED_TARGET)
@@ -211,7 +211,7 @@ def _weights(results: Results, found: dict[str, dict[str, float]]) -> Section:
     )
     words = [
         "Each weight at its pixel: ink on orange votes for -1, ink on violet for +1. Each image has its "
-        "own scale; white is zero.",
+        "own scale; white is zero."
     ]
     caption = "The weights of each linear model as an image."
     return Section("Weights as images", words, [Picture(figure, caption, pixels), sizes])

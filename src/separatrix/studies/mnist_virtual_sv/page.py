@@ -115,7 +115,7 @@ def _errors(results: Results, stages: list[StageRow], tested: int) -> Section:
         f"SVMs with the kernel (x.z + 1)^{options['degree']} / 2^{options['degree']}, "
         f"C={options['C']:g}, on images scaled to norm 1. The first is trained on {trained} images, the "
         "others on its support vectors and copies of them, shifted by up to that many pixels in every "
-        f"direction, {copied}.",
+        f"direction, {copied}."
     ]
     if known and (trained < ROWS or options["test_size"] < 1):
         words.append(
@@ -167,7 +167,7 @@ def _deskewing(results: Results) -> Section:
     words = [
         "Deskewing shifts each row of an image sideways, in proportion to its distance from the centre of "
         "mass, until columns and rows of the ink are uncorrelated; values between pixels are "
-        f"interpolated. All {count.value:.0f} images took {count.seconds:.2f} s.",
+        f"interpolated. All {count.value:.0f} images took {count.seconds:.2f} s."
     ]
     caption = "A slanted image of each label, above as it is, below deskewed, with its slant."
     figure = _gallery(images, titles, columns=len(labels))
@@ -197,7 +197,7 @@ def _copies(results: Results, stages: list[StageRow]) -> Section:
         shows.append(Picture(figure, caption, table))
     words = [
         "A shifted digit is the same digit, but another sample to a kernel on pixels. Copies in all "
-        "directions teach the model this invariance. The original is in the middle.",
+        "directions teach the model this invariance. The original is in the middle."
     ]
     return Section("A support vector and its copies", words, shows)
 

@@ -151,7 +151,7 @@ def _choices(results: Results) -> Section:
     table = Table(columns, rows, "The five most frequent choices of each.")
     words = [
         "A choice that varies from part to part is not determined by the data: with so few molecules in a "
-        "fold, many choices differ by a single molecule.",
+        "fold, many choices differ by a single molecule."
     ]
     caption = "How often each number of rounds was chosen, with plain and with normalised values."
     return Section("Parameters chosen by the folds", words, [Picture(figure, caption, table)])
@@ -184,7 +184,7 @@ def _mistakes(results: Results) -> Section:
     always = int((wrong.min(axis=0) > 50).sum())
     words = [
         f"{len(hard)} of {len(y)} molecules are misclassified by some kernel in some repetition, {always} "
-        "by every kernel in most of them.",
+        "by every kernel in most of them."
     ]
     caption = (
         "How often each molecule is misclassified: a column is a molecule, dark if always wrong."
@@ -234,7 +234,7 @@ def _molecules(results: Results) -> Section:
     words = [
         "The first training part whose folds chose more than atoms; of its test molecules the most and the "
         "least clearly classified of each class. A subtree shares its weight equally among the atoms it "
-        "covers, so the values of all atoms and the bias sum to the score.",
+        "covers, so the values of all atoms and the bias sum to the score."
     ]
     caption = "Contribution of each atom, for and against mutagenic."
     return Section("Attribution to atoms", words, [Picture(figure, caption, atoms), subtrees])
