@@ -14,7 +14,7 @@ from benchmarks.measure import Row, seconds
 from separatrix.data.catalogue import load
 from separatrix.experiments.run import run
 from separatrix.studies.catalogue import make
-from separatrix.studies.usps_steps import (
+from separatrix.studies.usps import (
     ARGMAX,
     DEGREES,
     GAUSSIAN,

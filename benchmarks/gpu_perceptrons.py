@@ -15,7 +15,7 @@ from separatrix.evaluation.study import Products
 from separatrix.kernels import Polynomial
 
 DEGREES = [Polynomial(degree) for degree in range(1, 8)]
-RULES = {  # those of studies/usps_steps.py
+RULES = {  # those of studies/usps.py
     "one against the rest": {"multi_class": "ovr", "max_iter": 20},
     "argmax": {"multi_class": "argmax", "min_gain": 0.001, "min_iter": 5},
     "one against one": {"multi_class": "ovo", "max_iter": 20},

@@ -3,7 +3,7 @@
 from benchmarks.gpu_svc import timed
 from benchmarks.measure import Row
 from separatrix.data.catalogue import load
-from separatrix.studies.virtual_support_vectors import run_virtual_sv
+from separatrix.studies.mnist_virtual_sv import run_virtual_sv
 
 PUBLISHED = "0.8 with copies, 0.68 deskewed by 1 pixel, 0.56 by 2"
 

@@ -16,7 +16,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.steps import ALL_SPLITS, Experiment, Row, Step, StepResult, params_json
 from separatrix.experiments.table import read_results
 from separatrix.report.page import render
-from separatrix.studies import usps_steps as usps
+from separatrix.studies import usps
 from separatrix.studies.reproduce import page_of
 
 
@@ -32,9 +32,9 @@ def toy(steps, options=None):
 
 
 def test_steps_run_in_order_and_see_what_was_found_before(tmp_path):
-    def second(workshop):
-        assert workshop.found("first").rows[0].value == 1.5
-        return StepResult([row("b", workshop.found("first").arrays["a"].sum())])
+    def second(context):
+        assert context.result("first").rows[0].value == 1.5
+        return StepResult([row("b", context.result("first").arrays["a"].sum())])
 
     first = Step("first", lambda _: StepResult([row("a", 1.5)], {"a": np.arange(4.0)}))
     results = run(toy([first, Step("second", second)]), tmp_path)
@@ -45,7 +45,7 @@ def test_steps_run_in_order_and_see_what_was_found_before(tmp_path):
 def test_what_is_done_is_not_done_again(tmp_path):
     count = []
 
-    def step(_workshop):
+    def step(_context):
         count.append(1)
         return StepResult([row("a", float("nan")), row("b", float("inf"))], {"a": np.arange(3)})
 
@@ -59,12 +59,12 @@ def test_what_is_done_is_not_done_again(tmp_path):
 def test_a_step_that_failed_is_done_again_and_those_before_are_not(tmp_path):
     done, broken = [], [True]
 
-    def fails(_workshop):
+    def fails(_context):
         if broken:
             raise RuntimeError("no")
         return StepResult([row("b", 2.0)])
 
-    def works(_workshop):
+    def works(_context):
         done.append(1)
         return StepResult([row("a", 1.0)])
 
@@ -131,7 +131,7 @@ def test_an_answer_of_another_run_or_step_is_not_taken_for_this_one(tmp_path):
 
 
 def test_a_run_whose_folder_was_taken_over_writes_no_table(tmp_path):
-    def other(_workshop):
+    def other(_context):
         run(toy([Step("only", lambda _: StepResult([row("b", 2.0)]))]), tmp_path, fresh=True)
         return StepResult([row("a", 1.0)])
 
@@ -141,7 +141,7 @@ def test_a_run_whose_folder_was_taken_over_writes_no_table(tmp_path):
 
 
 def test_a_fresh_start_leaves_no_old_table_behind(tmp_path):
-    def fails(_workshop):
+    def fails(_context):
         raise RuntimeError("no")
 
     run(toy([Step("only", lambda _: StepResult([row("a", 1.0)]))]), tmp_path)

@@ -1,14 +1,14 @@
-"""Quick runs of named experiments, each done once for all tests that look at what it found."""
+"""Quick runs of named studies, each done once for all tests that read its results."""
 
 import atexit
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from separatrix.experiments.run import run
 from separatrix.experiments.table import Results
+from separatrix.studies.catalogue import make
 
 
 class QuickRun(NamedTuple):
@@ -17,10 +17,9 @@ class QuickRun(NamedTuple):
 
 
 @cache
-def quick_run(module, **options):
-    """What the quick version of an experiment found, and the folder that it was run in."""
-    experiment = import_module(f"separatrix.experiments.{module}").experiment
+def quick_run(name, **options):
+    """The results of the quick version of a study, and the folder of the run."""
     folder = TemporaryDirectory()
     atexit.register(folder.cleanup)
-    found = run(experiment(quick=True, **options), Path(folder.name), progress=False)
+    found = run(make(name, quick=True, **options), Path(folder.name), progress=False)
     return QuickRun(found, Path(folder.name))

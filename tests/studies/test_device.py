@@ -7,8 +7,7 @@ from separatrix.errors import DeviceError, ParameterError, UnsupportedError
 from separatrix.experiments.plan import plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import parse_spec
-from separatrix.studies import mnist_all_steps as mnist_all
-from separatrix.studies import usps_steps as usps
+from separatrix.studies import mnist_all, usps
 from separatrix.studies.catalogue import make
 
 NAMES = (

@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from importlib import import_module
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +11,13 @@ from tests.studies.quick_runs import quick_run
 from separatrix.experiments.table import Results
 from separatrix.plots.tables import Table
 from separatrix.report.page import Page, Picture, render
-from separatrix.studies.kernel_methods_steps import KINDS
+from separatrix.studies.kernel_methods.steps import OBJECT_TYPES
+from separatrix.studies.reproduce import page_of
 
 QUICK = {
-    "knn_and_perceptron": {"repeats": 2, "max_iter": 5, "k_max": 12},
-    "kernel_methods": {},
-    "mnist_parity": {"data": "digits"},
+    "knn-and-perceptron": {"repeats": 2, "max_iter": 5, "k_max": 12},
+    "kernel-methods": {},
+    "mnist-parity": {"data": "digits"},
 }
 
 
@@ -42,27 +42,23 @@ def shown(request, every):
 
 @pytest.fixture
 def neighbours(every):
-    return every["knn_and_perceptron"]
+    return every["knn-and-perceptron"]
 
 
 @pytest.fixture
 def kernels(every):
-    return every["kernel_methods"]
+    return every["kernel-methods"]
 
 
 @pytest.fixture
 def parity(every):
-    return every["mnist_parity"]
+    return every["mnist-parity"]
 
 
 def made(name, **options):
     results = quick_run(name, **options).results
-    page = page_of(name, results)
+    page = page_of(results)
     return Shown(name, results, page, render(page))
-
-
-def page_of(name, results):
-    return import_module(f"separatrix.report.{name}").page(results)
 
 
 def pictures(page):
@@ -113,13 +109,13 @@ def test_the_page_says_how_to_run_it_again(shown):
 
 
 def test_the_same_results_give_the_same_bytes(neighbours):
-    assert render(page_of(neighbours.name, neighbours.results)) == neighbours.html
+    assert render(page_of(neighbours.results)) == neighbours.html
 
 
 def test_strange_names_are_escaped(neighbours):
     options = {**neighbours.results.options, "data": "<script>alert(1)</script>"}
     results = dataclasses.replace(neighbours.results, options=options)
-    assert "<script>alert" not in render(page_of(neighbours.name, results))
+    assert "<script>alert" not in render(page_of(results))
 
 
 def test_accuracies_against_k_are_those_of_the_table(neighbours):
@@ -145,7 +141,7 @@ def test_features_have_one_panel_for_each_class(neighbours):
 )
 def test_only_what_was_run_is_shown(classifier, missing):
     few = {"repeats": 1, "max_iter": 3, "data": "digits", "subsample": 300}
-    page = made("knn_and_perceptron", classifier=classifier, **few).page
+    page = made("knn-and-perceptron", classifier=classifier, **few).page
     titles = [section.title for section in page.sections]
     assert missing not in titles
     assert "Data" in titles
@@ -160,7 +156,7 @@ def test_the_claims_are_in_the_summary(kernels):
     assert "on 3 of 3 data sets" in words
     assert "in 18 of 18 draws" in words
     kinds = [row[0] for row in page.sections[-1].shows[0].table.rows]
-    left_out = [kind.name for kind in KINDS if kind.name not in kinds]
+    left_out = [kind.name for kind in OBJECT_TYPES if kind.name not in kinds]
     assert kinds[:2] == ["vectors", "images"]
     assert all(name in page.sections[-1].words[-1] for name in left_out)
 
@@ -180,7 +176,7 @@ def test_every_model_is_in_the_table_with_its_accuracy(parity):
     page = parity.page
     table = table_with(page, "test part")
     assert len(table.rows) == 6
-    assert "to be met" not in table.columns  # published for MNIST, not for these digits
+    assert "expected" not in table.columns  # published for MNIST, not for these digits
     expected = results.values(metric="test_accuracy")
     np.testing.assert_array_equal(column(table, "test part"), expected)
 

@@ -11,13 +11,13 @@ from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.errors import ParameterError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, RunContext
-from separatrix.studies.kernel_methods_steps import (
+from separatrix.studies.kernel_methods.steps import (
     BOUND,
     DEFINITE,
-    KIND,
-    KINDS,
     MAP,
     MARGINS,
+    OBJECT_TYPES,
+    OBJECTS,
     OLIGONUCLEOTIDES,
     SEQUENCES,
     circle,
@@ -32,7 +32,7 @@ VALUE = Row._fields.index("value")
 
 @pytest.fixture(scope="module")
 def results():
-    return quick_run("kernel_methods").results
+    return quick_run("kernel-methods").results
 
 
 def test_two_runs_differ_in_nothing_but_times(results, tmp_path):
@@ -120,11 +120,11 @@ def test_the_three_sequences_say_the_same_as_vectors_and_as_a_matrix(results):
     np.testing.assert_allclose(F @ F.T, counts @ counts.T, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", OBJECT_TYPES, ids=lambda kind: kind.name)
 def test_objects_with_a_kernel_and_the_ready_matrix_are_classified_alike(results, kind):
     if state(kind.data) == TO_DOWNLOAD:
         pytest.skip(f"no {kind.data} here")
-    rows = {row.metric: row.value for row in results.where(part=KIND, model=kind.name)}
+    rows = {row.metric: row.value for row in results.where(part=OBJECTS, model=kind.name)}
     assert rows["positive_semidefinite"]
     for model in ("KernelPerceptron", "SVC"):
         assert rows[f"{model}_agreement_with_ready_matrix"] == 1.0

@@ -11,15 +11,15 @@ from separatrix.errors import ExperimentError, ParameterError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, params_json
 from separatrix.studies.catalogue import make
-from separatrix.studies.knn_and_perceptron_steps import (
+from separatrix.studies.knn_and_perceptron.steps import (
     DATA,
     FEATURES,
     NEIGHBOURS,
     PERCEPTRON,
     TEST_SIZE,
-    Parts,
-    _learned,
+    TrainTest,
     experiment,
+    train_by_pass,
 )
 
 VALUE = Row._fields.index("value")
@@ -74,8 +74,8 @@ def test_errors_on_adult_are_the_published_ones(a4a, tmp_path):
 
 def test_every_k_is_as_if_it_had_been_fitted_alone(iris):
     X, y = load("iris").X, load("iris").y
-    protocol = experiment(quick=True).steps[1].run.__self__
-    first = protocol._parts(load("iris"))[0]
+    study = experiment(quick=True).steps[1].run.__self__
+    first = study.split(load("iris"))[0]
     assert len(first.X) + len(first.X_test) == len(X) == len(y)
     for k in (1, 4, 17):
         alone = KNeighborsClassifier(k).fit(first.X, first.y).score(first.X_test, first.y_test)
@@ -85,8 +85,8 @@ def test_every_k_is_as_if_it_had_been_fitted_alone(iris):
 def test_passes_one_by_one_are_one_fit():
     X, y = load("iris").X, load("iris").y
     order = np.random.default_rng(0).permutation(150)
-    part = Parts(X[order[:100]], y[order[:100]], X[order[100:]], y[order[100:]])
-    found = _learned(part, 30)
+    part = TrainTest(X[order[:100]], y[order[:100]], X[order[100:]], y[order[100:]])
+    found = train_by_pass(part, 30)
     whole = Perceptron(shuffle=False, tol=None, max_iter=30).fit(part.X, part.y)
     np.testing.assert_array_equal(found.model.coef_, whole.coef_)
     np.testing.assert_array_equal(found.mistakes[: whole.n_iter_], whole.mistakes_)
@@ -95,7 +95,7 @@ def test_passes_one_by_one_are_one_fit():
 
 def test_a_clean_pass_ends_it_and_what_follows_is_as_it_was():
     X, y = load("iris").X, load("iris").y == 0
-    found = _learned(Parts(X, y, X, y), 50)
+    found = train_by_pass(TrainTest(X, y, X, y), 50)
     assert found.passes < 50
     assert not found.mistakes[found.passes - 1 :].any()
     assert (found.accuracy[found.passes - 1 :] == 1.0).all()

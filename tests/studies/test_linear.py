@@ -8,25 +8,26 @@ from tests.studies.quick_runs import quick_run
 
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, RunContext, params_json
-from separatrix.studies.linear_steps import experiment
-from separatrix.studies.linear_steps.gaussian import TERMS
-from separatrix.studies.linear_steps.geometry import DISTANCE, REGIONS
-from separatrix.studies.linear_steps.logistic import DOUBT, PLACES, SOFTMAX
-from separatrix.studies.linear_steps.losses import FAR, LOSSES, loss_at
-from separatrix.studies.linear_steps.margins import MARGINS, PRICES
-from separatrix.studies.linear_steps.samples import angle_between
-from separatrix.studies.linear_steps.squares import FISHER, ONE_HOT, RIDGE
-from separatrix.studies.linear_steps.words import MESSAGES, WORDS
+from separatrix.studies.linear import experiment
+from separatrix.studies.linear.doubt import DISTANCES, DOUBT
+from separatrix.studies.linear.gaussian import TERMS
+from separatrix.studies.linear.geometry import DISTANCE, REGIONS
+from separatrix.studies.linear.losses import FAR, LOSSES, loss_at
+from separatrix.studies.linear.margins import COSTS, MARGINS
+from separatrix.studies.linear.samples import angle_between
+from separatrix.studies.linear.softmax import SOFTMAX
+from separatrix.studies.linear.squares import FISHER, ONE_HOT, RIDGE
+from separatrix.studies.linear.words import MESSAGES, WORDS
 
 
 @pytest.fixture(scope="module")
 def folder():
-    return quick_run("linear").folder
+    return quick_run("linear-classifiers").folder
 
 
 @pytest.fixture(scope="module")
 def results():
-    return quick_run("linear").results
+    return quick_run("linear-classifiers").results
 
 
 def _but_for_times(results):
@@ -253,7 +254,7 @@ def test_far_from_the_data_only_bayes_stays_in_doubt(results):
 
     limit = results.values(part=DOUBT, metric="limit")[0]
 
-    assert len(along("MLE")) == len(PLACES)
+    assert len(along("MLE")) == len(DISTANCES)
     assert min(along("MLE")[-1], along("MAP")[-1]) > 0.9999
     assert along("Bayes")[-1] == pytest.approx(limit, abs=1e-4)
     assert along("Bayes, by quadrature").max() < 0.95
@@ -287,7 +288,7 @@ def test_softmax_sums_to_one_and_feels_only_differences(results):
 def test_primal_and_dual_are_equal_at_every_price(results):
     gaps = results.values(part=MARGINS, metric="gap", model="SVC")
 
-    assert len(gaps) == len(PRICES)
+    assert len(gaps) == len(COSTS)
     assert np.abs(gaps).max() < 1e-9
     whole = [results.values(part=MARGINS, metric=f"whole_{side}")[0] for side in ("primal", "dual")]
     assert whole[0] == pytest.approx(whole[1], rel=1e-10)

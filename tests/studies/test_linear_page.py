@@ -10,13 +10,13 @@ from separatrix.experiments.steps import params_json
 from separatrix.report.page import Picture, render
 from separatrix.studies.linear import page
 from separatrix.studies.linear.claims import all_claims
-from separatrix.studies.linear.panels import number
-from separatrix.studies.linear_steps.geometry import REGIONS
+from separatrix.studies.linear.geometry import REGIONS
+from separatrix.studies.statistics import single_value
 
 
 @pytest.fixture(scope="module")
 def results():
-    return quick_run("linear").results
+    return quick_run("linear-classifiers").results
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ def test_a_claim_that_fails_is_said_first(results):
     summary = page(dataclasses.replace(results, rows=rows)).summary[0]
 
     assert summary.startswith("1 of ")
-    assert "part 2, the largest score leaves nothing" in summary
+    assert "part 2, the largest score leaves none" in summary
 
 
 def test_the_page_renders_with_all_pictures_and_how_to_run_it_again(shown):
@@ -78,4 +78,4 @@ def test_the_page_renders_with_all_pictures_and_how_to_run_it_again(shown):
 
 def test_a_missing_row_is_said(results):
     with pytest.raises(ExperimentError, match="has no row of 2 regions, weight"):
-        number(results, REGIONS, "weight")
+        single_value(results, REGIONS, "weight")

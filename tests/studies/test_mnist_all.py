@@ -6,7 +6,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Gaussian
 from separatrix.report.page import render
-from separatrix.studies.mnist_all_steps import classifiers, experiment, parts
+from separatrix.studies.mnist_all import classifiers, experiment, split_parts
 from separatrix.studies.reproduce import page_of
 
 
@@ -26,7 +26,7 @@ def test_every_classifier_has_an_error_a_time_and_a_place_on_the_page(small):
 
 
 def test_the_error_is_that_of_a_fit_by_hand(small):
-    found = parts(RunContext(experiment(quick=True)), "digits", 400, 0)
+    found = split_parts(RunContext(experiment(quick=True)), "digits", 400, 0)
     assert len(found.y) + len(found.y_test) == 400
     alone = SVC(C=10.0, kernel=Gaussian(0.02)).fit(found.X, found.y)
     wrong = np.mean(alone.predict(found.X_test) != found.y_test)

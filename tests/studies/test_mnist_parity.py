@@ -11,8 +11,8 @@ from separatrix import SubgradientSVC, indicator
 from separatrix.errors import ExperimentError, ParameterError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, RunContext
-from separatrix.studies import mnist_parity_steps as mnist_parity
-from separatrix.studies.mnist_parity_steps import (
+from separatrix.studies.mnist_parity import steps as mnist_parity
+from separatrix.studies.mnist_parity.steps import (
     CUBIC,
     DATA,
     EVEN,
@@ -35,7 +35,7 @@ def small():
 
 @pytest.fixture(scope="module")
 def results():
-    return quick_run("mnist_parity", data="digits").results
+    return quick_run("mnist-parity", data="digits").results
 
 
 def values(results, part):
@@ -44,9 +44,9 @@ def values(results, part):
 
 def found_by(experiment, *names):
     """Only some steps of an experiment."""
-    workshop = RunContext(experiment)
+    context = RunContext(experiment)
     steps = {step.name: step for step in experiment.steps}
-    rows = [{row.metric: row.value for row in steps[name].run(workshop).rows} for name in names]
+    rows = [{row.metric: row.value for row in steps[name].run(context).rows} for name in names]
     return rows[0] if len(rows) == 1 else rows
 
 

@@ -12,9 +12,9 @@ from separatrix.data.images import deskewed, jittered, unit_norm
 from separatrix.errors import DeviceError, ExperimentError, ParameterError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, RunContext
-from separatrix.studies import mnist_virtual_sv_steps as mnist_virtual_sv
-from separatrix.studies.mnist_virtual_sv_steps import DATA, experiment
-from separatrix.studies.virtual_support_vectors import named, power_kernel, run_virtual_sv
+from separatrix.studies.mnist_virtual_sv import steps
+from separatrix.studies.mnist_virtual_sv.steps import DATA, experiment
+from separatrix.studies.mnist_virtual_sv.training import power_kernel, run_virtual_sv, stage_name
 
 VALUE = Row._fields.index("value")
 OPTIONS = {"data": "digits", "subsample": 400, "jitters": "1", "copies": "all"}
@@ -22,7 +22,7 @@ OPTIONS = {"data": "digits", "subsample": 400, "jitters": "1", "copies": "all"}
 
 @pytest.fixture(scope="module")
 def results():
-    return quick_run("mnist_virtual_sv", **OPTIONS).results
+    return quick_run("mnist-virtual-sv", **OPTIONS).results
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +43,13 @@ def test_every_stage_is_a_fit_by_hand(results, digits):
         labels = np.tile(digits.labels[rows], 9)
         second = SVC(C=2.0, kernel=kernel, multi_class="ovr").fit(copies, labels)
         for pixels, model, learned in ((0, first, len(images)), (1, second, len(copies))):
-            what = named(upright, pixels)
+            what = stage_name(upright, pixels)
             wrong = np.mean(model.predict(unit_norm(test)) != digits.test_labels)
             assert results.values(part=what, metric="test_error").tolist() == [wrong]
             assert results.values(part=what, metric="rows").tolist() == [learned]
             support = results.values(part=what, metric="support_vectors")
             assert support.tolist() == [len(model.support_)]
-        np.testing.assert_array_equal(results.arrays[named(upright, 0)]["support"], rows)
+        np.testing.assert_array_equal(results.arrays[stage_name(upright, 0)]["support"], rows)
 
 
 def test_each_class_can_have_copies_of_its_own_support_vectors(digits):
@@ -90,13 +90,14 @@ def test_copies_of_another_kind_are_refused(digits):
 def test_copies_make_fewer_mistakes(results):
     for upright in (False, True):
         before, after = (
-            results.values(part=named(upright, pixels), metric="test_error")[0] for pixels in (0, 1)
+            results.values(part=stage_name(upright, pixels), metric="test_error")[0]
+            for pixels in (0, 1)
         )
         assert after < before
 
 
 def test_moves_of_support_vectors_add_up_to_all_of_them(results):
-    what = named(True, 1)
+    what = stage_name(True, 1)
     moves = results.where(part=what, metric="support_vectors_of_move")
     assert len(moves) == 9
     total = results.values(part=what, metric="support_vectors")[0]
@@ -105,7 +106,7 @@ def test_moves_of_support_vectors_add_up_to_all_of_them(results):
 
 
 def test_what_is_wrong_is_kept_with_its_row_and_labels(results, digits):
-    what = named(False, 0)
+    what = stage_name(False, 0)
     found = results.arrays[what]
     error = results.values(part=what, metric="test_error")[0]
     assert len(found["wrong"]) == round(error * len(digits.test))
@@ -138,14 +139,14 @@ def test_two_runs_differ_in_what_was_measured_only(results, tmp_path):
 
 def test_mnist_in_a_small_part(mnist):
     made = experiment(subsample=500, test_size=0.03, jitters=[1], deskew="yes")
-    workshop = RunContext(made)
+    context = RunContext(made)
     errors = []
     for step in made.steps:
-        finding = step.run(workshop)
-        workshop.keep(step.name, finding)
+        finding = step.run(context)
+        context.store(step.name, finding)
         errors += [row.value for row in finding.rows if row.metric == "test_error"]
     assert errors[1] < errors[0] < 0.12
-    [before] = [row.value for row in workshop.found(DATA).rows if row.metric == "rows"]
+    [before] = [row.value for row in context.result(DATA).rows if row.metric == "rows"]
     assert before == 500
 
 
@@ -167,14 +168,14 @@ def test_the_kernel_is_one_at_equal_samples_whatever_the_degree():
 
 
 def test_without_a_card_fewer_rows_are_taken(monkeypatch):
-    assert experiment(device="cpu").options["subsample"] == mnist_virtual_sv.WITHOUT_A_CARD
+    assert experiment(device="cpu").options["subsample"] == steps.CPU_ROWS
     assert experiment(device="cpu", subsample=60_000).options["subsample"] == 60_000
-    monkeypatch.setattr(mnist_virtual_sv, "choose_device", lambda *_: "a card")
+    monkeypatch.setattr(steps, "choose_device", lambda *_: "a card")
     assert experiment().options["subsample"] == 60_000
 
 
 def test_the_device_reaches_the_machine():
-    model = experiment(device="cpu").steps[1].run.func.__self__.machine()
+    model = experiment(device="cpu").steps[1].run.func.__self__.make()
     assert model.device == "cpu"
     assert (model.C, model.multi_class) == (2.0, "ovr")
 
@@ -219,11 +220,11 @@ def test_bad_options_are_refused_before_anything_runs(option, value):
 def test_what_is_no_picture_is_refused(tmp_path):
     path = tmp_path / "mails.txt"
     path.write_text("ham\tsee you at noon\nspam\tyou have won\n", encoding="utf-8")
-    with pytest.raises(ExperimentError, match="needs pictures with labels"):
+    with pytest.raises(ExperimentError, match="needs images with labels"):
         run(experiment(data=str(path)), tmp_path / "run", progress=False)
 
 
 def test_quick_without_mnist_takes_what_scikit_learn_ships(monkeypatch):
-    monkeypatch.setattr(mnist_virtual_sv, "state", lambda name: "to download")
+    monkeypatch.setattr(steps, "state", lambda name: "to download")
     assert experiment(quick=True).options["data"] == "digits"
     assert experiment().options["data"] == "mnist"

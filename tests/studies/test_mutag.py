@@ -16,8 +16,8 @@ from separatrix.experiments.run import run
 from separatrix.experiments.steps import RunContext
 from separatrix.kernels import VertexHistogram, WeisfeilerLehman
 from separatrix.report.page import Picture, render
-from separatrix.studies import mutag_steps as mutag
-from separatrix.studies.mutag_steps import (
+from separatrix.studies.mutag import steps as mutag
+from separatrix.studies.mutag.steps import (
     BONDS,
     CONFUSIONS,
     FOLDS,
@@ -29,11 +29,11 @@ from separatrix.studies.mutag_steps import (
     QUICK_INNER,
     QUICK_ROUNDS,
     SUBTREES,
-    Family,
-    chosen,
+    GraphKernelFamily,
+    choose,
     experiment,
     families,
-    molecule,
+    read_molecule,
     step_name,
 )
 from separatrix.studies.reproduce import page_of
@@ -104,12 +104,12 @@ def test_what_is_chosen_is_the_best_in_the_folds():
     data = made_up()
     X = objects(data)
     near, far = (
-        chosen(Family("one", [kernel]), X, data.y, inner=QUICK_INNER, seed=3)
+        choose(GraphKernelFamily("one", [kernel]), X, data.y, inner=QUICK_INNER, seed=3)
         for kernel in (VertexHistogram(), WeisfeilerLehman(2))
     )
-    both = Family("both", [VertexHistogram(), WeisfeilerLehman(2)])
+    both = GraphKernelFamily("both", [VertexHistogram(), WeisfeilerLehman(2)])
 
-    found = chosen(both, X, data.y, inner=QUICK_INNER, seed=3)
+    found = choose(both, X, data.y, inner=QUICK_INNER, seed=3)
 
     assert found.score == max(near.score, far.score)
     assert far.score > near.score
@@ -129,7 +129,7 @@ def test_confusions_count_every_molecule(results):
         right = sum(
             row.value
             for row in rows
-            if (one := json.loads(row.parameters))["of"] == one["taken_for"]
+            if (one := json.loads(row.parameters))["label"] == one["predicted"]
         )
         accuracy = results.values(part=family.name, metric="accuracy").mean()
         assert right == pytest.approx(40 * accuracy)
@@ -139,7 +139,7 @@ def test_shares_of_the_atoms_and_the_bias_make_the_score(results):
     arrays = results.arrays[MOLECULES]
     for row in results.where(part=MOLECULES, metric="score"):
         one = json.loads(row.parameters)
-        graph, shares = molecule(arrays, one["place"]), arrays[f"{one['place']}.shares"]
+        graph, shares = read_molecule(arrays, one["rank"]), arrays[f"{one['rank']}.shares"]
         original = made_up().X[one["row"]]
         np.testing.assert_array_equal(graph.edges, original.edges)
         np.testing.assert_array_equal(graph.node_labels, original.node_labels)
@@ -190,6 +190,6 @@ def test_bad_options_are_named(name):
 @pytest.mark.skipif(not os.environ.get(VARIABLE), reason="no MUTAG here")
 def test_the_real_molecules_are_told_by_their_atoms_alone():
     data = load("mutag")
-    atoms = Family("atoms", [VertexHistogram()])
-    found = chosen(atoms, objects(data), data.y, inner=QUICK_INNER, seed=0)
+    atoms = GraphKernelFamily("atoms", [VertexHistogram()])
+    found = choose(atoms, objects(data), data.y, inner=QUICK_INNER, seed=0)
     assert found.score > 0.8  # two of three are mutagenic

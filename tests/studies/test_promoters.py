@@ -6,7 +6,7 @@ from tests.studies.made_up_dna import write
 from separatrix.experiments.run import run
 from separatrix.plots.tables import Table
 from separatrix.report.page import render
-from separatrix.studies.promoters_steps import (
+from separatrix.studies.promoters import (
     ANY,
     DEGREE,
     GAPS,
@@ -17,7 +17,7 @@ from separatrix.studies.promoters_steps import (
     experiment,
 )
 from separatrix.studies.reproduce import page_of
-from separatrix.studies.sequence_samples import related
+from separatrix.studies.sequence_study import group_related
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_all_three_families_have_a_choice_of_their_own_and_one_together(results)
 
 def test_mistaken_rows_are_listed_on_the_page(results):
     page = page_of(results)
-    section = next(one for one in page.sections if one.title == "Sequences that are mistaken")
+    section = next(one for one in page.sections if one.title == "Misclassified sequences")
     truth = results.arrays["data"]["y"]
     listed = {row[0]: row[2:] for row in section.shows[0].rows}
     for position, way in enumerate((ONE, RELATED)):
@@ -85,11 +85,11 @@ def test_the_page_has_the_errors_of_the_table(results):
 
 def test_real_sequences_that_overlap_are_all_of_one_class(promoters):
     X = np.array(promoters.X, dtype=object)
-    groups = related(X, SHARED)
+    groups = group_related(X, SHARED)
     assert len(np.unique(groups)) == 55
     for group in np.unique(groups):
         assert len(set(promoters.y[groups == group])) == 1
-    assert len(np.unique(related(X, SHARED - 1))) < 55
+    assert len(np.unique(group_related(X, SHARED - 1))) < 55
     others = np.array([x for x, label in zip(X, promoters.y, strict=True) if label == "-"], object)
-    alone = np.bincount(related(others, 14)) == 1
+    alone = np.bincount(group_related(others, 14)) == 1
     assert alone.sum() == 1

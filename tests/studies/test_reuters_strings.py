@@ -15,16 +15,16 @@ from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Normalized, Spectrum, Subsequence
 from separatrix.report.page import render
 from separatrix.studies.reproduce import page_of
-from separatrix.studies.reuters_strings_steps import (
+from separatrix.studies.reuters_strings import (
     CLASSES,
-    QUICK_STUDY,
+    FULL,
+    QUICK,
     RUNS,
     SUBSEQUENCES,
     WEIGHTED,
-    WHOLE_STUDY,
     WORDS,
-    choice_of,
-    drawn,
+    chosen_part,
+    draw_documents,
     experiment,
     families,
 )
@@ -60,7 +60,7 @@ def made():
 
 @pytest.fixture(scope="module")
 def texts():
-    return drawn(made_up(), QUICK_STUDY, repeats=REPEATS, seed=0)
+    return draw_documents(made_up(), QUICK, repeats=REPEATS, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -75,15 +75,15 @@ def rows_of(results, part, **wanted):
 
 
 def test_the_sizes_are_the_published_ones():
-    assert (sum(WHOLE_STUDY.train), sum(WHOLE_STUDY.test)) == (380, 90)
-    assert sum(QUICK_STUDY.train) + sum(QUICK_STUDY.test) == 60
+    assert (sum(FULL.train), sum(FULL.test)) == (380, 90)
+    assert sum(QUICK.train) + sum(QUICK.test) == 60
 
 
 def test_every_division_has_its_share_of_each_class(texts):
     everything = np.arange(len(texts.y))
     for train, test in texts.splits:
         np.testing.assert_array_equal(np.sort(np.r_[train, test]), everything)
-        for label, a, b in zip(CLASSES, QUICK_STUDY.train, QUICK_STUDY.test, strict=True):
+        for label, a, b in zip(CLASSES, QUICK.train, QUICK.test, strict=True):
             assert (np.sum(texts.y[train] == label), np.sum(texts.y[test] == label)) == (a, b)
     assert not np.array_equal(texts.splits[0].test, texts.splits[1].test)
 
@@ -91,8 +91,8 @@ def test_every_division_has_its_share_of_each_class(texts):
 def test_documents_keep_their_labels_and_are_cut():
     data = made_up()
     known = dict(zip([*data.X, *data.X_test], [*data.y, *data.y_test], strict=True))
-    whole = drawn(data, QUICK_STUDY, repeats=1, seed=1)
-    cut = drawn(data, QUICK_STUDY._replace(letters=20), repeats=1, seed=1)
+    whole = draw_documents(data, QUICK, repeats=1, seed=1)
+    cut = draw_documents(data, QUICK._replace(letters=20), repeats=1, seed=1)
 
     assert [known[text] for text in whole.X] == whole.y.tolist()
     assert [text[:20] for text in whole.X] == cut.X.tolist()
@@ -116,10 +116,10 @@ def test_f1_is_that_of_a_machine_on_the_strings(results, texts, part, kernel, wa
 
 @pytest.mark.parametrize("name", [SUBSEQUENCES, RUNS])
 def test_folds_choose_the_kernel_that_they_like_best(results, name):
-    own = [family for family in families(QUICK_STUDY) if family.name == name]
+    own = [family for family in families(QUICK) if family.name == name]
     parameters = [how for family in own for how, _ in family.kernels]
     scores = np.concatenate([results.arrays[family.step]["scores"] for family in own])
-    for cell, (one, row) in enumerate(rows_of(results, choice_of(name))):
+    for cell, (one, row) in enumerate(rows_of(results, chosen_part(name))):
         best = parameters[int(scores[:, cell].argmax())]
         assert best.items() <= one.items()
         wanted = {**best, "class": one["class"]}
@@ -162,7 +162,7 @@ def test_the_page_has_the_mean_of_every_class(results):
         assert line[4] == f"{np.mean(values):.3f} ± {np.std(values):.3f}"
         assert line[5] is None
     assert {row[5] for row in table.rows} == {None}  # published for other sizes
-    assert "grain stands in for it" in html
+    assert "grain replaces it" in html
     for section in page.sections:
         assert section.words
         assert section.shows

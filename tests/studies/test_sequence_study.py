@@ -12,42 +12,50 @@ from separatrix.errors import ExperimentError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import ALL_SPLITS, Experiment, RunContext
 from separatrix.kernels import Normalized, Spectrum, Subsequence, WeightedDegree
-from separatrix.studies.sequence_candidates import Machine, Matrices, Model, Neighbours, Tried
-from separatrix.studies.sequence_samples import (
-    Sequences,
-    Way,
-    group_out_way,
-    grouped_way,
-    identical,
-    one_out_way,
-    related,
-    sequences_of,
-    stratified_way,
+from separatrix.studies.sequence_candidates import (
+    CandidateResult,
+    KernelMatrices,
+    NeighborsCandidate,
+    PipelineCandidate,
+    SequenceSamples,
+    SvmCandidate,
 )
-from separatrix.studies.sequence_study import Study
+from separatrix.studies.sequence_study import (
+    NestedSplits,
+    SequenceStudy,
+    group_identical,
+    group_related,
+    grouped_scheme,
+    leave_group_out_scheme,
+    leave_one_out_scheme,
+    stratified_scheme,
+    to_sequences,
+)
 
 KERNELS = [Normalized(WeightedDegree(k)) for k in (1, 3)]
 CANDIDATES = {
-    "machine": Machine(KERNELS[1], (0.1, 1.0, 10.0), KERNELS),
-    "neighbours": Neighbours(KERNELS[1], 7),
-    "model": Model({}, make_pipeline(KernelFeatures(WeightedDegree(2)), MultinomialNB())),
+    "machine": SvmCandidate(KERNELS[1], (0.1, 1.0, 10.0), KERNELS),
+    "neighbours": NeighborsCandidate(KERNELS[1], 7),
+    "model": PipelineCandidate(
+        {}, make_pipeline(KernelFeatures(WeightedDegree(2)), MultinomialNB())
+    ),
 }
 WAYS = {
-    "stratified": partial(stratified_way, folds=4, inner=3, seed=0),
-    "grouped": partial(grouped_way, folds=4, inner=3, seed=0),
-    "one out": partial(one_out_way, inner=3, seed=0),
-    "group out": partial(group_out_way, inner=3, seed=0),
+    "stratified": partial(stratified_scheme, folds=4, inner=3, seed=0),
+    "grouped": partial(grouped_scheme, folds=4, inner=3, seed=0),
+    "one out": partial(leave_one_out_scheme, inner=3, seed=0),
+    "group out": partial(leave_group_out_scheme, inner=3, seed=0),
 }
 
 
 @pytest.fixture
 def data():
     X, y = sequences(60)
-    return sequences_of(Dataset("made up", X, np.array(y), kind="sequences"), identical)
+    return to_sequences(Dataset("made up", X, np.array(y), kind="sequences"), group_identical)
 
 
 @pytest.fixture
-def workshop():
+def context():
     return RunContext(None)
 
 
@@ -73,25 +81,25 @@ def test_no_group_is_on_both_sides(way, data):
 
 
 @pytest.mark.parametrize("name", CANDIDATES)
-def test_labels_of_the_rows_held_out_change_nothing(name, data, workshop):
-    (split, *_), (folds, *_) = stratified_way(data, folds=4, inner=3, seed=0)
+def test_labels_of_the_rows_held_out_change_nothing(name, data, context):
+    (split, *_), (folds, *_) = stratified_scheme(data, folds=4, inner=3, seed=0)
     other = data.y.copy()
     other[split.test] = np.roll(other[split.test], 1)
     assert (other != data.y).any()
 
-    found = CANDIDATES[name].on(workshop, data, split, folds)
-    again = CANDIDATES[name].on(workshop, data._replace(y=other), split, folds)
+    found = CANDIDATES[name].fit_predict(context, data, split, folds)
+    again = CANDIDATES[name].fit_predict(context, data._replace(y=other), split, folds)
 
     np.testing.assert_array_equal(found.guess, again.guess)
     assert found[:2] == again[:2]
 
 
 @pytest.mark.parametrize("name", CANDIDATES)
-def test_a_candidate_is_what_a_fit_by_hand_gives(name, data, workshop):
-    (split, *_), (folds, *_) = stratified_way(data, folds=4, inner=3, seed=0)
+def test_a_candidate_is_what_a_fit_by_hand_gives(name, data, context):
+    (split, *_), (folds, *_) = stratified_scheme(data, folds=4, inner=3, seed=0)
     X, y, X_test = data.X[split.train], data.y[split.train], data.X[split.test]
 
-    found = CANDIDATES[name].on(workshop, data, split, folds)
+    found = CANDIDATES[name].fit_predict(context, data, split, folds)
 
     by_hand = {
         "machine": lambda: SVC(kernel=KERNELS[1], **found.settings),
@@ -106,10 +114,10 @@ def test_a_candidate_is_what_a_fit_by_hand_gives(name, data, workshop):
 def test_folds_choose_the_first_of_the_best_candidates_of_each_part(data, tmp_path):
     splits = [Split(np.arange(30, 60), np.arange(30)), Split(np.arange(30), np.arange(30, 60))]
     always = {"EI": (0.5, 0.9), "IE": (0.7, 0.9), "N": (0.7, 0.1)}
-    study = Study(
+    study = SequenceStudy(
         data="made up",
-        sequences=lambda _workshop: data,
-        ways={"halves": lambda _data: Way(splits, [[], []])},
+        sequences=lambda _context: data,
+        schemes={"halves": lambda _data: NestedSplits(splits, [[], []])},
         families={
             "two": [_Always("EI", always), _Always("IE", always)],
             "N": [_Always("N", always)],
@@ -140,21 +148,21 @@ class _Always:
         self.label, self.accuracies = label, accuracies[label]
         self.parameters = {"label": label}
 
-    def on(self, workshop, data, split, inner):
+    def fit_predict(self, context, data, split, inner):
         accuracy = self.accuracies[0 if split.test[0] == 0 else 1]
-        return Tried(accuracy, {}, np.full(len(split.test), self.label))
+        return CandidateResult(accuracy, {}, np.full(len(split.test), self.label))
 
 
 def test_matrices_are_those_of_the_kernels_whatever_was_asked_before(data):
     some = [*KERNELS, *(Normalized(Subsequence(k, decay)) for decay in (0.5, 0.8) for k in (2, 3))]
-    matrices = Matrices()
+    matrices = KernelMatrices()
     for kernel in (*some, *some[::-1]):
-        K = matrices.of(data.X, kernel, some)
+        K = matrices.compute(data.X, kernel, some)
         np.testing.assert_allclose(K, kernel.block(data.X, data.X), rtol=1e-12, atol=1e-12)
 
 
 def test_relatives_share_a_run_of_letters_or_are_linked_by_others(data):
-    groups = related(data.X, 7)
+    groups = group_related(data.X, 7)
     shares = Spectrum(7).block(data.X, data.X) > 0
     assert 1 < len(np.unique(groups)) < 60
     assert (groups[:, None] == groups)[shares].all()
@@ -169,19 +177,19 @@ def test_relatives_share_a_run_of_letters_or_are_linked_by_others(data):
 
 def test_what_is_no_sequence_is_refused():
     with pytest.raises(ExperimentError, match="sequences with labels are needed; a holds vectors"):
-        sequences_of(Dataset("a", np.eye(2), np.array([0, 1])), identical)
+        to_sequences(Dataset("a", np.eye(2), np.array([0, 1])), group_identical)
     with pytest.raises(ExperimentError, match="a holds no labels"):
-        sequences_of(Dataset("a", ["A"], None, kind="sequences"), identical)
+        to_sequences(Dataset("a", ["A"], None, kind="sequences"), group_identical)
 
 
-def test_a_class_that_would_be_left_out_at_once_is_refused(data, workshop):
+def test_a_class_that_would_be_left_out_at_once_is_refused(data, context):
     one = data._replace(groups=np.where(data.y == "EI", 60, np.arange(60)))
-    study = Study("made up", lambda _workshop: one, {"group out": WAYS["group out"]}, {})
+    study = SequenceStudy("made up", lambda _context: one, {"group out": WAYS["group out"]}, {})
     with pytest.raises(ExperimentError, match="all sequences of class EI would be left out"):
-        study.way(workshop, "group out")
+        study.splits(context, "group out")
 
 
 def test_identical_sequences_have_one_number():
     X = np.array(["AC", "GT", "AC"], dtype=object)
-    assert isinstance(Sequences(X, None, identical(X)).groups[0], np.integer)
-    assert identical(X).tolist() == [0, 1, 0]
+    assert isinstance(SequenceSamples(X, None, group_identical(X)).groups[0], np.integer)
+    assert group_identical(X).tolist() == [0, 1, 0]

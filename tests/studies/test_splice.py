@@ -10,9 +10,8 @@ from separatrix.experiments.run import run
 from separatrix.plots.tables import Table
 from separatrix.report.page import render
 from separatrix.studies.reproduce import page_of
-from separatrix.studies.sequence_samples import identical, sequences_of
-from separatrix.studies.sequence_study import DATA
-from separatrix.studies.splice_steps import (
+from separatrix.studies.sequence_study import DATA, group_identical, to_sequences
+from separatrix.studies.splice import (
     DEGREE,
     GROUPED,
     LETTERS,
@@ -89,7 +88,7 @@ def test_the_page_has_the_numbers_of_the_table(results):
     page = page_of(results)
     html = render(page)
     accuracy = results.values(part=PLAIN, model=DEGREE, metric="accuracy")[0]
-    assert f"{100 * accuracy:.2f} % of 90 sequences" in page.summary[0]
+    assert f"{100 * accuracy:.2f} % on 90 sequences" in page.summary[0]
     table = next(one for one in page.sections[1].shows if isinstance(one, Table))
     assert len(table.rows) == 2 * len(families(True, 0))
     assert not any("published" in str(row[0]) for row in table.rows)  # not of these data
@@ -102,7 +101,7 @@ def test_the_page_has_the_numbers_of_the_table(results):
     for section in page.sections:
         assert section.words
         assert section.shows
-    assert "Positions that matter" in html
+    assert "Important positions" in html
 
 
 def test_confusions_count_every_sequence_once(results):
@@ -118,6 +117,6 @@ def test_too_few_rows_are_refused():
 
 
 def test_copies_and_letters_of_the_real_sequences(splice):
-    data = sequences_of(splice, identical)
+    data = to_sequences(splice, group_identical)
     assert (len(data.X), len(np.unique(data.groups))) == (3190, 3005)
     assert sum(letter not in "ACGT" for x in data.X for letter in x) == 60

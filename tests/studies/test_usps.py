@@ -12,8 +12,7 @@ from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Polynomial
 from separatrix.report.page import render
 from separatrix.studies.reproduce import page_of
-from separatrix.studies.usps import PUBLISHED
-from separatrix.studies.usps_steps import (
+from separatrix.studies.usps import (
     ARGMAX,
     CONFUSIONS,
     GAUSSIAN,
@@ -21,6 +20,7 @@ from separatrix.studies.usps_steps import (
     MACHINE,
     NEIGHBORS,
     PAIRS,
+    PUBLISHED,
     REST,
     experiment,
     families,

@@ -92,7 +92,7 @@ def prepare(name: str, options: dict[str, Any]) -> Job:
         raise error
     spec = read_spec(path)
     if "seed" in options:
-        spec = replace(spec, seed=options.pop("seed"))
+        spec = spec.model_copy(update={"seed": options.pop("seed")})
     device = options.pop("device", "auto")
     for key in options:
         raise ExperimentError(

@@ -9,26 +9,26 @@ import numpy as np
 from separatrix.evaluation.compare import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.experiments.plan import Plan
-from separatrix.experiments.protocol import Family, Protocol
+from separatrix.experiments.protocol import CandidateFamily, SplitProtocol
 from separatrix.experiments.steps import RunContext
 from separatrix.experiments.table import Results
 
 
 def comparison_of(plan: Plan, results: Results) -> Comparison:
     """Each model as the folds chose it, on the splits that all had in common."""
-    workshop = RunContext(plan.experiment)
+    context = RunContext(plan.experiment)
     return Comparison(
         {
-            name: _evaluation(protocol, family, results, workshop)
+            name: _evaluation(protocol, family, results, context)
             for name, (protocol, family) in plan.protocols.items()
         }
     )
 
 
 def _evaluation(
-    protocol: Protocol, family: Family, results: Results, workshop: RunContext
+    protocol: SplitProtocol, family: CandidateFamily, results: Results, context: RunContext
 ) -> Evaluation:
-    _, y, splits = protocol.samples(workshop)
+    _, y, splits = protocol.samples(context)
     chosen = results.where(part=family.name, metric="chosen_error")
     positions = [row.parameters for row in chosen]
     train = _of_chosen(results, family, positions, "train_error")
@@ -37,12 +37,12 @@ def _evaluation(
         names = list(dict.fromkeys(r.parameters for r in results.where(part=family.name)))
         ends = np.cumsum([len(split.test) for split in splits])[:-1]
         for number, parameters in enumerate(positions):
-            step = family.every(names.index(parameters))
+            step = family.splits_step(names.index(parameters))
             guesses = np.split(results.arrays[step]["predicted"], ends)
             predicted[0, number] = guesses[number].astype(np.intp)
     else:
         for number in range(protocol.repeats):
-            arrays = results.arrays[family.split(number)]
+            arrays = results.arrays[family.split_step(number)]
             predicted[0, number] = arrays["predicted"].astype(np.intp)
             if "probabilities" in arrays:
                 probabilities[0, number] = arrays["probabilities"]
@@ -63,14 +63,16 @@ def _evaluation(
     )
 
 
-def _seconds(results: Results, family: Family) -> float:
+def _seconds(results: Results, family: CandidateFamily) -> float:
     """Of all steps: rows of a step carry its time, but for those of one fit and one prediction."""
     whole = results.where(part=family.name, metric="fold_error")
     rows = whole if whole and family.shares != "gram" else results.where(part=family.name)
     return float(sum({row.seconds for row in rows}))
 
 
-def _of_chosen(results: Results, family: Family, positions: list[str], metric: str) -> np.ndarray:
+def _of_chosen(
+    results: Results, family: CandidateFamily, positions: list[str], metric: str
+) -> np.ndarray:
     """A metric of what was chosen on each split, (1, repeats); NaN where it was not measured."""
     found = {
         (r.parameters, r.split): r.value for r in results.where(part=family.name, metric=metric)

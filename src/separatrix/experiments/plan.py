@@ -8,7 +8,7 @@ and all numbers of neighbours share one search. What is scaled by the training p
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -24,7 +24,7 @@ from separatrix.estimators.registry import CLASSIFIERS
 from separatrix.estimators.svc import SVC
 from separatrix.evaluation.candidates import BuildContext
 from separatrix.evaluation.profile import profile
-from separatrix.experiments.protocol import Candidate, Family, Protocol
+from separatrix.experiments.protocol import CandidateFamily, GridCandidate, SplitProtocol
 from separatrix.experiments.spec import ModelSpec, Spec
 from separatrix.experiments.splits import Splits, samples, without_column
 from separatrix.experiments.steps import Experiment, RunContext
@@ -43,7 +43,7 @@ class Plan:
     """The steps of a written experiment, and in words what they share."""
 
     experiment: Experiment
-    protocols: dict[str, tuple[Protocol, Family]]  # by model
+    protocols: dict[str, tuple[SplitProtocol, CandidateFamily]]  # by model
     words: list[str]
 
 
@@ -64,7 +64,7 @@ def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Pl
         made = _all_made(model, data)
         models += made
         family, said = _family(model, made, n)
-        protocol = Protocol(
+        protocol = SplitProtocol(
             data=spec.data,
             samples=partial(samples, data=spec.data, drawn=drawn, scale=model.scale),
             repeats=repeats,
@@ -100,21 +100,25 @@ def _all_made(model: ModelSpec, data: Dataset) -> list[Any]:
     return [_made(record.load(), model, cell, data) for cell in model.combinations()]
 
 
-def _family(model: ModelSpec, made: list[Any], n: int) -> tuple[Family, str]:
+def _family(model: ModelSpec, made: list[Any], n: int) -> tuple[CandidateFamily, str]:
     """The family of a model's candidates, and what it shares on n samples, in words."""
     cells = model.combinations()
-    candidates = [_constant(Candidate(cell, one)) for cell, one in zip(cells, made, strict=True)]
+    candidates = [
+        _constant(GridCandidate(cell, one)) for cell, one in zip(cells, made, strict=True)
+    ]
     free = model.scale in EVERYWHERE_THE_SAME or not isinstance(model.scale, str)
     if free and all(type(one) in (SVC, KernelPerceptron) for one in made) and _has_kernels(made):
         said = f"all on one Gram matrix ({n:,} x {n:,})"
-        return Family(model.name, candidates, "gram"), said
+        return CandidateFamily(model.name, candidates, "gram"), said
     if free and _only_neighbors(made):
         metric = made[0].metric if made[0].metric != "minkowski" else "euclidean"
-        return Family(model.name, candidates, "neighbors", metric), "all from one neighbour search"
+        return CandidateFamily(
+            model.name, candidates, "neighbors", metric
+        ), "all from one neighbour search"
     if free and any(getattr(one, "gamma", None) == "scale" for one in made):
         said = f"{ALONE}: gamma='scale' is of a training part; a number would share one Gram matrix"
-        return Family(model.name, candidates), said
-    return Family(model.name, candidates), ALONE
+        return CandidateFamily(model.name, candidates), said
+    return CandidateFamily(model.name, candidates), ALONE
 
 
 def _has_kernels(made: list[Any]) -> bool:
@@ -185,15 +189,13 @@ def _kernel(value: Any) -> Any:
         raise ExperimentError(f"kernel {kind}: {error}") from None
 
 
-def _constant(candidate: Candidate) -> Callable[[RunContext], Candidate]:
-    return lambda _workshop: candidate
+def _constant(candidate: GridCandidate) -> Callable[[RunContext], GridCandidate]:
+    return lambda _context: candidate
 
 
 def _as_document(spec: Spec) -> dict[str, Any]:
-    """What makes it this experiment, as JSON holds it."""
-    document = asdict(replace(spec, inline=None))  # samples are known by their hash
-    for elsewhere in ("folder", "inline"):
-        document.pop(elsewhere)
+    """What identifies the experiment, as JSON; samples are identified by their hash."""
+    document = spec.model_dump(exclude={"folder", "inline"})
     for model in document["models"]:
-        model["parameters"].pop("device", None)  # a run may go on elsewhere
+        model["parameters"].pop("device", None)  # a run may be resumed on another device
     return document

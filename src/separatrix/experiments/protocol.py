@@ -1,8 +1,8 @@
-"""Models under their grids on given splits: the folds inside each training part choose, a test decides.
+"""Nested evaluation of grids on given splits: folds inside each training part choose, the test part tests.
 
-Two ways to the same table. A family that *shares* trains each candidate on every split over one Gram
-matrix, so a step is a candidate. Any other is fitted by itself, so a step is a split. Either way the
-test part is looked at by what the folds chose, and no candidate sees it before.
+A family that shares a Gram matrix trains one candidate on every split, so a step is a candidate. Any
+other family is fitted split by split, so a step is a split. In both cases the test part is predicted
+only by the candidate that the folds chose.
 """
 
 from __future__ import annotations
@@ -24,167 +24,160 @@ from separatrix.evaluation.neighbor_study import SharedNeighbors
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.study import Products, evaluate
 from separatrix.evaluation.trial import fit_and_score
-from separatrix.experiments.steps import Row, RunContext, Step, StepResult, params_json
+from separatrix.experiments.steps import Row, RunContext, Step, StepResult, metric_rows, params_json
+
+NAN = float("nan")
 
 
-class Samples(NamedTuple):
-    """What is split: samples and labels, with the rows of the splits."""
+class SplitSamples(NamedTuple):
+    """Samples and labels with the rows of the splits."""
 
     X: Any  # shape: (n, d), or (n,) of texts
     y: Any  # shape: (n,)
     splits: list[Split]
 
 
-class Candidate(NamedTuple):
-    """A model that is not fitted yet, and what makes it different from the others."""
+class GridCandidate(NamedTuple):
+    """An unfitted model with the parameters that set it apart from the others of its family."""
 
     parameters: Mapping[str, Any]
     model: Any
 
 
 @dataclass(frozen=True)
-class Family:
-    """A model under several candidates, which folds choose from.
+class CandidateFamily:
+    """Candidates of one model from which folds choose.
 
-    `shares` is "gram" where all candidates train on one Gram matrix, "neighbors" where they are
-    numbers of neighbours, 1, 2, ..., and all votes come from one search, and "" where each is fitted
-    by itself.
+    `shares` is "gram" if all candidates train on one Gram matrix, "neighbors" if they are numbers of
+    neighbours that one search answers, and "" if each is fitted separately.
     """
 
     name: str
-    candidates: Sequence[Callable[[RunContext], Candidate]]
+    candidates: Sequence[Callable[[RunContext], GridCandidate]]
     shares: str = ""
     metric: str = "euclidean"  # of neighbours
 
-    def every(self, position: int) -> str:
+    def splits_step(self, position: int) -> str:
         """Name of the step that trains and tests one candidate on all splits."""
         return f"{self.name}: every split, candidate {position + 1}"
 
-    def folds(self, position: int) -> str:
-        """Name of the step that does so on the folds inside all training parts."""
+    def folds_step(self, position: int) -> str:
+        """Name of the step that scores one candidate on the folds of all training parts."""
         return f"{self.name}: folds, candidate {position + 1}"
 
-    def split(self, number: int) -> str:
-        """Name of the step that does all for one split."""
+    def split_step(self, number: int) -> str:
+        """Name of the step that evaluates the family on one split."""
         return f"{self.name}: split {number + 1}"
 
     @property
-    def choice(self) -> str:
-        """Name of the step that lets the folds choose."""
+    def choice_step(self) -> str:
+        """Name of the step in which the folds choose."""
         return f"{self.name}: choice"
 
 
 @dataclass(frozen=True)
-class Protocol:
+class SplitProtocol:
     """Splits of one data set under one seed, and the steps of families on them."""
 
     data: str
-    samples: Callable[[RunContext], Samples]
+    samples: Callable[[RunContext], SplitSamples]
     repeats: int
     seed: int
     folds: int
     metrics: Sequence[str] = ("error",)
 
-    def steps(self, family: Family) -> list[Step]:
-        """What is to be done for a family."""
+    def steps(self, family: CandidateFamily) -> list[Step]:
+        """The steps of a family."""
         positions = range(len(family.candidates))
         if family.shares == "gram":
-            steps = [Step(family.every(i), partial(self.every, f=family, i=i)) for i in positions]
+            steps = [
+                Step(family.splits_step(i), partial(self.train_on_splits, f=family, i=i))
+                for i in positions
+            ]
             if len(positions) > 1:
                 steps += [
-                    Step(family.folds(i), partial(self.held_out, f=family, i=i)) for i in positions
+                    Step(family.folds_step(i), partial(self.score_on_folds, f=family, i=i))
+                    for i in positions
                 ]
-            return [*steps, Step(family.choice, partial(self.choice, f=family))]
-        one = self.neighbors if family.shares == "neighbors" else self.one_split
+            return [*steps, Step(family.choice_step, partial(self.choose, f=family))]
+        run = self.run_neighbor_split if family.shares == "neighbors" else self.run_split
         return [
-            Step(family.split(number), partial(one, f=family, number=number))
+            Step(family.split_step(number), partial(run, f=family, number=number))
             for number in range(self.repeats)
         ]
 
-    def every(self, workshop: RunContext, f: Family, i: int) -> StepResult:
-        """One candidate on all splits, over the Gram matrix that all share."""
-        candidate = f.candidates[i](workshop)
-        found = self._evaluate(workshop, candidate)
-        rows = [
-            self._row(f, candidate.parameters, number, metric, errors[0, number])
-            for number in range(self.repeats)
-            for metric, errors in (
-                ("train_error", found.train_error),
-                ("test_error", found.test_error),
-                ("n_iter", found.n_iter),
-            )
-        ]
-        cells = [(0, number) for number in range(self.repeats)]
-        return StepResult(
-            rows,
-            {
-                "predicted": np.concatenate([found.predicted[cell] for cell in cells]).astype(
-                    np.int32
-                ),
-                "lead": np.concatenate([found.lead[cell] for cell in cells]),
-            },
-        )
+    def train_on_splits(self, context: RunContext, f: CandidateFamily, i: int) -> StepResult:
+        """Train and test one candidate on all splits, on the shared Gram matrix."""
+        candidate = f.candidates[i](context)
+        found = self._evaluate(context, candidate)
+        rows, predicted, lead = [], [], []
+        for number in range(self.repeats):
+            values = {
+                "train_error": found.train_error[0, number],
+                "test_error": found.test_error[0, number],
+                "n_iter": found.n_iter[0, number],
+            }
+            rows += self._rows(f, candidate.parameters, number, values)
+            predicted.append(found.predicted[0, number])
+            lead.append(found.lead[0, number])
+        arrays = {"predicted": np.concatenate(predicted).astype(np.int32)}
+        return StepResult(rows, {**arrays, "lead": np.concatenate(lead)})
 
-    def held_out(self, workshop: RunContext, f: Family, i: int) -> StepResult:
-        """One candidate on the folds inside all training parts, over the same Gram matrix."""
-        candidate = f.candidates[i](workshop)
-        found = self._evaluate(workshop, candidate, folds=self.folds, retrain=False)
-        errors = np.asarray(found.fold_error)[0]
-        return StepResult(
-            [
-                self._row(f, candidate.parameters, number, "fold_error", error)
-                for number, error in enumerate(errors)
-            ]
-        )
-
-    def choice(self, workshop: RunContext, f: Family) -> StepResult:
-        """What the folds of each split choose: it was trained and tested already."""
-        study = self.study(workshop, f)
+    def score_on_folds(self, context: RunContext, f: CandidateFamily, i: int) -> StepResult:
+        """Score one candidate on the folds of all training parts, on the same Gram matrix."""
+        candidate = f.candidates[i](context)
+        found = self._evaluate(context, candidate, folds=self.folds, retrain=False)
         rows = []
-        for number, position in enumerate(study.chosen):
-            parameters = f.candidates[int(position)](workshop).parameters
-            guess = study.predicted[int(position), number]
-            rows += self._tested(workshop, f, parameters, number, guess, None)
+        for number, error in enumerate(np.asarray(found.fold_error)[0]):
+            rows += self._rows(f, candidate.parameters, number, {"fold_error": error})
         return StepResult(rows)
 
-    def one_split(self, workshop: RunContext, f: Family, number: int) -> StepResult:
-        """Any model on one split: folds in its training part choose, it is fitted to all, and tested."""
-        X, y, splits = self.samples(workshop)
-        train = splits[number].train
-        candidates = [make(workshop) for make in f.candidates]
+    def choose(self, context: RunContext, f: CandidateFamily) -> StepResult:
+        """Metrics of the candidate that the folds of each split choose; it has been tested already."""
+        study = self.evaluation(context, f)
         rows = []
+        for number, position in enumerate(study.chosen):
+            parameters = f.candidates[int(position)](context).parameters
+            guess = study.predicted[int(position), number]
+            rows += self._chosen_rows(context, f, parameters, number, guess, None)
+        return StepResult(rows)
+
+    def run_split(self, context: RunContext, f: CandidateFamily, number: int) -> StepResult:
+        """One split: folds choose, the chosen candidate is refitted on the training part and tested."""
+        X, y, splits = self.samples(context)
+        train = splits[number].train
+        candidates = [make(context) for make in f.candidates]
+        rows: list[Row] = []
         position = 0
         if len(candidates) > 1:
             inner = fold_splits(train, folds=self.folds, seed=self.seed + number)
             errors = [
                 float(np.mean([_error(c.model, X, y, fold) for fold in inner])) for c in candidates
             ]
-            rows = [
-                self._row(f, c.parameters, number, "fold_error", error)
-                for c, error in zip(candidates, errors, strict=True)
-            ]
+            for c, error in zip(candidates, errors, strict=True):
+                rows += self._rows(f, c.parameters, number, {"fold_error": error})
             position = int(np.argmin(errors))
         chosen = candidates[position]
         classes, codes = np.unique(y, return_inverse=True)
-        with _told_by_n_iter():
+        with _ignore_convergence():
             trial = fit_and_score(chosen.model, X, codes, splits[number], classes)
-        wrong = np.mean(trial.on_train != codes[train])
+        train_error = {"train_error": np.mean(trial.on_train != codes[train])}
+        rows += self._rows(f, chosen.parameters, number, train_error, trial.fit_seconds)
         guess, P, seconds = trial.on_test, trial.probabilities, trial.predict_seconds
-        rows.append(
-            self._row(f, chosen.parameters, number, "train_error", wrong, trial.fit_seconds)
-        )
-        rows += self._tested(workshop, f, chosen.parameters, number, guess, P, seconds)
+        rows += self._chosen_rows(context, f, chosen.parameters, number, guess, P, seconds)
         arrays = {"predicted": guess.astype(np.int32)}
         return StepResult(rows, arrays if P is None else {**arrays, "probabilities": P})
 
-    def neighbors(self, workshop: RunContext, f: Family, number: int) -> StepResult:
+    def run_neighbor_split(
+        self, context: RunContext, f: CandidateFamily, number: int
+    ) -> StepResult:
         """Numbers of neighbours on one split and its folds; all splits share one search."""
-        X, y, splits = self.samples(workshop)
+        X, y, splits = self.samples(context)
         train, test = splits[number]
-        candidates = [make(workshop) for make in f.candidates]
+        candidates = [make(context) for make in f.candidates]
         ks = np.array([c.parameters["n_neighbors"] for c in candidates]) - 1
-        shared: SharedNeighbors = workshop.once(
-            ("neighbors", id(X), f.metric, int(ks.max())),  # they hold X, so no other gets its id
+        shared: SharedNeighbors = context.shared(
+            ("neighbors", id(X), f.metric, int(ks.max())),  # it holds X, so the id stays unique
             lambda: SharedNeighbors.of(
                 X, k=int(ks.max()) + 1, metric=f.metric, device=candidates[0].model.device
             ),
@@ -201,35 +194,36 @@ class Protocol:
         guesses = shared.winners(codes, train, test)[:, ks]
         rows = []
         for position, c in enumerate(candidates):
-            wrong = float(np.mean(guesses[:, position] != codes[test]))
-            rows.append(self._row(f, c.parameters, number, "fold_error", errors[position]))
-            rows.append(self._row(f, c.parameters, number, "test_error", wrong))
+            wrong = np.mean(guesses[:, position] != codes[test])
+            values = {"fold_error": errors[position], "test_error": wrong}
+            rows += self._rows(f, c.parameters, number, values)
         position = int(errors.argmin())
         guess = np.ascontiguousarray(guesses[:, position])
-        rows += self._tested(workshop, f, candidates[position].parameters, number, guess, None)
+        chosen = candidates[position].parameters
+        rows += self._chosen_rows(context, f, chosen, number, guess, None)
         return StepResult(rows, {"predicted": guess.astype(np.int32)})
 
-    def study(self, workshop: RunContext, f: Family) -> Evaluation:
-        """What the steps of a sharing family found, as one evaluation with all its candidates."""
-        _, y, splits = self.samples(workshop)
+    def evaluation(self, context: RunContext, f: CandidateFamily) -> Evaluation:
+        """The results of all candidates of a family that shares a Gram matrix."""
+        _, y, splits = self.samples(context)
         positions = range(len(f.candidates))
-        found = [workshop.found(f.every(i)) for i in positions]
+        found = [context.result(f.splits_step(i)) for i in positions]
         ends = np.cumsum([len(split.test) for split in splits])[:-1]
-        guesses = [np.split(finding.arrays["predicted"], ends) for finding in found]
-        leads = [np.split(finding.arrays["lead"], ends) for finding in found]
+        guesses = [np.split(one.arrays["predicted"], ends) for one in found]
+        leads = [np.split(one.arrays["lead"], ends) for one in found]
 
         def errors(metric: str) -> Any:
             return np.array([[r.value for r in one.rows if r.metric == metric] for one in found])
 
-        held_out = None
+        fold_error = None
         if len(positions) > 1:
-            held_out = np.array(
-                [[row.value for row in workshop.found(f.folds(i)).rows] for i in positions]
+            fold_error = np.array(
+                [[row.value for row in context.result(f.folds_step(i)).rows] for i in positions]
             )
         cells = [(i, number) for i in positions for number in range(self.repeats)]
         return Evaluation(
             name=f.name,
-            kernels=[params_json(**f.candidates[i](workshop).parameters) for i in positions],
+            kernels=[params_json(**f.candidates[i](context).parameters) for i in positions],
             classes=np.unique(y),
             y=y,
             train_error=errors("train_error"),
@@ -238,33 +232,30 @@ class Protocol:
             splits=splits,
             predicted={(i, s): guesses[i][s].astype(np.intp) for i, s in cells},
             lead={(i, s): leads[i][s] for i, s in cells},
-            fold_error=held_out,
+            fold_error=fold_error,
             seconds=0.0,
         )
 
-    def _tested(
+    def _chosen_rows(
         self,
-        workshop: RunContext,
-        f: Family,
+        context: RunContext,
+        f: CandidateFamily,
         parameters: Mapping[str, Any],
         number: int,
         guess: Any,
         P: Any,
-        seconds: float = float("nan"),
+        seconds: float = NAN,
     ) -> list[Row]:
-        """Rows for what was chosen: its parameters, its error, and every metric of its guesses."""
-        _, y, splits = self.samples(workshop)
-        classes = np.unique(y)
-        true = np.searchsorted(classes, y[splits[number].test])
-        metrics = ("error", *self.metrics)
-        return [
-            self._row(f, parameters, number, f"chosen_{metric}", value, seconds)
-            for metric, value in compute_metrics(metrics, true, guess, P).items()
-        ]
+        """Every metric of the chosen candidate on the test part of one split."""
+        _, y, splits = self.samples(context)
+        true = np.searchsorted(np.unique(y), y[splits[number].test])
+        found = compute_metrics(("error", *self.metrics), true, guess, P)
+        values = {f"chosen_{metric}": value for metric, value in found.items()}
+        return self._rows(f, parameters, number, values, seconds)
 
-    def _evaluate(self, workshop: RunContext, candidate: Candidate, **how: Any) -> Evaluation:
-        X, y, splits = self.samples(workshop)
-        with _told_by_n_iter():
+    def _evaluate(self, context: RunContext, candidate: GridCandidate, **how: Any) -> Evaluation:
+        X, y, splits = self.samples(context)
+        with _ignore_convergence():
             return evaluate(
                 candidate.model,
                 X,
@@ -272,41 +263,33 @@ class Protocol:
                 kernels=[candidate.model.kernel],
                 splits=splits,
                 random_state=self.seed,
-                products=workshop.once("products", Products),
+                products=context.shared("products", Products),
                 progress=False,
                 **how,
             )
 
-    def _row(
+    def _rows(
         self,
-        f: Family,
+        f: CandidateFamily,
         parameters: Mapping[str, Any],
         number: int,
-        metric: str,
-        value: Any,
-        seconds: float = float("nan"),
-    ) -> Row:
-        return Row(
-            f.name,
-            self.data,
-            f.name,
-            params_json(**parameters),
-            number,
-            metric,
-            float(value),
-            seconds,
+        values: Mapping[str, Any],
+        seconds: float = NAN,
+    ) -> list[Row]:
+        return metric_rows(
+            f.name, self.data, f.name, values, split=number, seconds=seconds, **parameters
         )
 
 
 def _error(model: Any, X: Any, y: Any, split: Split) -> float:
-    with _told_by_n_iter():
+    with _ignore_convergence():
         fitted = clone(model).fit(X[split.train], y[split.train])
     return float(np.mean(fitted.predict(X[split.test]) != y[split.test]))
 
 
 @contextmanager
-def _told_by_n_iter() -> Iterator[None]:
-    """Fits that end at their limit of passes are no news here."""
+def _ignore_convergence() -> Iterator[None]:
+    """Silence fits that stop at `max_iter`: the rows report `n_iter`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield

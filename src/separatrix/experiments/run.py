@@ -51,10 +51,10 @@ def run(
         Told the name of each step and whether it was there already.
     """
     begun = time.time()
-    workshop = RunContext(experiment)
+    context = RunContext(experiment)
     steps = folder / "steps"
     steps.mkdir(parents=True, exist_ok=True)
-    about = _about(experiment, workshop)
+    about = _about(experiment, context)
     _take_over(folder, about, fresh)
     whose = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
     with bar(experiment.name, len(experiment.steps), show=progress) as advance:
@@ -65,11 +65,11 @@ def run(
                 done(step.name, finding is not None)
             if finding is None:
                 with busy(step.name, show=False):
-                    finding = _timed(step, workshop)
+                    finding = _timed(step, context)
                 _keep(path, step, whose, finding)
-            workshop.keep(step.name, finding)
+            context.store(step.name, finding)
             advance()
-    found = {step.name: workshop.found(step.name) for step in experiment.steps}
+    found = {step.name: context.result(step.name) for step in experiment.steps}
     results = Results(
         name=experiment.name,
         title=experiment.title,
@@ -97,12 +97,12 @@ def _sweep(folder: Path, begun: float) -> None:
                 part.unlink()
 
 
-def _about(experiment: Experiment, workshop: RunContext) -> dict[str, Any]:
+def _about(experiment: Experiment, context: RunContext) -> dict[str, Any]:
     about = {
         "experiment": experiment.name,
         "options": dict(experiment.options),
         "steps": [step.name for step in experiment.steps],
-        "data": {name: hash_of(workshop.data(name)) for name in experiment.data},
+        "data": {name: hash_of(context.data(name)) for name in experiment.data},
         "versions": versions_here(),
         "threads": thread_count(),
     }
@@ -138,10 +138,10 @@ def _before(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _timed(step: Step, workshop: RunContext) -> StepResult:
+def _timed(step: Step, context: RunContext) -> StepResult:
     """The answer of a step; rows that carry no time or memory of their own carry that of their step."""
     with ResourceUsage() as meter:
-        rows, arrays = step.run(workshop)
+        rows, arrays = step.run(context)
     timed = [
         row._replace(
             seconds=meter.seconds if np.isnan(row.seconds) else row.seconds,

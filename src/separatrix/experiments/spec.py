@@ -15,8 +15,8 @@
     parameters = { C = 10.0 }
     grid = { kernel = [{ type = "Gaussian", gamma = 0.1 }, { type = "Polynomial", degree = 3 }] }
 
-Every word is checked before anything runs. A file may also carry its samples itself; `data` is then only
-what they are called:
+The whole file is checked before anything runs. A file may also contain its samples; `data` is then
+only their name:
 
     [inline]
     columns = ["length", "width", "kind"]
@@ -31,62 +31,111 @@ import math
 import tomllib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError, SeparatrixError
-from separatrix.evaluation.metrics import NAMES, require_metrics
+from separatrix.evaluation.metrics import require_metrics
 
-METHODS = ("random", "stratified", "folds", "grouped", "given")
 SCALES = ("none", "unit", "standard", "range")
 LARGEST_GRID = 10_000
 LARGEST_SCALE = 1e300
-LONGEST_STRING = 1000  # letters; of a name, or of any other
-MOST_ROWS, MOST_COLUMNS = 100_000, 1000  # that a file carries itself
+LONGEST_STRING = 1000  # letters
+MOST_ROWS, MOST_COLUMNS = 100_000, 1000  # of inline samples
+MOST_ERRORS = 3  # in one message
+
+ShortString = Annotated[str, Field(max_length=LONGEST_STRING)]
 
 
-@dataclass(frozen=True)
-class SplitSpec:
-    """How rows are set aside."""
+class _Table(BaseModel):
+    """A table of the file: types are exact, unknown keys are errors."""
 
-    method: str = "stratified"
-    repeats: int = 5
-    test_size: float = 0.2
-    folds: int = 5  # with method "folds": each of these parts is tested once, `repeats` times over
-    subsample: int | None = None
-    group: str | None = None  # a column; rows that agree in it stay together
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
 
-@dataclass(frozen=True)
-class ModelSpec:
-    """A classifier, what is fixed about it and what is tried."""
+class SplitSpec(_Table):
+    """How test rows are held out."""
 
-    name: str
-    type: str
-    scale: float | str = "none"
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    grid: Mapping[str, list[Any]] = field(default_factory=dict)
+    method: Literal["random", "stratified", "folds", "grouped", "given"] = "stratified"
+    repeats: Annotated[int, Field(ge=1)] = 5
+    test_size: Annotated[float, Field(gt=0, lt=1)] = 0.2
+    folds: Annotated[int, Field(ge=2)] = 5  # of method "folds", `repeats` times over
+    subsample: Annotated[int, Field(ge=2)] | None = None
+    group: ShortString | None = None  # a column; rows with the same value stay together
+
+    @model_validator(mode="after")
+    def _check_group(self) -> Self:
+        if (self.method == "grouped") != (self.group is not None):
+            raise ValueError('`group` must name a column if and only if method = "grouped"')
+        return self
+
+
+class ModelSpec(_Table):
+    """A classifier with fixed parameters and a grid."""
+
+    type: ShortString
+    name: ShortString = ""
+    scale: Any = "none"
+    parameters: dict[str, Any] = {}
+    grid: dict[str, list[Any]] = {}
 
     def combinations(self) -> list[dict[str, Any]]:
         """Every cell of the grid, the last parameter changing first."""
         return [dict(zip(self.grid, cell, strict=True)) for cell in product(*self.grid.values())]
 
+    @field_validator("scale")
+    @classmethod
+    def _check_scale(cls, scale: Any) -> Any:
+        number = isinstance(scale, int | float) and not isinstance(scale, bool)
+        if not (0 < scale < LARGEST_SCALE if number else scale in SCALES):
+            raise ValueError(f"must be a number above 0 or one of {', '.join(SCALES)}")
+        return scale
 
-@dataclass(frozen=True, eq=False)
-class Inline:
-    """Samples that are written in the file itself."""
+    @field_validator("parameters")
+    @classmethod
+    def _check_parameters(cls, parameters: dict[str, Any]) -> dict[str, Any]:
+        for name, value in parameters.items():
+            _require_json(name, value)
+        return parameters
 
-    columns: tuple[str, ...]
-    target: str
-    rows: tuple[tuple[Any, ...], ...]  # one value for each column
+    @field_validator("grid")
+    @classmethod
+    def _check_grid(cls, grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        for name, values in grid.items():
+            if not values:
+                raise ValueError(f"{name} must be a list of values; got an empty one")
+        size = math.prod(map(len, grid.values()))
+        if size > LARGEST_GRID:
+            raise ValueError(f"must have at most {LARGEST_GRID:,} cells; got {size:,}")
+        for name, values in grid.items():
+            _require_json(name, values)
+            twice = [text for text, count in Counter(map(_to_json, values)).items() if count > 1]
+            if twice:
+                raise ValueError(f"{name} has {twice[0]} twice")
+        return grid
+
+    @model_validator(mode="after")
+    def _check_both(self) -> Self:
+        both = sorted(set(self.parameters) & set(self.grid))
+        if both:
+            raise ValueError(f"{', '.join(both)} is both in parameters and in grid")
+        return self if self.name else self.model_copy(update={"name": self.type})
+
+
+class InlineSamples(_Table):
+    """Samples written in the file."""
+
+    columns: Annotated[list[ShortString], Field(min_length=2, max_length=MOST_COLUMNS)]
+    target: ShortString
+    rows: Annotated[list[Any], Field(min_length=2, max_length=MOST_ROWS)]
 
     def dataset(self, name: str) -> Dataset:
-        """The same as samples with labels."""
+        """The samples as a data set."""
         position = self.columns.index(self.target)
         features = tuple(column for column in self.columns if column != self.target)
         X = [[value for i, value in enumerate(row) if i != position] for row in self.rows]
@@ -95,22 +144,78 @@ class Inline:
             name, np.array(X, dtype=np.float64), y, features=features, target=self.target
         )
 
+    @model_validator(mode="after")
+    def _check_rows(self) -> Self:
+        if len(set(self.columns)) < len(self.columns) or "" in self.columns:
+            raise ValueError("`columns` must be different, non-empty names")
+        if self.target not in self.columns:
+            raise ValueError(f"`target` must be one of the columns; got {self.target!r}")
+        position, kind = self.columns.index(self.target), None
+        for number, row in enumerate(self.rows, start=1):
+            if not isinstance(row, list) or len(row) != len(self.columns):
+                raise ValueError(
+                    f"row {number} must be a list of {len(self.columns)} values; got {row!r:.60}"
+                )
+            kind = kind or (str if isinstance(row[position], str) else int)
+            for i, value in enumerate(row):
+                good = _is_label(value, kind) if i == position else _is_finite(value)
+                if not good:
+                    label = "a string" if kind is str else "an integer"
+                    must_be = f"{label} as in row 1" if i == position else "a finite number"
+                    name = self.columns[i]
+                    raise ValueError(f"row {number}: {name} must be {must_be}; got {value!r:.60}")
+        return self
 
-@dataclass(frozen=True)
-class Spec:
-    """An experiment as it is written."""
 
-    name: str
-    title: str
-    data: str
-    models: tuple[ModelSpec, ...]
-    split: SplitSpec = field(default_factory=SplitSpec)
-    metrics: tuple[str, ...] = ("error",)
-    tune_folds: int = 5
-    seed: int = 0
-    target: str | int | None = None
-    folder: Path = field(default_factory=Path)  # that relative file names start from
-    inline: Inline | None = None  # the samples, where the file has them
+class Spec(_Table):
+    """An experiment file."""
+
+    name: ShortString
+    title: ShortString
+    data: ShortString
+    models: Annotated[tuple[ModelSpec, ...], Field(alias="model", strict=False)]
+    split: SplitSpec = SplitSpec()
+    metrics: Annotated[tuple[str, ...], Field(strict=False)] = ("error",)
+    tune_folds: Annotated[int, Field(ge=2)] = 5
+    seed: Annotated[int, Field(ge=0)] = 0
+    target: Annotated[Any, Field(default=None)]  # name or number of a column
+    folder: Path = Path()  # of relative file names
+    inline: InlineSamples | None = None
+
+    @field_validator("models")
+    @classmethod
+    def _check_models(cls, models: tuple[ModelSpec, ...]) -> tuple[ModelSpec, ...]:
+        if not models:
+            raise ValueError("at least one [[model]] is needed")
+        return models
+
+    @field_validator("target")
+    @classmethod
+    def _check_target(cls, target: Any) -> Any:
+        name = isinstance(target, str) and len(target) <= LONGEST_STRING
+        if not name and type(target) is not int and target is not None:
+            raise ValueError("must be the name or the number of a column")
+        return target
+
+    @field_validator("name")
+    @classmethod
+    def _check_name(cls, name: str) -> str:
+        """The folder of a run has this name."""
+        if not name.isprintable() or set(name) & set("/\\") or not name.strip(". "):
+            raise ValueError("must consist of letters, digits and dashes")
+        return name
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Self:
+        if self.inline is not None and self.target is not None:
+            raise ValueError("`target` of inline samples belongs into [inline]")
+        names = [model.name for model in self.models]
+        if len(set(names)) < len(names):
+            raise ValueError(
+                f"models must have different names; got {', '.join(names)}; set `name` where two have "
+                "the same type"
+            )
+        return self
 
 
 def read_spec(path: Path) -> Spec:
@@ -121,260 +226,85 @@ def read_spec(path: Path) -> Spec:
     except FileNotFoundError:
         raise ExperimentError(f"there is no file {path}") from None
     except (ValueError, RecursionError) as error:
-        raise ExperimentError(f"{path}: found what is no TOML: {error}") from None
+        raise ExperimentError(f"{path}: not a TOML file: {error}") from None
     try:
         return parse_spec(document, path.stem, path.parent)
     except SeparatrixError as error:
-        said = ExperimentError(f"{path}: {error}")
-        said.hint = error.hint
-        raise said from None
+        named = ExperimentError(f"{path}: {error}")
+        named.hint = error.hint
+        raise named from None
 
 
 def parse_spec(document: Mapping[str, Any], name: str, folder: Path | None = None) -> Spec:
-    """The experiment in a document, every key and value checked.
+    """The experiment in a document; unknown keys and wrong values are errors.
 
     >>> parse_spec({"data": "iris", "model": [{"type": "GaussianNB"}]}, "small").models[0].name
     'GaussianNB'
     """
-    top = _Keys(document, "the file")
-    models = top.take("model", list, None)
-    if not models:
-        raise ExperimentError("found no [[model]], expected at least one")
-    split = _Keys(top.take("split", dict, {}), "[split]")
-    inline = top.take("inline", dict, None, optional=True)
-    spec = Spec(
-        name=top.take("name", str, name),
-        title=top.take("title", str, name.replace("-", " ").capitalize()),
-        data=top.take("data", str, None),
-        models=tuple(_model(model, number) for number, model in enumerate(models, start=1)),
-        split=SplitSpec(
-            method=split.choice("method", METHODS, "stratified"),
-            repeats=split.number("repeats", int, 5, least=1),
-            test_size=split.number("test_size", float, 0.2, above=0.0, below=1.0),
-            folds=split.number("folds", int, 5, least=2),
-            subsample=split.number("subsample", int, None, least=2),
-            group=split.take("group", str, None, optional=True),
-        ),
-        metrics=tuple(top.take("metrics", list, ["error"])),
-        tune_folds=top.number("tune_folds", int, 5, least=2),
-        seed=top.number("seed", int, 0, least=0),
-        target=top.take("target", str | int, None, optional=True),
-        folder=folder or Path(),
-        inline=None if inline is None else _inline(inline),
-    )
-    split.end()
-    top.end()
-    _require_folder_name(spec.name)
+    title = name.replace("-", " ").capitalize()
+    unknown = {"folder", "models"} & document.keys()
+    if unknown:
+        raise ExperimentError(f"unknown key {unknown.pop()!r} @ $")
+    try:
+        spec = Spec.model_validate(
+            {"name": name, "title": title, **document, "folder": folder or Path()}
+        )
+    except ValidationError as error:
+        found = [_describe(one) for one in error.errors(include_url=False)[:MOST_ERRORS]]
+        raise ExperimentError("; ".join(found)) from None
     require_metrics(spec.metrics)
-    if (spec.split.method == "grouped") != (spec.split.group is not None):
-        raise ExperimentError(
-            '`group` names the column for method = "grouped", and goes with no other'
-        )
-    if spec.inline is not None and spec.target is not None:
-        raise ExperimentError("found a `target` beside [inline], expected it inside of that")
-    names = [model.name for model in spec.models]
-    if len(set(names)) < len(names):
-        raise ExperimentError(
-            f"models need one `name` each; got {', '.join(names)}; two of a type need their own"
-        )
     return spec
 
 
-def _model(document: Any, number: int) -> ModelSpec:
-    where = f"[[model]] {number}"
-    if not isinstance(document, dict):
-        raise ExperimentError(f"{where}: found {document!r}, expected a table")
-    keys = _Keys(document, where)
-    kind = keys.take("type", str, None)
-    scale = keys.take("scale", str | int | float, "none")
-    if scale not in SCALES if isinstance(scale, str) else not 0 < scale < LARGEST_SCALE:
-        listed = ", ".join(SCALES)
-        raise ExperimentError(f"{where}: scale is {scale!r}, expected a number above 0 or {listed}")
-    grid = keys.take("grid", dict, {})
-    size = 1
-    for name, values in grid.items():
-        if not isinstance(values, list) or not values:
-            raise ExperimentError(f"{where}: grid.{name} is {values!r}, expected a list of values")
-        size *= len(values)
-    if size > LARGEST_GRID:
-        raise ExperimentError(
-            f"{where}: the grid has {size:,} cells; at most {LARGEST_GRID:,} are run"
-        )
-    for name, values in grid.items():
-        twice = [said for said, count in Counter(map(_json, values)).items() if count > 1]
-        if twice:
-            raise ExperimentError(f"{where}: grid.{name} has {twice[0]} twice, expected it once")
-    model = ModelSpec(
-        keys.take("name", str, kind), kind, scale, keys.take("parameters", dict, {}), grid
-    )
-    for name, value in (*model.parameters.items(), *grid.items()):
-        if not _storable(value):
-            expected = "numbers, strings, true, false, lists and tables of these"
-            raise ExperimentError(f"{where}: {name} is {value!r}, expected {expected}")
-    both = sorted(set(model.parameters) & set(grid))
-    if both:
-        raise ExperimentError(f"{where}: {', '.join(both)} is both in parameters and in grid")
-    keys.end()
-    return model
+def _describe(error: Any) -> str:
+    """What is wrong, and where in the file."""
+    *parents, last = where = error["loc"] or ("",)
+    path = "$" + "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in where)
+    path = path.removesuffix(".")
+    if error["type"] == "missing":
+        return f"no `{last}` @ {path.removesuffix(f'.{last}')}"
+    if error["type"] == "extra_forbidden":
+        tables: dict[Any, type[_Table]] = {"split": SplitSpec, "inline": InlineSamples, "model": ModelSpec}
+        fields = tables[parents[0]].model_fields if parents else Spec.model_fields
+        known = [one.alias or name for name, one in fields.items() if name != "folder"]
+        path = path.removesuffix(f".{last}")
+        return f"unknown key `{last}`, expected one of {', '.join(known)} @ {path}"
+    text = error["msg"].removeprefix("Value error, ").replace("valid tuple", "valid list")
+    text = text.replace("valid dictionary or instance of ModelSpec", "table")
+    text = text.replace("Input should", "must").replace(" should", " must")
+    return f"{text}{'' if '; got' in text else _got(error['input'])} @ {path}"
 
 
-def _inline(document: dict[str, Any]) -> Inline:
-    keys = _Keys(document, "[inline]")
-    columns = keys.take("columns", list, None)
-    target = keys.take("target", str, None)
-    rows = keys.take("rows", list, None)
-    keys.end()
-    good = all(isinstance(name, str) and 0 < len(name) <= LONGEST_STRING for name in columns)
-    if not good or not 2 <= len(columns) <= MOST_COLUMNS or len(set(columns)) < len(columns):
-        raise ExperimentError(
-            f"[inline]: columns is {columns!r:.200}, expected 2 to {MOST_COLUMNS:,} different names"
-        )
-    if target not in columns:
-        raise ExperimentError(f"[inline]: target is {target!r:.60}, expected one of the columns")
-    if not 2 <= len(rows) <= MOST_ROWS:
-        raise ExperimentError(f"[inline]: found {len(rows):,} rows, expected 2 to {MOST_ROWS:,}")
-    labels = _kind_of_label(rows[0], columns.index(target))
-    for number, row in enumerate(rows, start=1):
-        _require_row(row, number, columns, target, labels)
-    return Inline(tuple(columns), target, tuple(map(tuple, rows)))
+def _got(value: Any) -> str:
+    return "" if isinstance(value, dict | _Table) else f"; got {value!r:.60}"
 
 
-def _kind_of_label(row: Any, position: int) -> type:
-    """Labels are all texts or all whole numbers, as the first one is."""
-    text = isinstance(row, list) and len(row) > position and isinstance(row[position], str)
-    return str if text else int
+def _require_json(name: str, value: Any) -> None:
+    """Reject values that change in a round trip through JSON, by which runs are compared."""
+    try:
+        same = bool(json.loads(_to_json(value)) == value)
+    except (TypeError, ValueError, RecursionError):
+        same = False
+    if not same:
+        kinds = "numbers, strings, true, false, lists and tables of these"
+        raise ValueError(f"{name} must consist of {kinds}; got {value!r:.60}")
 
 
-def _require_row(row: Any, number: int, columns: list[str], target: str, labels: type) -> None:
-    where = f"[inline]: row {number}"
-    if not isinstance(row, list) or len(row) != len(columns):
-        raise ExperimentError(f"{where} is {row!r:.60}, expected a list of {len(columns)} values")
-    for name, value in zip(columns, row, strict=True):
-        if name == target:
-            if type(value) is not labels or not _is_label(value):
-                raise ExperimentError(
-                    f"{where}: {name} is {value!r:.60}, expected {_words(labels.__name__)} as in row 1"
-                )
-        elif type(value) not in (int, float) or not _is_finite(value):
-            raise ExperimentError(f"{where}: {name} is {value!r:.60}, expected a finite number")
+def _to_json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=repr)
 
 
-def _is_label(value: Any) -> bool:
-    """Whether an array holds it as it is; texts lose a last NUL there."""
-    if isinstance(value, str):
+def _is_label(value: Any, kind: Any) -> bool:
+    """Whether an array keeps it; strings lose a trailing NUL."""
+    if type(value) is not kind:
+        return False
+    if kind is str:
         return len(value) <= LONGEST_STRING and "\0" not in value
     return bool(abs(value) < 2**53)
 
 
-def _is_finite(value: float) -> bool:
+def _is_finite(value: Any) -> bool:
     try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number beyond float64
+        return type(value) in (int, float) and math.isfinite(value)
+    except OverflowError:  # an integer beyond float64
         return False
-
-
-def _storable(value: Any) -> bool:
-    """Whether JSON gives back the same: what is written beside a run is compared with it later."""
-    try:
-        return bool(json.loads(_json(value)) == value)
-    except (TypeError, ValueError, RecursionError):
-        return False
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=repr)
-
-
-def _require_folder_name(name: str) -> None:
-    """Refuse a name that is no plain one: a run's folder is called so."""
-    if not name.isprintable() or set(name) & set("/\\") or not name.strip(". "):
-        raise ExperimentError(f"name is {name!r}, expected letters, digits and dashes")
-
-
-class _Keys:
-    """A table of the file that is taken apart; what nobody took is a mistake."""
-
-    def __init__(self, table: Mapping[str, Any], where: str) -> None:
-        self.table, self.where = dict(table), where
-        self.known: list[str] = []
-
-    def take(self, key: str, kind: Any, default: Any, *, optional: bool = False) -> Any:
-        """The value of a key, of that type; a default of None means that it must be there."""
-        self.known.append(key)
-        if key not in self.table:
-            if default is None and not optional:
-                raise ExperimentError(f"{self.where}: found no `{key}`, expected one")
-            return default
-        value = self.table.pop(key)
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            name = getattr(kind, "__name__", str(kind))
-            raise ExperimentError(f"{self.where}: {key} is {value!r}, expected {_words(name)}")
-        if isinstance(value, str) and len(value) > LONGEST_STRING:
-            raise ExperimentError(
-                f"{self.where}: {key} has {len(value):,} letters, expected at most {LONGEST_STRING:,}"
-            )
-        return value
-
-    def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:
-        """One of some words."""
-        value: str = self.take(key, str, default)
-        if value not in choices:
-            raise ExperimentError(
-                f"{self.where}: {key} is {value!r}, expected one of {', '.join(choices)}"
-            )
-        return value
-
-    def number(
-        self,
-        key: str,
-        kind: type,
-        default: Any,
-        *,
-        least: float | None = None,
-        above: float | None = None,
-        below: float | None = None,
-    ) -> Any:
-        """A number in range."""
-        value = self.take(key, int if kind is int else int | float, default, optional=True)
-        if value is None:
-            return None
-        bad = (
-            (least is not None and value < least)
-            or (above is not None and value <= above)
-            or (below is not None and value >= below)
-        )
-        if bad:
-            bounds = (
-                [f"at least {least}"] if least is not None else [f"above {above}", f"below {below}"]
-            )
-            raise ExperimentError(
-                f"{self.where}: {key} is {value}, expected {' and '.join(bounds)}"
-            )
-        return value
-
-    def end(self) -> None:
-        """Refuse what nobody took."""
-        if self.table:
-            found = ", ".join(f"`{key}`" for key in self.table)
-            raise ExperimentError(
-                f"{self.where}: found {found}, expected only {', '.join(self.known)}"
-            )
-
-
-def _words(name: str) -> str:
-    return {"str": "a string", "int": "a whole number", "dict": "a table", "list": "a list"}.get(
-        name, name.replace("|", "or")
-    )
-
-
-__all__ = [
-    "METHODS",
-    "NAMES",
-    "SCALES",
-    "Inline",
-    "ModelSpec",
-    "Spec",
-    "SplitSpec",
-    "parse_spec",
-    "read_spec",
-]

@@ -19,7 +19,7 @@ from separatrix.data.splits import (
 )
 from separatrix.errors import ExperimentError
 from separatrix.evaluation.samples import require_classes
-from separatrix.experiments.protocol import Samples
+from separatrix.experiments.protocol import SplitSamples
 from separatrix.experiments.spec import Spec
 from separatrix.experiments.steps import RunContext
 
@@ -53,16 +53,16 @@ class Splits:
         return cls(grouped_splits(_groups(spec, data), **terms), given=False)
 
 
-def samples(workshop: RunContext, data: str, drawn: Splits, scale: float | str) -> Samples:
+def samples(context: RunContext, data: str, drawn: Splits, scale: float | str) -> SplitSamples:
     """The samples of a model, scaled where that looks at nothing else, and the splits."""
 
-    def make() -> Samples:
-        found = workshop.data(data)
+    def make() -> SplitSamples:
+        found = context.data(data)
         X, y = concatenate_parts(found) if drawn.given else (found.X, found.y)
         X = np.array(X, dtype=object) if isinstance(X, list) else _scaled(X, scale)
-        return Samples(X, np.asarray(y), drawn.splits)
+        return SplitSamples(X, np.asarray(y), drawn.splits)
 
-    ready: Samples = workshop.once(("samples", str(scale)), make)
+    ready: SplitSamples = context.shared(("samples", str(scale)), make)
     return ready
 
 

@@ -1,7 +1,7 @@
-"""What an experiment is made of: steps, each a pure function with rows of a tidy table as its answer.
+"""Experiments and their steps; a step is a pure function that returns rows of a tidy table.
 
-A step may read the data, what earlier steps found and what the run shares, and nothing else: so its
-answer is the same whether the run was killed before it or not.
+A step reads the data, the results of earlier steps and the objects that the run shares, nothing else:
+so its result is the same in an uninterrupted and in a resumed run.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ ALL_SPLITS = -1  # the split of a row that is about all splits, or about none
 
 
 class Row(NamedTuple):
-    """One number of an experiment and what it is about; the table is a list of these."""
+    """One number of an experiment with its coordinates; the table is a list of rows."""
 
     part: str  # of the experiment, as "1 every degree"
     data: str
     model: str
     parameters: str  # JSON, keys in order: see `params_json`
-    split: int  # its number, or WHOLE
+    split: int  # its number, or ALL_SPLITS
     metric: str  # as "test_error", a share, not per cent
     value: float
-    seconds: float = float("nan")  # how long it took; no two runs agree, also on the next
-    memory: float = float("nan")  # MiB that it took beside what was there
+    seconds: float = float("nan")  # differs from run to run, as does memory
+    memory: float = float("nan")  # MiB by which the process grew
 
 
 class StepResult(NamedTuple):
-    """The answer of a step: rows for the table, and arrays for pictures."""
+    """Rows for the table, and arrays for figures and later steps."""
 
     rows: list[Row]
     arrays: dict[str, npt.NDArray[Any]] = {}  # noqa: RUF012 (never changed)
@@ -45,17 +45,17 @@ class StepResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Step:
-    """One piece of work that is kept when it is done; a few seconds to a minute is a good size."""
+    """A unit of work that is checkpointed; a few seconds to a minute is a good size."""
 
-    name: str  # one of its own in the experiment
+    name: str  # unique in the experiment
     run: Callable[[RunContext], StepResult]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """Steps under a name, with the options that make it this experiment and no other.
+    """Named steps with the options that identify the experiment.
 
-    Where machines work, their `device`, is not among these: a run may go on elsewhere.
+    The `device` is not among the options: a run may be resumed on another one.
     """
 
     name: str
@@ -78,32 +78,32 @@ class Experiment:
 
 @dataclass
 class RunContext:
-    """What steps work with: data read once, what is shared made once, what was found before."""
+    """What steps read: data sets, objects that several steps share, and results of earlier steps."""
 
     experiment: Experiment
     _data: dict[str, Dataset] = field(default_factory=dict)
     _shared: dict[Any, Any] = field(default_factory=dict)
-    _found: dict[str, StepResult] = field(default_factory=dict)
+    _results: dict[str, StepResult] = field(default_factory=dict)
 
     def data(self, name: str) -> Dataset:
-        """The data set of that name, read when first asked for."""
+        """The data set of that name, loaded on first use."""
         if name not in self._data:
             self._data[name] = self.experiment.load(name)
         return self._data[name]
 
-    def once(self, key: Any, make: Callable[[], Any]) -> Any:
-        """What several steps need and only one should make, as inner products or neighbours."""
+    def shared(self, key: Any, make: Callable[[], Any]) -> Any:
+        """An object that several steps use, such as inner products; made on first use."""
         if key not in self._shared:
             self._shared[key] = make()
         return self._shared[key]
 
-    def found(self, step: str) -> StepResult:
-        """What an earlier step found, in this run or in one before it."""
-        return self._found[step]
+    def result(self, step: str) -> StepResult:
+        """The result of an earlier step, of this run or of the one that it resumes."""
+        return self._results[step]
 
-    def keep(self, step: str, finding: StepResult) -> None:
-        """Remember the answer of a step."""
-        self._found[step] = finding
+    def store(self, step: str, result: StepResult) -> None:
+        """Make the result of a step available to later steps."""
+        self._results[step] = result
 
 
 def params_json(**parameters: Any) -> str:
@@ -113,6 +113,29 @@ def params_json(**parameters: Any) -> str:
     '{"C": 0.1, "degree": 3}'
     """
     return json.dumps(parameters, sort_keys=True, default=_plain)
+
+
+def metric_rows(
+    part: str,
+    data: str,
+    model: str,
+    values: Mapping[str, Any],
+    *,
+    split: Any = ALL_SPLITS,  # an int; `Any`, as parameters may come as a dict
+    seconds: Any = float("nan"),
+    **parameters: Any,
+) -> list[Row]:
+    """One row for each metric of a model with these parameters.
+
+    >>> [row] = metric_rows("1 data", "iris", "SVC", {"error": 0.5}, C=1.0)
+    >>> row.parameters, row.metric, row.value
+    ('{"C": 1.0}', 'error', 0.5)
+    """
+    text = params_json(**parameters)
+    return [
+        Row(part, data, model, text, split, metric, float(value), seconds)
+        for metric, value in values.items()
+    ]
 
 
 def _plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""`plot_*` of a fitted model or a result: each returns a matplotlib figure, drawn without a screen."""
+"""`plot_*` of a fitted model or a result; each returns a matplotlib figure and needs no display."""
 
 from __future__ import annotations
 
@@ -12,44 +12,56 @@ from separatrix.evaluation.result import Evaluation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MISTAKES = "Reds"  # one hue, light to dark: how much
-SCORES = "viridis"  # light is good
+MISTAKES = "Reds"  # one hue: darker is more
+SCORES = "viridis"  # lighter is better
 INK = "#333333"
 
 
 def plot_confusion(evaluation: Evaluation) -> Figure:
-    """Which class is taken for which: mean share of each class's test rows, with its sd, in per cent."""
+    """Mean share of each class's test rows predicted as another class, with its sd, in per cent."""
     mean, sd = (100 * table for table in evaluation.confusion())
-    k = len(evaluation.classes)
-    figure = new_figure(1.6 + 0.62 * k, 1.2 + 0.52 * k)
-    axes = figure.add_subplot()
-    image = axes.imshow(mean, cmap=MISTAKES, vmin=0)
-    for a in range(k):
-        for b in range(k):
-            if a != b and mean[a, b] > 0:
-                dark = mean[a, b] > 0.6 * mean.max()
-                axes.text(
-                    b,
-                    a,
-                    f"{mean[a, b]:.2f}\n±{sd[a, b]:.2f}",
-                    ha="center",
-                    va="center",
-                    fontsize=7,
-                    color="white" if dark else INK,
-                )
-    axes.set_xticks(range(k), evaluation.classes)
-    axes.set_yticks(range(k), evaluation.classes)
-    axes.set_xlabel("taken for")
-    axes.set_ylabel("is")
+    figure, axes, image = draw_confusion(mean, sd, evaluation.classes)
     axes.set_title(f"Mistakes, % of each class ({len(evaluation.splits)} splits)", fontsize=10)
     figure.colorbar(image, ax=axes, shrink=0.8)
     return figure
 
 
+def draw_confusion(mean: Any, sd: Any, labels: Any) -> tuple[Figure, Any, Any]:
+    """Confusions (k, k) as a heat map with mean and sd in each cell: figure, axes and image."""
+    k = len(labels)
+    figure, axes = new_axes(1.6 + 0.62 * k, 1.2 + 0.52 * k)
+    image = axes.imshow(mean, cmap=MISTAKES, vmin=0)
+    texts = [
+        [
+            f"{mean[a, b]:.2f}\n±{sd[a, b]:.2f}" if a != b and mean[a, b] > 0 else ""
+            for b in range(k)
+        ]
+        for a in range(k)
+    ]
+    write_cells(axes, texts, mean > 0.6 * mean.max())
+    name_confusion_axes(axes, labels)
+    return figure, axes, image
+
+
+def write_cells(axes: Any, texts: Any, dark: Any, *, fontsize: float = 7) -> None:
+    """Write a text into each cell of a heat map, white on dark cells."""
+    for a, line in enumerate(texts):
+        for b, text in enumerate(line):
+            ink = "white" if dark[a][b] else INK
+            axes.text(b, a, text, ha="center", va="center", fontsize=fontsize, color=ink)
+
+
+def name_confusion_axes(axes: Any, labels: Any) -> None:
+    """Classes in rows, predicted classes in columns."""
+    axes.set_xticks(range(len(labels)), labels)
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set(xlabel="predicted as", ylabel="is")
+
+
 def plot_hardest(
     evaluation: Evaluation, images: Any, shape: tuple[int, int], count: int = 5
 ) -> Figure:
-    """The rows mistaken most often, drawn, with their label and what they are taken for."""
+    """The rows misclassified most often as images, each with its label and its prediction."""
     if images.shape[1] != shape[0] * shape[1]:
         raise DataError(
             f"images of {shape[0]} x {shape[1]} have {shape[0] * shape[1]} pixels; got {images.shape[1]}"
@@ -60,7 +72,7 @@ def plot_hardest(
         axes = figure.add_subplot(1, len(hardest), position)
         axes.imshow(np.asarray(images[row], dtype=float).reshape(shape), cmap="gray_r")
         axes.set_title(
-            f"row {row}: labelled {evaluation.y[row]},\ntaken for {guess} ({share:.0%} wrong)",
+            f"row {row}: labelled {evaluation.y[row]},\npredicted as {guess} ({share:.0%} wrong)",
             fontsize=8,
         )
         axes.set_axis_off()
@@ -94,12 +106,10 @@ def plot_features(model: Any, *, names: Any = None, shape: tuple[int, int] | Non
 
 
 def plot_learning_curve(model: Any) -> Figure:
-    """Number of samples mistaken in every pass of a perceptron."""
-    figure = new_figure(4.5, 3)
-    axes = figure.add_subplot()
+    """Number of misclassified samples in every pass of a perceptron."""
+    figure, axes = new_axes(4.5, 3)
     axes.plot(np.arange(1, len(model.mistakes_) + 1), model.mistakes_, marker="o", color=INK)
-    axes.set_xlabel("pass")
-    axes.set_ylabel("samples mistaken")
+    axes.set(xlabel="pass", ylabel="misclassified samples")
     axes.set_ylim(bottom=0)
     return figure
 
@@ -111,14 +121,10 @@ def plot_grid(search: Any) -> Figure:
     names = [_name_of(cell) for cell in table["params"]]
     kernels = list(dict.fromkeys(names))
     scores = 100 * np.asarray(table["mean_test_score"]).reshape(len(Cs), len(kernels))
-    figure = new_figure(2.2 + 0.75 * len(kernels), 1.8 + 0.45 * len(Cs))
-    axes = figure.add_subplot()
+    figure, axes = new_axes(2.2 + 0.75 * len(kernels), 1.8 + 0.45 * len(Cs))
     image = axes.imshow(scores, cmap=SCORES, aspect="auto")
     middle = (scores.min() + scores.max()) / 2
-    for c, line in enumerate(scores):
-        for g, score in enumerate(line):
-            ink = "white" if score < middle else INK
-            axes.text(g, c, f"{score:.1f}", ha="center", va="center", fontsize=7, color=ink)
+    write_cells(axes, [[f"{score:.1f}" for score in line] for line in scores], scores < middle)
     best = divmod(search.best_index_, len(kernels))
     axes.plot(best[1], best[0], marker="s", markersize=24, fillstyle="none", color="red")
     axes.set_xticks(range(len(kernels)), kernels, rotation=40, ha="right", fontsize=7)
@@ -140,7 +146,7 @@ def _name_of(cell: dict[str, Any]) -> str:
 
 
 def new_figure(width: float, height: float) -> Figure:
-    """An empty figure of so many inches, which needs no screen."""
+    """An empty figure of this size in inches, without a display."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
@@ -148,3 +154,11 @@ def new_figure(width: float, height: float) -> Figure:
             "matplotlib is not installed; install it with: pip install 'separatrix[report]'"
         ) from None
     return Figure(figsize=(width, height), layout="constrained", dpi=150)
+
+
+def new_axes(
+    width: float, height: float, rows: int = 1, columns: int = 1, **options: Any
+) -> tuple[Figure, Any]:
+    """An empty figure and its axes, or an array of them."""
+    figure = new_figure(width, height)
+    return figure, figure.subplots(rows, columns, **options)

@@ -51,13 +51,16 @@ class Passage:
     table: Table
 
 
+Shows = Sequence[Picture | Passage | Table]
+
+
 @dataclass(frozen=True)
 class Section:
     """A heading, paragraphs, then pictures, passages and tables."""
 
     title: str
     words: Sequence[str] = ()
-    shows: Sequence[Picture | Passage | Table] = ()
+    shows: Shows = ()
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The experiments that have a name: where each is, which document it reproduces, what it needs."""
+"""The table of named studies: module, caption and data of each."""
 
 from __future__ import annotations
 
@@ -13,58 +13,60 @@ from separatrix.experiments.steps import Experiment
 
 
 @dataclass(frozen=True)
-class Named:
-    """One experiment of the house."""
+class NamedStudy:
+    """A study that `separatrix run` knows by name."""
 
-    module: str  # with `experiment`, and of the same name in `report` with `page`
+    module: str  # of this package, with `experiment` and `page`
     caption: str
     data: str
 
 
 NAMED = {
-    "usps-kernel-perceptron": Named(
+    "usps-kernel-perceptron": NamedStudy(
         "usps", "kernel perceptrons on handwritten digits, parts 1 to 7 of the document", "usps"
     ),
-    "knn-and-perceptron": Named(
+    "knn-and-perceptron": NamedStudy(
         "knn_and_perceptron", "nearest neighbours and perceptrons: accuracy, k, features", "iris"
     ),
-    "linear-classifiers": Named(
+    "linear-classifiers": NamedStudy(
         "linear", "twelve claims about linear classifiers, each a picture and a table", "built in"
     ),
-    "kernel-methods": Named(
+    "kernel-methods": NamedStudy(
         "kernel_methods",
-        "primal and dual, the bound, feature maps, one Gram for any object",
+        "primal and dual, the mistake bound, feature maps, one Gram matrix for any object",
         "built in, promoters, mutag",
     ),
-    "mnist-parity": Named(
+    "mnist-parity": NamedStudy(
         "mnist_parity", "odd or even digits by subgradient descent, and by kernels", "mnist"
     ),
-    "mnist-all": Named("mnist_all", "every family on MNIST: error, time, memory", "mnist"),
-    "mnist-virtual-sv": Named(
-        "mnist_virtual_sv", "support vectors, moved by a pixel or two, trained again", "mnist"
+    "mnist-all": NamedStudy("mnist_all", "every classifier on MNIST: error, time, memory", "mnist"),
+    "mnist-virtual-sv": NamedStudy(
+        "mnist_virtual_sv", "virtual support vectors: shifted copies, trained again", "mnist"
     ),
-    "splice": Named(
+    "splice": NamedStudy(
         "splice", "splice junctions by string kernels, and the letters that decide", "splice"
     ),
-    "promoters": Named(
+    "promoters": NamedStudy(
         "promoters", "promoters by string kernels, with and without overlaps", "promoters"
     ),
-    "mutag": Named("mutag", "molecules by kernels on graphs, and the atoms that decide", "mutag"),
-    "reuters-strings": Named(
+    "mutag": NamedStudy(
+        "mutag", "molecules by kernels on graphs, and the atoms that decide", "mutag"
+    ),
+    "reuters-strings": NamedStudy(
         "reuters_strings", "news by subsequences, runs of letters and words", "r8"
     ),
 }
 
 
 def make(name: str, **options: Any) -> Experiment:
-    """The experiment of that name, with the options that were given; its data may be a file.
+    """The experiment of a named study with these options; `data` may be a file.
 
     >>> make("usps-kernel-perceptron", quick=True).options["data"]
     'digits'
     """
     if name not in NAMED:
         raise ExperimentError(f"no experiment is called {name!r}; there are {', '.join(NAMED)}")
-    build = import_module(f"separatrix.studies.{NAMED[name].module}_steps").experiment
+    build = import_module(f"separatrix.studies.{NAMED[name].module}").experiment
     known = list(inspect.signature(build).parameters)
     given = {key: value for key, value in options.items() if value is not None}
     for key in given:

@@ -1,33 +1,62 @@
-"""The page of `promoters`: errors of leave-one-out, with and without sequences that overlap."""
+"""Promoters of E. coli by string kernels under leave-one-out, all settings chosen inside training parts.
+
+The sequences without a promoter were cut from one stretch of DNA, and most of them overlap: 52 of the 53
+share 14 letters or more in a row with another. A kernel on words finds the words of an overlapping
+sequence in the training part. So there are two schemes: leave one row out, as published, and leave out
+all rows that overlap with it as well.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from separatrix.data.catalogue.find import find
+from separatrix.experiments.steps import Experiment, Step
 from separatrix.experiments.table import Results
+from separatrix.kernels import Kernel, Normalized, Spectrum, Subsequence, WeightedDegree
 from separatrix.plots.tables import Table
 from separatrix.report.page import Page, Picture, Section
-from separatrix.studies.promoters_steps import ANY, DEGREE, GAPS, ONE, RELATED, SHARED, SPECTRUM
-from separatrix.studies.reproduce import command_of, facts_of, python_of
+from separatrix.studies.reproduce import study_page
+from separatrix.studies.sequence_candidates import svm_candidates
 from separatrix.studies.sequence_pages import (
     choices_section,
+    chosen_metric,
     class_errors,
+    class_names,
     confusion_section,
     count,
     data_section,
-    drawn_errors,
-    guesses,
-    labels,
-    outcome,
-    seconds_of,
-    truth_of,
+    family_seconds,
+    is_complete,
+    plot_errors,
+    predictions,
+    true_classes,
 )
+from separatrix.studies.sequence_study import (
+    DATA,
+    SequenceStudy,
+    describe_data,
+    group_related,
+    leave_group_out_scheme,
+    leave_one_out_scheme,
+    load_sequences,
+)
+from separatrix.validation import require_integer
 
-WAYS = (ONE, RELATED)
-FAMILIES = (DEGREE, SPECTRUM, GAPS)
-PUBLISHED = {  # errors of 106 in leave-one-out, as the UCI archive lists them
+NAME = "promoters"
+ONE, RELATED = SCHEMES = ("one row left out", "its relatives left out too")
+DEGREE, SPECTRUM, GAPS = "weighted degree", "spectrum", "subsequence"
+ANY = "any of the three"
+FAMILIES = (DEGREE, SPECTRUM, GAPS, ANY)
+SHARED = 12  # letters in a row: no two sequences of different classes share as many
+CS = (0.1, 1.0, 10.0, 100.0)
+FOLDS = 10  # inside each training part
+QUICK_ROWS = 40
+PUBLISHED = {  # errors of 106 in leave-one-out, from the UCI archive
     "KBANN": 4,
     "neural network (backpropagation)": 8,
     "O'Neill": 12,
@@ -36,44 +65,89 @@ PUBLISHED = {  # errors of 106 in leave-one-out, as the UCI archive lists them
 }
 
 
-def page(results: Results) -> Page:
-    """From the table alone."""
-    n = count(results, "sequences")
-    plain, honest = (outcome(results, way, ANY) for way in WAYS)
-    degree = [outcome(results, way, DEGREE) for way in WAYS]
-    words = [outcome(results, way, SPECTRUM) for way in WAYS]
-    summary = [
-        f"Chosen from all three families of kernels inside each training part, the machine makes "
-        f"{plain:.0f} errors of {n} when one sequence is left out, and {honest:.0f} when the sequences "
-        "that overlap with it are left out too.",
-        f"The weighted degree, which compares letters at the same place, makes {degree[0]:.0f} and "
-        f"{degree[1]:.0f}. Words wherever they are (the spectrum) make {words[0]:.0f} and then "
-        f"{words[1]:.0f}; the difference is what overlapping sequences give away.",
-    ]
-    return Page(
-        title=results.title,
-        summary=summary,
-        sections=[
-            _data(results),
-            _errors(results),
-            _mistaken(results),
-            confusion_section(results, RELATED, ANY, truth_of(results)),
-            choices_section(results, WAYS, (*FAMILIES, ANY)),
-        ],
-        command=command_of(results),
-        python=python_of(results),
-        facts=facts_of(results),
+def kernels(quick: bool) -> dict[str, Sequence[Kernel]]:
+    """Kernels of each family, the simplest first."""
+    longest, words, gapped = (4, 3, 3) if quick else (10, 6, 5)
+    decays = (0.5,) if quick else (0.3, 0.5, 0.7, 0.9)
+    one = [Spectrum(k) for k in range(1, words + 1)]
+    all_lengths = [Spectrum(k, shortest=1) for k in range(2, words + 1)]
+    found: dict[str, Sequence[Kernel]] = {
+        DEGREE: [WeightedDegree(k) for k in range(1, longest + 1)],
+        SPECTRUM: [*one, *all_lengths],
+        GAPS: [Subsequence(k, decay) for decay in decays for k in range(2, gapped + 1)],
+    }
+    return {name: [Normalized(kernel) for kernel in some] for name, some in found.items()}
+
+
+def experiment(
+    *, quick: bool = False, seed: int = 0, data: str = "promoters", subsample: int | None = None
+) -> Experiment:
+    """Leave-one-out of three families of kernels, each with its own nested choice, and of all three.
+
+    Parameters
+    ----------
+    quick
+        Forty sequences and fewer kernels.
+    data
+        A name of the catalogue, or a file of sequences.
+    subsample
+        Number of sequences to draw. None: all.
+    """
+    require_integer(NAME, "seed", seed, least=0)
+    if subsample is None and quick:
+        subsample = QUICK_ROWS
+    if subsample is not None:
+        require_integer(NAME, "subsample", subsample, least=8)
+    inner: dict[str, Any] = {"inner": 3 if quick else FOLDS, "seed": seed}
+    related = partial(group_related, letters=SHARED)
+    study = SequenceStudy(
+        data,
+        partial(load_sequences, data=data, subsample=subsample, seed=seed, groups=related),
+        schemes={
+            ONE: partial(leave_one_out_scheme, **inner),
+            RELATED: partial(leave_group_out_scheme, **inner),
+        },
+        families={name: svm_candidates(some, CS) for name, some in kernels(quick).items()},
+        unions={ANY: (DEGREE, SPECTRUM, GAPS)},
     )
+    options = {"quick": quick, "seed": seed, "data": data, "subsample": subsample}
+    steps = [Step(DATA, partial(describe_data, study=study)), *study.steps()]
+    return Experiment(NAME, "Promoters by string kernels", options, (data,), steps, find)
+
+
+def page(results: Results) -> Page:
+    """Errors of leave-one-out, with and without overlapping sequences."""
+    n = count(results, "sequences")
+    errors = {
+        family: [f"{chosen_metric(results, scheme, family):.0f}" for scheme in SCHEMES]
+        for family in FAMILIES
+    }
+    summary = [
+        f"Chosen from all three families of kernels inside each training part, the SVM makes "
+        f"{errors[ANY][0]} errors of {n} if one sequence is left out, and {errors[ANY][1]} if overlapping "
+        "sequences are left out with it.",
+        "The weighted degree, which compares letters at the same position, makes "
+        f"{' and '.join(errors[DEGREE])}. The spectrum, words at any position, makes "
+        f"{' and then '.join(errors[SPECTRUM])}; the difference is due to overlapping sequences.",
+    ]
+    sections = [
+        _data(results),
+        _errors(results),
+        _misclassified(results),
+        confusion_section(results, RELATED, ANY),
+        choices_section(results, SCHEMES, FAMILIES),
+    ]
+    return study_page(results, summary, sections)
 
 
 def _data(results: Results) -> Section:
     n = count(results, "sequences")
     words = [
-        f"Sequences that share {SHARED} letters in a row, or are linked by others that do, are relatives "
-        f"here: {count(results, 'in_groups')} of {n} have at least one. With one sequence left out, its "
-        "relatives stay in the training part, and tell its class to any kernel that sees shifted words. "
-        "Numbers are commonly got like that, so it is done here too; then all is done again "
-        "with relatives left out together, inside the training parts as well.",
+        f"Sequences that share {SHARED} letters in a row, or are linked by others that do, are called "
+        f"relatives: {count(results, 'in_groups')} of {n} have at least one. With one sequence left out, "
+        "its relatives stay in the training part and reveal its class to any kernel on words. Published "
+        "numbers are of this kind; the second scheme leaves relatives out together, inside the training "
+        "parts as well."
     ]
     if results.options["data"] == "promoters":
         words.insert(
@@ -86,18 +160,16 @@ def _data(results: Results) -> Section:
 
 def _errors(results: Results) -> Section:
     n = count(results, "sequences")
-    published = PUBLISHED if _is_published(results) else {}
-    families = (*FAMILIES, ANY)
-    names = labels(results)
+    published = PUBLISHED if is_complete(results, NAME) else {}
+    names = class_names(results)
     rows: list[tuple[Any, ...]] = []
-    for family in families:
-        for way in WAYS:
-            errors = outcome(results, way, family)
-            by_class = class_errors(results, way, family)
-            counted = [f"{by_class[name]:.1f}" for name in names]
-            seconds = f"{seconds_of(results, family):.1f}" if family != ANY else None
-            accuracy = f"{100 * (1 - errors / n):.1f}"
-            rows.append((family, way, int(errors), accuracy, *counted, seconds))
+    for family in FAMILIES:
+        for scheme in SCHEMES:
+            errors = chosen_metric(results, scheme, family)
+            by_class = class_errors(results, scheme, family)
+            seconds = f"{family_seconds(results, family):.1f}" if family != ANY else None
+            about = (family, scheme, int(errors), f"{100 * (1 - errors / n):.1f}")
+            rows.append((*about, *(f"{by_class[name]:.1f}" for name in names), seconds))
     rows += [
         (f"published: {name}", ONE, errors, f"{100 * (1 - errors / n):.1f}", None, None, None)
         for name, errors in published.items()
@@ -107,49 +179,40 @@ def _errors(results: Results) -> Section:
         *(f"error % of {name}" for name in names),
         "seconds, both",
     )
-    table = Table(
-        columns, rows, "Support vector machines; kernel and C chosen without the test row."
-    )
+    table = Table(columns, rows, "SVMs; kernel and C are chosen without the test row.")
     lines = {name: 100 * errors / n for name, errors in published.items()}
-    figure, drawn = drawn_errors(results, WAYS, families, lines)
-    paragraphs = [
-        "Each family of kernels has a nested choice of its own, of its parameters and of C; the last "
-        "line chooses from all of them at once.",
+    figure, numbers = plot_errors(results, SCHEMES, FAMILIES, lines)
+    words = [
+        "Each family of kernels has its own nested choice of parameters and C; the last line chooses "
+        "from all of them."
     ]
+    caption = "Errors of each family under both schemes."
     if published:
-        paragraphs.append(
-            "Published numbers are plain leave-one-out, as the UCI archive lists them."
-        )
-    caption = "Errors of each family in both ways" + (
-        "; lines are published." if published else "."
-    )
-    return Section("Errors", paragraphs, [table, Picture(figure, caption, drawn)])
+        words.append("Published numbers are plain leave-one-out, from the UCI archive.")
+        caption = "Errors of each family under both schemes; lines are published errors."
+    return Section("Errors", words, [table, Picture(figure, caption, numbers)])
 
 
-def _mistaken(results: Results) -> Section:
-    """Every row that some family gets wrong."""
-    truth, names = truth_of(results), labels(results)
-    families = (*FAMILIES, ANY)
+def _misclassified(results: Results) -> Section:
+    """Every row that some family misclassifies."""
+    truth, names = true_classes(results), class_names(results)
     wrong = {
-        (way, family): guesses(results, way, family) != truth for way in WAYS for family in families
+        (scheme, family): predictions(results, scheme, family) != truth
+        for scheme in SCHEMES
+        for family in FAMILIES
     }
-    chosen = np.array([wrong[way, ANY] for way in WAYS])
     rows = []
     for row in np.flatnonzero(np.any(list(wrong.values()), axis=0)).tolist():
-        by = [
-            ", ".join(family for family in families if wrong[way, family][row]) or None
-            for way in WAYS
-        ]
+        by = [", ".join(f for f in FAMILIES if wrong[scheme, f][row]) or None for scheme in SCHEMES]
         rows.append((row, names[truth[row]], *by))
-    listed = [", ".join(map(str, np.flatnonzero(line).tolist())) or "none" for line in chosen]
-    paragraphs = [
-        f"The choice from all three is wrong on rows {listed[0]} with {ONE}, and on rows {listed[1]} "
-        f"with {RELATED}. Rows are counted from 0, in the order of the file"
-        + ("." if results.options["subsample"] is None else " after sub-sampling."),
+    listed = [
+        ", ".join(map(str, np.flatnonzero(wrong[scheme, ANY]).tolist())) or "none"
+        for scheme in SCHEMES
     ]
-    columns = ("row", "class", *(f"wrong with {way}" for way in WAYS))
-    return Section("Sequences that are mistaken", paragraphs, [Table(columns, rows, "By whom.")])
-
-
-def _is_published(results: Results) -> bool:
-    return results.options["data"] == "promoters" and results.options["subsample"] is None
+    after = "" if results.options["subsample"] is None else " after sub-sampling"
+    words = [
+        f"The choice from all three misclassifies rows {listed[0]} with {ONE}, and rows {listed[1]} with "
+        f"{RELATED}. Rows are counted from 0, in the order of the file{after}."
+    ]
+    columns = ("row", "class", *(f"wrong with {scheme}" for scheme in SCHEMES))
+    return Section("Misclassified sequences", words, [Table(columns, rows, "By family.")])

@@ -1,4 +1,4 @@
-"""The page of a run, whichever experiment it was."""
+"""Pages of named studies, with the command and the code that reproduce them."""
 
 from __future__ import annotations
 
@@ -7,18 +7,32 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from separatrix.experiments.table import Results
-from separatrix.report.page import Page
+from separatrix.report.page import Page, Section
 from separatrix.studies.catalogue import NAMED
 
 
 def page_of(results: Results) -> Page:
-    """The page of one of the named experiments."""
+    """The page of a named study."""
     page: Page = import_module(f"separatrix.studies.{NAMED[results.name].module}").page(results)
     return page
 
 
+def study_page(
+    results: Results, summary: Sequence[str], sections: Sequence[Section], title: str = ""
+) -> Page:
+    """A page with the command, the code and the versions that reproduce the results."""
+    return Page(
+        title=title or results.title,
+        summary=summary,
+        sections=sections,
+        command=command_of(results),
+        python=python_of(results),
+        facts=facts_of(results),
+    )
+
+
 def command_of(results: Results, more: Sequence[str] = ()) -> str:
-    """The command line that runs it again, with every option."""
+    """The command line that reproduces the results, with every option."""
     words = ["separatrix", "run", results.name]
     for key, value in results.options.items():
         flag = f"--{key.replace('_', '-')}"
@@ -32,12 +46,12 @@ def command_of(results: Results, more: Sequence[str] = ()) -> str:
 
 
 def python_of(results: Results) -> str:
-    """The same in Python."""
+    """Python code that reproduces the results."""
     options = ", ".join(f"{key}={value!r}" for key, value in results.options.items())
     return (
         "from pathlib import Path\n"
-        "from separatrix.studies.catalogue import make\n"
-        "from separatrix.experiments.run import run\n\n"
+        "from separatrix.experiments.run import run\n"
+        "from separatrix.studies.catalogue import make\n\n"
         f'results = run(make("{results.name}", {options}), Path("{results.name}"))\n'
     )
 

@@ -1,4 +1,4 @@
-"""What a study of sequences trains on a part: kernels with all that folds choose for them, and models."""
+"""Candidates of sequence studies: kernels and models whose settings folds inside a training part choose."""
 
 from __future__ import annotations
 
@@ -19,59 +19,67 @@ from separatrix.estimators.svc_cv import SVCCV
 from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Kernel
 from separatrix.kernels.gram.shared_products import SharedProducts
-from separatrix.studies.sequence_samples import Sequences
-from separatrix.types import Matrix
+from separatrix.types import Codes, Matrix
 
 
-class Tried(NamedTuple):
-    """A candidate on one part."""
+class SequenceSamples(NamedTuple):
+    """Sequences with labels."""
 
-    fold_accuracy: float  # of what the folds chose, on the folds
-    settings: dict[str, Any]  # what they chose
-    guess: Any  # labels of the rows held out
+    X: Any  # shape: (n,) of str
+    y: Any  # shape: (n,)
+    groups: Codes  # shape: (n,); rows of one group stay on one side of a split
 
 
-class Candidate(Protocol):
-    """What can be trained on the rows of a part, its settings chosen by the folds inside."""
+class CandidateResult(NamedTuple):
+    """A candidate on one training part."""
+
+    fold_accuracy: float  # of the chosen settings, on the folds
+    settings: dict[str, Any]
+    guess: Any  # labels of the test rows
+
+
+class SequenceCandidate(Protocol):
+    """A model that is trained on a part, with settings chosen by its inner folds."""
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What makes it different from the others of its family."""
+        """What sets it apart from the others of its family."""
 
-    def on(
-        self, workshop: RunContext, data: Sequences, split: Split, inner: Sequence[Split]
-    ) -> Tried:
-        """Train on one part, and classify the rows that were held out."""
+    def fit_predict(
+        self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
+    ) -> CandidateResult:
+        """Train on a part and predict its test rows."""
 
 
 @dataclass(frozen=True)
-class Machine:
-    """A support vector machine with one kernel; folds choose C."""
+class SvmCandidate:
+    """An SVM with one kernel; folds choose C."""
 
     kernel: Kernel
     Cs: Sequence[float]
-    family: Sequence[Kernel]  # kernels whose matrices are made with this one's
+    family: Sequence[Kernel]  # kernels whose matrices are computed together
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The kernel."""
-        return parameters_of(self.kernel)
+        return kernel_params(self.kernel)
 
-    def on(
-        self, workshop: RunContext, data: Sequences, split: Split, inner: Sequence[Split]
-    ) -> Tried:
-        """Folds and machines read rows of one matrix."""
-        K = workshop.once("matrices", Matrices).of(data.X, self.kernel, self.family)
+    def fit_predict(
+        self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
+    ) -> CandidateResult:
+        """All folds read rows of one matrix."""
+        matrices: KernelMatrices = context.shared("matrices", KernelMatrices)
+        K = matrices.compute(data.X, self.kernel, self.family)
         train, test = split
         search = SVCCV(self.Cs, estimator=SVC(kernel="precomputed"), cv=inner)
         search.fit(K[np.ix_(train, train)], data.y[train])
         guess = search.predict(K[np.ix_(test, train)])
-        return Tried(search.best_score_, search.best_params_, guess)
+        return CandidateResult(search.best_score_, search.best_params_, guess)
 
 
 @dataclass(frozen=True)
-class Neighbours:
-    """Nearest neighbours in the feature space of one kernel; folds choose how many."""
+class NeighborsCandidate:
+    """Nearest neighbours in the feature space of one kernel; folds choose k."""
 
     kernel: Kernel
     k_max: int
@@ -79,54 +87,53 @@ class Neighbours:
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The kernel."""
-        return parameters_of(self.kernel)
+        return kernel_params(self.kernel)
 
-    def on(
-        self, workshop: RunContext, data: Sequences, split: Split, inner: Sequence[Split]
-    ) -> Tried:
-        """One search for each fold gives the accuracies of all numbers."""
+    def fit_predict(
+        self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
+    ) -> CandidateResult:
+        """One search for each fold gives the accuracy of every k."""
         X, y = data.X[split.train], data.y[split.train]
         most = min(self.k_max, *(len(fold.train) for fold in inner))
         model = KNeighborsClassifier(kernel=self.kernel)
         accuracy = np.mean(
-            [clone(model).fit(X[a], y[a]).score_by_k(X[b], y[b], most) for a, b in inner],
-            axis=0,
+            [clone(model).fit(X[a], y[a]).score_by_k(X[b], y[b], most) for a, b in inner], axis=0
         )
         best = int(np.argmax(accuracy))
         guess = model.fit(X, y).predict_by_k(data.X[split.test], best + 1)[:, best]
-        return Tried(float(accuracy[best]), {"n_neighbors": best + 1}, guess)
+        return CandidateResult(float(accuracy[best]), {"n_neighbors": best + 1}, guess)
 
 
 @dataclass(frozen=True)
-class Model:
-    """Any classifier that takes sequences."""
+class PipelineCandidate:
+    """Any classifier of sequences, without settings to choose."""
 
     parameters: Mapping[str, Any]
     model: Any
 
-    def on(
-        self, workshop: RunContext, data: Sequences, split: Split, inner: Sequence[Split]
-    ) -> Tried:
-        """Fitted to every fold and then to the whole part."""
+    def fit_predict(
+        self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
+    ) -> CandidateResult:
+        """Fit to every fold, then to the part."""
         X, y = data.X[split.train], data.y[split.train]
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # passes are limited on purpose
+            warnings.simplefilter("ignore", ConvergenceWarning)  # max_iter is low on purpose
             accuracy = [
                 np.mean(clone(self.model).fit(X[a], y[a]).predict(X[b]) == y[b]) for a, b in inner
             ]
             guess = clone(self.model).fit(X, y).predict(data.X[split.test])
-        return Tried(float(np.mean(accuracy)), {}, guess)
+        return CandidateResult(float(np.mean(accuracy)), {}, guess)
 
 
-class Matrices:
-    """Gram matrices of kernels that share their levels, made together; only the latest are kept."""
+class KernelMatrices:
+    """Gram matrices of kernels that share their levels, computed together; the latest are kept."""
 
     def __init__(self) -> None:
         self._family: object = None
         self._kept: dict[Kernel, Matrix] = {}
 
-    def of(self, X: Any, kernel: Kernel, family: Sequence[Kernel]) -> Matrix:
-        """That of one kernel on all samples."""
+    def compute(self, X: Any, kernel: Kernel, family: Sequence[Kernel]) -> Matrix:
+        """The matrix of one kernel on all samples."""
         shared = _levels(kernel)
         if kernel not in self._kept or self._family != shared:
             self._kept.clear()
@@ -139,16 +146,16 @@ class Matrices:
         return self._kept[kernel]
 
 
-def machines(kernels: Sequence[Kernel], Cs: Sequence[float]) -> list[Candidate]:
-    """A machine for each kernel."""
-    return [Machine(kernel, Cs, kernels) for kernel in kernels]
+def svm_candidates(kernels: Sequence[Kernel], Cs: Sequence[float]) -> list[SequenceCandidate]:
+    """An SVM for each kernel."""
+    return [SvmCandidate(kernel, Cs, kernels) for kernel in kernels]
 
 
-def parameters_of(kernel: Kernel) -> dict[str, Any]:
-    """The kernel on sequences inside, with what was set of it.
+def kernel_params(kernel: Kernel) -> dict[str, Any]:
+    """Name and parameters of the string kernel, inside `Normalized` or not.
 
     >>> from separatrix.kernels import Normalized, Spectrum
-    >>> parameters_of(Normalized(Spectrum(3)))
+    >>> kernel_params(Normalized(Spectrum(3)))
     {'kernel': 'Spectrum', 'k': 3}
     """
     inside = kernel.base or kernel
@@ -156,20 +163,19 @@ def parameters_of(kernel: Kernel) -> dict[str, Any]:
     return {"kernel": type(inside).__name__, **given}
 
 
-def settings(parameters: str) -> str:
-    """Parameters of a row in words.
+def format_settings(parameters: str) -> str:
+    """The parameters of a row as a short text.
 
-    >>> settings('{"C": 1.0, "k": 4, "kernel": "WeightedDegree"}')
+    >>> format_settings('{"C": 1.0, "k": 4, "kernel": "WeightedDegree"}')
     'WeightedDegree, k 4, C 1'
     """
     found = json.loads(parameters)
     first = [str(found.pop("kernel"))] if "kernel" in found else []
     rest = sorted(found.items(), key=lambda item: (item[0] == "C", item[0]))
-    return ", ".join(first + [f"{name} {_short(value)}" for name, value in rest])
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, int | float) else str(value)
+    numbers = (int, float)
+    return ", ".join(
+        first + [f"{name} {v:g}" if isinstance(v, numbers) else f"{name} {v}" for name, v in rest]
+    )
 
 
 def _levels(kernel: Kernel) -> object:

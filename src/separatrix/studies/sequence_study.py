@@ -1,9 +1,8 @@
-"""Classifiers of sequences under nested choice: what has parameters has them chosen inside training parts.
+"""Nested evaluation of sequence classifiers: all settings are chosen inside training parts.
 
-Every row is tested once, so what a step finds is one guess for each row. A candidate is a step: a kernel
-with all values of C, a kernel with all numbers of neighbours, or a model. The Gram matrix of a kernel is
-that of all rows, made once, and every part reads its own rows of it. A family is a step more: in each
-part it takes the candidate, the first among equals, that the folds inside the training part liked best.
+Every row is tested once. A step is a candidate: a kernel with all values of C, a kernel with all numbers
+of neighbours, or a model. One Gram matrix over all rows serves every part. A further step is the choice of
+a family: in each part the first candidate with the best accuracy in the inner folds.
 """
 
 from __future__ import annotations
@@ -11,138 +10,134 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse.csgraph import connected_components
 
+from separatrix.data.dataset import Dataset
+from separatrix.data.splits import Split, grouped_folds, stratified_folds, subsampled
 from separatrix.errors import ExperimentError
-from separatrix.experiments.steps import ALL_SPLITS, Row, RunContext, Step, StepResult, params_json
+from separatrix.experiments.steps import Row, RunContext, Step, StepResult, metric_rows
+from separatrix.kernels import Spectrum
 from separatrix.kernels.strings.sequences import count_unknown_letters
-from separatrix.studies.sequence_candidates import Candidate
-from separatrix.studies.sequence_samples import Sequences, Way
+from separatrix.studies.sequence_candidates import SequenceCandidate, SequenceSamples
 from separatrix.types import Codes
 
 DATA = "data"
 BASES = "ACGT"
 
 
+class NestedSplits(NamedTuple):
+    """Splits that test every row once, and folds inside each training part."""
+
+    splits: list[Split]
+    inner: list[list[Split]]  # rows are counted within the training part
+
+
 @dataclass(frozen=True)
-class Study:
-    """One data set, ways to hold out rows of it, and families of candidates."""
+class SequenceStudy:
+    """One data set, schemes of nested splits, and families of candidates."""
 
     data: str
-    sequences: Callable[[RunContext], Sequences]
-    ways: Mapping[str, Callable[[Sequences], Way]]
-    families: Mapping[str, Sequence[Candidate]]
-    unions: Mapping[str, Sequence[str]] = field(
-        default_factory=dict
-    )  # families chosen from at once
+    sequences: Callable[[RunContext], SequenceSamples]
+    schemes: Mapping[str, Callable[[SequenceSamples], NestedSplits]]
+    families: Mapping[str, Sequence[SequenceCandidate]]
+    unions: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of families
 
     def steps(self) -> list[Step]:
-        """Every candidate in every way, so that its matrix serves all; then what each family chooses."""
+        """Every candidate under every scheme, then the choice of each family."""
         steps = []
         for name, candidates in self.families.items():
             steps += [
-                Step(self._step(way, name, position), partial(self.tried, way, name, position))
-                for position in range(len(candidates))
-                for way in self.ways
+                Step(self._step(scheme, name, i), partial(self.test, scheme, name, i))
+                for i in range(len(candidates))
+                for scheme in self.schemes
             ]
-            steps += [self._choice(way, name, [name]) for way in self.ways]
-        steps += [
-            self._choice(way, name, of) for name, of in self.unions.items() for way in self.ways
-        ]
+            steps += [self._choice(scheme, name, [name]) for scheme in self.schemes]
+        for name, members in self.unions.items():
+            steps += [self._choice(scheme, name, members) for scheme in self.schemes]
         return steps
 
-    def way(self, workshop: RunContext, name: str) -> Way:
-        """The parts of a way, made once; refused where one leaves nothing to learn a class from."""
+    def splits(self, context: RunContext, scheme: str) -> NestedSplits:
+        """The splits of a scheme, made once; rejected if a training part lacks a class."""
 
-        def make() -> Way:
-            data = self.sequences(workshop)
-            found = self.ways[name](data)
+        def make() -> NestedSplits:
+            data = self.sequences(context)
+            found = self.schemes[scheme](data)
             for train, _ in found.splits:
                 missing = np.setdiff1d(data.y, data.y[train])
                 if len(missing):
                     raise ExperimentError(
-                        f"{name}: all sequences of class {missing[0]} would be left out at once; "
+                        f"{scheme}: all sequences of class {missing[0]} would be left out at once; "
                         "they overlap or are identical, so more of them are needed"
                     )
             return found
 
-        made: Way = workshop.once(("way", name), make)
+        made: NestedSplits = context.shared(("splits", scheme), make)
         return made
 
-    def tried(self, way: str, family: str, position: int, workshop: RunContext) -> StepResult:
+    def test(self, scheme: str, family: str, position: int, context: RunContext) -> StepResult:
         """One candidate on all parts."""
-        data, (splits, inner) = self.sequences(workshop), self.way(workshop, way)
+        data, (splits, inner) = self.sequences(context), self.splits(context, scheme)
         candidate = self.families[family][position]
         classes, codes = np.unique(data.y, return_inverse=True)
         predicted = np.full(len(codes), -1, dtype=np.int32)
-        rows, accuracy = [], []
+        rows: list[Row] = []
+        accuracy = []
         for number, (split, folds) in enumerate(zip(splits, inner, strict=True)):
-            found = candidate.on(workshop, data, split, folds)
+            found = candidate.fit_predict(context, data, split, folds)
             predicted[split.test] = np.searchsorted(classes, found.guess)
             accuracy.append(found.fold_accuracy)
-            how = params_json(**candidate.parameters, **found.settings)
-            value = float(found.fold_accuracy)
-            rows.append(Row(way, self.data, family, how, number, "fold_accuracy", value))
-        wrong = float(np.mean(predicted != codes))
-        how = params_json(**candidate.parameters)
-        rows.append(Row(way, self.data, family, how, ALL_SPLITS, "error_if_alone", wrong))
+            values = {"fold_accuracy": found.fold_accuracy}
+            about = {**candidate.parameters, **found.settings}
+            rows += metric_rows(scheme, self.data, family, values, split=number, **about)
+        values = {"error_if_alone": np.mean(predicted != codes)}
+        rows += metric_rows(scheme, self.data, family, values, **candidate.parameters)
         return StepResult(rows, {"predicted": predicted, "fold_accuracy": np.array(accuracy)})
 
-    def choice(
-        self, way: str, name: str, families: Sequence[str], workshop: RunContext
+    def choose(
+        self, scheme: str, name: str, families: Sequence[str], context: RunContext
     ) -> StepResult:
-        """What the folds of each part choose, and how the rows held out are classified by it."""
-        data, (splits, _) = self.sequences(workshop), self.way(workshop, way)
+        """The candidate that the folds of each part choose, and its predictions of the test rows."""
+        data, (splits, _) = self.sequences(context), self.splits(context, scheme)
         found = [
-            workshop.found(self._step(way, family, position))
+            context.result(self._step(scheme, family, i))
             for family in families
-            for position in range(len(self.families[family]))
+            for i in range(len(self.families[family]))
         ]
         best = np.argmax([one.arrays["fold_accuracy"] for one in found], axis=0)
         classes, codes = np.unique(data.y, return_inverse=True)
         predicted = np.full(len(codes), -1, dtype=np.int32)
-        rows = []
+        rows: list[Row] = []
         for number, (position, (_, test)) in enumerate(zip(best, splits, strict=True)):
             predicted[test] = found[position].arrays["predicted"][test]
-            wrong = float(np.mean(predicted[test] != codes[test]))
-            how = found[position].rows[number].parameters
-            rows.append(Row(way, self.data, name, how, number, "chosen_error", wrong))
-        rows += self._summed(way, name, classes, codes, predicted)
+            error = {"chosen_error": np.mean(predicted[test] != codes[test])}
+            [row] = metric_rows(scheme, self.data, name, error, split=number)
+            rows.append(row._replace(parameters=found[position].rows[number].parameters))
+        wrong = predicted != codes
+        totals = {"errors": wrong.sum(), "accuracy": 1.0 - wrong.mean()}
+        rows += metric_rows(scheme, self.data, name, totals)
+        for code, label in enumerate(classes.tolist()):
+            error = {"class_error": wrong[codes == code].mean()}
+            rows += metric_rows(scheme, self.data, name, error, **{"class": label})
         return StepResult(rows, {"predicted": predicted})
 
-    def guesses(self, way: str, family: str) -> str:
-        """Name of the step that holds what a family guessed."""
-        return f"{way}: {family}"
+    def _choice(self, scheme: str, name: str, families: Sequence[str]) -> Step:
+        return Step(f"{scheme}: {name}", partial(self.choose, scheme, name, families))
 
-    def _summed(self, way: str, name: str, classes: Any, codes: Codes, predicted: Any) -> list[Row]:
-        wrong = predicted != codes
-        found = {"errors": wrong.sum(), "accuracy": 1.0 - wrong.mean()}
-        rows = [
-            Row(way, self.data, name, params_json(), ALL_SPLITS, metric, float(value))
-            for metric, value in found.items()
-        ]
-        for code, label in enumerate(classes.tolist()):
-            how, error = params_json(**{"class": label}), float(wrong[codes == code].mean())
-            rows.append(Row(way, self.data, name, how, ALL_SPLITS, "class_error", error))
-        return rows
-
-    def _choice(self, way: str, name: str, families: Sequence[str]) -> Step:
-        return Step(self.guesses(way, name), partial(self.choice, way, name, families))
-
-    def _step(self, way: str, family: str, position: int) -> str:
+    def _step(self, scheme: str, family: str, position: int) -> str:
         parameters = self.families[family][position].parameters.items()
-        return f"{way}: {family}, " + ", ".join(f"{name} {value}" for name, value in parameters)
+        return f"{scheme}: {family}, " + ", ".join(f"{name} {value}" for name, value in parameters)
 
 
-def look(workshop: RunContext, study: Study) -> StepResult:
-    """How many sequences, classes and groups there are, and letters that are no base."""
-    data = study.sequences(workshop)
+def describe_data(context: RunContext, study: SequenceStudy) -> StepResult:
+    """Numbers of sequences, classes and groups, and letters that are not bases."""
+    data = study.sequences(context)
     strange = count_unknown_letters(data.X, BASES)
     lengths = [len(sequence) for sequence in data.X]
     sizes = np.bincount(data.groups)
-    found: dict[str, float] = {
+    counts = {
         "sequences": len(data.X),
         "shortest": min(lengths),
         "longest": max(lengths),
@@ -153,10 +148,96 @@ def look(workshop: RunContext, study: Study) -> StepResult:
         "largest_group": int(sizes.max()),
         "in_groups": int(sizes[sizes > 1].sum()),
     }
-    row = partial(Row, DATA, study.data, "")
-    rows = [row(params_json(), ALL_SPLITS, metric, float(value)) for metric, value in found.items()]
+    row = partial(metric_rows, DATA, study.data, "")
+    rows = row(counts)
     for letter, count in strange.most_common():
-        rows.append(row(params_json(letter=letter), ALL_SPLITS, "letter", float(count)))
-    for label, count in zip(*np.unique(data.y, return_counts=True), strict=True):
-        rows.append(row(params_json(**{"class": label}), ALL_SPLITS, "class_size", float(count)))
-    return StepResult(rows, {"y": np.unique(data.y, return_inverse=True)[1].astype(np.int32)})
+        rows += row({"letter": count}, letter=letter)
+    classes, codes, sizes = np.unique(data.y, return_inverse=True, return_counts=True)
+    for label, count in zip(classes, sizes, strict=True):
+        rows += row({"class_size": count}, **{"class": label})
+    return StepResult(rows, {"y": codes.astype(np.int32)})
+
+
+def load_sequences(
+    context: RunContext, data: str, subsample: int | None, seed: int, groups: Callable[[Any], Codes]
+) -> SequenceSamples:
+    """Sequences of a data set with their groups, made once."""
+    made: SequenceSamples = context.shared(
+        "sequences", lambda: to_sequences(subsampled(context.data(data), subsample, seed), groups)
+    )
+    return made
+
+
+def to_sequences(data: Dataset, groups: Callable[[Any], Codes]) -> SequenceSamples:
+    """The samples of a data set; rejected unless they are sequences with labels."""
+    if data.kind != "sequences" or data.y is None:
+        kind = data.kind if data.y is not None else "no labels"
+        raise ExperimentError(f"sequences with labels are needed; {data.name} holds {kind}")
+    X = np.empty(len(data.X), dtype=object)
+    X[:] = data.X
+    return SequenceSamples(X, np.asarray(data.y), groups(X))
+
+
+def group_identical(X: Any) -> Codes:
+    """The same number for the same sequence.
+
+    >>> group_identical(np.array(["GAT", "ACA", "GAT"], dtype=object)).tolist()
+    [1, 0, 1]
+    """
+    return np.unique(X.astype(str), return_inverse=True)[1]
+
+
+def group_related(X: Any, letters: int) -> Codes:
+    """The same number for sequences linked by shared runs of so many letters.
+
+    >>> group_related(np.array(["AACGT", "ACGTT", "CGTTC", "GGGGG"], dtype=object), 4).tolist()
+    [0, 0, 0, 1]
+    """
+    shares = Spectrum(letters).block(X, X) > 0
+    return np.asarray(connected_components(shares, directed=False)[1], dtype=np.intp)
+
+
+def stratified_scheme(data: SequenceSamples, *, folds: int, inner: int, seed: int) -> NestedSplits:
+    """Folds stratified by class, outside and inside."""
+    return _stratify_inside(data, stratified_folds(data.y, folds=folds, seed=seed), inner, seed)
+
+
+def grouped_scheme(data: SequenceSamples, *, folds: int, inner: int, seed: int) -> NestedSplits:
+    """Folds that do not divide groups, outside and inside."""
+    return _group_inside(data, grouped_folds(data.groups, folds=folds, seed=seed), inner, seed)
+
+
+def leave_one_out_scheme(data: SequenceSamples, *, inner: int, seed: int) -> NestedSplits:
+    """Every row by itself; stratified folds inside."""
+    rows = np.arange(len(data.y))
+    splits = [Split(np.delete(rows, row), rows[row : row + 1]) for row in rows]
+    return _stratify_inside(data, splits, inner, seed)
+
+
+def leave_group_out_scheme(data: SequenceSamples, *, inner: int, seed: int) -> NestedSplits:
+    """Every group by itself; folds inside do not divide groups."""
+    splits = [
+        Split(np.flatnonzero(data.groups != group), np.flatnonzero(data.groups == group))
+        for group in np.unique(data.groups)
+    ]
+    return _group_inside(data, splits, inner, seed)
+
+
+def _stratify_inside(
+    data: SequenceSamples, splits: list[Split], folds: int, seed: int
+) -> NestedSplits:
+    inner = [
+        stratified_folds(data.y[train], folds=folds, seed=seed + number)
+        for number, (train, _) in enumerate(splits)
+    ]
+    return NestedSplits(splits, inner)
+
+
+def _group_inside(
+    data: SequenceSamples, splits: list[Split], folds: int, seed: int
+) -> NestedSplits:
+    inner = [
+        grouped_folds(data.groups[train], folds=folds, seed=seed + number)
+        for number, (train, _) in enumerate(splits)
+    ]
+    return NestedSplits(splits, inner)

@@ -1,248 +1,357 @@
-"""The page of the digits study: its seven parts, each a picture and its table, and what was published."""
+"""Kernel perceptrons on handwritten digits (USPS), parts 1 to 7 of the document.
+
+One matrix of inner products serves every degree, width, class, pair, split and fold. Part 1 trains on
+the same rows as part 2, so part 2 costs only its folds. One neighbour search answers every k.
+"""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from separatrix.data.splits import Split, random_splits
+from separatrix.estimators.kernel_perceptron import KernelPerceptron
+from separatrix.estimators.neighbors import KNeighborsClassifier
+from separatrix.estimators.svc import SVC
+from separatrix.experiments.protocol import (
+    CandidateFamily,
+    GridCandidate,
+    SplitProtocol,
+    SplitSamples,
+)
+from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.experiments.table import Results
-from separatrix.plots.figures import INK, MISTAKES, new_figure
+from separatrix.kernels.vector_kernels import Gaussian, Polynomial
+from separatrix.plots.figures import INK, draw_confusion, new_axes
 from separatrix.plots.tables import Table
 from separatrix.report.page import Page, Picture, Section
-from separatrix.studies.reproduce import command_of, facts_of, python_of
-from separatrix.studies.usps_steps import (
-    ARGMAX,
-    CONFUSIONS,
-    DEGREES,
-    GAUSSIAN,
-    HARDEST,
-    MACHINE,
-    NEIGHBORS,
-    PAIRS,
-    REST,
-    SWEEP,
-)
+from separatrix.runtime.device import choose_device
+from separatrix.studies.reproduce import study_page
+from separatrix.studies.statistics import format_spread, params_of, row_params, step_seconds
+from separatrix.validation import require_integer
+
+NAME = "usps-kernel-perceptron"
+FOLDS = 5
+TEST_SIZE = 0.2
+DEGREES = tuple(range(1, 8))
+MAX_NEIGHBORS = 9
+
+REST, ARGMAX = "1-4 one against the rest", "1 argmax"
+SWEEP, GAUSSIAN, PAIRS = "5 coarse sweep", "5 Gaussian", "6 one against one"
+MACHINE, NEIGHBORS = "7 support vectors", "7 nearest neighbours"
+CONFUSIONS, HARDEST = "3 confusions", "4 hardest"
+FAMILIES = (REST, ARGMAX, GAUSSIAN, PAIRS, MACHINE, NEIGHBORS)
+RULES = {REST: "one-vs-rest", ARGMAX: "argmax", PAIRS: "one-vs-one"}
 
 PUBLISHED = {  # test error %, 20 splits of USPS, degrees 1 to 7
     REST: (8.79, 3.02, 2.70, 2.63, 2.92, 2.69, 2.84),
     ARGMAX: (8.38, 3.81, 3.10, 3.04, 3.27, 3.32, 3.38),
     PAIRS: (5.91, 3.51, 3.06, 3.13, 3.24, 3.31, 3.39),
 }
-COLOURS = ("#0072b2", "#d55e00", "#009e73")  # told apart by every eye
-FAMILIES = (REST, ARGMAX, GAUSSIAN, PAIRS, MACHINE, NEIGHBORS)
+COLOURS = ("#0072b2", "#d55e00", "#009e73")  # distinct for colour-blind readers
+
+MakeCandidate = Callable[[RunContext], GridCandidate]
+
+
+def experiment(
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    data: str | None = None,
+    repeats: int | None = None,
+    device: str = "auto",
+) -> Experiment:
+    """All seven parts; quick: three splits of scikit-learn's digits."""
+    require_integer(NAME, "seed", seed, least=0)
+    choose_device(NAME, device, worth=False)
+    data = data or ("digits" if quick else "usps")
+    repeats = (3 if quick else 20) if repeats is None else repeats
+    require_integer(NAME, "repeats", repeats, least=1)
+    draw = partial(samples, data=data, repeats=repeats, seed=seed)
+    protocol = SplitProtocol(data, draw, repeats, seed, FOLDS)
+    # 1/256 is the published width, for pixels from -1 to 1; pixels of digits go from 0 to 16
+    trained = families(1 / 256 if data == "usps" else 0.001, device)
+    steps = [Step(SWEEP, partial(_sweep_widths, protocol=protocol, device=device))]
+    for family in trained:
+        steps += protocol.steps(family)
+    steps += [
+        Step(CONFUSIONS, partial(_count_confusions, protocol=protocol, family=trained[0])),
+        Step(HARDEST, partial(_find_hardest, protocol=protocol, family=trained[0])),
+    ]
+    options = {"quick": quick, "seed": seed, "data": data, "repeats": repeats}
+    title = "Kernel perceptrons on handwritten digits"
+    return Experiment(NAME, title, options, (data,), steps)
+
+
+def families(gamma: float, device: str = "auto") -> list[CandidateFamily]:
+    """Families in the order of the document; gamma is the second smallest width of the SVM."""
+    rest = _rest(device)
+    argmax = {"multi_class": "argmax", "min_gain": 0.001, "min_iter": 5, "device": device}
+    pairs = {"multi_class": "ovo", "max_iter": 20, "device": device}
+    svms = [
+        _kernel_candidate(SVC(C=10.0, kernel=Gaussian(gamma * 2.0**step), device=device), C=10.0)
+        for step in range(-1, 3)
+    ]
+    return [
+        CandidateFamily(REST, _polynomials(rest), "gram"),
+        CandidateFamily(ARGMAX, _polynomials(argmax), "gram"),
+        CandidateFamily(GAUSSIAN, [_swept_width(step, rest) for step in range(-3, 4)], "gram"),
+        CandidateFamily(PAIRS, _polynomials(pairs), "gram"),
+        CandidateFamily(MACHINE, svms, "gram"),
+        CandidateFamily(
+            NEIGHBORS,
+            [_neighbors(k, device) for k in range(1, MAX_NEIGHBORS + 1)],
+            "neighbors",
+            "cosine",
+        ),
+    ]
+
+
+def samples(context: RunContext, data: str, repeats: int, seed: int) -> SplitSamples:
+    """All digits in an order drawn by the seed, and random splits of them."""
+    found = context.data(data)
+    n = len(found.y)
+    order = np.random.default_rng(seed).permutation(n)
+    splits = random_splits(n, repeats=repeats, test_size=TEST_SIZE, seed=seed)
+    return SplitSamples(found.X, found.y, [Split(order[s.train], order[s.test]) for s in splits])
+
+
+def _sweep_widths(context: RunContext, protocol: SplitProtocol, device: str) -> StepResult:
+    """Fold errors of widths far apart on the first split; the best is the centre of the fine grid."""
+    X = context.data(protocol.data).X
+    middle = 1.0 / (X.shape[1] * float(np.var(X)))
+    first = SplitProtocol(protocol.data, _first_split(protocol), 1, protocol.seed, protocol.folds)
+    rows: list[Row] = []
+    for step in range(-3, 4):
+        model = KernelPerceptron(Gaussian(middle * 4.0**step), **_rest(device))
+        family = CandidateFamily(SWEEP, [_kernel_candidate(model)], "gram")
+        rows += first.score_on_folds(context, family, 0).rows
+    best = int(np.argmin([row.value for row in rows])) - 3
+    return StepResult(rows, {"best": np.array([middle * 4.0**best])})
+
+
+def _first_split(protocol: SplitProtocol) -> Callable[[RunContext], SplitSamples]:
+    def draw(context: RunContext) -> SplitSamples:
+        X, y, splits = protocol.samples(context)
+        return SplitSamples(X, y, splits[:1])
+
+    return draw
+
+
+def _count_confusions(
+    context: RunContext, protocol: SplitProtocol, family: CandidateFamily
+) -> StepResult:
+    """Share of each class predicted as another, mean and sd over the splits."""
+    study = protocol.evaluation(context, family)
+    mean, sd = study.confusion()
+    rows: list[Row] = []
+    for i, label in enumerate(study.classes.tolist()):
+        for j, predicted in enumerate(study.classes.tolist()):
+            values = {"mean": mean[i, j], "sd": sd[i, j]}
+            about = {"label": label, "predicted": predicted}
+            rows += metric_rows(CONFUSIONS, protocol.data, family.name, values, **about)
+    return StepResult(rows, {"mean": mean, "sd": sd})
+
+
+def _find_hardest(
+    context: RunContext, protocol: SplitProtocol, family: CandidateFamily
+) -> StepResult:
+    """The five digits misclassified most often by all models of part 1."""
+    data = context.data(protocol.data)
+    found = protocol.evaluation(context, family).hardest(5)
+    rows: list[Row] = []
+    for rank, (row, share, guess) in enumerate(found, start=1):
+        about = {"row": row, "label": data.y[row], "predicted": guess, "rank": rank}
+        rows += metric_rows(HARDEST, protocol.data, family.name, {"share_wrong": share}, **about)
+    images = np.asarray(data.X[[row for row, _, _ in found]], dtype=np.float64)
+    shape = np.array(data.image or (1, images.shape[1]))
+    return StepResult(rows, {"images": images, "shape": shape})
+
+
+def _rest(device: str) -> dict[str, Any]:
+    return {"multi_class": "ovr", "max_iter": 20, "device": device}
+
+
+def _kernel_candidate(model: Any, **more: Any) -> MakeCandidate:
+    return lambda _context: GridCandidate(_kernel_params(model.kernel) | more, model)
+
+
+def _polynomials(rule: dict[str, Any]) -> list[MakeCandidate]:
+    return [_kernel_candidate(KernelPerceptron(Polynomial(d), **rule)) for d in DEGREES]
+
+
+def _neighbors(k: int, device: str) -> MakeCandidate:
+    params: dict[str, Any] = {"n_neighbors": k, "metric": "cosine"}
+    return lambda _context: GridCandidate(params, KNeighborsClassifier(**params, device=device))
+
+
+def _swept_width(step: int, rule: dict[str, Any]) -> MakeCandidate:
+    """A width half a power of two from the next, around the best of the coarse sweep."""
+
+    def make(context: RunContext) -> GridCandidate:
+        kernel = Gaussian(float(context.result(SWEEP).arrays["best"][0]) * 2.0 ** (step / 2))
+        return GridCandidate(_kernel_params(kernel), KernelPerceptron(kernel, **rule))
+
+    return make
+
+
+def _kernel_params(kernel: Any) -> dict[str, Any]:
+    return {"kernel": type(kernel).__name__, **kernel.get_params()}
 
 
 def page(results: Results) -> Page:
-    """From the table alone."""
+    """The seven parts, each a picture with its table, beside the published numbers."""
     splits = results.options["repeats"]
-    chosen = {name: 100 * results.values(part=name, metric="chosen_error") for name in FAMILIES}
-    best = min(chosen, key=lambda name: float(chosen[name].mean()))
-    hardest = [json.loads(row.parameters) for row in results.where(part=HARDEST)]
+    errors = {name: 100 * results.values(part=name, metric="chosen_error") for name in FAMILIES}
+    best = min(errors, key=lambda name: float(errors[name].mean()))
+    hardest = params_of(results, part=HARDEST)
     summary = [
-        f"On {splits} random splits of {results.options['data']}, four fifths to train and one to test, "
-        f"the lowest test error is {_spread(chosen[best])} %, by {_words(best)}; "
-        f"one against the rest, with the degree chosen by folds, makes {_spread(chosen[REST])} %.",
-        "The digits hardest to read are rows "
-        + ", ".join(
-            f"{one['row']} (a {one['label']}, read as {one['taken_for']})" for one in hardest
-        )
+        f"On {splits} random splits of {results.options['data']} (80 % training, 20 % test) the lowest "
+        f"test error is {format_spread(errors[best])} %, by {_title(best)}; one-vs-rest, with the degree "
+        f"chosen by folds, reaches {format_spread(errors[REST])} %.",
+        "The hardest digits are rows "
+        + ", ".join(f"{p['row']} (a {p['label']} predicted as {p['predicted']})" for p in hardest)
         + ".",
     ]
-    return Page(
-        title=results.title,
-        summary=summary,
-        sections=[
-            _degrees(results),
-            _choices(results),
-            _confusions(results),
-            _hardest(results),
-            _widths(results),
-            _others(results, chosen),
-        ],
-        command=command_of(results),
-        python=python_of(results),
-        facts=facts_of(results),
-    )
+    sections = [
+        _degrees(results),
+        _chosen_degrees(results),
+        _confusions(results),
+        _hardest(results),
+        _widths(results),
+        _comparison(results, errors),
+    ]
+    return study_page(results, summary, sections)
 
 
 def _degrees(results: Results) -> Section:
     """Parts 1 and 6: every degree under the three rules."""
-    figure = new_figure(6.4, 3.6)
-    axes = figure.add_subplot()
+    figure, axes = new_axes(6.4, 3.6)
     rows = []
-    names = {REST: "against the rest", ARGMAX: "argmax", PAIRS: "against each other"}
-    for colour, (part, name) in zip(COLOURS, names.items(), strict=True):
-        train, test = (
-            _by_candidate(results, part, metric) for metric in ("train_error", "test_error")
-        )
+    on_usps = results.options["data"] == "usps"
+    for colour, (part, name) in zip(COLOURS, RULES.items(), strict=True):
+        train, test = (_by_candidate(results, part, m) for m in ("train_error", "test_error"))
         mean, sd = test.mean(axis=1), test.std(axis=1)
         axes.errorbar(DEGREES, mean, sd, color=colour, marker="o", capsize=3, label=name)
-        if results.options["data"] == "usps":
+        if on_usps:
             axes.plot(DEGREES, PUBLISHED[part], color=colour, linestyle=":", marker="x", alpha=0.8)
-        for position, degree in enumerate(DEGREES):
-            published = PUBLISHED[part][position] if results.options["data"] == "usps" else None
-            rows.append(
-                (name, degree, _spread(train[position]), _spread(test[position]), published)
-            )
-    axes.set_xlabel("degree of the polynomial kernel")
-    axes.set_ylabel("test error, %")
+        for i, degree in enumerate(DEGREES):
+            published = PUBLISHED[part][i] if on_usps else None
+            rows.append((name, degree, format_spread(train[i]), format_spread(test[i]), published))
+    axes.set(xlabel="degree of the polynomial kernel", ylabel="test error, %")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
-    table = Table(
-        ("rule", "degree", "train error %", "test error %", "published"),
-        rows,
-        f"Mean ± sd over {results.options['repeats']} splits.",
-    )
-    caption = "Test error against the degree for the three rules; bars are one sd, dots what was published."
-    return Section(
-        "Every degree (parts 1 and 6)",
-        ["Each kernel is trained on every split; all read one matrix of inner products."],
-        [Picture(figure, caption, table)],
-    )
+    columns = ("rule", "degree", "train error %", "test error %", "published")
+    table = Table(columns, rows, f"Mean ± sd over {results.options['repeats']} splits.")
+    caption = "Test error against the degree; bars are one sd, dotted lines the published errors."
+    words = ["Each kernel is trained on every split; all use one matrix of inner products."]
+    return Section("Every degree (parts 1 and 6)", words, [Picture(figure, caption, table)])
 
 
-def _choices(results: Results) -> Section:
+def _chosen_degrees(results: Results) -> Section:
     """Part 2: the degree that folds choose."""
-    figure = new_figure(6.4, 3.0)
-    axes = figure.add_subplot()
+    figure, axes = new_axes(6.4, 3.0)
     rows = []
-    names = {REST: "against the rest", ARGMAX: "argmax", PAIRS: "against each other"}
-    for position, (colour, (part, name)) in enumerate(zip(COLOURS, names.items(), strict=True)):
-        degrees = np.array([one["degree"] for one in _chosen(results, part)])
+    for i, (colour, (part, name)) in enumerate(zip(COLOURS, RULES.items(), strict=True)):
+        degrees = np.array([p["degree"] for p in _chosen(results, part)])
         counts = np.bincount(degrees, minlength=DEGREES[-1] + 1)[1:]
-        axes.bar(
-            np.array(DEGREES) + 0.27 * (position - 1), counts, width=0.25, color=colour, label=name
-        )
+        axes.bar(np.array(DEGREES) + 0.27 * (i - 1), counts, width=0.25, color=colour, label=name)
         error = 100 * results.values(part=part, metric="chosen_error")
-        rows.append((name, f"{degrees.mean():.2f} ± {degrees.std():.2f}", _spread(error)))
-    axes.set_xlabel("degree chosen by 5 folds inside the training part")
-    axes.set_ylabel("splits")
+        rows.append((name, format_spread(degrees), format_spread(error)))
+    axes.set(xlabel="degree chosen by 5 folds inside the training part", ylabel="splits")
     axes.legend(frameon=False)
     table = Table(("rule", "degree chosen", "test error %"), rows, "Mean ± sd over the splits.")
-    return Section(
-        "The degree that cross-validation chooses (part 2)",
-        [
-            "Folds inside each training part choose; the chosen degree is trained on all of it and tested."
-        ],
-        [Picture(figure, "How often each degree was chosen.", table)],
-    )
+    words = [
+        "Folds inside each training part choose the degree; the model is then trained on the whole part."
+    ]
+    picture = Picture(figure, "How often each degree was chosen.", table)
+    return Section("The degree that cross-validation chooses (part 2)", words, [picture])
 
 
 def _confusions(results: Results) -> Section:
     """Part 3."""
     arrays = results.arrays[CONFUSIONS]
     mean, sd = 100 * arrays["mean"], 100 * arrays["sd"]
-    about = (json.loads(row.parameters) for row in results.where(part=CONFUSIONS))
-    labels = list(dict.fromkeys(one["of"] for one in about))
-    k = len(labels)
-    figure = new_figure(1.4 + 0.56 * k, 1.2 + 0.5 * k)
-    axes = figure.add_subplot()
-    axes.imshow(mean, cmap=MISTAKES, vmin=0)
-    for a in range(k):
-        for b in range(k):
-            if mean[a, b] > 0:
-                ink = "white" if mean[a, b] > 0.6 * mean.max() else INK
-                words = f"{mean[a, b]:.2f}\n±{sd[a, b]:.2f}"
-                axes.text(b, a, words, ha="center", va="center", fontsize=6.5, color=ink)
-    axes.set_xticks(range(k), labels)
-    axes.set_yticks(range(k), labels)
-    axes.set_xlabel("taken for")
-    axes.set_ylabel("is")
+    labels = list(dict.fromkeys(p["label"] for p in params_of(results, part=CONFUSIONS)))
+    figure, _, _ = draw_confusion(mean, sd, labels)
+    k = range(len(labels))
     cells = [
-        (labels[a], *(f"{mean[a, b]:.2f} ± {sd[a, b]:.2f}" if a != b else None for b in range(k)))
-        for a in range(k)
+        (labels[a], *(f"{mean[a, b]:.2f} ± {sd[a, b]:.2f}" if a != b else None for b in k))
+        for a in k
     ]
-    columns = ("is, taken for", *(str(label) for label in labels))
-    table = Table(columns, cells, "% of a digit's test rows, mean ± sd over the splits.")
-    caption = "Which digit is taken for which, in per cent of the digit's test rows."
+    table = Table(
+        ("is, predicted as", *map(str, labels)),
+        cells,
+        "% of a digit's test rows, mean ± sd over the splits.",
+    )
+    caption = "Share of each digit's test rows predicted as another digit, in per cent."
     return Section("Confusions (part 3)", [], [Picture(figure, caption, table)])
 
 
 def _hardest(results: Results) -> Section:
     """Part 4."""
-    rows = results.where(part=HARDEST)
-    images = results.arrays[HARDEST]["images"]
-    shape = tuple(results.arrays[HARDEST]["shape"].tolist())
-    figure = new_figure(1.7 * len(rows), 2.2)
+    rows, arrays = results.where(part=HARDEST), results.arrays[HARDEST]
+    figure, panels = new_axes(1.7 * len(rows), 2.2, 1, len(rows), squeeze=False)
     cells = []
-    for position, row in enumerate(rows):
-        about = json.loads(row.parameters)
-        axes = figure.add_subplot(1, len(rows), position + 1)
-        axes.imshow(images[position].reshape(shape), cmap="gray_r")
-        axes.set_title(
-            f"row {about['row']}\na {about['label']}, read as {about['taken_for']}", fontsize=8
-        )
+    for axes, row, image in zip(panels[0], rows, arrays["images"], strict=True):
+        about = row_params(row)
+        label, predicted = about["label"], about["predicted"]
+        axes.imshow(image.reshape(arrays["shape"]), cmap="gray_r")
+        axes.set_title(f"row {about['row']}\na {label} predicted as {predicted}", fontsize=8)
         axes.set_axis_off()
-        cells.append((about["row"], about["label"], about["taken_for"], f"{100 * row.value:.0f} %"))
-    table = Table(
-        ("row", "label", "taken for", "wrong"), cells, "Share of all trainings of part 1."
-    )
-    caption = "The five digits that are mistaken most often."
+        cells.append((about["row"], label, predicted, f"{100 * row.value:.0f} %"))
+    columns = ("row", "label", "predicted as", "wrong")
+    table = Table(columns, cells, "Share of all models of part 1.")
+    caption = "The five digits that are misclassified most often."
     return Section("The hardest digits (part 4)", [], [Picture(figure, caption, table)])
 
 
 def _widths(results: Results) -> Section:
     """Part 5."""
-    figure = new_figure(6.4, 3.2)
-    axes = figure.add_subplot()
-    sweep = results.where(part=SWEEP)
-    coarse = [json.loads(row.parameters)["gamma"] for row in sweep]
-    axes.plot(
-        coarse,
-        [100 * row.value for row in sweep],
-        color="#999999",
-        marker=".",
-        label="coarse sweep, folds",
-    )
-    fine = sorted({json.loads(row.parameters)["gamma"] for row in results.where(part=GAUSSIAN)})
+    figure, axes = new_axes(6.4, 3.2)
+    coarse = [p["gamma"] for p in params_of(results, part=SWEEP)]
+    folds = 100 * results.values(part=SWEEP)
+    axes.plot(coarse, folds, color="#999999", marker=".", label="coarse sweep, folds")
+    fine = sorted({p["gamma"] for p in params_of(results, part=GAUSSIAN)})
     test = _by_candidate(results, GAUSSIAN, "test_error")
-    axes.errorbar(
-        fine,
-        test.mean(axis=1),
-        test.std(axis=1),
-        color=COLOURS[0],
-        marker="o",
-        capsize=3,
-        label="test",
-    )
-    axes.set_xscale("log")
-    axes.set_xlabel("c of exp(-c |p - q|²)")
-    axes.set_ylabel("error, %")
+    mean, sd = test.mean(axis=1), test.std(axis=1)
+    axes.errorbar(fine, mean, sd, color=COLOURS[0], marker="o", capsize=3, label="test")
+    axes.set(xscale="log", xlabel="c of exp(-c |p - q|²)", ylabel="error, %")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
-    rows = [(f"{c:.5f}", _spread(errors)) for c, errors in zip(fine, test, strict=True)]
-    picked = np.array([one["gamma"] for one in _chosen(results, GAUSSIAN)])
+    rows = [(f"{c:.5f}", format_spread(errors)) for c, errors in zip(fine, test, strict=True)]
+    picked = [p["gamma"] for p in _chosen(results, GAUSSIAN)]
     error = 100 * results.values(part=GAUSSIAN, metric="chosen_error")
-    rows.append((f"chosen: {picked.mean():.5f} ± {picked.std():.5f}", _spread(error)))
+    rows.append((f"chosen: {format_spread(picked, 5)}", format_spread(error)))
     table = Table(("c", "test error %"), rows, "Mean ± sd over the splits.")
     caption = (
-        "Error against the width of the Gaussian: a coarse sweep, then widths around its best."
+        "Error against the width of the Gaussian: a coarse sweep, then a grid around its best."
     )
     return Section("Gaussian kernels (part 5)", [], [Picture(figure, caption, table)])
 
 
-def _others(results: Results, chosen: dict[str, Any]) -> Section:
-    """Part 7: all on one table, with times."""
-    figure = new_figure(6.4, 3.0)
-    axes = figure.add_subplot()
-    order = sorted(chosen, key=lambda name: -float(chosen[name].mean()))
-    for position, name in enumerate(order):
-        axes.errorbar(
-            chosen[name].mean(), position, xerr=chosen[name].std(), color=INK, marker="o", capsize=3
-        )
-    axes.set_yticks(range(len(order)), [_words(name) for name in order])
-    axes.set_xlabel("test error of what the folds choose, %")
-    seconds = {name: _seconds(results, name) for name in FAMILIES}
+def _comparison(results: Results, errors: dict[str, Any]) -> Section:
+    """Part 7: all families in one table, with times."""
+    figure, axes = new_axes(6.4, 3.0)
+    order = sorted(errors, key=lambda name: -float(errors[name].mean()))
+    means, sds = ([of(errors[name]) for name in order] for of in (np.mean, np.std))
+    axes.errorbar(means, range(len(order)), xerr=sds, color=INK, fmt="o", capsize=3)
+    axes.set_yticks(range(len(order)), [_title(name) for name in order])
+    axes.set_xlabel("test error of the chosen model, %")
     rows = [
-        (_words(name), _spread(chosen[name]), f"{seconds[name]:.1f}") for name in reversed(order)
+        (_title(name), format_spread(errors[name]), f"{step_seconds(results, name):.1f}")
+        for name in reversed(order)
     ]
-    words = "Seconds are for all splits, folds and candidates; the first also makes the products."
-    table = Table(("model", "test error %", "seconds"), rows, words)
+    caption = (
+        "Seconds cover all splits, folds and candidates; the first family computes the products."
+    )
+    table = Table(("model", "test error %", "seconds"), rows, caption)
     return Section(
-        "Support vectors and nearest neighbours beside (part 7)",
-        ["The same splits and folds for all: differences are of the models."],
+        "Support vectors and nearest neighbours (part 7)",
+        ["All families use the same splits and folds, so differences are due to the models."],
         [Picture(figure, "Test error of every family, mean ± sd over the splits.", table)],
     )
 
@@ -253,18 +362,8 @@ def _by_candidate(results: Results, part: str, metric: str) -> Any:
 
 
 def _chosen(results: Results, part: str) -> list[dict[str, Any]]:
-    return [json.loads(row.parameters) for row in results.where(part=part, metric="chosen_error")]
+    return params_of(results, part=part, metric="chosen_error")
 
 
-def _seconds(results: Results, part: str) -> float:
-    """Time of all steps of a family: rows of one step share its time."""
-    times = {row.seconds for row in results.where(part=part)}
-    return float(sum(times))
-
-
-def _spread(errors: Any) -> str:
-    return f"{np.mean(errors):.2f} ± {np.std(errors):.2f}"
-
-
-def _words(part: str) -> str:
+def _title(part: str) -> str:
     return part.split(" ", 1)[1]

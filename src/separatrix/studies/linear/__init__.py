@@ -1,74 +1,76 @@
-"""The page of `linear-classifiers`: what is claimed and measured, then a section for each part."""
+"""Twelve claims about linear and probabilistic classifiers, each checked in numbers.
+
+A part is one step: its rows hold the claim and the deviation from it, its arrays the figure.
+"""
 
 from __future__ import annotations
 
+from separatrix.experiments.steps import Experiment, Step
 from separatrix.experiments.table import Results
 from separatrix.plots.tables import Table
 from separatrix.report.page import Page, Section
-from separatrix.studies.linear.claims import Claim, all_claims
-from separatrix.studies.linear.gaussian import terms
-from separatrix.studies.linear.geometry import distance, regions
-from separatrix.studies.linear.logistic import costs_and_doubt
-from separatrix.studies.linear.losses import curves, far_points
-from separatrix.studies.linear.margins import soft_margin
-from separatrix.studies.linear.softmax import probabilities
-from separatrix.studies.linear.squares import fisher, one_hot, ridge
-from separatrix.studies.linear.words import frequencies
-from separatrix.studies.reproduce import command_of, facts_of, python_of
+from separatrix.studies.linear import (
+    doubt,
+    gaussian,
+    geometry,
+    losses,
+    margins,
+    softmax,
+    squares,
+    words,
+)
+from separatrix.studies.linear.claims import all_claims
+from separatrix.studies.reproduce import study_page
 
-SECTIONS = (
-    distance,
-    regions,
-    far_points,
-    one_hot,
-    ridge,
-    fisher,
-    terms,
-    frequencies,
-    costs_and_doubt,
-    probabilities,
-    soft_margin,
-    curves,
+PARTS = (
+    (geometry.DISTANCE, geometry.check_distances, geometry.distance_section),
+    (geometry.REGIONS, geometry.map_regions, geometry.regions_section),
+    (losses.FAR, losses.add_distant_samples, losses.distant_section),
+    (squares.ONE_HOT, squares.fit_one_hot, squares.one_hot_section),
+    (squares.RIDGE, squares.fit_ridges, squares.ridge_section),
+    (squares.FISHER, squares.compare_directions, squares.fisher_section),
+    (gaussian.TERMS, gaussian.compute_terms, gaussian.terms_section),
+    (words.WORDS, words.count_words, words.words_section),
+    (doubt.DOUBT, doubt.compare_costs_and_doubt, doubt.doubt_section),
+    (softmax.SOFTMAX, softmax.check_softmax, softmax.softmax_section),
+    (margins.MARGINS, margins.check_margins, margins.margins_section),
+    (losses.LOSSES, losses.check_losses, losses.losses_section),
 )
 
 
+def experiment(*, quick: bool = False, seed: int = 0) -> Experiment:
+    """The twelve parts; quick: coarser grids, and smaller sets where time is measured.
+
+    >>> len(experiment(quick=True).steps)
+    12
+    """
+    return Experiment(
+        name="linear-classifiers",
+        title="Linear classifiers: twelve claims, checked",
+        options={"quick": quick, "seed": seed},
+        data=("iris", "breast_cancer"),
+        steps=[Step(name, run) for name, run, _ in PARTS],
+    )
+
+
 def page(results: Results) -> Page:
-    """All twelve parts, drawn from the results alone."""
+    """The claims, then one section for each part."""
     found = all_claims(results)
-    return Page(
-        title=results.title,
-        summary=_summary(found),
-        sections=[_claims(found), *(section(results) for section in SECTIONS)],
-        command=command_of(results),
-        python=python_of(results),
-        facts=facts_of(results),
-    )
-
-
-def _summary(found: list[Claim]) -> list[str]:
-    failed = [claim for claim in found if not claim.holds]
-    verdict = (
-        f"All {len(found)} claims of the twelve parts hold in numbers."
-        if not failed
-        else f"{len(failed)} of {len(found)} claims do not hold: "
-        + "; ".join(f"part {claim.part}, {claim.caption}" for claim in failed)
-        + "."
-    )
-    return [
+    failed = [f"part {claim.part}, {claim.caption}" for claim in found if not claim.holds]
+    verdict = f"All {len(found)} claims of the twelve parts hold in numbers."
+    if failed:
+        verdict = f"{len(failed)} of {len(found)} claims do not hold: {'; '.join(failed)}."
+    summary = [
         verdict,
-        "A linear classifier is a direction and a threshold. These pages show what follows: "
-        "distances, regions, what each loss does to far samples, when boundaries are straight, "
-        "how counts and Gaussians become classifiers, what a probability is worth where no data "
-        "are, and why a support vector machine can prove that it is done.",
+        "A linear classifier is a direction and a threshold. The parts show what follows: distances, "
+        "regions, the effect of each loss on distant samples, when boundaries are linear, classifiers "
+        "from counts and Gaussians, probabilities far from the data, and the optimality certificate of a "
+        "support vector machine.",
     ]
-
-
-def _claims(found: list[Claim]) -> Section:
-    rows = [
-        [claim.part, claim.holds, claim.caption, claim.measured, claim.wanted] for claim in found
-    ]
-    return Section(
-        "What is claimed, and what was measured",
+    rows = [[one.part, one.holds, one.caption, one.measured, one.wanted] for one in found]
+    claims = Section(
+        "Claims and measured values",
         ["A wanted 0 allows for rounding: 1e-9."],
         [Table(("part", "holds", "claim", "measured", "wanted"), rows)],
     )
+    return study_page(results, summary, [claims, *(section(results) for _, _, section in PARTS)])

@@ -1,145 +1,194 @@
-"""Parts 1 and 2 of the page: perpendiculars, and the regions of four rules."""
+"""Parts 1 and 2: signed distance to the boundary, and the regions of four multi-class rules."""
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from separatrix.estimators.discriminant import LinearDiscriminantAnalysis
+from separatrix.estimators.least_squares import LeastSquaresClassifier
+from separatrix.estimators.linear_svc import LinearSVC
+from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.evaluation.regions import RULES, decision_regions
+from separatrix.experiments.steps import Row, RunContext, StepResult, metric_rows
 from separatrix.experiments.table import Results
 from separatrix.plots.figures import INK
 from separatrix.plots.tables import Table
 from separatrix.report.page import Picture, Section
 from separatrix.studies.linear.panels import (
-    KINDS,
-    PETALS,
     class_legend,
     draw_regions,
     draw_samples,
-    figure_of,
-    largest,
     name_outer_axes,
-    number,
-    regions_from,
-    rows_of,
+    panel_figure,
+    region_arrays,
 )
-from separatrix.studies.linear_steps.geometry import DISTANCE, PLANAR, REGIONS
+from separatrix.studies.linear.samples import (
+    PETALS,
+    SPECIES,
+    ClassSamples,
+    boundary,
+    grid_size,
+    iris,
+    last_two_classes,
+    petals,
+)
+from separatrix.studies.statistics import largest_value, metric_values, single_value
 
+DISTANCE = "1 signed distance"
+REGIONS = "2 regions"
+PLANAR = "iris petals, two kinds"
+SHOWN = 12  # samples with a perpendicular in the figure
 RULE_NAMES = {
-    "rest": "K - 1 against the rest",
-    "each": "K against the rest",
-    "pairs": "majority of pairs",
+    "rest": "K - 1 one-vs-rest",
+    "each": "K one-vs-rest",
+    "pairs": "one-vs-one majority",
     "predict": "largest score",
 }
 
 
-def distance(results: Results) -> Section:
-    """Each sample with its way to the boundary."""
-    models = [row.model for row in rows_of(results, DISTANCE, "length_of_w", data=PLANAR)]
-    checks = (
-        "length_of_w",
-        "origin_distance",
-        "off_formula",
-        "off_perpendicular",
-        "sign_is_the_class",
+def check_distances(context: RunContext) -> StepResult:
+    """f / |w| of every linear model is the signed length of the perpendicular."""
+    planar, all_species = last_two_classes(petals(context)), iris(context)
+    rows: list[Row] = []
+    for name, model in _models().items():
+        rows += _check_model(name, PLANAR, model.fit(planar.X, planar.y), planar)
+        rows += _check_model(name, "iris", model.fit(all_species.X, all_species.y), all_species)
+    shown = _models()["LinearSVC"].fit(planar.X, planar.y)
+    w, bias = boundary(shown)
+    away = shown.signed_distance(planar.X)
+    order = np.argsort(away)
+    picked = order[np.linspace(0, len(order) - 1, SHOWN).round().astype(int)]
+    feet = planar.X - away[:, None] * w / np.linalg.norm(w)
+    for i in picked.tolist():
+        rows += metric_rows(DISTANCE, PLANAR, "LinearSVC", {"distance": away[i]}, sample=i)
+    arrays = {"X": planar.X, "codes": planar.y, "weights": w, "bias": np.array([bias])}
+    return StepResult(rows, {**arrays, "picked": picked, "feet": feet[picked], "distance": away})
+
+
+def _models() -> dict[str, Any]:
+    models = (
+        LeastSquaresClassifier(),
+        LogisticRegression(),
+        LinearSVC(C=10.0, tol=1e-8),
+        LinearDiscriminantAnalysis(),
     )
-    rows = [
-        [
-            model,
-            *(results.values(part=DISTANCE, data=PLANAR, model=model, metric=m)[0] for m in checks),
-        ]
-        for model in models
+    return {type(model).__name__: model for model in models}
+
+
+def _check_model(name: str, data: str, model: Any, samples: ClassSamples) -> list[Row]:
+    """Differences of the distance from its formula, and of its foot from the boundary."""
+    X, W, b = samples.X, np.asarray(model.coef_), np.ravel(model.intercept_)
+    away = model.signed_distance(X).reshape(len(X), -1)
+    lengths = np.linalg.norm(W, axis=1)
+    scores = model.decision_function(X).reshape(away.shape)
+    feet = X[:, None] - (away / lengths)[:, :, None] * W  # (n, p, d)
+    at_feet = np.einsum("npd,pd->np", feet, W) + b
+    lines = np.linalg.norm(X[:, None] - feet, axis=2)
+    side = away[:, 0] > 0 if away.shape[1] == 1 else scores.argmax(axis=1)
+    values = {
+        "length_of_w": lengths[-1],
+        "origin_distance": b[-1] / lengths[-1],
+        "off_formula": np.abs(away - scores / lengths).max(),
+        "off_boundary_at_foot": np.abs(at_feet / lengths).max(),
+        "off_perpendicular": np.abs(lines - np.abs(away)).max(),
+        "sign_is_the_class": np.mean(side == model.predict(X)),
+    }
+    return metric_rows(DISTANCE, data, name, values)
+
+
+def map_regions(context: RunContext) -> StepResult:
+    """Rules that combine binary decisions leave points without a class; argmax does not."""
+    X, y, names = petals(context)
+    labels = np.array(names)[y]
+    row = partial(metric_rows, REGIONS, "iris petals", "LinearSVC")
+    rows: list[Row] = []
+    arrays: dict[str, Any] = {"X": X, "codes": y}
+    for rule in RULES:
+        found = decision_regions(LinearSVC(tol=1e-8), X, labels, rule=rule, grid=grid_size(context))
+        for label, share in found.share.items():
+            region = "indeterminate" if label is None else label
+            rows += row({"area_share": share}, region=region, rule=rule)
+        rows += row({"boundaries": len(found.fields)}, rule=rule)
+        arrays |= region_arrays(found, f"{rule}_")
+    return StepResult(rows, arrays)
+
+
+def distance_section(results: Results) -> Section:
+    """Samples with their perpendiculars."""
+    checks = ("length_of_w", "origin_distance", "off_formula", "off_perpendicular")
+    rows = []
+    for row in results.where(part=DISTANCE, data=PLANAR, metric="length_of_w"):
+        values = metric_values(results, part=DISTANCE, data=PLANAR, model=row.model)
+        rows.append([row.model, *(values[m] for m in (*checks, "sign_is_the_class"))])
+    table = Table(
+        ("model", "|w|", "origin", "off f/|w|", "off perpendicular", "right side"),
+        rows,
+        "Two species of iris by their petals, 100 flowers. Origin: its signed distance, cm. Off: largest "
+        "difference over all flowers. Right side: share whose sign agrees with the predicted class.",
+    )
+    words = [
+        "A linear function f(x) = <w, x> + w0 is 0 on its boundary. f(x) / |w| is the signed distance of "
+        "x to it. Every linear model has it as signed_distance.",
+        "From each sample, a step back by its distance along w must end on the boundary. It does, to "
+        f"{largest_value(results, DISTANCE, 'off_boundary_at_foot'):.0e}, for every model, in two "
+        "dimensions and in four.",
     ]
-    return Section(
-        "1 · Signed distance",
-        [
-            "A linear function f(x) = <w, x> + w0 is 0 on its boundary. f(x) / |w| is the "
-            "distance of x to it, with the sign of the side. Every linear model here has it as "
-            "signed_distance.",
-            "From each sample, going back by its distance along w must end on the boundary. It "
-            f"does, to {largest(results, DISTANCE, 'off_boundary_at_foot'):.0e}, for every "
-            "model, in two dimensions and in four.",
-        ],
-        [
-            _perpendiculars(results),
-            Table(
-                ("model", "|w|", "origin", "off f/|w|", "off perpendicular", "right side"),
-                rows,
-                "Two kinds of iris by their petals, 100 flowers. Origin: its signed distance, "
-                "cm. Off: largest difference over all flowers. Right side: share whose sign is "
-                "the class predicted.",
-            ),
-        ],
-    )
+    return Section("1 · Signed distance", words, [_draw_perpendiculars(results), table])
 
 
-def _perpendiculars(results: Results) -> Picture:
+def _draw_perpendiculars(results: Results) -> Picture:
     found = results.arrays[DISTANCE]
     X, codes, w, (bias,) = found["X"], found["codes"], found["weights"], found["bias"]
-    figure, axes = figure_of(3.1)
-    for row, foot in zip(found["picked"], found["feet"], strict=True):
+    picked, away = found["picked"], found["distance"]
+    figure, axes = panel_figure(3.1)
+    for row, foot in zip(picked, found["feet"], strict=True):
         axes.plot(*zip(X[row], foot, strict=True), color=INK, linewidth=1.1, zorder=2.5)
     draw_samples(axes, X, codes)
     axes.axline((0.0, -bias / w[1]), slope=-w[0] / w[1], color=INK, linewidth=1.6, zorder=2)
-    ends = ((found["picked"][0], -3, "right"), (found["picked"][-1], 0, "center"))
-    for row, aside, edge in ends:
-        text = f"{found['distance'][row]:+.2f} cm"
-        axes.annotate(text, X[row], (aside, 6), textcoords="offset points", fontsize=9, ha=edge)
+    for row, shift, edge in ((picked[0], -3, "right"), (picked[-1], 0, "center")):
+        look = {"textcoords": "offset points", "fontsize": 9, "ha": edge}
+        axes.annotate(f"{away[row]:+.2f} cm", X[row], (shift, 6), **look)
     axes.set_aspect("equal")
     axes.set(xlabel=PETALS[0], ylabel=PETALS[1], xlim=(2.3, 7.4), ylim=(0.7, 2.75))
-    class_legend(figure, KINDS[1:])
+    class_legend(figure, SPECIES[1:])
     table = Table(
-        ("flower", "kind", "length, cm", "width, cm", "signed distance, cm"),
-        [
-            [int(i) + 50, KINDS[codes[i] + 1], *X[i].tolist(), float(found["distance"][i])]
-            for i in found["picked"]
-        ],
+        ("flower", "species", "length, cm", "width, cm", "signed distance, cm"),
+        [[int(i) + 50, SPECIES[codes[i] + 1], *X[i].tolist(), float(away[i])] for i in picked],
     )
     caption = (
-        "The boundary of a linear support vector machine, and the way to it from twelve flowers "
-        "from the furthest on one side to the furthest on the other. Both axes have one scale, "
-        "so that ways are seen at right angles."
+        "The boundary of a linear SVM and the perpendiculars of twelve flowers, from the furthest on one "
+        "side to the furthest on the other. Both axes have the same scale."
     )
     return Picture(figure, caption, table)
 
 
-def regions(results: Results) -> Section:
-    """Four rules, four panels."""
+def regions_section(results: Results) -> Section:
+    """One panel for each rule."""
+    value = partial(single_value, results, REGIONS)
     found = results.arrays[REGIONS]
-    figure, panels = figure_of(5.4, 2, 2, sharex=True, sharey=True)
-    shares = {
-        rule: number(results, REGIONS, "area_share", region="indeterminate", rule=rule)
-        for rule in RULE_NAMES
-    }
+    figure, panels = panel_figure(5.4, 2, 2, sharex=True, sharey=True)
+    rows = []
     for axes, (rule, name) in zip(panels.flat, RULE_NAMES.items(), strict=True):
-        shape = regions_from(found, f"{rule}_", KINDS, rule, "LinearSVC")
-        draw_regions(axes, shape, found["X"], found["codes"])
-        axes.set_title(f"{name}\n{100 * shares[rule]:.1f} % without a class", fontsize=9.5)
+        draw_regions(axes, found, f"{rule}_", SPECIES, rule)
+        regions = (*SPECIES, "indeterminate")
+        shares = [100 * value("area_share", region=region, rule=rule) for region in regions]
+        axes.set_title(f"{name}\n{shares[-1]:.1f} % without a class", fontsize=9.5)
+        rows.append([name, int(value("boundaries", rule=rule)), *shares])
     name_outer_axes(panels, PETALS)
-    class_legend(figure, KINDS, nowhere=True)
-    rows = [
-        [
-            name,
-            int(number(results, REGIONS, "boundaries", rule=rule)),
-            *(
-                100 * number(results, REGIONS, "area_share", region=region, rule=rule)
-                for region in (*KINDS, "indeterminate")
-            ),
-        ]
-        for rule, name in RULE_NAMES.items()
+    class_legend(figure, SPECIES, nowhere=True)
+    rest, each, pairs, largest = (row[-1] for row in rows)
+    words = [
+        "Two classes need one boundary. With K classes binary decisions must be combined, and common "
+        "rules are inconsistent in some regions: two classes claim a point, or none does, or each has "
+        "one vote.",
+        f"The largest of K scores never is. It leaves {largest:g} % of the area without a class, the "
+        f"others {rest:.1f} %, {each:.1f} % and {pairs:.1f} %.",
     ]
-    return Section(
-        "2 · Regions",
-        [
-            "Two classes need one boundary. For K classes answers must be put together, and "
-            "common ways contradict themselves somewhere: two classes claim a place, or none "
-            "does, or each has one vote.",
-            f"The largest of K scores never does. It leaves {100 * shares['predict']:g} % of the "
-            f"area without a class, the others {100 * shares['rest']:.1f} %, "
-            f"{100 * shares['each']:.1f} % and {100 * shares['pairs']:.1f} %.",
-        ],
-        [
-            Picture(
-                figure,
-                "Iris by its petals under four rules for the same machine. Hatched: places that "
-                "the rule gives to no class.",
-                Table(("rule", "boundaries", *(f"{kind} %" for kind in KINDS), "no class %"), rows),
-            )
-        ],
+    columns = ("rule", "boundaries", *(f"{name} %" for name in SPECIES), "no class %")
+    caption = (
+        "Iris by its petals under four rules for the same SVM. Hatched: points without a class."
     )
+    return Section("2 · Regions", words, [Picture(figure, caption, Table(columns, rows))])

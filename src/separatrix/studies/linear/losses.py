@@ -1,207 +1,227 @@
-"""Parts 3 and 12 of the page: what far samples do, and the losses that make them do it."""
+"""Parts 3 and 12: the cost of a margin under each loss, and the effect of distant samples on a boundary.
+
+A loss is a function of the margin t = y f(x), positive on the correct side.
+"""
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import numpy as np
 
+from separatrix.estimators.least_squares import LeastSquaresClassifier
+from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.estimators.svc import SVC
+from separatrix.experiments.steps import Row, RunContext, StepResult, metric_rows
 from separatrix.experiments.table import Results
 from separatrix.plots.region_figures import COLOURS
 from separatrix.plots.tables import Table
-from separatrix.report.page import Picture, Section
-from separatrix.studies.linear.panels import (
-    GREY,
-    STYLES,
-    draw_samples,
-    figure_of,
-    largest,
-    legend_below,
-    number,
-    open_frame,
-)
-from separatrix.studies.linear_steps.losses import AT, AWAY, DRAWN, FAR, LOSSES
+from separatrix.report.page import Picture, Section, Shows
+from separatrix.solvers.subgradient import LOSSES as MARGIN_LOSSES
+from separatrix.solvers.subgradient import Objective
+from separatrix.studies.linear.panels import GREY, STYLES, draw_samples, legend_below, panel_figure
+from separatrix.studies.linear.samples import angle_between, boundary, generator
+from separatrix.studies.statistics import largest_value, single_value
+from separatrix.types import Matrix, Vector
 
-NAMES = {
+FAR = "3 far points"
+LOSSES = "12 losses"
+DRAWN = ("squared", "hinge", "squared_hinge", "logistic", "sigmoid")
+AT = (-1.0, 0.0, 1.0, 5.0)  # margins in the tables
+NEAR, DISTANT = 100, 30  # samples of each cloud, and far behind one of them
+DIRECTION = np.array([1.0, -0.8])  # of the distant samples, seen from the clouds
+AWAY = (2.0, 4.0, 6.0, 8.0, 10.0, 15.0, 20.0)
+MODEL_NAMES = {
     "LeastSquaresClassifier": "least squares",
     "LogisticRegression": "logistic",
     "SVC": "support vector machine",
 }
-LOOKS = dict(
-    zip(NAMES, zip((COLOURS[4], COLOURS[5], "#333333"), STYLES, strict=False), strict=True)
-)
-LABELS = {
-    "squared": "squared",
-    "hinge": "hinge",
-    "squared_hinge": "squared hinge",
-    "logistic": "logistic",
-    "sigmoid": "sigmoid",
+MODEL_LOOKS = {
+    name: {"color": color, "linestyle": style}
+    for name, color, style in zip(
+        MODEL_NAMES, (COLOURS[4], COLOURS[5], "#333333"), STYLES, strict=False
+    )
 }
 
 
-def far_points(results: Results) -> Section:
-    """Lines with the far samples, and how they turn."""
-    wrong, far = (number(results, FAR, "loss", "squared", margin=t) for t in (-1.0, 5.0))
-    turned = {
-        name: number(results, FAR, "turned_degrees", name, away=AWAY[-1], far=30) for name in NAMES
+def loss_at(name: str, t: Vector) -> Vector:
+    """A loss at margins t, (m,), from the solver that minimises it; the squared one is (1 - t)^2.
+
+    >>> loss_at("squared", np.array([-1.0, 5.0])).tolist()
+    [4.0, 16.0]
+    >>> loss_at("hinge", np.array([-1.0, 5.0])).tolist()
+    [2.0, 0.0]
+    """
+    if name not in MARGIN_LOSSES:
+        return np.asarray((1.0 - t) ** 2)
+    origin = np.zeros((1, 1))  # one sample at the origin: the bias is its margin
+    objective = Objective(origin, np.zeros(1, dtype=np.intp), np.ones(1), 1.0, name, mu=0.0)
+    found = objective.at(np.column_stack([t, np.zeros(len(t))]), np.zeros(len(t), dtype=np.intp))
+    if found is None:  # only a monitor cancels, and there is none
+        raise RuntimeError("the loss was not measured")
+    return found.f
+
+
+def check_losses(_context: RunContext) -> StepResult:
+    """Which losses are convex, and which one penalises large margins."""
+    t = np.linspace(-3.0, 6.0, 361)
+    rows = _loss_rows(LOSSES, AT)
+    for name in DRAWN:
+        losses = loss_at(name, t)
+        values = {
+            "least_second_difference": np.diff(losses, 2).min(),
+            "cost_of_margin_6": losses[-1] - losses.min(),
+        }
+        rows += metric_rows(LOSSES, "", name, values)
+    return StepResult(rows, {"margin": t, **{name: loss_at(name, t) for name in DRAWN}})
+
+
+def _loss_rows(part: str, margins: tuple[float, ...]) -> list[Row]:
+    rows: list[Row] = []
+    for name in DRAWN:
+        for t, value in zip(margins, loss_at(name, np.array(margins)), strict=True):
+            rows += metric_rows(part, "", name, {"loss": value}, margin=t)
+    return rows
+
+
+def add_distant_samples(context: RunContext) -> StepResult:
+    """Distant samples on their correct side move least squares, hardly logistic, not the SVM."""
+    rng = generator(context, 3)
+    X = np.vstack([rng.normal([at, 0.0], [0.5, 1.0], (NEAR, 2)) for at in (-2.0, 2.0)])
+    y = np.repeat([0, 1], NEAR)
+    spread = rng.normal(0.0, 0.4, (DISTANT, 2))
+    rows = _loss_rows(FAR, (-1.0, 5.0))
+    arrays: dict[str, Any] = {"X": X, "codes": y, "far": _distant(spread, AWAY[-1])}
+    models: dict[str, Any] = {
+        "LeastSquaresClassifier": LeastSquaresClassifier(),
+        "LogisticRegression": LogisticRegression(tol=1e-10),
+        "SVC": SVC(kernel="linear", tol=1e-10),
     }
-    still = largest(results, FAR, "turned_degrees", model="SVC")
-    return Section(
-        "3 · Far on the right side",
-        [
-            "The squared loss wants f to be 1. A sample on the wrong side with f = -1 costs "
-            f"{wrong:g}; one that is right beyond doubt, with f = 5, costs {far:g}.",
-            "So 30 samples far behind their own class turn least squares by "
-            f"{turned['LeastSquaresClassifier']:.0f} degrees, and samples near the boundary are "
-            "lost. Logistic regression hardly feels them, and a support vector machine not at "
-            f"all: a sample beyond its margin has no part in it (turned by {still:.0e} degrees "
-            "at most).",
-        ],
-        [_lines(results), _turning(results), _two_margins(results)],
+    for name, model in models.items():
+        w, bias = boundary(model.fit(X, y))
+        lines = [(*w, bias)]
+        for away in AWAY:
+            more = np.vstack([X, _distant(spread, away)])
+            model.fit(more, np.append(y, np.ones(DISTANT, dtype=y.dtype)))
+            w_after, bias_after = boundary(model)
+            lines.append((*w_after, bias_after))
+            values = {
+                "turned_degrees": angle_between(w, w_after),
+                "moved": bias / w[0] - bias_after / w_after[0],
+                "near_mistaken": (model.predict(X) != y).sum(),
+            }
+            rows += metric_rows(FAR, "two clouds", name, values, away=away, far=DISTANT)
+        arrays[f"{name}_lines"] = np.array(lines)  # (w, bias); the first without distant samples
+    return StepResult(rows, arrays)
+
+
+def _distant(spread: Matrix, away: float) -> Matrix:
+    """Samples of the second class, that far behind its cloud."""
+    return np.array([2.0, 0.0]) + away * DIRECTION / np.linalg.norm(DIRECTION) + spread
+
+
+def distant_section(results: Results) -> Section:
+    """Boundaries with distant samples, and how they turn."""
+    value = partial(single_value, results, FAR)
+    wrong, far = (value("loss", "squared", margin=t) for t in (-1.0, 5.0))
+    turned = value("turned_degrees", "LeastSquaresClassifier", away=AWAY[-1], far=DISTANT)
+    still = largest_value(results, FAR, "turned_degrees", model="SVC")
+    words = [
+        "The squared loss pulls f towards 1. A sample on the wrong side with f = -1 costs "
+        f"{wrong:g}; one far on the correct side, with f = 5, costs {far:g}.",
+        f"So {DISTANT} samples far behind their own class turn the boundary of least squares by "
+        f"{turned:.0f} degrees, and samples near it are misclassified. Logistic regression hardly changes, "
+        "and an SVM not at all: samples beyond the margin do not enter its solution (turned by at most "
+        f"{still:.0e} degrees).",
+    ]
+    rows = [
+        [name.replace("_", " "), *(value("loss", name, margin=t) for t in (-1.0, 5.0))]
+        for name in DRAWN
+    ]
+    table = Table(
+        ("loss", "wrong, f = -1", "far and right, f = 5"),
+        rows,
+        "Loss of one sample of target +1. The sigmoid loss runs from 0 down to -1.",
     )
+    shows: Shows = [_draw_lines(results), _draw_turning(results), table]
+    return Section("3 · Far on the right side", words, shows)
 
 
-def _lines(results: Results) -> Picture:
+def _draw_lines(results: Results) -> Picture:
     found = results.arrays[FAR]
-    figure, axes = figure_of(4.0)
+    figure, axes = panel_figure(4.0)
     draw_samples(axes, found["X"], found["codes"])
-    axes.scatter(
-        *found["far"].T, s=18, color=COLOURS[1], marker="s", edgecolors="white", linewidths=0.4
-    )
-    axes.annotate(
-        "30 far samples",
-        found["far"].mean(axis=0),
-        (0, 13),
-        textcoords="offset points",
-        fontsize=9,
-        ha="center",
-    )
+    look = {"color": COLOURS[1], "marker": "s", "edgecolors": "white", "linewidths": 0.4}
+    axes.scatter(*found["far"].T, s=18, **look)
+    text = {"textcoords": "offset points", "fontsize": 9, "ha": "center"}
+    axes.annotate("30 far samples", found["far"].mean(axis=0), (0, 13), **text)
     rows = []
-    for name, label in NAMES.items():
+    for name, label in MODEL_NAMES.items():
         lines = found[f"{name}_lines"]
-        (colour, style), (*w, bias) = LOOKS[name], lines[-1]
-        axes.axline(
-            (-bias / w[0], 0.0),
-            (-(bias + w[1]) / w[0], 1.0),
-            color=colour,
-            linestyle=style,
-            label=label,
-            lw=1.8,
-        )
-        rows += [
-            [label, when, *(float(value) for value in line)]
-            for when, line in (("before", lines[0]), ("with far samples", lines[-1]))
-        ]
+        *w, bias = lines[-1]
+        ends = (-bias / w[0], 0.0), (-(bias + w[1]) / w[0], 1.0)
+        axes.axline(*ends, label=label, lw=1.8, **MODEL_LOOKS[name])
+        rows += [[label, "before", *lines[0].tolist()]]
+        rows += [[label, "with far samples", *lines[-1].tolist()]]
     axes.set(xlabel="first feature", ylabel="second feature", xlim=(-4.5, 21), ylim=(-14.5, 4))
     legend_below(figure, axes, 3)
-    open_frame(axes)
     caption = (
-        "Boundaries after 30 samples were added far behind the squares. Two of the three are "
-        "where they were before, and lie on each other."
+        "Boundaries after 30 samples were added far behind the squares. Two of the three have not moved "
+        "and coincide."
     )
     return Picture(figure, caption, Table(("model", "fitted", "w1", "w2", "w0"), rows))
 
 
-def _turning(results: Results) -> Picture:
-    figure, axes = figure_of(2.9)
+def _draw_turning(results: Results) -> Picture:
+    value = partial(single_value, results, FAR)
+    figure, axes = panel_figure(2.9)
     rows = []
-    for name, label in NAMES.items():
-        values = {
-            metric: [number(results, FAR, metric, name, away=away, far=30) for away in AWAY]
+    for name, label in MODEL_NAMES.items():
+        turned, moved, wrong = (
+            [value(metric, name, away=away, far=DISTANT) for away in AWAY]
             for metric in ("turned_degrees", "moved", "near_mistaken")
-        }
-        colour, style = LOOKS[name]
-        axes.plot(
-            AWAY,
-            values["turned_degrees"],
-            color=colour,
-            linestyle=style,
-            marker="o",
-            ms=4,
-            label=label,
         )
-        rows += [
-            [label, away, turned, moved, int(mistaken)]
-            for away, turned, moved, mistaken in zip(AWAY, *values.values(), strict=True)
-        ]
-    axes.set(
-        xlabel="how far behind their class the 30 samples lie", ylabel="boundary turned, degrees"
-    )
-    axes.set_ylim(-2, 52)
+        axes.plot(AWAY, turned, marker="o", ms=4, label=label, **MODEL_LOOKS[name])
+        rows += [[label, *row] for row in zip(AWAY, turned, moved, map(int, wrong), strict=True)]
+    axes.set(xlabel="distance of the 30 samples behind their class", ylim=(-2, 52))
+    axes.set_ylabel("boundary turned, degrees")
     axes.set_xticks([0, 5, 10, 15, 20])
     legend_below(figure, axes, 3)
-    open_frame(axes)
-    columns = ("model", "away", "turned, degrees", "moved", "near samples mistaken, of 200")
-    caption = "The further away, the more least squares turns; the other two stay."
+    columns = ("model", "away", "turned, degrees", "moved", "near samples wrong, of 200")
+    caption = "Least squares turns more with the distance; the other two stay."
     return Picture(figure, caption, Table(columns, rows))
 
 
-def _two_margins(results: Results) -> Table:
-    rows = [
-        [LABELS[name], *(number(results, FAR, "loss", name, margin=t) for t in (-1.0, 5.0))]
-        for name in DRAWN
-    ]
-    return Table(
-        ("loss", "wrong, f = -1", "far and right, f = 5"),
-        rows,
-        "What one sample of target +1 costs. The sigmoid loss runs from 0 down to -1.",
-    )
-
-
-def curves(results: Results) -> Section:
-    """All losses in one picture."""
+def losses_section(results: Results) -> Section:
+    """All losses in one figure."""
+    value = partial(single_value, results, LOSSES)
     found = results.arrays[LOSSES]
     t = found["margin"]
-    figure, axes = figure_of(3.9)
+    figure, axes = panel_figure(3.9)
     axes.step([-3, 0, 6], [1, 0, 0], where="post", color=GREY, linewidth=1, label="mistakes")
-    for position, name in enumerate(DRAWN):
-        axes.plot(
-            t,
-            found[name],
-            linestyle=STYLES[position],
-            color=COLOURS[position],
-            linewidth=2,
-            label=LABELS[name],
-        )
-    axes.set(
-        xlabel="margin y f(x): right of 0 is the right side",
-        ylabel="loss",
-        ylim=(-1.15, 5),
-        xlim=(-3, 6),
-    )
+    rows, shapes = [], []
+    for name, color, style in zip(DRAWN, COLOURS, STYLES, strict=False):
+        label = name.replace("_", " ")
+        axes.plot(t, found[name], linestyle=style, color=color, linewidth=2, label=label)
+        rows.append([label, *(value("loss", name, margin=m) for m in AT)])
+        convex = value("least_second_difference", name) > -1e-12
+        shapes.append([label, convex, value("cost_of_margin_6", name)])
+    axes.set(xlabel="margin y f(x), positive on the correct side", ylabel="loss")
+    axes.set(ylim=(-1.15, 5), xlim=(-3, 6))
     axes.axvline(0, color=GREY, linewidth=0.6)
     legend_below(figure, axes, 3)
-    open_frame(axes)
-    rows = [
-        [LABELS[name], *(number(results, LOSSES, "loss", name, margin=m) for m in AT)]
-        for name in DRAWN
+    words = [
+        "Every linear classifier here minimises a loss of the margin plus a penalty. The hinge is 0 from "
+        "1 on; the logistic loss never quite. Only the squared loss increases again with the margin.",
+        f"All are convex except {' and '.join(str(row[0]) for row in shapes if not row[1])}. With it, the "
+        "result of descent depends on the starting point.",
     ]
-    shapes = [
-        [
-            LABELS[name],
-            number(results, LOSSES, "least_second_difference", name) > -1e-12,
-            number(results, LOSSES, "cost_of_margin_6", name),
-        ]
-        for name in DRAWN
+    caption = "Five losses of the margin, and the 0-1 loss that they replace."
+    columns = ("loss", "convex", "at margin 6, above its minimum")
+    about = f"From {len(t)} margins between {np.min(t):g} and {np.max(t):g}."
+    shows: Shows = [
+        Picture(figure, caption, Table(("loss", *(f"at {m:g}" for m in AT)), rows)),
+        Table(columns, shapes, about),
     ]
-    bent = " and ".join(str(row[0]) for row in shapes if not row[1])
-    return Section(
-        "12 · Losses",
-        [
-            "Every linear classifier here minimises a loss of the margin, plus a penalty. The "
-            "hinge is 0 from 1 on; the logistic loss never quite. The squared loss rises again: "
-            "it alone charges for being too right.",
-            f"All are convex but one: {bent}. It can be swapped in, and then where descent ends "
-            "depends on where it began.",
-        ],
-        [
-            Picture(
-                figure,
-                "Five losses of the margin, and the count of mistakes they stand in for.",
-                Table(("loss", *(f"at {m:g}" for m in AT)), rows),
-            ),
-            Table(
-                ("loss", "convex", "at margin 6, above its least"),
-                shapes,
-                f"From {len(t)} margins between {np.min(t):g} and {np.max(t):g}.",
-            ),
-        ],
-    )
+    return Section("12 · Losses", words, shows)

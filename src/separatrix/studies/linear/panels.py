@@ -1,4 +1,4 @@
-"""What the pictures of all parts share: numbers by name, panels of regions, samples by class."""
+"""Figures that the parts share: panels of regions, samples by class, legends."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.errors import ExperimentError
 from separatrix.evaluation.regions import Regions
-from separatrix.experiments.steps import Row, params_json
-from separatrix.experiments.table import Results
-from separatrix.plots.figures import new_figure
+from separatrix.plots.figures import new_axes
 from separatrix.plots.region_figures import (
     COLOURS,
     MARKERS,
@@ -26,75 +23,58 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 5.2  # inches: a phone shows it with letters that can be read
+WIDTH = 5.2  # inches: legible on a phone
 GREY = "#777777"
 STYLES = ("-", "--", "-.", ":", (0, (1, 1)))
-KINDS = ("setosa", "versicolor", "virginica")
-PETALS = ("petal length, cm", "petal width, cm")
+BELOW: dict[str, Any] = {"loc": "outside lower center", "frameon": False, "fontsize": 9}
 
 
-def number(
-    results: Results, part: str, metric: str, model: str | None = None, **about: Any
-) -> float:
-    """The value of the one row of this part, metric and parameters."""
-    fields = {"part": part, "metric": metric, "parameters": params_json(**about)}
-    found = results.where(**fields, **({} if model is None else {"model": model}))
-    if not found:
-        raise ExperimentError(
-            f"{results.name} has no row of {part}, {metric}, {fields['parameters']}"
-        )
-    return found[0].value
+def panel_figure(
+    height: float, rows: int = 1, columns: int = 1, **options: Any
+) -> tuple[Figure, Any]:
+    """A figure of page width, and its axes."""
+    return new_axes(WIDTH, height, rows, columns, **options)
 
 
-def largest(results: Results, part: str, metric: str, **fields: Any) -> float:
-    """The largest size of all values of a metric."""
-    return float(np.abs(results.values(part=part, metric=metric, **fields)).max())
+def region_arrays(found: Regions, prefix: str) -> dict[str, Any]:
+    """Regions as arrays of a step."""
+    return {
+        "first": found.first,
+        "second": found.second,
+        f"{prefix}codes": found.codes.astype(np.int8),
+        f"{prefix}fields": found.fields.astype(np.float32),
+    }
 
 
-def rows_of(results: Results, part: str, metric: str, **fields: Any) -> list[Row]:
-    """All rows of a part and a metric."""
-    return results.where(part=part, metric=metric, **fields)
-
-
-def figure_of(height: float, rows: int = 1, columns: int = 1, **options: Any) -> tuple[Figure, Any]:
-    """A figure as wide as a page may be on a phone, and its axes."""
-    figure = new_figure(WIDTH, height)
-    return figure, figure.subplots(rows, columns, **options)
-
-
-def regions_from(
-    arrays: Mapping[str, Any], name: str, labels: Sequence[str], rule: str, model: str
-) -> Regions:
-    """Regions as they were found, from the arrays of a step."""
-    return Regions(
-        name=model,
+def draw_regions(
+    axes: Axes, arrays: Mapping[str, Any], prefix: str, labels: Sequence[str], rule: str = "predict"
+) -> None:
+    """Regions of a step with boundaries and samples; points without a class are grey."""
+    regions = Regions(
+        name=prefix,
         rule=rule,
         labels=np.array(labels),
         first=arrays["first"],
         second=arrays["second"],
-        codes=arrays[f"{name}codes"].astype(np.intp),
-        fields=arrays[f"{name}fields"],
+        codes=arrays[f"{prefix}codes"].astype(np.intp),
+        fields=arrays[f"{prefix}fields"],
     )
-
-
-def draw_regions(axes: Axes, regions: Regions, X: Any, codes: Any) -> None:
-    """Regions, boundaries and samples, the part without a class in grey."""
     _fill(axes, regions)
     _draw_boundaries(axes, regions)
-    draw_samples(axes, X, codes)
+    draw_samples(axes, arrays["X"], arrays["codes"])
     axes.set_xlim(regions.first[0], regions.first[-1])
     axes.set_ylim(regions.second[0], regions.second[-1])
 
 
 def draw_samples(axes: Axes, X: Any, codes: Any) -> None:
-    """Samples, a colour and a marker for each class; what they stand for is said below."""
+    """Samples with a colour and a marker for each class, without legend entries."""
     _scatter(axes, X, codes, int(codes.max()) + 1)
     for drawn in axes.collections:
         drawn.set_label("_")
 
 
 def name_outer_axes(panels: Any, names: Sequence[str]) -> None:
-    """Name both features at the left and at the bottom of a grid of panels."""
+    """Name the features at the left and at the bottom of a grid of panels."""
     grid = np.atleast_2d(panels)
     for axes in grid[-1]:
         axes.set_xlabel(names[0])
@@ -102,47 +82,31 @@ def name_outer_axes(panels: Any, names: Sequence[str]) -> None:
         axes.set_ylabel(names[1])
 
 
-def class_legend(
-    figure: Figure, names: Sequence[str], *, nowhere: bool = False, first: int = 0
-) -> None:
-    """Below all panels: what colours and markers stand for."""
+def class_legend(figure: Figure, names: Sequence[str], *, nowhere: bool = False) -> None:
+    """Colours and markers of the classes, below all panels."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     handles: list[Any] = [
         Line2D([], [], linestyle="", marker=MARKERS[code], color=COLOURS[code], label=name)
-        for code, name in enumerate(names, start=first)
+        for code, name in enumerate(names)
     ]
     if nowhere:
-        handles.append(
-            Patch(
-                facecolor=_tint(NOWHERE),
-                edgecolor=NOWHERE,
-                hatch="//////",
-                linewidth=0,
-                label="no class",
-            )
-        )
+        look: dict[str, Any] = {"hatch": "//////", "linewidth": 0, "label": "no class"}
+        handles.append(Patch(facecolor=_tint(NOWHERE), edgecolor=NOWHERE, **look))
     figure.legend(
-        handles=handles,
-        loc="outside lower center",
-        ncols=len(handles),
-        frameon=False,
-        fontsize=9,
-        columnspacing=1.2,
-        handletextpad=0.4,
+        handles=handles, ncols=len(handles), columnspacing=1.2, handletextpad=0.4, **BELOW
     )
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
-    """The legend of one panel below the figure, where it hides nothing."""
+    """The legend of one panel, below the figure; the frame stays open at the top and right."""
     handles, labels = axes.get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=columns, frameon=False, fontsize=9
-    )
+    figure.legend(handles, labels, ncols=columns, **BELOW)
+    open_frame(axes)
 
 
 def open_frame(*panels: Axes) -> None:
-    """Leave out the lines above and to the right."""
+    """Hide the top and the right side of the frame."""
     for axes in panels:
         axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,300 @@
+"""Steps of `knn-and-perceptron`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from separatrix.data.catalogue.find import find
+from separatrix.data.dataset import Dataset
+from separatrix.data.splits import random_splits
+from separatrix.errors import ExperimentError
+from separatrix.estimators.neighbors import KNeighborsClassifier
+from separatrix.estimators.perceptron import Perceptron
+from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
+from separatrix.runtime.device import choose_device
+from separatrix.validation import require_choice, require_integer, require_real
+
+NAME = "knn-and-perceptron"
+DATA = "1 data"
+NEIGHBOURS = "2 neighbours"
+PERCEPTRON = "3 perceptron"
+FEATURES = "4 important features"
+DISTANCES = {"euclidean": 2, "manhattan": 1}  # p of the Minkowski distance
+TEST_SIZE = 0.3
+QUICK_ROWS = 1500  # of each part
+MARKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)  # passes with rows in the table
+MOST_FEATURES = 15  # of each class in the table
+
+
+def experiment(
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    classifier: str = "both",
+    data: str = "iris",
+    subsample: int | None = None,
+    test_size: float | None = None,
+    distance: str = "euclidean",
+    k_max: int = 50,
+    max_iter: int = 100,
+    repeats: int | None = None,
+    device: str = "auto",
+) -> Experiment:
+    """Accuracy against k, mistakes in each pass, and the most important features.
+
+    Parameters
+    ----------
+    quick
+        Five splits instead of twenty, and at most 1500 samples of each part.
+    classifier
+        "knn", "perceptron" or "both".
+    data
+        A name of the catalogue, or a file of vectors.
+    subsample
+        Number of samples to draw before training or splitting. None: all.
+    test_size
+        Share held out at random. None: the test part of the data set, or 0.3 if it has none.
+    distance
+        "euclidean" or "manhattan".
+    k_max
+        Largest number of neighbours; at most the number of other samples.
+    max_iter
+        Maximum passes of the perceptron; a pass without a mistake stops it earlier.
+    repeats
+        Number of random splits. None: twenty, or five.
+    device
+        "auto", "cpu" or "cuda": the device of the Euclidean neighbour search.
+    """
+    require_integer(NAME, "seed", seed, least=0)
+    require_choice(NAME, "classifier", classifier, ("both", "knn", "perceptron"))
+    require_choice(NAME, "distance", distance, list(DISTANCES))
+    for name, value, least in (
+        ("k_max", k_max, 1),
+        ("max_iter", max_iter, 1),
+        ("subsample", subsample, 4),
+        ("repeats", repeats, 1),
+    ):
+        if value is not None:
+            require_integer(NAME, name, value, least=least)
+    if test_size is not None:
+        require_real(NAME, "test_size", test_size, above=0, below=1)
+    without = None if distance == "euclidean" else f"distance={distance!r}"
+    if classifier == "perceptron":
+        without = f"classifier={classifier!r}"
+    choose_device(NAME, device, worth=False, without=without)
+    options = {
+        "quick": quick,
+        "seed": seed,
+        "classifier": classifier,
+        "data": data,
+        "subsample": subsample,
+        "test_size": test_size,
+        "distance": distance,
+        "k_max": k_max,
+        "max_iter": max_iter,
+        "repeats": repeats or (5 if quick else 20),
+    }
+    study = _KnnStudy(device, options)
+    steps = [Step(DATA, study.describe_data)]
+    if classifier != "perceptron":
+        steps.append(Step(NEIGHBOURS, study.score_neighbors))
+    if classifier != "knn":
+        steps += [Step(PERCEPTRON, study.train_perceptron), Step(FEATURES, study.rank_features)]
+    return Experiment(NAME, "Nearest neighbours and perceptrons", options, (data,), steps, find)
+
+
+class TrainTest(NamedTuple):
+    """A training and a test part."""
+
+    X: Any  # shape: (n, d)
+    y: Any  # shape: (n,)
+    X_test: Any  # shape: (m, d)
+    y_test: Any  # shape: (m,)
+
+
+class PassLog(NamedTuple):
+    """The perceptron after each pass; constant after a pass without mistakes."""
+
+    mistakes: Any  # shape: (max_iter,)
+    accuracy: Any  # shape: (max_iter,); on the test part
+    passes: int
+    model: Perceptron
+
+
+class _KnnStudy:
+    """The steps, under one set of options."""
+
+    def __init__(self, device: str, options: Mapping[str, Any]) -> None:
+        self.options, self.device = options, device
+        self.data: str = options["data"]
+
+    def describe_data(self, context: RunContext) -> StepResult:
+        """Sizes of the parts."""
+        parts = self.parts(context)
+        counts = {
+            "train_rows": parts[0].X.shape[0],
+            "test_rows": parts[0].X_test.shape[0],
+            "features": parts[0].X.shape[1],
+            "classes": len(np.unique(context.data(self.data).y)),
+            "splits": len(parts),
+            "given_test_part": self.has_test_part(context.data(self.data)),
+        }
+        return StepResult(metric_rows(DATA, self.data, "", counts))
+
+    def score_neighbors(self, context: RunContext) -> StepResult:
+        """Accuracy of k = 1, ..., k_max on the test part, and leave-one-out on the training part."""
+        rows, tested, left_out = [], [], []
+        distance = self.options["distance"]
+        parts = self.parts(context)
+        k_max = min(self.options["k_max"], *(part.X.shape[0] - 1 for part in parts))
+        for split, part in enumerate(parts):
+            model = KNeighborsClassifier(p=DISTANCES[distance], k_max=k_max, device=self.device)
+            model.fit(part.X, part.y)
+            wrong = model.predict_by_k(part.X_test, k_max) != part.y_test[:, None]
+            errors, accuracy = wrong.sum(axis=0), 1.0 - wrong.mean(axis=0)
+            for k in range(1, k_max + 1):
+                values = {"test_errors": errors[k - 1], "test_accuracy": accuracy[k - 1]}
+                rows += self._rows(NEIGHBOURS, "k-NN", values, split, k=k, distance=distance)
+            best = model.best_k_
+            values = {
+                "chosen_k": best,
+                "chosen_left_out_accuracy": model.accuracy_by_k_[best - 1],
+                "chosen_test_accuracy": accuracy[best - 1],
+            }
+            rows += self._rows(NEIGHBOURS, "k-NN", values, split)
+            tested.append(accuracy)
+            left_out.append(model.accuracy_by_k_)
+        return StepResult(rows, {"test": np.array(tested), "left_out": np.array(left_out)})
+
+    def train_perceptron(self, context: RunContext) -> StepResult:
+        """Last and averaged weights; training starts at zero and visits rows in order."""
+        rows, logs = [], []
+        limit = self.options["max_iter"]
+        for split, part in enumerate(self.parts(context)):
+            log = train_by_pass(part, limit)
+            name = f"{'binary' if len(log.model.classes_) == 2 else 'multiclass'} perceptron"
+            average = Perceptron(predictor="average", shuffle=False, tol=None, max_iter=limit)
+            values = {
+                "passes": log.passes,
+                "mistakes": log.mistakes.sum(),
+                "clean_pass": log.mistakes[-1] == 0,
+                "train_accuracy": log.model.score(part.X, part.y),
+                "test_accuracy": log.accuracy[-1],
+            }
+            rows += self._rows(PERCEPTRON, name, values, split)
+            score = average.fit(part.X, part.y).score(part.X_test, part.y_test)
+            averaged = {"test_accuracy": score}
+            rows += self._rows(PERCEPTRON, f"averaged {name}", averaged, split)
+            for mark in _marks(limit):
+                at_pass = {
+                    "mistakes_in_pass": log.mistakes[mark - 1],
+                    "test_accuracy_after_pass": log.accuracy[mark - 1],
+                }
+                rows += self._rows(PERCEPTRON, name, at_pass, split, **{"pass": mark})
+            logs.append(log)
+        arrays = {
+            "mistakes": np.array([log.mistakes for log in logs]),
+            "accuracy": np.array([log.accuracy for log in logs]),
+            "weights": np.array(logs[0].model.coef_),
+        }
+        return StepResult(rows, arrays)
+
+    def rank_features(self, context: RunContext) -> StepResult:
+        """|w| of the first split without the bias; the largest of each class are rows."""
+        data = context.data(self.data)
+        importance = np.abs(context.result(PERCEPTRON).arrays["weights"])
+        classes = np.unique(self.parts(context)[0].y)
+        panels = classes if len(classes) > 2 else classes[1:]
+        name = context.result(PERCEPTRON).rows[0].model
+        rows = []
+        for label, values in zip(panels, importance, strict=True):
+            largest = np.argsort(-values, kind="stable")[:MOST_FEATURES]
+            for rank, j in enumerate(largest.tolist(), start=1):
+                about = {"class": label, "rank": rank, "feature": feature_name(data, j)}
+                rows += self._rows(FEATURES, name, {"importance": values[j]}, 0, **about)
+        arrays = {"importance": importance}
+        if data.image is not None:
+            arrays["image"] = np.array(data.image)
+        return StepResult(rows, arrays)
+
+    def parts(self, context: RunContext) -> list[TrainTest]:
+        """The given parts, or random ones; made once."""
+        made: list[TrainTest] = context.shared("parts", lambda: self.split(context.data(self.data)))
+        return made
+
+    def has_test_part(self, data: Dataset) -> bool:
+        """Whether the test part of the data set is used."""
+        return data.X_test is not None and self.options["test_size"] is None
+
+    def split(self, data: Dataset) -> list[TrainTest]:
+        """The test part of the data set, or random splits."""
+        if data.kind != "vectors" or data.y is None:
+            kind = data.kind if data.y is not None else "no labels"
+            raise ExperimentError(f"{NAME} needs vectors with labels; {data.name} holds {kind}")
+        y = np.asarray(data.y)
+        rng = np.random.default_rng(self.options["seed"])
+        rows = self._subsample(len(y), self.options["subsample"], rng)
+        if self.has_test_part(data):
+            tested = self._subsample(len(data.y_test), None, rng)
+            y_test = np.asarray(data.y_test)
+            return [TrainTest(data.X[rows], y[rows], data.X_test[tested], y_test[tested])]
+        return [
+            TrainTest(data.X[train], y[train], data.X[test], y[test])
+            for train, test in self._random_splits(rows, rng)
+        ]
+
+    def _subsample(self, n: int, wanted: int | None, rng: np.random.Generator) -> Any:
+        """Rows of a sub-sample in file order, which breaks ties."""
+        size = min(n, wanted or (QUICK_ROWS if self.options["quick"] else n))
+        return np.arange(n) if size == n else np.sort(rng.choice(n, size, replace=False))
+
+    def _random_splits(self, rows: Any, rng: np.random.Generator) -> Iterator[tuple[Any, Any]]:
+        """Random splits with shuffled training rows, since files are often sorted by class."""
+        options = self.options
+        for split in random_splits(
+            len(rows),
+            repeats=options["repeats"],
+            test_size=options["test_size"] or TEST_SIZE,
+            seed=options["seed"],
+        ):
+            yield rng.permutation(rows[split.train]), rows[split.test]
+
+    def _rows(
+        self, part: str, model: str, values: Mapping[str, Any], split: int, **params: Any
+    ) -> list[Row]:
+        return metric_rows(part, self.data, model, values, split=split, **params)
+
+
+def feature_name(data: Dataset, j: int) -> str:
+    """The name of column j, or its number, from 1.
+
+    >>> feature_name(Dataset("a", [[0.0, 1.0]], [0]), 1)
+    'feature 2'
+    """
+    return data.features[j] if data.features is not None else f"feature {j + 1}"
+
+
+def train_by_pass(part: TrainTest, limit: int) -> PassLog:
+    """`Perceptron(shuffle=False, tol=None, max_iter=limit).fit`, scored after each pass."""
+    model = Perceptron(shuffle=False, tol=None)
+    classes = np.unique(part.y)
+    mistakes, accuracy = np.zeros(limit), np.zeros(limit)
+    for number in range(limit):
+        model.partial_fit(part.X, part.y, classes=classes if number == 0 else None)
+        mistakes[number] = model.mistakes_[-1]
+        accuracy[number:] = model.score(part.X_test, part.y_test)
+        if mistakes[number] == 0:
+            break
+    return PassLog(mistakes, accuracy, model.n_iter_, model)
+
+
+def _marks(limit: int) -> list[int]:
+    """Passes with rows in the table, including the last.
+
+    >>> _marks(30)
+    [1, 2, 5, 10, 20, 30]
+    """
+    return sorted({*(mark for mark in MARKS if mark <= limit), limit})

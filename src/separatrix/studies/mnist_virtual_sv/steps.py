@@ -1,0 +1,254 @@
+"""Steps of `mnist-virtual-sv`: one model is a step, on images as they are and deskewed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from separatrix.data.catalogue import TO_DOWNLOAD, state
+from separatrix.data.catalogue.find import find
+from separatrix.data.dataset import Dataset
+from separatrix.data.images import as_bytes, jittered, shifts_within, sides, slants
+from separatrix.data.splits import stratified_splits, subsample, subsampled
+from separatrix.errors import ExperimentError, ParameterError
+from separatrix.experiments.steps import Experiment, RunContext, Step, StepResult, metric_rows
+from separatrix.runtime.device import choose_device
+from separatrix.runtime.resource_usage import ResourceUsage
+from separatrix.studies.mnist_virtual_sv.training import (
+    DEGREE,
+    JITTERS,
+    C,
+    DigitImages,
+    StageResult,
+    SupportRows,
+    make_svm,
+    merge_boundaries,
+    prepare_images,
+    stage_name,
+    train_first,
+    train_on_copies,
+)
+from separatrix.validation import require_choice, require_integer, require_real
+
+NAME = "mnist-virtual-sv"
+DATA = "data"
+ROWS = 60_000  # of MNIST
+CPU_ROWS = 2000  # by default: with 24 copies of each support vector, a minute or two
+QUICK_ROWS, QUICK_TEST = 500, 0.1
+MOST_PIXELS = 4  # 81 copies of every support vector
+DESKEW = {"no": (False,), "yes": (True,), "both": (False, True)}
+MOST_WRONG = 120  # misclassified images that are stored
+CANDIDATES = 200  # images of each label, of which the most slanted is shown
+
+
+def experiment(
+    *,
+    quick: bool = False,
+    seed: int = 0,
+    data: str | None = None,
+    subsample: int | None = None,
+    test_size: float | None = None,
+    jitters: Sequence[int] | str = JITTERS,
+    degree: int = DEGREE,
+    C: float = C,
+    deskew: str = "both",
+    multi_class: str = "ovr",
+    copies: str = "own",
+    device: str = "auto",
+) -> Experiment:
+    """One step per model: every image, then the support vectors with their copies.
+
+    Parameters
+    ----------
+    quick
+        500 rows and a tenth of the test part; without MNIST, scikit-learn's 8 x 8 digits.
+    data
+        A name of the catalogue, or a file of images. None: MNIST.
+    subsample
+        Number of training images. None: all 60,000 with a GPU, 2000 without.
+    test_size
+        Share of the test part. None: all of it.
+    jitters
+        Pixels by which support vectors are shifted; a sequence, or a text such as "1,2".
+    degree, C, multi_class
+        Of the SVM.
+    deskew
+        "no", "yes" or "both": whether images are deskewed first.
+    copies
+        "own": a boundary trains on copies of its own support vectors. "all": on copies of those of
+        all boundaries, as it always does one-vs-one.
+    device
+        "auto", "cpu" or "cuda": the device of the SVM.
+    """
+    require_integer(NAME, "seed", seed, least=0)
+    require_integer(NAME, "degree", degree, least=1)
+    require_real(NAME, "C", C, above=0)
+    require_choice(NAME, "deskew", deskew, DESKEW)
+    require_choice(NAME, "multi_class", multi_class, ("ovo", "ovr"))
+    require_choice(NAME, "copies", copies, ("own", "all"))
+    pixels = _parse_pixels(jitters)
+    on_gpu = choose_device(NAME, device, None) is not None
+    if data is None:
+        data = "digits" if quick and state("mnist") == TO_DOWNLOAD else "mnist"
+    if subsample is None:
+        subsample = QUICK_ROWS if quick else ROWS if on_gpu else CPU_ROWS
+    require_integer(NAME, "subsample", subsample, least=20)
+    if test_size is None:
+        test_size = QUICK_TEST if quick and data == "mnist" else 1.0
+    require_real(NAME, "test_size", test_size, above=0, most=1)
+    options = {
+        "quick": quick,
+        "seed": seed,
+        "data": data,
+        "subsample": subsample,
+        "test_size": test_size,
+        "jitters": pixels,
+        "degree": degree,
+        "C": C,
+        "deskew": deskew,
+        "multi_class": multi_class,
+        "copies": copies,
+    }
+    make = partial(make_svm, C=C, degree=degree, multi_class=multi_class, device=device)
+    study = _VirtualStudy(options, make)
+    steps = [Step(DATA, study.describe_data)]
+    for upright in DESKEW[deskew]:
+        for shift in (0, *pixels):
+            step = partial(study.train_stage, upright=upright, pixels=shift)
+            steps.append(Step(stage_name(upright, shift), step))
+    return Experiment(NAME, "Digits by virtual support vectors", options, (data,), steps, find)
+
+
+class _VirtualStudy:
+    """The steps, under one set of options."""
+
+    def __init__(self, options: dict[str, Any], make: Callable[[], Any]) -> None:
+        self.options, self.make = options, make
+        self._rows = partial(metric_rows, data=options["data"], model="SVC")
+
+    def describe_data(self, context: RunContext) -> StepResult:
+        """Sizes of the parts, and the most slanted image of each label, before and after deskewing."""
+        digits = self.digits(context)
+        with ResourceUsage() as usage:
+            upright = self.upright(context)
+        counts = {"rows": len(digits.images), "test_rows": len(digits.test)}
+        total = {"deskewed_pictures": sum(counts.values())}
+        rows = self._rows(DATA, values=counts)
+        rows += self._rows(DATA, values=total, seconds=usage.seconds)
+        labels = np.unique(digits.labels)
+        slant = slants(digits.images)
+        shown = np.array([_most_slanted(slant, digits.labels == label) for label in labels])
+        left = slants(upright.images[shown])
+        for label, row, after in zip(labels, shown, left, strict=True):
+            values = {"slant": slant[row], "slant_deskewed": after}
+            rows += self._rows(DATA, values=values, label=label)
+        arrays = {"before": digits.images[shown], "after": upright.images[shown]}
+        return StepResult(rows, arrays)
+
+    def train_stage(self, context: RunContext, upright: bool, pixels: int) -> StepResult:
+        """One model; copies are of the support vectors of the first stage."""
+        digits = self.upright(context) if upright else self.digits(context)
+        what = stage_name(upright, pixels)
+        if pixels:
+            support = self._support(context.result(stage_name(upright, 0)))
+            found = train_on_copies(digits, self.make, what, support, pixels)
+        else:
+            found, support = train_first(digits, self.make(), what)
+        stage = found.stage
+        row = partial(self._rows, what, deskewed=upright, pixels=pixels, gram=found.gram)
+        error = np.mean(found.predicted != digits.test_labels)
+        rows = row(values={"rows": stage.rows})
+        rows += row(values={"support_vectors": stage.support_vectors}, seconds=stage.fit_seconds)
+        rows += row(values={"test_error": error}, seconds=stage.predict_seconds)
+        arrays = _misclassified(digits, found)
+        if found.moves is None:
+            arrays["support"] = support.rows.astype(np.int32)
+            arrays["own"] = support.own.astype(np.uint8)
+        else:
+            for (down, right), count in zip(shifts_within(pixels), found.moves, strict=True):
+                rows += row(values={"support_vectors_of_move": count}, down=down, right=right)
+            arrays["copies"] = jittered(digits.images[support.rows[:1]], pixels)
+        return StepResult(rows, arrays)
+
+    def digits(self, context: RunContext) -> DigitImages:
+        """The images, made once."""
+        made: DigitImages = context.shared(
+            "digits", lambda: self._split_images(context.data(self.options["data"]))
+        )
+        return made
+
+    def upright(self, context: RunContext) -> DigitImages:
+        """The deskewed images, made once."""
+        made: DigitImages = context.shared(
+            "upright", lambda: prepare_images(self.digits(context), True)
+        )
+        return made
+
+    def _support(self, first: StepResult) -> SupportRows:
+        arrays = first.arrays
+        support = SupportRows(arrays["support"].astype(np.intp), arrays["own"].astype(bool))
+        return support if self.options["copies"] == "own" else merge_boundaries(support)
+
+    def _split_images(self, data: Dataset) -> DigitImages:
+        if data.kind != "vectors" or data.y is None:
+            raise ExperimentError(f"{NAME} needs images with labels; {data.name} has none")
+        seed, test_size = self.options["seed"], self.options["test_size"]
+        X, y = _dense(data.X), np.asarray(data.y)
+        low, high, shape = float(X.min()), float(X.max()), data.image or sides(X.shape[1])
+        if data.X_test is None:
+            (train, held), *_ = stratified_splits(y, repeats=1, test_size=0.2, seed=seed)
+            test, test_labels, test_rows = X[held], y[held], held
+            X, y = X[train], y[train]
+        else:
+            test, test_labels = _dense(data.X_test), np.asarray(data.y_test)
+            test_rows = np.arange(len(test))
+        if test_size < 1:
+            some = subsample(test_labels, float(test_size), seed=seed)
+            test, test_labels, test_rows = test[some], test_labels[some], test_rows[some]
+        drawn = subsampled(Dataset(data.name, X, y), self.options["subsample"], seed)
+        images = as_bytes(drawn.X, low, high).reshape(-1, *shape)
+        tested = as_bytes(test, low, high).reshape(-1, *shape)
+        return DigitImages(images, np.asarray(drawn.y), tested, test_labels, test_rows)
+
+
+def _misclassified(digits: DigitImages, found: StageResult) -> dict[str, Any]:
+    """The first misclassified test images with labels and predictions."""
+    wrong = np.flatnonzero(found.predicted != digits.test_labels)[:MOST_WRONG]
+    labels = np.unique(digits.labels)
+    return {
+        "wrong": digits.test_rows[wrong].astype(np.int32),
+        "pictures": digits.test[wrong],
+        "is": np.searchsorted(labels, digits.test_labels[wrong]).astype(np.int32),
+        "taken_for": np.searchsorted(labels, found.predicted[wrong]).astype(np.int32),
+    }
+
+
+def _most_slanted(slant: Any, own: Any) -> int:
+    """The row with the largest slant among the first of a label."""
+    first = np.flatnonzero(own)[:CANDIDATES]
+    return int(first[np.argmax(np.abs(slant[first]))])
+
+
+def _dense(X: Any) -> Any:
+    return X.toarray() if issparse(X) else np.asarray(X)
+
+
+def _parse_pixels(jitters: Any) -> list[int]:
+    """The numbers of pixels, sorted.
+
+    >>> _parse_pixels("2,1"), _parse_pixels([1])
+    ([1, 2], [1])
+    """
+    try:
+        given = jitters.split(",") if isinstance(jitters, str) else jitters
+        moves = sorted({int(pixels) for pixels in given})
+    except (TypeError, ValueError):
+        moves = []
+    if not moves or moves[0] < 1 or moves[-1] > MOST_PIXELS:
+        must_be = f"numbers of pixels from 1 to {MOST_PIXELS}, such as [1, 2]"
+        raise ParameterError(NAME, "jitters", must_be, jitters)
+    return moves

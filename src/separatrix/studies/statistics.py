@@ -1,0 +1,67 @@
+"""Values of a results table, looked up and formatted for the pages of studies."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from separatrix.errors import ExperimentError
+from separatrix.experiments.steps import Row, params_json
+from separatrix.experiments.table import Results
+
+
+def format_spread(values: Any, digits: int = 2) -> str:
+    """Mean ± standard deviation; the mean alone of a single value.
+
+    >>> format_spread([1.0, 2.0]), format_spread([0.25], 1)
+    ('1.50 ± 0.50', '0.2')
+    """
+    mean = f"{np.mean(values):.{digits}f}"
+    return f"{mean} ± {np.std(values):.{digits}f}" if len(values) > 1 else mean
+
+
+def row_params(row: Row) -> dict[str, Any]:
+    """The parameters of a row."""
+    params: dict[str, Any] = json.loads(row.parameters)
+    return params
+
+
+def params_of(results: Results, **fields: Any) -> list[dict[str, Any]]:
+    """The parameters of all rows with these fields."""
+    return [row_params(row) for row in results.where(**fields)]
+
+
+def metric_values(results: Results, **fields: Any) -> dict[str, float]:
+    """Value of each metric in the rows with these fields; the last of a metric counts."""
+    return {row.metric: row.value for row in results.where(**fields)}
+
+
+def single_value(
+    results: Results, part: str, metric: str, model: str | None = None, **params: Any
+) -> float:
+    """The value of the row with this part, metric and parameters."""
+    fields = {"part": part, "metric": metric, "parameters": params_json(**params)}
+    found = results.where(**fields, **({} if model is None else {"model": model}))
+    if not found:
+        raise ExperimentError(
+            f"{results.name} has no row of {part}, {metric}, {fields['parameters']}"
+        )
+    return found[0].value
+
+
+def largest_value(results: Results, part: str, metric: str, **fields: Any) -> float:
+    """The largest absolute value of a metric."""
+    return float(np.abs(results.values(part=part, metric=metric, **fields)).max())
+
+
+def step_seconds(results: Results, part: str) -> float:
+    """Time of all steps of a part; rows of one step share its time."""
+    return float(sum({row.seconds for row in results.where(part=part)}))
+
+
+def most_common(texts: Any, count: int) -> list[tuple[str, int]]:
+    """The most frequent texts with their frequencies."""
+    return Counter(texts).most_common(count)
