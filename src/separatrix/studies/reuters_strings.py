@@ -231,7 +231,7 @@ class _TextStudy:
         kernels = [Normalized(kernel) for _, kernel in family.kernels]
         grams = SharedProducts(texts.X).grams(kernels)
         for (parameters, _), gram in zip(family.kernels, grams, strict=True):
-            K = np.array(gram.rows(np.arange(len(texts.y))), dtype=np.float64)
+            K = np.array(gram.tile(slice(None), slice(None)), dtype=np.float64)
             yield parameters, [self._fit_matrix(texts, K, *cell) for cell in self.cells]
 
     def _fit_matrix(self, texts: SplitSamples, K: Matrix, run: int, label: str) -> ClassResult:

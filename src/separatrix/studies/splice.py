@@ -169,7 +169,7 @@ def _weigh_positions(context: RunContext, study: SequenceStudy, seed: int) -> St
     model = _fit_on_words(data, train, seed)
     found = [explain_object(model, sequence) for sequence in data.X[some]]
     classes = np.unique(data.y)
-    longest = max(len(one.shares) for one in found)
+    longest = max(len(one.values) for one in found)
     weights = np.array([_mean_share(found, label, longest) for label in classes])
     rows: list[Row] = []
     for (code, position), value in np.ndenumerate(weights):
@@ -192,7 +192,7 @@ def _explain_sequences(context: RunContext, study: SequenceStudy, seed: int) -> 
         about = {"row": row, "sequence": data.X[row], "label": data.y[row]}
         values = {"score": found.score, "bias": found.bias}
         rows += metric_rows(LETTERS, study.data, LINEAR, values, **about, predicted=found.label)
-        arrays[f"shares_{row}"] = found.shares
+        arrays[f"shares_{row}"] = found.values
     return StepResult(rows, arrays)
 
 
@@ -208,7 +208,7 @@ def _mean_share(found: Sequence[Attribution], label: Any, longest: int) -> Any:
     total = np.zeros(longest)
     own = [one for one in found if one.label == label]
     for one in own:
-        total[: len(one.shares)] += np.abs(one.shares)
+        total[: len(one.values)] += np.abs(one.values)
     return total / max(1, len(own))
 
 
