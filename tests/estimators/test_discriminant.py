@@ -277,7 +277,7 @@ def test_fewer_rows_than_features_are_fitted_from_the_rows():
     with pytest.warns(UserWarning, match="rank 27, and 50 features vary"):
         ours = Linear().fit(A, y)
     assert ours._sums.scatter.shape == (3, 50)
-    theirs = peer.Linear().fit(A, y)
+    theirs = peer.LinearDiscriminantAnalysis().fit(A, y)
     np.testing.assert_allclose(ours.coef_, theirs.coef_, atol=1e-9 * np.abs(theirs.coef_).max())
     with pytest.warns(UserWarning, match="rank 27"):
         by_moments = Linear(store_covariance=True).fit(A, y)

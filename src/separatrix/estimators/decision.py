@@ -191,16 +191,12 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the classifier on samples X, (n, d), and labels y, (n,), and tune the threshold."""
         self._check_parameters()
-        model = self._classifier()
+        model = _classifier(self.estimator)
         X, y, sample_weight = map(as_numpy, (X, y, sample_weight))  # any classifier accepts these
         weights = {} if sample_weight is None else {"sample_weight": sample_weight}
         if weights and not _takes_weights(model):
-            raise ParameterError(
-                type(self).__name__,
-                "estimator",
-                "a classifier whose fit accepts sample_weight if weights are passed",
-                model,
-            )
+            must_be = "a classifier whose fit accepts sample_weight if weights are passed"
+            raise ParameterError("BayesDecision", "estimator", must_be, model)
         fitted = clone(model).fit(X, y, **weights)
         classes = np.asarray(fitted.classes_)
         L = _check_loss_matrix(self.loss_matrix, len(classes))
@@ -251,7 +247,7 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
-        tags.input_tags = get_tags(self._classifier()).input_tags
+        tags.input_tags = get_tags(_classifier(self.estimator)).input_tags
         tags.classifier_tags.multi_class = self.threshold is None
         return tags
 
@@ -288,32 +284,23 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
             raise DataError("`sample_weight` must have a weight above zero; all weights are zero")
         return P, np.array([codes[label] for label in y.tolist()], dtype=np.intp), weights
 
-    def _classifier(self) -> Any:
-        return LogisticRegression() if self.estimator is None else self.estimator
-
     def _check_parameters(self) -> None:
         """Checks that do not need the classes."""
-        name, model = type(self).__name__, self._classifier()
-        if isinstance(model, type) or not (
-            hasattr(model, "fit") and hasattr(model, "predict_proba")
-        ):
+        name, model = "BayesDecision", _classifier(self.estimator)
+        methods = hasattr(model, "fit") and hasattr(model, "predict_proba")
+        if isinstance(model, type) or not methods:
             raise ParameterError(name, "estimator", "a classifier with predict_proba", model)
         if self.reject_cost is not None:
             require_real(name, "reject_cost", self.reject_cost, least=0)
         if self.threshold is None:
             return
         if self.reject_cost is not None:
-            raise ParameterError(
-                name,
-                "threshold",
-                "None with reject_cost, which is compared with expected losses",
-                self.threshold,
-            )
+            must_be = "None with reject_cost, which is compared with expected losses"
+            raise ParameterError(name, "threshold", must_be, self.threshold)
         if isinstance(self.threshold, str):
             if self.threshold != "tune":
-                raise ParameterError(
-                    name, "threshold", "a probability, 'tune' or None", self.threshold
-                )
+                must_be = "a probability, 'tune' or None"
+                raise ParameterError(name, "threshold", must_be, self.threshold)
             if not (self.cv is None or hasattr(self.cv, "split") or isinstance(self.cv, Iterable)):
                 require_integer(name, "cv", self.cv, least=2)
         else:
@@ -353,6 +340,10 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
         P = cross_val_predict(model, X, y, cv=folds, method="predict_proba", params=weights)
         each = check_weights(weights.get("sample_weight"), len(y))
         return cost_curve(P[:, 1], codes == 1, L, each)
+
+
+def _classifier(estimator: Any) -> Any:
+    return LogisticRegression() if estimator is None else estimator
 
 
 def _check_loss_matrix(loss_matrix: Any, k: int) -> Matrix:

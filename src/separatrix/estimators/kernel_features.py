@@ -61,7 +61,7 @@ class KernelFeatures(TransformerMixin, KernelMachine):
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:
         """Learn the features of objects X and return their counts, sparse, (n, features)."""
-        kernel = _counting_kernel(self.kernel)
+        kernel = self._counting(self.kernel)
         X = check_samples(self, X)
         vocabulary = Vocabulary()
         counts = kernel.counts(X, vocabulary)
@@ -106,10 +106,9 @@ class KernelFeatures(TransformerMixin, KernelMachine):
             F = (diags_array(factors) @ F).tocsr()
         return _align_api_if_sparse(F)
 
-
-def _counting_kernel(kernel: Any) -> FeatureKernel:
-    found = inside(kernel)
-    if not isinstance(found, FeatureKernel):
-        must_be = "a kernel that counts features, alone, Normalized or times a number"
-        raise ParameterError("KernelFeatures", "kernel", must_be, kernel)
-    return found
+    def _counting(self, kernel: Any) -> FeatureKernel:
+        found = inside(kernel)
+        if not isinstance(found, FeatureKernel):
+            must_be = "a kernel that counts features, alone, Normalized or times a number"
+            raise ParameterError("KernelFeatures", "kernel", must_be, kernel)
+        return found

@@ -70,7 +70,6 @@ class ObjectKernel(InnerProduct):
         return []
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """Kernel values of every object of X with every object of Z, (n, m)."""
         same = X is Z
         X = self.checked(X)
         if same:
@@ -79,7 +78,6 @@ class ObjectKernel(InnerProduct):
         return first.products(second)
 
     def diagonal(self, X: Any) -> Vector:
-        """Kernel value of every object with itself, (n,)."""
         return self.prepared(self.checked(X))[0].squares.astype(np.float64)
 
 

@@ -42,7 +42,6 @@ class GraphKernel(FeatureKernel):
     takes = "graphs"
 
     def checked(self, X: Any) -> Any:
-        """An array (n,) of `Graph`, all of them labelled or none."""
         return check_graphs(type(self).__name__, X)
 
     def require_one_type(self, X: Any) -> Any:

@@ -38,7 +38,6 @@ class SequenceKernel(ObjectKernel):
     alphabet: str | None = None
 
     def checked(self, X: Any) -> Any:
-        """An array (n,) of str, of bytes, or of tuples of tokens."""
         return check_sequences(type(self).__name__, X)
 
     def require_one_type(self, X: Any) -> Any:

@@ -81,7 +81,7 @@ class Subsequence(SequenceKernel):
         self, X: Any, levels: Sequence[int], dtype: np.dtype[Any], threads: int
     ) -> list[tuple[Matrix, Vector]]:
         letters, several = encode_sequences(X, Vocabulary()), len(levels) > 1
-        P = _products(letters, None, max(levels), self.decay, all_levels=several, threads=threads)
+        P = _products(self, letters, None, k=max(levels), all_levels=several, threads=threads)
         found = [P[level - 1] for level in levels] if several else [P]
         return [(require_finite(self, values), np.diagonal(values).copy()) for values in found]
 
@@ -101,7 +101,6 @@ class PreparedSequences:
 
     @property
     def squares(self) -> Vector:
-        """Values of each sequence with itself, (n,)."""
         if self._squares is None:
             k, decay = self.kernel.k, self.kernel.decay
             squares = self_products(self.letters, k, decay, threads=thread_count())
@@ -112,7 +111,6 @@ class PreparedSequences:
         return len(self.letters.starts) - 1
 
     def take(self, rows: Any) -> PreparedSequences:
-        """Some of the sequences."""
         index = np.arange(len(self))[rows]
         lengths = self.letters.lengths[index]
         starts = np.concatenate([np.zeros(1, dtype=np.intp), np.cumsum(lengths)])
@@ -123,24 +121,15 @@ class PreparedSequences:
         return part
 
     def products(self, other: PreparedSequences, out: Matrix | None = None) -> Matrix:
-        """Values of all pairs, (n, m)."""
-        k, decay = self.kernel.k, self.kernel.decay
-        P = require_finite(
-            self.kernel, _products(self.letters, other.letters, k, decay, threads=thread_count())
-        )
+        P = require_finite(self.kernel, _products(self.kernel, self.letters, other.letters))
         if out is None:
             return P
         out[...] = P
         return out
 
     def own_products(self, threads: int | None = None) -> Matrix:
-        """Values of all pairs among themselves, (n, n)."""
-        k, decay = self.kernel.k, self.kernel.decay
-        P = require_finite(
-            self.kernel,
-            _products(self.letters, None, k, decay, threads=threads or thread_count()),
-        )
-        self._squares = np.diagonal(P).copy()
+        P = _products(self.kernel, self.letters, None, threads=threads)
+        self._squares = np.diagonal(require_finite(self.kernel, P)).copy()
         return P
 
 
@@ -154,15 +143,16 @@ def require_finite(kernel: Subsequence, values: Matrix) -> Matrix:
 
 
 def _products(
+    kernel: Subsequence,
     first: EncodedSequences,
     second: EncodedSequences | None,
-    k: int,
-    decay: float,
     *,
+    k: int | None = None,
     all_levels: bool = False,
-    threads: int,
+    threads: int | None = None,
 ) -> Matrix:
     """The dynamic programme, with a progress bar if it takes long."""
+    k = k or kernel.k
     work = count_steps(first, second, k)
     with bar("Subsequence: kernel values", TICKS, show=None if work > LONG else False) as advance:
         shown = 0
@@ -173,6 +163,5 @@ def _products(
                 shown += 1
                 advance()
 
-        return subsequence_products(
-            first, second, k, decay, all_levels=all_levels, threads=threads, on_step=on_step
-        )
+        options: Any = {"all_levels": all_levels, "threads": threads or thread_count()}
+        return subsequence_products(first, second, k, kernel.decay, on_step=on_step, **options)
