@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.utils import get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
-from separatrix.data.splits import Split, checked_splits, fold_splits, random_splits
+from separatrix.data.splits import Split, check_splits, fold_splits, random_splits
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.gram_training import classify_many, device_of_runs, resolve_kernels
 from separatrix.estimators.base.multiclass import RowsClassified, winners
@@ -110,7 +110,7 @@ def evaluate(
         splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
         order = np.random.default_rng(random_state).permutation(len(y))
     else:
-        splits = checked_splits(splits, len(y))
+        splits = check_splits(splits, len(y))
     plain = kernels is None and folds is None
     # a shared fit has scores, no probabilities: a model that offers those is fitted by itself
     shares = shared and not (plain and hasattr(model, "predict_proba"))
