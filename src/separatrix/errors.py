@@ -3,18 +3,18 @@
     SeparatrixError
     ├── ParameterError      (ValueError)   a hyper-parameter the algorithm cannot run with
     ├── DataError           (ValueError)   samples, labels or weights that cannot be used
-    │   └── DataFileError                  a file of data that is refused, and where in it
-    ├── ExperimentError     (ValueError)   an experiment that cannot be run as it is written
-    ├── UnsupportedError    (NotImplementedError, ValueError)  what goes with other parameters only
+    │   └── DataFileError                  a data file that is refused, with line and column
+    ├── ExperimentError     (ValueError)   an invalid experiment file
+    ├── UnsupportedError    (NotImplementedError, ValueError)  an unsupported combination of parameters
     ├── MissingDataError    (LookupError)  a data set that is not on this machine
-    ├── MemoryBudgetError   (MemoryError)  work that does not fit the memory it was given
+    ├── MemoryBudgetError   (MemoryError)  work that does not fit the memory budget
     ├── MissingPackageError (ImportError)  an optional package that is not installed
-    ├── DeviceError         (RuntimeError) a card that is not there, or cannot do this work
-    └── ModelFileError      (ValueError)   a model file that is refused; `reason` says why in a word
+    ├── DeviceError         (RuntimeError) a GPU that is missing, or cannot do this work
+    └── ModelFileError      (ValueError)   a model file that is refused; `reason` is a keyword
 
-Warnings: `PrecisionWarning` where even float64 cannot give kernel values to the wanted tolerance, and
-scikit-learn's `ConvergenceWarning` where a fit misses its tolerance.
-Each sentence says what was found, what was expected and, where that is known, what to do.
+Warnings: `PrecisionWarning` if even float64 cannot give kernel values to the tolerance, and scikit-learn's
+`ConvergenceWarning` if a fit misses its tolerance. A message tells what was found, what was expected and,
+if known, what to do.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 
 
 class SeparatrixError(Exception):
-    """Whatever separatrix refuses to do, with a sentence for a person; `hint` says what to do."""
+    """Base of all errors of separatrix; `hint` suggests what to do."""
 
     hint: str = ""
 
@@ -50,7 +50,7 @@ class DataError(SeparatrixError, ValueError):
 
 
 class DataFileError(DataError):
-    """A file of data is refused; line and column count from 1, and 0 where there are none.
+    """A data file is refused; line and column count from 1, 0 for none.
 
     >>> raise DataFileError("iris.csv", 3, 7, found="'abc'", expected="a number")
     Traceback (most recent call last):
@@ -85,11 +85,11 @@ def _data_file_error(
 
 
 class ExperimentError(SeparatrixError, ValueError):
-    """An experiment cannot be run as it is written, or its folder holds another one."""
+    """An experiment file is invalid, or its folder holds another experiment."""
 
 
 class UnsupportedError(SeparatrixError, NotImplementedError, ValueError):
-    """What is asked for goes with other parameters, but not with these."""
+    """The combination of parameters is not supported."""
 
 
 class MissingDataError(SeparatrixError, LookupError):
@@ -97,7 +97,7 @@ class MissingDataError(SeparatrixError, LookupError):
 
 
 class MemoryBudgetError(SeparatrixError, MemoryError):
-    """The work does not fit the memory it was given."""
+    """The work does not fit the memory budget."""
 
 
 class MissingPackageError(SeparatrixError, ImportError):
@@ -105,11 +105,11 @@ class MissingPackageError(SeparatrixError, ImportError):
 
 
 class DeviceError(SeparatrixError, RuntimeError):
-    """There is no card to work on, or not for this work."""
+    """There is no GPU, or it cannot do this work."""
 
 
 class ModelFileError(SeparatrixError, ValueError):
-    """A model file is refused, or a model cannot be put into one. `reason` is one of `REASONS`.
+    """A model file is refused, or a model cannot be saved. `reason` is one of `REASONS`.
 
     >>> error = ModelFileError("checksum", "digits.model is damaged")
     >>> error.reason, str(error)
@@ -118,16 +118,16 @@ class ModelFileError(SeparatrixError, ValueError):
 
     REASONS: ClassVar[dict[str, str]] = {
         "missing": "there is no such file",
-        "unreadable": "the system does not let it be read",
-        "unwritable": "the system does not let it be written; what was there before still is",
-        "format": "this is not a model file at all",
-        "size": "bytes are missing at its end, or there are more than it speaks of",
-        "checksum": "a bit has changed since it was written",
+        "unreadable": "the system denies reading it",
+        "unwritable": "the system denies writing it; an existing file is unchanged",
+        "format": "not a model file",
+        "size": "its length differs from the length in its header",
+        "checksum": "its bytes have changed since it was written",
         "version": "it was written by a later separatrix",
-        "limit": "it asks for more than any model may hold",
-        "schema": "something is missing, is of the wrong type, or should not be there",
-        "invariant": "its parts do not go together",
-        "unsupported": "the model, or a part of it, has no place in a file",
+        "limit": "it exceeds a limit on sizes",
+        "schema": "a field is missing, unknown or of the wrong type",
+        "invariant": "its fields contradict each other",
+        "unsupported": "the model, or a part of it, cannot be saved",
     }
 
     def __init__(self, reason: str, message: str) -> None:

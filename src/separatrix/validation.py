@@ -1,4 +1,4 @@
-"""Checks of parameters at the border: each runs once, where a value comes in."""
+"""Checks of parameters, run once where a value enters the library."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def require_real(
     most: float | None = None,
     below: float | None = None,
 ) -> None:
-    """Refuse whatever is not a finite real number in range."""
+    """Refuse anything but a finite real number in range."""
     bounds = [
         f"{word} {bound:g}"
         for word, bound in (
@@ -47,13 +47,13 @@ def require_real(
 
 
 def require_integer(owner: str, name: str, value: object, *, least: int) -> None:
-    """Refuse whatever is not an integer of at least `least`."""
+    """Refuse anything but an integer of at least `least`."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Integral) or int(value) < least:
         raise ParameterError(owner, name, f"an integer of at least {least}", value)
 
 
 def require_choice(owner: str, name: str, value: object, choices: Collection[object]) -> None:
-    """Refuse whatever is not one of the choices."""
+    """Refuse anything but one of the choices."""
     if not any(
         value is choice or (type(value) is type(choice) and value == choice) for choice in choices
     ):
@@ -62,13 +62,13 @@ def require_choice(owner: str, name: str, value: object, choices: Collection[obj
 
 
 def require_flag(owner: str, name: str, value: object) -> None:
-    """Refuse whatever is not True or False."""
+    """Refuse anything but True or False."""
     if not isinstance(value, bool | np.bool_):
         raise ParameterError(owner, name, "True or False", value)
 
 
 def require_threads(owner: str, n_jobs: object) -> None:
-    """Refuse whatever is not a number of threads in scikit-learn's meaning."""
+    """Refuse anything but a number of threads in scikit-learn's meaning."""
     if n_jobs is None:
         return
     if n_jobs == 0 or isinstance(n_jobs, bool) or not isinstance(n_jobs, Integral):

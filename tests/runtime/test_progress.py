@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from separatrix.runtime.progress import bar, busy, heard_by
+from separatrix.runtime.progress import bar, busy, listen
 
 
 class Heard(list):
@@ -16,7 +16,7 @@ class Heard(list):
 def test_nested_bars_are_heard_with_their_depth_whether_drawn_or_not(show):
     heard = Heard()
 
-    with heard_by(heard), bar("steps", 2, show=show) as advance:
+    with listen(heard), bar("steps", 2, show=show) as advance:
         for name in ("first", "second"):
             with busy(name, show=show), bar("fits", None, show=show) as fitted:
                 fitted()
@@ -38,7 +38,7 @@ def test_nested_bars_are_heard_with_their_depth_whether_drawn_or_not(show):
 def test_a_bar_that_is_left_by_an_error_is_closed():
     heard = Heard()
 
-    with heard_by(heard):
+    with listen(heard):
         with pytest.raises(ValueError, match="no"), bar("one", 1), busy("inside"):
             raise ValueError("no")
         with bar("two", 1):
@@ -50,7 +50,7 @@ def test_a_bar_that_is_left_by_an_error_is_closed():
 def test_bars_that_go_on_in_threads_lose_no_step():
     heard = Heard()
 
-    with heard_by(heard), bar("fits", 400) as advance, ThreadPoolExecutor(4) as threads:
+    with listen(heard), bar("fits", 400) as advance, ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _: advance(), range(400)))
 
     assert [said[1] for said in heard] == list(range(401))
@@ -59,7 +59,7 @@ def test_bars_that_go_on_in_threads_lose_no_step():
 def test_nobody_is_told_after_the_end():
     heard = Heard()
 
-    with heard_by(heard):
+    with listen(heard):
         pass
     with bar("fits", 1) as advance:
         advance()

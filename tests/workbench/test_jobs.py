@@ -30,7 +30,7 @@ from separatrix.data.catalogue import load
 from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, StepResult
-from separatrix.runtime.progress import bar, busy, heard_by
+from separatrix.runtime.progress import bar, busy, listen
 from separatrix.workbench import job
 from separatrix.workbench import jobs as jobs_module
 from separatrix.workbench.jobs import Jobs
@@ -471,7 +471,7 @@ def test_progress_is_the_outermost_bar_and_says_what_is_going_on():
     async def scenario():
         connection = Kept()
         teller = job.ProgressReporter(connection, after=2)
-        with heard_by(teller):
+        with listen(teller):
             with busy("reading"):
                 await said(teller, connection, says="reading", done=0, total=1)
             with bar("compare", 2) as advance:
@@ -502,7 +502,7 @@ def test_comparisons_and_experiments_are_heard_of_by_the_names_of_their_parts(tm
     finding = StepResult([Row("", "", "", "{}", 0, "", 0.0)])
     steps = [replace(step, run=lambda workshop: finding) for step in experiment.steps]
 
-    with heard_by(lambda *said: heard.append(said)):
+    with listen(lambda *said: heard.append(said)):
         compare({"near": KNeighborsClassifier(), "line": Perceptron()}, X, y, cv=2, repeats=1)
         run(replace(experiment, steps=steps), tmp_path, progress=False)
 

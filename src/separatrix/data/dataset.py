@@ -1,4 +1,4 @@
-"""Samples with their labels, as every reader hands them on."""
+"""Samples with their labels, the result of every reader."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scipy.sparse import issparse, vstack
 
 @dataclass(frozen=True)
 class Dataset:
-    """Samples with labels, and the test part where the set comes with one.
+    """Samples with labels, and a test part if the data set has one.
 
     X is a float matrix, dense or CSR, or a list: of texts, of sequences, of graphs. A categorical
     column of a table is one column of X for each of its values, named "column=value".
@@ -19,23 +19,23 @@ class Dataset:
 
     name: str
     X: Any  # shape: (n, d), or a list of n
-    y: Any  # shape: (n,); None where a file has no labels
+    y: Any  # shape: (n,); None for a file without labels
     X_test: Any = None  # shape: (m, d), or a list of m
     y_test: Any = None  # shape: (m,)
-    image: tuple[int, int] | None = None  # rows and columns of a picture of one sample
+    image: tuple[int, int] | None = None  # rows and columns of an image of one sample
     features: tuple[str, ...] | None = None  # names of the columns of X
     target: str = ""  # name of the column that y was
     kind: str = "vectors"  # or "text", "sequences", "graphs"
-    notes: tuple[str, ...] = field(default=())  # what a reader did that is worth saying
+    notes: tuple[str, ...] = field(default=())  # remarks of the reader
 
     def at(self, rows: Any) -> Dataset:
-        """Some of its rows, by number; a part that comes for testing stays whole."""
+        """The data set with some of its rows, by number; the test part stays complete."""
         X = [self.X[row] for row in rows] if isinstance(self.X, list) else self.X[rows]
         return replace(self, X=X, y=None if self.y is None else np.asarray(self.y)[rows])
 
 
 def concatenate_parts(data: Dataset) -> tuple[Any, Any]:
-    """Both parts of a set that comes with a test part, one after the other."""
+    """Training and test part, concatenated."""
     y = np.concatenate([data.y, data.y_test])
     if isinstance(data.X, list):
         return data.X + data.X_test, y

@@ -71,10 +71,10 @@ def deskewed(images: Any) -> Any:
     return upright
 
 
-def shifted(images: Any, down: int, right: int) -> Any:
+def shift(images: Any, down: int, right: int) -> Any:
     """Pictures moved by so many pixels; below 0 up, or to the left.
 
-    >>> shifted(np.array([[[1, 2], [3, 4]]]), 0, 1).tolist()
+    >>> shift(np.array([[[1, 2], [3, 4]]]), 0, 1).tolist()
     [[[0, 1], [0, 3]]]
     """
     images = _checked("shifted", images)

@@ -1,7 +1,7 @@
-"""Samples set aside for testing, drawn by a seed: the same seed draws the same rows.
+"""Train and test splits, drawn by a seed: the same seed draws the same rows.
 
-`random_splits` and `fold_splits` look at nothing but row numbers. The stratified ones keep the shares
-of the classes, the grouped ones keep groups whole. Rows of a split are in rising order.
+`random_splits` and `fold_splits` use row numbers only. Stratified splits keep the proportions of the
+classes, grouped splits keep each group on one side. Rows of a split are in ascending order.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from separatrix.validation import require_integer, require_real
 
 
 class Split(NamedTuple):
-    """Rows to train on and rows to test on, each in the order they are met."""
+    """Rows to train on and rows to test on."""
 
     train: Codes
     test: Codes
 
 
-def checked_splits(splits: Sequence[Split], n: int) -> list[Split]:
-    """Splits of n rows as they are used, refused where a row is not there or is on both sides.
+def check_splits(splits: Sequence[Split], n: int) -> list[Split]:
+    """Splits of n rows as arrays; refused if a row is out of range or on both sides.
 
-    >>> checked_splits([([0, 1], [2])], 3)
+    >>> check_splits([([0, 1], [2])], 3)
     [Split(train=array([0, 1]), test=array([2]))]
     """
     checked = []
@@ -41,7 +41,7 @@ def checked_splits(splits: Sequence[Split], n: int) -> list[Split]:
                 )
         both = np.intersect1d(*parts)
         if len(both):
-            raise DataError(f"row {both[0]} of split {number} is trained on and tested on")
+            raise DataError(f"row {both[0]} of split {number} is in both train and test")
         checked.append(parts)
     if not checked:
         raise DataError("there must be at least one split; got none")
@@ -50,8 +50,6 @@ def checked_splits(splits: Sequence[Split], n: int) -> list[Split]:
 
 def random_splits(n: int, *, repeats: int, test_size: float, seed: int) -> list[Split]:
     """Splits of n rows, each with a random `test_size` share held out.
-
-    Rows stay in the order given: shuffle the data first where that order means something.
 
     >>> [split.test.tolist() for split in random_splits(5, repeats=2, test_size=0.4, seed=0)]
     [[2, 4], [1, 4]]
@@ -88,9 +86,8 @@ def fold_splits(rows: Codes, *, folds: int, seed: int) -> list[Split]:
 def stratified_splits(y: Any, *, repeats: int, test_size: float, seed: int) -> list[Split]:
     """Splits of the samples, each with a random `test_size` share of every class held out.
 
-    Held out are round(test_size * n) samples. Where shares are no whole numbers, the classes with the
-    largest remainders give one more, and chance decides among equals. Every class keeps at least one
-    sample to train on.
+    round(test_size * n) samples are held out. The classes with the largest remainders give one sample
+    more, ties broken at random. Every class keeps at least one sample to train on.
 
     >>> y = np.array(["a", "a", "a", "a", "b", "b"])
     >>> [split.test.tolist() for split in stratified_splits(y, repeats=2, test_size=0.5, seed=0)]
@@ -102,7 +99,7 @@ def stratified_splits(y: Any, *, repeats: int, test_size: float, seed: int) -> l
     n = sum(map(len, classes))
     held_out = _held_out(test_size, n, "samples")
     rng = np.random.default_rng(seed)
-    return [_without(n, _drawn(classes, held_out, rng, spare=1)) for _ in range(repeats)]
+    return [_split_off(n, _draw_rows(classes, held_out, rng, spare=1)) for _ in range(repeats)]
 
 
 def stratified_folds(y: Any, *, folds: int, seed: int, repeats: int = 1) -> list[Split]:
@@ -122,16 +119,16 @@ def stratified_folds(y: Any, *, folds: int, seed: int, repeats: int = 1) -> list
     splits = []
     for _ in range(repeats):
         part = np.empty(n, dtype=np.intp)
-        # Dealing goes on where the last class ended, so that folds differ by one sample at most.
+        # Dealing continues where the last class ended, so that folds differ by at most one sample.
         part[np.concatenate([rng.permutation(rows) for rows in classes])] = np.arange(n) % folds
-        splits += [_without(n, np.flatnonzero(part == fold)) for fold in range(folds)]
+        splits += [_split_off(n, np.flatnonzero(part == fold)) for fold in range(folds)]
     return splits
 
 
 def grouped_splits(groups: Any, *, repeats: int, test_size: float, seed: int) -> list[Split]:
-    """Splits that keep groups whole, each with a random `test_size` share of the groups held out.
+    """Splits that keep groups together, each with a random `test_size` share of the groups held out.
 
-    Groups that differ in size make test sets that do.
+    Test sets differ in size if groups do.
 
     >>> patients = np.array([7, 7, 8, 8, 8, 9])
     >>> [split.test.tolist() for split in grouped_splits(patients, repeats=2, test_size=0.3, seed=0)]
@@ -148,10 +145,10 @@ def grouped_splits(groups: Any, *, repeats: int, test_size: float, seed: int) ->
 
 
 def grouped_folds(groups: Any, *, folds: int, seed: int, repeats: int = 1) -> list[Split]:
-    """Each group held out once in every repeat, and no fold without one.
+    """Each group held out once in every repeat; no fold is empty.
 
-    Groups are dealt in random order, each to the fold that has the fewest samples so far: the sizes
-    of two folds differ by no more than the largest group.
+    Groups are dealt in random order, each to the fold with the fewest samples so far: the sizes of two
+    folds differ by at most the largest group.
 
     >>> patients = np.array([7, 7, 8, 8, 8, 9])
     >>> [split.test.tolist() for split in grouped_folds(patients, folds=2, seed=0)]
@@ -172,16 +169,16 @@ def grouped_folds(groups: Any, *, folds: int, seed: int, repeats: int = 1) -> li
             fold_of[group] = np.argmin(dealt)
             dealt[fold_of[group]] += len(members[group])
         splits += [
-            _without(n, _union(members, np.flatnonzero(fold_of == fold))) for fold in range(folds)
+            _split_off(n, _union(members, np.flatnonzero(fold_of == fold))) for fold in range(folds)
         ]
     return splits
 
 
 def subsample(y: Any, size: int | float, *, seed: int, stratified: bool = True) -> Codes:
-    """Rows of a random part of the samples, in rising order.
+    """Rows of a random subset of the samples, in ascending order.
 
-    `size` is a number of samples, or a share between 0 and 1. Stratified, the part has the same
-    shares of the classes, and every class has at least one sample in it where `size` allows.
+    `size` is a number of samples, or a share between 0 and 1. A stratified subset keeps the proportions
+    of the classes, with at least one sample of every class if `size` allows.
 
     >>> subsample(np.array([0, 0, 0, 0, 1, 1]), 3, seed=0).tolist()
     [0, 2, 5]
@@ -198,13 +195,13 @@ def subsample(y: Any, size: int | float, *, seed: int, stratified: bool = True) 
     if not stratified:
         return np.sort(rng.permutation(n)[:size])
     least = 1 if size >= len(classes) else 0
-    return np.sort(_drawn(classes, int(size), rng, least=least))
+    return np.sort(_draw_rows(classes, int(size), rng, least=least))
 
 
 def subsampled(data: Dataset, size: int | None, seed: int) -> Dataset:
-    """The data set with `size` of its rows, all classes as before, in the order they were.
+    """The data set with a stratified subset of `size` rows, in their order.
 
-    A part that comes for testing stays whole. None, or more rows than there are: all of them.
+    The test part stays complete. None, or more rows than there are: all rows.
 
     >>> subsampled(Dataset("a", np.arange(8.0)[:, None], np.array([0, 1] * 4)), 4, 0).y.tolist()
     [0, 0, 1, 1]
@@ -215,7 +212,7 @@ def subsampled(data: Dataset, size: int | None, seed: int) -> Dataset:
 
 
 def _classes(values: Any, name: str, least: int = 1) -> list[Codes]:
-    """The rows of each different value, values in rising order."""
+    """The rows of each distinct value, values in ascending order."""
     found = np.asarray(values)
     if found.ndim != 1 or not len(found):
         raise DataError(f"{name} must be one value for each sample; got shape {found.shape}")
@@ -242,10 +239,10 @@ def _held_out(test_size: float, n: int, what: str) -> int:
     return held_out
 
 
-def _drawn(
+def _draw_rows(
     classes: list[Codes], size: int, rng: np.random.Generator, *, least: int = 0, spare: int = 0
 ) -> Codes:
-    """`size` rows, each class in proportion: at least `least` of it, and `spare` of it left."""
+    """`size` rows, each class in proportion: at least `least` of it, with `spare` of it left."""
     counts = np.array([len(rows) for rows in classes])
     most = counts - spare
     if size > most.sum():
@@ -255,7 +252,7 @@ def _drawn(
         )
     exact = counts * (size / counts.sum())
     taken = np.clip(np.floor(exact).astype(np.intp), least, most)
-    # Equal remainders are put in random order first: no class is favoured by its name.
+    # Equal remainders are shuffled first: no class is favoured by its name.
     order = rng.permutation(len(classes))
     while (left := size - taken.sum()) != 0:
         step = 1 if left > 0 else -1
@@ -272,7 +269,7 @@ def _union(members: list[Codes], chosen: Codes) -> Codes:
     return np.concatenate([members[group] for group in chosen])
 
 
-def _without(n: int, test: Codes) -> Split:
+def _split_off(n: int, test: Codes) -> Split:
     held = np.zeros(n, dtype=bool)
     held[test] = True
     return Split(np.flatnonzero(~held), np.flatnonzero(held))

@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 
-from separatrix.data.splits import Split, checked_splits, fold_splits, random_splits
+from separatrix.data.splits import Split, check_splits, fold_splits, random_splits
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.gram_training import classify_many, resolve_kernels
 from separatrix.estimators.base.multiclass import RowsClassified, winners
@@ -137,7 +137,7 @@ def evaluate_samples(
         splits = random_splits(len(y), repeats=repeats, test_size=test_size, seed=random_state)
         order = np.random.default_rng(random_state).permutation(len(y))
     else:
-        splits = checked_splits(splits, len(y))
+        splits = check_splits(splits, len(y))
     if shared:  # rows in class order: a class is one segment of the Gram matrix
         by_class = np.argsort(codes[order], kind="stable")
         order, rank = order[by_class], np.argsort(by_class)

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files written completely or not at all."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from pathlib import Path
 
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path` to write into; it takes the place of `path` when all went well.
+    """A temporary file beside `path` to write into; it replaces `path` if no error is raised.
 
-    A file that is replaced leaves its permissions to the new one. Of a link, the file that it points
-    to is replaced.
+    The permissions of an existing file are kept; a symbolic link stays, and its target is replaced.
     """
     path = Path(os.path.realpath(path))
     if not path.name or (path.exists() and not path.is_file()):
-        raise OSError(None, "there is something that is no plain file")
-    temporary = _made_beside(path)
+        raise OSError(None, "not a regular file")
+    temporary = _create_beside(path)
     try:
         yield temporary
         with temporary.open("rb") as written:
@@ -31,11 +30,11 @@ def atomic_write(path: Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    _settle(path.parent)
+    _sync_folder(path.parent)
 
 
-def _made_beside(path: Path) -> Path:
-    """An empty file that was not there before, with the permissions that new files get."""
+def _create_beside(path: Path) -> Path:
+    """A new empty file with default permissions."""
     while True:
         temporary = path.with_name(f".{secrets.token_hex(8)}.part")
         try:
@@ -45,8 +44,8 @@ def _made_beside(path: Path) -> Path:
         return temporary
 
 
-def _settle(folder: Path) -> None:
-    """Have the new name of a file on the disk too, not only its bytes, where the system can do that."""
+def _sync_folder(folder: Path) -> None:
+    """Flush the new name of a file to disk too, if the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

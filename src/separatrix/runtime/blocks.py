@@ -1,6 +1,6 @@
-"""The one loop over blocks, and the memory budget it works within.
+"""Row blocks, and the memory budget that sizes them.
 
-Nobody else computes where a block ends, and nobody else asks how much memory there is.
+No other module computes the end of a block or asks for the memory of the machine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def row_blocks(n: int, size: int) -> Iterator[slice]:
 
 
 def rows_that_fit(row_bytes: int, budget: int, *, most: int | None = None) -> int:
-    """How many rows of `row_bytes` a budget in bytes holds: at least 1, at most `most`.
+    """Rows of `row_bytes` that fit a budget in bytes: at least 1, at most `most`.
 
     >>> rows_that_fit(100, 1000), rows_that_fit(100, 1000, most=4), rows_that_fit(100, 10)
     (10, 4, 1)
@@ -35,23 +35,23 @@ def rows_that_fit(row_bytes: int, budget: int, *, most: int | None = None) -> in
 
 
 def default_budget() -> int:
-    """Bytes of memory that work may take when nobody says: 4 GiB, or a quarter of the machine's."""
+    """Default memory budget in bytes: 4 GiB, or a quarter of the machine's memory if that is less."""
     return min(LARGEST_DEFAULT, memory_of_this_machine() // 4)
 
 
 def memory_of_this_machine() -> int:
-    """Bytes that this machine has, or that its container may use."""
+    """Memory of this machine in bytes, or the limit of its container."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
     for name in CGROUP_LIMITS:
         try:
             limits.append(int(Path(name).read_text()))
-        except (OSError, ValueError):  # no such limit here, or the word "max"
+        except (OSError, ValueError):  # no such limit, or the word "max"
             continue
     return min(limits)
 
 
 def in_words(size: float) -> str:
-    """Bytes as a person reads them.
+    """Bytes in a readable unit.
 
     >>> in_words(5_000), in_words(3.2e9)
     ('4.9 KiB', '3.0 GiB')

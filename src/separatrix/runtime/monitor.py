@@ -1,7 +1,7 @@
-"""What happens between the chunks of a long loop: the clock, progress, and being told to stop.
+"""Time limits, progress and cancellation of a long loop.
 
-A chunk is at most some 0.2 s of compiled code; between two chunks the loop is in Python, where
-Ctrl-C arrives by itself and where a `FitMonitor` is asked whether to go on.
+A chunk of compiled code takes at most some 0.2 s; between two chunks the loop is in Python, where
+Ctrl-C is handled and `FitMonitor.should_stop` is checked.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import threading
 import time
 from collections.abc import Callable
 
-CHUNK = 50_000_000  # multiply-adds between two looks at the clock
+CHUNK = 50_000_000  # multiply-adds between two checks of the time limit
 
 
 class FitMonitor:
     """Keeps a time limit and reports progress; shared by all threads of one fit.
 
     >>> monitor = FitMonitor(time_limit=None)
-    >>> monitor.over()
+    >>> monitor.should_stop()
     False
     """
 
@@ -34,24 +34,24 @@ class FitMonitor:
         self._outer: FitMonitor | None = None
 
     def should_stop(self) -> bool:
-        """Whether the loop should stop where it is."""
+        """Whether the time limit has passed or the fit was cancelled."""
         if self._deadline is not None and time.monotonic() >= self._deadline:
             self._stopped.set()
         return self._stopped.is_set() or (self._outer is not None and self._outer.should_stop())
 
     def step(self) -> None:
-        """Say that one more step is done; whoever listens may ask to stop."""
+        """Count a step; `on_step` may cancel by returning True."""
         with self._lock:
             if self._on_step is not None and self._on_step(self._steps):
                 self._stopped.set()
             self._steps += 1
 
     def cancel(self) -> None:
-        """Tell every loop that shares this watch to stop."""
+        """Stop every loop that shares this monitor."""
         self._stopped.set()
 
     def inner(self, time_limit: float | None = None) -> FitMonitor:
-        """A watch for one of many loops: stops when this one does, or when its own time is over."""
+        """A monitor for one of many loops: stops with this one, or at its own time limit."""
         monitor = FitMonitor(time_limit)
         monitor._outer = self
         return monitor

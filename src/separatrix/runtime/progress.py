@@ -1,6 +1,6 @@
-"""One progress bar, on stderr, for anything that takes longer than a look.
+"""One progress bar, on stderr, for long work.
 
-A program that shows progress elsewhere hears of every bar, drawn or not, with `heard_by`.
+A program that shows progress by other means follows every bar, shown or not, with `listen`.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from contextlib import contextmanager, nullcontext
 from threading import Lock
 
 Listener = Callable[[str, int, int | None, int], None]
-_SHOWN: list[bool] = []  # one entry for each bar that is on the screen
+_SHOWN: list[bool] = []  # one entry for each bar on the screen
 _LISTENERS: list[Listener] = []
-_OPEN: list[bool] = []  # one entry for each bar that is heard of now
+_OPEN: list[bool] = []  # one entry for each bar that listeners follow
 _LOCK = Lock()
 
 
 @contextmanager
-def heard_by(listener: Listener) -> Iterator[None]:
-    """Tell `listener` of every bar that begins and goes on meanwhile, in any thread.
+def listen(listener: Listener) -> Iterator[None]:
+    """Call `listener` for every start and step of a bar, in any thread.
 
-    It is called with the label, the steps done, their total or None, and how many other bars the bar
-    began inside of. One call at a time; the bars wait for it, so it should be quick.
+    Its arguments are the label, the steps done, their total or None, and the number of enclosing bars.
+    Calls do not overlap, and bars wait for them, so it should be quick.
 
-    >>> with heard_by(lambda *said: print(*said)), bar("fits", 2) as advance, busy("a fit"):
+    >>> with listen(lambda *step: print(*step)), bar("fits", 2) as advance, busy("a fit"):
     ...     advance()
     fits 0 2 0
     a fit 0 None 1
@@ -38,14 +38,14 @@ def heard_by(listener: Listener) -> Iterator[None]:
 
 
 @contextmanager
-def _heard(label: str, total: int | None) -> Iterator[Callable[[], None]]:
-    """Yield a function that tells all listeners of one more step."""
+def _notify_listeners(label: str, total: int | None) -> Iterator[Callable[[], None]]:
+    """Yield a function that reports one more step to all listeners."""
     done = -1
     with _LOCK:
         depth = len(_OPEN)
         _OPEN.append(True)
 
-    def tell() -> None:
+    def notify() -> None:
         nonlocal done
         with _LOCK:
             done += 1
@@ -53,8 +53,8 @@ def _heard(label: str, total: int | None) -> Iterator[Callable[[], None]]:
                 listener(label, done, total, depth)
 
     try:
-        tell()
-        yield tell
+        notify()
+        yield notify
     finally:
         with _LOCK:
             _OPEN.pop()
@@ -62,27 +62,26 @@ def _heard(label: str, total: int | None) -> Iterator[Callable[[], None]]:
 
 @contextmanager
 def bar(label: str, total: int | None, *, show: bool | None = None) -> Iterator[Callable[[], None]]:
-    """Yield a function that says one more of `total` steps is done; None: nobody knows how many.
+    """Yield a function that advances the bar by one of `total` steps; None if the total is unknown.
 
-    With show=None the bar is drawn where a person looks: when stderr is a terminal, and no other bar is
-    there already.
+    show=None shows the bar if stderr is a terminal and no other bar is shown.
     """
     if not _LISTENERS:
-        with _drawn(label, total, show) as advance:
+        with _show(label, total, show) as advance:
             yield advance
         return
-    with _drawn(label, total, show) as advance, _heard(label, total) as tell:
+    with _show(label, total, show) as advance, _notify_listeners(label, total) as notify:
 
         def both() -> None:
             advance()
-            tell()
+            notify()
 
         yield both
 
 
 @contextmanager
-def _drawn(label: str, total: int | None, show: bool | None) -> Iterator[Callable[[], None]]:
-    if not _is_drawn(show):
+def _show(label: str, total: int | None, show: bool | None) -> Iterator[Callable[[], None]]:
+    if not _is_shown(show):
         yield lambda: None
         return
     from rich.console import Console
@@ -103,34 +102,37 @@ def _drawn(label: str, total: int | None, show: bool | None) -> Iterator[Callabl
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with _alone(), Progress(*columns, console=Console(stderr=True)) as progress:
+    with _exclusive(), Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(label, total=total)
         yield lambda: progress.advance(task)
 
 
 @contextmanager
 def busy(label: str, *, show: bool | None = None) -> Iterator[None]:
-    """Say that something goes on whose end nobody knows, and for how long it has."""
-    with _heard(label, None) if _LISTENERS else nullcontext():
-        if not _is_drawn(show):
+    """Show a spinner and the elapsed time."""
+    with _notify_listeners(label, None) if _LISTENERS else nullcontext():
+        if not _is_shown(show):
             yield
             return
         from rich.console import Console
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-        with _alone(), Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        with (
+            _exclusive(),
+            Progress(*columns, console=Console(stderr=True), transient=True) as progress,
+        ):
             progress.add_task(label, total=None)
             yield
 
 
-def _is_drawn(show: bool | None) -> bool:
+def _is_shown(show: bool | None) -> bool:
     return show is not False and (show is True or (not _SHOWN and sys.stderr.isatty()))
 
 
 @contextmanager
-def _alone() -> Iterator[None]:
-    """Two bars at once would write over each other."""
+def _exclusive() -> Iterator[None]:
+    """Two bars at once would overwrite each other."""
     _SHOWN.append(True)
     try:
         yield

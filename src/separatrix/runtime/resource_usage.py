@@ -1,4 +1,4 @@
-"""How long something takes and how much memory it needs, by the clock and by the system's count."""
+"""Wall time and memory growth of a block of code."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from typing import Self
 
 from separatrix.runtime.blocks import MEBIBYTE
 
-EVERY = 0.02  # seconds between two looks
+INTERVAL = 0.02  # seconds between two samples
 
 
 class ResourceUsage:
-    """Seconds and the growth of this process's memory, in MiB, while the block runs.
+    """Seconds, and growth of the resident memory of this process in MiB, while the block runs.
 
-    Memory is that of the whole process, looked at fifty times a second; NaN where the system does not
-    tell it.
+    Memory is sampled fifty times a second; NaN if the system does not report it.
 
     >>> with ResourceUsage() as meter:
     ...     pass
@@ -29,11 +28,11 @@ class ResourceUsage:
     mebibytes: float = float("nan")
 
     def __enter__(self) -> Self:
-        self._before = self._highest = _resident()
-        self._over = threading.Event()
-        self._looker = threading.Thread(target=self._look, daemon=True)
-        self._looker.start()
-        self._begun = time.perf_counter()
+        self._before = self._peak = _resident()
+        self._finished = threading.Event()
+        self._sampler = threading.Thread(target=self._sample, daemon=True)
+        self._sampler.start()
+        self._started = time.perf_counter()
         return self
 
     def __exit__(
@@ -42,18 +41,18 @@ class ResourceUsage:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self.seconds = time.perf_counter() - self._begun
-        self._over.set()
-        self._looker.join()
-        self.mebibytes = (max(self._highest, _resident()) - self._before) / MEBIBYTE
+        self.seconds = time.perf_counter() - self._started
+        self._finished.set()
+        self._sampler.join()
+        self.mebibytes = (max(self._peak, _resident()) - self._before) / MEBIBYTE
 
-    def _look(self) -> None:
-        while not self._over.wait(EVERY):
-            self._highest = max(self._highest, _resident())
+    def _sample(self) -> None:
+        while not self._finished.wait(INTERVAL):
+            self._peak = max(self._peak, _resident())
 
 
 def _resident() -> float:
-    """Bytes of this process that are in memory."""
+    """Resident bytes of this process."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return float(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

@@ -1,10 +1,9 @@
-"""Both cores busy: plain Python threads over compiled code that has let go of the interpreter.
+"""All cores: Python threads over compiled code that releases the GIL.
 
-Every compiled loop here is single-threaded and `nogil`; work is split between threads from the
-outside. So there is no OpenMP team to break in a forked child, no threading layer that aborts when
-two Python threads fit at once, and nothing to configure. Matrix products are BLAS calls from one
-thread at a time, and BLAS splits those itself; or, for many small ones, each thread makes its own
-while BLAS is told to stay on one.
+Every compiled loop is single-threaded and `nogil`; callers distribute the work over threads. So no
+OpenMP team breaks in a forked child, no threading layer aborts when two Python threads fit at once, and
+nothing needs configuration. Matrix products are BLAS calls from one thread at a time, parallel inside
+BLAS; or, for many small ones, each thread calls BLAS limited to one thread.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from threadpoolctl import ThreadpoolController
 from separatrix.runtime.monitor import FitMonitor
 
 _LOCK = Lock()
-_LIMITS: list[Any] = []  # the limit that is set, and one entry for everybody who needs it
+_LIMITS: list[Any] = []  # the limit that is set, then one entry for each caller that needs it
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -47,8 +46,7 @@ def in_threads(
 ) -> list[Result]:
     """Results of `function` on every item, in the order of the items.
 
-    When one call fails, or Ctrl-C comes, the watch tells the others to stop and the error is
-    raised at once.
+    An error in one call, or Ctrl-C, cancels the monitor and is raised at once.
 
     >>> in_threads(abs, [-1, 2, -3], threads=2)
     [1, 2, 3]
@@ -61,7 +59,6 @@ def in_threads(
     stopped = Event()
 
     def work() -> None:
-        """Take one item after the other until none is left."""
         while not stopped.is_set():
             try:
                 number, item = left.popleft()
@@ -91,11 +88,11 @@ def in_order(
     threads: int,
     monitor: FitMonitor | None = None,
 ) -> Iterator[Result]:
-    """Results of `function` on every item, as they come in the order of the items.
+    """Yield results of `function` on every item, in the order of the items.
 
-    Items are drawn by the calling thread, and only a few ahead of the result that is waited for, so
-    that memory holds few of either. Meanwhile BLAS works on one thread in each. When one call fails,
-    or Ctrl-C comes, the watch tells the others to stop.
+    The calling thread draws items only a few ahead of the result it waits for, so that memory holds few
+    of either. BLAS is limited to one thread meanwhile. An error in one call, or Ctrl-C, cancels the
+    monitor.
 
     >>> list(in_order(abs, iter([-1, 2, -3]), threads=2))
     [1, 2, 3]
@@ -103,30 +100,30 @@ def in_order(
     if threads == 1:
         yield from map(function, items)
         return
-    waiting: deque[Future[Result]] = deque()
+    pending: deque[Future[Result]] = deque()
     with blas_on_one_thread(), ThreadPoolExecutor(threads) as pool:
         try:
             for item in items:
-                waiting.append(pool.submit(function, item))
-                if len(waiting) > threads:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
+                pending.append(pool.submit(function, item))
+                if len(pending) > threads:
+                    yield pending.popleft().result()
+            while pending:
+                yield pending.popleft().result()
         except BaseException:
             if monitor is not None:
                 monitor.cancel()
             raise
         finally:
-            for future in waiting:
+            for future in pending:
                 future.cancel()
 
 
 @contextmanager
 def blas_on_one_thread() -> Iterator[None]:
-    """Meanwhile matrix products take one thread: right beside threads of our own, and for small ones.
+    """Limit BLAS to one thread: for products in threads of our own, and for small products.
 
     BLAS's threads wait for each other by spinning; on a busy machine that can cost a hundredfold. The
-    limit is of the whole process: the first who comes sets it, the last who leaves lifts it.
+    limit applies to the process: the first caller sets it, the last to leave restores it.
     """
     with _LOCK:
         if not _LIMITS:
@@ -143,5 +140,5 @@ def blas_on_one_thread() -> Iterator[None]:
 
 @cache
 def _blas() -> Any:
-    """The libraries for matrix products in this process; looking for them takes some milliseconds."""
+    """The BLAS libraries of this process; finding them takes some milliseconds."""
     return ThreadpoolController()

@@ -1,4 +1,4 @@
-"""Warnings, at the line of the person whom they concern."""
+"""Warnings attributed to the caller's line."""
 
 from __future__ import annotations
 
@@ -6,13 +6,16 @@ import sys
 import warnings
 from pathlib import Path
 
-OURS = str(Path(__file__).parents[1])
-AROUND = "sklearn.callback"  # wraps `fit`
+_PACKAGE = str(Path(__file__).parents[1])
+_WRAPPER = "sklearn.callback"  # wraps `fit`
 
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line of whoever called into this package."""
-    inside = (OURS, *(str(Path(path)) for path in getattr(sys.modules.get(AROUND), "__path__", ())))
+    """Warn at the line that called into this package."""
+    inside = (
+        _PACKAGE,
+        *(str(Path(path)) for path in getattr(sys.modules.get(_WRAPPER), "__path__", ())),
+    )
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
         level, frame = level + 1, frame.f_back

@@ -18,7 +18,7 @@ from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any
 
 from separatrix.runtime.atomic_files import atomic_write
-from separatrix.runtime.progress import busy, heard_by
+from separatrix.runtime.progress import busy, listen
 from separatrix.workbench.dispatcher import refusal_of
 from separatrix.workbench.limits import die_with_parent, limit_memory
 
@@ -45,7 +45,7 @@ def main(connection: Connection, text: str) -> None:
         import separatrix.app.runs  # noqa: F401  (imported before memory is counted)
 
         limit_memory(work["memory"])
-        with heard_by(teller):
+        with listen(teller):
             found = (_named if work["asked"]["kind"] == "named" else _compared)(work)
     except Exception as error:
         said = refusal_of(error)
@@ -71,7 +71,7 @@ class ProgressReporter:
         Thread(target=self._tell, daemon=True).start()
 
     def __call__(self, label: str, done: int, total: int | None, depth: int) -> None:
-        """A bar begins or goes on: see `heard_by`."""
+        """A bar begins or goes on: see `listen`."""
         says = self._inner
         if depth == 0:
             self._outermost(label, done, total)
