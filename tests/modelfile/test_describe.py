@@ -46,7 +46,7 @@ def test_every_file_has_a_card(case, tmp_path):
 
 def test_no_model_is_built(tmp_path, monkeypatch):
     path = save(SVC().fit(X, Y), tmp_path / "x.model")
-    monkeypatch.setattr(files, "_Reading", None)
+    monkeypatch.setattr(files, "_Reader", None)
     assert describe(path).kind == "SVC"
     with pytest.raises(ModelFileError, match="not callable"):
         load(path)

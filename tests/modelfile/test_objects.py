@@ -50,11 +50,11 @@ from separatrix.kernels import (
     WeisfeilerLehman,
 )
 from separatrix.kernels.vocabulary import home_of
-from separatrix.modelfile import graph_fields
+from separatrix.modelfile import objects as fields_of_objects
 from separatrix.modelfile import schema as kind
-from separatrix.modelfile.fields import Archive, ShapeEnv
+from separatrix.modelfile.fields import Archive
 from separatrix.modelfile.model_card import data_hash
-from separatrix.modelfile.object_fields import Samples
+from separatrix.modelfile.objects import Samples
 
 LONE = "\ud800\udfff é\0"
 NEW_SEQUENCES = {
@@ -102,8 +102,8 @@ def objects(*items):
 def round_trip(samples):
     """Samples through a field and back."""
     file, field = Archive(), Samples("n d")
-    document = field.put(samples, "at", file, ShapeEnv())
-    found = field.get(document, "at", Archive(file.tensors), ShapeEnv())
+    document = field.put(samples, "at", file)
+    found = field.get(document, "at", Archive(file.tensors))
     assert all(array.dtype.kind in "iu" for array in file.tensors.values())
     return found
 
@@ -182,7 +182,7 @@ def test_strings_of_numpy_are_strings(path):
 )
 def test_samples_that_have_no_place_are_refused_with_a_sentence(samples, sentence):
     with pytest.raises(ModelFileError, match=sentence):
-        Samples("n d").put(samples, "at", Archive(), ShapeEnv())
+        Samples("n d").put(samples, "at", Archive())
 
 
 def test_learning_goes_on_from_a_file(path):
@@ -456,8 +456,8 @@ def test_more_objects_than_a_file_may_hold_are_refused_both_ways(path, monkeypat
         model = BY_NAME[f"svc-on-{name}"].fitted()
         document, tensors = parts(model, path)
         with monkeypatch.context() as less:
-            less.setattr(graph_fields, "MOST_GRAPHS", 3)
-            less.setattr("separatrix.modelfile.object_fields.MOST", ("sequences", 3))
+            less.setattr(fields_of_objects, "MOST_GRAPHS", 3)
+            less.setattr(fields_of_objects, "MOST_SEQUENCES", 3)
             assert refused(document, tensors, path) == "limit"
             with pytest.raises(ModelFileError, match=f"at most 3 {what}") as raised:
                 save(model, path)

@@ -24,8 +24,8 @@ from separatrix import (
 from separatrix.errors import DataError, ModelFileError
 from separatrix.estimators.base.tuned import KNeighborsCV, best_model
 from separatrix.estimators.positions import PositionIndicator
-from separatrix.modelfile.array_fields import MOST_WORDS
-from separatrix.modelfile.kinds.text import TOKEN_PATTERN
+from separatrix.modelfile.fields import MOST_WORDS
+from separatrix.modelfile.kinds.preprocessing import TOKEN_PATTERN
 from separatrix.modelfile.model_card import data_hash
 
 NEW_TEXTS = ["a petal and a root", "", "WIDE Wide wide", "日本 aé aé", "thin\nthin"]
@@ -100,7 +100,7 @@ def test_what_a_search_settled_is_kept(model, samples, path):
     "search", [KNeighborsCV(5), GridSearchCV(SVC(), {"C": [1.0]}, cv=2)], ids=["ours", "peer"]
 )
 def test_a_search_that_has_no_place_is_told_how_to_get_one(search, path):
-    with pytest.raises(ModelFileError, match=r"no place in a file.*settled\(model\)") as raised:
+    with pytest.raises(ModelFileError, match=r"no place in a file.*best_model\(search\)") as raised:
         save(search.fit(X, Y), path)
     assert raised.value.reason == "unsupported"
 

@@ -103,7 +103,7 @@ def write_container(path: Path, document: dict[str, Any], tensors: Tensors) -> N
 def unwritable(path: Path, error: OSError) -> ModelFileError:
     """The error for a file that the system does not let be written."""
     why = f"cannot be written: {error.strerror or error}; nothing was changed there"
-    return ModelFileError("unwritable", f"{in_a_line(path)} {why}")
+    return ModelFileError("unwritable", f"{one_line(path)} {why}")
 
 
 def read_container(
@@ -125,7 +125,7 @@ class _Reading:
     """One pass over a file, hashed as it goes."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
-        self.path, self.file = in_a_line(path), file
+        self.path, self.file = one_line(path), file
         self.size = os.fstat(file.fileno()).st_size
         self.hash = hashlib.sha256()
         self.left = self.size
@@ -268,7 +268,7 @@ class _Reading:
         return ModelFileError("schema", f"{part} of {self.path} cannot be used: {why}")
 
 
-def in_a_line(found: object) -> str:
+def one_line(found: object) -> str:
     """The beginning of what was found, without line breaks and other letters that do not print."""
     text = f"{found!s:.200}"
     return text if text.isprintable() else ascii(text)
@@ -285,7 +285,7 @@ def _are_sizes(values: object, most: int) -> bool:
 @contextmanager
 def open_container(path: Path) -> Iterator[BinaryIO]:
     """A plain file to read; what the system says against that is a `ModelFileError`."""
-    name = in_a_line(path)
+    name = one_line(path)
     try:
         with _plain_file(path) as file:
             yield file

@@ -8,11 +8,11 @@ from itertools import islice
 from typing import Any
 
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
-from separatrix.modelfile.array_fields import Labels
 from separatrix.modelfile.container import TensorEntry, read_container
-from separatrix.modelfile.fields import Archive, ShapeEnv, require_keys, schema_error
-from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, told_of, why_not
+from separatrix.modelfile.fields import Archive, require_keys, schema_error
+from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, check_version, name_file
 from separatrix.modelfile.kinds import KINDS
+from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.model_card import ModelCard, read_card
 from separatrix.modelfile.values import KERNELS
 from separatrix.runtime.blocks import in_words
@@ -144,10 +144,12 @@ def describe(path: PathLike) -> Description:
     """
     path = as_path(path)
     contents = read_container(
-        path, versions=why_not, wanted=lambda name: name.removesuffix(".ends").endswith(LABELS)
+        path,
+        versions=check_version,
+        wanted=lambda name: name.removesuffix(".ends").endswith(LABELS),
     )
     document = contents.document
-    with told_of(path):
+    with name_file(path):
         require_keys(document, "document", {"format", "model", "card"})
         found = list(islice(_walk(document["model"], "model"), MOST_MODELS))
         if not found or found[0][0] != "model":
@@ -208,7 +210,7 @@ def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
         if not isinstance(kind, str) or kind not in KINDS:
             raise schema_error(f"{at}.kind", f"one of {', '.join(KINDS)}", kind)
         require_keys(params, f"{at}.params", KINDS[kind].parameters)
-        require_keys(state, f"{at}.state", set(), set(KINDS[kind].all_parts(slim=False)))
+        require_keys(state, f"{at}.state", set(), set(KINDS[kind].all_fields(slim=False)))
         yield at, document
         for name, value in (*params.items(), *state.items()):
             yield from _walk(value, f"{at}.{name}")
@@ -285,6 +287,6 @@ def _labels(found: list[tuple[str, dict[str, Any]]], name: str, file: Archive) -
             said = first.get("classes") if isinstance(first, dict) else None
             position = f"{at}.outputs[0].classes"
         if said is not None:
-            labels: list[Any] = field.get(said, position, file, ShapeEnv()).tolist()
+            labels: list[Any] = field.get(said, position, file).tolist()
             return labels
     return None

@@ -24,7 +24,7 @@ from separatrix.estimators.base.support import Support
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.vector_kernels import Gaussian, Linear, Polynomial, Sigmoid
-from separatrix.modelfile.container import in_a_line, open_container, unwritable
+from separatrix.modelfile.container import one_line, open_container, unwritable
 from separatrix.modelfile.files import PathLike, as_path, require_fitted
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
@@ -304,7 +304,7 @@ class _Lines:
     """The lines of a file, one after the other."""
 
     def __init__(self, path: Path, file: BinaryIO) -> None:
-        self.path, self.file = in_a_line(path), file
+        self.path, self.file = one_line(path), file
         self.number = 0  # of the last line that was read
 
     def __iter__(self) -> Iterator[str]:

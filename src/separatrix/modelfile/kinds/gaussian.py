@@ -13,17 +13,25 @@ from separatrix.estimators.discriminant import (
 )
 from separatrix.estimators.fisher import FisherDiscriminant
 from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
-from separatrix.modelfile.array_fields import Array, Stacked
-from separatrix.modelfile.fields import Field, Maybe, Real, Record, ShapeEnv, Text, Whole
+from separatrix.modelfile.fields import (
+    Array,
+    Field,
+    Maybe,
+    Real,
+    Record,
+    ShapeEnv,
+    Stacked,
+    Text,
+    Whole,
+)
 from separatrix.modelfile.schema import (
     CLASSES,
     ModelSchema,
     Values,
-    moments_of,
-    of_rest,
+    count_one_vs_rest,
+    moments_field,
     require,
-    set_all,
-    without,
+    set_attributes,
 )
 from separatrix.solvers.discriminant import Axes
 from separatrix.solvers.naive_bayes import Counts, Likelihood
@@ -43,13 +51,6 @@ LIKELIHOOD = Record(
 )
 
 
-def _counting_unpack(model: Any, values: Values) -> None:
-    set_all(model, values)
-    model.feature_log_prob_ = model._likelihood.log_prob
-    if "_sums" in values:
-        model.class_count_, model.feature_count_ = model._sums
-
-
 def _counting(make: Callable[..., Any], more: Mapping[str, Field]) -> ModelSchema:
     return ModelSchema(
         make,
@@ -60,45 +61,42 @@ def _counting(make: Callable[..., Any], more: Mapping[str, Field]) -> ModelSchem
             **more,
         },
         {"_sums": COUNTS},
-        pack=without("class_count_", "feature_count_", "feature_log_prob_"),
-        unpack=_counting_unpack,
+        derived={
+            "class_count_": "_sums.weight",
+            "feature_count_": "_sums.features",
+            "feature_log_prob_": "_likelihood.log_prob",
+        },
     )
 
 
-def _gaussian_pack(_model: Any, values: Values, slim: bool) -> Values:
+def _pack_gaussian(model: Any, values: Values, slim: bool) -> Values:
     """Counts and means are those of the sums, unless there are no sums."""
-    derived = () if slim else ("class_count_", "theta_")
-    return {name: value for name, value in values.items() if name not in derived}
+    return (
+        {**values, "class_count_": model.class_count_, "theta_": model.theta_} if slim else values
+    )
 
 
-def _gaussian_unpack(model: Any, values: Values) -> None:
-    set_all(model, values)
-    if "_sums" in values:
-        model.class_count_, model.theta_ = model._sums.weight, model._sums.mean
-
-
-def _gaussian_check(model: Any, _sizes: ShapeEnv) -> None:
+def _check_gaussian(model: Any, _sizes: ShapeEnv) -> None:
     for name in ("class_count_", "theta_"):
         require(hasattr(model, name), name, "there, or sums", "neither")
 
 
-def _fisher_check(model: Any, sizes: ShapeEnv) -> None:
+def _check_fisher(model: Any, sizes: ShapeEnv) -> None:
     if model.threshold is not None:
         require(sizes["k"] == 2, "classes_", "two, with a threshold", sizes["k"])
         require(hasattr(model, "threshold_"), "threshold_", "there", "nothing")
 
 
-def _linear_check(model: Any, _sizes: ShapeEnv) -> None:
+def _check_linear(model: Any, _sizes: ShapeEnv) -> None:
     if model.solver != "lsqr":
         require(hasattr(model, "scalings_"), "scalings_", "there", "nothing")
         out = model._n_features_out
         require(out <= model.scalings_.shape[1], "_n_features_out", "columns of scalings_", out)
 
 
-def _quadratic_pack(model: Any, values: Values, _slim: bool) -> Values:
-    derived = ("_axes", "scalings_", "rotations_")
+def _pack_quadratic(model: Any, values: Values, _slim: bool) -> Values:
     return {
-        **{name: value for name, value in values.items() if name not in derived},
+        **values,
         "variances": [own.variances for own in model._axes],
         "axes": [own.axes for own in model._axes],
         "roots": [own.root for own in model._axes],
@@ -106,9 +104,9 @@ def _quadratic_pack(model: Any, values: Values, _slim: bool) -> Values:
     }
 
 
-def _quadratic_unpack(model: Any, values: Values) -> None:
+def _unpack_quadratic(model: Any, values: Values) -> None:
     *arrays, last = [values.pop(name) for name in ("variances", "axes", "roots", "determinants")]
-    set_all(model, values)
+    set_attributes(model, values)
     model._axes = [Axes(*own) for own in zip(*arrays, last.tolist(), strict=True)]
     model.scalings_ = [own.variances for own in model._axes]
     model.rotations_ = [own.axes for own in model._axes]
@@ -125,9 +123,9 @@ KINDS = {
             "rank_": Whole(),
             "threshold_": Real(),
         },
-        {"means_": Array("f8", "k d"), "_sums": moments_of()},
-        sometimes=frozenset({"threshold_"}),
-        check=_fisher_check,
+        {"means_": Array("f8", "k d"), "_sums": moments_field()},
+        optional=frozenset({"threshold_"}),
+        check=_check_fisher,
     ),
     "LinearDiscriminantAnalysis": ModelSchema(
         LinearDiscriminantAnalysis,
@@ -146,11 +144,11 @@ KINDS = {
         {
             "explained_variance_ratio_": Array("f8", "c", "any"),
             "covariance_": Array("f8", "d d"),
-            "_sums": moments_of(),
+            "_sums": moments_field(),
         },
-        sometimes=frozenset({"xbar_", "scalings_", "explained_variance_ratio_", "covariance_"}),
-        check=_linear_check,
-        boundaries=of_rest,
+        optional=frozenset({"xbar_", "scalings_", "explained_variance_ratio_", "covariance_"}),
+        check=_check_linear,
+        boundaries=count_one_vs_rest,
     ),
     "QuadraticDiscriminantAnalysis": ModelSchema(
         QuadraticDiscriminantAnalysis,
@@ -165,10 +163,11 @@ KINDS = {
             "determinants": Array("f8", "k", "any"),
             "_form": Text(("each",)),
         },
-        {"covariance_": Stacked(Array("f8", "k d d")), "_sums": moments_of()},
-        sometimes=frozenset({"covariance_"}),
-        pack=_quadratic_pack,
-        unpack=_quadratic_unpack,
+        {"covariance_": Stacked(Array("f8", "k d d")), "_sums": moments_field()},
+        optional=frozenset({"covariance_"}),
+        derived=dict.fromkeys(("_axes", "scalings_", "rotations_"), ""),
+        pack=_pack_quadratic,
+        unpack=_unpack_quadratic,
     ),
     "MultinomialNB": _counting(MultinomialNB, {}),
     "BernoulliNB": _counting(BernoulliNB, {"_binarized": Maybe(Real())}),
@@ -182,10 +181,10 @@ KINDS = {
             "class_count_": Array("f8", "k", least=0.0),
             "theta_": Array("f8", "k d"),
         },
-        {"_sums": moments_of()},
-        sometimes=frozenset({"class_count_", "theta_"}),
-        pack=_gaussian_pack,
-        unpack=_gaussian_unpack,
-        check=_gaussian_check,
+        {"_sums": moments_field()},
+        optional=frozenset({"class_count_", "theta_"}),
+        derived={"class_count_": "_sums.weight", "theta_": "_sums.mean"},
+        pack=_pack_gaussian,
+        check=_check_gaussian,
     ),
 }

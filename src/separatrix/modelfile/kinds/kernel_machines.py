@@ -13,8 +13,9 @@ from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
 from separatrix.estimators.svc import SVC
 from separatrix.estimators.svc_cv import SVCCV
 from separatrix.kernels.base import Precomputed
-from separatrix.modelfile.array_fields import ANY_SHAPE, Array, Table, Words
 from separatrix.modelfile.fields import (
+    ANY_SHAPE,
+    Array,
     Field,
     Flag,
     Maybe,
@@ -24,24 +25,24 @@ from separatrix.modelfile.fields import (
     Text,
     Whole,
 )
-from separatrix.modelfile.object_fields import Samples
+from separatrix.modelfile.labels import Table, Words
+from separatrix.modelfile.objects import Samples
 from separatrix.modelfile.schema import (
     BY_BOUNDARY,
     CLASSES,
     FEATURES,
-    LOG,
+    MISTAKES,
     OF_VECTORS,
     Model,
     ModelSchema,
     Shape,
     Values,
-    as_multi_class,
-    kernel_fits,
+    check_kernel,
+    check_search,
+    count_boundaries,
+    kernel_takes,
     require,
-    same_samples,
-    set_all,
-    takes,
-    without,
+    set_attributes,
 )
 from separatrix.modelfile.values import KernelObject, Value
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
@@ -49,19 +50,19 @@ from separatrix.solvers.perceptron.projectron import ProjectronFit
 from separatrix.solvers.svm.smo import SvmFit
 
 
-def _support(rows: Any, cuts: Any, coef: Any, intercept: Any, paired: bool) -> Support:
+def _make_support(rows: Any, cuts: Any, coef: Any, intercept: Any, paired: bool) -> Support:
     classes = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
     return Support(rows, classes, cuts, coef, intercept, paired)
 
 
-def _support_fits(support: Support, at: str, _sizes: ShapeEnv) -> None:
+def _check_support(support: Support, at: str) -> None:
     s = len(support.rows)
     cuts = support.cuts
     require(int(cuts[0]) == 0 and int(cuts[-1]) == s, f"{at}.cuts", f"from 0 to {s}", cuts)
 
 
 SUPPORT = Record(
-    _support,
+    _make_support,
     {
         "rows": Array("i8", "s", least=0, below="n", rising=True),
         "cuts": Array("i8", "k+1", least=0, below="s+1", rising=True),
@@ -69,7 +70,7 @@ SUPPORT = Record(
         "intercept": Array("f8", "p"),
         "paired": Flag(),
     },
-    _support_fits,
+    _check_support,
 )
 CALIBRATION = Record(
     Calibration,
@@ -98,34 +99,41 @@ FITS = Table(
 )
 
 
-def _svc_pack(model: Any, values: Values, _slim: bool) -> Values:
-    values = without("dual_coef_", "intercept_")(model, values, _slim)
-    if isinstance(model.kernel_, Precomputed):
-        values.pop("support_vectors_")
+def _pack_svc(model: Any, values: Values, _slim: bool) -> Values:
+    values = _pack_vectors(model, values)
     if "_last" in values:
         scheme, codes = values.pop("_last")
         values |= {"_last_scheme": scheme, "_last_y": np.frombuffer(codes, dtype=np.intp)}
     return values
 
 
-def _svc_unpack(model: Any, values: Values) -> None:
+def _pack_vectors(model: Any, values: Values) -> Values:
+    precomputed = isinstance(model.kernel_, Precomputed)
+    return {key: values[key] for key in values if not (precomputed and key == "support_vectors_")}
+
+
+def _unpack_svc(model: Any, values: Values) -> None:
     if "_last_y" in values and "_last_scheme" in values:
         values["_last"] = (values.pop("_last_scheme"), values.pop("_last_y").tobytes())
-    set_all(model, values)
-    if isinstance(model.kernel_, Precomputed):
-        model.support_vectors_ = np.empty((0, 0))
+    _unpack_vectors(model, values)
     require(hasattr(model, "support_vectors_"), "support_vectors_", "there", "nothing")
     model._show_coefficients()
 
 
-def _svc_check(model: Any, sizes: ShapeEnv) -> None:
+def _unpack_vectors(model: Any, values: Values) -> None:
+    set_attributes(model, values)
+    if isinstance(model.kernel_, Precomputed):
+        model.support_vectors_ = np.empty((0, 0))
+
+
+def _check_svc(model: Any, sizes: ShapeEnv) -> None:
     k, p, r = sizes["k"], sizes["p"], sizes["r"]
     scheme, support = model.multi_class, model._support
     paired = scheme == "ovo" and k > 2
     require(support.paired == paired, "_support.paired", str(paired), support.paired)
     require(r == (k - 1 if paired else p), "_support.coef", "a row for each other class", r)
-    kernel_fits(model, sizes)
-    axes = 2 if takes(model.kernel_) == "vectors" else 1
+    check_kernel(model, sizes)
+    axes = 2 if kernel_takes(model.kernel_) == "vectors" else 1
     require(len(model.shape_fit_) == axes, "shape_fit_", f"{axes} numbers", model.shape_fit_)
     if hasattr(model, "_ties"):
         order = np.sort(model._ties).tolist()
@@ -138,10 +146,8 @@ def _svc_check(model: Any, sizes: ShapeEnv) -> None:
     require(found.slopes.shape == shape, "_calibration.slopes", str(shape), found.slopes.shape)
 
 
-def _perceptron_pack(model: Any, values: Values, slim: bool) -> Values:
-    values = dict(values)
-    if isinstance(model.kernel_, Precomputed):
-        values.pop("support_vectors_")
+def _pack_perceptron(model: Any, values: Values, slim: bool) -> Values:
+    values = _pack_vectors(model, values)
     if slim:
         values["_projectron"] = None
         if model.predictor not in ("vote", "random"):
@@ -149,40 +155,22 @@ def _perceptron_pack(model: Any, values: Values, slim: bool) -> Values:
     return values
 
 
-def _perceptron_unpack(model: Any, values: Values) -> None:
-    set_all(model, values)
-    if isinstance(model.kernel_, Precomputed):
-        model.support_vectors_ = np.empty((0, 0))
-
-
-def _perceptron_check(model: Any, sizes: ShapeEnv) -> None:
+def _check_perceptron(model: Any, sizes: ShapeEnv) -> None:
     last = int(model._log.steps.max(initial=0))
     require(last <= model._n_steps, "_log.steps", f"at most {model._n_steps}", last)
-    words = {"budget", "multi_class"}
-    require(
-        isinstance(model._begun, dict) and set(model._begun) == words, "_begun", "two", "others"
-    )
-    kernel_fits(model, sizes)
+    begun, names = model._begun, {"budget", "multi_class"}
+    require(isinstance(begun, dict) and set(begun) == names, "_begun", f"{names}", "others")
+    check_kernel(model, sizes)
 
 
-def _perceptron_search_unpack(model: Any, values: Values) -> None:
-    set_all(model, values)
-    model.classes_ = model.estimator_.classes_
+def _check_perceptron_search(model: Any, sizes: ShapeEnv) -> None:
+    check_search(model, model.estimator_, sizes, "estimator_")
     if hasattr(model.estimator_, "n_iter_"):
         model.n_iter_ = model.estimator_.n_iter_
 
 
-def _perceptron_search_check(model: Any, sizes: ShapeEnv) -> None:
-    same_samples(model, model.estimator_, sizes, "estimator_")
-
-
-def _search_unpack(model: Any, values: Values) -> None:
-    set_all(model, values)
-    model.classes_ = model.best_estimator_.classes_
-
-
-def _search_check(model: Any, sizes: ShapeEnv) -> None:
-    same_samples(model, model.best_estimator_, sizes, "best_estimator_")
+def _check_svc_search(model: Any, sizes: ShapeEnv) -> None:
+    check_search(model, model.best_estimator_, sizes, "best_estimator_")
     meant, found = model._model()._method, model.best_estimator_._method
     require(meant == found, "best_estimator_.calibration", f"{meant}, as searched with", found)
 
@@ -202,7 +190,7 @@ KINDS = {
             "_n_steps": Whole(),
             "_begun": Value(),
             "_rows_seen": Whole(),
-            "_log": LOG,
+            "_log": MISTAKES,
             "_projectron": Maybe(
                 Record(
                     ProjectronFit,
@@ -225,20 +213,19 @@ KINDS = {
             "stop_": Text(),
             "gram_": Text(),
         },
-        sometimes=OF_VECTORS | {"support_vectors_", "gram_"},
-        pack=_perceptron_pack,
-        unpack=_perceptron_unpack,
-        check=_perceptron_check,
-        boundaries=as_multi_class,
+        optional=OF_VECTORS | {"support_vectors_", "gram_"},
+        pack=_pack_perceptron,
+        unpack=_unpack_vectors,
+        check=_check_perceptron,
+        boundaries=count_boundaries,
     ),
     "KernelPerceptronCV": ModelSchema(
         KernelPerceptronCV,
         {**SEARCH, "best_kernel_": KernelObject(), "estimator_": Model(("KernelPerceptron",))},
         RESULTS,
-        sometimes=OF_VECTORS,
-        pack=without("classes_", "n_iter_"),
-        unpack=_perceptron_search_unpack,
-        check=_perceptron_search_check,
+        optional=OF_VECTORS,
+        derived={"classes_": "estimator_.classes_", "n_iter_": ""},
+        check=_check_perceptron_search,
     ),
     "SVC": ModelSchema(
         SVC,
@@ -267,19 +254,19 @@ KINDS = {
             "_last_y": Array("i8", "n", least=0),
             "_fits": FITS,
         },
-        sometimes=OF_VECTORS | {"support_vectors_", "_calibration", "_ties"},
-        pack=_svc_pack,
-        unpack=_svc_unpack,
-        check=_svc_check,
-        boundaries=as_multi_class,
+        optional=OF_VECTORS | {"support_vectors_", "_calibration", "_ties"},
+        derived=dict.fromkeys(("dual_coef_", "intercept_"), ""),
+        pack=_pack_svc,
+        unpack=_unpack_svc,
+        check=_check_svc,
+        boundaries=count_boundaries,
     ),
     "SVCCV": ModelSchema(
         SVCCV,
         {**SEARCH, "best_params_": Value(), "best_estimator_": Model(("SVC",))},
         RESULTS,
-        sometimes=OF_VECTORS,
-        pack=without("classes_"),
-        unpack=_search_unpack,
-        check=_search_check,
+        optional=OF_VECTORS,
+        derived={"classes_": "best_estimator_.classes_"},
+        check=_check_svc_search,
     ),
 }

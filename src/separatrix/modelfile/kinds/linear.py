@@ -14,8 +14,19 @@ from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.subgradient_svc import SubgradientSVC
-from separatrix.modelfile.array_fields import ANY_SHAPE, Array, Labels, Rows
-from separatrix.modelfile.fields import Flag, Maybe, Real, Record, Scoped, ShapeEnv, Text, Whole
+from separatrix.modelfile.fields import (
+    ANY_SHAPE,
+    Array,
+    Flag,
+    Maybe,
+    Real,
+    Record,
+    Rows,
+    ShapeEnv,
+    Text,
+    Whole,
+)
+from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.schema import (
     BY_BOUNDARY,
     CLASSES,
@@ -24,12 +35,12 @@ from separatrix.modelfile.schema import (
     Model,
     ModelSchema,
     Values,
-    moments_of,
-    of_rest,
+    check_features,
+    count_features_out,
+    count_one_vs_rest,
+    moments_field,
     require,
-    same_features,
-    set_all,
-    width_of,
+    set_attributes,
 )
 from separatrix.modelfile.values import Value
 from separatrix.solvers.least_squares import RidgePath
@@ -40,8 +51,8 @@ from separatrix.solvers.perceptron.primal import State
 MOST_PASSES = 5_000  # of a perceptron that votes
 
 
-class Past(NamedTuple):
-    """The samples that mistakes were made on, and the mistakes, of all passes one after the other."""
+class _Past(NamedTuple):
+    """The samples of all passes with mistakes, and the mistakes, concatenated."""
 
     samples: Any
     sample_ends: Any
@@ -49,30 +60,29 @@ class Past(NamedTuple):
     log_ends: Any
 
 
-PAST = Scoped(
-    Record(
-        Past,
-        {
-            "samples": Rows("s d"),
-            "sample_ends": Array("i8", "e", least=0, rising=True),
-            "log": Record(LOG.make, {**LOG.parts, "steps": Array("i8", "m", least=0)}),
-            "log_ends": Array("i8", "e", least=0, rising=True),
-        },
-    )
+PAST = Record(
+    _Past,
+    {
+        "samples": Rows("s d"),
+        "sample_ends": Array("i8", "e", least=0, rising=True),
+        "log": Record(Mistakes, {**LOG, "steps": Array("i8", "m", least=0)}),
+        "log_ends": Array("i8", "e", least=0, rising=True),
+    },
+    scoped=True,
 )
 
 
-def _perceptron_pack(model: Any, values: Values, slim: bool) -> Values:
+def _pack_perceptron(model: Any, values: Values, slim: bool) -> Values:
     values, past = dict(values), values["_past"]
     values["_past"] = (
-        _joined([part for part in past if len(part[1].rows)] or past[:1]) if past else None
+        _concatenate([part for part in past if len(part[1].rows)] or past[:1]) if past else None
     )
     if slim and model.predictor not in ("vote", "random"):
         values["_state"] = values["_past"] = None
     return values
 
 
-def _joined(past: list[tuple[Any, Mistakes]]) -> Past:
+def _concatenate(past: list[tuple[Any, Mistakes]]) -> _Past:
     samples, logs = [part for part, _ in past], [log for _, log in past]
     if len(past) > MOST_PASSES:
         raise ModelFileError(
@@ -86,7 +96,7 @@ def _joined(past: list[tuple[Any, Mistakes]]) -> Past:
             "`_past`: the passes of this Perceptron were over samples of different precision; fit it "
             "on samples of one type",
         )
-    return Past(
+    return _Past(
         sparse_vstack(samples).tocsr() if any(map(issparse, samples)) else np.concatenate(samples),
         np.cumsum([part.shape[0] for part in samples], dtype=np.int64),
         Mistakes.joined(logs),
@@ -94,7 +104,7 @@ def _joined(past: list[tuple[Any, Mistakes]]) -> Past:
     )
 
 
-def _parted(past: Past) -> list[tuple[Any, Mistakes]]:
+def _split(past: _Past) -> list[tuple[Any, Mistakes]]:
     n, m = past.samples.shape[0], len(past.log.rows)
     require(len(past.log_ends) <= MOST_PASSES, "_past", f"{MOST_PASSES} passes", "more")
     for ends, last in ((past.sample_ends, n), (past.log_ends, m)):
@@ -110,15 +120,15 @@ def _parted(past: Past) -> list[tuple[Any, Mistakes]]:
     return parts
 
 
-def _perceptron_unpack(model: Any, values: Values) -> None:
+def _unpack_perceptron(model: Any, values: Values) -> None:
     past = values.pop("_past")
-    values["_past"] = [] if past is None else _parted(past)
+    values["_past"] = [] if past is None else _split(past)
     if values["_state"] is None:
         values.pop("_state")
-    set_all(model, values)
+    set_attributes(model, values)
 
 
-def _perceptron_check(model: Any, _sizes: ShapeEnv) -> None:
+def _check_perceptron(model: Any, _sizes: ShapeEnv) -> None:
     words = {"predictor", "multi_class", "bias"}
     require(
         isinstance(model._begun, dict) and set(model._begun) == words, "_begun", "three", "others"
@@ -134,7 +144,7 @@ def _perceptron_check(model: Any, _sizes: ShapeEnv) -> None:
         require(hasattr(model, "_radius"), "_radius", "there with bias='radius'", "nothing")
 
 
-def _logistic_check(model: Any, sizes: ShapeEnv) -> None:
+def _check_logistic(model: Any, sizes: ShapeEnv) -> None:
     posterior = model._posterior
     if posterior is None:
         return
@@ -146,13 +156,13 @@ def _logistic_check(model: Any, sizes: ShapeEnv) -> None:
     require(positive, "_posterior.factor", "with a diagonal above 0", "another")
 
 
-def _least_squares_check(model: Any, sizes: ShapeEnv) -> None:
+def _check_least_squares(model: Any, sizes: ShapeEnv) -> None:
     wide = sizes["d"]
     if model.features_ is not None:
         there = hasattr(model.features_, "transform")
         require(there, "features_", "a transformer", type(model.features_).__name__)
-        same_features(model.features_, sizes["d"], "features_")
-        wide = width_of(model.features_)
+        check_features(model.features_, sizes["d"], "features_")
+        wide = count_features_out(model.features_)
     require(sizes["e"] == wide, "coef_", f"{wide} columns wide", sizes["e"])
 
 
@@ -184,11 +194,11 @@ KINDS = {
             "mistake_bound_": Value(),
             "stop_": Text(),
         },
-        sometimes=frozenset({"_radius", "mistake_bound_"}),
-        pack=_perceptron_pack,
-        unpack=_perceptron_unpack,
-        check=_perceptron_check,
-        boundaries=of_rest,
+        optional=frozenset({"_radius", "mistake_bound_"}),
+        pack=_pack_perceptron,
+        unpack=_unpack_perceptron,
+        check=_check_perceptron,
+        boundaries=count_one_vs_rest,
     ),
     "LinearSVC": ModelSchema(
         LinearSVC,
@@ -199,7 +209,7 @@ KINDS = {
             "n_iter_": Whole(),
             "solver_": Text(),
         },
-        boundaries=of_rest,
+        boundaries=count_one_vs_rest,
     ),
     "SubgradientSVC": ModelSchema(
         SubgradientSVC,
@@ -215,7 +225,7 @@ KINDS = {
             "stops_": Labels("p", rising=False, distinct=False),
             "stop_": Text(),
         },
-        boundaries=of_rest,
+        boundaries=count_one_vs_rest,
     ),
     "LeastSquaresClassifier": ModelSchema(
         LeastSquaresClassifier,
@@ -228,15 +238,15 @@ KINDS = {
             "rank_": Whole(),
         },
         {
-            "_sums": Maybe(moments_of("e")),
+            "_sums": Maybe(moments_field("e")),
             "loo_": Record(
                 RidgePath,
                 dict.fromkeys(("ridges", "error", "squared_error"), Array("f8", "m", "any")),
             ),
         },
-        sometimes=frozenset({"loo_"}),
-        check=_least_squares_check,
-        boundaries=of_rest,
+        optional=frozenset({"loo_"}),
+        check=_check_least_squares,
+        boundaries=count_one_vs_rest,
     ),
     "LogisticRegression": ModelSchema(
         LogisticRegression,
@@ -261,8 +271,8 @@ KINDS = {
             "intercept_std_": Array("f8", "p"),
             "log_evidence_": Real("any"),
         },
-        sometimes=frozenset({"coef_std_", "intercept_std_", "log_evidence_"}),
-        check=_logistic_check,
-        boundaries=of_rest,
+        optional=frozenset({"coef_std_", "intercept_std_", "log_evidence_"}),
+        check=_check_logistic,
+        boundaries=count_one_vs_rest,
     ),
 }
