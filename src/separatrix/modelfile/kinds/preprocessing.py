@@ -45,6 +45,7 @@ from separatrix.modelfile.fields import (
     Whole,
     as_objects,
     mismatch_error,
+    schema_error,
 )
 from separatrix.modelfile.labels import Columns, Labels
 from separatrix.modelfile.objects import Samples, VocabularyField
