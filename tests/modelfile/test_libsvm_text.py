@@ -17,6 +17,7 @@ from separatrix import SVC, LinearSVC
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.estimators.base.multiclass import decision_values
 from separatrix.kernels import Gaussian, Laplacian, Linear
+from separatrix.modelfile import libsvm_parser
 from separatrix.modelfile import libsvm_text as libsvm
 from separatrix.modelfile.files import load, save
 from separatrix.modelfile.libsvm_text import load_libsvm, save_libsvm
@@ -394,7 +395,7 @@ def test_probabilities_and_margins_that_break_ties_are_left_out_with_a_warning(t
             "separatrix.runtime.atomic_files._made_beside",
             PermissionError(13, "Permission denied"),
         ),  # a read-only folder
-        ("separatrix.modelfile.libsvm_text._in_limits", OSError(28, "No space left on device")),
+        ("separatrix.modelfile.libsvm_text._format", OSError(28, "No space left on device")),
         ("os.fsync", OSError(5, "Input/output error")),
         ("os.replace", OSError(18, "Invalid cross-device link")),
     ],
@@ -622,7 +623,7 @@ def test_lines_have_a_limit(good, monkeypatch):
         load_libsvm(good)
     assert caught.value.reason == "limit"
 
-    monkeypatch.setattr(libsvm, "LONGEST_LINE", 1000)
+    monkeypatch.setattr(libsvm_parser, "LONGEST_LINE", 1000)
     good.write_text(GOOD.replace("3:-1", f"3:{'1' * 1000}"))
     with pytest.raises(
         ModelFileError, match=r":10: found a longer line, expected at most"
@@ -632,7 +633,7 @@ def test_lines_have_a_limit(good, monkeypatch):
 
 
 def test_a_number_for_each_pair_may_take_more_than_a_header_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(libsvm, "LONGEST_HEADER_LINE", 64)
+    monkeypatch.setattr(libsvm_parser, "LONGEST_HEADER_LINE", 64)
     X, y, _, _ = halves("digits")
     model = SVC().fit(X, y)
 
@@ -653,8 +654,8 @@ def test_memory_that_runs_out_is_a_limit(good, monkeypatch):
     def no_memory(*_):
         raise MemoryError
 
-    monkeypatch.setattr(libsvm, "_machine", no_memory)
-    with pytest.raises(ModelFileError, match="does not fit the memory") as caught:
+    monkeypatch.setattr(libsvm, "_make_svc", no_memory)
+    with pytest.raises(ModelFileError, match="does not fit into memory") as caught:
         load_libsvm(good)
     assert caught.value.reason == "limit"
 

@@ -54,7 +54,7 @@ from separatrix.modelfile import objects as fields_of_objects
 from separatrix.modelfile import schema as kind
 from separatrix.modelfile.fields import Archive
 from separatrix.modelfile.model_card import data_hash
-from separatrix.modelfile.objects import Samples
+from separatrix.modelfile.objects import SamplesField
 
 LONE = "\ud800\udfff é\0"
 NEW_SEQUENCES = {
@@ -101,7 +101,7 @@ def objects(*items):
 
 def round_trip(samples):
     """Samples through a field and back."""
-    file, field = Archive(), Samples("n d")
+    file, field = Archive(), SamplesField("n d")
     document = field.put(samples, "at", file)
     found = field.get(document, "at", Archive(file.tensors))
     assert all(array.dtype.kind in "iu" for array in file.tensors.values())
@@ -182,7 +182,7 @@ def test_strings_of_numpy_are_strings(path):
 )
 def test_samples_that_have_no_place_are_refused_with_a_sentence(samples, sentence):
     with pytest.raises(ModelFileError, match=sentence):
-        Samples("n d").put(samples, "at", Archive())
+        SamplesField("n d").put(samples, "at", Archive())
 
 
 def test_learning_goes_on_from_a_file(path):

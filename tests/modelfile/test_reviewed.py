@@ -42,7 +42,7 @@ from separatrix.kernels import Gaussian, Linear
 from separatrix.modelfile import files
 from separatrix.modelfile.container import read_container
 from separatrix.modelfile.fields import Archive
-from separatrix.modelfile.labels import Words
+from separatrix.modelfile.labels import WordList
 from separatrix.solvers.decomposition import coding
 
 
@@ -268,9 +268,9 @@ def test_an_encoder_of_a_thousand_columns_is_kept(path):
 
 def test_words_that_repeat_are_written_once():
     file, words = Archive(), ["tol", "max_iter"] * 100_000
-    document = Words("p").put(words, "stop_", file)
+    document = WordList("p").put(words, "stop_", file)
     assert document == ["max_iter", "tol"]
-    assert Words("p").get(document, "stop_", file) == words
+    assert WordList("p").get(document, "stop_", file) == words
 
 
 def test_the_cache_of_a_pipeline_is_not_kept(path, tmp_path):

@@ -183,7 +183,7 @@ def number_from_json(document: Any, at: str) -> float:
 
 
 @dataclass(frozen=True)
-class Flag(Field):
+class Boolean(Field):
     """True or False."""
 
     def get(self, document: Any, at: str, file: Archive) -> bool:
@@ -248,7 +248,7 @@ class Listed(Field):
 
 
 @dataclass(frozen=True)
-class Record(Field):
+class Struct(Field):
     """A named tuple or a dataclass, by its fields; a scoped one has shape letters of its own."""
 
     make: Callable[..., Any]
@@ -360,7 +360,7 @@ def _swap_last_axes(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Rows(Field):
+class MatrixField(Field):
     """A matrix of any number type, dense or CSR."""
 
     shape: str

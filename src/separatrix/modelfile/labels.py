@@ -121,7 +121,7 @@ def _as_words(words: list[str], form: Any, at: str, file: Archive) -> Any:
 
 
 @dataclass(frozen=True)
-class Columns(Field):
+class CategoryColumns(Field):
     """Labels of every column, those of one type one after the other in one array."""
 
     each: Labels
@@ -197,7 +197,7 @@ class Columns(Field):
 
 
 @dataclass(frozen=True)
-class Words(Field):
+class WordList(Field):
     """A list with few different words: each word once, and an array of codes."""
 
     letter: str
@@ -218,7 +218,7 @@ class Words(Field):
 
 
 @dataclass(frozen=True)
-class Table(Field):
+class RecordTable(Field):
     """A list of named tuples, stored by columns."""
 
     make: Callable[..., Any]
@@ -240,7 +240,7 @@ class Table(Field):
             file.keep(f"{at}.{name}", np.concatenate([getattr(row, name) for row in value]))
         for name, kind in self.numbers.items():
             file.keep(f"{at}.{name}", np.array([getattr(row, name) for row in value], dtype=kind))
-        words = Words(self.letter)
+        words = WordList(self.letter)
         columns = {name: [getattr(row, name) for row in value] for name in self.words}
         return {name: words.put(column, f"{at}.{name}", file) for name, column in columns.items()}
 
@@ -257,6 +257,6 @@ class Table(Field):
         for name, kind in self.numbers.items():
             columns[name] = Array(kind, self.letter, "any").read(f"{at}.{name}", file).tolist()
         for name in self.words:
-            columns[name] = Words(self.letter).get(document[name], f"{at}.{name}", file)
+            columns[name] = WordList(self.letter).get(document[name], f"{at}.{name}", file)
         rows = zip(*columns.values(), strict=True)
         return [self.make(**dict(zip(columns, row, strict=True))) for row in rows]

@@ -25,7 +25,7 @@ from separatrix.kernels.graphs.graph_union import checked_graphs
 from separatrix.modelfile.fields import (
     Archive,
     Maybe,
-    Record,
+    Struct,
     Text,
     Whole,
     as_objects,
@@ -53,7 +53,7 @@ class TrainingData:
     features: int | None  # None for texts, sequences and graphs
 
 
-TRAINING_DATA = Record(
+TRAINING_DATA = Struct(
     TrainingData, {"sha256": Text(), "samples": Whole(), "features": Maybe(Whole())}
 )
 

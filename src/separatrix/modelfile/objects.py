@@ -24,8 +24,8 @@ from separatrix.modelfile.fields import (
     Array,
     Field,
     Listed,
+    MatrixField,
     Maybe,
-    Rows,
     Text,
     as_objects,
     get_cuts,
@@ -50,7 +50,7 @@ STEPS, SPARE_STEPS = 64, 1_000_000  # through taken slots of a hash table, by pa
 
 
 @dataclass(frozen=True)
-class Samples(Field):
+class SamplesField(Field):
     """Samples: a matrix of numbers, or an array (n,) of strings, bytes, tuples of tokens or graphs."""
 
     shape: str  # of a matrix; the first letter counts samples of any kind
@@ -58,7 +58,7 @@ class Samples(Field):
 
     def put(self, value: Any, at: str, file: Archive) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype != object:
-            return Rows(self.shape, self.values).put(value, at, file)
+            return MatrixField(self.shape, self.values).put(value, at, file)
         forms = (form for form, kind in FORMS.items() if all(isinstance(v, kind) for v in value))
         form = next(forms, None) if len(value) else "nothing"
         if form is None:
@@ -74,7 +74,7 @@ class Samples(Field):
 
     def get(self, document: Any, at: str, file: Archive) -> Any:
         if not isinstance(document, dict) or "objects" not in document:
-            return Rows(self.shape, self.values).get(document, at, file)
+            return MatrixField(self.shape, self.values).get(document, at, file)
         form = Text(("nothing", *FORMS)).get(document["objects"], at, file)
         labels = {"node_labels", "edge_labels"} if form == "graphs" else set()
         require_keys(document, at, {"objects", *labels})

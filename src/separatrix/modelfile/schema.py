@@ -23,9 +23,9 @@ from separatrix.modelfile.fields import (
     Array,
     Field,
     Listed,
-    Record,
-    Rows,
+    MatrixField,
     ShapeEnv,
+    Struct,
     Text,
     Whole,
     mismatch_error,
@@ -54,7 +54,7 @@ class OutputConfig(Field):
 
 
 @dataclass(frozen=True)
-class Model(Field):
+class InnerModel(Field):
     """A fitted model inside another, of one of some kinds."""
 
     kinds: tuple[str, ...] = ()
@@ -94,7 +94,7 @@ COMMON: dict[str, Field] = {
 FEATURES: dict[str, Field] = {"n_features_in_": Whole(1, "d")}
 OF_VECTORS = frozenset(FEATURES)  # samples that are objects have none
 CLASSES: dict[str, Field] = {**FEATURES, "classes_": Labels("k")}
-WEIGHTS: dict[str, Field] = {"coef_": Rows("p d"), "intercept_": Array("f8", "p")}
+WEIGHTS: dict[str, Field] = {"coef_": MatrixField("p d"), "intercept_": Array("f8", "p")}
 BY_BOUNDARY = Array("f8", "p", "any")
 LOG = {
     "rows": Array("i8", "m", least=0, below="s"),
@@ -102,7 +102,7 @@ LOG = {
     "deltas": Array("f8", "m"),
     "steps": Array("i8", "m", least=0, rising=True),
 }
-MISTAKES = Record(Mistakes, LOG)
+MISTAKES = Struct(Mistakes, LOG)
 
 
 def set_attributes(model: Any, values: Values) -> None:
@@ -180,9 +180,9 @@ def _check_scatter(moments: Any, at: str) -> None:
     require(moments.scatter.shape == wanted, f"{at}.scatter", f"of shape {wanted}", moments.form)
 
 
-def moments_field(letter: str = "d") -> Record:
+def moments_field(letter: str = "d") -> Struct:
     """Sums over the samples of each class, with that many features."""
-    return Record(
+    return Struct(
         Moments,
         {
             "form": Text(("pooled", "each", "features")),

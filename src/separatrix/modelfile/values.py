@@ -35,8 +35,8 @@ from separatrix.modelfile.fields import (
     NUMBERS,
     Archive,
     Array,
+    Boolean,
     Field,
-    Flag,
     Mapped,
     Maybe,
     as_plain,
@@ -290,5 +290,5 @@ KERNEL_PARAMETERS: dict[str, Field] = {
     "k": LEVELS,
     "shortest": Maybe(LEVELS),
     "weights": Maybe(Mapped(Value(), lambda w: tuple(map(float, w)), _check_weights)),
-    **dict.fromkeys(("both_ways", "edge_labels", "lowercase", "nodes"), Flag()),
+    **dict.fromkeys(("both_ways", "edge_labels", "lowercase", "nodes"), Boolean()),
 }

@@ -18,9 +18,9 @@ from separatrix.modelfile.fields import (
     Field,
     Maybe,
     Real,
-    Record,
     ShapeEnv,
     Stacked,
+    Struct,
     Text,
     Whole,
 )
@@ -36,10 +36,10 @@ from separatrix.modelfile.schema import (
 from separatrix.solvers.discriminant import Axes
 from separatrix.solvers.naive_bayes import Counts, Likelihood
 
-COUNTS = Record(
+COUNTS = Struct(
     Counts, {"weight": Array("f8", "k", least=0.0), "features": Array("f8", "k d", least=0.0)}
 )
-LIKELIHOOD = Record(
+LIKELIHOOD = Struct(
     Likelihood,
     {
         "log_prob": Array("f8", "k d", "ordered"),

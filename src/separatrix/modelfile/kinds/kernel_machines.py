@@ -16,24 +16,24 @@ from separatrix.kernels.base import Precomputed
 from separatrix.modelfile.fields import (
     ANY_SHAPE,
     Array,
+    Boolean,
     Field,
-    Flag,
     Maybe,
     Real,
-    Record,
     ShapeEnv,
+    Struct,
     Text,
     Whole,
 )
-from separatrix.modelfile.labels import Table, Words
-from separatrix.modelfile.objects import Samples
+from separatrix.modelfile.labels import RecordTable, WordList
+from separatrix.modelfile.objects import SamplesField
 from separatrix.modelfile.schema import (
     BY_BOUNDARY,
     CLASSES,
     FEATURES,
     MISTAKES,
     OF_VECTORS,
-    Model,
+    InnerModel,
     ModelSchema,
     Shape,
     Values,
@@ -61,18 +61,18 @@ def _check_support(support: Support, at: str) -> None:
     require(int(cuts[0]) == 0 and int(cuts[-1]) == s, f"{at}.cuts", f"from 0 to {s}", cuts)
 
 
-SUPPORT = Record(
+SUPPORT = Struct(
     _make_support,
     {
         "rows": Array("i8", "s", least=0, below="n", rising=True),
         "cuts": Array("i8", "k+1", least=0, below="s+1", rising=True),
         "coef": Array("f8", "r s"),
         "intercept": Array("f8", "p"),
-        "paired": Flag(),
+        "paired": Boolean(),
     },
     _check_support,
 )
-CALIBRATION = Record(
+CALIBRATION = Struct(
     Calibration,
     {
         "method": Text(METHODS),
@@ -81,7 +81,7 @@ CALIBRATION = Record(
         "slopes": Array("f8", ANY_SHAPE),
     },
 )
-FITS = Table(
+FITS = RecordTable(
     SvmFit,
     arrays={
         "rows": Array("i8", "m", least=0, below="n"),
@@ -185,14 +185,14 @@ KINDS = {
             **CLASSES,
             "kernel_": KernelObject(),
             "support_": Array("i8", "s", least=0),
-            "support_vectors_": Samples("s d"),
+            "support_vectors_": SamplesField("s d"),
             "alpha_": Array("f8", "s p"),
             "_n_steps": Whole(),
             "_begun": Value(),
             "_rows_seen": Whole(),
             "_log": MISTAKES,
             "_projectron": Maybe(
-                Record(
+                Struct(
                     ProjectronFit,
                     {
                         "support": Array("i8", "s", least=0),
@@ -221,7 +221,7 @@ KINDS = {
     ),
     "KernelPerceptronCV": ModelSchema(
         KernelPerceptronCV,
-        {**SEARCH, "best_kernel_": KernelObject(), "estimator_": Model(("KernelPerceptron",))},
+        {**SEARCH, "best_kernel_": KernelObject(), "estimator_": InnerModel(("KernelPerceptron",))},
         RESULTS,
         optional=OF_VECTORS,
         derived={"classes_": "estimator_.classes_", "n_iter_": ""},
@@ -234,9 +234,9 @@ KINDS = {
             "kernel_": KernelObject(),
             "shape_fit_": Shape("n d"),
             "support_": Array("i4", "s", least=0, below="n"),
-            "support_vectors_": Samples("s d"),
+            "support_vectors_": SamplesField("s d"),
             "_support": SUPPORT,
-            "_exact": Flag(),
+            "_exact": Boolean(),
             "_calibration": CALIBRATION,
             "_ties": Array("i8", "k", least=0, below="k"),
         },
@@ -247,7 +247,7 @@ KINDS = {
             "dual_gap_": BY_BOUNDARY,
             "objective_": BY_BOUNDARY,
             "margin_width_": BY_BOUNDARY,
-            "stop_": Words("p"),
+            "stop_": WordList("p"),
             "fit_status_": Whole(),
             "gram_": Text(),
             "_last_scheme": Text(),
@@ -263,7 +263,7 @@ KINDS = {
     ),
     "SVCCV": ModelSchema(
         SVCCV,
-        {**SEARCH, "best_params_": Value(), "best_estimator_": Model(("SVC",))},
+        {**SEARCH, "best_params_": Value(), "best_estimator_": InnerModel(("SVC",))},
         RESULTS,
         optional=OF_VECTORS,
         derived={"classes_": "best_estimator_.classes_"},

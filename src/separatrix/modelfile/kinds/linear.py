@@ -17,12 +17,12 @@ from separatrix.estimators.subgradient_svc import SubgradientSVC
 from separatrix.modelfile.fields import (
     ANY_SHAPE,
     Array,
-    Flag,
+    Boolean,
+    MatrixField,
     Maybe,
     Real,
-    Record,
-    Rows,
     ShapeEnv,
+    Struct,
     Text,
     Whole,
 )
@@ -32,7 +32,7 @@ from separatrix.modelfile.schema import (
     CLASSES,
     LOG,
     WEIGHTS,
-    Model,
+    InnerModel,
     ModelSchema,
     Values,
     check_features,
@@ -60,12 +60,12 @@ class _Past(NamedTuple):
     log_ends: Any
 
 
-PAST = Record(
+PAST = Struct(
     _Past,
     {
-        "samples": Rows("s d"),
+        "samples": MatrixField("s d"),
         "sample_ends": Array("i8", "e", least=0, rising=True),
-        "log": Record(Mistakes, {**LOG, "steps": Array("i8", "m", least=0)}),
+        "log": Struct(Mistakes, {**LOG, "steps": Array("i8", "m", least=0)}),
         "log_ends": Array("i8", "e", least=0, rising=True),
     },
     scoped=True,
@@ -174,7 +174,7 @@ KINDS = {
             "coef_": Array("f8", "p d"),
             "intercept_": Array("f8", "p"),
             "_state": Maybe(
-                Record(
+                Struct(
                     State,
                     {
                         **dict.fromkeys("WU", Array("f8", "p d")),
@@ -231,15 +231,15 @@ KINDS = {
         LeastSquaresClassifier,
         {
             **CLASSES,
-            "coef_": Rows("p e"),
+            "coef_": MatrixField("p e"),
             "intercept_": Array("f8", "p"),
-            "features_": Maybe(Model()),
+            "features_": Maybe(InnerModel()),
             "ridge_": Value(),
             "rank_": Whole(),
         },
         {
             "_sums": Maybe(moments_field("e")),
-            "loo_": Record(
+            "loo_": Struct(
                 RidgePath,
                 dict.fromkeys(("ridges", "error", "squared_error"), Array("f8", "m", "any")),
             ),
@@ -254,7 +254,7 @@ KINDS = {
             **CLASSES,
             **WEIGHTS,
             "_posterior": Maybe(
-                Record(
+                Struct(
                     Posterior,
                     {"factor": Array("f8", "q q"), "p": Whole(1), "log_evidence": Real("any")},
                 )
@@ -266,7 +266,7 @@ KINDS = {
             "n_iter_": Array("i4", "u"),
             "objective_": Real("any"),
             "gradient_": Real("any"),
-            "separated_": Maybe(Flag()),
+            "separated_": Maybe(Boolean()),
             "coef_std_": Array("f8", "p d"),
             "intercept_std_": Array("f8", "p"),
             "log_evidence_": Real("any"),

@@ -12,9 +12,9 @@ from separatrix.estimators.metrics.neighbor_rows import KEPT
 from separatrix.estimators.metrics.votes import Voters
 from separatrix.estimators.neighbor_index import BY_DISTANCE, SEARCHED, NeighborIndex
 from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.modelfile.fields import Array, Listed, Maybe, Record, ShapeEnv, Text, Whole
+from separatrix.modelfile.fields import Array, Listed, Maybe, ShapeEnv, Struct, Text, Whole
 from separatrix.modelfile.labels import Labels
-from separatrix.modelfile.objects import Samples
+from separatrix.modelfile.objects import SamplesField
 from separatrix.modelfile.schema import (
     FEATURES,
     OF_VECTORS,
@@ -96,11 +96,11 @@ KINDS = {
         {
             **FEATURES,
             "n_samples_fit_": Whole(1, "n"),
-            "rows": Samples("n f", "any"),
+            "rows": SamplesField("n f", "any"),
             "index_metric": Text(),
             "index_metric_params": Value(),
             "kernel_": Maybe(KernelObject()),
-            "outputs": Listed(Record(_Output, OUTPUT, scoped=True)),
+            "outputs": Listed(Struct(_Output, OUTPUT, scoped=True)),
         },
         {"accuracy_by_k_": Array("f8", "m"), "best_k_": Whole(1)},
         optional=OF_VECTORS | {"accuracy_by_k_", "best_k_"},

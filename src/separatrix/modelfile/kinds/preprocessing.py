@@ -33,27 +33,27 @@ from separatrix.modelfile.fields import (
     MOST_WORDS,
     NUMBERS,
     Array,
+    Boolean,
     Field,
-    Flag,
     Listed,
     Mapped,
     Maybe,
     Real,
-    Record,
     ShapeEnv,
+    Struct,
     Text,
     Whole,
     as_objects,
     mismatch_error,
     schema_error,
 )
-from separatrix.modelfile.labels import Columns, Labels
-from separatrix.modelfile.objects import Samples, VocabularyField
+from separatrix.modelfile.labels import CategoryColumns, Labels
+from separatrix.modelfile.objects import SamplesField, VocabularyField
 from separatrix.modelfile.schema import (
     COMMON,
     FEATURES,
     OF_VECTORS,
-    Model,
+    InnerModel,
     ModelSchema,
     Values,
     check_kernel,
@@ -251,13 +251,13 @@ VECTORIZER: dict[str, Any] = {
 }
 ENCODER: dict[str, Field] = {
     **FEATURES,
-    "categories_": Columns(Labels("k", rising=False, missing=True), "d"),
+    "categories_": CategoryColumns(Labels("k", rising=False, missing=True), "d"),
 }
 MONOMIALS: dict[str, Field] = {
     "d": Whole(1, "d"),
     "degree": Whole(1),
     "lowest": Whole(),
-    "distinct": Flag(),
+    "distinct": Boolean(),
     "kernel": Maybe(KernelObject((Polynomial,))),
 }
 SEEN: dict[str, Field] = {"n_samples_seen_": Value()}
@@ -289,7 +289,7 @@ KINDS = {
             **FEATURES,
             "_fit_dtype": SAMPLE_TYPE,
             "statistics_": Array("f2 f4 f8", "d", "any"),
-            "as_objects": Flag(),
+            "as_objects": Boolean(),
         },
         params={
             "missing_values": NUMBER,
@@ -304,7 +304,7 @@ KINDS = {
     "CountVectorizer": ModelSchema(CountVectorizer, {"vocabulary_": WORDS}, **VECTORIZER),
     "TfidfVectorizer": ModelSchema(
         TfidfVectorizer,
-        {"vocabulary_": WORDS, "_tfidf": Model(("TfidfTransformer",))},
+        {"vocabulary_": WORDS, "_tfidf": InnerModel(("TfidfTransformer",))},
         **VECTORIZER,
     ),
     "TfidfTransformer": ModelSchema(
@@ -324,7 +324,7 @@ KINDS = {
     ),
     "PolynomialMap": ModelSchema(
         PolynomialMap,
-        {**FEATURES, "monomials_": Record(Monomials, MONOMIALS), "n_output_features_": Whole(1)},
+        {**FEATURES, "monomials_": Struct(Monomials, MONOMIALS), "n_output_features_": Whole(1)},
         check=_check_map,
     ),
     "Nystroem": ModelSchema(
@@ -332,7 +332,7 @@ KINDS = {
         {
             **FEATURES,
             "kernel_": KernelObject(),
-            "components_": Samples("m d"),
+            "components_": SamplesField("m d"),
             "component_indices_": Array("i8", "m", least=0),
             "normalization_": Array("f8", "m m"),
             "rank_": Whole(),

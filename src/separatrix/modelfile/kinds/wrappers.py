@@ -15,16 +15,16 @@ from separatrix.estimators.decision import BayesDecision, CostCurve
 from separatrix.modelfile.fields import (
     Archive,
     Array,
+    Boolean,
     Field,
-    Flag,
     Real,
-    Record,
     ShapeEnv,
+    Struct,
     Text,
     schema_error,
 )
 from separatrix.modelfile.labels import Labels
-from separatrix.modelfile.schema import FEATURES, Model, ModelSchema, check_features, require
+from separatrix.modelfile.schema import FEATURES, InnerModel, ModelSchema, check_features, require
 
 MOST_STEPS = 64
 
@@ -109,14 +109,14 @@ KINDS = {
             "actions_": Labels("a", rising=False),
             "loss_matrix_": Array("f8", "k a"),
             "threshold_": Real("ordered"),
-            "_by_threshold": Flag(),
-            "estimator_": Model(),
+            "_by_threshold": Boolean(),
+            "estimator_": InnerModel(),
         },
-        {"held_out_curve_": Record(CostCurve, CURVE)},
+        {"held_out_curve_": Struct(CostCurve, CURVE)},
         optional=frozenset({"n_features_in_", "threshold_", "held_out_curve_"}),
         check=_check_decision,
     ),
-    "FrozenEstimator": ModelSchema(FrozenEstimator, {}, params={"estimator": Model()}),
+    "FrozenEstimator": ModelSchema(FrozenEstimator, {}, params={"estimator": InnerModel()}),
     "Pipeline": ModelSchema(
         Pipeline, {}, params={"steps": Steps(), "memory": _LeftOut()}, check=_check_pipeline
     ),
