@@ -211,7 +211,7 @@ def test_a_header_is_no_longer_than_the_limit(tmp_path):
     raw[:8] = (LARGEST_HEADER - 8).to_bytes(8, "little")
     assert refused(path, raw) == "size"
     with pytest.raises(
-        ModelFileError, match=r"the JSON header is 1\.0 MiB; the limit is 1 MiB"
+        ModelFileError, match=r"the JSON header is 1\.0 MiB; the limit is 1\.0 MiB"
     ) as raised:
         write_container(path, {"format": 1, "words": "x" * LARGEST_HEADER}, {})
     assert raised.value.reason == "limit"

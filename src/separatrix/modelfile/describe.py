@@ -1,4 +1,4 @@
-"""What is in a model file, without building the model."""
+"""Describe a model file without building the model."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from separatrix.modelfile.model_card import ModelCard, read_card
 from separatrix.modelfile.values import KERNELS
 from separatrix.runtime.blocks import in_words
 
-SHOWN = 12  # classes, names and arrays in a card; all are in `as_dict`
+SHOWN = 12  # classes, names and arrays in Markdown; `as_dict` has all
 LABELS = ("classes_", ".classes", "feature_names_in_")
 COMPOSED = (Normalized, Product, Scaled, Sum)
-MARKS = "\\`*[]|"  # what Markdown looks for within a line
+MARKS = "\\`*[]|"  # have a meaning in Markdown
 
 
 @dataclass(frozen=True)
 class Part:
-    """One model of those in a file, and its parameters in words."""
+    """One of the models in a file, with its parameters as text."""
 
     position: str
     kind: str
@@ -33,12 +33,12 @@ class Part:
     slim: bool
     features: int | None
     kernel: str | None
-    takes: str | None = None  # "sequences" or "graphs", where samples are no vectors
+    takes: str | None = None  # "sequences" or "graphs"; None for vectors
 
 
 @dataclass(frozen=True)
 class Description:
-    """A model file: what it holds and where that comes from. Prints as Markdown."""
+    """What a model file holds; prints as Markdown."""
 
     path: str
     nbytes: int
@@ -56,11 +56,11 @@ class Description:
 
     @property
     def objects(self) -> str | None:
-        """What samples are where they are no vectors: "sequences" or "graphs"; None otherwise."""
+        """Type of the samples: "sequences" or "graphs"; None for vectors."""
         return next((part.takes for part in self.parts if part.takes is not None), None)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for JSON."""
+        """Everything as plain values, for JSON."""
         return {
             "path": self.path,
             "bytes": self.nbytes,
@@ -85,7 +85,7 @@ class Description:
         yield "\n| | |\n|---|---|"
         if card.note:
             yield f"| note | {escaped(card.note)} |"
-        slim = ", slim: it predicts, and cannot go on learning" if top.slim else ""
+        slim = ", slim: it predicts, and cannot be trained further" if top.slim else ""
         yield f"| file | {code(self.path)}, {in_words(self.nbytes)}, format {self.format}{slim} |"
         if self.classes is not None:
             yield f"| classes | {len(self.classes)}: {_some(self.classes)} |"
@@ -101,9 +101,9 @@ class Description:
             d = card.data.features
             what = (self.objects or "texts") if d is None else f"samples of {d} features"
             yield f"| trained on | {card.data.samples} {what} |"
-            yield f"| their SHA-256 | {code(card.data.sha256)} |"
+            yield f"| SHA-256 of the data | {code(card.data.sha256)} |"
         else:
-            yield "| trained on | not said: `save(..., data=(X, y))` keeps the hash and the size |"
+            yield "| trained on | unknown: `save(..., data=(X, y))` keeps the hash and the size |"
         yield f"| seed | {'none' if card.seed is None else card.seed} |"
         versions = ", ".join(f"{name} {value}" for name, value in card.versions.items())
         yield f"| versions | {escaped(versions)} |"
@@ -115,8 +115,8 @@ class Description:
             where = "" if part is top else f" of {escaped(part.kind)} ({code(part.position)})"
             if part.params:
                 yield f"\n## Parameters{where}\n\n| | |\n|---|---|"
-            for name, said in part.params.items():
-                yield f"| {escaped(name)} | {code(said)} |"
+            for name, value in part.params.items():
+                yield f"| {escaped(name)} | {code(value)} |"
         yield "\n## Arrays\n\n| name | type | shape |\n|---|---|---|"
         for entry in self.arrays[:SHOWN]:
             yield f"| {code(entry.name)} | {entry.dtype} | {list(entry.shape)} |"
@@ -128,9 +128,9 @@ class Description:
 
 
 def describe(path: PathLike) -> Description:
-    """What a model file holds, after its checksum was found right; no model is built.
+    """Describe a model file, after its checksum was verified; no model is built.
 
-    Printed, it is a model card in Markdown; `as_dict()` is for machines.
+    The result prints as a model card in Markdown; `as_dict()` is for programs.
 
     >>> import tempfile
     >>> from sklearn.datasets import load_iris
@@ -160,15 +160,15 @@ def describe(path: PathLike) -> Description:
             contents.nbytes,
             document["format"],
             tuple(_part(model, at) for at, model in found),
-            _labels(found, "classes_", file),
-            _labels(found, "feature_names_in_", file),
+            _read_labels(found, "classes_", file),
+            _read_labels(found, "feature_names_in_", file),
             contents.entries,
             read_card(document["card"]),
         )
 
 
 def escaped(text: str) -> str:
-    """Text that neither Markdown nor HTML takes for anything else, in one line.
+    """Text in one line, escaped for Markdown and HTML.
 
     >>> escaped("a|b <i>")
     'a\\\\|b &lt;i&gt;'
@@ -180,7 +180,7 @@ def escaped(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Text between backticks, where only those and the bars of a table mean anything.
+    """Text between backticks, where only backticks and bars need escapes.
 
     >>> code("a|b `c` <i>")
     "`a\\\\|b 'c' <i>`"
@@ -189,10 +189,10 @@ def code(text: str) -> str:
 
 
 def _shown(text: str) -> str:
-    """Letters that print, and the others as Python writes them."""
-    joined = "\u200d"  # within one picture of several
+    """Printable characters, and the others as Python escapes them."""
+    joiner = "\u200d"  # within emoji
     return "".join(
-        letter if letter.isprintable() or letter == joined else ascii(letter)[1:-1]
+        letter if letter.isprintable() or letter == joiner else ascii(letter)[1:-1]
         for letter in text
     )
 
@@ -203,7 +203,7 @@ def _some(values: list[Any]) -> str:
 
 
 def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every fitted model in a document, with its place."""
+    """Every fitted model in a document, with its position."""
     if isinstance(document, dict) and "kind" in document and "state" in document:
         require_keys(document, at, {"kind", "params", "state", "slim"})
         kind, params, state = (document[key] for key in ("kind", "params", "state"))
@@ -238,7 +238,7 @@ def _part(document: dict[str, Any], at: str) -> Part:
 
 
 def _takes(kernel: Any) -> str | None:
-    """What the first kernel that another is made of takes, if that is no vectors."""
+    """What the first kernel inside a kernel takes, if not vectors."""
     while isinstance(kernel, dict) and isinstance(kernel.get("params"), dict):
         name, params = kernel.get("kernel"), kernel["params"]
         if isinstance(name, str) and name in KERNELS and KERNELS[name] not in COMPOSED:
@@ -276,17 +276,19 @@ def in_text(value: Any) -> str:
     return ", ".join(in_text(item).strip("'") for item in value.values())
 
 
-def _labels(found: list[tuple[str, dict[str, Any]]], name: str, file: Archive) -> list[Any] | None:
-    """The first labels of that name among the models of a file."""
-    field = Labels("k", rising=False, distinct=False)
-    for at, document in found:
-        state, position = document["state"], f"{at}.{name}"
-        said = state.get(name)
+def _read_labels(
+    found: list[tuple[str, dict[str, Any]]], name: str, file: Archive
+) -> list[Any] | None:
+    """The first labels of that name in a file."""
+    for at, model in found:
+        state, position = model["state"], f"{at}.{name}"
+        document = state.get(name)
         if name == "classes_" and isinstance(state.get("outputs"), list):  # of neighbours
             first = next(iter(state["outputs"]), None)
-            said = first.get("classes") if isinstance(first, dict) else None
+            document = first.get("classes") if isinstance(first, dict) else None
             position = f"{at}.outputs[0].classes"
-        if said is not None:
-            labels: list[Any] = field.get(said, position, file).tolist()
+        if document is not None:
+            field = Labels("k", rising=False, distinct=False)
+            labels: list[Any] = field.get(document, position, file.scope()).tolist()
             return labels
     return None
