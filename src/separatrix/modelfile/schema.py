@@ -105,6 +105,16 @@ LOG = {
 MISTAKES = Struct(Mistakes, LOG)
 
 
+def arrays(types: str, **shapes: str) -> dict[str, Field]:
+    """Fields of several attributes: arrays of finite numbers with these shapes."""
+    return {name: Array(types, shape) for name, shape in shapes.items()}
+
+
+def each(field: Field, *names: str) -> dict[str, Field]:
+    """The same field for several attributes."""
+    return dict.fromkeys(names, field)
+
+
 def set_attributes(model: Any, values: Values) -> None:
     """Give a model its attributes."""
     for name, value in values.items():

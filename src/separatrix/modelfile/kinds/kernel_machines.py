@@ -37,9 +37,11 @@ from separatrix.modelfile.schema import (
     ModelSchema,
     Shape,
     Values,
+    arrays,
     check_kernel,
     check_search,
     count_boundaries,
+    each,
     kernel_takes,
     require,
     set_attributes,
@@ -178,6 +180,12 @@ def _check_svc_search(model: Any, sizes: ShapeEnv) -> None:
 SEARCH: dict[str, Field] = {**FEATURES, "best_index_": Whole(), "best_score_": Real("any")}
 RESULTS: dict[str, Field] = {"cv_results_": Value()}
 
+PROJECTRON: dict[str, Field] = {
+    "support": Array("i8", "s", least=0),
+    **arrays("f8", coef="s p", lag="s p"),
+    **{"n_iter": Whole(), "n_steps": Whole(), "stop": Text()},
+    "mistakes_by_epoch": Array("i8", "t"),
+}
 KINDS = {
     "KernelPerceptron": ModelSchema(
         KernelPerceptron,
@@ -187,31 +195,13 @@ KINDS = {
             "support_": Array("i8", "s", least=0),
             "support_vectors_": SamplesField("s d"),
             "alpha_": Array("f8", "s p"),
-            "_n_steps": Whole(),
-            "_begun": Value(),
-            "_rows_seen": Whole(),
-            "_log": MISTAKES,
-            "_projectron": Maybe(
-                Struct(
-                    ProjectronFit,
-                    {
-                        "support": Array("i8", "s", least=0),
-                        "coef": Array("f8", "s p"),
-                        "lag": Array("f8", "s p"),
-                        "n_iter": Whole(),
-                        "n_steps": Whole(),
-                        "mistakes_by_epoch": Array("i8", "t"),
-                        "stop": Text(),
-                    },
-                )
-            ),
+            **each(Whole(), "_n_steps", "_rows_seen"),
+            **{"_begun": Value(), "_log": MISTAKES},
+            "_projectron": Maybe(Struct(ProjectronFit, PROJECTRON)),
         },
         {
-            "mistakes_": Array("i8", "e"),
-            "learning_curve_": Array("f8", "e"),
-            "n_iter_": Whole(),
-            "stop_": Text(),
-            "gram_": Text(),
+            **{"mistakes_": Array("i8", "e"), "learning_curve_": Array("f8", "e")},
+            **{"n_iter_": Whole(), "stop_": Text(), "gram_": Text()},
         },
         optional=OF_VECTORS | {"support_vectors_", "gram_"},
         pack=_pack_perceptron,
@@ -241,18 +231,10 @@ KINDS = {
             "_ties": Array("i8", "k", least=0, below="k"),
         },
         {
-            "class_weight_": Array("f8", "k"),
-            "n_iter_": Array("i4", "p"),
-            "violation_": BY_BOUNDARY,
-            "dual_gap_": BY_BOUNDARY,
-            "objective_": BY_BOUNDARY,
-            "margin_width_": BY_BOUNDARY,
-            "stop_": WordList("p"),
-            "fit_status_": Whole(),
-            "gram_": Text(),
-            "_last_scheme": Text(),
-            "_last_y": Array("i8", "n", least=0),
-            "_fits": FITS,
+            **{"class_weight_": Array("f8", "k"), "n_iter_": Array("i4", "p")},
+            **each(BY_BOUNDARY, "violation_", "dual_gap_", "objective_", "margin_width_"),
+            **{"stop_": WordList("p"), "fit_status_": Whole(), "gram_": Text()},
+            **{"_last_scheme": Text(), "_last_y": Array("i8", "n", least=0), "_fits": FITS},
         },
         optional=OF_VECTORS | {"support_vectors_", "_calibration", "_ties"},
         derived=dict.fromkeys(("dual_coef_", "intercept_"), ""),

@@ -35,9 +35,11 @@ from separatrix.modelfile.schema import (
     InnerModel,
     ModelSchema,
     Values,
+    arrays,
     check_features,
     count_features_out,
     count_one_vs_rest,
+    each,
     moments_field,
     require,
     set_attributes,
@@ -121,18 +123,16 @@ def _split(past: _Past) -> list[tuple[Any, Mistakes]]:
 
 
 def _unpack_perceptron(model: Any, values: Values) -> None:
-    past = values.pop("_past")
+    past = values["_past"]
     values["_past"] = [] if past is None else _split(past)
     if values["_state"] is None:
-        values.pop("_state")
+        del values["_state"]
     set_attributes(model, values)
 
 
 def _check_perceptron(model: Any, _sizes: ShapeEnv) -> None:
-    words = {"predictor", "multi_class", "bias"}
-    require(
-        isinstance(model._begun, dict) and set(model._begun) == words, "_begun", "three", "others"
-    )
+    begun, names = model._begun, {"predictor", "multi_class", "bias"}
+    require(isinstance(begun, dict) and set(begun) == names, "_begun", f"{names}", "others")
     if model.predictor in ("vote", "random"):
         require(bool(model._past), "_past", "there, to vote", "nothing")
         require(hasattr(model, "_state"), "_state", "there, to vote", "nothing")
@@ -166,33 +166,20 @@ def _check_least_squares(model: Any, sizes: ShapeEnv) -> None:
     require(sizes["e"] == wide, "coef_", f"{wide} columns wide", sizes["e"])
 
 
+BY_RIDGE = Array("f8", "m", "any")
+POSTERIOR = {"factor": Array("f8", "q q"), "p": Whole(1), "log_evidence": Real("any")}
 KINDS = {
     "Perceptron": ModelSchema(
         Perceptron,
         {
             **CLASSES,
-            "coef_": Array("f8", "p d"),
-            "intercept_": Array("f8", "p"),
-            "_state": Maybe(
-                Struct(
-                    State,
-                    {
-                        **dict.fromkeys("WU", Array("f8", "p d")),
-                        **dict.fromkeys("bu", Array("f8", "p")),
-                    },
-                )
-            ),
-            "_past": Maybe(PAST),
-            "_radius": Real(),
-            "_begun": Value(),
-            "t_": Whole(1),
+            **arrays("f8", coef_="p d", intercept_="p"),
+            "_state": Maybe(Struct(State, arrays("f8", W="p d", U="p d", b="p", u="p"))),
+            **{"_past": Maybe(PAST), "_radius": Real(), "_begun": Value(), "t_": Whole(1)},
         },
         {
-            "n_iter_": Whole(),
-            "mistakes_": Array("i8", "m"),
-            "loss_curve_": Array("f8", "m"),
-            "mistake_bound_": Value(),
-            "stop_": Text(),
+            **{"n_iter_": Whole(), "mistake_bound_": Value(), "stop_": Text()},
+            **{"mistakes_": Array("i8", "m"), "loss_curve_": Array("f8", "m")},
         },
         optional=frozenset({"_radius", "mistake_bound_"}),
         pack=_pack_perceptron,
@@ -204,10 +191,8 @@ KINDS = {
         LinearSVC,
         {**CLASSES, **WEIGHTS},
         {
-            **dict.fromkeys(("objective_", "dual_gap_"), Array("f8", "q", "any")),
-            "margin_width_": BY_BOUNDARY,
-            "n_iter_": Whole(),
-            "solver_": Text(),
+            **each(Array("f8", "q", "any"), "objective_", "dual_gap_"),
+            **{"margin_width_": BY_BOUNDARY, "n_iter_": Whole(), "solver_": Text()},
         },
         boundaries=count_one_vs_rest,
     ),
@@ -215,15 +200,10 @@ KINDS = {
         SubgradientSVC,
         {**CLASSES, **WEIGHTS},
         {
-            "iterates_": Array("f8", ANY_SHAPE, "any"),
-            "average_iterate_": Array("f8", ANY_SHAPE, "any"),
-            "loss_curve_": Array("f8", ANY_SHAPE, "any"),
-            "iterate_steps_": Array("i8", "m"),
-            "n_iter_": Whole(),
-            "steps_": Array("i8", "p"),
-            "margin_width_": BY_BOUNDARY,
+            **each(Array("f8", ANY_SHAPE, "any"), "iterates_", "average_iterate_", "loss_curve_"),
+            **arrays("i8", iterate_steps_="m", steps_="p"),
+            **{"margin_width_": BY_BOUNDARY, "n_iter_": Whole(), "stop_": Text()},
             "stops_": Labels("p", rising=False, distinct=False),
-            "stop_": Text(),
         },
         boundaries=count_one_vs_rest,
     ),
@@ -231,18 +211,12 @@ KINDS = {
         LeastSquaresClassifier,
         {
             **CLASSES,
-            "coef_": MatrixField("p e"),
-            "intercept_": Array("f8", "p"),
-            "features_": Maybe(InnerModel()),
-            "ridge_": Value(),
-            "rank_": Whole(),
+            **{"coef_": MatrixField("p e"), "intercept_": Array("f8", "p")},
+            **{"features_": Maybe(InnerModel()), "ridge_": Value(), "rank_": Whole()},
         },
         {
             "_sums": Maybe(moments_field("e")),
-            "loo_": Struct(
-                RidgePath,
-                dict.fromkeys(("ridges", "error", "squared_error"), Array("f8", "m", "any")),
-            ),
+            "loo_": Struct(RidgePath, each(BY_RIDGE, "ridges", "error", "squared_error")),
         },
         optional=frozenset({"loo_"}),
         check=_check_least_squares,
@@ -253,23 +227,13 @@ KINDS = {
         {
             **CLASSES,
             **WEIGHTS,
-            "_posterior": Maybe(
-                Struct(
-                    Posterior,
-                    {"factor": Array("f8", "q q"), "p": Whole(1), "log_evidence": Real("any")},
-                )
-            ),
+            "_posterior": Maybe(Struct(Posterior, POSTERIOR)),
         },
         {
-            "C_": Real("ordered"),
-            "solver_": Text(),
-            "n_iter_": Array("i4", "u"),
-            "objective_": Real("any"),
-            "gradient_": Real("any"),
+            **{"C_": Real("ordered"), "solver_": Text(), "n_iter_": Array("i4", "u")},
+            **each(Real("any"), "objective_", "gradient_", "log_evidence_"),
+            **arrays("f8", coef_std_="p d", intercept_std_="p"),
             "separated_": Maybe(Boolean()),
-            "coef_std_": Array("f8", "p d"),
-            "intercept_std_": Array("f8", "p"),
-            "log_evidence_": Real("any"),
         },
         optional=frozenset({"coef_std_", "intercept_std_", "log_evidence_"}),
         check=_check_logistic,

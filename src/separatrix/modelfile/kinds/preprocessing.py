@@ -56,7 +56,9 @@ from separatrix.modelfile.schema import (
     InnerModel,
     ModelSchema,
     Values,
+    arrays,
     check_kernel,
+    each,
     require,
     set_attributes,
 )
@@ -264,14 +266,13 @@ SEEN: dict[str, Field] = {"n_samples_seen_": Value()}
 KINDS = {
     "StandardScaler": ModelSchema(
         StandardScaler,
-        {**FEATURES, **dict.fromkeys(("mean_", "var_", "scale_"), Maybe(PER_FEATURE)), **SEEN},
+        {**FEATURES, **each(Maybe(PER_FEATURE), "mean_", "var_", "scale_"), **SEEN},
     ),
     "MinMaxScaler": ModelSchema(
         MinMaxScaler,
         {
             **FEATURES,
-            **dict.fromkeys(("min_", "scale_", "data_min_", "data_max_"), PER_FEATURE),
-            "data_range_": PER_FEATURE,
+            **each(PER_FEATURE, "min_", "scale_", "data_min_", "data_max_", "data_range_"),
             **SEEN,
         },
     ),
@@ -335,8 +336,7 @@ KINDS = {
             "components_": SamplesField("m d"),
             "component_indices_": Array("i8", "m", least=0),
             "normalization_": Array("f8", "m m"),
-            "rank_": Whole(),
-            "_n_features_out": Whole(1, "m"),
+            **{"rank_": Whole(), "_n_features_out": Whole(1, "m")},
         },
         optional=OF_VECTORS,
         check=check_kernel,
@@ -345,10 +345,8 @@ KINDS = {
         RandomFourier,
         {
             **FEATURES,
-            "gamma_": Real(),
-            "random_weights_": Array("f8", "d m"),
-            "random_offset_": Array("f8", "m"),
-            "_n_features_out": Whole(1, "m"),
+            **{"gamma_": Real(), "_n_features_out": Whole(1, "m")},
+            **arrays("f8", random_weights_="d m", random_offset_="m"),
         },
     ),
 }
