@@ -115,8 +115,8 @@ class Description:
             where = "" if part is top else f" of {escaped(part.kind)} ({code(part.position)})"
             if part.params:
                 yield f"\n## Parameters{where}\n\n| | |\n|---|---|"
-            for name, value in part.params.items():
-                yield f"| {escaped(name)} | {code(value)} |"
+            for name, text in part.params.items():
+                yield f"| {escaped(name)} | {code(text)} |"
         yield "\n## Arrays\n\n| name | type | shape |\n|---|---|---|"
         for entry in self.arrays[:SHOWN]:
             yield f"| {code(entry.name)} | {entry.dtype} | {list(entry.shape)} |"
