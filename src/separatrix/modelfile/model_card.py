@@ -22,18 +22,7 @@ from separatrix.estimators.base.prepare import object_kernel
 from separatrix.estimators.decision import BayesDecision
 from separatrix.kernels.graphs.from_networkx import is_networkx
 from separatrix.kernels.graphs.graph_union import checked_graphs
-from separatrix.modelfile.fields import (
-    Archive,
-    Maybe,
-    Struct,
-    Text,
-    Whole,
-    as_objects,
-    number_as_json,
-    number_from_json,
-    require_keys,
-    schema_error,
-)
+from separatrix.modelfile import fields as f
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 
 PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba")
@@ -53,8 +42,8 @@ class TrainingData:
     features: int | None  # None for texts, sequences and graphs
 
 
-TRAINING_DATA = Struct(
-    TrainingData, {"sha256": Text(), "samples": Whole(), "features": Maybe(Whole())}
+TRAINING_DATA = f.Struct(
+    TrainingData, {"sha256": f.Text(), "samples": f.Whole(), "features": f.Maybe(f.Whole())}
 )
 
 
@@ -70,7 +59,7 @@ class ModelCard:
 
     def as_document(self) -> dict[str, Any]:
         """The card as JSON."""
-        certificate = {name: number_as_json(value) for name, value in self.certificate.items()}
+        certificate = {name: f.number_as_json(value) for name, value in self.certificate.items()}
         return {**asdict(self), "certificate": certificate}
 
 
@@ -95,26 +84,26 @@ def make_card(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -
         _read_certificate(inner),
         None if data is None else _describe_data(model, data),
         int(seed) if isinstance(seed, int | np.integer) else None,
-        Text().get(note, "note", Archive()),
+        f.Text().get(note, "note", f.Archive()),
     )
 
 
 def read_card(document: Any) -> ModelCard:
     """The card back, checked."""
-    require_keys(document, "card", {"versions", "certificate", "data", "seed", "note"})
-    file, text, seed = Archive(), Text(), document["seed"]
+    f.require_keys(document, "card", {"versions", "certificate", "data", "seed", "note"})
+    file, text, seed = f.Archive(), f.Text(), document["seed"]
     for at in ("versions", "certificate"):
         if not isinstance(document[at], dict) or len(document[at]) > MOST_ENTRIES:
-            raise schema_error(f"card.{at}", "an object", document[at])
+            raise f.schema_error(f"card.{at}", "an object", document[at])
         for name in document[at]:
             text.get(name, f"card.{at}", file)
     if seed is not None and type(seed) is not int:
-        raise schema_error("card.seed", "a whole number or null", seed)
+        raise f.schema_error("card.seed", "a whole number or null", seed)
     versions, certificate = document["versions"].items(), document["certificate"].items()
     return ModelCard(
         {name: text.get(value, "card.versions", file) for name, value in versions},
-        {name: number_from_json(value, "card.certificate") for name, value in certificate},
-        Maybe(TRAINING_DATA).get(document["data"], "card.data", file),
+        {name: f.number_from_json(value, "card.certificate") for name, value in certificate},
+        f.Maybe(TRAINING_DATA).get(document["data"], "card.data", file),
         seed,
         text.get(document["note"], "card.note", file),
     )
@@ -148,7 +137,7 @@ def _as_array(values: Any) -> Any:
         return np.asarray(values)
     for kind in (str, bytes):
         if all(isinstance(value, kind) for value in values):
-            return as_objects(kind(value) for value in values)
+            return f.as_objects(kind(value) for value in values)
     if isinstance(values[0], Graph) or is_networkx(values[0]):
         return checked_graphs("a data set", values)
     try:
@@ -158,7 +147,7 @@ def _as_array(values: Any) -> Any:
             not isinstance(token, str | int) for value in values for token in value
         ):
             raise
-        return as_objects(tuple(value) for value in values)
+        return f.as_objects(tuple(value) for value in values)
 
 
 def _hash_array(digest: Any, values: Any) -> None:

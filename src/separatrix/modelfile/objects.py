@@ -17,24 +17,7 @@ from separatrix.data.graph import Graph
 from separatrix.errors import ModelFileError
 from separatrix.kernels.strings.sequences import ASCII_BITS, BYTE_BITS, TOKEN_BITS, UNICODE_BITS
 from separatrix.kernels.vocabulary import SMALLEST, Pairs, Vocabulary, home_of
-from separatrix.modelfile.fields import (
-    MOST_LETTERS,
-    MOST_WORDS,
-    Archive,
-    Array,
-    Field,
-    Listed,
-    MatrixField,
-    Maybe,
-    Text,
-    as_objects,
-    get_cuts,
-    get_parts,
-    mismatch_error,
-    put_parts,
-    require_keys,
-    schema_error,
-)
+from separatrix.modelfile import fields as f
 from separatrix.types import Codes
 
 STRING, NUMBER, BYTES = range(3)  # types of a token
@@ -50,34 +33,34 @@ STEPS, SPARE_STEPS = 64, 1_000_000  # through taken slots of a hash table, by pa
 
 
 @dataclass(frozen=True)
-class SamplesField(Field):
+class SamplesField(f.Field):
     """Samples: a matrix of numbers, or an array (n,) of strings, bytes, tuples of tokens or graphs."""
 
     shape: str  # of a matrix; the first letter counts samples of any kind
     values: str = "finite"
 
-    def put(self, value: Any, at: str, file: Archive) -> Any:
+    def put(self, value: Any, at: str, file: f.Archive) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype != object:
-            return MatrixField(self.shape, self.values).put(value, at, file)
+            return f.MatrixField(self.shape, self.values).put(value, at, file)
         forms = (form for form, kind in FORMS.items() if all(isinstance(v, kind) for v in value))
         form = next(forms, None) if len(value) else "nothing"
         if form is None:
             found = ", ".join(sorted({type(item).__name__ for item in value}))
-            raise schema_error(at, "sequences or graphs, all of one type", found)
+            raise f.schema_error(at, "sequences or graphs, all of one type", found)
         if form == "graphs":
             return {"objects": form, **_put_graphs(value, at, file)}
         if form == "tokens":
             _put_tuples(value, at, file)
         elif form != "nothing":
-            put_parts(map(_encode, value), f"{at}.letters", f"{at}.ends", file)
+            f.put_parts(map(_encode, value), f"{at}.letters", f"{at}.ends", file)
         return {"objects": form}
 
-    def get(self, document: Any, at: str, file: Archive) -> Any:
+    def get(self, document: Any, at: str, file: f.Archive) -> Any:
         if not isinstance(document, dict) or "objects" not in document:
-            return MatrixField(self.shape, self.values).get(document, at, file)
-        form = Text(("nothing", *FORMS)).get(document["objects"], at, file)
+            return f.MatrixField(self.shape, self.values).get(document, at, file)
+        form = f.Text(("nothing", *FORMS)).get(document["objects"], at, file)
         labels = {"node_labels", "edge_labels"} if form == "graphs" else set()
-        require_keys(document, at, {"objects", *labels})
+        f.require_keys(document, at, {"objects", *labels})
         if form == "graphs":
             found: Any = _get_graphs(document, at, file)
         elif form == "tokens":
@@ -86,9 +69,9 @@ class SamplesField(Field):
             found = []
         else:
             names = f"{at}.letters", f"{at}.ends"
-            parts = get_parts(*names, file, "sequences", MOST_SEQUENCES)
+            parts = f.get_parts(*names, file, "sequences", MOST_SEQUENCES)
             found = parts if form == "bytes" else (_decode(part, at) for part in parts)
-        objects = as_objects(found)
+        objects = f.as_objects(found)
         file.sizes.unify(at, objects.shape, self.shape.split()[0])
         return objects
 
@@ -110,40 +93,40 @@ def _decode(part: bytes, at: str) -> str:
     try:
         return part.decode("utf-8", "surrogatepass")
     except UnicodeDecodeError:
-        raise schema_error(at, "strings in UTF-8", "other bytes") from None
+        raise f.schema_error(at, "strings in UTF-8", "other bytes") from None
 
 
-def _put_tokens(tokens: Sequence[Any], at: str, file: Archive) -> None:
+def _put_tokens(tokens: Sequence[Any], at: str, file: f.Archive) -> None:
     """Store different tokens: strings, integers or bytes, in any order."""
     kinds = [next((n for n, kind in enumerate(TOKENS) if isinstance(t, kind)), -1) for t in tokens]
     numbers = [token for token in tokens if isinstance(token, int)]
     if any(not -(2**63) <= number < 2**63 for number in numbers):
-        raise schema_error(at, "tokens of at most 64 bits", max(numbers, key=abs))
+        raise f.schema_error(at, "tokens of at most 64 bits", max(numbers, key=abs))
     file.keep(f"{at}.kinds", np.array(kinds, dtype=np.uint8))
     file.keep(f"{at}.numbers", np.array(numbers, dtype=np.int64))
     texts = (_encode(token) for token in tokens if not isinstance(token, int))
-    put_parts(texts, f"{at}.letters", f"{at}.ends", file)
+    f.put_parts(texts, f"{at}.letters", f"{at}.ends", file)
 
 
-def _get_tokens(at: str, file: Archive) -> list[Any]:
-    kinds = Array("u1", "t", below="k").read(f"{at}.kinds", file.scope(k=len(TOKENS)))
-    numbers = Array("i8", "n").read(f"{at}.numbers", file.scope())
-    file.spend("words", len(numbers), MOST_WORDS, at)
-    parts = list(get_parts(f"{at}.letters", f"{at}.ends", file, "words", MOST_WORDS))
+def _get_tokens(at: str, file: f.Archive) -> list[Any]:
+    kinds = f.Array("u1", "t", below="k").read(f"{at}.kinds", file.scope(k=len(TOKENS)))
+    numbers = f.Array("i8", "n").read(f"{at}.numbers", file.scope())
+    file.spend("words", len(numbers), f.MOST_WORDS, at)
+    parts = list(f.get_parts(f"{at}.letters", f"{at}.ends", file, "words", f.MOST_WORDS))
     count = int((kinds == NUMBER).sum())
     if (len(numbers), len(parts)) != (count, len(kinds) - count):
-        raise mismatch_error(at, f"{count} numbers and {len(kinds) - count} words", len(numbers))
+        raise f.mismatch_error(at, f"{count} numbers and {len(kinds) - count} words", len(numbers))
     whole, text = iter(numbers.tolist()), iter(parts)
     tokens: list[Any] = []
     for kind in kinds.tolist():
         token = next(whole) if kind == NUMBER else next(text)
         tokens.append(_decode(token, at) if kind == STRING else token)
     if len(set(tokens)) < len(tokens):
-        raise mismatch_error(at, "all different", "one of them twice")
+        raise f.mismatch_error(at, "all different", "one of them twice")
     return tokens
 
 
-def _put_tuples(value: Any, at: str, file: Archive) -> None:
+def _put_tuples(value: Any, at: str, file: f.Archive) -> None:
     number: dict[Any, int] = {}
     codes = [number.setdefault(token, len(number)) for item in value for token in item]
     _put_tokens(list(number), at, file)
@@ -151,14 +134,14 @@ def _put_tuples(value: Any, at: str, file: Archive) -> None:
     file.keep(f"{at}.cuts", np.cumsum([len(item) for item in value], dtype=np.int64))
 
 
-def _get_tuples(at: str, file: Archive) -> list[tuple[Any, ...]]:
-    tokens = as_objects(_get_tokens(at, file))
-    codes = Array("i4", "n", least=0, below="t").read(at, file.scope(t=len(tokens)))
-    cuts = get_cuts(f"{at}.cuts", len(codes), file, "sequences", MOST_SEQUENCES)
+def _get_tuples(at: str, file: f.Archive) -> list[tuple[Any, ...]]:
+    tokens = f.as_objects(_get_tokens(at, file))
+    codes = f.Array("i4", "n", least=0, below="t").read(at, file.scope(t=len(tokens)))
+    cuts = f.get_cuts(f"{at}.cuts", len(codes), file, "sequences", MOST_SEQUENCES)
     return [tuple(tokens[codes[start:end]].tolist()) for start, end in pairwise(cuts)]
 
 
-def _put_graphs(graphs: Any, at: str, file: Archive) -> dict[str, Any]:
+def _put_graphs(graphs: Any, at: str, file: f.Archive) -> dict[str, Any]:
     nodes = np.array([graph.n_nodes for graph in graphs], dtype=np.int64)
     sizes = np.array([len(graph.edges) for graph in graphs], dtype=np.int64)
     edges = np.concatenate([np.zeros((0, 2), dtype=np.intp), *(graph.edges for graph in graphs)])
@@ -171,7 +154,7 @@ def _put_graphs(graphs: Any, at: str, file: Archive) -> dict[str, Any]:
     }
 
 
-def _put_labels(labels: list[Any], counts: Codes, at: str, file: Archive) -> str | None:
+def _put_labels(labels: list[Any], counts: Codes, at: str, file: f.Archive) -> str | None:
     """Store the labels of all graphs that have something to label."""
     some = [part for part, count in zip(labels, counts.tolist(), strict=True) if count]
     kinds = {None if part is None else part.dtype.kind for part in some}
@@ -183,22 +166,24 @@ def _put_labels(labels: list[Any], counts: Codes, at: str, file: Archive) -> str
         file.keep(at, codes.astype(np.int32))
         return "strings"
     if kinds != {"i"}:
-        raise schema_error(at, "labels of one type, in all graphs or none", kinds)
+        raise f.schema_error(at, "labels of one type, in all graphs or none", kinds)
     file.keep(at, np.concatenate(some).astype(np.int64))
     return "numbers"
 
 
-def _get_graphs(document: dict[str, Any], at: str, file: Archive) -> list[Graph]:
+def _get_graphs(document: dict[str, Any], at: str, file: f.Archive) -> list[Graph]:
     """The graphs, checked all at once: `Graph` itself would check them one by one."""
     scope = file.scope(c=2)
-    nodes = Array("i8", "n", least=0).read(f"{at}.nodes", scope)
-    sizes = Array("i8", "n", least=0).read(f"{at}.sizes", scope)
-    edges = Array("i4", "m c").read(f"{at}.edges", scope).astype(np.intp)
+    nodes = f.Array("i8", "n", least=0).read(f"{at}.nodes", scope)
+    sizes = f.Array("i8", "n", least=0).read(f"{at}.sizes", scope)
+    edges = f.Array("i4", "m c").read(f"{at}.edges", scope).astype(np.intp)
     file.spend("graphs", len(nodes), MOST_GRAPHS, at)
     if nodes.max(initial=0) > MOST_NODES or int(nodes.sum()) > MOST_NODES:
         raise ModelFileError("limit", f"`{at}`: a file holds at most {MOST_NODES} nodes")
     if sizes.max(initial=0) > len(edges) or int(sizes.sum()) != len(edges):
-        raise mismatch_error(f"{at}.sizes", f"{len(edges)} together, as there are edges", "others")
+        raise f.mismatch_error(
+            f"{at}.sizes", f"{len(edges)} together, as there are edges", "others"
+        )
     _check_edges(nodes, sizes, edges, f"{at}.edges")
     isolated = int(nodes.sum()) - 2 * len(edges)
     if document["node_labels"] is None and isolated > MOST_ISOLATED:
@@ -226,65 +211,65 @@ def _check_edges(nodes: Codes, sizes: Codes, edges: Codes, at: str) -> None:
     """Each edge joins two nodes of its own graph, and comes once."""
     low, high = edges.min(axis=1, initial=MOST_NODES), edges.max(axis=1, initial=-1)
     if (low < 0).any() or (high >= np.repeat(nodes, sizes)).any():
-        raise mismatch_error(at, "between nodes of their graph", "others")
+        raise f.mismatch_error(at, "between nodes of their graph", "others")
     if (low == high).any():
-        raise mismatch_error(at, "between different nodes", "a loop")
+        raise f.mismatch_error(at, "between different nodes", "a loop")
     first = np.repeat(np.cumsum(nodes) - nodes, sizes)  # numbers of nodes over all graphs
     keys = (first + low) * int(nodes.sum()) + first + high
     if len(np.unique(keys)) < len(keys):
-        raise mismatch_error(at, "each of them once", "one of them twice")
+        raise f.mismatch_error(at, "each of them once", "one of them twice")
 
 
-def _get_labels(document: Any, counts: Codes, at: str, file: Archive) -> list[Any]:
+def _get_labels(document: Any, counts: Codes, at: str, file: f.Archive) -> list[Any]:
     """The labels of each graph; NumPy strings are as long as the longest of that graph."""
-    form = Maybe(Text(("numbers", "strings"))).get(document, at, file)
+    form = f.Maybe(f.Text(("numbers", "strings"))).get(document, at, file)
     if form is None:
         return [None] * len(counts)
     total = int(counts.sum())
     if form == "numbers":
-        return _split(Array("i8", "n").read(at, file.scope(n=total)).astype(np.intp), counts)
+        return _split(f.Array("i8", "n").read(at, file.scope(n=total)).astype(np.intp), counts)
     words = _get_tokens(at, file)
     if not all(isinstance(word, str) for word in words):
-        raise schema_error(at, "strings", "other tokens")
+        raise f.schema_error(at, "strings", "other tokens")
     scope = file.scope(n=total, w=len(words))
-    codes = Array("i4", "n", least=0, below="w").read(at, scope)
+    codes = f.Array("i4", "n", least=0, below="w").read(at, scope)
     lengths = np.array([len(word) for word in words], dtype=np.int64)
-    file.spend("letters of labels", int(lengths.max(initial=0)) * len(words), MOST_LETTERS, at)
+    file.spend("letters of labels", int(lengths.max(initial=0)) * len(words), f.MOST_LETTERS, at)
     table = np.array(words, dtype=np.str_)
     if table.tolist() != words:  # zeros at the end, which NumPy drops
-        raise schema_error(at, "strings that NumPy can hold", "others")
+        raise f.schema_error(at, "strings that NumPy can hold", "others")
     found = []
     for part in _split(codes, counts):
         width = max(1, int(lengths[part].max(initial=0)))
-        file.spend("letters of labels", width * len(part), MOST_LETTERS, at)
+        file.spend("letters of labels", width * len(part), f.MOST_LETTERS, at)
         found.append(table[part].astype(f"<U{width}"))
     return found
 
 
 @dataclass(frozen=True)
-class VocabularyField(Field):
+class VocabularyField(f.Field):
     """A closed vocabulary: the pairs of all tables in one array, and the tokens in order."""
 
-    def put(self, value: Vocabulary, at: str, file: Archive) -> dict[str, Any]:
+    def put(self, value: Vocabulary, at: str, file: f.Archive) -> dict[str, Any]:
         tables = [table.keys.astype(np.int64) for table in value.tables.values()]
         file.keep(f"{at}.keys", np.concatenate([np.zeros((0, 2), dtype=np.int64), *tables]))
         file.keep(f"{at}.cuts", np.cumsum([len(table) for table in tables], dtype=np.int64))
         _put_tokens(list(value.things), at, file)
         return {"tables": list(value.tables), "letter_bits": int(value.letter_bits)}
 
-    def get(self, document: Any, at: str, file: Archive) -> Vocabulary:
-        require_keys(document, at, {"tables", "letter_bits"})
-        names = Listed(Text()).get(document["tables"], at, file)
+    def get(self, document: Any, at: str, file: f.Archive) -> Vocabulary:
+        f.require_keys(document, at, {"tables", "letter_bits"})
+        names = f.Listed(f.Text()).get(document["tables"], at, file)
         if len(set(names)) < len(names):
-            raise schema_error(at, "tables of different names", "one of them twice")
+            raise f.schema_error(at, "tables of different names", "one of them twice")
         found = Vocabulary()
         found.letter_bits = document["letter_bits"]
         if type(found.letter_bits) is not int or found.letter_bits not in LETTER_BITS:
-            raise schema_error(at, f"letters of {LETTER_BITS} bits", found.letter_bits)
-        keys = Array("i8", "m c", least=0).read(f"{at}.keys", file.scope(c=2))
-        cuts = get_cuts(f"{at}.cuts", len(keys), file, "tables", MOST_TABLES)
+            raise f.schema_error(at, f"letters of {LETTER_BITS} bits", found.letter_bits)
+        keys = f.Array("i8", "m c", least=0).read(f"{at}.keys", file.scope(c=2))
+        cuts = f.get_cuts(f"{at}.cuts", len(keys), file, "tables", MOST_TABLES)
         if len(cuts) != len(names) + 1:
-            raise mismatch_error(f"{at}.cuts", f"of {len(names)} tables", len(cuts) - 1)
+            raise f.mismatch_error(f"{at}.cuts", f"of {len(names)} tables", len(cuts) - 1)
         for name, (start, end) in zip(names, pairwise(cuts), strict=True):
             found.tables[name] = _get_pairs(keys[start:end], f"{at}.keys")
         found.things = {token: number for number, token in enumerate(_get_tokens(at, file))}
@@ -298,11 +283,11 @@ def _get_pairs(keys: Codes, at: str) -> Pairs:
     while size // 4 < len(keys):  # as it grows, at most half full
         first = keys[: size // 2]
         if _count_steps(_find_slots(first, size - 1)) > STEPS * len(first) + SPARE_STEPS:
-            raise mismatch_error(at, "pairs with different hashes", "many with the same")
+            raise f.mismatch_error(at, "pairs with different hashes", "many with the same")
         size *= 2
     table = Pairs(keys)
     if len(table) < len(keys):
-        raise mismatch_error(at, "all different", "one of them twice")
+        raise f.mismatch_error(at, "all different", "one of them twice")
     return table
 
 

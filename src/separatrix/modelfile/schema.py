@@ -17,21 +17,7 @@ from sklearn.pipeline import Pipeline
 from separatrix.errors import ModelFileError
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.graphs.graph_kernels import ShortestPath
-from separatrix.modelfile.fields import (
-    ANY_SHAPE,
-    Archive,
-    Array,
-    Field,
-    Listed,
-    MatrixField,
-    ShapeEnv,
-    Struct,
-    Text,
-    Whole,
-    mismatch_error,
-    require_keys,
-    schema_error,
-)
+from separatrix.modelfile import fields as f
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.objects import sample_type
 from separatrix.runtime.blocks import in_words, memory_of_this_machine
@@ -45,72 +31,72 @@ MACHINE_PARAMETERS = {"device"}  # the file may be read on another machine
 
 
 @dataclass(frozen=True)
-class OutputConfig(Field):
+class OutputConfig(f.Field):
     """What scikit-learn's `set_output` has set."""
 
-    def get(self, document: Any, at: str, file: Archive) -> dict[str, str]:
-        require_keys(document, at, set(), {"transform"})
-        return {key: Text(OUTPUTS).get(value, at, file) for key, value in document.items()}
+    def get(self, document: Any, at: str, file: f.Archive) -> dict[str, str]:
+        f.require_keys(document, at, set(), {"transform"})
+        return {key: f.Text(OUTPUTS).get(value, at, file) for key, value in document.items()}
 
 
 @dataclass(frozen=True)
-class InnerModel(Field):
+class InnerModel(f.Field):
     """A fitted model inside another, of one of some kinds."""
 
     kinds: tuple[str, ...] = ()
 
-    def put(self, value: Any, at: str, file: Archive) -> Any:
+    def put(self, value: Any, at: str, file: f.Archive) -> Any:
         return file.put_model(value, at, True)
 
-    def get(self, document: Any, at: str, file: Archive) -> Any:
+    def get(self, document: Any, at: str, file: f.Archive) -> Any:
         if not isinstance(document, dict) or not {"state", "same"} & set(document):
-            raise schema_error(at, "a fitted model", document)
+            raise f.schema_error(at, "a fitted model", document)
         found = file.get_model(document, at)
         if self.kinds and type(found).__name__ not in self.kinds:
-            raise schema_error(at, f"one of {', '.join(self.kinds)}", type(found).__name__)
+            raise f.schema_error(at, f"one of {', '.join(self.kinds)}", type(found).__name__)
         return found
 
 
 @dataclass(frozen=True)
-class Shape(Field):
+class Shape(f.Field):
     """The shape of samples as a tuple; for objects, the first letter alone."""
 
     letters: str
 
-    def put(self, value: Any, at: str, file: Archive) -> list[int]:
+    def put(self, value: Any, at: str, file: f.Archive) -> list[int]:
         return [int(length) for length in value]
 
-    def get(self, document: Any, at: str, file: Archive) -> tuple[int, ...]:
-        shape = tuple(Listed(Whole()).get(document, at, file))
+    def get(self, document: Any, at: str, file: f.Archive) -> tuple[int, ...]:
+        shape = tuple(f.Listed(f.Whole()).get(document, at, file))
         letters = self.letters.split()[0] if len(shape) == 1 else self.letters
         file.sizes.unify(at, shape, letters)
         return shape
 
 
-COMMON: dict[str, Field] = {
+COMMON: dict[str, f.Field] = {
     "feature_names_in_": Labels("d", rising=False, distinct=False),
     "_sklearn_output_config": OutputConfig(),
 }
-FEATURES: dict[str, Field] = {"n_features_in_": Whole(1, "d")}
+FEATURES: dict[str, f.Field] = {"n_features_in_": f.Whole(1, "d")}
 OF_VECTORS = frozenset(FEATURES)  # samples that are objects have none
-CLASSES: dict[str, Field] = {**FEATURES, "classes_": Labels("k")}
-WEIGHTS: dict[str, Field] = {"coef_": MatrixField("p d"), "intercept_": Array("f8", "p")}
-BY_BOUNDARY = Array("f8", "p", "any")
+CLASSES: dict[str, f.Field] = {**FEATURES, "classes_": Labels("k")}
+WEIGHTS: dict[str, f.Field] = {"coef_": f.MatrixField("p d"), "intercept_": f.Array("f8", "p")}
+BY_BOUNDARY = f.Array("f8", "p", "any")
 LOG = {
-    "rows": Array("i8", "m", least=0, below="s"),
-    "columns": Array("i8", "m", least=0, below="p"),
-    "deltas": Array("f8", "m"),
-    "steps": Array("i8", "m", least=0, rising=True),
+    "rows": f.Array("i8", "m", least=0, below="s"),
+    "columns": f.Array("i8", "m", least=0, below="p"),
+    "deltas": f.Array("f8", "m"),
+    "steps": f.Array("i8", "m", least=0, rising=True),
 }
-MISTAKES = Struct(Mistakes, LOG)
+MISTAKES = f.Struct(Mistakes, LOG)
 
 
-def arrays(types: str, **shapes: str) -> dict[str, Field]:
+def arrays(types: str, **shapes: str) -> dict[str, f.Field]:
     """Fields of several attributes: arrays of finite numbers with these shapes."""
-    return {name: Array(types, shape) for name, shape in shapes.items()}
+    return {name: f.Array(types, shape) for name, shape in shapes.items()}
 
 
-def each(field: Field, *names: str) -> dict[str, Field]:
+def each(field: f.Field, *names: str) -> dict[str, f.Field]:
     """The same field for several attributes."""
     return dict.fromkeys(names, field)
 
@@ -126,21 +112,21 @@ class ModelSchema:
     """One kind of model: its class, the field of each attribute, and the checks between them."""
 
     make: Callable[..., Any]
-    fields: Mapping[str, Field]
-    extra: Mapping[str, Field] = field(
+    fields: Mapping[str, f.Field]
+    extra: Mapping[str, f.Field] = field(
         default_factory=dict
     )  # not needed to predict: a slim file has none
     optional: frozenset[str] = frozenset()  # attributes that need not be there
-    params: Mapping[str, Field] = field(
+    params: Mapping[str, f.Field] = field(
         default_factory=dict
     )  # those that `Value` does not describe
     derived: Mapping[str, str] = field(default_factory=dict)  # not stored: path to another, or ""
     pack: Callable[[Any, Values, bool], Values] = lambda _model, values, _slim: values
     unpack: Callable[[Any, Values], None] = set_attributes
-    check: Callable[[Any, ShapeEnv], None] = lambda _model, _sizes: None
+    check: Callable[[Any, f.ShapeEnv], None] = lambda _model, _sizes: None
     boundaries: Callable[[Any, int], int] | None = None  # p of a model with k classes
 
-    def all_fields(self, slim: bool) -> dict[str, Field]:
+    def all_fields(self, slim: bool) -> dict[str, f.Field]:
         """Fields of the attributes by name, in the order they are written and read."""
         return {**self.fields, **({} if slim else self.extra), **COMMON}
 
@@ -148,13 +134,13 @@ class ModelSchema:
         """Names of attributes that must be there."""
         return set(self.all_fields(slim)) - self.optional - set(COMMON)
 
-    def bind_boundaries(self, model: Any, sizes: ShapeEnv) -> None:
+    def bind_boundaries(self, model: Any, sizes: f.ShapeEnv) -> None:
         """Compute the number of boundaries, p, once the number of classes is known."""
         if self.boundaries is not None and "k" in sizes and "p" not in sizes:
             require(sizes["k"] >= 2, "classes_", "at least two", sizes["k"])
             sizes["p"] = self.boundaries(model, sizes["k"])
 
-    def restore(self, model: Any, values: Values, sizes: ShapeEnv) -> None:
+    def restore(self, model: Any, values: Values, sizes: f.ShapeEnv) -> None:
         """Give a model its attributes, stored and derived, and check them together."""
         self.unpack(model, values)
         for name, path in self.derived.items():
@@ -181,7 +167,7 @@ def count_boundaries(model: Any, k: int) -> int:
 def require(holds: bool, at: str, expected: str, found: object) -> None:
     """Refuse values that contradict each other."""
     if not holds:
-        raise mismatch_error(at, expected, found)
+        raise f.mismatch_error(at, expected, found)
 
 
 def _check_scatter(moments: Any, at: str) -> None:
@@ -190,22 +176,22 @@ def _check_scatter(moments: Any, at: str) -> None:
     require(moments.scatter.shape == wanted, f"{at}.scatter", f"of shape {wanted}", moments.form)
 
 
-def moments_field(letter: str = "d") -> Struct:
+def moments_field(letter: str = "d") -> f.Struct:
     """Sums over the samples of each class, with that many features."""
-    return Struct(
+    return f.Struct(
         Moments,
         {
-            "form": Text(("pooled", "each", "features")),
-            "weight": Array("f8", "k", least=0.0),
-            "samples": Array("i8", "k", least=0),
-            "mean": Array("f8", f"k {letter}"),
-            "scatter": Array("f8", ANY_SHAPE),
+            "form": f.Text(("pooled", "each", "features")),
+            "weight": f.Array("f8", "k", least=0.0),
+            "samples": f.Array("i8", "k", least=0),
+            "mean": f.Array("f8", f"k {letter}"),
+            "scatter": f.Array("f8", f.ANY_SHAPE),
         },
         _check_scatter,
     )
 
 
-def check_kernel(model: Any, sizes: ShapeEnv) -> None:
+def check_kernel(model: Any, sizes: f.ShapeEnv) -> None:
     """The kernel goes with the parameter and with the samples; of a precomputed one there are none."""
     name = "components_" if hasattr(model, "components_") else "support_vectors_"
     check_samples(model, model.kernel_, getattr(model, name, None), name)
@@ -277,7 +263,7 @@ def check_features(inner: Any, d: int, at: str) -> None:
     require(have == d, f"{at}.n_features_in_", str(d), have)
 
 
-def check_search(model: Any, inner: Any, sizes: ShapeEnv, at: str) -> None:
+def check_search(model: Any, inner: Any, sizes: f.ShapeEnv, at: str) -> None:
     """The kernel machine inside a search takes the samples that the search takes."""
     _check_takes(model, inner.kernel_, "kernels", f"{at}.kernel_")
     if "d" in sizes:

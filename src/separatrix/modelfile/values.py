@@ -28,24 +28,8 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.graphs import graph_kernels
 from separatrix.kernels.strings import string_kernels
 from separatrix.kernels.strings.subsequence_kernel import Subsequence
+from separatrix.modelfile import fields as f
 from separatrix.modelfile.container import one_line
-from separatrix.modelfile.fields import (
-    ANY_SHAPE,
-    MOST_ITEMS,
-    NUMBERS,
-    Archive,
-    Array,
-    Boolean,
-    Field,
-    Mapped,
-    Maybe,
-    as_plain,
-    check_text,
-    number_as_json,
-    number_from_json,
-    require_keys,
-    schema_error,
-)
 
 KERNELS: dict[str, type[Kernel]] = {
     kind.__name__: kind
@@ -75,18 +59,18 @@ TYPES: dict[str, type] = {
         *(np.uint8, np.uint16, np.uint32, np.uint64),
     )
 }
-ANY_ARRAY = Array(NUMBERS, ANY_SHAPE, "any")
+ANY_ARRAY = f.Array(f.NUMBERS, f.ANY_SHAPE, "any")
 MOST_LEVELS = 1_000  # of a kernel: time grows with them, whatever the samples are
 NO_CODE = "for a file holds no code"
 
 
 @dataclass(frozen=True)
-class KernelObject(Field):
+class KernelObject(f.Field):
     """A kernel, with those inside it."""
 
     only: tuple[type[Kernel], ...] = (Kernel,)
 
-    def put(self, value: Any, at: str, file: Archive) -> Any:
+    def put(self, value: Any, at: str, file: f.Archive) -> Any:
         name = type(value).__name__
         if isinstance(value, base.FromCallable):
             raise ModelFileError(
@@ -106,10 +90,10 @@ class KernelObject(Field):
         }
         return {"kernel": name, "params": params}
 
-    def get(self, document: Any, at: str, file: Archive) -> Kernel:
-        require_keys(document, at, {"kernel", "params"})
+    def get(self, document: Any, at: str, file: f.Archive) -> Kernel:
+        f.require_keys(document, at, {"kernel", "params"})
         kind = _look_up(document["kernel"], KERNELS, at)
-        require_keys(document["params"], at, {field.name for field in fields(kind)})
+        f.require_keys(document["params"], at, {field.name for field in fields(kind)})
         params: dict[str, Any] = {}
         for key, inner in document["params"].items():
             position = f"{at}.{key}"
@@ -120,33 +104,33 @@ class KernelObject(Field):
             elif type(inner) in (int, float):
                 params[key] = inner
             else:
-                raise schema_error(position, "a number or a kernel", inner)
+                raise f.schema_error(position, "a number or a kernel", inner)
         try:
             kernel = kind(**params)
         except ParameterError as error:
             raise ModelFileError("invariant", f"`{at}`: {one_line(error)}") from None
         if not isinstance(kernel, self.only):
             names = " or ".join(kind.__name__ for kind in self.only)
-            raise schema_error(at, f"a {names}", document["kernel"])
+            raise f.schema_error(at, f"a {names}", document["kernel"])
         return kernel
 
 
 def _look_up(name: Any, table: dict[str, Any], at: str) -> Any:
     if not isinstance(name, str) or name not in table:
-        raise schema_error(at, f"one of {', '.join(table)}", name)
+        raise f.schema_error(at, f"one of {', '.join(table)}", name)
     return table[name]
 
 
 @dataclass(frozen=True)
-class Value(Field):
+class Value(f.Field):
     """A value of any type that hyper-parameters have."""
 
-    def put(self, value: Any, at: str, file: Archive) -> Any:
-        value, name = as_plain(value), type(value).__name__
+    def put(self, value: Any, at: str, file: f.Archive) -> Any:
+        value, name = f.as_plain(value), type(value).__name__
         if value is None or isinstance(value, bool | int | str):
             return value
         if isinstance(value, float):
-            return number_as_json(float(value))
+            return f.number_as_json(float(value))
         if isinstance(value, list | tuple):
             items = [self.put(item, f"{at}[{i}]", file) for i, item in enumerate(value)]
             return items if isinstance(value, list) else {"tuple": items}
@@ -168,25 +152,25 @@ class Value(Field):
             return {"type": value.__name__}
         raise _unsupported(at, value)
 
-    def get(self, document: Any, at: str, file: Archive) -> Any:
+    def get(self, document: Any, at: str, file: f.Archive) -> Any:
         if document is None or isinstance(document, bool | int | float):
             return document
         if isinstance(document, str):
-            return check_text(document, at)
+            return f.check_text(document, at)
         if isinstance(document, list):
             return self._get_items(document, at, file)
         if not isinstance(document, dict) or not document:
-            raise schema_error(at, "a value", document)
+            raise f.schema_error(at, "a value", document)
         what = next(iter(document))
         if what == "kernel":
             return KernelObject().get(document, at, file)
         if what == "splitter":
             return self._get_splitter(document, at, file)
         if len(document) != 1:
-            raise schema_error(at, "a value of one type", sorted(document))
+            raise f.schema_error(at, "a value of one type", sorted(document))
         inner = document[what]
         if what == "float":
-            return number_from_json(document, at)
+            return f.number_from_json(document, at)
         if what == "tuple":
             return tuple(self._get_items(inner, at, file))
         if what == "dict":
@@ -197,28 +181,28 @@ class Value(Field):
             return file.get_model(inner, at)
         if what == "type":
             return _look_up(inner, TYPES, at)
-        raise schema_error(at, "a value", document)
+        raise f.schema_error(at, "a value", document)
 
-    def _get_items(self, items: Any, at: str, file: Archive) -> list[Any]:
-        if not isinstance(items, list) or len(items) > MOST_ITEMS:
-            raise schema_error(at, "a list", items)
+    def _get_items(self, items: Any, at: str, file: f.Archive) -> list[Any]:
+        if not isinstance(items, list) or len(items) > f.MOST_ITEMS:
+            raise f.schema_error(at, "a list", items)
         return [self.get(item, f"{at}[{i}]", file) for i, item in enumerate(items)]
 
-    def _get_dict(self, pairs: Any, at: str, file: Archive) -> dict[Any, Any]:
+    def _get_dict(self, pairs: Any, at: str, file: f.Archive) -> dict[Any, Any]:
         found: dict[Any, Any] = {}
         for i, pair in enumerate(self._get_items(pairs, at, file)):
             if not isinstance(pair, list) or len(pair) != 2:
-                raise schema_error(at, "pairs of a key and a value", pair)
+                raise f.schema_error(at, "pairs of a key and a value", pair)
             key, value = pair
             if not isinstance(key, str | int | float | bool | None) or key in found:
-                raise schema_error(f"{at}[{i}]", "a key that comes once", key)
+                raise f.schema_error(f"{at}[{i}]", "a key that comes once", key)
             found[key] = value
         return found
 
-    def _get_splitter(self, document: dict[str, Any], at: str, file: Archive) -> Any:
-        require_keys(document, at, {"splitter", "params"})
+    def _get_splitter(self, document: dict[str, Any], at: str, file: f.Archive) -> Any:
+        f.require_keys(document, at, {"splitter", "params"})
         make, names = _look_up(document["splitter"], SPLITTERS, at)
-        require_keys(document["params"], at, set(names))
+        f.require_keys(document["params"], at, set(names))
         items = document["params"].items()
         params = {key: self.get(value, f"{at}.{key}", file) for key, value in items}
         if params.get("shuffle") is False:
@@ -230,16 +214,16 @@ class Value(Field):
 
 
 @dataclass(frozen=True)
-class Only(Field):
+class Only(f.Field):
     """A parameter that a file may hold with some values only, and why."""
 
     choices: tuple[Any, ...]
     why: str
 
-    def put(self, value: Any, at: str, file: Archive) -> Any:
-        return self.get(as_plain(value), at, file)  # others, such as functions, have no JSON
+    def put(self, value: Any, at: str, file: f.Archive) -> Any:
+        return self.get(f.as_plain(value), at, file)  # others, such as functions, have no JSON
 
-    def get(self, document: Any, at: str, file: Archive) -> Any:
+    def get(self, document: Any, at: str, file: f.Archive) -> Any:
         if any(type(document) is type(one) and document == one for one in self.choices):
             return document
         allowed = " or ".join(map(repr, self.choices))
@@ -260,7 +244,7 @@ def _unsupported(at: str, value: object) -> ModelFileError:
 def _of_type(expected: str, *kinds: type) -> Callable[[Any, str], Any]:
     def decode(value: Any, at: str) -> Any:
         if type(value) not in kinds:
-            raise schema_error(at, expected, value)
+            raise f.schema_error(at, expected, value)
         return value
 
     return decode
@@ -269,7 +253,7 @@ def _of_type(expected: str, *kinds: type) -> Callable[[Any, str], Any]:
 def _check_levels(value: Any, at: str) -> Any:
     """Refuse so many letters of a word, or rounds of refinement, that a short sample takes very long."""
     if type(value) is not int:
-        raise schema_error(at, "a whole number", value)
+        raise f.schema_error(at, "a whole number", value)
     if value > MOST_LEVELS:
         raise ModelFileError("limit", f"`{at}` is {value}; a file holds at most {MOST_LEVELS}")
     return value
@@ -277,18 +261,18 @@ def _check_levels(value: Any, at: str) -> Any:
 
 def _check_weights(value: Any, at: str) -> Any:
     if not isinstance(value, tuple) or not all(type(item) in (int, float) for item in value):
-        raise schema_error(at, "a tuple of numbers", value)
+        raise f.schema_error(at, "a tuple of numbers", value)
     return value
 
 
-NUMBER = Mapped(Value(), as_plain, _of_type("a number", int, float))
-LEVELS = Mapped(Value(), int, _check_levels)
+NUMBER = f.Mapped(Value(), f.as_plain, _of_type("a number", int, float))
+LEVELS = f.Mapped(Value(), int, _check_levels)
 # Parameters that are neither numbers nor kernels. A kernel checks its own parameters; the limits are ours.
-KERNEL_PARAMETERS: dict[str, Field] = {
-    "alphabet": Maybe(Mapped(Value(), as_plain, _of_type("a string of letters", str))),
+KERNEL_PARAMETERS: dict[str, f.Field] = {
+    "alphabet": f.Maybe(f.Mapped(Value(), f.as_plain, _of_type("a string of letters", str))),
     "iterations": LEVELS,
     "k": LEVELS,
-    "shortest": Maybe(LEVELS),
-    "weights": Maybe(Mapped(Value(), lambda w: tuple(map(float, w)), _check_weights)),
-    **dict.fromkeys(("both_ways", "edge_labels", "lowercase", "nodes"), Boolean()),
+    "shortest": f.Maybe(LEVELS),
+    "weights": f.Maybe(f.Mapped(Value(), lambda w: tuple(map(float, w)), _check_weights)),
+    **dict.fromkeys(("both_ways", "edge_labels", "lowercase", "nodes"), f.Boolean()),
 }

@@ -13,17 +13,7 @@ from separatrix.estimators.discriminant import (
 )
 from separatrix.estimators.fisher import FisherDiscriminant
 from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
-from separatrix.modelfile.fields import (
-    Array,
-    Field,
-    Maybe,
-    Real,
-    ShapeEnv,
-    Stacked,
-    Struct,
-    Text,
-    Whole,
-)
+from separatrix.modelfile import fields as f
 from separatrix.modelfile.schema import (
     CLASSES,
     ModelSchema,
@@ -38,27 +28,27 @@ from separatrix.modelfile.schema import (
 from separatrix.solvers.discriminant import Axes
 from separatrix.solvers.naive_bayes import Counts, Likelihood
 
-COUNTS = Struct(
-    Counts, {"weight": Array("f8", "k", least=0.0), "features": Array("f8", "k d", least=0.0)}
+COUNTS = f.Struct(
+    Counts, {"weight": f.Array("f8", "k", least=0.0), "features": f.Array("f8", "k d", least=0.0)}
 )
-LIKELIHOOD = Struct(
+LIKELIHOOD = f.Struct(
     Likelihood,
     {
-        "log_prob": Array("f8", "k d", "ordered"),
-        "weights": Array("f8", "k d"),
-        "bias": Array("f8", "k"),
-        "zeros": Maybe(Array("f8", "k d")),
-        "zeros_bias": Array("f8", "k"),
+        "log_prob": f.Array("f8", "k d", "ordered"),
+        "weights": f.Array("f8", "k d"),
+        "bias": f.Array("f8", "k"),
+        "zeros": f.Maybe(f.Array("f8", "k d")),
+        "zeros_bias": f.Array("f8", "k"),
     },
 )
 
 
-def _counting(make: Callable[..., Any], more: Mapping[str, Field]) -> ModelSchema:
+def _counting(make: Callable[..., Any], more: Mapping[str, f.Field]) -> ModelSchema:
     return ModelSchema(
         make,
         {
             **CLASSES,
-            "class_log_prior_": Array("f8", "k", "ordered"),
+            "class_log_prior_": f.Array("f8", "k", "ordered"),
             "_likelihood": LIKELIHOOD,
             **more,
         },
@@ -78,18 +68,18 @@ def _pack_gaussian(model: Any, values: Values, slim: bool) -> Values:
     )
 
 
-def _check_gaussian(model: Any, _sizes: ShapeEnv) -> None:
+def _check_gaussian(model: Any, _sizes: f.ShapeEnv) -> None:
     for name in ("class_count_", "theta_"):
         require(hasattr(model, name), name, "there, or sums", "neither")
 
 
-def _check_fisher(model: Any, sizes: ShapeEnv) -> None:
+def _check_fisher(model: Any, sizes: f.ShapeEnv) -> None:
     if model.threshold is not None:
         require(sizes["k"] == 2, "classes_", "two, with a threshold", sizes["k"])
         require(hasattr(model, "threshold_"), "threshold_", "there", "nothing")
 
 
-def _check_linear(model: Any, _sizes: ShapeEnv) -> None:
+def _check_linear(model: Any, _sizes: f.ShapeEnv) -> None:
     if model.solver != "lsqr":
         require(hasattr(model, "scalings_"), "scalings_", "there", "nothing")
         out = model._n_features_out
@@ -120,10 +110,10 @@ KINDS = {
         {
             **CLASSES,
             **arrays("f8", axes_="d c", xbar_="d"),
-            "scatter_ratio_": Array("f8", "c", "ordered"),
-            **{"rank_": Whole(), "threshold_": Real()},
+            "scatter_ratio_": f.Array("f8", "c", "ordered"),
+            **{"rank_": f.Whole(), "threshold_": f.Real()},
         },
-        {"means_": Array("f8", "k d"), "_sums": moments_field()},
+        {"means_": f.Array("f8", "k d"), "_sums": moments_field()},
         optional=frozenset({"threshold_"}),
         check=_check_fisher,
     ),
@@ -132,14 +122,14 @@ KINDS = {
         {
             **CLASSES,
             **arrays("f8", coef_="p d", means_="k d", xbar_="d", scalings_="d r"),
-            "intercept_": Array("f8", "p", "ordered"),
-            "priors_": Array("f8", "k", least=0.0),
-            **each(Whole(), "rank_", "_n_features_out"),
-            "_form": Text(("pooled", "each", "features")),
+            "intercept_": f.Array("f8", "p", "ordered"),
+            "priors_": f.Array("f8", "k", least=0.0),
+            **each(f.Whole(), "rank_", "_n_features_out"),
+            "_form": f.Text(("pooled", "each", "features")),
         },
         {
-            "explained_variance_ratio_": Array("f8", "c", "any"),
-            "covariance_": Array("f8", "d d"),
+            "explained_variance_ratio_": f.Array("f8", "c", "any"),
+            "covariance_": f.Array("f8", "d d"),
             "_sums": moments_field(),
         },
         optional=frozenset({"xbar_", "scalings_", "explained_variance_ratio_", "covariance_"}),
@@ -150,32 +140,32 @@ KINDS = {
         QuadraticDiscriminantAnalysis,
         {
             **CLASSES,
-            "priors_": Array("f8", "k", least=0.0),
-            "means_": Array("f8", "k d"),
-            "rank_": Array("i8", "k", least=0),
-            "variances": Stacked(Array("f8", "k d", "any")),
-            "axes": Stacked(Array("f8", "k d d", "any")),
-            "roots": Stacked(Array("f8", "k d r", "any")),
-            "determinants": Array("f8", "k", "any"),
-            "_form": Text(("each",)),
+            "priors_": f.Array("f8", "k", least=0.0),
+            "means_": f.Array("f8", "k d"),
+            "rank_": f.Array("i8", "k", least=0),
+            "variances": f.Stacked(f.Array("f8", "k d", "any")),
+            "axes": f.Stacked(f.Array("f8", "k d d", "any")),
+            "roots": f.Stacked(f.Array("f8", "k d r", "any")),
+            "determinants": f.Array("f8", "k", "any"),
+            "_form": f.Text(("each",)),
         },
-        {"covariance_": Stacked(Array("f8", "k d d")), "_sums": moments_field()},
+        {"covariance_": f.Stacked(f.Array("f8", "k d d")), "_sums": moments_field()},
         optional=frozenset({"covariance_"}),
         derived=dict.fromkeys(("_axes", "scalings_", "rotations_"), ""),
         pack=_pack_quadratic,
         unpack=_unpack_quadratic,
     ),
     "MultinomialNB": _counting(MultinomialNB, {}),
-    "BernoulliNB": _counting(BernoulliNB, {"_binarized": Maybe(Real())}),
+    "BernoulliNB": _counting(BernoulliNB, {"_binarized": f.Maybe(f.Real())}),
     "GaussianNB": ModelSchema(
         GaussianNB,
         {
             **CLASSES,
-            "class_prior_": Array("f8", "k", least=0.0),
-            "epsilon_": Real(),
-            "var_": Array("f8", "k d", least=0.0),
-            "class_count_": Array("f8", "k", least=0.0),
-            "theta_": Array("f8", "k d"),
+            "class_prior_": f.Array("f8", "k", least=0.0),
+            "epsilon_": f.Real(),
+            "var_": f.Array("f8", "k d", least=0.0),
+            "class_count_": f.Array("f8", "k", least=0.0),
+            "theta_": f.Array("f8", "k d"),
         },
         {"_sums": moments_field()},
         optional=frozenset({"class_count_", "theta_"}),

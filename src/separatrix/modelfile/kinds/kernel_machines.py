@@ -13,18 +13,7 @@ from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
 from separatrix.estimators.svc import SVC
 from separatrix.estimators.svc_cv import SVCCV
 from separatrix.kernels.base import Precomputed
-from separatrix.modelfile.fields import (
-    ANY_SHAPE,
-    Array,
-    Boolean,
-    Field,
-    Maybe,
-    Real,
-    ShapeEnv,
-    Struct,
-    Text,
-    Whole,
-)
+from separatrix.modelfile import fields as f
 from separatrix.modelfile.labels import RecordTable, WordList
 from separatrix.modelfile.objects import SamplesField
 from separatrix.modelfile.schema import (
@@ -63,34 +52,34 @@ def _check_support(support: Support, at: str) -> None:
     require(int(cuts[0]) == 0 and int(cuts[-1]) == s, f"{at}.cuts", f"from 0 to {s}", cuts)
 
 
-SUPPORT = Struct(
+SUPPORT = f.Struct(
     _make_support,
     {
-        "rows": Array("i8", "s", least=0, below="n", rising=True),
-        "cuts": Array("i8", "k+1", least=0, below="s+1", rising=True),
-        "coef": Array("f8", "r s"),
-        "intercept": Array("f8", "p"),
-        "paired": Boolean(),
+        "rows": f.Array("i8", "s", least=0, below="n", rising=True),
+        "cuts": f.Array("i8", "k+1", least=0, below="s+1", rising=True),
+        "coef": f.Array("f8", "r s"),
+        "intercept": f.Array("f8", "p"),
+        "paired": f.Boolean(),
     },
     _check_support,
 )
-CALIBRATION = Struct(
+CALIBRATION = f.Struct(
     Calibration,
     {
-        "method": Text(METHODS),
-        "n_classes": Whole(2, "k"),
-        "scheme": Text(("ovo", "ovr")),
-        "slopes": Array("f8", ANY_SHAPE),
+        "method": f.Text(METHODS),
+        "n_classes": f.Whole(2, "k"),
+        "scheme": f.Text(("ovo", "ovr")),
+        "slopes": f.Array("f8", f.ANY_SHAPE),
     },
 )
 FITS = RecordTable(
     SvmFit,
     arrays={
-        "rows": Array("i8", "m", least=0, below="n"),
-        "y": Array("f8", "m"),
-        "box": Array("f8", "m", "ordered", least=0.0),
-        "alpha": Array("f8", "m", least=0.0),
-        "errors": Array("f8", "m", "any"),
+        "rows": f.Array("i8", "m", least=0, below="n"),
+        "y": f.Array("f8", "m"),
+        "box": f.Array("f8", "m", "ordered", least=0.0),
+        "alpha": f.Array("f8", "m", least=0.0),
+        "errors": f.Array("f8", "m", "any"),
     },
     numbers={
         **dict.fromkeys(("intercept", "violation", "primal", "dual", "square"), "f8"),
@@ -128,7 +117,7 @@ def _unpack_vectors(model: Any, values: Values) -> None:
         model.support_vectors_ = np.empty((0, 0))
 
 
-def _check_svc(model: Any, sizes: ShapeEnv) -> None:
+def _check_svc(model: Any, sizes: f.ShapeEnv) -> None:
     k, p, r = sizes["k"], sizes["p"], sizes["r"]
     scheme, support = model.multi_class, model._support
     paired = scheme == "ovo" and k > 2
@@ -157,7 +146,7 @@ def _pack_perceptron(model: Any, values: Values, slim: bool) -> Values:
     return values
 
 
-def _check_perceptron(model: Any, sizes: ShapeEnv) -> None:
+def _check_perceptron(model: Any, sizes: f.ShapeEnv) -> None:
     last = int(model._log.steps.max(initial=0))
     require(last <= model._n_steps, "_log.steps", f"at most {model._n_steps}", last)
     begun, names = model._begun, {"budget", "multi_class"}
@@ -165,26 +154,26 @@ def _check_perceptron(model: Any, sizes: ShapeEnv) -> None:
     check_kernel(model, sizes)
 
 
-def _check_perceptron_search(model: Any, sizes: ShapeEnv) -> None:
+def _check_perceptron_search(model: Any, sizes: f.ShapeEnv) -> None:
     check_search(model, model.estimator_, sizes, "estimator_")
     if hasattr(model.estimator_, "n_iter_"):
         model.n_iter_ = model.estimator_.n_iter_
 
 
-def _check_svc_search(model: Any, sizes: ShapeEnv) -> None:
+def _check_svc_search(model: Any, sizes: f.ShapeEnv) -> None:
     check_search(model, model.best_estimator_, sizes, "best_estimator_")
     meant, found = model._model()._method, model.best_estimator_._method
     require(meant == found, "best_estimator_.calibration", f"{meant}, as searched with", found)
 
 
-SEARCH: dict[str, Field] = {**FEATURES, "best_index_": Whole(), "best_score_": Real("any")}
-RESULTS: dict[str, Field] = {"cv_results_": Value()}
+SEARCH: dict[str, f.Field] = {**FEATURES, "best_index_": f.Whole(), "best_score_": f.Real("any")}
+RESULTS: dict[str, f.Field] = {"cv_results_": Value()}
 
-PROJECTRON: dict[str, Field] = {
-    "support": Array("i8", "s", least=0),
+PROJECTRON: dict[str, f.Field] = {
+    "support": f.Array("i8", "s", least=0),
     **arrays("f8", coef="s p", lag="s p"),
-    **{"n_iter": Whole(), "n_steps": Whole(), "stop": Text()},
-    "mistakes_by_epoch": Array("i8", "t"),
+    **{"n_iter": f.Whole(), "n_steps": f.Whole(), "stop": f.Text()},
+    "mistakes_by_epoch": f.Array("i8", "t"),
 }
 KINDS = {
     "KernelPerceptron": ModelSchema(
@@ -192,16 +181,16 @@ KINDS = {
         {
             **CLASSES,
             "kernel_": KernelObject(),
-            "support_": Array("i8", "s", least=0),
+            "support_": f.Array("i8", "s", least=0),
             "support_vectors_": SamplesField("s d"),
-            "alpha_": Array("f8", "s p"),
-            **each(Whole(), "_n_steps", "_rows_seen"),
+            "alpha_": f.Array("f8", "s p"),
+            **each(f.Whole(), "_n_steps", "_rows_seen"),
             **{"_begun": Value(), "_log": MISTAKES},
-            "_projectron": Maybe(Struct(ProjectronFit, PROJECTRON)),
+            "_projectron": f.Maybe(f.Struct(ProjectronFit, PROJECTRON)),
         },
         {
-            **{"mistakes_": Array("i8", "e"), "learning_curve_": Array("f8", "e")},
-            **{"n_iter_": Whole(), "stop_": Text(), "gram_": Text()},
+            **{"mistakes_": f.Array("i8", "e"), "learning_curve_": f.Array("f8", "e")},
+            **{"n_iter_": f.Whole(), "stop_": f.Text(), "gram_": f.Text()},
         },
         optional=OF_VECTORS | {"support_vectors_", "gram_"},
         pack=_pack_perceptron,
@@ -223,18 +212,18 @@ KINDS = {
             **CLASSES,
             "kernel_": KernelObject(),
             "shape_fit_": Shape("n d"),
-            "support_": Array("i4", "s", least=0, below="n"),
+            "support_": f.Array("i4", "s", least=0, below="n"),
             "support_vectors_": SamplesField("s d"),
             "_support": SUPPORT,
-            "_exact": Boolean(),
+            "_exact": f.Boolean(),
             "_calibration": CALIBRATION,
-            "_ties": Array("i8", "k", least=0, below="k"),
+            "_ties": f.Array("i8", "k", least=0, below="k"),
         },
         {
-            **{"class_weight_": Array("f8", "k"), "n_iter_": Array("i4", "p")},
+            **{"class_weight_": f.Array("f8", "k"), "n_iter_": f.Array("i4", "p")},
             **each(BY_BOUNDARY, "violation_", "dual_gap_", "objective_", "margin_width_"),
-            **{"stop_": WordList("p"), "fit_status_": Whole(), "gram_": Text()},
-            **{"_last_scheme": Text(), "_last_y": Array("i8", "n", least=0), "_fits": FITS},
+            **{"stop_": WordList("p"), "fit_status_": f.Whole(), "gram_": f.Text()},
+            **{"_last_scheme": f.Text(), "_last_y": f.Array("i8", "n", least=0), "_fits": FITS},
         },
         optional=OF_VECTORS | {"support_vectors_", "_calibration", "_ties"},
         derived=dict.fromkeys(("dual_coef_", "intercept_"), ""),

@@ -14,18 +14,7 @@ from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.subgradient_svc import SubgradientSVC
-from separatrix.modelfile.fields import (
-    ANY_SHAPE,
-    Array,
-    Boolean,
-    MatrixField,
-    Maybe,
-    Real,
-    ShapeEnv,
-    Struct,
-    Text,
-    Whole,
-)
+from separatrix.modelfile import fields as f
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.schema import (
     BY_BOUNDARY,
@@ -62,13 +51,13 @@ class _Past(NamedTuple):
     log_ends: Any
 
 
-PAST = Struct(
+PAST = f.Struct(
     _Past,
     {
-        "samples": MatrixField("s d"),
-        "sample_ends": Array("i8", "e", least=0, rising=True),
-        "log": Struct(Mistakes, {**LOG, "steps": Array("i8", "m", least=0)}),
-        "log_ends": Array("i8", "e", least=0, rising=True),
+        "samples": f.MatrixField("s d"),
+        "sample_ends": f.Array("i8", "e", least=0, rising=True),
+        "log": f.Struct(Mistakes, {**LOG, "steps": f.Array("i8", "m", least=0)}),
+        "log_ends": f.Array("i8", "e", least=0, rising=True),
     },
     scoped=True,
 )
@@ -130,7 +119,7 @@ def _unpack_perceptron(model: Any, values: Values) -> None:
     set_attributes(model, values)
 
 
-def _check_perceptron(model: Any, _sizes: ShapeEnv) -> None:
+def _check_perceptron(model: Any, _sizes: f.ShapeEnv) -> None:
     begun, names = model._begun, {"predictor", "multi_class", "bias"}
     require(isinstance(begun, dict) and set(begun) == names, "_begun", f"{names}", "others")
     if model.predictor in ("vote", "random"):
@@ -144,7 +133,7 @@ def _check_perceptron(model: Any, _sizes: ShapeEnv) -> None:
         require(hasattr(model, "_radius"), "_radius", "there with bias='radius'", "nothing")
 
 
-def _check_logistic(model: Any, sizes: ShapeEnv) -> None:
+def _check_logistic(model: Any, sizes: f.ShapeEnv) -> None:
     posterior = model._posterior
     if posterior is None:
         return
@@ -156,7 +145,7 @@ def _check_logistic(model: Any, sizes: ShapeEnv) -> None:
     require(positive, "_posterior.factor", "with a diagonal above 0", "another")
 
 
-def _check_least_squares(model: Any, sizes: ShapeEnv) -> None:
+def _check_least_squares(model: Any, sizes: f.ShapeEnv) -> None:
     wide = sizes["d"]
     if model.features_ is not None:
         there = hasattr(model.features_, "transform")
@@ -166,20 +155,20 @@ def _check_least_squares(model: Any, sizes: ShapeEnv) -> None:
     require(sizes["e"] == wide, "coef_", f"{wide} columns wide", sizes["e"])
 
 
-BY_RIDGE = Array("f8", "m", "any")
-POSTERIOR = {"factor": Array("f8", "q q"), "p": Whole(1), "log_evidence": Real("any")}
+BY_RIDGE = f.Array("f8", "m", "any")
+POSTERIOR = {"factor": f.Array("f8", "q q"), "p": f.Whole(1), "log_evidence": f.Real("any")}
 KINDS = {
     "Perceptron": ModelSchema(
         Perceptron,
         {
             **CLASSES,
             **arrays("f8", coef_="p d", intercept_="p"),
-            "_state": Maybe(Struct(State, arrays("f8", W="p d", U="p d", b="p", u="p"))),
-            **{"_past": Maybe(PAST), "_radius": Real(), "_begun": Value(), "t_": Whole(1)},
+            "_state": f.Maybe(f.Struct(State, arrays("f8", W="p d", U="p d", b="p", u="p"))),
+            **{"_past": f.Maybe(PAST), "_radius": f.Real(), "_begun": Value(), "t_": f.Whole(1)},
         },
         {
-            **{"n_iter_": Whole(), "mistake_bound_": Value(), "stop_": Text()},
-            **{"mistakes_": Array("i8", "m"), "loss_curve_": Array("f8", "m")},
+            **{"n_iter_": f.Whole(), "mistake_bound_": Value(), "stop_": f.Text()},
+            **{"mistakes_": f.Array("i8", "m"), "loss_curve_": f.Array("f8", "m")},
         },
         optional=frozenset({"_radius", "mistake_bound_"}),
         pack=_pack_perceptron,
@@ -191,8 +180,8 @@ KINDS = {
         LinearSVC,
         {**CLASSES, **WEIGHTS},
         {
-            **each(Array("f8", "q", "any"), "objective_", "dual_gap_"),
-            **{"margin_width_": BY_BOUNDARY, "n_iter_": Whole(), "solver_": Text()},
+            **each(f.Array("f8", "q", "any"), "objective_", "dual_gap_"),
+            **{"margin_width_": BY_BOUNDARY, "n_iter_": f.Whole(), "solver_": f.Text()},
         },
         boundaries=count_one_vs_rest,
     ),
@@ -200,9 +189,11 @@ KINDS = {
         SubgradientSVC,
         {**CLASSES, **WEIGHTS},
         {
-            **each(Array("f8", ANY_SHAPE, "any"), "iterates_", "average_iterate_", "loss_curve_"),
+            **each(
+                f.Array("f8", f.ANY_SHAPE, "any"), "iterates_", "average_iterate_", "loss_curve_"
+            ),
             **arrays("i8", iterate_steps_="m", steps_="p"),
-            **{"margin_width_": BY_BOUNDARY, "n_iter_": Whole(), "stop_": Text()},
+            **{"margin_width_": BY_BOUNDARY, "n_iter_": f.Whole(), "stop_": f.Text()},
             "stops_": Labels("p", rising=False, distinct=False),
         },
         boundaries=count_one_vs_rest,
@@ -211,12 +202,12 @@ KINDS = {
         LeastSquaresClassifier,
         {
             **CLASSES,
-            **{"coef_": MatrixField("p e"), "intercept_": Array("f8", "p")},
-            **{"features_": Maybe(InnerModel()), "ridge_": Value(), "rank_": Whole()},
+            **{"coef_": f.MatrixField("p e"), "intercept_": f.Array("f8", "p")},
+            **{"features_": f.Maybe(InnerModel()), "ridge_": Value(), "rank_": f.Whole()},
         },
         {
-            "_sums": Maybe(moments_field("e")),
-            "loo_": Struct(RidgePath, each(BY_RIDGE, "ridges", "error", "squared_error")),
+            "_sums": f.Maybe(moments_field("e")),
+            "loo_": f.Struct(RidgePath, each(BY_RIDGE, "ridges", "error", "squared_error")),
         },
         optional=frozenset({"loo_"}),
         check=_check_least_squares,
@@ -227,13 +218,13 @@ KINDS = {
         {
             **CLASSES,
             **WEIGHTS,
-            "_posterior": Maybe(Struct(Posterior, POSTERIOR)),
+            "_posterior": f.Maybe(f.Struct(Posterior, POSTERIOR)),
         },
         {
-            **{"C_": Real("ordered"), "solver_": Text(), "n_iter_": Array("i4", "u")},
-            **each(Real("any"), "objective_", "gradient_", "log_evidence_"),
+            **{"C_": f.Real("ordered"), "solver_": f.Text(), "n_iter_": f.Array("i4", "u")},
+            **each(f.Real("any"), "objective_", "gradient_", "log_evidence_"),
             **arrays("f8", coef_std_="p d", intercept_std_="p"),
-            "separated_": Maybe(Boolean()),
+            "separated_": f.Maybe(f.Boolean()),
         },
         optional=frozenset({"coef_std_", "intercept_std_", "log_evidence_"}),
         check=_check_logistic,

@@ -12,7 +12,7 @@ from separatrix.estimators.metrics.neighbor_rows import KEPT
 from separatrix.estimators.metrics.votes import Voters
 from separatrix.estimators.neighbor_index import BY_DISTANCE, SEARCHED, NeighborIndex
 from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.modelfile.fields import Array, Listed, Maybe, ShapeEnv, Struct, Text, Whole
+from separatrix.modelfile import fields as f
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.objects import SamplesField
 from separatrix.modelfile.schema import (
@@ -38,8 +38,8 @@ class _Output(NamedTuple):
 
 OUTPUT = {
     "classes": Labels("k"),
-    "y": Array("i8", "n", least=0, below="k"),
-    "weights": Array("f8", "n", least=0.0),
+    "y": f.Array("i8", "n", least=0, below="k"),
+    "weights": f.Array("f8", "n", least=0.0),
 }
 
 
@@ -83,7 +83,7 @@ def _unpack(model: Any, values: Values) -> None:
     )
 
 
-def _check(model: Any, _sizes: ShapeEnv) -> None:
+def _check(model: Any, _sizes: f.ShapeEnv) -> None:
     """Search one row if the parameters of the metric are not used before."""
     index = model.index_._index
     if isinstance(index, Blocks) and isinstance(index._distances, Pairwise):
@@ -95,14 +95,14 @@ KINDS = {
         KNeighborsClassifier,
         {
             **FEATURES,
-            "n_samples_fit_": Whole(1, "n"),
+            "n_samples_fit_": f.Whole(1, "n"),
             "rows": SamplesField("n f", "any"),
-            "index_metric": Text(),
+            "index_metric": f.Text(),
             "index_metric_params": Value(),
-            "kernel_": Maybe(KernelObject()),
-            "outputs": Listed(Struct(_Output, OUTPUT, scoped=True)),
+            "kernel_": f.Maybe(KernelObject()),
+            "outputs": f.Listed(f.Struct(_Output, OUTPUT, scoped=True)),
         },
-        {"accuracy_by_k_": Array("f8", "m"), "best_k_": Whole(1)},
+        {"accuracy_by_k_": f.Array("f8", "m"), "best_k_": f.Whole(1)},
         optional=OF_VECTORS | {"accuracy_by_k_", "best_k_"},
         derived={
             **dict.fromkeys(("classes_", "_voters", "outputs_2d_", "index_"), ""),

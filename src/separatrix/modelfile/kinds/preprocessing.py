@@ -28,25 +28,8 @@ from separatrix.estimators.positions import PositionIndicator
 from separatrix.kernels.features import Monomials
 from separatrix.kernels.object_kernels import FeatureKernel
 from separatrix.kernels.vector_kernels import Polynomial
+from separatrix.modelfile import fields as f
 from separatrix.modelfile.container import one_line
-from separatrix.modelfile.fields import (
-    MOST_WORDS,
-    NUMBERS,
-    Array,
-    Boolean,
-    Field,
-    Listed,
-    Mapped,
-    Maybe,
-    Real,
-    ShapeEnv,
-    Struct,
-    Text,
-    Whole,
-    as_objects,
-    mismatch_error,
-    schema_error,
-)
 from separatrix.modelfile.labels import CategoryColumns, Labels
 from separatrix.modelfile.objects import SamplesField, VocabularyField
 from separatrix.modelfile.schema import (
@@ -72,8 +55,8 @@ ENCODINGS = (
     *("utf-8", "utf8", "utf-8-sig", "utf-16", "utf-32", "ascii", "latin-1", "latin1"),
     *("iso-8859-1", "iso-8859-2", "iso-8859-15", "cp1250", "cp1251", "cp1252", "windows-1252"),
 )
-SAMPLE_TYPES = tuple(code for code in NUMBERS.split() if code != "b1")
-PER_FEATURE = Array("f2 f4 f8", "d")
+SAMPLE_TYPES = tuple(code for code in f.NUMBERS.split() if code != "b1")
+PER_FEATURE = f.Array("f2 f4 f8", "d")
 
 
 def _check_count_type(value: Any, at: str) -> Any:
@@ -86,37 +69,37 @@ def _check_count_type(value: Any, at: str) -> Any:
 
 def _check_run(value: list[int], at: str) -> tuple[int, int]:
     if len(value) != 2 or not value[0] <= value[1] <= LONGEST_RUN:
-        raise mismatch_error(at, f"from 1 to {LONGEST_RUN}, the smaller first", value)
+        raise f.mismatch_error(at, f"from 1 to {LONGEST_RUN}, the smaller first", value)
     return value[0], value[1]
 
 
 def _sort_words(vocabulary: dict[str, int]) -> Any:
-    return as_objects(sorted(vocabulary, key=vocabulary.__getitem__))
+    return f.as_objects(sorted(vocabulary, key=vocabulary.__getitem__))
 
 
 def _number_words(words: Any, at: str) -> dict[str, int]:
     if not all(isinstance(word, str) for word in words):
-        raise schema_error(at, "words", words)
+        raise f.schema_error(at, "words", words)
     require(len(words) > 0, at, "at least one word", "none")
     return {word: column for column, word in enumerate(words.tolist())}
 
 
 def _join_letters(codes: Any, at: str) -> str:
     if not len(codes) or codes.max() > 0x10FFFF or not (codes[1:] > codes[:-1]).all():
-        raise mismatch_error(at, "letters in rising order, none twice", codes)
+        raise f.mismatch_error(at, "letters in rising order, none twice", codes)
     return "".join(map(chr, codes.tolist()))
 
 
-LETTERS = Mapped(
-    Array("u4", "k"), lambda text: np.array(list(map(ord, text)), dtype=np.uint32), _join_letters
+LETTERS = f.Mapped(
+    f.Array("u4", "k"), lambda text: np.array(list(map(ord, text)), dtype=np.uint32), _join_letters
 )
-WORDS = Mapped(Labels("w", rising=False), _sort_words, _number_words)
-SAMPLE_TYPE = Mapped(
-    Text(SAMPLE_TYPES),
+WORDS = f.Mapped(Labels("w", rising=False), _sort_words, _number_words)
+SAMPLE_TYPE = f.Mapped(
+    f.Text(SAMPLE_TYPES),
     lambda dtype: f"{dtype.kind}{dtype.itemsize}",
     lambda code, _: np.dtype(code),
 )
-READING: dict[str, Field] = {
+READING: dict[str, f.Field] = {
     "input": Only(("content",), "for no model from a file opens others"),
     "encoding": Only(ENCODINGS, "for others are not known to be safe"),
     "strip_accents": Only((None, "ascii", "unicode"), NO_CODE),
@@ -125,8 +108,8 @@ READING: dict[str, Field] = {
     "stop_words": Only((None, "english"), "for a file holds no other list of them"),
     "token_pattern": Only((TOKEN_PATTERN,), "for another may take for ever to match"),
     "analyzer": Only(("word", "char", "char_wb"), NO_CODE),
-    "ngram_range": Mapped(Listed(Whole(1)), list, _check_run),
-    "dtype": Mapped(Value(), lambda kind: kind, _check_count_type),
+    "ngram_range": f.Mapped(f.Listed(f.Whole(1)), list, _check_run),
+    "dtype": f.Mapped(Value(), lambda kind: kind, _check_count_type),
 }
 
 
@@ -137,7 +120,7 @@ def _unpack_vectorizer(model: Any, values: Values) -> None:
         model._stop_words_id = id(model.stop_words)  # as checked by scikit-learn
 
 
-def _check_vectorizer(model: Any, sizes: ShapeEnv) -> None:
+def _check_vectorizer(model: Any, sizes: f.ShapeEnv) -> None:
     given = model.vocabulary
     if given is not None:
         meant = given if isinstance(given, dict) else {word: at for at, word in enumerate(given)}
@@ -152,15 +135,17 @@ def _check_vectorizer(model: Any, sizes: ShapeEnv) -> None:
         require(value == meant, f"_tfidf.{name}", f"{meant}, as in the model around it", value)
 
 
-def _check_tfidf(model: Any, _sizes: ShapeEnv) -> None:
+def _check_tfidf(model: Any, _sizes: f.ShapeEnv) -> None:
     there = hasattr(model, "idf_")
     require(there == model.use_idf, "idf_", f"there: {model.use_idf}, as use_idf says", there)
 
 
-def _check_positions(model: Any, sizes: ShapeEnv) -> None:
+def _check_positions(model: Any, sizes: f.ShapeEnv) -> None:
     columns = model.length_ * sizes["k"]
-    if columns > MOST_WORDS:
-        why = f"`length_`: a file holds at most {MOST_WORDS} letters at positions; found {columns}"
+    if columns > f.MOST_WORDS:
+        why = (
+            f"`length_`: a file holds at most {f.MOST_WORDS} letters at positions; found {columns}"
+        )
         raise ModelFileError("limit", why)
 
 
@@ -190,7 +175,7 @@ def _unpack_imputer(model: Any, values: Values) -> None:
         try:
             filled.astype(model._fill_dtype)
         except (OverflowError, ValueError):
-            raise mismatch_error("fill_value", f"within {model._fill_dtype}", fill) from None
+            raise f.mismatch_error("fill_value", f"within {model._fill_dtype}", fill) from None
         filled[np.isnan(found)] = np.nan
         model.statistics_ = filled
 
@@ -226,7 +211,7 @@ def _unpack_encoder(model: Any, values: Values) -> None:
     set_attributes(model, {**attributes, **values})
 
 
-def _check_map(model: Any, _sizes: ShapeEnv) -> None:
+def _check_map(model: Any, _sizes: f.ShapeEnv) -> None:
     found, size = model.monomials_, model.n_output_features_
     meant = model._monomials(found.d)
     require(found == meant, "monomials_", f"{meant}, as the parameters say", found)
@@ -234,7 +219,7 @@ def _check_map(model: Any, _sizes: ShapeEnv) -> None:
     require(found.degree <= HIGHEST_DEGREE, "degree", f"at most {HIGHEST_DEGREE}", found.degree)
 
 
-def _check_kernel_features(model: Any, _sizes: ShapeEnv) -> None:
+def _check_kernel_features(model: Any, _sizes: f.ShapeEnv) -> None:
     """The number of features of each level follows from the vocabulary."""
     meant = model._counting(model.kernel)
     require(meant == model.kernel_, "kernel_", f"{meant!r}, as `kernel` says", model.kernel_)
@@ -251,22 +236,22 @@ VECTORIZER: dict[str, Any] = {
     "unpack": _unpack_vectorizer,
     "check": _check_vectorizer,
 }
-ENCODER: dict[str, Field] = {
+ENCODER: dict[str, f.Field] = {
     **FEATURES,
     "categories_": CategoryColumns(Labels("k", rising=False, missing=True), "d"),
 }
-MONOMIALS: dict[str, Field] = {
-    "d": Whole(1, "d"),
-    "degree": Whole(1),
-    "lowest": Whole(),
-    "distinct": Boolean(),
-    "kernel": Maybe(KernelObject((Polynomial,))),
+MONOMIALS: dict[str, f.Field] = {
+    "d": f.Whole(1, "d"),
+    "degree": f.Whole(1),
+    "lowest": f.Whole(),
+    "distinct": f.Boolean(),
+    "kernel": f.Maybe(KernelObject((Polynomial,))),
 }
-SEEN: dict[str, Field] = {"n_samples_seen_": Value()}
+SEEN: dict[str, f.Field] = {"n_samples_seen_": Value()}
 KINDS = {
     "StandardScaler": ModelSchema(
         StandardScaler,
-        {**FEATURES, **each(Maybe(PER_FEATURE), "mean_", "var_", "scale_"), **SEEN},
+        {**FEATURES, **each(f.Maybe(PER_FEATURE), "mean_", "var_", "scale_"), **SEEN},
     ),
     "MinMaxScaler": ModelSchema(
         MinMaxScaler,
@@ -289,13 +274,13 @@ KINDS = {
         {
             **FEATURES,
             "_fit_dtype": SAMPLE_TYPE,
-            "statistics_": Array("f2 f4 f8", "d", "any"),
-            "as_objects": Boolean(),
+            "statistics_": f.Array("f2 f4 f8", "d", "any"),
+            "as_objects": f.Boolean(),
         },
         params={
             "missing_values": NUMBER,
             "strategy": Only(("mean", "median", "most_frequent", "constant"), NO_CODE),
-            "fill_value": Maybe(NUMBER),
+            "fill_value": f.Maybe(NUMBER),
             "add_indicator": Only((False,), "for a file has no place for the columns it adds"),
         },
         derived=dict.fromkeys(("indicator_", "_fill_dtype"), ""),
@@ -310,12 +295,12 @@ KINDS = {
     ),
     "TfidfTransformer": ModelSchema(
         TfidfTransformer,
-        {**FEATURES, "idf_": Array("f4 f8", "d")},
+        {**FEATURES, "idf_": f.Array("f4 f8", "d")},
         optional=frozenset({"idf_"}),
         check=_check_tfidf,
     ),
     "PositionIndicator": ModelSchema(
-        PositionIndicator, {"letters_": LETTERS, "length_": Whole(1)}, check=_check_positions
+        PositionIndicator, {"letters_": LETTERS, "length_": f.Whole(1)}, check=_check_positions
     ),
     "KernelFeatures": ModelSchema(
         KernelFeatures,
@@ -325,7 +310,11 @@ KINDS = {
     ),
     "PolynomialMap": ModelSchema(
         PolynomialMap,
-        {**FEATURES, "monomials_": Struct(Monomials, MONOMIALS), "n_output_features_": Whole(1)},
+        {
+            **FEATURES,
+            "monomials_": f.Struct(Monomials, MONOMIALS),
+            "n_output_features_": f.Whole(1),
+        },
         check=_check_map,
     ),
     "Nystroem": ModelSchema(
@@ -334,9 +323,9 @@ KINDS = {
             **FEATURES,
             "kernel_": KernelObject(),
             "components_": SamplesField("m d"),
-            "component_indices_": Array("i8", "m", least=0),
-            "normalization_": Array("f8", "m m"),
-            **{"rank_": Whole(), "_n_features_out": Whole(1, "m")},
+            "component_indices_": f.Array("i8", "m", least=0),
+            "normalization_": f.Array("f8", "m m"),
+            **{"rank_": f.Whole(), "_n_features_out": f.Whole(1, "m")},
         },
         optional=OF_VECTORS,
         check=check_kernel,
@@ -345,7 +334,7 @@ KINDS = {
         RandomFourier,
         {
             **FEATURES,
-            **{"gamma_": Real(), "_n_features_out": Whole(1, "m")},
+            **{"gamma_": f.Real(), "_n_features_out": f.Whole(1, "m")},
             **arrays("f8", random_weights_="d m", random_offset_="m"),
         },
     ),

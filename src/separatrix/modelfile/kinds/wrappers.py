@@ -12,59 +12,49 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.decision import BayesDecision, CostCurve
-from separatrix.modelfile.fields import (
-    Archive,
-    Array,
-    Boolean,
-    Field,
-    Real,
-    ShapeEnv,
-    Struct,
-    Text,
-    schema_error,
-)
+from separatrix.modelfile import fields as f
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.schema import FEATURES, InnerModel, ModelSchema, check_features, require
 
 MOST_STEPS = 64
 
 
-class _LeftOut(Field):
+class _LeftOut(f.Field):
     """A parameter that is no part of a model, as a cache folder; it is read as None."""
 
-    def put(self, value: Any, at: str, file: Archive) -> None:
+    def put(self, value: Any, at: str, file: f.Archive) -> None:
         return None
 
-    def get(self, document: Any, at: str, file: Archive) -> None:
+    def get(self, document: Any, at: str, file: f.Archive) -> None:
         if document is not None:
-            raise schema_error(at, "null", document)
+            raise f.schema_error(at, "null", document)
 
 
 @dataclass(frozen=True)
-class Steps(Field):
+class Steps(f.Field):
     """The steps of a pipeline: names, and models or "passthrough"."""
 
-    def put(self, value: Any, at: str, file: Archive) -> list[list[Any]]:
+    def put(self, value: Any, at: str, file: f.Archive) -> list[list[Any]]:
         return [
             [name, step if _is_idle(step) else file.put_model(step, f"{at}[{i}]", file.fitted)]
             for i, (name, step) in enumerate(value)
         ]
 
-    def get(self, document: Any, at: str, file: Archive) -> list[tuple[str, Any]]:
+    def get(self, document: Any, at: str, file: f.Archive) -> list[tuple[str, Any]]:
         if not isinstance(document, list) or not 1 <= len(document) <= MOST_STEPS:
-            raise schema_error(at, "a list of steps", document)
+            raise f.schema_error(at, "a list of steps", document)
         steps: list[tuple[str, Any]] = []
         for number, pair in enumerate(document):
             if not isinstance(pair, list) or len(pair) != 2:
-                raise schema_error(at, "pairs of a name and a model", pair)
-            name, step = Text().get(pair[0], at, file), pair[1]
+                raise f.schema_error(at, "pairs of a name and a model", pair)
+            name, step = f.Text().get(pair[0], at, file), pair[1]
             if not _is_idle(step):
                 step = file.get_model(step, f"{at}[{number}]")
                 if number < len(document) - 1 and not hasattr(step, "transform"):
-                    raise schema_error(f"{at}[{number}]", "a transformer", type(step).__name__)
+                    raise f.schema_error(f"{at}[{number}]", "a transformer", type(step).__name__)
             steps.append((name, step))
         if len({name for name, _ in steps}) < len(steps):
-            raise schema_error(at, "steps of different names", [name for name, _ in steps])
+            raise f.schema_error(at, "steps of different names", [name for name, _ in steps])
         return steps
 
 
@@ -72,16 +62,16 @@ def _is_idle(step: Any) -> bool:
     return step is None or (isinstance(step, str) and step == "passthrough")
 
 
-def _check_pipeline(model: Any, _sizes: ShapeEnv) -> None:
+def _check_pipeline(model: Any, _sizes: f.ShapeEnv) -> None:
     for name, step in model.steps:
         if not _is_idle(step):
             try:
                 check_is_fitted(step)
             except NotFittedError:
-                raise schema_error(f"steps.{name}", "fitted", "a template") from None
+                raise f.schema_error(f"steps.{name}", "fitted", "a template") from None
 
 
-def _check_decision(model: Any, sizes: ShapeEnv) -> None:
+def _check_decision(model: Any, sizes: f.ShapeEnv) -> None:
     k, a = sizes["k"], sizes["a"]
     require(a in (k, k + 1), "actions_", f"{k} or {k + 1}", a)
     inner = model.estimator_
@@ -95,10 +85,10 @@ def _check_decision(model: Any, sizes: ShapeEnv) -> None:
 
 
 CURVE = {
-    "thresholds": Array("f8", "m", "ordered"),
-    "mean_cost": Array("f8", "m", "any"),
-    "best_threshold": Real("ordered"),
-    "best_cost": Real("any"),
+    "thresholds": f.Array("f8", "m", "ordered"),
+    "mean_cost": f.Array("f8", "m", "any"),
+    "best_threshold": f.Real("ordered"),
+    "best_cost": f.Real("any"),
 }
 KINDS = {
     "BayesDecision": ModelSchema(
@@ -107,12 +97,12 @@ KINDS = {
             **FEATURES,
             "classes_": Labels("k"),
             "actions_": Labels("a", rising=False),
-            "loss_matrix_": Array("f8", "k a"),
-            "threshold_": Real("ordered"),
-            "_by_threshold": Boolean(),
+            "loss_matrix_": f.Array("f8", "k a"),
+            "threshold_": f.Real("ordered"),
+            "_by_threshold": f.Boolean(),
             "estimator_": InnerModel(),
         },
-        {"held_out_curve_": Struct(CostCurve, CURVE)},
+        {"held_out_curve_": f.Struct(CostCurve, CURVE)},
         optional=frozenset({"n_features_in_", "threshold_", "held_out_curve_"}),
         check=_check_decision,
     ),
