@@ -26,7 +26,7 @@ from separatrix import (
 )
 from separatrix.errors import ModelFileError
 from separatrix.modelfile import files
-from separatrix.modelfile.describe import escaped
+from separatrix.modelfile.describe import escape_markdown
 
 
 def test_a_description_takes_no_more_models_and_keys_than_there_can_be(path):
@@ -114,7 +114,7 @@ def test_names_of_features_are_there(tmp_path):
     assert found.feature_names == names
     assert "4: a\\|b, &lt;script&gt;, c\\\\nd, \\`e\\`" in str(found)
     assert "<script>" not in str(found)
-    assert escaped("\x1b[31m") == "\\\\x1b\\[31m"
+    assert escape_markdown("\x1b[31m") == "\\\\x1b\\[31m"
 
 
 def test_a_slim_file_says_so(tmp_path):

@@ -23,6 +23,7 @@ from separatrix import (
     SVC,
     SVCCV,
     BayesDecision,
+    KernelFeatures,
     KernelPerceptron,
     KernelPerceptronCV,
     KNeighborsClassifier,
@@ -35,6 +36,7 @@ from separatrix.errors import ModelFileError
 from separatrix.estimators.base.tuned import best_model
 from separatrix.kernels import (
     BagOfWords,
+    Normalized,
     ShortestPath,
     Spectrum,
     Subsequence,
@@ -353,3 +355,32 @@ def test_a_model_that_learned_nothing_is_kept(kernel, path):
     again = load(save(model, path))
     assert_like(again.support_vectors_, model.support_vectors_)
     np.testing.assert_array_equal(again.predict(samples), model.predict(samples))
+
+
+@pytest.mark.parametrize("name", OBJECT_KERNELS)
+def test_features_of_every_kernel_are_the_same(name, path):
+    kernel, samples = OBJECT_KERNELS[name]
+    if name == "subsequence" or "normalized" in name:
+        kernel = Normalized(BagOfWords() if kernel.takes == "sequences" else WeisfeilerLehman(1))
+    model = KernelFeatures(0.5 * kernel).fit(samples)
+    again = load(save(model, path))
+    assert again.widths_ == model.widths_
+    for queries in (samples, NEW.get(id(samples), NEW_SEQUENCES["strings"])):
+        found, expected = again.transform(queries), model.transform(queries)
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(
+                getattr(found, part), getattr(expected, part), strict=True
+            )
+
+
+def test_features_are_of_the_kernel_that_was_asked_for(path):
+    document, tensors = split_file(BY_NAME["features-words"].fitted(), path)
+    other = {"kernel": "BagOfWords", "params": {"lowercase": True}}
+    document["model"]["params"]["kernel"] = other
+    assert refused(document, tensors, path) == "invariant"
+    other = {"kernel": "Subsequence", "params": {"k": 2, "decay": 0.5, "alphabet": None}}
+    for position, name in (("params", "kernel"), ("state", "kernel_")):
+        document["model"][position][name] = other
+    assert refused(document, tensors, path) == "schema"
+    document["model"]["params"]["kernel"] = "rbf"
+    assert refused(document, tensors, path) in ("invariant", "schema")

@@ -84,11 +84,11 @@ class Description:
         yield f"# {top.kind}"
         yield "\n| | |\n|---|---|"
         if card.note:
-            yield f"| note | {escaped(card.note)} |"
+            yield f"| note | {escape_markdown(card.note)} |"
         slim = ", slim: it predicts, and cannot be trained further" if top.slim else ""
-        yield f"| file | {code(self.path)}, {in_words(self.nbytes)}, format {self.format}{slim} |"
+        yield f"| file | {as_code(self.path)}, {in_words(self.nbytes)}, format {self.format}{slim} |"
         if self.classes is not None:
-            yield f"| classes | {len(self.classes)}: {_some(self.classes)} |"
+            yield f"| classes | {len(self.classes)}: {_format_first(self.classes)} |"
         features = [part.features for part in self.parts if part.features is not None]
         if self.objects is not None:
             yield f"| samples | {self.objects} |"
@@ -96,35 +96,39 @@ class Description:
             yield f"| features | {features[0]}{self._names()} |"
         for part in self.parts:
             if part.kernel is not None:
-                yield f"| kernel | {code(part.kernel)} |"
+                yield f"| kernel | {as_code(part.kernel)} |"
         if card.data is not None:
             d = card.data.features
             what = (self.objects or "texts") if d is None else f"samples of {d} features"
             yield f"| trained on | {card.data.samples} {what} |"
-            yield f"| SHA-256 of the data | {code(card.data.sha256)} |"
+            yield f"| SHA-256 of the data | {as_code(card.data.sha256)} |"
         else:
             yield "| trained on | unknown: `save(..., data=(X, y))` keeps the hash and the size |"
         yield f"| seed | {'none' if card.seed is None else card.seed} |"
         versions = ", ".join(f"{name} {value}" for name, value in card.versions.items())
-        yield f"| versions | {escaped(versions)} |"
+        yield f"| versions | {escape_markdown(versions)} |"
         if card.certificate:
             yield "\n## Certificate\n\n| | |\n|---|---|"
             for name, value in card.certificate.items():
-                yield f"| {escaped(name)} | {value:.6g} |"
+                yield f"| {escape_markdown(name)} | {value:.6g} |"
         for part in self.parts:
-            where = "" if part is top else f" of {escaped(part.kind)} ({code(part.position)})"
+            where = (
+                ""
+                if part is top
+                else f" of {escape_markdown(part.kind)} ({as_code(part.position)})"
+            )
             if part.params:
                 yield f"\n## Parameters{where}\n\n| | |\n|---|---|"
             for name, text in part.params.items():
-                yield f"| {escaped(name)} | {code(text)} |"
+                yield f"| {escape_markdown(name)} | {as_code(text)} |"
         yield "\n## Arrays\n\n| name | type | shape |\n|---|---|---|"
         for entry in self.arrays[:SHOWN]:
-            yield f"| {code(entry.name)} | {entry.dtype} | {list(entry.shape)} |"
+            yield f"| {as_code(entry.name)} | {entry.dtype} | {list(entry.shape)} |"
         if len(self.arrays) > SHOWN:
             yield f"| and {len(self.arrays) - SHOWN} more | | |"
 
     def _names(self) -> str:
-        return f": {_some(self.feature_names)}" if self.feature_names else ""
+        return f": {_format_first(self.feature_names)}" if self.feature_names else ""
 
 
 def describe(path: PathLike) -> Description:
@@ -159,7 +163,7 @@ def describe(path: PathLike) -> Description:
             str(path),
             contents.nbytes,
             document["format"],
-            tuple(_part(model, at) for at, model in found),
+            tuple(_make_part(model, at) for at, model in found),
             _read_labels(found, "classes_", file),
             _read_labels(found, "feature_names_in_", file),
             contents.entries,
@@ -167,28 +171,28 @@ def describe(path: PathLike) -> Description:
         )
 
 
-def escaped(text: str) -> str:
-    """Text in one line, escaped for Markdown and HTML.
+def escape_markdown(text: str) -> str:
+    """Text in one line, escape_markdown for Markdown and HTML.
 
-    >>> escaped("a|b <i>")
+    >>> escape_markdown("a|b <i>")
     'a\\\\|b &lt;i&gt;'
     """
-    line = "".join(f"\\{letter}" if letter in MARKS else letter for letter in _shown(text))
+    line = "".join(f"\\{letter}" if letter in MARKS else letter for letter in _printable(text))
     for letter, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         line = line.replace(letter, safe)
     return line
 
 
-def code(text: str) -> str:
+def as_code(text: str) -> str:
     """Text between backticks, where only backticks and bars need escapes.
 
-    >>> code("a|b `c` <i>")
+    >>> as_code("a|b `c` <i>")
     "`a\\\\|b 'c' <i>`"
     """
-    return "`" + _shown(text).replace("`", "'").replace("|", "\\|") + "`"
+    return "`" + _printable(text).replace("`", "'").replace("|", "\\|") + "`"
 
 
-def _shown(text: str) -> str:
+def _printable(text: str) -> str:
     """Printable characters, and the others as Python escapes them."""
     joiner = "\u200d"  # within emoji
     return "".join(
@@ -197,8 +201,8 @@ def _shown(text: str) -> str:
     )
 
 
-def _some(values: list[Any]) -> str:
-    shown = ", ".join(escaped(str(value)) for value in values[:SHOWN])
+def _format_first(values: list[Any]) -> str:
+    shown = ", ".join(escape_markdown(str(value)) for value in values[:SHOWN])
     return shown + (", ..." if len(values) > SHOWN else "")
 
 
@@ -223,21 +227,21 @@ def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from _walk(value[1] if named else value, f"{at}[{number}]")
 
 
-def _part(document: dict[str, Any], at: str) -> Part:
+def _make_part(document: dict[str, Any], at: str) -> Part:
     state, params = document["state"], document["params"]
     features, kernel = state.get("n_features_in_"), state.get("kernel_")
     return Part(
         at,
         str(document["kind"]),
-        {name: in_text(value) for name, value in params.items() if not _holds_model(value)},
+        {name: format_value(value) for name, value in params.items() if not _holds_model(value)},
         bool(document["slim"]),
         features if type(features) is int else None,
-        None if kernel is None else in_text(kernel),
-        _takes(kernel),
+        None if kernel is None else format_value(kernel),
+        _find_sample_type(kernel),
     )
 
 
-def _takes(kernel: Any) -> str | None:
+def _find_sample_type(kernel: Any) -> str | None:
     """What the first kernel inside a kernel takes, if not vectors."""
     while isinstance(kernel, dict) and isinstance(kernel.get("params"), dict):
         name, params = kernel.get("kernel"), kernel["params"]
@@ -254,26 +258,26 @@ def _holds_model(value: Any) -> bool:
     return isinstance(value, list) and any(map(_holds_model, value))
 
 
-def in_text(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value of the document as Python would print it.
 
-    >>> in_text({"kernel": "Scaled", "params": {"kernel": {"kernel": "Linear", "params": {}}}})
+    >>> format_value({"kernel": "Scaled", "params": {"kernel": {"kernel": "Linear", "params": {}}}})
     'Scaled(kernel=Linear())'
     """
     if isinstance(value, list):
-        return f"[{', '.join(map(in_text, value))}]"
+        return f"[{', '.join(map(format_value, value))}]"
     if not isinstance(value, dict):
         return repr(value)
     if "params" in value and isinstance(value["params"], dict):
         name = next((value[key] for key in ("kernel", "splitter", "kind") if key in value), "")
-        inner = ", ".join(f"{key}={in_text(item)}" for key, item in value["params"].items())
+        inner = ", ".join(f"{key}={format_value(item)}" for key, item in value["params"].items())
         return f"{name}({inner})"
     if "dict" in value and isinstance(value["dict"], list):
-        pairs = (in_text(pair)[1:-1].replace(", ", ": ", 1) for pair in value["dict"])
+        pairs = (format_value(pair)[1:-1].replace(", ", ": ", 1) for pair in value["dict"])
         return "{" + ", ".join(pairs) + "}"
     if "array" in value:
         return "an array"
-    return ", ".join(in_text(item).strip("'") for item in value.values())
+    return ", ".join(format_value(item).strip("'") for item in value.values())
 
 
 def _read_labels(

@@ -21,7 +21,7 @@ from separatrix.modelfile.container import Tensors, one_line
 from separatrix.runtime.blocks import MEBIBYTE
 
 ANY_SHAPE = "..."
-LARGEST_WHOLE = 2**53
+MAX_INTEGER = 2**53
 LONGEST_TEXT = 10_000
 LONGEST_WORD = 10_000  # letters
 MOST_ITEMS = 100_000  # of a list in the document
@@ -139,15 +139,15 @@ def as_plain(value: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Whole(Field):
+class Integer(Field):
     """An integer, perhaps the length of a letter."""
 
     least: int = 0
     letter: str | None = None
 
     def get(self, document: Any, at: str, file: Archive) -> int:
-        if type(document) is not int or not self.least <= document <= LARGEST_WHOLE:
-            raise schema_error(at, f"a whole number from {self.least} to {LARGEST_WHOLE}", document)
+        if type(document) is not int or not self.least <= document <= MAX_INTEGER:
+            raise schema_error(at, f"a whole number from {self.least} to {MAX_INTEGER}", document)
         if self.letter is not None:
             file.sizes.unify(at, (document,), self.letter)
         return document
@@ -381,7 +381,7 @@ class MatrixField(Field):
         require_keys(document, at, {"csr", "shape"})
         forms = {"array": csr_array, "matrix": csr_matrix}
         make = forms[Text(tuple(forms)).get(document["csr"], at, file)]
-        shape = Listed(Whole()).get(document["shape"], at, file)
+        shape = Listed(Integer()).get(document["shape"], at, file)
         file.sizes.unify(at, tuple(shape), self.shape)
         n, d = shape
         inner = file.scope(n=n, d=d)  # compiled loops follow the indices without checks

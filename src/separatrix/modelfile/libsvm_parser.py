@@ -24,7 +24,7 @@ LONGEST_HEADER_LINE = MEBIBYTE
 MOST_CLASSES = 10_000
 LARGEST_INT = 2**31 - 1  # LIBSVM's labels, indices and degrees are of type int
 
-WHOLE = re.compile(r"[+-]?[0-9]{1,18}")
+INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]++(\.[0-9]*+)?|\.[0-9]++)([eE][+-]?[0-9]++)?")
 
 
@@ -156,7 +156,7 @@ class _HeaderLines:
 
     def integers(self, key: str, count: int, *, least: int = 0) -> list[int]:
         words = self._words(key, count)
-        bad = next((word for word in words if not WHOLE.fullmatch(word)), None)
+        bad = next((word for word in words if not INTEGER.fullmatch(word)), None)
         if bad is not None:
             raise self.error("schema", key, repr(bad[:40]), f"a whole number of {key}")
         values = [int(word) for word in words]
@@ -263,7 +263,7 @@ def _bad_row(lines: NumberedLines, words: list[str], wide: int) -> ModelFileErro
     ok = [bool(NUMBER.fullmatch(word)) for word in words[:wide]]
     for word in words[wide:]:
         index, _, value = word.partition(":")
-        ok.append(bool(WHOLE.fullmatch(index) and NUMBER.fullmatch(value)))
+        ok.append(bool(INTEGER.fullmatch(index) and NUMBER.fullmatch(value)))
     bad = next((word for word, fine in zip(words, ok, strict=True) if not fine), "")
     return lines.error("schema", repr(bad[:40]), expected)
 

@@ -43,7 +43,7 @@ class TrainingData:
 
 
 TRAINING_DATA = f.Struct(
-    TrainingData, {"sha256": f.Text(), "samples": f.Whole(), "features": f.Maybe(f.Whole())}
+    TrainingData, {"sha256": f.Text(), "samples": f.Integer(), "features": f.Maybe(f.Integer())}
 )
 
 

@@ -116,10 +116,10 @@ def _get_tokens(at: str, file: f.Archive) -> list[Any]:
     count = int((kinds == NUMBER).sum())
     if (len(numbers), len(parts)) != (count, len(kinds) - count):
         raise f.mismatch_error(at, f"{count} numbers and {len(kinds) - count} words", len(numbers))
-    whole, text = iter(numbers.tolist()), iter(parts)
+    integers, texts = iter(numbers.tolist()), iter(parts)
     tokens: list[Any] = []
     for kind in kinds.tolist():
-        token = next(whole) if kind == NUMBER else next(text)
+        token = next(integers) if kind == NUMBER else next(texts)
         tokens.append(_decode(token, at) if kind == STRING else token)
     if len(set(tokens)) < len(tokens):
         raise f.mismatch_error(at, "all different", "one of them twice")

@@ -67,7 +67,7 @@ class Shape(f.Field):
         return [int(length) for length in value]
 
     def get(self, document: Any, at: str, file: f.Archive) -> tuple[int, ...]:
-        shape = tuple(f.Listed(f.Whole()).get(document, at, file))
+        shape = tuple(f.Listed(f.Integer()).get(document, at, file))
         letters = self.letters.split()[0] if len(shape) == 1 else self.letters
         file.sizes.unify(at, shape, letters)
         return shape
@@ -77,7 +77,7 @@ COMMON: dict[str, f.Field] = {
     "feature_names_in_": Labels("d", rising=False, distinct=False),
     "_sklearn_output_config": OutputConfig(),
 }
-FEATURES: dict[str, f.Field] = {"n_features_in_": f.Whole(1, "d")}
+FEATURES: dict[str, f.Field] = {"n_features_in_": f.Integer(1, "d")}
 OF_VECTORS = frozenset(FEATURES)  # samples that are objects have none
 CLASSES: dict[str, f.Field] = {**FEATURES, "classes_": Labels("k")}
 WEIGHTS: dict[str, f.Field] = {"coef_": f.MatrixField("p d"), "intercept_": f.Array("f8", "p")}
@@ -192,7 +192,7 @@ def moments_field(letter: str = "d") -> f.Struct:
 
 
 def check_kernel(model: Any, sizes: f.ShapeEnv) -> None:
-    """The kernel goes with the parameter and with the samples; of a precomputed one there are none."""
+    """The fitted kernel agrees with the parameter and the samples; a precomputed one has no samples."""
     name = "components_" if hasattr(model, "components_") else "support_vectors_"
     check_samples(model, model.kernel_, getattr(model, name, None), name)
     precomputed = isinstance(model.kernel_, Precomputed)
@@ -224,8 +224,8 @@ def check_samples(model: Any, kernel: Any, samples: Any, at: str) -> None:
 
 
 def _check_takes(model: Any, kernel: Any, parameter: str, at: str) -> str:
-    kind, asked = kernel_takes(kernel), kernel_takes(model._own_kernel)
-    require(asked == kind, parameter, f"on {kind}, as {at} is", f"one on {asked}")
+    kind, own = kernel_takes(kernel), kernel_takes(model._own_kernel)
+    require(own == kind, parameter, f"on {kind}, as {at} is", f"one on {own}")
     counted = hasattr(model, "n_features_in_")
     require(counted == (kind == "vectors"), "n_features_in_", f"as samples are {kind}", counted)
     return kind

@@ -13,18 +13,11 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 from tests.modelfile.cases import (
-    BARE,
     BY_NAME,
-    BYTES,
     HOLES,
-    MOLECULES,
-    NUMBERED,
-    OBJECT_KERNELS,
     SEQUENCES,
-    STRANGE,
     TENTHS,
     TEXTS,
-    TOKENS,
     WORDS,
     X,
     Y,
@@ -33,7 +26,6 @@ from tests.modelfile.hostile import load_within_limits, refused, signed, split_f
 
 from separatrix import (
     SVCCV,
-    KernelFeatures,
     LeastSquaresClassifier,
     LinearSVC,
     LogisticRegression,
@@ -42,15 +34,9 @@ from separatrix import (
     load,
     save,
 )
-from separatrix.data.graph import Graph
 from separatrix.errors import ModelFileError
 from separatrix.estimators.base.tuned import KNeighborsCV, best_model
 from separatrix.estimators.positions import PositionIndicator
-from separatrix.kernels import (
-    BagOfWords,
-    Normalized,
-    WeisfeilerLehman,
-)
 from separatrix.modelfile.fields import MOST_WORDS
 from separatrix.modelfile.kinds.preprocessing import TOKEN_PATTERN
 
@@ -136,63 +122,6 @@ def test_encoders_are_let_in_as_they_are_let_out(params, path):
     document, tensors = split_file(OneHotEncoder().fit(TENTHS), path)
     document["model"]["params"] |= params
     refused(document, tensors, path)
-
-
-LONE = "\ud800\udfff é\0"
-
-
-NEW_SEQUENCES = {
-    "strings": ["", "a", "acgtacgt", LONE, "XYZ xyz"],
-    "bytes": [b"", b"acgt\0\0", bytes(range(256))],
-    "tokens": [(), ("long", 99), ("long", "long", 3)],
-}
-
-
-NEW_GRAPHS = {
-    "strings": [Graph(0, []), Graph(2, [[0, 1]], np.array(["C", "Xe"]), np.array([1]))],
-    "numbers": [Graph(1, [], np.array([-9])), Graph(2, [[1, 0]], [1, 7], np.array(["é"]))],
-    "none": [Graph(0, []), Graph(4, [[0, 1]])],
-}
-
-
-NEW = {
-    id(SEQUENCES): NEW_SEQUENCES["strings"],
-    id(STRANGE): NEW_SEQUENCES["strings"],
-    id(BYTES): NEW_SEQUENCES["bytes"],
-    id(TOKENS): NEW_SEQUENCES["tokens"],
-    id(MOLECULES): NEW_GRAPHS["strings"],
-    id(NUMBERED): NEW_GRAPHS["numbers"],
-    id(BARE): NEW_GRAPHS["none"],
-}
-
-
-@pytest.mark.parametrize("name", OBJECT_KERNELS)
-def test_features_of_every_kernel_are_the_same(name, path):
-    kernel, samples = OBJECT_KERNELS[name]
-    if name == "subsequence" or "normalized" in name:
-        kernel = Normalized(BagOfWords() if kernel.takes == "sequences" else WeisfeilerLehman(1))
-    model = KernelFeatures(0.5 * kernel).fit(samples)
-    again = load(save(model, path))
-    assert again.widths_ == model.widths_
-    for queries in (samples, NEW.get(id(samples), NEW_SEQUENCES["strings"])):
-        found, expected = again.transform(queries), model.transform(queries)
-        for part in ("data", "indices", "indptr"):
-            np.testing.assert_array_equal(
-                getattr(found, part), getattr(expected, part), strict=True
-            )
-
-
-def test_features_are_of_the_kernel_that_was_asked_for(path):
-    document, tensors = split_file(BY_NAME["features-words"].fitted(), path)
-    other = {"kernel": "BagOfWords", "params": {"lowercase": True}}
-    document["model"]["params"]["kernel"] = other
-    assert refused(document, tensors, path) == "invariant"
-    other = {"kernel": "Subsequence", "params": {"k": 2, "decay": 0.5, "alphabet": None}}
-    for position, name in (("params", "kernel"), ("state", "kernel_")):
-        document["model"][position][name] = other
-    assert refused(document, tensors, path) == "schema"
-    document["model"]["params"]["kernel"] = "rbf"
-    assert refused(document, tensors, path) in ("invariant", "schema")
 
 
 NEW_TEXTS = ["a petal and a root", "", "WIDE Wide wide", "日本 aé aé", "thin\nthin"]

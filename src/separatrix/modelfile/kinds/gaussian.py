@@ -111,7 +111,7 @@ KINDS = {
             **CLASSES,
             **arrays("f8", axes_="d c", xbar_="d"),
             "scatter_ratio_": f.Array("f8", "c", "ordered"),
-            **{"rank_": f.Whole(), "threshold_": f.Real()},
+            **{"rank_": f.Integer(), "threshold_": f.Real()},
         },
         {"means_": f.Array("f8", "k d"), "_sums": moments_field()},
         optional=frozenset({"threshold_"}),
@@ -124,7 +124,7 @@ KINDS = {
             **arrays("f8", coef_="p d", means_="k d", xbar_="d", scalings_="d r"),
             "intercept_": f.Array("f8", "p", "ordered"),
             "priors_": f.Array("f8", "k", least=0.0),
-            **each(f.Whole(), "rank_", "_n_features_out"),
+            **each(f.Integer(), "rank_", "_n_features_out"),
             "_form": f.Text(("pooled", "each", "features")),
         },
         {

@@ -67,7 +67,7 @@ CALIBRATION = f.Struct(
     Calibration,
     {
         "method": f.Text(METHODS),
-        "n_classes": f.Whole(2, "k"),
+        "n_classes": f.Integer(2, "k"),
         "scheme": f.Text(("ovo", "ovr")),
         "slopes": f.Array("f8", f.ANY_SHAPE),
     },
@@ -166,13 +166,13 @@ def _check_svc_search(model: Any, sizes: f.ShapeEnv) -> None:
     require(meant == found, "best_estimator_.calibration", f"{meant}, as searched with", found)
 
 
-SEARCH: dict[str, f.Field] = {**FEATURES, "best_index_": f.Whole(), "best_score_": f.Real("any")}
+SEARCH: dict[str, f.Field] = {**FEATURES, "best_index_": f.Integer(), "best_score_": f.Real("any")}
 RESULTS: dict[str, f.Field] = {"cv_results_": Value()}
 
 PROJECTRON: dict[str, f.Field] = {
     "support": f.Array("i8", "s", least=0),
     **arrays("f8", coef="s p", lag="s p"),
-    **{"n_iter": f.Whole(), "n_steps": f.Whole(), "stop": f.Text()},
+    **{"n_iter": f.Integer(), "n_steps": f.Integer(), "stop": f.Text()},
     "mistakes_by_epoch": f.Array("i8", "t"),
 }
 KINDS = {
@@ -184,13 +184,13 @@ KINDS = {
             "support_": f.Array("i8", "s", least=0),
             "support_vectors_": SamplesField("s d"),
             "alpha_": f.Array("f8", "s p"),
-            **each(f.Whole(), "_n_steps", "_rows_seen"),
+            **each(f.Integer(), "_n_steps", "_rows_seen"),
             **{"_begun": Value(), "_log": MISTAKES},
             "_projectron": f.Maybe(f.Struct(ProjectronFit, PROJECTRON)),
         },
         {
             **{"mistakes_": f.Array("i8", "e"), "learning_curve_": f.Array("f8", "e")},
-            **{"n_iter_": f.Whole(), "stop_": f.Text(), "gram_": f.Text()},
+            **{"n_iter_": f.Integer(), "stop_": f.Text(), "gram_": f.Text()},
         },
         optional=OF_VECTORS | {"support_vectors_", "gram_"},
         pack=_pack_perceptron,
@@ -222,7 +222,7 @@ KINDS = {
         {
             **{"class_weight_": f.Array("f8", "k"), "n_iter_": f.Array("i4", "p")},
             **each(BY_BOUNDARY, "violation_", "dual_gap_", "objective_", "margin_width_"),
-            **{"stop_": WordList("p"), "fit_status_": f.Whole(), "gram_": f.Text()},
+            **{"stop_": WordList("p"), "fit_status_": f.Integer(), "gram_": f.Text()},
             **{"_last_scheme": f.Text(), "_last_y": f.Array("i8", "n", least=0), "_fits": FITS},
         },
         optional=OF_VECTORS | {"support_vectors_", "_calibration", "_ties"},

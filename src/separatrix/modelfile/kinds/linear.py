@@ -148,15 +148,15 @@ def _check_logistic(model: Any, sizes: f.ShapeEnv) -> None:
 def _check_least_squares(model: Any, sizes: f.ShapeEnv) -> None:
     wide = sizes["d"]
     if model.features_ is not None:
-        there = hasattr(model.features_, "transform")
-        require(there, "features_", "a transformer", type(model.features_).__name__)
+        transforms = hasattr(model.features_, "transform")
+        require(transforms, "features_", "a transformer", type(model.features_).__name__)
         check_features(model.features_, sizes["d"], "features_")
         wide = count_features_out(model.features_)
     require(sizes["e"] == wide, "coef_", f"{wide} columns wide", sizes["e"])
 
 
 BY_RIDGE = f.Array("f8", "m", "any")
-POSTERIOR = {"factor": f.Array("f8", "q q"), "p": f.Whole(1), "log_evidence": f.Real("any")}
+POSTERIOR = {"factor": f.Array("f8", "q q"), "p": f.Integer(1), "log_evidence": f.Real("any")}
 KINDS = {
     "Perceptron": ModelSchema(
         Perceptron,
@@ -164,10 +164,10 @@ KINDS = {
             **CLASSES,
             **arrays("f8", coef_="p d", intercept_="p"),
             "_state": f.Maybe(f.Struct(State, arrays("f8", W="p d", U="p d", b="p", u="p"))),
-            **{"_past": f.Maybe(PAST), "_radius": f.Real(), "_begun": Value(), "t_": f.Whole(1)},
+            **{"_past": f.Maybe(PAST), "_radius": f.Real(), "_begun": Value(), "t_": f.Integer(1)},
         },
         {
-            **{"n_iter_": f.Whole(), "mistake_bound_": Value(), "stop_": f.Text()},
+            **{"n_iter_": f.Integer(), "mistake_bound_": Value(), "stop_": f.Text()},
             **{"mistakes_": f.Array("i8", "m"), "loss_curve_": f.Array("f8", "m")},
         },
         optional=frozenset({"_radius", "mistake_bound_"}),
@@ -181,7 +181,7 @@ KINDS = {
         {**CLASSES, **WEIGHTS},
         {
             **each(f.Array("f8", "q", "any"), "objective_", "dual_gap_"),
-            **{"margin_width_": BY_BOUNDARY, "n_iter_": f.Whole(), "solver_": f.Text()},
+            **{"margin_width_": BY_BOUNDARY, "n_iter_": f.Integer(), "solver_": f.Text()},
         },
         boundaries=count_one_vs_rest,
     ),
@@ -193,7 +193,7 @@ KINDS = {
                 f.Array("f8", f.ANY_SHAPE, "any"), "iterates_", "average_iterate_", "loss_curve_"
             ),
             **arrays("i8", iterate_steps_="m", steps_="p"),
-            **{"margin_width_": BY_BOUNDARY, "n_iter_": f.Whole(), "stop_": f.Text()},
+            **{"margin_width_": BY_BOUNDARY, "n_iter_": f.Integer(), "stop_": f.Text()},
             "stops_": Labels("p", rising=False, distinct=False),
         },
         boundaries=count_one_vs_rest,
@@ -203,7 +203,7 @@ KINDS = {
         {
             **CLASSES,
             **{"coef_": f.MatrixField("p e"), "intercept_": f.Array("f8", "p")},
-            **{"features_": f.Maybe(InnerModel()), "ridge_": Value(), "rank_": f.Whole()},
+            **{"features_": f.Maybe(InnerModel()), "ridge_": Value(), "rank_": f.Integer()},
         },
         {
             "_sums": f.Maybe(moments_field("e")),

@@ -95,14 +95,14 @@ KINDS = {
         KNeighborsClassifier,
         {
             **FEATURES,
-            "n_samples_fit_": f.Whole(1, "n"),
+            "n_samples_fit_": f.Integer(1, "n"),
             "rows": SamplesField("n f", "any"),
             "index_metric": f.Text(),
             "index_metric_params": Value(),
             "kernel_": f.Maybe(KernelObject()),
             "outputs": f.Listed(f.Struct(_Output, OUTPUT, scoped=True)),
         },
-        {"accuracy_by_k_": f.Array("f8", "m"), "best_k_": f.Whole(1)},
+        {"accuracy_by_k_": f.Array("f8", "m"), "best_k_": f.Integer(1)},
         optional=OF_VECTORS | {"accuracy_by_k_", "best_k_"},
         derived={
             **dict.fromkeys(("classes_", "_voters", "outputs_2d_", "index_"), ""),

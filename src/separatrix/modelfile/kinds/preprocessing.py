@@ -108,7 +108,7 @@ READING: dict[str, f.Field] = {
     "stop_words": Only((None, "english"), "for a file holds no other list of them"),
     "token_pattern": Only((TOKEN_PATTERN,), "for another may take for ever to match"),
     "analyzer": Only(("word", "char", "char_wb"), NO_CODE),
-    "ngram_range": f.Mapped(f.Listed(f.Whole(1)), list, _check_run),
+    "ngram_range": f.Mapped(f.Listed(f.Integer(1)), list, _check_run),
     "dtype": f.Mapped(Value(), lambda kind: kind, _check_count_type),
 }
 
@@ -136,8 +136,8 @@ def _check_vectorizer(model: Any, sizes: f.ShapeEnv) -> None:
 
 
 def _check_tfidf(model: Any, _sizes: f.ShapeEnv) -> None:
-    there = hasattr(model, "idf_")
-    require(there == model.use_idf, "idf_", f"there: {model.use_idf}, as use_idf says", there)
+    found = hasattr(model, "idf_")
+    require(found == model.use_idf, "idf_", f"there: {model.use_idf}, as use_idf says", found)
 
 
 def _check_positions(model: Any, sizes: f.ShapeEnv) -> None:
@@ -241,9 +241,9 @@ ENCODER: dict[str, f.Field] = {
     "categories_": CategoryColumns(Labels("k", rising=False, missing=True), "d"),
 }
 MONOMIALS: dict[str, f.Field] = {
-    "d": f.Whole(1, "d"),
-    "degree": f.Whole(1),
-    "lowest": f.Whole(),
+    "d": f.Integer(1, "d"),
+    "degree": f.Integer(1),
+    "lowest": f.Integer(),
     "distinct": f.Boolean(),
     "kernel": f.Maybe(KernelObject((Polynomial,))),
 }
@@ -300,7 +300,7 @@ KINDS = {
         check=_check_tfidf,
     ),
     "PositionIndicator": ModelSchema(
-        PositionIndicator, {"letters_": LETTERS, "length_": f.Whole(1)}, check=_check_positions
+        PositionIndicator, {"letters_": LETTERS, "length_": f.Integer(1)}, check=_check_positions
     ),
     "KernelFeatures": ModelSchema(
         KernelFeatures,
@@ -313,7 +313,7 @@ KINDS = {
         {
             **FEATURES,
             "monomials_": f.Struct(Monomials, MONOMIALS),
-            "n_output_features_": f.Whole(1),
+            "n_output_features_": f.Integer(1),
         },
         check=_check_map,
     ),
@@ -325,7 +325,7 @@ KINDS = {
             "components_": SamplesField("m d"),
             "component_indices_": f.Array("i8", "m", least=0),
             "normalization_": f.Array("f8", "m m"),
-            **{"rank_": f.Whole(), "_n_features_out": f.Whole(1, "m")},
+            **{"rank_": f.Integer(), "_n_features_out": f.Integer(1, "m")},
         },
         optional=OF_VECTORS,
         check=check_kernel,
@@ -334,7 +334,7 @@ KINDS = {
         RandomFourier,
         {
             **FEATURES,
-            **{"gamma_": f.Real(), "_n_features_out": f.Whole(1, "m")},
+            **{"gamma_": f.Real(), "_n_features_out": f.Integer(1, "m")},
             **arrays("f8", random_weights_="d m", random_offset_="m"),
         },
     ),
