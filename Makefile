@@ -8,7 +8,7 @@ CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
 BROWSER := tests/workbench/test_browser_*.py
 COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
 
-.PHONY: demo workbench test test-full test-long test-gpu lint bench docs clean
+.PHONY: demo workbench test test-full test-long test-gpu golden lint bench docs clean
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -43,6 +43,10 @@ test-long: $(VENV)/.has-test-full
 # nothing else: no environment is made and nothing is installed.
 test-gpu:
 	PYTHONPATH=src env -u NUMBA_CACHE_DIR $(PYTHON) -m tests.gpu
+
+# Model files and predictions of test cases that have none yet; existing ones are never rewritten.
+golden: $(VENV)/.has-test
+	$(BIN)/python -m tests.modelfile.golden
 
 lint: $(VENV)/.has-lint
 	$(BIN)/ruff check .

@@ -23,14 +23,14 @@ FLIPS = 2000
 IN_MEMORY = Path("/dev/shm")  # so that no disk is measured
 
 
-def tensors_of(path):
+def read_tensors(path):
     """The arrays of one of our files."""
     return read_container(path, versions=lambda _: None).tensors
 
 
-def ways(model, folder):
-    """How to write and how to read, by name; plain safetensors keeps the same arrays, and nothing else."""
-    arrays = tensors_of(save_model(model, folder / "arrays"))
+def writers_and_readers(model, folder):
+    """Functions that write and read, by library; plain safetensors stores the same arrays, and nothing else."""
+    arrays = read_tensors(save_model(model, folder / "arrays"))
     writing = {
         "separatrix": lambda: save_model(model, folder / "separatrix"),
         "separatrix, slim": lambda: save_model(model, folder / "separatrix, slim", slim=True),
@@ -48,11 +48,11 @@ def ways(model, folder):
     return writing, reading
 
 
-def measured(what, model):
+def compare_libraries(what, model):
     rows, notes = [], []
     with tempfile.TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.exists() else None) as name:
         folder = Path(name)
-        writing, reading = ways(model, folder)
+        writing, reading = writers_and_readers(model, folder)
         saved = best_of_each(writing, repeat=3)
         loaded = best_of_each(reading, repeat=3)
         size = {name: os.path.getsize(folder / name) / 2**20 for name in writing}
@@ -85,14 +85,14 @@ def model_files():
     machine = SVC(C=10.0, gamma=0.02).fit(data.X[:10_000] / 255.0, data.y[:10_000])
     rows, notes = [], []
     for what, model in (("k-NN, MNIST 60k", neighbors), ("SVC, MNIST 10k", machine)):
-        more, said = measured(what, model)
+        more, more_notes = compare_libraries(what, model)
         rows += more
-        notes += said
+        notes += more_notes
     with tempfile.TemporaryDirectory() as name:
         again = load_model(save_model(neighbors, Path(name) / "x"))
         took, _ = seconds(lambda: again.index_.nbytes)
     notes.append(
-        f"k-NN's index is made at the first search after a load: {took:.2f} s; joblib keeps it"
+        f"k-NN builds its index at the first search after a load: {took:.2f} s; joblib stores it"
     )
     return rows, notes
 
@@ -105,12 +105,12 @@ def flipped_bits():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         np.savez(folder / "asked.npz", X=data.X, right=model.decision_function(data.X))
-        writing, _ = ways(model, folder)
+        writing, _ = writers_and_readers(model, folder)
         counts = {}
         for way in ("separatrix", "safetensors", "joblib", "pickle"):
             writing[way]()
             bits = rng.choice(8 * os.path.getsize(folder / way), FLIPS, replace=False).tolist()
-            counts[way] = Counter(_outcomes(folder, way, bits))
+            counts[way] = Counter(_run_flips(folder, way, bits))
 
     def share(way, *words):
         return f"{100 * sum(counts[way][word] for word in words) / FLIPS:.1f} %"
@@ -123,7 +123,7 @@ def flipped_bits():
             + (
                 ""
                 if way == "safetensors"
-                else f", of all {share(way, 'other')} then answer otherwise"
+                else f", of all {share(way, 'other')} predict differently"
             ),
             "-",
             "0 %",
@@ -133,8 +133,8 @@ def flipped_bits():
     return rows, [f"{way}: {dict(counts[way])}" for way in counts]
 
 
-def _outcomes(folder, way, bits):
-    """What each flip led to; in processes of their own, since some peers take theirs down."""
+def _run_flips(folder, way, bits):
+    """The result of each flip, in a process of its own, since some libraries crash."""
     while bits:
         child = subprocess.run(
             [sys.executable, "-m", "benchmarks.flips", folder, way, *map(str, bits)],

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.flips FOLDER WAY BIT ...`: flip each bit of a file, load it, say what came of it."""
+"""`python -m benchmarks.flips FOLDER WAY BIT ...`: flip each bit of a file, load it, print the result."""
 
 import faulthandler
 import pickle
@@ -20,16 +20,16 @@ READ = {
 }
 
 
-def outcome(path, read, asked):
+def try_load(path, read, asked):
     try:
         model = read(path)
     except BaseException:
         return "refused"
     try:
-        said = model.decision_function(asked["X"]) if hasattr(model, "predict") else None
+        scores = model.decision_function(asked["X"]) if hasattr(model, "predict") else None
     except BaseException:
         return "other"
-    return "same" if said is None or np.array_equal(said, asked["right"]) else "other"
+    return "same" if scores is None or np.array_equal(scores, asked["right"]) else "other"
 
 
 def main(folder, way, *bits):
@@ -42,7 +42,7 @@ def main(folder, way, *bits):
         changed = bytearray(raw)
         changed[bit // 8] ^= 1 << bit % 8
         path.write_bytes(changed)
-        print(outcome(path, READ[way], asked), flush=True)
+        print(try_load(path, READ[way], asked), flush=True)
 
 
 faulthandler.disable()

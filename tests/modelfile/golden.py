@@ -1,7 +1,6 @@
-"""The golden files: one of each kind for every format that was ever written, and what they answer.
+"""Golden files: one of each case for every format ever written, with its predictions in a file of its own.
 
-`python -m tests.modelfile.golden` writes files of cases that have none yet. Those that are there
-stay as they are: later versions must read them.
+`make golden` writes those of new cases. Existing files stay as they are: later versions must read them.
 """
 
 from __future__ import annotations
@@ -15,31 +14,25 @@ from separatrix import save
 from separatrix.modelfile.files import FORMAT
 
 FOLDER = Path(__file__).parent / "golden"
-ANSWERS = "answers.npz"
 
 
 def write(folder: Path) -> None:
-    """A file of every case without one, whole and slim in turn, and the answers to all of them."""
+    """Write the model and the predictions of every case without a file, whole and slim in turn."""
     folder.mkdir(exist_ok=True)
-    said = {}
-    if (folder / ANSWERS).exists():
-        with np.load(folder / ANSWERS) as before:
-            said = dict(before)
     for number, case in enumerate(CASES):
         path = folder / f"{case.name}.model"
-        if path.exists():
-            continue
-        model = case.fitted()
-        save(model, path, slim=number % 2 == 1)
-        found = answers(model, case.X)
-        said |= {
-            f"{case.name}/{method}": value.astype(plain(value)) for method, value in found.items()
-        }
-    np.savez_compressed(folder / ANSWERS, **said)
+        if not path.exists():
+            model = case.fitted()
+            save(model, path, slim=number % 2 == 1)
+            found = answers(model, case.X)
+            np.savez_compressed(
+                path.with_suffix(".npz"),
+                **{method: values.astype(plain(values)) for method, values in found.items()},
+            )
 
 
 def plain(values: np.ndarray) -> np.dtype:
-    """A type that is read without unpickling anything."""
+    """A type that is read without unpickling."""
     return np.dtype(str) if values.dtype.kind == "O" else values.dtype
 
 

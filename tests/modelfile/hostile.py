@@ -9,12 +9,20 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import os
+import time
+import warnings
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from separatrix import load, save
+from separatrix.errors import ModelFileError, SeparatrixError
 from separatrix.modelfile.container import BEGIN, DIGEST, NAMES, NO_DIGEST, read_container
 
+SECONDS, MEMORY = 1.0, 64 * 2**20
 NUMBERS = (0, 1, -1, 2, 7, 255, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63 - 1, -(2**63), 10**30)
 REALS = (0.5, -0.5, 1e-300, 1e300, -1e300, 1e308, {"float": "nan"}, {"float": "inf"})
 OTHERS = (
@@ -198,3 +206,74 @@ def walked(document: Any) -> Any:
         yield document, key
         if isinstance(value, dict | list):
             yield from walked(value)
+
+
+def resident():
+    """Bytes of memory now, and at most since the last call."""
+    status = Path("/proc/self/status").read_text()
+    now, peak = (
+        int(line.split()[1]) * 1024
+        for name in ("VmRSS", "VmHWM")
+        for line in status.splitlines()
+        if line.startswith(name)
+    )
+    return now, peak
+
+
+def begin_anew():
+    """Have the peak counted from now on; False where the system does not let us."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return False
+    return True
+
+
+def load_within_limits(path, samples=None):
+    """Load a file within limits of time and memory; why it was refused, or None."""
+    measured = begin_anew()
+    before = resident()[0] if measured else 0
+    began = time.process_time()
+    reason, model, said, cause = None, None, "", None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            model = load(path)
+        except ModelFileError as error:
+            reason, said, cause = error.reason, str(error), error.__cause__
+        took = time.process_time() - began
+        if measured:
+            assert resident()[1] - before < MEMORY + os.path.getsize(path), "too much memory"
+        if took > SECONDS:  # once more, without what else may have been going on
+            began = time.process_time()
+            with suppress(ModelFileError):
+                load(path)
+            assert time.process_time() - began < SECONDS, "too slow"
+        if model is not None:
+            use(model, samples)
+    assert reason is None or reason in ModelFileError.REASONS
+    assert "\n" not in said
+    assert cause is None, "no check had foreseen this"
+    return reason
+
+
+def use(model, samples):
+    """Predict with a model that was loaded; it may refuse, but not crash."""
+    for method in ("predict", "predict_proba", "decision_function", "transform"):
+        if hasattr(model, method):
+            with suppress(SeparatrixError, ValueError):
+                getattr(model, method)(samples)
+
+
+def split_file(model, path, **more):
+    """The document and the arrays of a model's file, to be changed."""
+    contents = read_container(save(model, path, **more), versions=lambda _: None)
+    return contents.document, dict(contents.tensors)
+
+
+def refused(document, tensors, path):
+    """Write a changed file with the right checksum; the reason why it is refused."""
+    path.write_bytes(signed(document, tensors))
+    reason = load_within_limits(path)
+    assert reason is not None
+    return reason

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from tests.modelfile.cases import BY_NAME, answers
-from tests.modelfile.golden import ANSWERS, FOLDER, plain
+from tests.modelfile.golden import FOLDER, plain
 from tests.modelfile.test_container import header_of, signed
 
 from separatrix import load
@@ -19,6 +19,8 @@ FILES = [path for folder in FORMATS for path in sorted(folder.glob("*.model"))]
 def test_there_are_files_of_every_format():
     assert [folder.name for folder in FORMATS] == [f"format-{n}" for n in range(1, FORMAT + 1)]
     assert {path.stem for path in FILES} == set(BY_NAME)
+    predictions = {path.stem for folder in FORMATS for path in folder.glob("*.npz")}
+    assert predictions == set(BY_NAME)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -26,12 +28,8 @@ def test_an_old_file_answers_as_it_did(path):
     case = BY_NAME[path.stem]
     model = load(path)
     assert type(model) is type(case.model)
-    with np.load(path.parent / ANSWERS) as said:
-        expected = {
-            name.partition("/")[2]: said[name]
-            for name in said.files
-            if name.startswith(f"{case.name}/")
-        }
+    with np.load(path.with_suffix(".npz")) as stored:
+        expected = dict(stored)
     found = answers(model, case.X)
     assert found.keys() == expected.keys()
     for method, value in expected.items():

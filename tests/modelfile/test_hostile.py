@@ -1,22 +1,17 @@
 """Files made to do harm are refused, or are models like any other: no crash, no hang, no memory."""
 
 import hashlib
-import os
 import time
-import warnings
-from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.modelfile.cases import CASES
-from tests.modelfile.hostile import Maker, dumped, signed
+from tests.modelfile.hostile import SECONDS, Maker, dumped, load_within_limits, signed
 
 from separatrix import describe, load, save
-from separatrix.errors import ModelFileError, SeparatrixError
+from separatrix.errors import ModelFileError
 from separatrix.modelfile.container import DIGEST, LARGEST_HEADER, NO_DIGEST, read_container
 
-SECONDS, MEMORY = 1.0, 64 * 2**20
 MANY, VERY_MANY = 2_500, 200_000
 PARTS = 5
 
@@ -32,63 +27,6 @@ def sources(tmp_path_factory):
     return paths
 
 
-def resident():
-    """Bytes of memory now, and at most since the last call."""
-    status = Path("/proc/self/status").read_text()
-    now, peak = (
-        int(line.split()[1]) * 1024
-        for name in ("VmRSS", "VmHWM")
-        for line in status.splitlines()
-        if line.startswith(name)
-    )
-    return now, peak
-
-
-def begin_anew():
-    """Have the peak counted from now on; False where the system does not let us."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return False
-    return True
-
-
-def tried(path, samples=None):
-    """Load a file; what it was refused for, or None, after it has been held to its limits."""
-    measured = begin_anew()
-    before = resident()[0] if measured else 0
-    began = time.process_time()
-    reason, model, said, cause = None, None, "", None
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            model = load(path)
-        except ModelFileError as error:
-            reason, said, cause = error.reason, str(error), error.__cause__
-        took = time.process_time() - began
-        if measured:
-            assert resident()[1] - before < MEMORY + os.path.getsize(path), "too much memory"
-        if took > SECONDS:  # once more, without what else may have been going on
-            began = time.process_time()
-            with suppress(ModelFileError):
-                load(path)
-            assert time.process_time() - began < SECONDS, "too slow"
-        if model is not None:
-            used(model, samples)
-    assert reason is None or reason in ModelFileError.REASONS
-    assert "\n" not in said
-    assert cause is None, "nobody had foreseen this"
-    return reason
-
-
-def used(model, samples):
-    """Ask a model that was let in; it may refuse, but not fall over."""
-    for method in ("predict", "predict_proba", "decision_function", "transform"):
-        if hasattr(model, method):
-            with suppress(SeparatrixError, ValueError):
-                getattr(model, method)(samples)
-
-
 def many(sources, path, numbers):
     maker = Maker(sources)
     reasons = {}
@@ -96,7 +34,7 @@ def many(sources, path, numbers):
         path.write_bytes(maker.one(number))
         samples = CASES[number % len(sources) // 2].X
         try:
-            reason = tried(path, samples)
+            reason = load_within_limits(path, samples)
         except BaseException as error:
             raise AssertionError(
                 f"file {number} of {sources[number % len(sources)].name}"
@@ -155,7 +93,7 @@ LARGE = [
 def test_what_asks_for_much_is_refused_quickly(name, sources, tmp_path):
     path = tmp_path / "x.model"
     path.write_bytes(large(name, sources))
-    assert tried(path) is not None
+    assert load_within_limits(path) is not None
 
 
 def test_a_deep_header_is_refused_quickly(tmp_path):
@@ -166,7 +104,7 @@ def test_a_deep_header_is_refused_quickly(tmp_path):
     raw = bytearray(len(header).to_bytes(8, "little") + header)
     raw[DIGEST] = hashlib.sha256(raw).hexdigest().encode()
     path.write_bytes(raw)
-    assert tried(path) == "schema"
+    assert load_within_limits(path) == "schema"
 
 
 def test_a_file_of_holes_is_refused_before_it_is_read(sources, tmp_path):

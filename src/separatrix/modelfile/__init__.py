@@ -1,6 +1,6 @@
-"""Trained models in files: safe to open, refused once damaged, the same answers on any machine.
+"""Model files: safe to load, refused once damaged, bit-identical predictions on any machine.
 
-`files.py` has `save` and `load`, `describe.py` the model card. `kinds` is the closed table of all that a
-file may hold, written with the words of `fields.py`, `values.py` and `kind.py`; samples that are
-sequences or graphs are in `object_fields.py`. `libsvm.py` speaks LIBSVM's format.
+`files.py` has `save` and `load`, `describe.py` the model card in Markdown, `libsvm_text.py` LIBSVM's
+models. `kinds` is the closed table of schemas, which consist of the fields in `fields.py`, `labels.py`,
+`objects.py` and `values.py`.
 """

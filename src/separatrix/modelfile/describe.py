@@ -1,4 +1,4 @@
-"""What is in a model file, without building the model."""
+"""Describe a model file without building the model."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
 from separatrix.kernels.registry import KERNELS
-from separatrix.modelfile.array_fields import Labels
 from separatrix.modelfile.container import TensorEntry, read_container
-from separatrix.modelfile.fields import Archive, ShapeEnv, require_keys, schema_error
-from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, told_of, why_not
+from separatrix.modelfile.fields import Archive, require_keys, schema_error
+from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, check_version, name_file
 from separatrix.modelfile.kinds import KINDS
+from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.model_card import ModelCard, read_card
 from separatrix.runtime.blocks import in_words
 
-SHOWN = 12  # classes, names and arrays in a card; all are in `as_dict`
+SHOWN = 12  # classes, names and arrays in Markdown; `as_dict` has all
 LABELS = ("classes_", ".classes", "feature_names_in_")
 COMPOSED = (Normalized, Product, Scaled, Sum)
-MARKS = "\\`*[]|"  # what Markdown looks for within a line
+MARKS = "\\`*[]|"  # have a meaning in Markdown
 
 
 @dataclass(frozen=True)
 class Part:
-    """One model of those in a file, and its parameters in words."""
+    """One of the models in a file, with its parameters as text."""
 
     position: str
     kind: str
@@ -33,12 +33,12 @@ class Part:
     slim: bool
     features: int | None
     kernel: str | None
-    takes: str | None = None  # "sequences" or "graphs", where samples are no vectors
+    takes: str | None = None  # "sequences" or "graphs"; None for vectors
 
 
 @dataclass(frozen=True)
 class Description:
-    """A model file: what it holds and where that comes from. Prints as Markdown."""
+    """What a model file holds; prints as Markdown."""
 
     path: str
     nbytes: int
@@ -56,11 +56,11 @@ class Description:
 
     @property
     def objects(self) -> str | None:
-        """What samples are where they are no vectors: "sequences" or "graphs"; None otherwise."""
+        """Type of the samples: "sequences" or "graphs"; None for vectors."""
         return next((part.takes for part in self.parts if part.takes is not None), None)
 
     def as_dict(self) -> dict[str, Any]:
-        """All of it as plain values, for JSON."""
+        """Everything as plain values, for JSON."""
         return {
             "path": self.path,
             "bytes": self.nbytes,
@@ -84,11 +84,11 @@ class Description:
         yield f"# {top.kind}"
         yield "\n| | |\n|---|---|"
         if card.note:
-            yield f"| note | {escaped(card.note)} |"
-        slim = ", slim: it predicts, and cannot go on learning" if top.slim else ""
-        yield f"| file | {code(self.path)}, {in_words(self.nbytes)}, format {self.format}{slim} |"
+            yield f"| note | {escape_markdown(card.note)} |"
+        slim = ", slim: it predicts, and cannot be trained further" if top.slim else ""
+        yield f"| file | {as_code(self.path)}, {in_words(self.nbytes)}, format {self.format}{slim} |"
         if self.classes is not None:
-            yield f"| classes | {len(self.classes)}: {_some(self.classes)} |"
+            yield f"| classes | {len(self.classes)}: {_format_first(self.classes)} |"
         features = [part.features for part in self.parts if part.features is not None]
         if self.objects is not None:
             yield f"| samples | {self.objects} |"
@@ -96,41 +96,45 @@ class Description:
             yield f"| features | {features[0]}{self._names()} |"
         for part in self.parts:
             if part.kernel is not None:
-                yield f"| kernel | {code(part.kernel)} |"
+                yield f"| kernel | {as_code(part.kernel)} |"
         if card.data is not None:
             d = card.data.features
             what = (self.objects or "texts") if d is None else f"samples of {d} features"
             yield f"| trained on | {card.data.samples} {what} |"
-            yield f"| their SHA-256 | {code(card.data.sha256)} |"
+            yield f"| SHA-256 of the data | {as_code(card.data.sha256)} |"
         else:
-            yield "| trained on | not said: `save(..., data=(X, y))` keeps the hash and the size |"
+            yield "| trained on | unknown: `save(..., data=(X, y))` keeps the hash and the size |"
         yield f"| seed | {'none' if card.seed is None else card.seed} |"
         versions = ", ".join(f"{name} {value}" for name, value in card.versions.items())
-        yield f"| versions | {escaped(versions)} |"
+        yield f"| versions | {escape_markdown(versions)} |"
         if card.certificate:
             yield "\n## Certificate\n\n| | |\n|---|---|"
             for name, value in card.certificate.items():
-                yield f"| {escaped(name)} | {value:.6g} |"
+                yield f"| {escape_markdown(name)} | {value:.6g} |"
         for part in self.parts:
-            where = "" if part is top else f" of {escaped(part.kind)} ({code(part.position)})"
+            where = (
+                ""
+                if part is top
+                else f" of {escape_markdown(part.kind)} ({as_code(part.position)})"
+            )
             if part.params:
                 yield f"\n## Parameters{where}\n\n| | |\n|---|---|"
-            for name, said in part.params.items():
-                yield f"| {escaped(name)} | {code(said)} |"
+            for name, text in part.params.items():
+                yield f"| {escape_markdown(name)} | {as_code(text)} |"
         yield "\n## Arrays\n\n| name | type | shape |\n|---|---|---|"
         for entry in self.arrays[:SHOWN]:
-            yield f"| {code(entry.name)} | {entry.dtype} | {list(entry.shape)} |"
+            yield f"| {as_code(entry.name)} | {entry.dtype} | {list(entry.shape)} |"
         if len(self.arrays) > SHOWN:
             yield f"| and {len(self.arrays) - SHOWN} more | | |"
 
     def _names(self) -> str:
-        return f": {_some(self.feature_names)}" if self.feature_names else ""
+        return f": {_format_first(self.feature_names)}" if self.feature_names else ""
 
 
 def describe(path: PathLike) -> Description:
-    """What a model file holds, after its checksum was found right; no model is built.
+    """Describe a model file, after its checksum was verified; no model is built.
 
-    Printed, it is a model card in Markdown; `as_dict()` is for machines.
+    The result prints as a model card in Markdown; `as_dict()` is for programs.
 
     >>> import tempfile
     >>> from sklearn.datasets import load_iris
@@ -144,10 +148,12 @@ def describe(path: PathLike) -> Description:
     """
     path = as_path(path)
     contents = read_container(
-        path, versions=why_not, wanted=lambda name: name.removesuffix(".ends").endswith(LABELS)
+        path,
+        versions=check_version,
+        wanted=lambda name: name.removesuffix(".ends").endswith(LABELS),
     )
     document = contents.document
-    with told_of(path):
+    with name_file(path):
         require_keys(document, "document", {"format", "model", "card"})
         found = list(islice(_walk(document["model"], "model"), MOST_MODELS))
         if not found or found[0][0] != "model":
@@ -157,58 +163,58 @@ def describe(path: PathLike) -> Description:
             str(path),
             contents.nbytes,
             document["format"],
-            tuple(_part(model, at) for at, model in found),
-            _labels(found, "classes_", file),
-            _labels(found, "feature_names_in_", file),
+            tuple(_make_part(model, at) for at, model in found),
+            _read_labels(found, "classes_", file),
+            _read_labels(found, "feature_names_in_", file),
             contents.entries,
             read_card(document["card"]),
         )
 
 
-def escaped(text: str) -> str:
-    """Text that neither Markdown nor HTML takes for anything else, in one line.
+def escape_markdown(text: str) -> str:
+    """Text in one line, escape_markdown for Markdown and HTML.
 
-    >>> escaped("a|b <i>")
+    >>> escape_markdown("a|b <i>")
     'a\\\\|b &lt;i&gt;'
     """
-    line = "".join(f"\\{letter}" if letter in MARKS else letter for letter in _shown(text))
+    line = "".join(f"\\{letter}" if letter in MARKS else letter for letter in _printable(text))
     for letter, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
         line = line.replace(letter, safe)
     return line
 
 
-def code(text: str) -> str:
-    """Text between backticks, where only those and the bars of a table mean anything.
+def as_code(text: str) -> str:
+    """Text between backticks, where only backticks and bars need escapes.
 
-    >>> code("a|b `c` <i>")
+    >>> as_code("a|b `c` <i>")
     "`a\\\\|b 'c' <i>`"
     """
-    return "`" + _shown(text).replace("`", "'").replace("|", "\\|") + "`"
+    return "`" + _printable(text).replace("`", "'").replace("|", "\\|") + "`"
 
 
-def _shown(text: str) -> str:
-    """Letters that print, and the others as Python writes them."""
-    joined = "\u200d"  # within one picture of several
+def _printable(text: str) -> str:
+    """Printable characters, and the others as Python escapes them."""
+    joiner = "\u200d"  # within emoji
     return "".join(
-        letter if letter.isprintable() or letter == joined else ascii(letter)[1:-1]
+        letter if letter.isprintable() or letter == joiner else ascii(letter)[1:-1]
         for letter in text
     )
 
 
-def _some(values: list[Any]) -> str:
-    shown = ", ".join(escaped(str(value)) for value in values[:SHOWN])
+def _format_first(values: list[Any]) -> str:
+    shown = ", ".join(escape_markdown(str(value)) for value in values[:SHOWN])
     return shown + (", ..." if len(values) > SHOWN else "")
 
 
 def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every fitted model in a document, with its place."""
+    """Every fitted model in a document, with its position."""
     if isinstance(document, dict) and "kind" in document and "state" in document:
         require_keys(document, at, {"kind", "params", "state", "slim"})
         kind, params, state = (document[key] for key in ("kind", "params", "state"))
         if not isinstance(kind, str) or kind not in KINDS:
             raise schema_error(f"{at}.kind", f"one of {', '.join(KINDS)}", kind)
         require_keys(params, f"{at}.params", KINDS[kind].parameters)
-        require_keys(state, f"{at}.state", set(), set(KINDS[kind].all_parts(slim=False)))
+        require_keys(state, f"{at}.state", set(), set(KINDS[kind].all_fields(slim=False)))
         yield at, document
         for name, value in (*params.items(), *state.items()):
             yield from _walk(value, f"{at}.{name}")
@@ -221,22 +227,22 @@ def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from _walk(value[1] if named else value, f"{at}[{number}]")
 
 
-def _part(document: dict[str, Any], at: str) -> Part:
+def _make_part(document: dict[str, Any], at: str) -> Part:
     state, params = document["state"], document["params"]
     features, kernel = state.get("n_features_in_"), state.get("kernel_")
     return Part(
         at,
         str(document["kind"]),
-        {name: in_text(value) for name, value in params.items() if not _holds_model(value)},
+        {name: format_value(value) for name, value in params.items() if not _holds_model(value)},
         bool(document["slim"]),
         features if type(features) is int else None,
-        None if kernel is None else in_text(kernel),
-        _takes(kernel),
+        None if kernel is None else format_value(kernel),
+        _find_sample_type(kernel),
     )
 
 
-def _takes(kernel: Any) -> str | None:
-    """What the first kernel that another is made of takes, if that is no vectors."""
+def _find_sample_type(kernel: Any) -> str | None:
+    """What the first kernel inside a kernel takes, if not vectors."""
     while isinstance(kernel, dict) and isinstance(kernel.get("params"), dict):
         name, params = kernel.get("kernel"), kernel["params"]
         if isinstance(name, str) and name in KERNELS and KERNELS[name] not in COMPOSED:
@@ -252,39 +258,41 @@ def _holds_model(value: Any) -> bool:
     return isinstance(value, list) and any(map(_holds_model, value))
 
 
-def in_text(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value of the document as Python would print it.
 
-    >>> in_text({"kernel": "Scaled", "params": {"kernel": {"kernel": "Linear", "params": {}}}})
+    >>> format_value({"kernel": "Scaled", "params": {"kernel": {"kernel": "Linear", "params": {}}}})
     'Scaled(kernel=Linear())'
     """
     if isinstance(value, list):
-        return f"[{', '.join(map(in_text, value))}]"
+        return f"[{', '.join(map(format_value, value))}]"
     if not isinstance(value, dict):
         return repr(value)
     if "params" in value and isinstance(value["params"], dict):
         name = next((value[key] for key in ("kernel", "splitter", "kind") if key in value), "")
-        inner = ", ".join(f"{key}={in_text(item)}" for key, item in value["params"].items())
+        inner = ", ".join(f"{key}={format_value(item)}" for key, item in value["params"].items())
         return f"{name}({inner})"
     if "dict" in value and isinstance(value["dict"], list):
-        pairs = (in_text(pair)[1:-1].replace(", ", ": ", 1) for pair in value["dict"])
+        pairs = (format_value(pair)[1:-1].replace(", ", ": ", 1) for pair in value["dict"])
         return "{" + ", ".join(pairs) + "}"
     if "array" in value:
         return "an array"
-    return ", ".join(in_text(item).strip("'") for item in value.values())
+    return ", ".join(format_value(item).strip("'") for item in value.values())
 
 
-def _labels(found: list[tuple[str, dict[str, Any]]], name: str, file: Archive) -> list[Any] | None:
-    """The first labels of that name among the models of a file."""
-    field = Labels("k", rising=False, distinct=False)
-    for at, document in found:
-        state, position = document["state"], f"{at}.{name}"
-        said = state.get(name)
+def _read_labels(
+    found: list[tuple[str, dict[str, Any]]], name: str, file: Archive
+) -> list[Any] | None:
+    """The first labels of that name in a file."""
+    for at, model in found:
+        state, position = model["state"], f"{at}.{name}"
+        document = state.get(name)
         if name == "classes_" and isinstance(state.get("outputs"), list):  # of neighbours
             first = next(iter(state["outputs"]), None)
-            said = first.get("classes") if isinstance(first, dict) else None
+            document = first.get("classes") if isinstance(first, dict) else None
             position = f"{at}.outputs[0].classes"
-        if said is not None:
-            labels: list[Any] = field.get(said, position, file, ShapeEnv()).tolist()
+        if document is not None:
+            field = Labels("k", rising=False, distinct=False)
+            labels: list[Any] = field.get(document, position, file.scope()).tolist()
             return labels
     return None

@@ -1,4 +1,4 @@
-"""What a model was trained on, by what, and how well that went: the card in every model file."""
+"""The model card in every model file: training data, versions, certificate of the fit."""
 
 from __future__ import annotations
 
@@ -22,32 +22,29 @@ from separatrix.estimators.base.prepare import object_kernel
 from separatrix.estimators.decision import BayesDecision
 from separatrix.kernels.graphs.from_networkx import is_networkx
 from separatrix.kernels.graphs.graph_union import check_graphs
-from separatrix.kernels.object_kernels import ObjectKernel
-from separatrix.modelfile.fields import (
-    Archive,
-    Maybe,
-    ShapeEnv,
-    Text,
-    Whole,
-    number_as_json,
-    number_from_json,
-    require_keys,
-    schema_error,
-)
+from separatrix.modelfile import fields as f
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 
 PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba")
-LARGEST = ("violation_", "dual_gap_")  # of a certificate, that of the worst boundary counts
-AS_THEY_ARE = ("gradient_", "n_iter_", "rank_", "best_score_", "fit_status_")
+CERTIFICATE = (  # attributes of a fitted model; of several boundaries, the worst counts
+    *("violation_", "dual_gap_", "gradient_", "n_iter_"),
+    *("rank_", "best_score_", "fit_status_"),
+)
+MOST_ENTRIES = 64
 
 
 @dataclass(frozen=True)
 class TrainingData:
-    """The training set: its SHA-256 and its size."""
+    """SHA-256 and size of the training set."""
 
     sha256: str
     samples: int
-    features: int | None  # None of texts, sequences and graphs
+    features: int | None  # None for texts, sequences and graphs
+
+
+TRAINING_DATA = f.Struct(
+    TrainingData, {"sha256": f.Text(), "samples": f.Integer(), "features": f.Maybe(f.Integer())}
+)
 
 
 @dataclass(frozen=True)
@@ -55,18 +52,15 @@ class ModelCard:
     """Where a model comes from."""
 
     versions: dict[str, str]
-    certificate: dict[str, float]  # what the fit says about itself
+    certificate: dict[str, float]  # what the fit reports about itself
     data: TrainingData | None = None
     seed: int | None = None
     note: str = ""
 
     def as_document(self) -> dict[str, Any]:
         """The card as JSON."""
-        document = asdict(self)
-        document["certificate"] = {
-            name: number_as_json(value) for name, value in self.certificate.items()
-        }
-        return document
+        certificate = {name: f.number_as_json(value) for name, value in self.certificate.items()}
+        return {**asdict(self), "certificate": certificate}
 
 
 def versions_here() -> dict[str, str]:
@@ -81,45 +75,37 @@ def _version(package: str) -> str:
         return str(import_module(package).__version__)
 
 
-def card_of(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> ModelCard:
+def make_card(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> ModelCard:
     """The card of a fitted model."""
-    inner = _innermost(model)
+    inner = _find_learner(model)
     seed = getattr(inner, "random_state", None)
-    Text().put(note, "note", Archive(), ShapeEnv())
     return ModelCard(
         versions_here(),
-        _certificate(inner),
-        None if data is None else _training_data(model, data),
+        _read_certificate(inner),
+        None if data is None else _describe_data(model, data),
         int(seed) if isinstance(seed, int | np.integer) else None,
-        note,
+        f.Text().get(note, "note", f.Archive()),
     )
 
 
 def read_card(document: Any) -> ModelCard:
     """The card back, checked."""
-    require_keys(document, "card", {"versions", "certificate", "data", "seed", "note"})
-    file, sizes, text = Archive(), ShapeEnv(), Text()
-    versions, certificate = document["versions"], document["certificate"]
-    for part, at in ((versions, "card.versions"), (certificate, "card.certificate")):
-        if not isinstance(part, dict) or len(part) > 64:
-            raise schema_error(at, "an object", part)
-        for name in part:
-            text.get(name, at, file, sizes)
-    data, seed = document["data"], document["seed"]
-    if data is not None:
-        require_keys(data, "card.data", {"sha256", "samples", "features"})
-        text.get(data["sha256"], "card.data.sha256", file, sizes)
-        Whole().get(data["samples"], "card.data.samples", file, sizes)
-        Maybe(Whole()).get(data["features"], "card.data.features", file, sizes)
-        data = TrainingData(**data)
+    f.require_keys(document, "card", {"versions", "certificate", "data", "seed", "note"})
+    file, text, seed = f.Archive(), f.Text(), document["seed"]
+    for at in ("versions", "certificate"):
+        if not isinstance(document[at], dict) or len(document[at]) > MOST_ENTRIES:
+            raise f.schema_error(f"card.{at}", "an object", document[at])
+        for name in document[at]:
+            text.get(name, f"card.{at}", file)
     if seed is not None and type(seed) is not int:
-        raise schema_error("card.seed", "a whole number or null", seed)
+        raise f.schema_error("card.seed", "a whole number or null", seed)
+    versions, certificate = document["versions"].items(), document["certificate"].items()
     return ModelCard(
-        {name: text.get(value, "card.versions", file, sizes) for name, value in versions.items()},
-        {name: number_from_json(value, "card.certificate") for name, value in certificate.items()},
-        data,
+        {name: text.get(value, "card.versions", file) for name, value in versions},
+        {name: f.number_from_json(value, "card.certificate") for name, value in certificate},
+        f.Maybe(TRAINING_DATA).get(document["data"], "card.data", file),
         seed,
-        text.get(document["note"], "card.note", file, sizes),
+        text.get(document["note"], "card.note", file),
     )
 
 
@@ -146,32 +132,22 @@ def data_hash(X: Any, y: Any = None) -> str:
 
 
 def _as_array(values: Any) -> Any:
-    """An array; of texts one of objects, since NumPy's words would each have room for the longest."""
+    """An array; of texts one of objects, since NumPy's strings are all as long as the longest."""
     if not isinstance(values, list | tuple) or not values:
         return np.asarray(values)
     for kind in (str, bytes):
         if all(isinstance(value, kind) for value in values):
-            return _objects([kind(value) for value in values])
+            return f.as_objects(kind(value) for value in values)
     if isinstance(values[0], Graph) or is_networkx(values[0]):
         return check_graphs("a data set", values)
     try:
         return np.asarray(values)
-    except ValueError:  # ragged
-        if not all(_is_sequence(value) for value in values):
+    except ValueError:  # ragged: lists of tokens
+        if not all(isinstance(value, list | tuple) for value in values) or any(
+            not isinstance(token, str | int) for value in values for token in value
+        ):
             raise
-        return _objects([tuple(value) for value in values])
-
-
-def _is_sequence(value: Any) -> bool:
-    """Whether it is a list of tokens."""
-    return isinstance(value, list | tuple) and all(isinstance(one, str | int) for one in value)
-
-
-def _objects(values: list[Any]) -> Any:
-    found = np.empty(len(values), dtype=object)
-    for row, value in enumerate(values):  # one by one: NumPy would look into tuples
-        found[row] = value
-    return found
+        return f.as_objects(tuple(value) for value in values)
 
 
 def _hash_array(digest: Any, values: Any) -> None:
@@ -207,7 +183,7 @@ def _bytes_of(values: Any, kind: str | None) -> bytes:
     return np.ascontiguousarray(values, dtype=wanted).tobytes()
 
 
-def _innermost(model: Any) -> Any:
+def _find_learner(model: Any) -> Any:
     """The model that learned, inside pipelines, decisions and searches."""
     while True:
         if isinstance(model, Pipeline):
@@ -222,8 +198,8 @@ def _innermost(model: Any) -> Any:
             return model
 
 
-def _first(model: Any) -> Any:
-    """The estimator that sees samples as they come, inside pipelines and decisions."""
+def _find_first(model: Any) -> Any:
+    """The estimator that samples enter first, inside pipelines and decisions."""
     while True:
         if isinstance(model, Pipeline):
             steps = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
@@ -236,26 +212,32 @@ def _first(model: Any) -> Any:
             return model
 
 
-def _certificate(model: Any) -> dict[str, float]:
+def _read_certificate(model: Any) -> dict[str, float]:
     found = {}
-    for name in (*LARGEST, *AS_THEY_ARE):
+    for name in CERTIFICATE:
         value = getattr(model, name, None)
         if value is not None and np.size(value):
             found[name.rstrip("_")] = float(np.max(value))
     mistakes = getattr(model, "mistakes_", None)
     if mistakes is not None and len(mistakes):
         found["mistakes in the last pass"] = float(mistakes[-1])
-    if hasattr(model, "tol") and isinstance(model.tol, int | float):
+    if isinstance(getattr(model, "tol", None), int | float):
         found["tol"] = float(model.tol)
     return found
 
 
-def _training_data(model: Any, data: Any) -> TrainingData:
+def _describe_data(model: Any, data: Any) -> TrainingData:
     if not isinstance(data, tuple) or len(data) != 2:
         raise DataError(f"`data` must be a tuple (X, y); got {type(data).__name__}")
-    first = _first(model)
+    X, y = data
+    first = _find_first(model)
     kernel = None if first is None else object_kernel(first)
-    X, y = _checked_objects(kernel, data)
+    expected = "`data` must be what the model was trained on"
+    if kernel is not None:
+        try:
+            X = kernel.checked(X)
+        except DataError as error:
+            raise DataError(f"{expected}: {kernel.takes}; {error}") from None
     try:
         shape, labels = (
             part.shape if hasattr(part, "shape") else _as_array(part).shape for part in (X, y)
@@ -268,26 +250,9 @@ def _training_data(model: Any, data: Any) -> TrainingData:
         return TrainingData(data_hash(X, y), int(shape[0]), None)
     if first is not None and not get_tags(first).input_tags.two_d_array:
         if len(shape) != 1 or not all(isinstance(text, str | bytes) for text in X):
-            said = (
-                f"`data` must be what the model was trained on: texts; X has shape {tuple(shape)}"
-            )
-            raise DataError(said)
+            raise DataError(f"{expected}: texts; X has shape {tuple(shape)}")
         return TrainingData(data_hash(X, y), int(shape[0]), None)
+    d = getattr(model, "n_features_in_", "rows of")
     if len(shape) != 2 or shape[1] != getattr(model, "n_features_in_", shape[1]):
-        raise DataError(
-            "`data` must be what the model was trained on: "
-            f"{getattr(model, 'n_features_in_', 'rows of')} features; X has shape {tuple(shape)}"
-        )
+        raise DataError(f"{expected}: {d} features; X has shape {tuple(shape)}")
     return TrainingData(data_hash(X, y), int(shape[0]), int(shape[1]))
-
-
-def _checked_objects(kernel: ObjectKernel | None, data: tuple[Any, Any]) -> tuple[Any, Any]:
-    """Samples as the kernel takes them, where it takes objects."""
-    X, y = data
-    if kernel is None:
-        return X, y
-    try:
-        return kernel.checked(X), y
-    except DataError as error:
-        said = f"`data` must be what the model was trained on: {kernel.takes}; {error}"
-        raise DataError(said) from None

@@ -1,13 +1,11 @@
-"""The closed table: every kind of model that a file may hold. No other name in a file means anything."""
+"""The closed table of all kinds of models that a file may hold."""
 
 from separatrix.modelfile.kinds import (
     gaussian,
-    imputers,
-    kernel_features,
     kernel_machines,
     linear,
     neighbors,
-    text,
+    preprocessing,
     wrappers,
 )
 from separatrix.modelfile.schema import ModelSchema
@@ -18,7 +16,5 @@ KINDS: dict[str, ModelSchema] = {
     **kernel_machines.KINDS,
     **gaussian.KINDS,
     **wrappers.KINDS,
-    **text.KINDS,
-    **imputers.KINDS,
-    **kernel_features.KINDS,
+    **preprocessing.KINDS,
 }

@@ -14,35 +14,27 @@ from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
 from separatrix.estimators.svc import SVC
 from separatrix.estimators.svc_cv import SVCCV
 from separatrix.kernels.base import Precomputed
-from separatrix.modelfile.array_fields import ANY_SHAPE, Array, Table, Words
-from separatrix.modelfile.fields import (
-    Field,
-    Flag,
-    Maybe,
-    Real,
-    Record,
-    ShapeEnv,
-    Text,
-    Whole,
-)
-from separatrix.modelfile.object_fields import Samples
+from separatrix.modelfile import fields as f
+from separatrix.modelfile.labels import RecordTable, WordList
+from separatrix.modelfile.objects import SamplesField
 from separatrix.modelfile.schema import (
     BY_BOUNDARY,
     CLASSES,
     FEATURES,
-    LOG,
+    MISTAKES,
     OF_VECTORS,
-    Model,
+    InnerModel,
     ModelSchema,
     Shape,
     Values,
-    as_multi_class,
-    kernel_fits,
+    arrays,
+    check_kernel,
+    check_search,
+    count_boundaries,
+    each,
+    kernel_takes,
     require,
-    same_samples,
-    set_all,
-    takes,
-    without,
+    set_attributes,
 )
 from separatrix.modelfile.values import KernelObject, Value
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
@@ -50,45 +42,45 @@ from separatrix.solvers.perceptron.projectron import ProjectronFit
 from separatrix.solvers.svm.problem import SvmFit
 
 
-def _support(rows: Any, cuts: Any, coef: Any, intercept: Any, paired: bool) -> Support:
+def _make_support(rows: Any, cuts: Any, coef: Any, intercept: Any, paired: bool) -> Support:
     classes = np.repeat(np.arange(len(cuts) - 1), np.diff(cuts))
     return Support(rows, classes, cuts, coef, intercept, paired)
 
 
-def _support_fits(support: Support, at: str, _sizes: ShapeEnv) -> None:
+def _check_support(support: Support, at: str) -> None:
     s = len(support.rows)
     cuts = support.cuts
     require(int(cuts[0]) == 0 and int(cuts[-1]) == s, f"{at}.cuts", f"from 0 to {s}", cuts)
 
 
-SUPPORT = Record(
-    _support,
+SUPPORT = f.Struct(
+    _make_support,
     {
-        "rows": Array("i8", "s", least=0, below="n", rising=True),
-        "cuts": Array("i8", "k+1", least=0, below="s+1", rising=True),
-        "coef": Array("f8", "r s"),
-        "intercept": Array("f8", "p"),
-        "paired": Flag(),
+        "rows": f.Array("i8", "s", least=0, below="n", rising=True),
+        "cuts": f.Array("i8", "k+1", least=0, below="s+1", rising=True),
+        "coef": f.Array("f8", "r s"),
+        "intercept": f.Array("f8", "p"),
+        "paired": f.Boolean(),
     },
-    _support_fits,
+    _check_support,
 )
-CALIBRATION = Record(
+CALIBRATION = f.Struct(
     Calibration,
     {
-        "method": Text(METHODS),
-        "n_classes": Whole(2, "k"),
-        "scheme": Text(("ovo", "ovr")),
-        "slopes": Array("f8", ANY_SHAPE),
+        "method": f.Text(METHODS),
+        "n_classes": f.Integer(2, "k"),
+        "scheme": f.Text(("ovo", "ovr")),
+        "slopes": f.Array("f8", f.ANY_SHAPE),
     },
 )
-FITS = Table(
+FITS = RecordTable(
     SvmFit,
     arrays={
-        "rows": Array("i8", "m", least=0, below="n"),
-        "y": Array("f8", "m"),
-        "box": Array("f8", "m", "ordered", least=0.0),
-        "alpha": Array("f8", "m", least=0.0),
-        "errors": Array("f8", "m", "any"),
+        "rows": f.Array("i8", "m", least=0, below="n"),
+        "y": f.Array("f8", "m"),
+        "box": f.Array("f8", "m", "ordered", least=0.0),
+        "alpha": f.Array("f8", "m", least=0.0),
+        "errors": f.Array("f8", "m", "any"),
     },
     numbers={
         **dict.fromkeys(("intercept", "violation", "primal", "dual", "square"), "f8"),
@@ -99,33 +91,40 @@ FITS = Table(
 )
 
 
-def _svc_pack(model: Any, values: Values, _slim: bool) -> Values:
-    values = without("dual_coef_", "intercept_")(model, values, _slim)
-    if isinstance(model.kernel_, Precomputed):
-        values.pop("support_vectors_")
+def _pack_svc(model: Any, values: Values, _slim: bool) -> Values:
+    values = _pack_vectors(model, values)
     values["_exact"] = values.pop("_tolerance") <= EXACT
     return values
 
 
-def _svc_unpack(model: Any, values: Values) -> None:
+def _pack_vectors(model: Any, values: Values) -> Values:
+    precomputed = isinstance(model.kernel_, Precomputed)
+    return {key: values[key] for key in values if not (precomputed and key == "support_vectors_")}
+
+
+def _unpack_svc(model: Any, values: Values) -> None:
     for name in ("_last_scheme", "_last_y"):  # of earlier versions: `_fits` holds them
         values.pop(name, None)
     model._tolerance = EXACT if values.pop("_exact") else model._kernel_tolerance
-    set_all(model, values)
-    if isinstance(model.kernel_, Precomputed):
-        model.support_vectors_ = np.empty((0, 0))
+    _unpack_vectors(model, values)
     require(hasattr(model, "support_vectors_"), "support_vectors_", "there", "nothing")
     model._show_coefficients()
 
 
-def _svc_check(model: Any, sizes: ShapeEnv) -> None:
+def _unpack_vectors(model: Any, values: Values) -> None:
+    set_attributes(model, values)
+    if isinstance(model.kernel_, Precomputed):
+        model.support_vectors_ = np.empty((0, 0))
+
+
+def _check_svc(model: Any, sizes: f.ShapeEnv) -> None:
     k, p, r = sizes["k"], sizes["p"], sizes["r"]
     scheme, support = model.multi_class, model._support
     paired = scheme == "ovo" and k > 2
     require(support.paired == paired, "_support.paired", str(paired), support.paired)
     require(r == (k - 1 if paired else p), "_support.coef", "a row for each other class", r)
-    kernel_fits(model, sizes)
-    axes = 2 if takes(model.kernel_) == "vectors" else 1
+    check_kernel(model, sizes)
+    axes = 2 if kernel_takes(model.kernel_) == "vectors" else 1
     require(len(model.shape_fit_) == axes, "shape_fit_", f"{axes} numbers", model.shape_fit_)
     if hasattr(model, "_ties"):
         order = np.sort(model._ties).tolist()
@@ -138,10 +137,8 @@ def _svc_check(model: Any, sizes: ShapeEnv) -> None:
     require(found.slopes.shape == shape, "_calibration.slopes", str(shape), found.slopes.shape)
 
 
-def _perceptron_pack(model: Any, values: Values, slim: bool) -> Values:
-    values = dict(values)
-    if isinstance(model.kernel_, Precomputed):
-        values.pop("support_vectors_")
+def _pack_perceptron(model: Any, values: Values, slim: bool) -> Values:
+    values = _pack_vectors(model, values)
     if slim:
         values["_projectron"] = None
         if model.predictor not in ("vote", "random"):
@@ -149,96 +146,65 @@ def _perceptron_pack(model: Any, values: Values, slim: bool) -> Values:
     return values
 
 
-def _perceptron_unpack(model: Any, values: Values) -> None:
-    set_all(model, values)
-    if isinstance(model.kernel_, Precomputed):
-        model.support_vectors_ = np.empty((0, 0))
-
-
-def _perceptron_check(model: Any, sizes: ShapeEnv) -> None:
+def _check_perceptron(model: Any, sizes: f.ShapeEnv) -> None:
     last = int(model._log.steps.max(initial=0))
     require(last <= model._n_steps, "_log.steps", f"at most {model._n_steps}", last)
-    words = {"budget", "multi_class"}
-    require(
-        isinstance(model._begun, dict) and set(model._begun) == words, "_begun", "two", "others"
-    )
-    kernel_fits(model, sizes)
+    begun, names = model._begun, {"budget", "multi_class"}
+    require(isinstance(begun, dict) and set(begun) == names, "_begun", f"{names}", "others")
+    check_kernel(model, sizes)
 
 
-def _perceptron_search_unpack(model: Any, values: Values) -> None:
-    set_all(model, values)
-    model.classes_ = model.estimator_.classes_
+def _check_perceptron_search(model: Any, sizes: f.ShapeEnv) -> None:
+    check_search(model, model.estimator_, sizes, "estimator_")
     if hasattr(model.estimator_, "n_iter_"):
         model.n_iter_ = model.estimator_.n_iter_
 
 
-def _perceptron_search_check(model: Any, sizes: ShapeEnv) -> None:
-    same_samples(model, model.estimator_, sizes, "estimator_")
-
-
-def _search_unpack(model: Any, values: Values) -> None:
-    set_all(model, values)
-    model.classes_ = model.best_estimator_.classes_
-
-
-def _search_check(model: Any, sizes: ShapeEnv) -> None:
-    same_samples(model, model.best_estimator_, sizes, "best_estimator_")
+def _check_svc_search(model: Any, sizes: f.ShapeEnv) -> None:
+    check_search(model, model.best_estimator_, sizes, "best_estimator_")
     meant, found = model._model()._method, model.best_estimator_._method
     require(meant == found, "best_estimator_.calibration", f"{meant}, as searched with", found)
 
 
-SEARCH: dict[str, Field] = {**FEATURES, "best_index_": Whole(), "best_score_": Real("any")}
-RESULTS: dict[str, Field] = {"cv_results_": Value()}
+SEARCH: dict[str, f.Field] = {**FEATURES, "best_index_": f.Integer(), "best_score_": f.Real("any")}
+RESULTS: dict[str, f.Field] = {"cv_results_": Value()}
 
+PROJECTRON: dict[str, f.Field] = {
+    "support": f.Array("i8", "s", least=0),
+    **arrays("f8", coef="s p", lag="s p"),
+    **{"n_iter": f.Integer(), "n_steps": f.Integer(), "stop": f.Text()},
+    "mistakes_by_epoch": f.Array("i8", "t"),
+}
 KINDS = {
     "KernelPerceptron": ModelSchema(
         KernelPerceptron,
         {
             **CLASSES,
             "kernel_": KernelObject(),
-            "support_": Array("i8", "s", least=0),
-            "support_vectors_": Samples("s d"),
-            "alpha_": Array("f8", "s p"),
-            "_n_steps": Whole(),
-            "_begun": Value(),
-            "_rows_seen": Whole(),
-            "_log": LOG,
-            "_projectron": Maybe(
-                Record(
-                    ProjectronFit,
-                    {
-                        "support": Array("i8", "s", least=0),
-                        "coef": Array("f8", "s p"),
-                        "lag": Array("f8", "s p"),
-                        "n_iter": Whole(),
-                        "n_steps": Whole(),
-                        "mistakes_by_epoch": Array("i8", "t"),
-                        "stop": Text(),
-                    },
-                )
-            ),
+            "support_": f.Array("i8", "s", least=0),
+            "support_vectors_": SamplesField("s d"),
+            "alpha_": f.Array("f8", "s p"),
+            **each(f.Integer(), "_n_steps", "_rows_seen"),
+            **{"_begun": Value(), "_log": MISTAKES},
+            "_projectron": f.Maybe(f.Struct(ProjectronFit, PROJECTRON)),
         },
         {
-            "mistakes_": Array("i8", "e"),
-            "learning_curve_": Array("f8", "e"),
-            "n_iter_": Whole(),
-            "stop_": Text(),
-            "gram_": Text(),
+            **{"mistakes_": f.Array("i8", "e"), "learning_curve_": f.Array("f8", "e")},
+            **{"n_iter_": f.Integer(), "stop_": f.Text(), "gram_": f.Text()},
         },
-        sometimes=OF_VECTORS | {"support_vectors_", "gram_"},
-        pack=_perceptron_pack,
-        unpack=_perceptron_unpack,
-        check=_perceptron_check,
-        boundaries=as_multi_class,
+        optional=OF_VECTORS | {"support_vectors_", "gram_"},
+        pack=_pack_perceptron,
+        unpack=_unpack_vectors,
+        check=_check_perceptron,
+        boundaries=count_boundaries,
     ),
     "KernelPerceptronCV": ModelSchema(
         KernelPerceptronCV,
-        {**SEARCH, "best_kernel_": KernelObject(), "estimator_": Model(("KernelPerceptron",))},
+        {**SEARCH, "best_kernel_": KernelObject(), "estimator_": InnerModel(("KernelPerceptron",))},
         RESULTS,
-        sometimes=OF_VECTORS,
-        pack=without("classes_", "n_iter_"),
-        unpack=_perceptron_search_unpack,
-        check=_perceptron_search_check,
+        optional=OF_VECTORS,
+        derived={"classes_": "estimator_.classes_", "n_iter_": ""},
+        check=_check_perceptron_search,
     ),
     "SVC": ModelSchema(
         SVC,
@@ -246,41 +212,33 @@ KINDS = {
             **CLASSES,
             "kernel_": KernelObject(),
             "shape_fit_": Shape("n d"),
-            "support_": Array("i4", "s", least=0, below="n"),
-            "support_vectors_": Samples("s d"),
+            "support_": f.Array("i4", "s", least=0, below="n"),
+            "support_vectors_": SamplesField("s d"),
             "_support": SUPPORT,
-            "_exact": Flag(),
+            "_exact": f.Boolean(),
             "_calibration": CALIBRATION,
-            "_ties": Array("i8", "k", least=0, below="k"),
+            "_ties": f.Array("i8", "k", least=0, below="k"),
         },
         {
-            "class_weight_": Array("f8", "k"),
-            "n_iter_": Array("i4", "p"),
-            "violation_": BY_BOUNDARY,
-            "dual_gap_": BY_BOUNDARY,
-            "objective_": BY_BOUNDARY,
-            "margin_width_": BY_BOUNDARY,
-            "stop_": Words("p"),
-            "fit_status_": Whole(),
-            "gram_": Text(),
-            "_last_scheme": Text(),
-            "_last_y": Array("i8", "n", least=0),
-            "_fits": FITS,
+            **{"class_weight_": f.Array("f8", "k"), "n_iter_": f.Array("i4", "p")},
+            **each(BY_BOUNDARY, "violation_", "dual_gap_", "objective_", "margin_width_"),
+            **{"stop_": WordList("p"), "fit_status_": f.Integer(), "gram_": f.Text()},
+            **{"_last_scheme": f.Text(), "_last_y": f.Array("i8", "n", least=0), "_fits": FITS},
         },
-        sometimes=OF_VECTORS
+        optional=OF_VECTORS
         | {"support_vectors_", "_calibration", "_ties", "_last_scheme", "_last_y"},
-        pack=_svc_pack,
-        unpack=_svc_unpack,
-        check=_svc_check,
-        boundaries=as_multi_class,
+        derived=dict.fromkeys(("dual_coef_", "intercept_"), ""),
+        pack=_pack_svc,
+        unpack=_unpack_svc,
+        check=_check_svc,
+        boundaries=count_boundaries,
     ),
     "SVCCV": ModelSchema(
         SVCCV,
-        {**SEARCH, "best_params_": Value(), "best_estimator_": Model(("SVC",))},
+        {**SEARCH, "best_params_": Value(), "best_estimator_": InnerModel(("SVC",))},
         RESULTS,
-        sometimes=OF_VECTORS,
-        pack=without("classes_"),
-        unpack=_search_unpack,
-        check=_search_check,
+        optional=OF_VECTORS,
+        derived={"classes_": "best_estimator_.classes_"},
+        check=_check_svc_search,
     ),
 }

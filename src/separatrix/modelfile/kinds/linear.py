@@ -14,22 +14,24 @@ from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.subgradient_svc import SubgradientSVC
-from separatrix.modelfile.array_fields import ANY_SHAPE, Array, Labels, Rows
-from separatrix.modelfile.fields import Flag, Maybe, Real, Record, Scoped, ShapeEnv, Text, Whole
+from separatrix.modelfile import fields as f
+from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.schema import (
     BY_BOUNDARY,
     CLASSES,
     LOG,
     WEIGHTS,
-    Model,
+    InnerModel,
     ModelSchema,
     Values,
-    moments_of,
-    of_rest,
+    arrays,
+    check_features,
+    count_features_out,
+    count_one_vs_rest,
+    each,
+    moments_field,
     require,
-    same_features,
-    set_all,
-    width_of,
+    set_attributes,
 )
 from separatrix.modelfile.values import Value
 from separatrix.solvers.least_squares import RidgePath
@@ -40,8 +42,8 @@ from separatrix.solvers.perceptron.primal import State
 MOST_PASSES = 5_000  # of a perceptron that votes
 
 
-class Past(NamedTuple):
-    """The samples that mistakes were made on, and the mistakes, of all passes one after the other."""
+class _Past(NamedTuple):
+    """The samples of all passes with mistakes, and the mistakes, concatenated."""
 
     samples: Any
     sample_ends: Any
@@ -49,30 +51,29 @@ class Past(NamedTuple):
     log_ends: Any
 
 
-PAST = Scoped(
-    Record(
-        Past,
-        {
-            "samples": Rows("s d"),
-            "sample_ends": Array("i8", "e", least=0, rising=True),
-            "log": Record(LOG.make, {**LOG.parts, "steps": Array("i8", "m", least=0)}),
-            "log_ends": Array("i8", "e", least=0, rising=True),
-        },
-    )
+PAST = f.Struct(
+    _Past,
+    {
+        "samples": f.MatrixField("s d"),
+        "sample_ends": f.Array("i8", "e", least=0, rising=True),
+        "log": f.Struct(Mistakes, {**LOG, "steps": f.Array("i8", "m", least=0)}),
+        "log_ends": f.Array("i8", "e", least=0, rising=True),
+    },
+    scoped=True,
 )
 
 
-def _perceptron_pack(model: Any, values: Values, slim: bool) -> Values:
+def _pack_perceptron(model: Any, values: Values, slim: bool) -> Values:
     values, past = dict(values), values["_past"]
     values["_past"] = (
-        _joined([part for part in past if len(part[1].rows)] or past[:1]) if past else None
+        _concatenate([part for part in past if len(part[1].rows)] or past[:1]) if past else None
     )
     if slim and model.predictor not in ("vote", "random"):
         values["_state"] = values["_past"] = None
     return values
 
 
-def _joined(past: list[tuple[Any, Mistakes]]) -> Past:
+def _concatenate(past: list[tuple[Any, Mistakes]]) -> _Past:
     samples, logs = [part for part, _ in past], [log for _, log in past]
     if len(past) > MOST_PASSES:
         raise ModelFileError(
@@ -86,7 +87,7 @@ def _joined(past: list[tuple[Any, Mistakes]]) -> Past:
             "`_past`: the passes of this Perceptron were over samples of different precision; fit it "
             "on samples of one type",
         )
-    return Past(
+    return _Past(
         sparse_vstack(samples).tocsr() if any(map(issparse, samples)) else np.concatenate(samples),
         np.cumsum([part.shape[0] for part in samples], dtype=np.int64),
         Mistakes.joined(logs),
@@ -94,7 +95,7 @@ def _joined(past: list[tuple[Any, Mistakes]]) -> Past:
     )
 
 
-def _parted(past: Past) -> list[tuple[Any, Mistakes]]:
+def _split(past: _Past) -> list[tuple[Any, Mistakes]]:
     n, m = past.samples.shape[0], len(past.log.rows)
     require(len(past.log_ends) <= MOST_PASSES, "_past", f"{MOST_PASSES} passes", "more")
     for ends, last in ((past.sample_ends, n), (past.log_ends, m)):
@@ -110,19 +111,17 @@ def _parted(past: Past) -> list[tuple[Any, Mistakes]]:
     return parts
 
 
-def _perceptron_unpack(model: Any, values: Values) -> None:
-    past = values.pop("_past")
-    values["_past"] = [] if past is None else _parted(past)
+def _unpack_perceptron(model: Any, values: Values) -> None:
+    past = values["_past"]
+    values["_past"] = [] if past is None else _split(past)
     if values["_state"] is None:
-        values.pop("_state")
-    set_all(model, values)
+        del values["_state"]
+    set_attributes(model, values)
 
 
-def _perceptron_check(model: Any, _sizes: ShapeEnv) -> None:
-    words = {"predictor", "multi_class", "bias"}
-    require(
-        isinstance(model._begun, dict) and set(model._begun) == words, "_begun", "three", "others"
-    )
+def _check_perceptron(model: Any, _sizes: f.ShapeEnv) -> None:
+    begun, names = model._begun, {"predictor", "multi_class", "bias"}
+    require(isinstance(begun, dict) and set(begun) == names, "_begun", f"{names}", "others")
     if model.predictor in ("vote", "random"):
         require(bool(model._past), "_past", "there, to vote", "nothing")
         require(hasattr(model, "_state"), "_state", "there, to vote", "nothing")
@@ -134,7 +133,7 @@ def _perceptron_check(model: Any, _sizes: ShapeEnv) -> None:
         require(hasattr(model, "_radius"), "_radius", "there with bias='radius'", "nothing")
 
 
-def _logistic_check(model: Any, sizes: ShapeEnv) -> None:
+def _check_logistic(model: Any, sizes: f.ShapeEnv) -> None:
     posterior = model._posterior
     if posterior is None:
         return
@@ -146,123 +145,89 @@ def _logistic_check(model: Any, sizes: ShapeEnv) -> None:
     require(positive, "_posterior.factor", "with a diagonal above 0", "another")
 
 
-def _least_squares_check(model: Any, sizes: ShapeEnv) -> None:
+def _check_least_squares(model: Any, sizes: f.ShapeEnv) -> None:
     wide = sizes["d"]
     if model.features_ is not None:
-        there = hasattr(model.features_, "transform")
-        require(there, "features_", "a transformer", type(model.features_).__name__)
-        same_features(model.features_, sizes["d"], "features_")
-        wide = width_of(model.features_)
+        transforms = hasattr(model.features_, "transform")
+        require(transforms, "features_", "a transformer", type(model.features_).__name__)
+        check_features(model.features_, sizes["d"], "features_")
+        wide = count_features_out(model.features_)
     require(sizes["e"] == wide, "coef_", f"{wide} columns wide", sizes["e"])
 
 
+BY_RIDGE = f.Array("f8", "m", "any")
+POSTERIOR = {"factor": f.Array("f8", "q q"), "p": f.Integer(1), "log_evidence": f.Real("any")}
 KINDS = {
     "Perceptron": ModelSchema(
         Perceptron,
         {
             **CLASSES,
-            "coef_": Array("f8", "p d"),
-            "intercept_": Array("f8", "p"),
-            "_state": Maybe(
-                Record(
-                    State,
-                    {
-                        **dict.fromkeys("WU", Array("f8", "p d")),
-                        **dict.fromkeys("bu", Array("f8", "p")),
-                    },
-                )
-            ),
-            "_past": Maybe(PAST),
-            "_radius": Real(),
-            "_begun": Value(),
-            "t_": Whole(1),
+            **arrays("f8", coef_="p d", intercept_="p"),
+            "_state": f.Maybe(f.Struct(State, arrays("f8", W="p d", U="p d", b="p", u="p"))),
+            **{"_past": f.Maybe(PAST), "_radius": f.Real(), "_begun": Value(), "t_": f.Integer(1)},
         },
         {
-            "n_iter_": Whole(),
-            "mistakes_": Array("i8", "m"),
-            "loss_curve_": Array("f8", "m"),
-            "mistake_bound_": Value(),
-            "stop_": Text(),
+            **{"n_iter_": f.Integer(), "mistake_bound_": Value(), "stop_": f.Text()},
+            **{"mistakes_": f.Array("i8", "m"), "loss_curve_": f.Array("f8", "m")},
         },
-        sometimes=frozenset({"_radius", "mistake_bound_"}),
-        pack=_perceptron_pack,
-        unpack=_perceptron_unpack,
-        check=_perceptron_check,
-        boundaries=of_rest,
+        optional=frozenset({"_radius", "mistake_bound_"}),
+        pack=_pack_perceptron,
+        unpack=_unpack_perceptron,
+        check=_check_perceptron,
+        boundaries=count_one_vs_rest,
     ),
     "LinearSVC": ModelSchema(
         LinearSVC,
         {**CLASSES, **WEIGHTS},
         {
-            **dict.fromkeys(("objective_", "dual_gap_"), Array("f8", "q", "any")),
-            "margin_width_": BY_BOUNDARY,
-            "n_iter_": Whole(),
-            "solver_": Text(),
+            **each(f.Array("f8", "q", "any"), "objective_", "dual_gap_"),
+            **{"margin_width_": BY_BOUNDARY, "n_iter_": f.Integer(), "solver_": f.Text()},
         },
-        boundaries=of_rest,
+        boundaries=count_one_vs_rest,
     ),
     "SubgradientSVC": ModelSchema(
         SubgradientSVC,
         {**CLASSES, **WEIGHTS},
         {
-            "iterates_": Array("f8", ANY_SHAPE, "any"),
-            "average_iterate_": Array("f8", ANY_SHAPE, "any"),
-            "loss_curve_": Array("f8", ANY_SHAPE, "any"),
-            "iterate_steps_": Array("i8", "m"),
-            "n_iter_": Whole(),
-            "steps_": Array("i8", "p"),
-            "margin_width_": BY_BOUNDARY,
+            **each(
+                f.Array("f8", f.ANY_SHAPE, "any"), "iterates_", "average_iterate_", "loss_curve_"
+            ),
+            **arrays("i8", iterate_steps_="m", steps_="p"),
+            **{"margin_width_": BY_BOUNDARY, "n_iter_": f.Integer(), "stop_": f.Text()},
             "stops_": Labels("p", rising=False, distinct=False),
-            "stop_": Text(),
         },
-        boundaries=of_rest,
+        boundaries=count_one_vs_rest,
     ),
     "LeastSquaresClassifier": ModelSchema(
         LeastSquaresClassifier,
         {
             **CLASSES,
-            "coef_": Rows("p e"),
-            "intercept_": Array("f8", "p"),
-            "features_": Maybe(Model()),
-            "ridge_": Value(),
-            "rank_": Whole(),
+            **{"coef_": f.MatrixField("p e"), "intercept_": f.Array("f8", "p")},
+            **{"features_": f.Maybe(InnerModel()), "ridge_": Value(), "rank_": f.Integer()},
         },
         {
-            "_sums": Maybe(moments_of("e")),
-            "loo_": Record(
-                RidgePath,
-                dict.fromkeys(("ridges", "error", "squared_error"), Array("f8", "m", "any")),
-            ),
+            "_sums": f.Maybe(moments_field("e")),
+            "loo_": f.Struct(RidgePath, each(BY_RIDGE, "ridges", "error", "squared_error")),
         },
-        sometimes=frozenset({"loo_"}),
-        check=_least_squares_check,
-        boundaries=of_rest,
+        optional=frozenset({"loo_"}),
+        check=_check_least_squares,
+        boundaries=count_one_vs_rest,
     ),
     "LogisticRegression": ModelSchema(
         LogisticRegression,
         {
             **CLASSES,
             **WEIGHTS,
-            "_posterior": Maybe(
-                Record(
-                    Posterior,
-                    {"factor": Array("f8", "q q"), "p": Whole(1), "log_evidence": Real("any")},
-                )
-            ),
+            "_posterior": f.Maybe(f.Struct(Posterior, POSTERIOR)),
         },
         {
-            "C_": Real("ordered"),
-            "solver_": Text(),
-            "n_iter_": Array("i4", "u"),
-            "objective_": Real("any"),
-            "gradient_": Real("any"),
-            "separated_": Maybe(Flag()),
-            "coef_std_": Array("f8", "p d"),
-            "intercept_std_": Array("f8", "p"),
-            "log_evidence_": Real("any"),
+            **{"C_": f.Real("ordered"), "solver_": f.Text(), "n_iter_": f.Array("i4", "u")},
+            **each(f.Real("any"), "objective_", "gradient_", "log_evidence_"),
+            **arrays("f8", coef_std_="p d", intercept_std_="p"),
+            "separated_": f.Maybe(f.Boolean()),
         },
-        sometimes=frozenset({"coef_std_", "intercept_std_", "log_evidence_"}),
-        check=_logistic_check,
-        boundaries=of_rest,
+        optional=frozenset({"coef_std_", "intercept_std_", "log_evidence_"}),
+        check=_check_logistic,
+        boundaries=count_one_vs_rest,
     ),
 }

@@ -1,4 +1,4 @@
-"""Nearest neighbours in files: the rows, which are indexed again when they are read."""
+"""Nearest neighbours: the rows are stored, and indexed again when they are read."""
 
 from __future__ import annotations
 
@@ -12,33 +12,23 @@ from separatrix.estimators.metrics.neighbor_rows import KEPT
 from separatrix.estimators.metrics.votes import Voters
 from separatrix.estimators.neighbor_index import BY_DISTANCE, SEARCHED, NeighborIndex
 from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.modelfile.array_fields import Array, Labels
-from separatrix.modelfile.fields import (
-    Listed,
-    Maybe,
-    Record,
-    Scoped,
-    ShapeEnv,
-    Text,
-    Whole,
-    schema_error,
-)
-from separatrix.modelfile.object_fields import Samples
+from separatrix.modelfile import fields as f
+from separatrix.modelfile.labels import Labels
+from separatrix.modelfile.objects import SamplesField
 from separatrix.modelfile.schema import (
     FEATURES,
     OF_VECTORS,
     ModelSchema,
     Values,
+    check_samples,
     require,
-    samples_fit,
-    set_all,
-    without,
+    set_attributes,
 )
 from separatrix.modelfile.values import KernelObject, Value
 from separatrix.solvers.nearest.blocks import Blocks
 
 
-class Output(NamedTuple):
+class _Output(NamedTuple):
     """One column of labels, and the weights of its votes."""
 
     classes: Any
@@ -46,41 +36,29 @@ class Output(NamedTuple):
     weights: Any
 
 
-OUTPUT = Scoped(
-    Record(
-        Output,
-        {
-            "classes": Labels("k"),
-            "y": Array("i8", "n", least=0, below="k"),
-            "weights": Array("f8", "n", least=0.0),
-        },
-    )
-)
+OUTPUT = {
+    "classes": Labels("k"),
+    "y": f.Array("i8", "n", least=0, below="k"),
+    "weights": f.Array("f8", "n", least=0.0),
+}
 
 
-DERIVED = without(
-    *("classes_", "_voters", "outputs_2d_", "index_"),
-    *("effective_metric_", "effective_metric_params_"),
-)
-
-
-def _pack(model: Any, values: Values, slim: bool) -> Values:
+def _pack(model: Any, values: Values, _slim: bool) -> Values:
+    outputs = [_Output(classes, votes.y, votes.weights) for classes, votes in model._outputs()]
     return {
-        **DERIVED(model, values, slim),
+        **values,
         "index_metric": model.index_._named.name,
         "index_metric_params": model.index_._named.params,
         "rows": model.index_.rows,
-        "outputs": [
-            Output(classes, voters.y, voters.weights) for classes, voters in model._outputs()
-        ],
+        "outputs": outputs,
     }
 
 
 def _unpack(model: Any, values: Values) -> None:
     outputs, rows = values.pop("outputs"), values.pop("rows")
     metric, params = values.pop("index_metric"), values.pop("index_metric_params")
-    set_all(model, values)
-    samples_fit(model, model.kernel_, rows, "rows")
+    set_attributes(model, values)
+    check_samples(model, model.kernel_, rows, "rows")
     require(len(outputs) > 0, "outputs", "at least one", 0)
     model._voters = [Voters(part.y, part.weights, len(part.classes)) for part in outputs]
     model.outputs_2d_ = len(outputs) > 1
@@ -88,10 +66,9 @@ def _unpack(model: Any, values: Values) -> None:
     model.classes_ = classes if model.outputs_2d_ else classes[0]
     model.effective_metric_ = metric if model.kernel_ is None else "kernel"
     model.effective_metric_params_ = params
-    if not isinstance(params, dict):
-        raise schema_error("index_metric_params", "a dict", params)
-    in_place = issparse(rows) or rows.flags.c_contiguous
-    require(in_place, "rows", "one row after the other", "columns")
+    require(isinstance(params, dict), "index_metric_params", "a dict", params)
+    by_rows = issparse(rows) or rows.flags.c_contiguous
+    require(by_rows, "rows", "in C order", "Fortran order")
     if metric in SEARCHED and (model.kernel_ is None or type(model.kernel_) in BY_DISTANCE):
         kept = (np.float64,) if issparse(rows) else KEPT
         require(rows.dtype in kept, "rows", "of a type that is searched as it is", rows.dtype)
@@ -106,8 +83,8 @@ def _unpack(model: Any, values: Values) -> None:
     )
 
 
-def _check(model: Any, _sizes: ShapeEnv) -> None:
-    """One row is looked for where the parameters of a metric are not used before."""
+def _check(model: Any, _sizes: f.ShapeEnv) -> None:
+    """Search one row if the parameters of the metric are not used before."""
     index = model.index_._index
     if isinstance(index, Blocks) and isinstance(index._distances, Pairwise):
         model.index_.search(model.index_.rows[:1], 1)
@@ -118,15 +95,19 @@ KINDS = {
         KNeighborsClassifier,
         {
             **FEATURES,
-            "n_samples_fit_": Whole(1, "n"),
-            "rows": Samples("n f", "any"),
-            "index_metric": Text(),
+            "n_samples_fit_": f.Integer(1, "n"),
+            "rows": SamplesField("n f", "any"),
+            "index_metric": f.Text(),
             "index_metric_params": Value(),
-            "kernel_": Maybe(KernelObject()),
-            "outputs": Listed(OUTPUT),
+            "kernel_": f.Maybe(KernelObject()),
+            "outputs": f.Listed(f.Struct(_Output, OUTPUT, scoped=True)),
         },
-        {"accuracy_by_k_": Array("f8", "m"), "best_k_": Whole(1)},
-        sometimes=OF_VECTORS | {"accuracy_by_k_", "best_k_"},
+        {"accuracy_by_k_": f.Array("f8", "m"), "best_k_": f.Integer(1)},
+        optional=OF_VECTORS | {"accuracy_by_k_", "best_k_"},
+        derived={
+            **dict.fromkeys(("classes_", "_voters", "outputs_2d_", "index_"), ""),
+            **dict.fromkeys(("effective_metric_", "effective_metric_params_"), ""),
+        },
         pack=_pack,
         unpack=_unpack,
         check=_check,

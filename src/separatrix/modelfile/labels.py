@@ -1,0 +1,243 @@
+"""Fields of labels, words and tables of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from separatrix.errors import ModelFileError
+from separatrix.modelfile import fields as f
+
+
+@dataclass(frozen=True)
+class Labels(f.Field):
+    """Class labels or names: numbers as an array, words as UTF-8, a mixture in the document."""
+
+    shape: str
+    rising: bool = True  # sorted without duplicates
+    distinct: bool = True
+    missing: bool = False  # whether NaN and None are labels
+
+    def put(self, value: Any, at: str, file: f.Archive) -> Any:
+        value = np.asarray(value)
+        if value.dtype.kind == "O":
+            value = f.as_objects(map(f.as_plain, value))
+            if not all(isinstance(label, str) for label in value):
+                numbers = [f.number_as_json(one) if type(one) is float else one for one in value]
+                return {"mixed": numbers}
+        if value.dtype.kind in "UO":
+            _put_words(value, at, file)
+            return "objects" if value.dtype.kind == "O" else {"words": value.dtype.itemsize // 4}
+        file.keep(at, value)
+        return "numbers"
+
+    def get(self, document: Any, at: str, file: f.Archive) -> Any:
+        if document == "numbers":
+            value = f.Array(f.NUMBERS, self.shape, "any").read(at, file)
+        elif isinstance(document, dict) and list(document) == ["mixed"]:
+            value = _get_mixed(document["mixed"], at)
+        else:
+            value = _as_words(_get_words(at, file), document, at, file)
+        file.sizes.unify(at, value.shape, self.shape)
+        self.check(value, at)
+        return value
+
+    def check(self, value: Any, at: str) -> None:
+        """Refuse values that are no labels, duplicates, and another order."""
+        if not self.missing:
+            f.check_values(value, at, "finite")
+            if value.dtype.kind == "O" and not all(map(_is_label, value)):
+                found = {type(label).__name__ for label in value}
+                raise f.schema_error(at, "words and numbers", found)
+        if self.rising and value.dtype.kind != "O":
+            if not (value[1:] > value[:-1]).all():
+                raise f.mismatch_error(at, "in rising order, none twice", "another order")
+        elif self.distinct and len(set(value.tolist())) < len(value):
+            raise f.mismatch_error(at, "all different", "one of them twice")
+
+
+def _is_label(label: Any) -> bool:
+    return type(label) in (str, int, bool) or (type(label) is float and bool(np.isfinite(label)))
+
+
+def _get_mixed(values: Any, at: str) -> Any:
+    if not isinstance(values, list) or any(isinstance(value, list) for value in values):
+        raise f.schema_error(at, "a list of words and numbers", values)
+    return f.as_objects(
+        f.number_from_json(one, at) if isinstance(one, dict) else one for one in values
+    )
+
+
+def _put_words(words: Any, at: str, file: f.Archive) -> None:
+    try:
+        f.put_parts((str(word).encode() for word in words), at, f"{at}.ends", file)
+    except UnicodeEncodeError:
+        raise f.schema_error(at, "words that UTF-8 can encode", "a lone surrogate") from None
+
+
+def _get_words(at: str, file: f.Archive) -> list[str]:
+    try:
+        return [
+            part.decode() for part in f.get_parts(at, f"{at}.ends", file, "words", f.MOST_WORDS)
+        ]
+    except UnicodeDecodeError:
+        raise f.schema_error(at, "words in UTF-8", "other bytes") from None
+
+
+def _as_words(words: list[str], form: Any, at: str, file: f.Archive) -> Any:
+    """Words as Python's strings, or as NumPy's strings of one length."""
+    if form == "objects":
+        return f.as_objects(words)
+    length = form.get("words") if isinstance(form, dict) and len(form) == 1 else None
+    if type(length) is not int or not 0 <= length <= f.LONGEST_WORD:
+        raise f.schema_error(at, f"labels, or words of at most {f.LONGEST_WORD} letters", form)
+    file.spend("letters of words", length * len(words), f.MOST_LETTERS, at)
+    value = np.array(words, dtype=f"<U{length}")
+    if value.tolist() != words:  # cut off, or zeros at the end, which NumPy drops
+        raise f.schema_error(at, f"words of up to {length} letters", "others")
+    return value
+
+
+@dataclass(frozen=True)
+class CategoryColumns(f.Field):
+    """Labels of every column, those of one type one after the other in one array."""
+
+    each: Labels
+    letter: str
+
+    def put(self, value: Any, at: str, file: f.Archive) -> list[Any]:
+        arrays: dict[str, list[Any]] = {}
+        document = []
+        for column in value:
+            form = self.each.put(column, at, f.Archive())
+            name = "mixed" if isinstance(form, dict) and "mixed" in form else "words"
+            if form == "numbers":
+                name = column.dtype.newbyteorder("<").str[1:]
+            arrays.setdefault(name, []).append(column)
+            document.append([name, form, len(column)])
+        for name, columns in arrays.items():
+            if name == "words":
+                _put_words([word for column in columns for word in column], f"{at}.words", file)
+            elif name != "mixed":
+                file.keep(f"{at}.{name}", np.concatenate(columns))
+        return document
+
+    def get(self, document: Any, at: str, file: f.Archive) -> list[Any]:
+        if not isinstance(document, list):
+            raise f.schema_error(at, "a list of columns", document)
+        file.sizes.unify(at, (len(document),), self.letter)
+        file.spend("columns with categories", len(document), f.MOST_COLUMNS, at)
+        arrays: dict[str, Any] = {}
+        taken: dict[str, int] = {}
+        columns = []
+        for number, entry in enumerate(document):
+            name, form, size = entry if isinstance(entry, list) and len(entry) == 3 else [None] * 3
+            if (
+                type(size) is not int
+                or size < 0
+                or name not in ("mixed", "words", *f.NUMBERS.split())
+            ):
+                raise f.schema_error(f"{at}[{number}]", "an array, a kind and a length", entry)
+            if name not in arrays:
+                arrays[name] = self._read(name, f"{at}.{name}", file)
+            start = taken.get(name, 0)
+            taken[name] = start + size
+            part = arrays[name][start : start + size]
+            columns.append(self._column(part, form, size, f"{at}[{number}]", file))
+        for name, array in arrays.items():
+            if name != "mixed" and taken[name] != len(array):
+                raise f.mismatch_error(f"{at}.{name}", f"{taken[name]} labels", len(array))
+        return columns
+
+    def _read(self, name: str, at: str, file: f.Archive) -> Any:
+        """The labels of all columns of one type; an empty tuple for those in the document."""
+        if name == "mixed":
+            return ()
+        if name == "words":
+            return _get_words(at, file)
+        array = f.Array(name, "n", "any").read(at, file.scope())
+        file.spend("words", len(array), f.MOST_WORDS, at)
+        return array
+
+    def _column(self, part: Any, form: Any, size: int, at: str, file: f.Archive) -> Any:
+        if isinstance(part, tuple):
+            value = self.each.get(form, at, f.Archive())
+        elif isinstance(part, list):
+            value = _as_words(part, form, at, file)
+        elif form == "numbers":
+            value = part.copy()
+        else:
+            raise f.schema_error(at, "numbers", form)
+        self.each.check(value, at)
+        if len(value) != size:
+            raise f.mismatch_error(at, f"{size} labels", len(value))
+        return value
+
+
+@dataclass(frozen=True)
+class WordList(f.Field):
+    """A list with few different words: each word once, and an array of codes."""
+
+    letter: str
+
+    def put(self, value: Any, at: str, file: f.Archive) -> list[str]:
+        words = sorted(set(value))
+        file.keep(at, np.array([words.index(word) for word in value], dtype=np.int32))
+        return words
+
+    def get(self, document: Any, at: str, file: f.Archive) -> list[str]:
+        words = f.Listed(f.Text()).get(document, at, file)
+        if len(words) > f.MOST_DIFFERENT:
+            raise f.schema_error(at, f"a list of at most {f.MOST_DIFFERENT} words", len(words))
+        scope = file.scope(**{**file.sizes, "w": len(words)})
+        codes = f.Array("i4", self.letter, least=0, below="w").read(at, scope)
+        file.sizes.unify(at, codes.shape, self.letter)
+        return [words[code] for code in codes.tolist()]
+
+
+@dataclass(frozen=True)
+class RecordTable(f.Field):
+    """A list of named tuples, stored by columns."""
+
+    make: Callable[..., Any]
+    arrays: Mapping[str, f.Array]  # attributes with one axis, of the same length within a tuple
+    numbers: Mapping[str, str]  # attributes that are one number, with their types
+    words: tuple[str, ...]
+    letter: str  # the length of the list
+
+    def put(self, value: Any, at: str, file: f.Archive) -> Any:
+        if len(value) > f.MOST_RECORDS:
+            raise ModelFileError(
+                "limit",
+                f"`{at}` has {len(value)} records, at most {f.MOST_RECORDS} are kept; use slim=True",
+            )
+        first = next(iter(self.arrays))
+        ends = np.cumsum([len(getattr(row, first)) for row in value], dtype=np.int64)
+        file.keep(f"{at}.ends", ends)
+        for name in self.arrays:
+            file.keep(f"{at}.{name}", np.concatenate([getattr(row, name) for row in value]))
+        for name, kind in self.numbers.items():
+            file.keep(f"{at}.{name}", np.array([getattr(row, name) for row in value], dtype=kind))
+        words = WordList(self.letter)
+        columns = {name: [getattr(row, name) for row in value] for name in self.words}
+        return {name: words.put(column, f"{at}.{name}", file) for name, column in columns.items()}
+
+    def get(self, document: Any, at: str, file: f.Archive) -> list[Any]:
+        f.require_keys(document, at, set(self.words))
+        ends = f.Array("i8", self.letter, least=0, rising=True).read(f"{at}.ends", file)
+        file.spend("records", len(ends), f.MOST_RECORDS, at)
+        columns: dict[str, Any] = {}
+        for name, column in self.arrays.items():
+            array = column.read(f"{at}.{name}", file.scope(**file.sizes))
+            if not len(ends) or len(array) != ends[-1]:
+                raise f.mismatch_error(f"{at}.{name}", "as long as its parts together", array.shape)
+            columns[name] = np.split(array, ends[:-1])
+        for name, kind in self.numbers.items():
+            columns[name] = f.Array(kind, self.letter, "any").read(f"{at}.{name}", file).tolist()
+        for name in self.words:
+            columns[name] = WordList(self.letter).get(document[name], f"{at}.{name}", file)
+        rows = zip(*columns.values(), strict=True)
+        return [self.make(**dict(zip(columns, row, strict=True))) for row in rows]
