@@ -164,7 +164,7 @@ def test_bytes_that_fill_their_range_are_not_copied():
 @pytest.mark.parametrize("function", [deskewed, slants, unit_norm, lambda x: shift(x, 0, 0)])
 def test_samples_that_are_no_pictures_are_refused(function):
     with pytest.raises(
-        DataError, match=r"needs pictures of numbers, \(n, rows, columns\); got float64"
+        DataError, match=r"needs images of numbers, \(n, rows, columns\); got float64"
     ):
         function(np.ones((3, 4)))
     with pytest.raises(DataError, match=r"got <U1 of shape \(1, 1, 1\)"):

@@ -11,14 +11,14 @@ from separatrix.errors import DataError
 from separatrix.types import Codes
 from separatrix.validation import require_integer
 
-MOST_NODES = 2**31  # so that two of their numbers fit into one
+MOST_NODES = 2**31  # so that a pair of node numbers fits 64 bits
 
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """An undirected graph: nodes 0..n_nodes-1, each edge once, labels where there are some.
+    """An undirected graph: nodes 0..n_nodes-1, each edge once, optional labels.
 
-    Labels are whole numbers or strings.
+    Labels are integers or strings.
 
     >>> path = Graph(3, np.array([[0, 1], [1, 2]]), node_labels=np.array([6, 8, 6]))
     >>> path

@@ -1,7 +1,7 @@
-"""Pictures as arrays (n, h, w): stretched to bytes, set upright, moved by whole pixels.
+"""Images as arrays (n, h, w): rescaled to bytes, deskewed, shifted by pixels.
 
-What leaves a picture is lost, and what comes in from outside is 0. Every function here is one thread's
-work on its pictures and lets go of the interpreter, so that a caller may give each thread a block.
+Pixels that leave an image are lost; pixels that enter are 0. The compiled loops are single-threaded and
+release the GIL, so that a caller may give each thread a block of images.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ WHITEST = 255
 
 
 def as_bytes(X: Any, low: float | None = None, high: float | None = None) -> Any:
-    """Pixels stretched from low..high, or from their own range, to 0..255; those that are so stay.
+    """Pixels rescaled from low..high, or from their own range, to 0..255; unchanged if already so.
 
     >>> as_bytes(np.array([[0.0, 0.5, 2.0]])).tolist()
     [[0, 64, 255]]
@@ -33,7 +33,7 @@ def as_bytes(X: Any, low: float | None = None, high: float | None = None) -> Any
 
 
 def sides(d: int) -> tuple[int, int]:
-    """Rows and columns of a picture of d pixels; one line where it is no square.
+    """Rows and columns of an image of d pixels; a single row if d is not a square.
 
     >>> sides(784), sides(10)
     ((28, 28), (1, 10))
@@ -43,28 +43,27 @@ def sides(d: int) -> tuple[int, int]:
 
 
 def slants(images: Any) -> Any:
-    """How far each picture leans, (n,): columns to the right for every row further down.
+    """Slant of each image, (n,): columns to the right per row down.
 
     The slope of the line through the centre of mass that best tells a pixel's column from its row,
-    mu_11 / mu_02, pixels weighed by their value. 0 where there is no ink, or all in one row.
+    mu_11 / mu_02, pixels weighed by their value. 0 for an image without ink, or with ink in one row only.
 
     >>> slants(np.eye(4)[None]).tolist()
     [1.0]
     """
-    images = _checked("slants", images)
+    images = _check_images("slants", images)
     return _moments(images)[0]
 
 
 def deskewed(images: Any) -> Any:
-    """Pictures set upright: every row is moved sideways until the picture no longer leans.
+    """Images without slant, by a shear about the centre of mass.
 
-    A shear about the centre of mass, which stays where it is; between two pixels values are
-    interpolated. The type of the pixels stays, whole numbers are rounded.
+    Values between two pixels are interpolated. The dtype is kept; integers are rounded.
 
     >>> deskewed(np.eye(3, dtype=np.uint8)[None]).tolist()
     [[[0, 1, 0], [0, 1, 0], [0, 1, 0]]]
     """
-    images = _checked("deskewed", images)
+    images = _check_images("deskewed", images)
     slant, centre = _moments(images)
     upright = np.empty_like(images)
     _shear(images, slant, centre, 0.5 if images.dtype.kind in "iu" else 0.0, upright)
@@ -72,19 +71,19 @@ def deskewed(images: Any) -> Any:
 
 
 def shift(images: Any, down: int, right: int) -> Any:
-    """Pictures moved by so many pixels; below 0 up, or to the left.
+    """Images shifted by pixels; negative values shift up, or to the left.
 
     >>> shift(np.array([[[1, 2], [3, 4]]]), 0, 1).tolist()
     [[[0, 1], [0, 3]]]
     """
-    images = _checked("shifted", images)
+    images = _check_images("shifted", images)
     moved = np.zeros_like(images)
     _move(images, down, right, moved)
     return moved
 
 
 def shifts_within(pixels: int) -> list[tuple[int, int]]:
-    """All moves (down, right) by at most so many pixels each way; none at all comes first.
+    """All shifts (down, right) of at most `pixels` in each direction; (0, 0) comes first.
 
     >>> len(shifts_within(1)), shifts_within(1)[:3]
     (9, [(0, 0), (-1, -1), (-1, 0)])
@@ -95,12 +94,12 @@ def shifts_within(pixels: int) -> list[tuple[int, int]]:
 
 
 def jittered(images: Any, pixels: int) -> Any:
-    """Pictures, then all of them moved by every one of `shifts_within`: (copies n, h, w).
+    """The images, then all of them shifted by each of `shifts_within`: (copies n, h, w).
 
     >>> jittered(np.ones((2, 3, 3)), 1).shape
     (18, 3, 3)
     """
-    images = _checked("jittered", images)
+    images = _check_images("jittered", images)
     moves = shifts_within(pixels)
     copies = np.zeros((len(moves), *images.shape), dtype=images.dtype)
     for move, copy in zip(moves, copies, strict=True):
@@ -109,30 +108,30 @@ def jittered(images: Any, pixels: int) -> Any:
 
 
 def unit_norm(images: Any) -> Any:
-    """Pictures as rows of length 1 in float32, (n, h w); one without ink stays 0.
+    """Images as rows of unit norm in float32, (n, h w); an image without ink stays 0.
 
     >>> unit_norm(np.array([[[3, 4]], [[0, 0]]], dtype=np.uint8)).tolist()
     [[0.6..., 0.8...], [0.0, 0.0]]
     """
-    images = _checked("unit_norm", images)
+    images = _check_images("unit_norm", images)
     rows = images.reshape(len(images), -1).astype(np.float32)
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     rows /= np.where(lengths > 0, lengths, 1)[:, None]
     return rows
 
 
-def _checked(owner: str, images: Any) -> Any:
+def _check_images(owner: str, images: Any) -> Any:
     images = np.ascontiguousarray(images)
     if images.ndim != 3 or images.dtype.kind not in "iuf":
         raise DataError(
-            f"{owner} needs pictures of numbers, (n, rows, columns); got {images.dtype} of shape "
+            f"{owner} needs images of numbers, (n, rows, columns); got {images.dtype} of shape "
             f"{images.shape}: reshape samples (n, d) first"
         )
     return images
 
 
 def _move(images: Any, down: int, right: int, moved: Any) -> None:
-    """Write what stays within the pictures to where it comes to lie; the rest is not touched."""
+    """Copy the pixels that stay inside to their new position; the rest is unchanged."""
     _, h, w = images.shape
     if abs(down) < h and abs(right) < w:
         (to_rows, rows), (to_columns, columns) = _overlap(down, h), _overlap(right, w)
@@ -140,13 +139,13 @@ def _move(images: Any, down: int, right: int, moved: Any) -> None:
 
 
 def _overlap(by: int, size: int) -> tuple[slice, slice]:
-    """Where pixels come to lie when moved, and where they lay."""
+    """Slices of the pixels that stay inside, after and before a shift."""
     return slice(max(by, 0), size + min(by, 0)), slice(max(-by, 0), size - max(by, 0))
 
 
 @njit(cache=True, nogil=True)
 def _moments(images: Any) -> Any:
-    """Slant mu_11 / mu_02 of each picture, and the row of its centre of mass."""
+    """Slant mu_11 / mu_02 of each image, and the row of its centre of mass."""
     n, h, w = images.shape
     slant, centre = np.zeros(n), np.zeros(n)
     for p in range(n):
@@ -171,12 +170,12 @@ def _moments(images: Any) -> Any:
 
 @njit(cache=True, nogil=True)
 def _shear(images: Any, slant: Any, centre: Any, half: float, upright: Any) -> None:
-    """Row i of picture p comes from slant (i - centre) columns further right."""
+    """Row i of image p is read slant (i - centre) columns further right."""
     n, h, w = images.shape
     for p in range(n):
         for i in range(h):
             by = slant[p] * (i - centre[p])
-            by = min(max(by, -float(w)), float(w))  # a row that leaves the picture is all 0
+            by = min(max(by, -float(w)), float(w))  # a row that leaves the image is all 0
             whole = int(np.floor(by))
             part = by - whole
             for j in range(w):

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.model_selection import GroupShuffleSplit
 
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError
@@ -134,6 +133,8 @@ def grouped_splits(groups: Any, *, repeats: int, test_size: float, seed: int) ->
     >>> [split.test.tolist() for split in grouped_splits(patients, repeats=2, test_size=0.3, seed=0)]
     [[5], [2, 3, 4]]
     """
+    from sklearn.model_selection import GroupShuffleSplit  # takes a second to import
+
     require_integer("grouped_splits", "repeats", repeats, least=1)
     require_real("grouped_splits", "test_size", test_size, above=0, below=1)
     members = _classes(groups, "groups")

@@ -14,7 +14,7 @@ from separatrix.errors import DataError, ParameterError
 def indicator(d: Any, v: Collection[Any]) -> npt.NDArray[np.int64]:
     """+1 where the label is in v, else -1; an array of the shape of d.
 
-    Labels are numbers or strings, v any collection of the same kind. Of an empty v all are -1.
+    Labels are numbers or strings, v any collection of the same kind. All are -1 for an empty v.
 
     >>> indicator([3, 0, 4, 1], {0, 2, 4, 6, 8})  # parity of digits
     array([-1,  1,  1, -1])

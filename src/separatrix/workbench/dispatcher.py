@@ -34,7 +34,7 @@ ROOMS = {
     "draw": "separatrix.workbench.drawing.service:Drawing",
     "playground": "separatrix.workbench.playground.service:Playground",
 }
-_FOR_NOTHING = ("pandas", "pyarrow")  # scikit-learn would import them: 60 MB
+_FOR_NOTHING = ("pandas",)  # scikit-learn would import it
 LIBRARIES = 384 * MEGABYTE  # of data, that imports and the stacks of threads take by themselves
 
 

@@ -1,8 +1,8 @@
-"""Data sets by name. What scikit-learn ships is there at once; the rest is found or downloaded.
+"""Data sets by name: those of scikit-learn, and others from files that are found or downloaded.
 
-Files are looked for in the folder that the environment variable `SEPARATRIX_DATA` names, then in the
-user's cache. What is in neither is downloaded into the cache by `get`, and by `load` too where the
-variable is not set: who names a folder wants to know what is missing there.
+Files are searched in the folder of the environment variable `SEPARATRIX_DATA`, then in the user's cache.
+`get` downloads missing files into the cache, and so does `load` unless the variable is set: then a
+missing file is an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BOTH_PARTS = "zipcombo.dat.gz"  # zip.train, then zip.test: read where it is th
 
 
 def names() -> tuple[str, ...]:
-    """All data sets that have a name.
+    """Names of all data sets.
 
     >>> names()[:4]
     ('iris', 'digits', 'wine', 'breast_cancer')
@@ -36,7 +36,7 @@ def names() -> tuple[str, ...]:
 
 
 def dataset_card(name: str) -> DatasetCard:
-    """What is known of a data set.
+    """Description of a data set.
 
     >>> dataset_card("mutag").rows, dataset_card("mutag").kind
     (188, 'graphs')
@@ -81,9 +81,9 @@ def load(name: str, *, progress: bool | None = None) -> Dataset:
 
 
 def get(name: str, *, progress: bool | None = None) -> Path | None:
-    """Have the files of a data set here, and say in which folder; None for one that is built in.
+    """Download the files of a data set if necessary; their folder, None if it is built in.
 
-    With progress=None a bar is drawn when stderr is a terminal.
+    progress=None shows a progress bar if stderr is a terminal.
     """
     files = dataset_card(name).files
     if not files:
@@ -106,16 +106,16 @@ def get(name: str, *, progress: bool | None = None) -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Where downloads are kept."""
+    """The folder of downloads."""
     return Path(pooch().os_cache("separatrix"))
 
 
 def _found(name: str, files: tuple[File, ...]) -> list[Path] | None:
-    """Where the files lie, in their order; None where one is missing."""
+    """Paths of the files, in their order; None if one is missing."""
     for folder in _folders():
-        if name == "usps" and (both := _there(folder, _BOTH_PARTS)):
+        if name == "usps" and (both := _find_file(folder, _BOTH_PARTS)):
             return [both]
-        paths = [_there(folder, file.name) for file in files]
+        paths = [_find_file(folder, file.name) for file in files]
         if all(paths):
             return [path for path in paths if path]
     return None
@@ -130,14 +130,14 @@ def _folders() -> list[Path]:
         return folders
 
 
-def _there(folder: Path, name: str) -> Path | None:
+def _find_file(folder: Path, name: str) -> Path | None:
     paths = (folder / name, folder / name.removesuffix(".gz"))
     return next((path for path in paths if path.is_file()), None)
 
 
 def _what_is_missing(name: str, files: tuple[File, ...]) -> str:
     folder = os.environ[VARIABLE]
-    missing = next((file.name for file in files if not _there(Path(folder), file.name)), "")
+    missing = next((file.name for file in files if not _find_file(Path(folder), file.name)), "")
     if name == "usps":
         missing = f"{_BOTH_PARTS} in it, nor {' and '.join(file.name for file in files)}"
     else:

@@ -1,7 +1,7 @@
 """Decimal text to float64 in compiled code, to the last bit what `float` gives.
 
 A number is read as digits w and a power of ten q. Up to 19 digits w is exact, and w 10^q is rounded
-right by one or two products with a 128-bit power of five; a number of more digits is left to `float`.
+correctly by one or two products with a 128-bit power of five; longer numbers are left to `float`.
 
 Reference: Lemire, Number Parsing at a Gigabyte per Second, Software: Practice and Experience 51
 (2021); Mushtak and Lemire, Fast Number Parsing Without Fallback, the same 53 (2023).
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from numba import njit
 
 READ, WRONG, LONG = 0, 1, 2
-"""What became of a number: it was read, it is none, or it has too many digits for this."""
+"""Outcome of a number: read, not a number, or too many digits for this algorithm."""
 
 _LEAST, _MOST = -342, 308  # powers of ten that matter to a float64
 _DIGITS = 19  # any number of so many digits fits 64 bits
@@ -32,7 +32,7 @@ _PLAIN = 15  # any number of so many digits is exact in float64, and so is 10^15
 _TENS = 10.0 ** np.arange(_PLAIN + 1)
 
 
-def _normed(q: int) -> int:
+def _normalize_power(q: int) -> int:
     """5^q scaled by a power of two to 128 bits; rounded up below q = 0, cut off above."""
     power = 5 ** abs(q)
     if q >= 0:
@@ -44,7 +44,7 @@ def _normed(q: int) -> int:
 
 def _powers_of_five() -> npt.NDArray[np.uint64]:
     """The first 128 bits of 5^q, high and low, for every q that matters; (651, 2)."""
-    table = [_normed(q) for q in range(_LEAST, _MOST + 1)]
+    table = [_normalize_power(q) for q in range(_LEAST, _MOST + 1)]
     return np.array([(bits >> 64, bits & (2**64 - 1)) for bits in table], dtype=np.uint64)
 
 
@@ -119,7 +119,7 @@ def read_decimal(text: Any, at: int, end: int) -> tuple[int, int, Any]:
         q += exponent
     if digits > _DIGITS or abs(exponent) == _FAR:
         return LONG, at, _0
-    return READ, at, sign | rounded(w, q)
+    return READ, at, sign | round_decimal(w, q)
 
 
 @njit(cache=True, nogil=True, forceinline=True)
@@ -138,7 +138,7 @@ def _read_exponent(text: Any, at: int, end: int) -> tuple[int, int]:
 
 
 @njit(cache=True, nogil=True, forceinline=True)
-def rounded(w: Any, q: int) -> Any:
+def round_decimal(w: Any, q: int) -> Any:
     """The bits of the float64 nearest to w 10^q, ties to even."""
     if w == _0 or q < _LEAST:
         return _0

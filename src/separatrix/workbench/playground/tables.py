@@ -10,7 +10,6 @@ import numpy as np
 
 from separatrix.data.formats.columns import Category
 from separatrix.data.formats.layout import detect_layout
-from separatrix.data.formats.records import read_columns as read_file_columns
 from separatrix.data.limits import Limits
 from separatrix.data.streams import open_
 from separatrix.types import Vector
@@ -42,6 +41,8 @@ class Columns:
 
 def read_columns(path: Path, limits: Limits) -> Columns:
     """The table in a file, read as `read_csv` reads it."""
+    from separatrix.data.formats.records import read_columns as read_file_columns  # pyarrow
+
     with open_(path, limits) as source:
         layout = detect_layout(source)
         table = read_file_columns(source, layout)
