@@ -264,7 +264,11 @@ def _describe(error: Any) -> str:
     if error["type"] == "missing":
         return f"no `{last}` @ {path.removesuffix(f'.{last}')}"
     if error["type"] == "extra_forbidden":
-        tables: dict[Any, type[_Table]] = {"split": SplitSpec, "inline": InlineSamples, "model": ModelSpec}
+        tables: dict[Any, type[_Table]] = {
+            "split": SplitSpec,
+            "inline": InlineSamples,
+            "model": ModelSpec,
+        }
         fields = tables[parents[0]].model_fields if parents else Spec.model_fields
         known = [one.alias or name for name, one in fields.items() if name != "folder"]
         path = path.removesuffix(f".{last}")
