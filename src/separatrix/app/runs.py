@@ -20,7 +20,7 @@ from separatrix.evaluation.samples import require_classes
 from separatrix.evaluation.suite import suite
 from separatrix.experiments.grid_section import grids
 from separatrix.experiments.outcome import comparison_of
-from separatrix.experiments.plan import Plan, plan
+from separatrix.experiments.plan import ExperimentPlan, plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
 from separatrix.experiments.steps import Experiment
@@ -40,7 +40,7 @@ class Job:
     name: str
     experiment: Experiment
     words: list[str]
-    plan: Plan | None = None
+    plan: ExperimentPlan | None = None
     spec: Path | None = None
 
     @property

@@ -8,13 +8,13 @@ import numpy as np
 
 from separatrix.evaluation.compare import Comparison
 from separatrix.evaluation.result import Evaluation
-from separatrix.experiments.plan import Plan
+from separatrix.experiments.plan import ExperimentPlan
 from separatrix.experiments.protocol import CandidateFamily, SplitProtocol
 from separatrix.experiments.steps import RunContext
 from separatrix.experiments.table import Results
 
 
-def comparison_of(plan: Plan, results: Results) -> Comparison:
+def comparison_of(plan: ExperimentPlan, results: Results) -> Comparison:
     """Each model as its folds chose it, on common splits."""
     context = RunContext(plan.experiment)
     return Comparison(

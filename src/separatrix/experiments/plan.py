@@ -40,7 +40,7 @@ IRRELEVANT = ("n_neighbors", "algorithm", "leaf_size", "n_jobs", "verbose", "dev
 
 
 @dataclass(frozen=True)
-class Plan:
+class ExperimentPlan:
     """The steps of an experiment file, with a description of what they share."""
 
     experiment: Experiment
@@ -48,7 +48,7 @@ class Plan:
     words: list[str]
 
 
-def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Plan:
+def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> ExperimentPlan:
     """The steps of an experiment; reads the data, trains nothing.
 
     A `device` other than "auto" overrides those of the file.
@@ -83,7 +83,7 @@ def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Pl
         set_device(device, *models)
     options = {"seed": spec.seed, "spec": _as_document(spec)}
     experiment = Experiment(spec.name, spec.title, options, (spec.data,), steps, load)
-    return Plan(experiment, protocols, words)
+    return ExperimentPlan(experiment, protocols, words)
 
 
 def _without_group(name: str, load: Callable[[str], Dataset], spec: Spec) -> Dataset:
