@@ -34,7 +34,7 @@ def test_what_can_be_shared_is_found():
     shares = [family.shares for _, family in found.protocols.values()]
     assert shares == ["gram", "neighbors", "", ""]
     assert "one Gram matrix" in found.words[0]
-    assert "gamma='scale' is of a training part" in found.words[3]
+    assert "gamma='scale' depends on the training part" in found.words[3]
 
 
 @pytest.mark.parametrize("scale", ["none", 2.0, "unit"])
@@ -200,9 +200,9 @@ def test_a_given_test_part_is_the_only_split(tmp_path):
     ((protocol, family),) = made.protocols.values()
     assert protocol.repeats == 1
     found = run(made.experiment, tmp_path)
-    assert len(found.arrays[family.split(0)]["predicted"]) == 10
+    assert len(found.arrays[family.split_step(0)]["predicted"]) == 10
     assert str(comparison_of(made, found)).startswith("1 split, 30 rows to train and 10 to test;")
-    with pytest.raises(ExperimentError, match="comes without a test part"):
+    with pytest.raises(ExperimentError, match="has no test part"):
         planned(model=[{"type": "GaussianNB"}], split={"method": "given"})
 
 
@@ -265,7 +265,7 @@ def test_texts_and_missing_values_are_prepared_inside_each_training_part(tmp_pat
         ((mails, "MultinomialNB"), (gaps, "LogisticRegression"))
     ):
         made = planned(lambda _, data=data: data, model=[{"type": kind}], split={"repeats": 2})
-        assert made.words[0].endswith("each by itself")
+        assert made.words[0].endswith("each fitted separately")
         found = run(made.experiment, tmp_path / str(position))
         assert found.values(metric="chosen_error").max() < 0.2
         comparison_of(made, found)

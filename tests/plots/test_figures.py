@@ -35,7 +35,7 @@ def test_the_hardest_images_are_drawn_with_their_labels(found):
     for axes, (row, _, guess) in zip(figure.axes, found.hardest(3), strict=True):
         np.testing.assert_array_equal(axes.images[0].get_array(), X[row].reshape(8, 8))
         assert f"row {row}: labelled {Y[row]}" in axes.get_title()
-        assert f"taken for {guess}" in axes.get_title()
+        assert f"predicted as {guess}" in axes.get_title()
     with pytest.raises(DataError, match="have 81 pixels; got 64"):
         plot_hardest(found, X, (9, 9))
 

@@ -10,6 +10,8 @@ from separatrix.experiments.run import run
 from separatrix.experiments.table import Results
 from separatrix.studies.catalogue import make
 
+VIRTUAL_SV = {"data": "digits", "subsample": 400, "jitters": "1", "copies": "all"}
+
 
 class QuickRun(NamedTuple):
     results: Results

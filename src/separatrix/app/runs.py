@@ -22,7 +22,7 @@ from separatrix.evaluation.samples import check_samples, require_classes
 from separatrix.evaluation.suite import build_suite
 from separatrix.experiments.grid_section import grids
 from separatrix.experiments.outcome import comparison_of
-from separatrix.experiments.plan import Plan, plan
+from separatrix.experiments.plan import ExperimentPlan, plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
 from separatrix.experiments.steps import Experiment
@@ -42,7 +42,7 @@ class Job:
     name: str
     experiment: Experiment
     words: list[str]
-    plan: Plan | None = None
+    plan: ExperimentPlan | None = None
     spec: Path | None = None
 
     @property

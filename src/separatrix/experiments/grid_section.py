@@ -1,4 +1,4 @@
-"""What the folds said of every candidate of a grid: error against parameter, as a section of a page."""
+"""Section of a page: fold error of every candidate of a grid."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ from typing import Any
 import numpy as np
 
 from separatrix.experiments.table import Results
-from separatrix.plots.figures import new_figure
+from separatrix.plots.figures import new_axes
 from separatrix.plots.tables import Table
 from separatrix.report.comparison_pictures import short
 from separatrix.report.page import Picture, Section
 
-MOST_DRAWN = 60  # candidates; of more there is only the table
+MOST_DRAWN = 60  # candidates; more are only in the table
 
 
 def grids(results: Results) -> Section | None:
-    """Every model with more than one candidate; None where there is none."""
+    """All models with more than one candidate; None if there are none."""
     pictures = [
-        _shown(results, part)
+        _show_grid(results, part)
         for part in dict.fromkeys(row.part for row in results.rows)
         if len({row.parameters for row in results.where(part=part, metric="fold_error")}) > 1
     ]
-    words = ["Folds inside each training part choose; the test part is not looked at for that."]
+    words = ["Folds inside each training part choose, without the test part."]
     return Section("Error against parameter", words, pictures) if pictures else None
 
 
-def _shown(results: Results, part: str) -> Picture | Table:
+def _show_grid(results: Results, part: str) -> Picture | Table:
     errors: dict[str, list[float]] = {}
     for row in results.where(part=part, metric="fold_error"):
         errors.setdefault(row.parameters, []).append(100 * row.value)
     often = Counter(row.parameters for row in results.where(part=part, metric="chosen_error"))
-    names = [_said(parameters) for parameters in errors]
+    names = [_describe(parameters) for parameters in errors]
     mean = np.array([np.mean(values) for values in errors.values()])
     sd = np.array([np.std(values) for values in errors.values()])
     rows = [
@@ -43,8 +43,7 @@ def _shown(results: Results, part: str) -> Picture | Table:
     columns = ("candidate", "fold error %", "times chosen")
     if len(names) > MOST_DRAWN:
         return Table(columns, rows, f"Candidates of {part}, mean ± sd over the splits.")
-    figure = new_figure(6.4, 1.0 + 0.28 * len(names))
-    axes = figure.add_subplot()
+    figure, axes = new_axes(6.4, 1.0 + 0.28 * len(names))
     positions = np.arange(len(names))[::-1]
     axes.errorbar(mean, positions, xerr=sd, fmt="o", color="#0072b2", capsize=3)
     axes.set_yticks(positions, [short(name) for name in names], fontsize=7)
@@ -54,10 +53,10 @@ def _shown(results: Results, part: str) -> Picture | Table:
     return Picture(figure, f"Error of each candidate of {part} on the folds.", table)
 
 
-def _said(parameters: str) -> str:
-    """Parameters in few words.
+def _describe(parameters: str) -> str:
+    """Parameters as a short text.
 
-    >>> _said('{"C": 1.0, "kernel": {"gamma": 0.5, "type": "Gaussian"}}')
+    >>> _describe('{"C": 1.0, "kernel": {"gamma": 0.5, "type": "Gaussian"}}')
     'C=1.0, Gaussian(gamma=0.5)'
     """
     words = []

@@ -1,4 +1,4 @@
-"""What a run of a written experiment found, as a comparison of its models."""
+"""The results of an experiment file as a comparison of its models."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from separatrix.evaluation.compare import Comparison
 from separatrix.evaluation.result import Evaluation
-from separatrix.experiments.plan import Plan
+from separatrix.experiments.plan import ExperimentPlan
 from separatrix.experiments.protocol import CandidateFamily, SplitProtocol
 from separatrix.experiments.steps import RunContext
 from separatrix.experiments.table import Results
 
 
-def comparison_of(plan: Plan, results: Results) -> Comparison:
-    """Each model as the folds chose it, on the splits that all had in common."""
+def comparison_of(plan: ExperimentPlan, results: Results) -> Comparison:
+    """Each model as its folds chose it, on common splits."""
     context = RunContext(plan.experiment)
     return Comparison(
         {
@@ -64,16 +64,16 @@ def _evaluation(
 
 
 def _seconds(results: Results, family: CandidateFamily) -> float:
-    """Of all steps: rows of a step carry its time, but for those of one fit and one prediction."""
-    whole = results.where(part=family.name, metric="fold_error")
-    rows = whole if whole and family.shares != "gram" else results.where(part=family.name)
+    """Time of all steps; rows of a step carry its time, except those of one fit and one prediction."""
+    steps = results.where(part=family.name, metric="fold_error")
+    rows = steps if steps and family.shares != "gram" else results.where(part=family.name)
     return float(sum({row.seconds for row in rows}))
 
 
 def _of_chosen(
     results: Results, family: CandidateFamily, positions: list[str], metric: str
 ) -> np.ndarray:
-    """A metric of what was chosen on each split, (1, repeats); NaN where it was not measured."""
+    """A metric of the chosen candidate on each split, (1, repeats); NaN if not measured."""
     found = {
         (r.parameters, r.split): r.value for r in results.where(part=family.name, metric=metric)
     }

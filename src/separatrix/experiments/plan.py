@@ -1,8 +1,8 @@
-"""From a written experiment to its steps: what can be shared is found here, and is run once.
+"""The steps of an experiment file; what several models can share is computed once.
 
 Samples that are scaled by nothing, by a number or to unit length are the same in every training part.
 Then all kernels, values of C, splits and folds of `SVC` and `KernelPerceptron` share one Gram matrix,
-and all numbers of neighbours share one search. What is scaled by the training part is fitted alone.
+and all numbers of neighbours share one search. Models scaled by the training part are fitted separately.
 """
 
 from __future__ import annotations
@@ -32,41 +32,41 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.names import resolve_kernel
 from separatrix.kernels.registry import ALIASES, KERNELS
 
-EVERYWHERE_THE_SAME = ("none", "unit")  # scales that do not look at other samples; numbers neither
-ALONE = "each by itself"
-# to who is a neighbour
-NO_MATTER = ("n_neighbors", "algorithm", "leaf_size", "n_jobs", "verbose", "device")
+ROW_WISE_SCALES = ("none", "unit")  # independent of other samples, as are numbers
+SEPARATE = "each fitted separately"
+# parameters that do not change the neighbours
+IRRELEVANT = ("n_neighbors", "algorithm", "leaf_size", "n_jobs", "verbose", "device")
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The steps of a written experiment, and in words what they share."""
+class ExperimentPlan:
+    """The steps of an experiment file, with a description of what they share."""
 
     experiment: Experiment
     protocols: dict[str, tuple[SplitProtocol, CandidateFamily]]  # by model
     words: list[str]
 
 
-def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Plan:
-    """What is to be done; the data is read, nothing is trained.
+def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> ExperimentPlan:
+    """The steps of an experiment; reads the data, trains nothing.
 
-    Models work on the device that the file names, or all of them on one that is named here.
+    A `device` other than "auto" overrides those of the file.
     """
-    drawn = Splits.of(spec, load(spec.data))
+    splits = Splits.of(spec, load(spec.data))
     load = partial(_without_group, load=load, spec=spec)
     data = load(spec.data)
-    repeats, n = len(drawn.splits), sum(map(len, drawn.splits[0]))
+    repeats, n = len(splits.splits), sum(map(len, splits.splits[0]))
     protocols = {}
     words = []
     steps = []
     models: list[Any] = []
     for model in spec.models:
-        made = _all_made(model, data)
+        made = _build_candidates(model, data)
         models += made
-        family, said = _family(model, made, n)
+        family, shared = _family(model, made, n)
         protocol = SplitProtocol(
             data=spec.data,
-            samples=partial(samples, data=spec.data, drawn=drawn, scale=model.scale),
+            samples=partial(samples, data=spec.data, splits=splits, scale=model.scale),
             repeats=repeats,
             seed=spec.seed,
             folds=spec.tune_folds,
@@ -77,48 +77,50 @@ def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Pl
         cells = len(family.candidates)
         tested = cells if family.shares == "gram" else 1
         fits = repeats * (1 if cells == 1 else cells * spec.tune_folds + tested)
-        words.append(f"{model.name}: {cells} candidates on {repeats} splits, {fits} fits, {said}")
+        words.append(f"{model.name}: {cells} candidates on {repeats} splits, {fits} fits, {shared}")
     if device != "auto":
         set_device(device, *models)
     options = {"seed": spec.seed, "spec": _as_document(spec)}
     experiment = Experiment(spec.name, spec.title, options, (spec.data,), steps, load)
-    return Plan(experiment, protocols, words)
+    return ExperimentPlan(experiment, protocols, words)
 
 
 def _without_group(name: str, load: Callable[[str], Dataset], spec: Spec) -> Dataset:
-    """The data without the column that it is grouped by: who a row is of says nothing about it."""
+    """The data without the group column, which is not a feature."""
     return load(name) if spec.split.group is None else without_column(load(name), spec.split.group)
 
 
-def _all_made(model: ModelSpec, data: Dataset) -> list[Any]:
-    """A model under every cell of its grid."""
+def _build_candidates(model: ModelSpec, data: Dataset) -> list[Any]:
+    """An unfitted model for every cell of the grid."""
     record = CLASSIFIERS.get(model.type)
     if record is None:
         raise ExperimentError(
             f"{model.name}: unknown classifier {model.type!r}; one of {', '.join(CLASSIFIERS)}"
         )
-    return [_made(record.load(), model, cell, data) for cell in model.combinations()]
+    return [_build(record.load(), model, cell, data) for cell in model.combinations()]
 
 
 def _family(model: ModelSpec, made: list[Any], n: int) -> tuple[CandidateFamily, str]:
-    """The family of a model's candidates, and what it shares on n samples, in words."""
+    """The family of a model's candidates, and a description of what it shares on n samples."""
     cells = model.combinations()
     candidates = [
         _constant(GridCandidate(cell, one)) for cell, one in zip(cells, made, strict=True)
     ]
-    free = model.scale in EVERYWHERE_THE_SAME or not isinstance(model.scale, str)
+    free = model.scale in ROW_WISE_SCALES or not isinstance(model.scale, str)
     if free and all(type(one) in (SVC, KernelPerceptron) for one in made) and _has_kernels(made):
-        said = f"all on one Gram matrix ({n:,} x {n:,})"
-        return CandidateFamily(model.name, candidates, "gram"), said
+        shared = f"all on one Gram matrix ({n:,} x {n:,})"
+        return CandidateFamily(model.name, candidates, "gram"), shared
     if free and _only_neighbors(made):
         metric = made[0].metric if made[0].metric != "minkowski" else "euclidean"
         return CandidateFamily(
             model.name, candidates, "neighbors", metric
         ), "all from one neighbour search"
     if free and any(getattr(one, "gamma", None) == "scale" for one in made):
-        said = f"{ALONE}: gamma='scale' is of a training part; a number would share one Gram matrix"
-        return CandidateFamily(model.name, candidates), said
-    return CandidateFamily(model.name, candidates), ALONE
+        shared = (
+            f"{SEPARATE}: gamma='scale' depends on the training part, so no Gram matrix is shared"
+        )
+        return CandidateFamily(model.name, candidates), shared
+    return CandidateFamily(model.name, candidates), SEPARATE
 
 
 def _has_kernels(made: list[Any]) -> bool:
@@ -126,17 +128,17 @@ def _has_kernels(made: list[Any]) -> bool:
 
 
 def _only_neighbors(made: list[Any]) -> bool:
-    """Whether votes of 1, 2, ... neighbours in one list of them are all that differs."""
+    """Whether the candidates differ only in the number of neighbours."""
     if len(made) == 1 or not all(type(one) is KNeighborsClassifier for one in made):
         return False
     usual = {**KNeighborsClassifier().get_params(), "metric": made[0].metric}
-    others = [{**one.get_params(), **{name: usual[name] for name in NO_MATTER}} for one in made]
-    shared = made[0].metric in ("minkowski", "euclidean", "cosine", "manhattan")
-    return shared and all(one == usual for one in others)
+    others = [{**one.get_params(), **{name: usual[name] for name in IRRELEVANT}} for one in made]
+    common = made[0].metric in ("minkowski", "euclidean", "cosine", "manhattan")
+    return common and all(one == usual for one in others)
 
 
-def _made(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> Any:
-    """One candidate: parameters are checked, kernels are objects, scaling stands before it.
+def _build(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> Any:
+    """One candidate: parameters are checked, kernels are objects, scaling is a pipeline step.
 
     Texts, sequences and missing values are prepared as `compare` prepares them.
     """
@@ -156,7 +158,7 @@ def _made(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> A
         )
     if type(made) in (SVC, KernelPerceptron):
         made = _with_kernel_object(made, data.X)
-    if isinstance(model.scale, str) and model.scale not in EVERYWHERE_THE_SAME:
+    if isinstance(model.scale, str) and model.scale not in ROW_WISE_SCALES:
         if model.scale == "standard":
             return make_pipeline(StandardScaler(with_mean=not data_profile.sparse), made)
         return make_pipeline(MaxAbsScaler() if data_profile.sparse else MinMaxScaler(), made)
@@ -164,7 +166,7 @@ def _made(kind: Any, model: ModelSpec, cell: dict[str, Any], data: Dataset) -> A
 
 
 def _with_kernel_object(made: Any, X: Any) -> Any:
-    """Its kernel as an object, where that is the same for every training part."""
+    """The model with a kernel object, if the kernel does not depend on the training part."""
     named = {name: getattr(made, name) for name in ("gamma", "degree", "coef0")}
     if made.kernel not in ALIASES or made.kernel == "precomputed":
         return made

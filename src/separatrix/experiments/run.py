@@ -1,8 +1,8 @@
-"""Run the steps of an experiment; each answer is on disk before the next step begins.
+"""Run the steps of an experiment with a checkpoint after each step.
 
-A folder of a run holds `run.json` (what is run), `steps/` (an answer each, with a checksum) and, when
-all is done, the table. Killed at any moment, the next run in the same folder does what is missing.
-An answer carries the hash of `run.json`, so that one of another run is never taken for it.
+The folder of a run holds `run.json` (options, versions, hashes), `steps/` (one result each, with a
+checksum) and, at the end, the table. After an interruption, the next run in the same folder computes the
+missing steps. A result carries the hash of `run.json`, so results of another run are never used.
 """
 
 from __future__ import annotations
@@ -39,35 +39,35 @@ def run(
     progress: bool | None = None,
     done: Callable[[str, bool], None] | None = None,
 ) -> Results:
-    """All steps, those in the folder as they are; the table is written when the last one is done.
+    """Run all steps that the folder does not hold, then write the table.
 
     Parameters
     ----------
     folder
-        Where answers are kept. It may hold a run of this experiment, which then goes on.
+        Folder of the results. An interrupted run of the same experiment in it is resumed.
     fresh
-        Forget what the folder holds of this or of another experiment.
+        Discard the results in the folder.
     done
-        Told the name of each step and whether it was there already.
+        Called with the name of each step and whether its result existed.
     """
     begun = time.time()
     context = RunContext(experiment)
     steps = folder / "steps"
     steps.mkdir(parents=True, exist_ok=True)
-    about = _about(experiment, context)
-    _take_over(folder, about, fresh)
-    whose = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+    about = _describe_run(experiment, context)
+    _claim(folder, about, fresh)
+    run_hash = hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
     with bar(experiment.name, len(experiment.steps), show=progress) as advance:
         for number, step in enumerate(experiment.steps):
             path = steps / f"{number:03d}.step"
-            finding = _kept(path, step, whose)
+            result = _read_result(path, step, run_hash)
             if done is not None:
-                done(step.name, finding is not None)
-            if finding is None:
+                done(step.name, result is not None)
+            if result is None:
                 with busy(step.name, show=False):
-                    finding = _timed(step, context)
-                _keep(path, step, whose, finding)
-            context.store(step.name, finding)
+                    result = _run_step(step, context)
+                _write_result(path, step, run_hash, result)
+            context.store(step.name, result)
             advance()
     found = {step.name: context.result(step.name) for step in experiment.steps}
     results = Results(
@@ -75,12 +75,12 @@ def run(
         title=experiment.title,
         options=dict(experiment.options),
         data_sha256=about["data"],
-        rows=[row for finding in found.values() for row in finding.rows],
-        arrays={name: finding.arrays for name, finding in found.items()},
+        rows=[row for result in found.values() for row in result.rows],
+        arrays={name: result.arrays for name, result in found.items()},
         versions=about["versions"],
         threads=about["threads"],
     )
-    if _before(folder) != about:
+    if _read_run(folder) != about:
         raise ExperimentError(
             f"another run took {folder} over in the meantime; nothing was written"
         )
@@ -90,14 +90,14 @@ def run(
 
 
 def _sweep(folder: Path, begun: float) -> None:
-    """Remove half-written files that a killed run left; none that somebody may be writing now."""
+    """Remove partial files of interrupted runs, except those of a concurrent one."""
     for part in folder.rglob(".*.part"):
         with suppress(OSError):
             if part.stat().st_mtime < begun:
                 part.unlink()
 
 
-def _about(experiment: Experiment, context: RunContext) -> dict[str, Any]:
+def _describe_run(experiment: Experiment, context: RunContext) -> dict[str, Any]:
     about = {
         "experiment": experiment.name,
         "options": dict(experiment.options),
@@ -110,11 +110,11 @@ def _about(experiment: Experiment, context: RunContext) -> dict[str, Any]:
     return again
 
 
-def _take_over(folder: Path, about: dict[str, Any], fresh: bool) -> None:
-    """Make the folder one of this experiment, or refuse: answers of two must not meet in a table."""
+def _claim(folder: Path, about: dict[str, Any], fresh: bool) -> None:
+    """Claim the folder for this experiment; refuse if it holds another one."""
     path = folder / "run.json"
     if not fresh and path.exists():
-        before = _before(folder)
+        before = _read_run(folder)
         different = [key for key in about if before.get(key) != about[key]]
         if different:
             error = ExperimentError(
@@ -129,8 +129,8 @@ def _take_over(folder: Path, about: dict[str, Any], fresh: bool) -> None:
         temporary.write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
 
 
-def _before(folder: Path) -> dict[str, Any]:
-    """What the folder says that is run in it; nothing where that cannot be read."""
+def _read_run(folder: Path) -> dict[str, Any]:
+    """The contents of `run.json`; empty if it cannot be read."""
     try:
         found = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     except (ValueError, RecursionError, FileNotFoundError):
@@ -138,8 +138,8 @@ def _before(folder: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _timed(step: Step, context: RunContext) -> StepResult:
-    """The answer of a step; rows that carry no time or memory of their own carry that of their step."""
+def _run_step(step: Step, context: RunContext) -> StepResult:
+    """Run a step; rows without time or memory of their own get those of the step."""
     with ResourceUsage() as meter:
         rows, arrays = step.run(context)
     timed = [
@@ -152,25 +152,25 @@ def _timed(step: Step, context: RunContext) -> StepResult:
     return StepResult(timed, arrays)
 
 
-def _keep(path: Path, step: Step, whose: str, finding: StepResult) -> None:
-    rows = json.dumps([[*row[:6], *map(_number, row[6:])] for row in finding.rows]).encode()
+def _write_result(path: Path, step: Step, run_hash: str, result: StepResult) -> None:
+    rows = json.dumps([[*row[:6], *map(_number, row[6:])] for row in result.rows]).encode()
     write_container(
         path,
-        {"format": FORMAT, "step": step.name, "run": whose},
+        {"format": FORMAT, "step": step.name, "run": run_hash},
         {
             "rows": np.frombuffer(rows, dtype=np.uint8),
-            **{f"a.{n}": a for n, a in finding.arrays.items()},
+            **{f"a.{n}": a for n, a in result.arrays.items()},
         },
     )
 
 
-def _kept(path: Path, step: Step, whose: str) -> StepResult | None:
-    """The answer in a file; None where there is none, or a damaged one, or one to something else."""
+def _read_result(path: Path, step: Step, run_hash: str) -> StepResult | None:
+    """The result in a file; None if it is missing, damaged or of another run."""
     try:
-        document, tensors, _, _ = read_container(path, versions=_why_not)
+        document, tensors, _, _ = read_container(path, versions=_reject_format)
     except ModelFileError:
         return None
-    if (document.get("step"), document.get("run")) != (step.name, whose):
+    if (document.get("step"), document.get("run")) != (step.name, run_hash):
         return None
     rows = [
         Row(*row[:6], *map(float, row[6:])) for row in json.loads(tensors.pop("rows").tobytes())
@@ -182,5 +182,5 @@ def _number(value: float) -> float | str:
     return float(value) if np.isfinite(value) else repr(float(value))
 
 
-def _why_not(format: object) -> str | None:
+def _reject_format(format: object) -> str | None:
     return None if format == FORMAT else f"its format is {format!r}"

@@ -1,4 +1,4 @@
-"""The samples of a written experiment: what is set aside, and scaling that looks at nothing else."""
+"""Samples and splits of an experiment file, with row-wise scaling."""
 
 from __future__ import annotations
 
@@ -26,22 +26,20 @@ from separatrix.experiments.steps import RunContext
 
 @dataclass(frozen=True)
 class Splits:
-    """The splits of an experiment, and whether the part given for testing is among the samples."""
+    """The splits of an experiment, and whether the test part of the data set is used."""
 
     splits: list[Split]
     given: bool
 
     @classmethod
     def of(cls, spec: Spec, data: Dataset) -> Self:
-        """Draw them, as rows of the samples."""
+        """Draw the splits."""
         require_classes(data)
         how, n, y = spec.split, len(data.y), np.asarray(data.y)
         terms: dict[str, Any] = {"repeats": how.repeats, "seed": spec.seed}
         if how.method == "given":
             if data.y_test is None:
-                raise ExperimentError(
-                    f"{spec.data} comes without a test part; take another split method"
-                )
+                raise ExperimentError(f"{spec.data} has no test part; use another split method")
             return cls([Split(np.arange(n), np.arange(n, n + len(data.y_test)))], given=True)
         if how.method == "folds":
             return cls(stratified_folds(y, folds=how.folds, **terms), given=False)
@@ -53,14 +51,14 @@ class Splits:
         return cls(grouped_splits(_groups(spec, data), **terms), given=False)
 
 
-def samples(context: RunContext, data: str, drawn: Splits, scale: float | str) -> SplitSamples:
-    """The samples of a model, scaled where that looks at nothing else, and the splits."""
+def samples(context: RunContext, data: str, splits: Splits, scale: float | str) -> SplitSamples:
+    """The samples of a model, scaled row by row, with the splits."""
 
     def make() -> SplitSamples:
         found = context.data(data)
-        X, y = concatenate_parts(found) if drawn.given else (found.X, found.y)
-        X = np.array(X, dtype=object) if isinstance(X, list) else _scaled(X, scale)
-        return SplitSamples(X, np.asarray(y), drawn.splits)
+        X, y = concatenate_parts(found) if splits.given else (found.X, found.y)
+        X = np.array(X, dtype=object) if isinstance(X, list) else _scale(X, scale)
+        return SplitSamples(X, np.asarray(y), splits.splits)
 
     ready: SplitSamples = context.shared(("samples", str(scale)), make)
     return ready
@@ -79,7 +77,7 @@ def without_column(data: Dataset, name: str) -> Dataset:
     return replace(data, X=data.X[:, keep], X_test=test, features=features)
 
 
-def _scaled(X: Any, scale: float | str) -> Any:
+def _scale(X: Any, scale: float | str) -> Any:
     if scale in ("none", "standard", "range"):
         return X
     if scale == "unit":

@@ -1,4 +1,4 @@
-"""The tidy table of a run, with all that is needed to run it again, as Parquet and as CSV."""
+"""The tidy table of a run with its provenance, as Parquet and CSV."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MEASURED = ("seconds", "memory")  # columns in which two runs of the same experi
 
 @dataclass(frozen=True)
 class Results:
-    """What a run found."""
+    """The results of a run."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ class Results:
     threads: int = 0
 
     def where(self, **fields: Any) -> list[Row]:
-        """Rows in which these columns hold these values, in the order of the table."""
+        """Rows with these values, in the order of the table."""
         return [row for row in self.rows if all(getattr(row, n) == v for n, v in fields.items())]
 
     def values(self, **fields: Any) -> npt.NDArray[np.float64]:
@@ -40,7 +40,7 @@ class Results:
         return np.array([row.value for row in self.where(**fields)])
 
     def table(self) -> list[dict[str, Any]]:
-        """All rows with where they come from, one dict each."""
+        """All rows with their provenance, one dict each."""
         constant = {
             "seed": self.options.get("seed"),
             "threads": self.threads,
@@ -57,7 +57,7 @@ class Results:
         ]
 
     def write(self, folder: Path) -> list[Path]:
-        """Put results.csv and, where pyarrow is installed, results.parquet into a folder."""
+        """Write results.csv and, if pyarrow is installed, results.parquet."""
         table = self.table()
         with (
             atomic_write(folder / "results.csv") as temporary,

@@ -25,7 +25,7 @@ MOST_TICKS = 12  # beside 1
 PERCENT = 100.0
 
 
-class Curve(NamedTuple):
+class AccuracyCurve(NamedTuple):
     """How often the neighbours are right."""
 
     accuracy: Vector  # shape: (k_max,); with 1, 2, ... of them
@@ -79,7 +79,7 @@ def plot_k(model: Any, *, n: Any = None, error: bool = False, ax: Axes | None = 
     return axes.figure  # type: ignore[return-value]
 
 
-def _curves(model: Any, n: Any) -> dict[str, Curve]:
+def _curves(model: Any, n: Any) -> dict[str, AccuracyCurve]:
     """Curves by name, checked; a single one has no name, or says what a model did."""
     if not isinstance(model, Mapping):
         return {"each left out" if _is_model(model) else "": _curve(model, n)}
@@ -92,7 +92,7 @@ def _curves(model: Any, n: Any) -> dict[str, Curve]:
     return {str(name): _curve(one, n.get(name)) for name, one in model.items()}
 
 
-def _curve(model: Any, n: Any) -> Curve:
+def _curve(model: Any, n: Any) -> AccuracyCurve:
     if _is_model(model):
         return _left_out(model, n)
     if n is not None:
@@ -105,10 +105,10 @@ def _curve(model: Any, n: Any) -> Curve:
     outside = accuracy[~((accuracy >= 0) & (accuracy <= 1))]
     if len(outside):
         raise DataError(f"accuracies must be between 0 and 1; got {outside[0]:g}")
-    return Curve(accuracy, n)
+    return AccuracyCurve(accuracy, n)
 
 
-def _left_out(model: Any, n: Any) -> Curve:
+def _left_out(model: Any, n: Any) -> AccuracyCurve:
     """What a model counted during its fit."""
     model = model[-1] if isinstance(model, Pipeline) else model
     check_is_fitted(model)
@@ -117,14 +117,16 @@ def _left_out(model: Any, n: Any) -> Curve:
         raise ParameterError("plot_k", "model", must_be, model)
     if n is not None:
         raise ParameterError("plot_k", "n", "None for a model, which knows its samples", n)
-    return Curve(model.accuracy_by_k_, model.n_samples_fit_)
+    return AccuracyCurve(model.accuracy_by_k_, model.n_samples_fit_)
 
 
 def _is_model(value: Any) -> bool:
     return hasattr(value, "fit")
 
 
-def _draw_spread(axes: Axes, curve: Curve, rates: Vector, color: str, *, band: bool) -> None:
+def _draw_spread(
+    axes: Axes, curve: AccuracyCurve, rates: Vector, color: str, *, band: bool
+) -> None:
     """One standard error to each side, all along the curve or at its best place."""
     if curve.n is None:
         return
@@ -147,7 +149,7 @@ def _explain_spread(axes: Axes, *, band: bool) -> None:
 
 
 def _mark_best(
-    axes: Axes, name: str, curve: Curve, rates: Vector, color: str, position: int
+    axes: Axes, name: str, curve: AccuracyCurve, rates: Vector, color: str, position: int
 ) -> None:
     best = int(curve.accuracy.argmax())
     how = ", ".join([name] * bool(name) + [f"n = {curve.n}"] * (curve.n is not None))

@@ -105,54 +105,52 @@ def comparison_page(
 
 def _summary(rows: list[dict[str, Any]], best: Evaluation, protocol: str) -> list[str]:
     first, others = rows[0], rows[1:]
-    over = f"{first['test_error']:.2f} % of the test rows are mistaken, over {protocol}"
+    error = f"{first['test_error']:.2f} % test error over {protocol}"
     level = [row["model"] for row in others if is_level(row)]
     behind = [row for row in others if not is_level(row)]
     name = str(first["model"])
-    said = [f"{name[:1].upper()}{name[1:]}{' is best' if others else ''}: {over}."]
+    words = [f"{name[:1].upper()}{name[1:]}{' is best' if others else ''}: {error}."]
     if level:
-        said.append(f"These splits do not tell it apart from {_listed(level)}.")
+        words.append(f"It is not significantly better than {_list(level)}.")
     if behind:
-        said.append(_behind(behind, rest="the others" if level else "all others"))
-    return [*said, _in_context(best)]
+        words.append(_behind(behind, rest="the others" if level else "all others"))
+    return [*words, _baseline(best)]
 
 
 def _behind(rows: list[dict[str, Any]], rest: str) -> str:
     nearest = rows[0]
     by = f"{plus_minus(nearest['behind'], nearest['half_width'])} points"
     if len(rows) == 1:
-        return f"It is better than {nearest['model']} beyond chance, by {by}."
-    return f"It is better than {rest} beyond chance; the nearest is {nearest['model']}, behind by {by}."
+        return f"It is significantly better than {nearest['model']}, by {by}."
+    return f"It is significantly better than {rest}; the nearest is {nearest['model']}, behind by {by}."
 
 
 def _protocol(comparison: Comparison) -> str:
     train, test = comparison.evaluations[comparison.best].splits[0]
-    return (
-        f"{comparison.splits_in_words}, with {len(train)} rows to train on and {len(test)} to test"
-    )
+    return f"{comparison.splits_in_words}, with {len(train)} training and {len(test)} test rows"
 
 
-def _in_context(best: Evaluation) -> str:
+def _baseline(best: Evaluation) -> str:
     labels, counts = np.unique(best.y, return_counts=True)
     guess = 100 * (1 - counts.max() / counts.sum())
     words = (
-        f"There are {counts.sum()} rows of {len(labels)} classes; always to say "
-        f"{labels[counts.argmax()]} would be wrong on {guess:.1f} %."
+        f"There are {counts.sum()} rows of {len(labels)} classes; always predicting "
+        f"{labels[counts.argmax()]} would have an error of {guess:.1f} %."
     )
     mean, _ = best.confusion()
     if not mean.any():
         return words
     a, b = np.unravel_index(mean.argmax(), mean.shape)
     return (
-        f"{words} Its most frequent mistake is to take {best.classes[a]} for {best.classes[b]}, in "
+        f"{words} Most frequent confusion: {best.classes[a]} predicted as {best.classes[b]}, "
         f"{100 * mean[a, b]:.1f} % of the rows of {best.classes[a]}."
     )
 
 
-def _listed(names: list[str]) -> str:
-    """Names in a sentence, the first of them where there are many.
+def _list(names: list[str]) -> str:
+    """Names as an enumeration, shortened if there are many.
 
-    >>> _listed(["a", "b", "c"]), _listed(["SVM, linear", "b"]), _listed(list("abcdefg"))
+    >>> _list(["a", "b", "c"]), _list(["SVM, linear", "b"]), _list(list("abcdefg"))
     ('a, b and c', 'SVM, linear; and b', 'a, b, c, d and 3 others')
     """
     if len(names) > MOST_NAMED:
@@ -165,7 +163,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _python(comparison: Comparison, data: Dataset | None) -> str:
-    """How to compare the same in Python; nothing where classifiers or data are a caller's own."""
+    """Python code of the comparison; empty if classifiers or data are not built in."""
     known = {title: key for key, title in TITLES.items()}
     tried = [*comparison.evaluations, *comparison.failed]
     how = comparison.protocol
@@ -184,7 +182,7 @@ def _python(comparison: Comparison, data: Dataset | None) -> str:
 
 
 def _compared(data: Dataset | None, n: int) -> Dataset | None:
-    """The n rows that were compared on: with a given test part, its rows come after the others."""
+    """The n rows of the comparison; those of a given test part follow the others."""
     if data is None or data.y_test is None or len(data.y) == n:
         return data
     X, y = concatenate_parts(data)
@@ -192,7 +190,7 @@ def _compared(data: Dataset | None, n: int) -> Dataset | None:
 
 
 def _in_catalogue(data: Dataset | None) -> TypeGuard[Dataset]:
-    """Whether its name is enough to have the same rows again: no file, and no part of them."""
+    """Whether the name alone identifies the rows: not a file, and not a sub-sample."""
     return data is not None and data.name in names() and len(data.y) == dataset_card(data.name).rows
 
 

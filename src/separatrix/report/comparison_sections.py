@@ -61,8 +61,8 @@ def leaderboard_section(rows: list[dict[str, Any]], protocol: str) -> Section:
     errors, low, high = ([row[key] for row in rows] for key in ("test_error", "low", "high"))
     figure = plot_leaderboard(names, errors, low, high, level=[is_level(row) for row in rows])
     caption = (
-        f"Share of test rows mistaken, mean over {protocol}, with its 95 % interval. Blue: the best, "
-        "and all that the tests do not tell from it."
+        f"Test error, mean over {protocol}, with its 95 % interval. Blue: the best, and all that are not "
+        "significantly worse."
     )
     ends = list(zip(names, errors, low, high, strict=True))
     drawn = Table(["classifier", "test error %", "from", "to"], ends)
@@ -70,7 +70,7 @@ def leaderboard_section(rows: list[dict[str, Any]], protocol: str) -> Section:
 
 
 def _leaderboard(rows: list[dict[str, Any]]) -> Table:
-    """Whatever is known of each classifier, one line each."""
+    """All columns that are known, one line for each classifier."""
     known = [name for name in COLUMNS if any(row.get(name) is not None for row in rows)]
     best = rows[0]["model"]
     return Table(
@@ -97,7 +97,7 @@ def _cell(row: Mapping[str, Any], name: str, best: str) -> Any:
 
 
 def plus_minus(value: float, half_width: float) -> str:
-    """A number with its reach, where that is known.
+    """A number with the half width of its interval, if known.
 
     >>> plus_minus(1.234, 0.5), plus_minus(1.234, float("nan"))
     ('1.23 ± 0.50', '1.23')
@@ -106,7 +106,7 @@ def plus_minus(value: float, half_width: float) -> str:
 
 
 def confusion_section(name: str, found: Evaluation) -> Section | None:
-    """Which class is taken for which by the best classifier."""
+    """Confusions of the best classifier."""
     mean, sd = (100 * table for table in found.confusion())
     if not mean.any():
         return None
@@ -114,25 +114,25 @@ def confusion_section(name: str, found: Evaluation) -> Section | None:
     pairs.sort(key=lambda pair: -mean[pair])
     left = f" The {MOST_PAIRS} most frequent of {len(pairs)}." if len(pairs) > MOST_PAIRS else ""
     table = Table(
-        ["is", "taken for", "mean %", "sd %"],
+        ["is", "predicted as", "mean %", "sd %"],
         [
             [str(found.classes[a]), str(found.classes[b]), mean[a, b], sd[a, b]]
             for a, b in pairs[:MOST_PAIRS]
         ],
-        caption="Of the test rows of a class, how many are taken for another." + left,
+        caption="Share of the test rows of a class predicted as another." + left,
     )
     title = "Confusions"
     if len(found.classes) > MOST_CLASSES:
         return Section(title, [], [table])
     caption = (
-        f"Share of each class (line) that {name} takes for another (column), in per cent: mean and "
-        f"standard deviation over {len(found.splits)} splits. Right answers are left out."
+        f"Share of each class (row) that {name} predicts as another (column), in per cent: mean and "
+        f"standard deviation over {len(found.splits)} splits. Correct predictions are left out."
     )
     return Section(title, [], [Picture(_confusion(found), caption, table)])
 
 
 def _confusion(found: Evaluation) -> Any:
-    """The picture, with names of classes that leave room for it."""
+    """The figure with shortened names of classes."""
     figure = plot_confusion(found)
     axes = figure.axes[0]
     names = [short(label, LONGEST_CLASS) for label in found.classes]
@@ -145,17 +145,17 @@ def _confusion(found: Evaluation) -> Any:
 
 
 def hardest_section(name: str, found: Evaluation, data: Dataset | None) -> Section | None:
-    """The rows that are mistaken most often, drawn where they are images."""
+    """The rows misclassified most often, as images if they are."""
     wrong = [one for one in found.hardest(LISTED) if one[1] > 0]
     if not wrong:
         return None
     title = "Hardest rows"
-    columns = ["row", "labelled", "taken for", "wrong %"]
+    columns = ["row", "labelled", "predicted as", "wrong %"]
     rows = [
         [row, str(found.y[row]), "rejected" if guess is None else str(guess), 100 * share]
         for row, share, guess in wrong
     ]
-    how = f"The rows that {name} mistakes most often when tested on them; rows are counted from 0."
+    how = f"The test rows that {name} misclassifies most often; rows are counted from 0."
     if data is not None and data.image is not None:
         drawn = rows[:DRAWN]
         picture = Picture(_images(found, data, drawn), how, Table(columns, rows))
@@ -170,7 +170,7 @@ def hardest_section(name: str, found: Evaluation, data: Dataset | None) -> Secti
 def _images(found: Evaluation, data: Dataset, rows: Sequence[Sequence[Any]]) -> Any:
     figure = plot_hardest(found, _dense(data.X), data.image, count=len(rows))  # type: ignore[arg-type]
     for axes, (row, label, guess, share) in zip(figure.axes, rows, strict=True):
-        words = [f"row {row}, {share:.0f} % wrong", f"labelled: {label}", f"taken for: {guess}"]
+        words = [f"row {row}, {share:.0f} % wrong", f"labelled: {label}", f"predicted as: {guess}"]
         axes.set_title("\n".join(short(line, 24) for line in words), fontsize=9)
     return figure
 
@@ -196,7 +196,7 @@ def _cut(sample: Any) -> str:
 
 
 def sizes_section(name: str, sizes: Mapping[int, Evaluation]) -> Section | None:
-    """Error against the number of rows trained on."""
+    """Error against the number of training rows."""
     if not sizes:
         return None
     order = sorted(sizes)
@@ -208,7 +208,7 @@ def sizes_section(name: str, sizes: Mapping[int, Evaluation]) -> Section | None:
         for kind in ("test", "train")
     }
     table = Table(
-        ["rows trained on", "test error %", "sd", "train error %", "sd "],
+        ["training rows", "test error %", "sd", "train error %", "sd "],
         [
             [size, *(curves[kind][part][position] for kind in ("test", "train") for part in (0, 1))]
             for position, size in enumerate(order)
@@ -217,28 +217,28 @@ def sizes_section(name: str, sizes: Mapping[int, Evaluation]) -> Section | None:
     gain = curves["test"][0][0] - curves["test"][0][-1]
     moves = "falls" if gain >= 0 else "rises"
     caption = (
-        f"Error of {name} against the number of rows it is trained on. From {order[0]} to "
-        f"{order[-1]} rows it {moves} by {abs(gain):.2f} points; two lines that still are far apart at "
-        "the right promise more from more rows."
+        f"Error of {name} against the number of training rows. From {order[0]} to "
+        f"{order[-1]} rows it {moves} by {abs(gain):.2f} points; a wide gap between the lines at the right "
+        "suggests that more rows would help."
     )
     return Section("Learning curve", [], [Picture(plot_sizes(order, curves), caption, table)])
 
 
 def calibration_section(comparison: Comparison, rows: list[dict[str, Any]]) -> Section | None:
-    """Whether the probabilities of the best classifier that has some can be believed."""
+    """Calibration of the best classifier with probabilities."""
     names = [row["model"] for row in rows if comparison.evaluations[row["model"]].probabilities]
     if not names:
         return None
     found = comparison.evaluations[names[0]]
     reliability = found.reliability()
     table = Table(
-        ["from", "to", "rows", "mean probability", "came true"],
+        ["from", "to", "rows", "mean probability", "observed frequency"],
         [list(row.values()) for row in reliability.rows()],
     )
     caption = (
-        f"What {names[0]} gave as probability against what came true. On the diagonal probabilities "
-        "are what they say, below it they are too high. They are off by "
-        f"{reliability.expected_calibration_error:.3f} on average."
+        f"Observed frequency against predicted probability of {names[0]}. On the diagonal probabilities "
+        "are calibrated, below it too high. Expected calibration error: "
+        f"{reliability.expected_calibration_error:.3f}."
     )
     return Section(
         "Calibration",
@@ -252,7 +252,7 @@ def calibration_section(comparison: Comparison, rows: list[dict[str, Any]]) -> S
 
 
 def times_section(rows: list[dict[str, Any]]) -> Section:
-    """How long each classifier took: to learn and to predict, or all in all."""
+    """Time of each classifier: fit and predict, or in total."""
     kinds = {key: words for key, words in TIMES.items() if any(row.get(key) for row in rows)}
     by_time = sorted(rows, key=lambda row: row["seconds"])
     names = [row["model"] for row in by_time]
@@ -274,7 +274,7 @@ def times_section(rows: list[dict[str, Any]]) -> Section:
 
 
 def others_section(comparison: Comparison) -> Section | None:
-    """Classifiers that were not compared, or not as they should be, and why."""
+    """Classifiers that failed, were left out or did not converge, with reasons."""
     missed = "fits, those of searches included, missed their tolerance"
     rows = [
         *([name, "failed", why] for name, why in comparison.failed.items()),

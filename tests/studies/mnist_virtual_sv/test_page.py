@@ -4,8 +4,8 @@ import dataclasses
 
 import numpy as np
 import pytest
+from tests.studies.quick_runs import VIRTUAL_SV as OPTIONS
 from tests.studies.quick_runs import quick_run
-from tests.studies.test_mnist_virtual_sv import OPTIONS
 
 from separatrix.report.page import Picture, render
 from separatrix.studies.mnist_virtual_sv.page import PUBLISHED, page

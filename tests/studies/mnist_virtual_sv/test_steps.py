@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
+from tests.studies.quick_runs import VIRTUAL_SV as OPTIONS
 from tests.studies.quick_runs import quick_run
 
 from separatrix import SVC
@@ -17,7 +18,6 @@ from separatrix.studies.mnist_virtual_sv.steps import DATA, experiment
 from separatrix.studies.mnist_virtual_sv.training import power_kernel, run_virtual_sv, stage_name
 
 VALUE = Row._fields.index("value")
-OPTIONS = {"data": "digits", "subsample": 400, "jitters": "1", "copies": "all"}
 
 
 @pytest.fixture(scope="module")

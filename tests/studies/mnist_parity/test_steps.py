@@ -176,5 +176,5 @@ def test_a_target_that_takes_all_is_refused():
 def test_what_is_no_picture_is_refused(tmp_path):
     path = tmp_path / "mails.txt"
     path.write_text("ham\tsee you at noon\nspam\tyou have won\n", encoding="utf-8")
-    with pytest.raises(ExperimentError, match="needs pictures with labels"):
+    with pytest.raises(ExperimentError, match="needs images with labels"):
         run(experiment(data=str(path)), tmp_path / "run", progress=False)
