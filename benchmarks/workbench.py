@@ -7,8 +7,8 @@ import tempfile
 import time
 
 import numpy as np
-from tests.workbench.running import Running, until
-from tests.workbench.written import WRITTEN
+from tests.workbench.handwriting import WRITTEN
+from tests.workbench.workbench_process import Running, until
 
 from benchmarks.measure import Row, seconds
 

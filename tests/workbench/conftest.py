@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 from tests.browser import Browser
-from tests.workbench.running import Running, until
+from tests.workbench.workbench_process import Running, until
 
 
 @pytest.fixture(scope="module")

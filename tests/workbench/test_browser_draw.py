@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.workbench.running import until
-from tests.workbench.written import WRITTEN
+from tests.workbench.handwriting import WRITTEN
+from tests.workbench.workbench_process import until
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 from playwright.sync_api import expect
@@ -84,7 +84,7 @@ def test_a_digit_drawn_with_the_mouse_is_what_most_models_say(page, digits):
         write(page.tab, WRITTEN[digit][0])
 
         says(page.tab, digit)
-        expect(page.tab.locator("[data-test=majority-says]")).to_contain_text("models")
+        expect(page.tab.locator("[data-test=majority-message]")).to_contain_text("models")
         assert list(labels(page.tab).values()).count(digit) >= 5
         page.tab.get_by_role("button", name="Clear").click()
         says(page.tab, "?")

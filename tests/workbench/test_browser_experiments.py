@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas
 import pytest
-from tests.workbench.running import Running
+from tests.workbench.workbench_process import Running
 
 import separatrix
 
@@ -95,7 +95,9 @@ def test_an_experiment_is_cancelled_resumed_and_deleted_while_another_waits(visi
     other = opened(visit)
     start_named(other)
     is_now(other, "queued")
-    expect(other.locator("[data-test=progress-says]")).to_have_text("waiting for the one that runs")
+    expect(other.locator("[data-test=progress-message]")).to_have_text(
+        "waiting for the one that runs"
+    )
     other.locator("[data-test=job-cancel]").click()
     is_now(other, "cancelled")
 

@@ -8,10 +8,10 @@ import socket
 
 import pytest
 from tests.workbench.attacks import GARBAGE, targets
-from tests.workbench.standing import Standing, behind_the_guard, parsed, standing
+from tests.workbench.live_server import Standing, behind_the_guard, parsed, standing
 
 from separatrix.workbench import checks, pages
-from separatrix.workbench.replies import Refusal
+from separatrix.workbench.replies import RequestError
 from separatrix.workbench.settings import MEGABYTE
 
 
@@ -151,7 +151,7 @@ def test_a_body_that_never_comes_is_given_up(monkeypatch):
     async def never():
         await asyncio.Event().wait()
 
-    with pytest.raises(Refusal, match="did not arrive") as refused:
+    with pytest.raises(RequestError, match="did not arrive") as refused:
         asyncio.run(checks.read_bounded(scope, never, 10))
     assert refused.value.code == "timeout"
 

@@ -7,7 +7,7 @@ import secrets
 
 import pytest
 from tests.workbench.attacks import FOREIGN, HOSTS
-from tests.workbench.standing import Standing, behind_the_guard, standing
+from tests.workbench.live_server import Standing, behind_the_guard, standing
 
 from separatrix.workbench import checks
 from separatrix.workbench.guard import HEADERS, Guard

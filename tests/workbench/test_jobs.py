@@ -18,7 +18,7 @@ import numpy as np
 import pandas
 import pytest
 from fastapi import FastAPI
-from tests.workbench import rooms
+from tests.workbench import fake_workers
 from tests.workbench.hostile import NAMES
 
 import separatrix
@@ -32,21 +32,20 @@ from separatrix.evaluation.candidates import CANDIDATES
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, StepResult
 from separatrix.runtime.progress import bar, busy, heard_by
-from separatrix.workbench import job
-from separatrix.workbench import jobs as jobs_module
+from separatrix.workbench import job, job_store
 from separatrix.workbench.jobs import Jobs
-from separatrix.workbench.preview import look
+from separatrix.workbench.preview import preview
 from separatrix.workbench.records import (
     MODELS,
-    Best,
-    FromFile,
-    Named,
-    Record,
+    BestModel,
+    FileRequest,
+    JobRecord,
+    StudyRequest,
     Upload,
     command_of,
     python_of,
 )
-from separatrix.workbench.replies import Refusal, answer_errors
+from separatrix.workbench.replies import RequestError, answer_errors
 from separatrix.workbench.routes_jobs import router
 from separatrix.workbench.settings import Settings
 
@@ -56,8 +55,8 @@ HOSTILE = '<script>window.pwned=1</script> \'; rm -rf /\n"x".csv'
 
 
 @asynccontextmanager
-async def started(folder, *, run=rooms.job, **settings):
-    jobs = Jobs(Settings(folder=folder, **settings), run=run)
+async def started(folder, *, main=fake_workers.run_job, **settings):
+    jobs = Jobs(Settings(folder=folder, **settings), main=main)
     jobs.start()
     try:
         yield jobs
@@ -66,7 +65,7 @@ async def started(folder, *, run=rooms.job, **settings):
 
 
 def named(seed=0):
-    return Named(kind="named", name=QUICK, quick=True, seed=seed)
+    return StudyRequest(kind="named", name=QUICK, quick=True, seed=seed)
 
 
 async def until(condition):
@@ -92,20 +91,23 @@ def iris_csv(target="species"):
 def test_jobs_run_one_after_another_in_the_order_they_came(tmp_path):
     async def scenario():
         async with started(tmp_path) as jobs:
-            numbers = [jobs.submit(named(rooms.HANG))["id"], *(jobs.submit(named())["id"],) * 1]
+            numbers = [
+                jobs.submit(named(fake_workers.HANG))["id"],
+                *(jobs.submit(named())["id"],) * 1,
+            ]
             numbers.append(jobs.submit(named())["id"])
-            await until(lambda: (jobs.get(numbers[0])["progress"] or {}).get("says") == "a step")
+            await until(lambda: (jobs.get(numbers[0])["progress"] or {}).get("message") == "a step")
             before = [jobs.get(number)["status"] for number in numbers]
             jobs.cancel(numbers[0])
             after = [await ended(jobs, number) for number in numbers]
-            return before, after, [one["id"] for one in jobs.listed()], numbers
+            return before, after, [one["id"] for one in jobs.list_all()], numbers
 
     before, after, listed, numbers = asyncio.run(scenario())
 
     assert before == ["running", "queued", "queued"]
     assert [one["status"] for one in after] == ["cancelled", "done", "done"]
     assert after[1]["finished"] <= after[2]["started"]
-    assert after[1]["words"] == ["it is so"]
+    assert after[1]["summary"] == ["it is so"]
     assert after[1]["files"] == ["report.html"]
     assert listed == numbers[::-1]
 
@@ -114,11 +116,11 @@ def test_what_became_of_a_job_is_there_after_a_new_start(tmp_path):
     async def first():
         async with started(tmp_path) as jobs:
             done = await ended(jobs, jobs.submit(named())["id"])
-            failed = await ended(jobs, jobs.submit(named(rooms.FAIL))["id"])
-            died = await ended(jobs, jobs.submit(named(rooms.DIE))["id"])
-            running = jobs.submit(named(rooms.HANG))
+            failed = await ended(jobs, jobs.submit(named(fake_workers.FAIL))["id"])
+            died = await ended(jobs, jobs.submit(named(fake_workers.DIE))["id"])
+            running = jobs.submit(named(fake_workers.HANG))
             queued = jobs.submit(named())
-            await until(lambda: jobs.get(running["id"])["progress"]["says"] == "a step")
+            await until(lambda: jobs.get(running["id"])["progress"]["message"] == "a step")
             return [done, failed, died, jobs.get(running["id"]), queued]
 
     async def second(before):
@@ -146,7 +148,7 @@ def test_what_became_of_a_job_is_there_after_a_new_start(tmp_path):
 def test_a_job_over_its_time_is_ended_and_can_go_on(tmp_path):
     async def scenario():
         async with started(tmp_path, time_limit=1.0) as jobs:
-            number = jobs.submit(named(rooms.HANG))["id"]
+            number = jobs.submit(named(fake_workers.HANG))["id"]
             process = await born(jobs, tmp_path, number)
             failed = await ended(jobs, number)
             await until(lambda: not alive(process))
@@ -177,14 +179,14 @@ def alive(process):
 def test_only_what_has_ended_is_deleted_and_its_folder_with_it(tmp_path):
     async def scenario():
         async with started(tmp_path) as jobs:
-            number = jobs.submit(named(rooms.HANG))["id"]
+            number = jobs.submit(named(fake_workers.HANG))["id"]
             await born(jobs, tmp_path, number)
-            with pytest.raises(Refusal) as busy:
+            with pytest.raises(RequestError) as busy:
                 await jobs.delete(number)
             jobs.cancel(number)
             await until(lambda: jobs._run is None)
             await jobs.delete(number)
-            with pytest.raises(Refusal) as missing:
+            with pytest.raises(RequestError) as missing:
                 jobs.get(number)
             return busy.value, missing.value
 
@@ -212,7 +214,7 @@ def test_garbage_in_the_folder_is_shown_nowhere_and_left_alone(tmp_path):
 
     async def scenario():
         async with started(tmp_path) as jobs:
-            return jobs.listed()
+            return jobs.list_all()
 
     assert asyncio.run(scenario()) == []
     for name, content in garbage.items():
@@ -233,7 +235,7 @@ def test_a_job_that_was_cancelled_midway_ends_with_the_table_of_one_that_was_not
     run(prepare(QUICK, {"quick": True, "seed": 0}).experiment, whole, progress=False)
 
     async def scenario():
-        async with started(tmp_path, run=job.main) as jobs:
+        async with started(tmp_path, main=job.main) as jobs:
             number = jobs.submit(named())["id"]
             step = tmp_path / "jobs" / number / "run" / "steps" / "000.step"
             await until(step.exists)
@@ -253,27 +255,27 @@ def test_a_job_that_was_cancelled_midway_ends_with_the_table_of_one_that_was_not
 
 def test_a_run_that_cannot_be_gone_on_with_is_refused_in_words_of_the_page(tmp_path):
     (tmp_path / "run.json").write_text("{}")
-    work = {"asked": named().model_dump(), "folder": str(tmp_path)}
+    task = {"request": named().model_dump(), "folder": str(tmp_path)}
 
     with pytest.raises(ExperimentError, match="holds a run that differs") as refused:
-        job._named(work)
+        job._run_study(task)
 
-    assert refused.value.hint.endswith("start the experiment anew")
+    assert refused.value.hint.endswith("start the experiment again")
 
 
 SERVER = """
 import asyncio, sys
 from pathlib import Path
 from separatrix.workbench.jobs import Jobs
-from separatrix.workbench.records import Named
+from separatrix.workbench.records import StudyRequest
 from separatrix.workbench.settings import Settings
-from tests.workbench import rooms
+from tests.workbench import fake_workers
 from tests.workbench.hostile import NAMES
 
 async def main():
-    jobs = Jobs(Settings(folder=Path(sys.argv[1])), run=rooms.job)
+    jobs = Jobs(Settings(folder=Path(sys.argv[1])), main=fake_workers.run_job)
     jobs.start()
-    jobs.submit(Named(kind="named", name="splice", seed=rooms.HANG))
+    jobs.submit(StudyRequest(kind="named", name="splice", seed=fake_workers.HANG))
     await asyncio.Event().wait()
 
 asyncio.run(main())
@@ -293,7 +295,7 @@ def test_a_killed_server_takes_its_job_along_and_the_next_one_goes_on_with_it(tm
 
     async def resumed():
         async with started(tmp_path) as jobs:
-            (found,) = jobs.listed()
+            (found,) = jobs.list_all()
             jobs.resume(found["id"])
             return found, await ended(jobs, found["id"])
 
@@ -321,7 +323,7 @@ def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
     target = "-3"  # could be a position, and is a name
 
     async def scenario():
-        async with started(tmp_path, run=job.main) as jobs, client_of(jobs) as client:
+        async with started(tmp_path, main=job.main) as jobs, client_of(jobs) as client:
             kept = (
                 await client.post("/api/uploads", json=uploaded(HOSTILE, iris_csv(target)))
             ).json()
@@ -393,7 +395,7 @@ def test_whatever_is_no_table_is_an_error_of_the_library(tmp_path, content):
     path.write_bytes(content)
 
     with pytest.raises(SeparatrixError):
-        look(str(path))
+        preview(str(path))
 
 
 @pytest.mark.parametrize(
@@ -409,7 +411,7 @@ def test_a_preview_shows_the_first_rows_of_any_format(tmp_path, ending, content,
     path = tmp_path / f"data{ending}"
     path.write_bytes(content)
 
-    found = look(str(path))
+    found = preview(str(path))
 
     assert found["rows"] == 2
     assert found["preview"][0] == row
@@ -461,8 +463,8 @@ class Kept:
     def __init__(self):
         self.messages = []
 
-    def send_bytes(self, message):
-        self.messages.append(json.loads(message))
+    def send(self, message):
+        self.messages.append(message)
 
 
 async def said(teller, connection, **progress):
@@ -475,26 +477,26 @@ def test_progress_is_the_outermost_bar_and_says_what_is_going_on():
         teller = job.ProgressReporter(connection, after=2)
         with heard_by(teller):
             with busy("reading"):
-                await said(teller, connection, says="reading", done=0, total=1)
+                await said(teller, connection, message="reading", done=0, total=1)
             with bar("compare", 2) as advance:
                 with busy("first"), bar("first", 10) as fits:
                     fits()
                     with bar("steps of a solver", 1000) as steps:
                         steps()
-                    await said(teller, connection, says="first (1 of 10)", done=0, total=4)
+                    await said(teller, connection, message="first (1 of 10)", done=0, total=4)
                 advance()
                 with busy("second"):
-                    await said(teller, connection, says="second", done=1, total=4)
+                    await said(teller, connection, message="second", done=1, total=4)
                 advance()
             with busy("a closer look"), bar("steps of a solver", 1000):
-                await said(teller, connection, says="a closer look", done=2, total=4)
+                await said(teller, connection, message="a closer look", done=2, total=4)
             with busy("tuning"), busy("reading"):
-                await said(teller, connection, says="tuning", done=3, total=4)
+                await said(teller, connection, message="tuning", done=3, total=4)
         return connection.messages
 
     messages = asyncio.run(scenario())
 
-    assert all("solver" not in message["says"] for message in messages)
+    assert all("solver" not in message["message"] for message in messages)
 
 
 def test_comparisons_and_experiments_are_heard_of_by_the_names_of_their_parts(tmp_path):
@@ -526,9 +528,9 @@ def test_the_experiments_say_whether_their_data_are_here(tmp_path, monkeypatch):
     found = asyncio.run(scenario())
 
     named = {one["name"]: one for one in found["named"]}
-    assert named["linear-classifiers"]["there"]
+    assert named["linear-classifiers"]["available"]
     assert named["linear-classifiers"]["hint"] == ""
-    assert not named["mnist-all"]["there"]
+    assert not named["mnist-all"]["available"]
     assert "separatrix data get mnist" in named["mnist-all"]["hint"]
     assert "promoters and mutag" in named["kernel-methods"]["hint"]
     assert found["models"][0] == {"key": "svm", "title": "SVM, Gaussian"}
@@ -540,15 +542,15 @@ def test_the_models_on_offer_are_those_of_a_comparison():
 
 @pytest.mark.parametrize("name", [*NAMES, "-", "--help", "7", "-1", "auto", "iris"])
 def test_names_of_files_and_columns_come_back_as_they_are_from_what_does_the_same(name):
-    asked = FromFile(kind="file", upload="0" * 16, target=name, models=["lda", "svm"])
+    asked = FileRequest(kind="file", upload="0" * 16, target=name, models=["lda", "svm"])
     columns = [{"name": "other", "kind": "number"}, {"name": name, "kind": "category"}]
     upload = Upload(
         **{"id": asked.upload, "name": name, "ending": ".csv", "bytes": 1, "rows": 1},
         **{"columns": columns, "target": name, "notes": [], "preview": []},
     )
-    where = {"called": upload.called, "column": upload.column(name)}
-    best = Best(title="linear SVM", error=1.0)
-    record = Record(id=asked.upload, title="", asked=asked, created=0.0, model=best, **where)
+    where = {"file_name": upload.file_name, "column": upload.column(name)}
+    best = BestModel(title="linear SVM", error=1.0)
+    record = JobRecord(id=asked.upload, title="", request=asked, created=0.0, model=best, **where)
 
     words = shlex.split(command_of(record))
     given = compare_command.make_context("compare", words[2 : words.index("tune") - 1]).params
@@ -562,14 +564,14 @@ def test_names_of_files_and_columns_come_back_as_they_are_from_what_does_the_sam
     assert given["target"] == ast.literal_eval(target)
     assert name_or_position(given["target"]) in (name, 1)
     assert given["models"] == "lda,svm"
-    assert Record.model_validate_json(record.model_dump_json()) == record
+    assert JobRecord.model_validate_json(record.model_dump_json()) == record
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="signals of Linux")
 def test_the_process_of_a_job_is_gone_after_the_jobs_were_stopped(tmp_path):
     async def scenario():
         async with started(tmp_path) as jobs:
-            number = jobs.submit(named(rooms.HANG))["id"]
+            number = jobs.submit(named(fake_workers.HANG))["id"]
             process = await born(jobs, tmp_path, number)
             os.kill(process, signal.SIGINT)  # Ctrl-C reaches the whole group: the server decides
             await jobs.stop()
@@ -581,9 +583,9 @@ def test_the_process_of_a_job_is_gone_after_the_jobs_were_stopped(tmp_path):
 def test_a_job_can_be_ended_where_nothing_can_be_written(tmp_path, monkeypatch):
     async def scenario():
         async with started(tmp_path) as jobs:
-            runs, waits = (jobs.submit(named(seed))["id"] for seed in (rooms.HANG, 0))
-            await until(lambda: (jobs.get(runs)["progress"] or {}).get("says") == "a step")
-            monkeypatch.setattr(jobs_module, "written_whole", _full_disk)
+            runs, waits = (jobs.submit(named(seed))["id"] for seed in (fake_workers.HANG, 0))
+            await until(lambda: (jobs.get(runs)["progress"] or {}).get("message") == "a step")
+            monkeypatch.setattr(job_store, "atomic_write", _full_disk)
             cancelled = jobs.cancel(runs)
             return cancelled, await ended(jobs, runs), await ended(jobs, waits)
 
@@ -599,10 +601,10 @@ def test_a_job_can_be_ended_where_nothing_can_be_written(tmp_path, monkeypatch):
 
 def test_jobs_stop_and_start_where_nothing_can_be_written(tmp_path, monkeypatch):
     async def scenario():
-        jobs = Jobs(Settings(folder=tmp_path), run=rooms.job)
+        jobs = Jobs(Settings(folder=tmp_path), main=fake_workers.run_job)
         jobs.start()
-        number = jobs.submit(named(rooms.HANG))["id"]
-        monkeypatch.setattr(jobs_module, "written_whole", _full_disk)
+        number = jobs.submit(named(fake_workers.HANG))["id"]
+        monkeypatch.setattr(job_store, "atomic_write", _full_disk)
         await jobs.stop()
         stopped = jobs.get(number)["status"]
         async with started(tmp_path) as again:

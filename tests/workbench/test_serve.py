@@ -20,7 +20,7 @@ from threading import Event
 import pytest
 from click.testing import CliRunner
 from tests.workbench.attacks import bodies, targets
-from tests.workbench.standing import Standing, standing
+from tests.workbench.live_server import Standing, standing
 
 from separatrix.cli import main
 from separatrix.errors import ParameterError
@@ -30,11 +30,11 @@ from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.settings import Settings
 
 
-class Dispatcher:
-    """Answers like a worker, and does nothing."""
+class IdleBackend:
+    """Answers like the backend, and does nothing."""
 
     def __init__(self) -> None:
-        self.told: dict[str, bytes] = {}
+        self.states: dict[str, bytes] = {}
         self.life: list[str] = []
 
     def start(self) -> None:
@@ -53,9 +53,9 @@ class Dispatcher:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     settings = Settings(folder=tmp_path_factory.mktemp("workbench"))
-    bench, jobs = Dispatcher(), Jobs(settings)
+    backend, jobs = IdleBackend(), Jobs(settings)
     with standing(
-        lambda tokens: make_app(settings, bench=bench, jobs=jobs, tokens=tokens)
+        lambda tokens: make_app(settings, backend=backend, jobs=jobs, tokens=tokens)
     ) as found:
         yield found
 
@@ -64,7 +64,7 @@ def server(tmp_path_factory):
 def routes(tmp_path_factory) -> list[tuple[str, str]]:
     """Methods and paths, with a number where a name stands."""
     jobs = Jobs(Settings(folder=tmp_path_factory.mktemp("none")))
-    routers = [one.router(Dispatcher()) for one in (routes_draw, routes_playground)]
+    routers = [one.router(IdleBackend()) for one in (routes_draw, routes_playground)]
     routers += [pages.router(), routes_jobs.router(jobs)]
     return [
         (method, re.sub(r"\{\w+\}", "0123456789abcdef", route.path))
@@ -83,12 +83,12 @@ def posts(routes) -> list[str]:
 
 
 def test_the_parts_are_started_and_stopped_with_the_server(tmp_path):
-    bench, jobs = Dispatcher(), Dispatcher()
+    backend, jobs = IdleBackend(), IdleBackend()
     settings = Settings(folder=tmp_path)
 
-    with standing(lambda tokens: make_app(settings, bench=bench, jobs=jobs, tokens=tokens)):
-        assert (bench.life, jobs.life) == (["start"], ["start"])
-    assert (bench.life, jobs.life) == (["start", "stop"], ["start", "stop"])
+    with standing(lambda tokens: make_app(settings, backend=backend, jobs=jobs, tokens=tokens)):
+        assert (backend.life, jobs.life) == (["start"], ["start"])
+    assert (backend.life, jobs.life) == (["start", "stop"], ["start", "stop"])
 
 
 def test_the_server_loads_nothing_that_computes(tmp_path):

@@ -1,4 +1,4 @@
-"""What a request must be before anybody looks at what it wants. Each check passes it or raises a `Refusal`.
+"""Checks of the headers and the size of a request, before any route sees it; each raises a `RequestError`.
 
 All comparisons are with fixed strings; nothing is normalised first, so nothing can be smuggled.
 """
@@ -12,7 +12,7 @@ from typing import NoReturn
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
 
-from separatrix.workbench.replies import Refusal, shortened
+from separatrix.workbench.replies import RequestError, shortened
 from separatrix.workbench.settings import MEGABYTE
 
 LARGEST_BODY = MEGABYTE
@@ -39,7 +39,9 @@ def check_host(scope: Scope, allowed: frozenset[str]) -> str:
     found = header_values(scope, b"host")
     if len(found) != 1 or found[0] not in allowed:
         said = shortened(repr(found[0])) if len(found) == 1 else f"{len(found)} of them"
-        raise Refusal(421, "host", f"Host: found {said}, expected the address of the workbench")
+        raise RequestError(
+            421, "host", f"Host: found {said}, expected the address of the workbench"
+        )
     return found[0]
 
 
@@ -60,23 +62,23 @@ def _follows_a_link(scope: Scope) -> bool:
 
 def _foreign(name: str, found: str | None) -> NoReturn:
     message = f"{name}: found {shortened(repr(found))}, expected a page of the workbench itself"
-    raise Refusal(403, "origin", message)
+    raise RequestError(403, "origin", message)
 
 
 def check_method(scope: Scope) -> None:
     """GET reads, HEAD is a GET without its body, POST changes. Nothing else is spoken."""
     if scope["method"] not in METHODS:
         message = f"found the method {shortened(scope['method'])}, expected {', '.join(METHODS)}"
-        raise Refusal(405, "method", message)
+        raise RequestError(405, "method", message)
     if "websocket" in ", ".join(header_values(scope, b"upgrade")).lower():
-        raise Refusal(400, "method", "found a request for a websocket, expected plain HTTP")
+        raise RequestError(400, "method", "found a request for a websocket, expected plain HTTP")
 
 
 def check_path(scope: Scope) -> None:
     """Refuse paths with anything but plain letters: no escapes, no dots at a beginning, no hosts."""
     path = scope.get("raw_path") or scope["path"].encode("utf-8", "replace")
     if not PATHS.fullmatch(path):
-        raise Refusal(404, "path", f"there is nothing at {shortened(ascii(scope['path']))}")
+        raise RequestError(404, "path", f"there is nothing at {shortened(ascii(scope['path']))}")
 
 
 def check_type(scope: Scope) -> None:
@@ -84,9 +86,11 @@ def check_type(scope: Scope) -> None:
     found = _one(scope, b"content-type")
     if found is None or found.lower() not in TYPES:
         said = "none" if found is None else shortened(repr(found))
-        raise Refusal(415, "type", f"Content-Type: found {said}, expected 'application/json'")
+        raise RequestError(415, "type", f"Content-Type: found {said}, expected 'application/json'")
     if header_values(scope, b"content-encoding"):
-        raise Refusal(415, "type", "found a packed body, expected one without Content-Encoding")
+        raise RequestError(
+            415, "type", "found a packed body, expected one without Content-Encoding"
+        )
 
 
 def limit(path: str) -> int:
@@ -104,7 +108,7 @@ async def read_bounded(scope: Scope, receive: Receive, most: int) -> bytes:
             return await _gathered(receive, most)
     except TimeoutError:
         message = f"the body did not arrive within {BODY_SECONDS:g} seconds"
-        raise Refusal(408, "timeout", message) from None
+        raise RequestError(408, "timeout", message) from None
 
 
 async def _gathered(receive: Receive, most: int) -> bytes:
@@ -121,7 +125,9 @@ async def _gathered(receive: Receive, most: int) -> bytes:
 
 
 def _too_large(most: int) -> NoReturn:
-    raise Refusal(413, "size", f"the body is larger than {most / MEGABYTE:g} MiB, the most here")
+    raise RequestError(
+        413, "size", f"the body is larger than {most / MEGABYTE:g} MiB, the most here"
+    )
 
 
 def header_values(scope: Scope, name: bytes) -> list[str]:
@@ -133,5 +139,7 @@ def _one(scope: Scope, name: bytes) -> str | None:
     """A header that may come once."""
     found = header_values(scope, name)
     if len(found) > 1:
-        raise Refusal(400, "type", f"found {name.decode()} {len(found)} times, expected it once")
+        raise RequestError(
+            400, "type", f"found {name.decode()} {len(found)} times, expected it once"
+        )
     return found[0] if found else None

@@ -22,7 +22,7 @@ from separatrix.workbench.checks import (
     limit,
     read_bounded,
 )
-from separatrix.workbench.replies import Refusal, internal
+from separatrix.workbench.replies import RequestError, internal
 from separatrix.workbench.tokens import Tokens
 
 HEADERS = {
@@ -75,7 +75,7 @@ class Guard:
             await self._let_in(scope, receive, send)
         except ClientDisconnect:
             return
-        except Refusal as refusal:
+        except RequestError as refusal:
             await refusal.reply()(scope, receive, send)
         except Exception as error:
             if send.started:
@@ -176,4 +176,4 @@ def _not_let_in(scope: Scope) -> Response:
     accepted = ", ".join(header_values(scope, b"accept"))
     if "text/html" in accepted and not scope["path"].startswith("/api/"):
         return HTMLResponse(NOT_LET_IN, status_code=401)
-    return Refusal(401, "token", "this browser has not been let in", LINK).reply()
+    return RequestError(401, "token", "this browser has not been let in", LINK).reply()

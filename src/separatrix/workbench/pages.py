@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from separatrix.workbench.replies import Refusal, shortened
+from separatrix.workbench.replies import RequestError, shortened
 
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -19,7 +19,7 @@ TYPES = {
 }
 
 
-class Page(NamedTuple):
+class StaticFile(NamedTuple):
     """A file as it is sent."""
 
     content: bytes
@@ -27,7 +27,7 @@ class Page(NamedTuple):
     tag: str
 
 
-def pages() -> dict[str, Page]:
+def pages() -> dict[str, StaticFile]:
     """All files of `static/` whose type we know, by name.
 
     >>> pages()["main.js"].type
@@ -41,8 +41,8 @@ def pages() -> dict[str, Page]:
     }
 
 
-def _page(content: bytes, kind: str) -> Page:
-    return Page(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+def _page(content: bytes, kind: str) -> StaticFile:
+    return StaticFile(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
 
 
 def router() -> APIRouter:
@@ -56,13 +56,13 @@ def router() -> APIRouter:
     @routes.get("/static/{name}")
     async def static(name: str, request: Request) -> Response:
         if name not in table:
-            raise Refusal(404, "path", f"the workbench has no file {shortened(ascii(name))}")
+            raise RequestError(404, "path", f"the workbench has no file {shortened(ascii(name))}")
         return _reply(table[name], request)
 
     return routes
 
 
-def _reply(page: Page, request: Request) -> Response:
+def _reply(page: StaticFile, request: Request) -> Response:
     headers = {"ETag": page.tag, "Cache-Control": "no-cache"}
     if request.headers.get("if-none-match") == page.tag:
         return Response(status_code=304, headers=headers)

@@ -7,8 +7,7 @@ a person. Bodies are strict JSON, then a schema: nothing is converted, guessed o
 from __future__ import annotations
 
 import json
-import sys
-import traceback
+import signal
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -19,6 +18,7 @@ from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
 from separatrix.runtime.strict_json import parsed_json
+from separatrix.workbench.worker import print_traceback
 
 LONGEST = 60  # letters of what was found that are said back
 CODES = {
@@ -33,9 +33,10 @@ CODES = {
     422: "schema",
 }
 JSON = "application/json"
+WORKER_STATUS = {"refused": 422, "memory": 413}
 
 
-class Refusal(Exception):
+class RequestError(Exception):
     """A request is refused: an HTTP status, a word for programs, a sentence, and what to do."""
 
     def __init__(self, status: int, code: str, message: str, hint: str = "") -> None:
@@ -49,7 +50,7 @@ class Refusal(Exception):
     def body(self) -> bytes:
         """The one JSON shape of errors.
 
-        >>> Refusal(404, "missing", "there is no job 7").body()
+        >>> RequestError(404, "missing", "there is no job 7").body()
         b'{"error": {"code": "missing", "message": "there is no job 7", "hint": ""}}'
         """
         error = {"code": self.code, "message": self.message, "hint": self.hint}
@@ -60,6 +61,10 @@ class RequestModel(BaseModel):
     """A request's body: no field it does not know, no type but the one it names, no NaN."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class EmptyRequest(RequestModel):
+    """The body of a request whose path says all."""
 
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -85,21 +90,25 @@ def parsed_body(body: bytes, model: type[Body]) -> Body:
     try:
         parsed_json(body.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise Refusal(400, "json", f"the body is not UTF-8 at byte {error.start}") from None
+        raise RequestError(400, "json", f"the body is not UTF-8 at byte {error.start}") from None
     except ValueError as error:
-        raise Refusal(400, "json", f"the body is not JSON that is read here: {error}") from None
+        raise RequestError(
+            400, "json", f"the body is not JSON that is read here: {error}"
+        ) from None
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
         raise _of_schema(error) from None
 
 
-def _of_schema(error: ValidationError) -> Refusal:
+def _of_schema(error: ValidationError) -> RequestError:
     found = error.errors(include_url=False, include_context=False)
     if found[0]["type"] == "json_invalid":
-        return Refusal(400, "json", f"the body is not JSON that is read here: {found[0]['msg']}")
+        return RequestError(
+            400, "json", f"the body is not JSON that is read here: {found[0]['msg']}"
+        )
     others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return Refusal(422, "schema", _sentence(found[0]) + others)
+    return RequestError(422, "schema", _sentence(found[0]) + others)
 
 
 def _sentence(error: ErrorDetails) -> str:
@@ -132,20 +141,20 @@ def shortened(text: str, letters: int = LONGEST) -> str:
 
 def answer_errors(app: FastAPI) -> None:
     """Give every error of `app` the one shape; what is unforeseen is the guard's matter."""
-    app.add_exception_handler(Refusal, _refusal)
+    app.add_exception_handler(RequestError, _refusal)
     app.add_exception_handler(HTTPException, _of_http)
     app.add_exception_handler(RequestValidationError, _of_parameters)
 
 
 async def _refusal(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
+    assert isinstance(error, RequestError)
     return error.reply()
 
 
 async def _of_http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = CODES.get(error.status_code, "refused")
-    return Refusal(error.status_code, code, _of_status(request, error)).reply(
+    return RequestError(error.status_code, code, _of_status(request, error)).reply(
         dict(error.headers or {})
     )
 
@@ -160,18 +169,36 @@ def _of_status(request: Request, error: HTTPException) -> str:
 
 async def _of_parameters(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return Refusal(422, "schema", _sentence(error.errors()[0])).reply()
+    return RequestError(422, "schema", _sentence(error.errors()[0])).reply()
 
 
-def internal(error: BaseException) -> Refusal:
+def internal(error: BaseException) -> RequestError:
     """The refusal for a fault of ours; its traceback goes to stderr."""
-    sys.stderr.writelines(traceback.format_exception(error))
-    return Refusal(
-        500,
-        "internal",
-        "something went wrong inside the workbench; nothing you sent should do that",
-        "the terminal that runs the workbench shows what happened",
+    print_traceback(error)
+    return _fault("the workbench")
+
+
+def _fault(part: str) -> RequestError:
+    message = f"something went wrong inside {part}; nothing you sent should do that"
+    return RequestError(500, "internal", message, "the terminal of the workbench shows the error")
+
+
+def refusal_from_worker(error: dict[str, str]) -> RequestError:
+    """The refusal for what `describe_error` sent."""
+    if error["code"] == "internal":
+        return _fault("the worker")
+    return RequestError(
+        WORKER_STATUS[error["code"]], error["code"], error["message"], error["hint"]
     )
+
+
+def refusal_from_exit(code: int) -> RequestError:
+    """The refusal for a worker that died with this exit code."""
+    if code == -signal.SIGKILL:
+        message = "the worker was killed by the system, most likely because memory ran out"
+        return RequestError(413, "memory", message, "take fewer rows; a new worker is starting")
+    message = f"the worker died ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
+    return RequestError(503, "worker", message, "a new one is starting: try again")
 
 
 def json_reply(value: Any, status: int = 200) -> Response:

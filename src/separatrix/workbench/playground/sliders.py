@@ -1,6 +1,6 @@
-"""The models of Playground and their sliders, as data; `arguments` turns values into the library's.
+"""The models of Playground and their parameters.
 
-The table can be read without NumPy or scikit-learn. The estimator is made in `scene.py`.
+The server reads this table, so nothing here imports NumPy or scikit-learn. `scene.py` makes the estimators.
 """
 
 from __future__ import annotations
@@ -20,60 +20,57 @@ from separatrix.workbench.playground.parameters import (
 )
 
 Values = Mapping[str, Any]
-SECONDS = 3.0  # that a fit may take; it then stops with what was learned
+SECONDS = 3.0  # time limit of a fit
 
 
-def _as_they_are(values: Values) -> dict[str, Any]:
+def _copy(values: Values) -> dict[str, Any]:
     return dict(values)
 
 
 @dataclass(frozen=True)
-class Model:
-    """A classifier that can be tried."""
+class PlaygroundModel:
+    """A classifier of Playground."""
 
     key: str
     title: str
-    kind: str  # its class
-    says: str
+    class_name: str
+    caption: str
     parameters: tuple[Parameter, ...]
-    arguments: Callable[[Values], dict[str, Any]] = (
-        _as_they_are  # of the class, from checked values
-    )
-    steps: str | None = None  # "mistakes" or "descent", where it can be watched learning
-    limits: tuple[str, ...] = ()  # which of time_limit, n_jobs and device it takes
-    margins: bool = False  # whether scores of +1 and -1 are its margins
+    arguments: Callable[[Values], dict[str, Any]] = _copy  # of the class, from checked values
+    steps: str | None = None  # "mistakes" or "descent" if learning can be shown step by step
+    limits: tuple[str, ...] = ()  # which of time_limit, n_jobs and device it has
+    margins: bool = False  # whether its margins are at scores of +1 and -1
 
-    def as_dict(self) -> dict[str, Any]:
-        """As the page reads it."""
+    def to_json(self) -> dict[str, Any]:
+        """The JSON of the page."""
         return {
             "key": self.key,
             "title": self.title,
-            "class": self.kind,
-            "says": self.says,
+            "class": self.class_name,
+            "caption": self.caption,
             "steps": self.steps,
-            "parameters": [parameter.as_dict() for parameter in self.parameters],
+            "parameters": [parameter.to_json() for parameter in self.parameters],
         }
 
-    def checked(self, given: Values) -> dict[str, Any]:
-        """All parameters that count, those not given at their defaults.
+    def check(self, values: Values) -> dict[str, Any]:
+        """All parameters that apply, with defaults for those that are missing.
 
-        >>> MODELS["svm"].checked({"kernel": "linear", "C": 10, "gamma": 2.0})
+        >>> MODELS["svm"].check({"kernel": "linear", "C": 10, "gamma": 2.0})
         {'kernel': 'linear', 'hard': False, 'C': 10.0}
         """
         known = {parameter.name: parameter for parameter in self.parameters}
-        for name, value in given.items():
+        for name, value in values.items():
             if name not in known:
-                raise ParameterError(
-                    self.title, name[:60], f"one of {', '.join(known) or 'none'}", value
-                )
-        values = {
-            name: parameter.checked(self.title, given.get(name, parameter.default))
+                names = ", ".join(known) or "none"
+                raise ParameterError(self.title, name[:60], f"one of {names}", value)
+        found = {
+            name: parameter.check(self.title, values.get(name, parameter.default))
             for name, parameter in known.items()
         }
-        return {name: value for name, value in values.items() if known[name].counts(values)}
+        return {name: value for name, value in found.items() if known[name].applies(found)}
 
 
-def find_model(key: str) -> Model:
+def find_model(key: str) -> PlaygroundModel:
     """The model of that key."""
     if key not in MODELS:
         raise ParameterError("Playground", "model", f"one of {', '.join(MODELS)}", key[:60])
@@ -103,7 +100,7 @@ def _lda(values: Values) -> dict[str, Any]:
 
 
 def _perceptron(values: Values) -> dict[str, Any]:
-    return {**values, "tol": None}  # a clean pass or the last pass: nothing else stops it
+    return {**values, "tol": None}  # only a pass without mistakes, or max_iter, stops it
 
 
 KERNELS = {
@@ -117,7 +114,7 @@ _PREDICTORS = {"last": "the last weights", "average": "the average of all"}
 _CURVED = (("kernel", ("rbf", "poly", "laplacian", "sigmoid")),)
 _POLYNOMIAL = (("kernel", ("poly",)),)
 _SHIFTED = (("kernel", ("poly", "sigmoid")),)
-_KERNEL = choice("kernel", "kernel", KERNELS, "What similar means.")
+_KERNEL = choice("kernel", "kernel", KERNELS, "The measure of similarity.")
 _OF_KERNEL = (
     log(
         "gamma",
@@ -127,15 +124,15 @@ _OF_KERNEL = (
         "How fast similarity falls with distance.",
         when=_CURVED,
     ),
-    integer("degree", "degree", 3, (1, 8), "Of the polynomial.", when=_POLYNOMIAL),
+    integer("degree", "degree", 3, (1, 8), "Degree of the polynomial.", when=_POLYNOMIAL),
     linear("coef0", "constant", 1.0, (0.0, 4.0), "Added before the power is taken.", when=_SHIFTED),
 )
-_PASSES = integer("max_iter", "passes at most", 100, (1, 1000), "Over all points.")
+_PASSES = integer("max_iter", "passes at most", 100, (1, 1000), "Limit on passes over all points.")
 _SHUFFLE = switch("shuffle", "shuffle", False, "A new order of the points for every pass.")
-_C = log("C", "C", 1.0, (0.01, 1000.0), "Price of a point on the wrong side of its margin.")
+_C = log("C", "C", 1.0, (0.01, 1000.0), "Penalty for a point on the wrong side of its margin.")
 
 _ALL = (
-    Model(
+    PlaygroundModel(
         "svm",
         "Support vector machine",
         "SVC",
@@ -143,18 +140,18 @@ _ALL = (
         (
             _KERNEL,
             switch("hard", "hard margin", False, "No point may be inside the margin."),
-            log("C", "C", 1.0, (0.01, 1000.0), _C.says, when=(("hard", (False,)),)),
+            log("C", "C", 1.0, (0.01, 1000.0), _C.help, when=(("hard", (False,)),)),
             *_OF_KERNEL,
         ),
         arguments=_svm,
         limits=("time_limit", "n_jobs", "device"),
         margins=True,
     ),
-    Model(
+    PlaygroundModel(
         "knn",
         "k nearest neighbours",
         "KNeighborsClassifier",
-        "Every place takes the class of most of its nearest points.",
+        "Each point of the plane takes the class of most of its nearest neighbours.",
         (
             integer("n_neighbors", "k", 5, (1, 50), "How many neighbours vote."),
             choice(
@@ -163,14 +160,14 @@ _ALL = (
                 {
                     "euclidean": "Euclidean",
                     "manhattan": "city block",
-                    "chebyshev": "largest side",
+                    "chebyshev": "maximum",
                 },
             ),
-            choice("weights", "votes", {"uniform": "all alike", "distance": "1 / distance"}),
+            choice("weights", "votes", {"uniform": "equal", "distance": "1 / distance"}),
         ),
         limits=("device",),
     ),
-    Model(
+    PlaygroundModel(
         "perceptron",
         "Perceptron",
         "Perceptron",
@@ -180,7 +177,7 @@ _ALL = (
         steps="mistakes",
         limits=("time_limit",),
     ),
-    Model(
+    PlaygroundModel(
         "kernel-perceptron",
         "Kernel perceptron",
         "KernelPerceptron",
@@ -189,7 +186,7 @@ _ALL = (
         steps="mistakes",
         limits=("time_limit", "n_jobs", "device"),
     ),
-    Model(
+    PlaygroundModel(
         "linear-svm",
         "Linear SVM",
         "LinearSVC",
@@ -198,14 +195,14 @@ _ALL = (
         limits=("time_limit", "n_jobs"),
         margins=True,
     ),
-    Model(
+    PlaygroundModel(
         "subgradient",
         "SVM by subgradient descent",
         "SubgradientSVC",
         "The linear SVM, step by step downhill with a fixed step.",
         (
-            log("alpha", "step", 0.1, (1e-4, 10.0), "How far each step goes."),
-            log("mu", "penalty", 0.01, (1e-4, 10.0), "Price of large weights."),
+            log("alpha", "step", 0.1, (1e-4, 10.0), "Length of a step."),
+            log("mu", "penalty", 0.01, (1e-4, 10.0), "Penalty on large weights."),
             choice(
                 "loss",
                 "loss",
@@ -224,7 +221,7 @@ _ALL = (
         limits=("time_limit", "n_jobs"),
         margins=True,
     ),
-    Model(
+    PlaygroundModel(
         "logistic",
         "Logistic regression",
         "LogisticRegression",
@@ -249,48 +246,56 @@ _ALL = (
                 "probabilities",
                 {
                     "none": "of the best weights",
-                    "laplace": "of all likely weights",
+                    "laplace": "averaged over weights",
                 },
             ),
         ),
         arguments=_logistic,
         limits=("time_limit", "n_jobs"),
     ),
-    Model(
+    PlaygroundModel(
         "lda",
         "Linear discriminant analysis",
         "LinearDiscriminantAnalysis",
-        "Gaussian classes that spread alike: straight boundaries.",
-        (linear("shrinkage", "shrinkage", 0.0, (0.0, 1.0), "Towards round classes."),),
+        "Gaussian classes with one covariance: straight boundaries.",
+        (
+            linear(
+                "shrinkage", "shrinkage", 0.0, (0.0, 1.0), "Shrinks covariances towards spheres."
+            ),
+        ),
         arguments=_lda,
     ),
-    Model(
+    PlaygroundModel(
         "qda",
         "Quadratic discriminant analysis",
         "QuadraticDiscriminantAnalysis",
-        "Gaussian classes, each with its own spread: conic boundaries.",
-        (linear("reg_param", "shrinkage", 0.0, (0.0, 1.0), "Towards round classes."),),
+        "Gaussian classes, each with its own covariance: conic boundaries.",
+        (
+            linear(
+                "reg_param", "shrinkage", 0.0, (0.0, 1.0), "Shrinks covariances towards spheres."
+            ),
+        ),
     ),
-    Model(
+    PlaygroundModel(
         "gaussian-nb",
         "Gaussian naive Bayes",
         "GaussianNB",
-        "Gaussian classes whose two features are taken for independent.",
+        "Gaussian classes with independent features.",
         (log("var_smoothing", "smoothing", 1e-9, (1e-9, 1.0), "Added to all variances."),),
     ),
-    Model(
+    PlaygroundModel(
         "least-squares",
         "Least squares",
         "LeastSquaresClassifier",
-        "A straight line through labels of -1 and +1: quick, and pulled by far points.",
+        "A linear regression on labels of -1 and +1: fast, but sensitive to outliers.",
         (
-            choice("find", "ridge is", {"given": "set by hand", "loo": "found by leaving one out"}),
+            choice("find", "ridge is", {"given": "set by hand", "loo": "found by leave-one-out"}),
             log(
                 "ridge",
                 "ridge",
                 1e-3,
                 (1e-6, 1e4),
-                "Price of large weights.",
+                "Penalty on large weights.",
                 when=(("find", ("given",)),),
             ),
         ),

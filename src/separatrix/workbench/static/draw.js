@@ -14,7 +14,7 @@ import { makePad } from "./draw-pad.js";
 import { makeTeach } from "./draw-teach.js";
 import { makeWhy } from "./draw-why.js";
 
-const REASONS = 8; // pictures asked for with each answer
+const REASONS = 8; // pictures requested with each answer
 const POLL = 300; // milliseconds, while models load
 const AGAIN = 2000; // milliseconds, while the server is away
 const REST = 5000; // milliseconds, when all is loaded: the worker may be started again
@@ -37,7 +37,7 @@ export async function open(view) {
   let example = 0;
   let answered = 0;
   let closed = false;
-  let told = ""; // the last state, as text
+  let lastState = ""; // the last state, as text
   let lasting = false; // an error that asking again would only repeat
 
   const live = h("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
@@ -151,8 +151,8 @@ export async function open(view) {
   function readOut() {
     clearTimeout(reading);
     if (!reply?.answers.length) return;
-    const { label, says } = majority(reply.answers);
-    reading = setTimeout(() => { live.textContent = `${label}, ${says}`; }, QUIET);
+    const { label, message } = majority(reply.answers);
+    reading = setTimeout(() => { live.textContent = `${label}, ${message}`; }, QUIET);
   }
 
   /** From the pen to answers on the screen: after the next frame is made. @param {number|null} at null: no pen moved */
@@ -170,7 +170,7 @@ export async function open(view) {
     if (error.name === "AbortError") return;
     trouble.hidden = false;
     results.classList.add("stale");
-    const away = error.code === "offline"; // the shell says so at the top of the page
+    const away = error.code === "offline"; // the banner at the top of the page shows it
     const known = error instanceof ApiError ? error : { message: "The answer could not be shown.", hint: error.message };
     fill(trouble, away ? null : problem(known),
       h("p", { class: "row" },
@@ -208,8 +208,8 @@ export async function open(view) {
     if (closed) return;
     watchIn(now.ready ? REST : POLL);
     const text = JSON.stringify(now);
-    if (text === told && (trouble.hidden || lasting)) return; // nothing new
-    told = text;
+    if (text === lastState && (trouble.hidden || lasting)) return; // nothing new
+    lastState = text;
     state = now;
     if (!lasting) calm();
     answers.setModels(now.models);
@@ -243,7 +243,7 @@ export async function open(view) {
       if (closed) return;
       calm();
       showReply(reported.answer, true);
-      teach.tell(label, reported, old, titles());
+      teach.report(label, reported, old, titles());
       teach.setCorrections(reported.corrections);
       askAgain(); // the script is about the chosen model
     });
@@ -260,7 +260,7 @@ export async function open(view) {
 
   async function changing(work) {
     teach.busy(true);
-    told = ""; // the state is to be shown whatever comes: a correction that is forgotten gives the old one
+    lastState = ""; // the state is to be shown whatever comes: a correction that is forgotten gives the old one
     try {
       await work();
     } catch (error) {

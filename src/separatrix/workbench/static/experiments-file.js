@@ -1,5 +1,5 @@
 /**
- * Start a comparison on a file of one's own: drop it, look at it, choose the column to predict.
+ * Start a comparison on a file of one's own: drop it, check it, choose the column to predict.
  */
 import { base64, post } from "./api.js";
 import { button, problem } from "./controls.js";
@@ -73,7 +73,7 @@ const unreadable = (error) =>
 const busy = (file, onCancel) =>
   h("div", { class: "drop reading", role: "status" },
     h("p", {}, h("strong", { class: "cut", title: file.name }, file.name)),
-    h("p", { class: "says" }, `Reading ${size(file.size)}`),
+    h("p", { class: "caption" }, `Reading ${size(file.size)}`),
     h("div", { class: "meter unknown" }, h("i")),
     button("Cancel", onCancel, "small"));
 
@@ -86,7 +86,7 @@ function dropArea(onFile) {
   });
   const area = h("label", { class: "drop", for: id, data: { test: "drop" } }, input,
     h("strong", {}, "Choose a file or drop it here"),
-    h("span", { class: "says" }, "A table with one row for each sample: CSV, TSV, Parquet, Arrow, LIBSVM or NumPy (npz). It stays on this machine."));
+    h("span", { class: "caption" }, "A table with one row for each sample: CSV, TSV, Parquet, Arrow, LIBSVM or NumPy (npz). It stays on this machine."));
   const over = (on) => () => area.classList.toggle("over", on);
   area.addEventListener("dragenter", over(true));
   area.addEventListener("dragover", over(true));

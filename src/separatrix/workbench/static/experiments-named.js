@@ -9,33 +9,33 @@ import { keep, kept } from "./experiments-kept.js";
 import { seedField } from "./experiments-seed.js";
 
 /**
- * @param {{named: {name: string, says: string, data: string, there: boolean, hint: string}[]}} known
+ * @param {{named: {name: string, caption: string, data: string, available: boolean, hint: string}[]}} known
  * @param {{soon: () => void, onCode: (code: {python: string, command: string}) => void}} context
  */
 export function namedForm(known, context) {
-  const here = known.named.filter((one) => one.there);
+  const here = known.named.filter((one) => one.available);
   if (!here.some((one) => one.name === kept().name)) keep({ name: here[0]?.name ?? "" });
   const group = freshId("named");
   const trouble = h("div", { data: { test: "start-problem" } });
   const choose = (name) => { keep({ name }); shown(); };
   const list = h("fieldset", { class: "named", data: { test: "named" } },
     h("legend", { class: "visually-hidden" }, "Experiment"),
-    [...here, ...known.named.filter((one) => !one.there)].map((one) => option(one, group, choose)));
+    [...here, ...known.named.filter((one) => !one.available)].map((one) => option(one, group, choose)));
   const quick = toggle({ title: "Quick, in less than 30 seconds", value: kept().quick, onChange: (value) => { keep({ quick: value }); shown(); } });
   quick.element.dataset.test = "quick";
   const seed = seedField(() => shown());
   const start = button("Start", async () => {
     fill(trouble);
     start.disabled = true;
-    const taken = await begin(asked(), (error) => fill(trouble, problem(error)));
+    const taken = await begin(request(), (error) => fill(trouble, problem(error)));
     shown();
     if (!taken) start.focus();
   }, "primary", { "data-test": "start" });
 
-  const asked = () => ({ kind: "named", name: kept().name, quick: kept().quick, seed: kept().seed });
+  const request = () => ({ kind: "named", name: kept().name, quick: kept().quick, seed: kept().seed });
   function shown() {
     start.disabled = !kept().name || !seed.valid();
-    context.onCode(namedCode(asked()));
+    context.onCode(namedCode(request()));
   }
   return {
     element: h("div", {}, list, h("div", { class: "start-row" }, quick.element, seed.element, start), trouble),
@@ -46,12 +46,12 @@ export function namedForm(known, context) {
 function option(one, group, choose) {
   const id = freshId("experiment");
   const input = h("input", {
-    type: "radio", name: group, id, value: one.name, disabled: !one.there, checked: one.name === kept().name,
+    type: "radio", name: group, id, value: one.name, disabled: !one.available, checked: one.name === kept().name,
     on: { change: () => choose(one.name) },
   });
   return h("label", { class: "experiment", for: id, data: { test: "experiment", name: one.name } }, input,
     h("span", { class: "experiment-name" }, one.name),
     h("span", { class: "experiment-data tag", title: "The data it needs" }, one.data),
-    h("span", { class: "experiment-says says" }, one.says),
-    !one.there && one.hint ? h("span", { class: "experiment-hint hint" }, one.hint) : null);
+    h("span", { class: "experiment-caption caption" }, one.caption),
+    !one.available && one.hint ? h("span", { class: "experiment-hint hint" }, one.hint) : null);
 }

@@ -1,5 +1,5 @@
 /**
- * The list of jobs, asked for again and again: often while something runs, seldom otherwise, never
+ * The list of jobs, requested again and again: often while something runs, seldom otherwise, never
  * while the page is hidden. What was last heard is kept, so that a page has it at once.
  */
 import { get } from "./api.js";
@@ -63,7 +63,7 @@ export function watchJobs({ onJobs, onError }) {
 }
 
 /** Put a job's newer state into what was last heard. @param {import("./experiments-words.js").Job} job */
-export function heardOf(job) {
+export function addJob(job) {
   const others = (heard ?? []).filter((one) => one.id !== job.id);
   const place = (heard ?? []).findIndex((one) => one.id === job.id);
   others.splice(Math.max(0, place), 0, job);

@@ -29,7 +29,7 @@ export function uploadForm(upload, models, context) {
   });
   target.element.querySelector("select").dataset.test = "target";
   const folds = slider({
-    title: "Folds", kind: "integer", least: 2, most: 10, value: kept().folds, says: "Parts of the cross-validation",
+    title: "Folds", kind: "integer", least: 2, most: 10, value: kept().folds, help: "Parts of the cross-validation",
     onInput: (value) => { keep({ folds: value }); shown(); },
   });
   folds.element.dataset.test = "folds";
@@ -38,25 +38,25 @@ export function uploadForm(upload, models, context) {
   const start = button("Start", async () => {
     fill(trouble);
     start.disabled = true;
-    const taken = await begin(asked(), (error) => (error.code === "missing" ? context.onGone(error) : fill(trouble, problem(error))));
+    const taken = await begin(request(), (error) => (error.code === "missing" ? context.onGone(error) : fill(trouble, problem(error))));
     shown();
     if (!taken) start.focus();
   }, "primary", { "data-test": "start" });
 
-  const asked = () => ({
+  const request = () => ({
     kind: "file", upload: upload.id, target: kept().target, models: kept().models ?? [], folds: kept().folds, seed: kept().seed,
   });
   function shown() {
     fill(table, preview(upload, names.indexOf(kept().target)));
     start.disabled = !seed.valid() || kept().models?.length === 0;
-    context.onCode(fileCode({ ...asked(), file: upload.name, target: column(kept().target, names) }));
+    context.onCode(fileCode({ ...request(), file: upload.name, target: column(kept().target, names) }));
   }
 
   const element = h("div", { class: "stack", data: { test: "upload" } },
     h("div", { class: "upload-head" },
       h("div", {},
         h("strong", { class: "cut", title: upload.name, data: { test: "upload-name" } }, upload.name),
-        h("span", { class: "says", data: { test: "upload-facts" } },
+        h("span", { class: "caption", data: { test: "upload-facts" } },
           [counted(upload.rows, "row"), names.length ? counted(names.length, "column") : null, size(upload.bytes)].filter(Boolean).join(", "))),
       button("Another file", context.onOther, "small", { "data-test": "upload-other" })),
     upload.notes?.length ? h("div", { class: "note" }, upload.notes.map((line) => h("p", {}, line))) : null,
@@ -83,7 +83,7 @@ function preview(upload, target) {
       }))),
       h("tbody", {}, upload.preview.slice(0, 5).map((row) =>
         h("tr", {}, places.map((i) => h("td", marked(i), h("span", { class: "cut", title: row[i] ?? "" }, row[i] ?? "…"))))))),
-    left > 0 ? h("p", { class: "says" }, `and ${counted(left, "more column")}`) : null,
+    left > 0 ? h("p", { class: "caption" }, `and ${counted(left, "more column")}`) : null,
   ];
 }
 
@@ -94,15 +94,15 @@ const plain = (rows) =>
 /** All models that suit, or those that are ticked. */
 function modelChoice(models, onChange) {
   const inputs = models.map((model) => h("input", {
-    type: "checkbox", id: freshId("model"), value: model.key, checked: kept().models?.includes(model.key) ?? false, on: { change: () => tell() },
+    type: "checkbox", id: freshId("model"), value: model.key, checked: kept().models?.includes(model.key) ?? false, on: { change: () => update() },
   }));
   const list = h("fieldset", { class: "models", data: { test: "models" } },
     h("legend", { class: "visually-hidden" }, "Models"),
     models.map((model, i) => h("label", { for: inputs[i].id }, inputs[i], h("span", {}, model.title))));
   const hint = h("p", { class: "hint" }, "Choose at least one.");
-  const all = toggle({ title: "All models that suit the data", value: kept().models === null, onChange: () => tell() });
+  const all = toggle({ title: "All models that suit the data", value: kept().models === null, onChange: () => update() });
   all.element.dataset.test = "all-models";
-  const tell = () => {
+  const update = () => {
     keep({ models: all.value() ? null : inputs.filter((input) => input.checked).map((input) => input.value) });
     show();
     onChange();

@@ -8,14 +8,14 @@ import { h } from "./dom.js";
  * @property {string} id
  * @property {string} title
  * @property {"named"|"file"} kind
- * @property {Record<string, any>} asked
+ * @property {Record<string, any>} request
  * @property {"queued"|"running"|"done"|"failed"|"cancelled"|"interrupted"} status
  * @property {number} created
  * @property {number|null} started
  * @property {number|null} finished
  * @property {number|null} seconds
- * @property {{says: string, done: number, total: number|null}|null} progress
- * @property {string[]} words
+ * @property {{message: string, done: number, total: number|null}|null} progress
+ * @property {string[]} summary
  * @property {{message: string, hint?: string}|null} error
  * @property {string[]} files
  * @property {{title: string, error: number}|null} model  its error is in per cent of test rows

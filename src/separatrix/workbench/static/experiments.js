@@ -33,7 +33,7 @@ export async function open(view, query, rest = []) {
       page.show(jobs, fresh);
     },
     onError: (error) => {
-      if (error.code !== "offline" && error.status !== 401) fill(trouble, problem(error)); // the banner says those
+      if (error.code !== "offline" && error.status !== 401) fill(trouble, problem(error)); // the banner shows those
       page.lost?.();
     },
   });
@@ -56,15 +56,15 @@ function overview(context) {
   return { element, show: list.show, lost: list.lost, close: start.close };
 }
 
-/** Says once when a job that ran or waited has ended. @param {(sentence: string) => void} say */
-function announcer(say) {
+/** Announces once when a job that ran or waited has ended. @param {(sentence: string) => void} announce */
+function announcer(announce) {
   /** @type {Map<string, Job>} */
   let before = new Map();
   return (/** @type {Job[]} */ jobs) => {
     for (const job of jobs) {
       const last = before.get(job.id);
       if (last && active(last) && !active(job)) {
-        say(`${job.title} ${ENDS[job.status]}${took(job) ? ` after ${took(job)}` : ""}.`);
+        announce(`${job.title} ${ENDS[job.status]}${took(job) ? ` after ${took(job)}` : ""}.`);
       }
     }
     before = new Map(jobs.map((job) => [job.id, job]));

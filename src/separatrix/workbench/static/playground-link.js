@@ -102,7 +102,7 @@ function putSource(query, source) {
 }
 
 /**
- * What a query says, checked; throws an Error with the reason where it cannot be meant.
+ * The scene of a query, checked; throws an Error with the reason if it is not valid.
  *
  * @param {URLSearchParams} query
  * @param {any} schema

@@ -1,5 +1,5 @@
 /**
- * The marks of points: a colour and a shape for each class, rings and crosses for what is said of them.
+ * The marks of points: a colour and a shape for each class, rings for support vectors, crosses for errors.
  */
 import { classColour } from "./colours.js";
 import { svg } from "./dom.js";

@@ -186,7 +186,7 @@ function asCanvas(pixels, side) {
   return canvas;
 }
 
-/** Rows whose place has another class than their own, as far as the cells can tell. */
+/** Rows whose place has another class than their own, as far as the cells show it. */
 export function wrongRows(found, points, classes) {
   const { grid, codes, labels, window: [x0, x1, y0, y1] } = found;
   const sides = sidesOf(found.fields, grid * grid);

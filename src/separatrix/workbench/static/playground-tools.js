@@ -19,9 +19,9 @@ export function tools(scene) {
   let renaming = false;
   const classes = h("div", { class: "classes", role: "group", "aria-label": "Class of new points" });
   const name = freshId("tool");
-  const choices = TOOLS.map(([value, title, says]) => [
+  const choices = TOOLS.map(([value, title, help]) => [
     h("input", { type: "radio", name, value, id: `${name}-${value}`, checked: value === tool, on: { change: () => { tool = value; } } }),
-    h("label", { for: `${name}-${value}`, title: says, data: { test: `tool-${value}` } }, title),
+    h("label", { for: `${name}-${value}`, title: help, data: { test: `tool-${value}` } }, title),
   ]);
   const undo = button("Undo", () => scene.undo(), "quiet small", { data: { test: "undo" }, title: "Ctrl-Z" });
   const redo = button("Redo", () => scene.redo(), "quiet small", { data: { test: "redo" }, title: "Ctrl-Shift-Z" });

@@ -5,13 +5,13 @@ import signal
 from contextlib import asynccontextmanager
 
 import pytest
-from tests.workbench import rooms
+from tests.workbench import fake_workers
 
-from separatrix.workbench import worker as module
+from separatrix.workbench import backend as module
+from separatrix.workbench.backend import Backend
 from separatrix.workbench.dispatcher import Dispatcher
-from separatrix.workbench.replies import Refusal
+from separatrix.workbench.replies import RequestError
 from separatrix.workbench.settings import MEGABYTE, Settings
-from separatrix.workbench.worker import Worker
 
 SECONDS = 60.0  # longer than anything here takes
 
@@ -22,22 +22,22 @@ def settings(tmp_path):
 
 
 @asynccontextmanager
-async def started(settings, run=rooms.main):
-    worker = Worker(settings, run=run)
-    worker.start()
+async def started(settings, main=fake_workers.main):
+    backend = Backend(settings, main=main)
+    backend.start()
     try:
-        yield worker
+        yield backend
     finally:
-        await worker.stop()
+        await backend.stop()
 
 
-async def asked(worker, method, seconds=SECONDS, **arguments):
-    return json.loads(await worker.call(f"echo.{method}", arguments, seconds=seconds))
+async def asked(backend, method, seconds=SECONDS, **arguments):
+    return json.loads(await backend.call(f"echo.{method}", arguments, seconds=seconds))
 
 
-async def refused(worker, method, seconds=SECONDS, **arguments):
-    with pytest.raises(Refusal) as refusal:
-        await worker.call(f"echo.{method}", arguments, seconds=seconds)
+async def refused(backend, method, seconds=SECONDS, **arguments):
+    with pytest.raises(RequestError) as refusal:
+        await backend.call(f"echo.{method}", arguments, seconds=seconds)
     return refusal.value
 
 
@@ -49,8 +49,8 @@ async def until(condition):
 
 def test_fifty_requests_at_once_are_answered_each_with_its_own(settings):
     async def scenario():
-        async with started(settings) as worker:
-            wanted = [asked(worker, "say", number=number) for number in range(50)]
+        async with started(settings) as backend:
+            wanted = [asked(backend, "echo", number=number) for number in range(50)]
             return await asyncio.gather(*wanted)
 
     answers = asyncio.run(scenario())
@@ -61,12 +61,12 @@ def test_fifty_requests_at_once_are_answered_each_with_its_own(settings):
 
 def test_whoever_goes_away_takes_no_answer_from_the_others(settings):
     async def scenario():
-        async with started(settings) as worker:
-            going = [asyncio.create_task(asked(worker, "say", number=-1)) for _ in range(9)]
-            await until(lambda: worker._now is not None)
+        async with started(settings) as backend:
+            going = [asyncio.create_task(asked(backend, "echo", number=-1)) for _ in range(9)]
+            await until(lambda: backend._answer is not None)
             for task in going[::2]:
                 task.cancel()
-            answers = [await asked(worker, "say", number=number) for number in range(3)]
+            answers = [await asked(backend, "echo", number=number) for number in range(3)]
             stayed = await asyncio.gather(*going, return_exceptions=True)
             return answers, stayed
 
@@ -78,10 +78,10 @@ def test_whoever_goes_away_takes_no_answer_from_the_others(settings):
 
 def test_a_request_over_its_time_is_ended_and_the_next_one_answered(settings, tmp_path):
     async def scenario():
-        async with started(settings) as worker:
-            before = await asked(worker, "say")
-            refusal = await refused(worker, "hang", seconds=0.2, mark="mark")
-            return before, refusal, await asked(worker, "say")
+        async with started(settings) as backend:
+            before = await asked(backend, "echo")
+            refusal = await refused(backend, "hang", seconds=0.2, mark="mark")
+            return before, refusal, await asked(backend, "echo")
 
     before, refusal, after = asyncio.run(scenario())
 
@@ -91,31 +91,30 @@ def test_a_request_over_its_time_is_ended_and_the_next_one_answered(settings, tm
     assert (tmp_path / "mark").exists()
 
 
-def test_the_clock_of_a_request_starts_when_its_room_is_there(settings, monkeypatch):
-    events, make = [], rooms.Echo.__init__
+def test_the_deadline_of_a_request_starts_when_its_service_is_loaded(settings, monkeypatch):
+    events, make = [], fake_workers.Echo.__init__
 
-    def made(room, settings):
+    def made(service, settings):
         events.append("made")
-        make(room, settings)
+        make(service, settings)
 
-    def heard(message):
-        events.append(json.loads(message.partition(b"\n")[0])["kind"])
-
-    monkeypatch.setattr(rooms.Echo, "__init__", made)
-    bench = Dispatcher(settings, heard, rooms.HOMES)
-    bench.answer({"number": 1, "name": "echo.say", "arguments": {}})
+    monkeypatch.setattr(fake_workers.Echo, "__init__", made)
+    dispatcher = Dispatcher(
+        settings, lambda header, body=b"": events.append(header["kind"]), fake_workers.SERVICES
+    )
+    dispatcher.answer({"name": "echo.echo", "arguments": {}})
 
     assert events == ["made", "state", "begun", "answer"]
 
 
 def test_cancelling_ends_what_runs_and_not_what_waits_in_line(settings, tmp_path):
     async def scenario():
-        async with started(settings) as worker:
-            nothing = worker.cancel()
-            hanging = asyncio.create_task(refused(worker, "hang", mark="mark"))
-            waiting = asyncio.create_task(asked(worker, "say", number=7))
+        async with started(settings) as backend:
+            nothing = backend.cancel()
+            hanging = asyncio.create_task(refused(backend, "hang", mark="mark"))
+            waiting = asyncio.create_task(asked(backend, "echo", number=7))
             await until((tmp_path / "mark").exists)
-            return nothing, worker.cancel(), await hanging, await waiting
+            return nothing, backend.cancel(), await hanging, await waiting
 
     nothing, something, refusal, answer = asyncio.run(scenario())
 
@@ -129,8 +128,8 @@ def test_cancelling_ends_what_runs_and_not_what_waits_in_line(settings, tmp_path
 )
 def test_a_worker_that_dies_is_replaced(settings, number, status, code):
     async def scenario():
-        async with started(settings) as worker:
-            return await refused(worker, "die", number=number), await asked(worker, "say")
+        async with started(settings) as backend:
+            return await refused(backend, "die", number=number), await asked(backend, "echo")
 
     refusal, answer = asyncio.run(scenario())
 
@@ -140,11 +139,11 @@ def test_a_worker_that_dies_is_replaced(settings, number, status, code):
 
 def test_what_was_chosen_outlives_the_process(settings):
     async def scenario():
-        async with started(settings) as worker:
-            first = await asked(worker, "say")
-            worker.choose("usps")
-            await refused(worker, "die", number="SIGKILL")
-            return first, await asked(worker, "say")
+        async with started(settings) as backend:
+            first = await asked(backend, "echo")
+            backend.choose_data("usps")
+            await refused(backend, "die", number="SIGKILL")
+            return first, await asked(backend, "echo")
 
     first, then = asyncio.run(scenario())
 
@@ -153,10 +152,10 @@ def test_what_was_chosen_outlives_the_process(settings):
 
 def test_too_large_an_allocation_is_refused_and_the_worker_lives_on(settings):
     async def scenario():
-        async with started(settings) as worker:
-            fits = await asked(worker, "take", megabytes=50)
-            refusal = await refused(worker, "take", megabytes=1000)
-            again = await asked(worker, "take", megabytes=50)
+        async with started(settings) as backend:
+            fits = await asked(backend, "take", megabytes=50)
+            refusal = await refused(backend, "take", megabytes=1000)
+            again = await asked(backend, "take", megabytes=50)
             return fits, refusal, again
 
     fits, refusal, again = asyncio.run(scenario())
@@ -165,19 +164,11 @@ def test_too_large_an_allocation_is_refused_and_the_worker_lives_on(settings):
     assert (refusal.status, refusal.code) == (413, "memory")
 
 
-def test_what_scikit_learn_would_load_for_nothing_is_not_there(settings):
-    async def scenario():
-        async with started(settings) as worker:
-            return await asked(worker, "packages")
-
-    assert asyncio.run(scenario()) == {"loaded": False, "said": "No module named 'pandas'"}
-
-
 def test_errors_come_with_their_sentences_and_mistakes_of_ours_without(settings, capfd):
     async def scenario():
-        async with started(settings) as worker:
+        async with started(settings) as backend:
             methods = ("refuse", "value", "fail", "nan", "secret", "__init__")
-            return {method: await refused(worker, method) for method in methods}
+            return {method: await refused(backend, method) for method in methods}
 
     found = asyncio.run(scenario())
 
@@ -195,15 +186,15 @@ def test_errors_come_with_their_sentences_and_mistakes_of_ours_without(settings,
 
 def test_the_state_of_a_room_is_there_before_the_answer_and_anew_after_a_death(settings):
     async def scenario():
-        async with started(settings) as worker:
-            await until(lambda: json.loads(worker.told.get("slow", b"{}")).get("done") == 3)
-            first = json.loads(worker.told["slow"])["process"]
-            await asked(worker, "keep", what="this")
-            kept = json.loads(worker.told["echo"])
+        async with started(settings) as backend:
+            await until(lambda: json.loads(backend.states.get("slow", b"{}")).get("done") == 3)
+            first = json.loads(backend.states["slow"])["process"]
+            await asked(backend, "keep", what="this")
+            kept = json.loads(backend.states["echo"])
             os.kill(first, signal.SIGKILL)
-            await until(lambda: json.loads(worker.told.get("slow", b"{}")).get("done") == 3)
+            await until(lambda: json.loads(backend.states.get("slow", b"{}")).get("done") == 3)
             await until(
-                lambda: json.loads(worker.told.get("slow", b"{}")).get("process", first) != first
+                lambda: json.loads(backend.states.get("slow", b"{}")).get("process", first) != first
             )
             return kept
 
@@ -212,12 +203,12 @@ def test_the_state_of_a_room_is_there_before_the_answer_and_anew_after_a_death(s
 
 def test_a_worker_that_dies_at_every_start_is_given_up_for_a_while(settings, tmp_path, monkeypatch):
     async def scenario():
-        async with started(settings, rooms.stillborn) as worker:
-            await until(lambda: len(worker._deaths) == module.DEATHS and worker._child is None)
-            refusal = await refused(worker, "say")
+        async with started(settings, fake_workers.die_at_once) as backend:
+            await until(lambda: len(backend._deaths) == module.DEATHS and backend._worker is None)
+            refusal = await refused(backend, "echo")
             born = len(list(tmp_path.glob("*.born")))
             monkeypatch.setattr(module, "WINDOW", 0.0)
-            again = await refused(worker, "say")
+            again = await refused(backend, "echo")
             return refusal, born, again
 
     refusal, born, again = asyncio.run(scenario())
@@ -228,29 +219,14 @@ def test_a_worker_that_dies_at_every_start_is_given_up_for_a_while(settings, tmp
     assert "exit code 7" in again.message
 
 
-def test_a_worker_that_compiled_is_replaced_once(settings):
-    async def scenario():
-        async with started(settings, rooms.swollen) as worker:
-            seen = set()
-            while len(seen) < 2:
-                seen.add((await asked(worker, "say"))["process"])
-            settled = [await asked(worker, "say") for _ in range(20)]
-            return seen, {answer["process"] for answer in settled}
-
-    seen, settled = asyncio.run(scenario())
-
-    assert len(seen) == 2
-    assert len(settled) == 1
-
-
 def test_stopping_ends_the_process_and_refuses_what_waits(settings, tmp_path):
     async def scenario():
-        async with started(settings) as worker:
-            process = (await asked(worker, "say"))["process"]
-            hanging = asyncio.create_task(refused(worker, "hang", mark="mark"))
+        async with started(settings) as backend:
+            process = (await asked(backend, "echo"))["process"]
+            hanging = asyncio.create_task(refused(backend, "hang", mark="mark"))
             await until((tmp_path / "mark").exists)
-            await worker.stop()
-            return process, await hanging, await refused(worker, "say")
+            await backend.stop()
+            return process, await hanging, await refused(backend, "echo")
 
     process, hanging, after = asyncio.run(scenario())
 
