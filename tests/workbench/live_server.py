@@ -13,8 +13,13 @@ from fastapi import FastAPI, Request, Response
 
 from separatrix.workbench import pages
 from separatrix.workbench.guard import Guard
-from separatrix.workbench.replies import RequestModel, answer_errors, json_reply, read_body
-from separatrix.workbench.serve import Server, bound, configured
+from separatrix.workbench.replies import (
+    RequestModel,
+    json_reply,
+    read_body,
+    register_error_handlers,
+)
+from separatrix.workbench.serve import Server, bind_socket, server_config
 from separatrix.workbench.tokens import Tokens
 
 
@@ -77,9 +82,9 @@ def parsed(line: socket.socket) -> Reply:
 @contextmanager
 def standing(make: Callable[[Tokens], FastAPI]) -> Iterator[Standing]:
     """The server of an application, until the end of the block."""
-    with bound(0) as door:
+    with bind_socket(0) as door:
         tokens, begun = Tokens(door.getsockname()[1]), Event()
-        server = Server(configured(make(tokens)), begun.set)
+        server = Server(server_config(make(tokens)), begun.set)
         thread = Thread(target=server.run, kwargs={"sockets": [door]})
         thread.start()
         assert begun.wait(20)
@@ -95,7 +100,7 @@ class Text(RequestModel):
 def behind_the_guard(tokens: Tokens) -> FastAPI:
     """Routes of each kind, with the guard before them."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    answer_errors(app)
+    register_error_handlers(app)
     app.include_router(pages.router())
 
     @app.post("/api/echo")

@@ -152,7 +152,7 @@ def test_a_body_that_never_comes_is_given_up(monkeypatch):
         await asyncio.Event().wait()
 
     with pytest.raises(RequestError, match="did not arrive") as refused:
-        asyncio.run(checks.read_bounded(scope, never, 10))
+        asyncio.run(checks.read_limited(scope, never, 10))
     assert refused.value.code == "timeout"
 
 
@@ -215,7 +215,7 @@ def test_a_path_is_written_one_way_only(server: Standing, name):
 
 
 def test_every_file_of_the_page_is_served_as_it_is(server: Standing):
-    table = pages.pages()
+    table = pages.load_files()
     assert {"index.html", "main.js", "workbench.css"} <= set(table)
     for name, page in table.items():
         reply = server.get(f"/static/{name}")

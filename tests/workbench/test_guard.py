@@ -25,7 +25,7 @@ def server():
 
 def test_a_token_works_once_and_a_fresh_link_is_told():
     links: list[str] = []
-    tokens = Tokens(1234, renewed=links.append)
+    tokens = Tokens(1234, on_renewal=links.append)
     first = tokens.link().partition("token=")[2]
 
     assert [tokens.redeem(first), tokens.redeem(first)] == [True, False]
@@ -44,8 +44,8 @@ def test_the_cookie_names_the_port_and_stays_in_the_browser():
 
     assert value.startswith("separatrix-1234=")
     assert set(attributes) == {"Path=/", "HttpOnly", "SameSite=Strict"}
-    assert tokens.let_in(value)
-    assert tokens.let_in(f"separatrix-1234=other; a=b; {value}")
+    assert tokens.accepts(value)
+    assert tokens.accepts(f"separatrix-1234=other; a=b; {value}")
     for wrong in (
         value[:-1],
         value + "x",
@@ -57,7 +57,7 @@ def test_the_cookie_names_the_port_and_stays_in_the_browser():
         tokens.link().partition("token=")[2],
         "",
     ):
-        assert not tokens.let_in(wrong)
+        assert not tokens.accepts(wrong)
 
 
 def test_the_link_of_the_terminal_lets_a_browser_in_once(server: Standing):
@@ -70,7 +70,7 @@ def test_the_link_of_the_terminal_lets_a_browser_in_once(server: Standing):
     cookie = reply.headers["set-cookie"].partition(";")[0]
     assert server.send("GET", "/", {"Cookie": cookie}).status == 200
     assert (again.status, "set-cookie" in again.headers) == (401, False)
-    assert b"has not been let in" in again.body
+    assert b"has no access" in again.body
 
 
 def test_from_a_page_elsewhere_the_link_leads_on_by_a_page_of_ours(server: Standing):
@@ -153,7 +153,7 @@ def test_a_host_that_is_missing_or_there_twice_is_refused(server: Standing, host
 
 
 def test_port_80_may_be_left_out():
-    assert {"127.0.0.1", "localhost:80"} < checks.hosts(80)
+    assert {"127.0.0.1", "localhost:80"} < checks.allowed_hosts(80)
 
 
 @pytest.mark.parametrize("headers", FOREIGN)

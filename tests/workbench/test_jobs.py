@@ -45,7 +45,7 @@ from separatrix.workbench.records import (
     command_of,
     python_of,
 )
-from separatrix.workbench.replies import RequestError, answer_errors
+from separatrix.workbench.replies import RequestError, register_error_handlers
 from separatrix.workbench.routes_jobs import router
 from separatrix.workbench.settings import Settings
 
@@ -308,7 +308,7 @@ def test_a_killed_server_takes_its_job_along_and_the_next_one_goes_on_with_it(tm
 @asynccontextmanager
 async def client_of(jobs):
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None)
-    answer_errors(app)
+    register_error_handlers(app)
     app.include_router(router(jobs))
     transport = httpx.ASGITransport(app=app, raise_app_exceptions=False)
     async with httpx.AsyncClient(transport=transport, base_url="http://bench") as client:

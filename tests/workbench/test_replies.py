@@ -13,7 +13,13 @@ from tests.workbench.attacks import bodies
 from tests.workbench.hostile import NAMES
 from tests.workbench.live_server import Standing, behind_the_guard, standing
 
-from separatrix.workbench.replies import LONGEST, RequestError, RequestModel, internal, parsed_body
+from separatrix.workbench.replies import (
+    MAX_ECHO,
+    RequestError,
+    RequestModel,
+    internal_error,
+    parse_body,
+)
 from separatrix.workbench.settings import Settings
 
 
@@ -75,7 +81,7 @@ LETTERS = st.text('ab"\\\n\u2028é\U0001f600{}[]')
 def read_or_refused(body: bytes) -> Text | int:
     """What was read, or the status of the refusal; whatever else is raised is a bug."""
     try:
-        return parsed_body(body, Text)
+        return parse_body(body, Text)
     except RequestError as refusal:
         return refusal.status
 
@@ -99,7 +105,7 @@ def test_what_is_read_is_what_was_sent(value):
 
 def test_a_good_body_is_read_without_conversions():
     body = b'{"points": [[1, 2.5, "a"]], "count": 2, "rule": "pairs", "on": true}'
-    assert parsed_body(body, Scene) == Scene(
+    assert parse_body(body, Scene) == Scene(
         points=[(1.0, 2.5, "a")], count=2, rule="pairs", on=True
     )
 
@@ -123,7 +129,7 @@ SENTENCES = {
 @pytest.mark.parametrize("body", SENTENCES)
 def test_a_schema_error_says_where_what_was_found_and_what_was_expected(body):
     with pytest.raises(RequestError) as refused:
-        parsed_body(body.encode(), Scene)
+        parse_body(body.encode(), Scene)
     assert (refused.value.status, refused.value.code) == (422, "schema")
     assert refused.value.message == SENTENCES[body]
 
@@ -131,13 +137,13 @@ def test_a_schema_error_says_where_what_was_found_and_what_was_expected(body):
 def test_what_was_found_is_said_back_shortened():
     for body in ({"text": ["x" * 10_000]}, {"text": "a", "x" * 10_000: 1}):
         with pytest.raises(RequestError) as refused:
-            parsed_body(json.dumps(body).encode(), Text)
+            parse_body(json.dumps(body).encode(), Text)
         assert "xxx..." in refused.value.message
-        assert len(refused.value.message) < 3 * LONGEST
+        assert len(refused.value.message) < 3 * MAX_ECHO
 
 
 def test_a_fault_is_told_on_stderr_only(capsys):
-    refusal = internal(RuntimeError("the insides"))
+    refusal = internal_error(RuntimeError("the insides"))
 
     assert (refusal.status, refusal.code) == (500, "internal")
     assert b"insides" not in refusal.body()

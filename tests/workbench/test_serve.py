@@ -179,33 +179,33 @@ def test_no_job_has_such_a_name(server: Standing):
 
 
 def test_a_port_that_was_named_and_is_taken_is_an_error():
-    with serve.bound(0) as other:
+    with serve.bind_socket(0) as other:
         port = other.getsockname()[1]
         other.listen()
         with pytest.raises(ParameterError, match=f"must be free to listen on; got {port}") as error:
-            serve.bound(port)
+            serve.bind_socket(port)
     assert "without --port" in error.value.hint
 
 
 def test_without_a_name_another_port_is_taken(monkeypatch):
-    with serve.bound(0) as other:
+    with serve.bind_socket(0) as other:
         other.listen()
         monkeypatch.setattr(serve, "PORT", other.getsockname()[1])
-        with serve.bound(None) as door:
+        with serve.bind_socket(None) as door:
             assert door.getsockname()[1] != other.getsockname()[1]
-    with serve.bound(None) as door:
+    with serve.bind_socket(None) as door:
         assert door.getsockname() == ("127.0.0.1", serve.PORT)
 
 
 def test_a_folder_is_for_one_workbench(tmp_path):
     folder = tmp_path / "a" / "b"
     with (
-        serve._only_one(folder),
+        serve._lock_folder(folder),
         pytest.raises(ParameterError, match="used by no other"),
-        serve._only_one(folder),
+        serve._lock_folder(folder),
     ):
         pass
-    with serve._only_one(folder):
+    with serve._lock_folder(folder):
         assert folder.is_dir()
 
 
@@ -250,7 +250,7 @@ def test_without_its_packages_the_command_says_how_to_get_them(monkeypatch):
 
 
 def test_the_command_says_that_a_port_is_taken(tmp_path):
-    with serve.bound(0) as other:
+    with serve.bind_socket(0) as other:
         other.listen()
         port = other.getsockname()[1]
         words = ["workbench", "--no-browser", "--port", str(port), "--folder", str(tmp_path)]
@@ -335,13 +335,13 @@ def test_the_command_serves_and_ends_without_a_trace(tmp_path, how):
 
 
 def test_only_this_machine_is_listened_to():
-    with serve.bound(0) as door:
+    with serve.bind_socket(0) as door:
         assert (door.family, door.getsockname()[0]) == (socket.AF_INET, "127.0.0.1")
 
 
 def test_no_part_of_an_answer_waits_for_another():
     """asyncio sends at once only where a socket says that it is of TCP, which the default does not."""
-    with serve.bound(0) as door:
+    with serve.bind_socket(0) as door:
         door.listen()
         with socket.create_connection(door.getsockname()), door.accept()[0] as accepted:
             assert accepted.proto == socket.IPPROTO_TCP

@@ -10,7 +10,7 @@ from fastapi import FastAPI
 
 from separatrix.workbench import pages
 from separatrix.workbench.guard import Guard
-from separatrix.workbench.replies import answer_errors
+from separatrix.workbench.replies import register_error_handlers
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.tokens import Tokens
 
@@ -53,7 +53,7 @@ def make_app(
         openapi_url=None,
         redirect_slashes=False,
     )
-    answer_errors(app)
+    register_error_handlers(app)
     for router in (
         pages.router(),
         routes_draw.router(backend),

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from separatrix.workbench.dispatcher import main as run_dispatcher
-from separatrix.workbench.replies import RequestError, refusal_from_exit, refusal_from_worker
+from separatrix.workbench.replies import RequestError, error_from_exit, error_from_worker
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.worker import Header, Main, Worker
 
@@ -104,7 +104,7 @@ class Backend:
         def on_exit(code: int) -> None:
             if self._worker is worker:  # not killed by us
                 self._deaths.append(time.monotonic())
-                self._replace(refusal_from_exit(code))
+                self._replace(error_from_exit(code))
 
         worker = self._worker = Worker(
             self._main,
@@ -134,7 +134,7 @@ class Backend:
         elif kind == "answer" and self._answer is not None:
             self._answer.set_result(body)
         elif kind == "refused" and self._answer is not None:
-            self._answer.set_exception(refusal_from_worker(json.loads(body)))
+            self._answer.set_exception(error_from_worker(json.loads(body)))
 
     def _expire(self) -> None:
         message = f"the computation took longer than {self._seconds:g} seconds and was stopped"

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.workbench.records import JobError, JobRecord, Status
-from separatrix.workbench.replies import RequestError, shortened
+from separatrix.workbench.replies import RequestError, shorten
 
 FILES = ("report.html", "results.csv", "best.model")  # all that is ever served of a job
 
@@ -42,7 +42,7 @@ class JobStore:
     def get(self, number: str) -> JobRecord:
         """The job with that identifier."""
         if number not in self._records:
-            raise RequestError(404, "missing", f"there is no job {shortened(number)}")
+            raise RequestError(404, "missing", f"there is no job {shorten(number)}")
         return self._records[number]
 
     def add(self, record: JobRecord) -> None:

@@ -24,7 +24,7 @@ from separatrix.workbench.records import (
     JobRecord,
     StudyRequest,
 )
-from separatrix.workbench.replies import RequestError, refusal_from_exit, shortened
+from separatrix.workbench.replies import RequestError, error_from_exit, shorten
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.uploads import Uploads
 from separatrix.workbench.worker import Header, Main, Worker
@@ -85,7 +85,7 @@ class Jobs:
         """A file of a job, one of `FILES`."""
         path = self._store.files(self._store.get(number)).get(name)
         if path is None:
-            raise RequestError(404, "missing", f"this job has no file {shortened(name)}")
+            raise RequestError(404, "missing", f"this job has no file {shorten(name)}")
         return path
 
     def submit(self, request: StudyRequest | FileRequest) -> dict[str, Any]:
@@ -198,7 +198,7 @@ def _task(record: JobRecord, folder: Path, uploads: Uploads) -> dict[str, Any]:
 def _study_fields(request: StudyRequest) -> dict[str, Any]:
     """The fields of a record that follow from the request, which is refused for an unknown name."""
     if request.name not in NAMED:
-        message = f"no experiment is called {shortened(request.name)!r}"
+        message = f"no experiment is called {shorten(request.name)!r}"
         raise RequestError(422, "refused", message, f"there are {', '.join(NAMED)}")
     return {"title": f"{request.name}{', quick' if request.quick else ''}"}
 
@@ -208,12 +208,12 @@ def _file_fields(request: FileRequest, uploads: Uploads) -> dict[str, Any]:
     upload = uploads.get(request.upload)
     columns = [column.name for column in upload.columns]
     if request.target and request.target not in columns:
-        message = f"{shortened(upload.name)} has no column {shortened(request.target)!r}"
-        hint = f"it has {shortened(', '.join(columns), 300)}" if columns else "leave it empty"
+        message = f"{shorten(upload.name)} has no column {shorten(request.target)!r}"
+        hint = f"it has {shorten(', '.join(columns), 300)}" if columns else "leave it empty"
         raise RequestError(422, "refused", message, hint)
     for key in request.models:
         if key not in MODELS:
-            message = f"no model is called {shortened(key)!r}"
+            message = f"no model is called {shorten(key)!r}"
             raise RequestError(422, "refused", message, f"there are {', '.join(MODELS)}")
     column = upload.column(request.target)
     return {
@@ -227,7 +227,7 @@ def _outcome(run: _Run, code: int) -> dict[str, Any]:
     """The final status of a job whose process ended by itself."""
     outcome = run.outcome
     if outcome is None:
-        message = refusal_from_exit(code).message.replace("worker", "job")
+        message = error_from_exit(code).message.replace("worker", "job")
         hint = "resume it to go on; with less to do, or a larger --memory, if it ends again"
         return {"status": "failed", "error": JobError(message=message, hint=hint)}
     if "message" in outcome:

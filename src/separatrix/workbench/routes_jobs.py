@@ -21,7 +21,7 @@ from separatrix.workbench.replies import (
     RequestError,
     RequestModel,
     json_reply,
-    parsed_body,
+    parse_body,
     read_body,
 )
 
@@ -54,7 +54,7 @@ def router(jobs: Jobs) -> APIRouter:
 
     @routes.post("/api/uploads")
     async def upload(request: Request) -> Response:
-        body = await asyncio.to_thread(parsed_body, await request.body(), UploadRequest)
+        body = await asyncio.to_thread(parse_body, await request.body(), UploadRequest)
         content = await asyncio.to_thread(_decode, body.base64)
         return json_reply((await jobs.uploads.keep(body.name, content)).to_json())
 

@@ -22,9 +22,9 @@ from separatrix.workbench.preview import main
 from separatrix.workbench.records import Upload
 from separatrix.workbench.replies import (
     RequestError,
-    refusal_from_exit,
-    refusal_from_worker,
-    shortened,
+    error_from_exit,
+    error_from_worker,
+    shorten,
 )
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.worker import Header, Worker
@@ -79,7 +79,7 @@ class Uploads:
             found = None
         if found is None or found.id != number or not self.path(found).is_file():
             raise RequestError(
-                404, "missing", f"there is no upload {shortened(number)}", "upload it again"
+                404, "missing", f"there is no upload {shorten(number)}", "upload it again"
             )
         return found
 
@@ -104,14 +104,14 @@ async def preview_file(path: Path, memory: int) -> dict[str, Any]:
         if header["kind"] == "preview":
             found.set_result(json.loads(body))
         else:
-            refuse(refusal_from_worker(json.loads(body)))
+            refuse(error_from_worker(json.loads(body)))
 
     def expire() -> None:
         message = f"the file could not be read within {SECONDS:g} seconds"
         refuse(RequestError(408, "timeout", message, "take fewer rows"))
 
     def on_exit(code: int) -> None:
-        refuse(refusal_from_exit(code))
+        refuse(error_from_exit(code))
 
     worker = Worker(main, str(path), memory=memory, on_message=on_message, on_exit=on_exit)
     worker.set_deadline(SECONDS, expire)
