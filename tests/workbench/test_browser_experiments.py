@@ -67,7 +67,7 @@ def test_a_named_experiment_is_watched_to_its_end_through_a_reload(visit, bench)
     expect(tab.locator("[data-test=progress]")).to_be_hidden()
     folder = bench.folder / "jobs" / number_of(tab) / "run"
     words = tab.locator("[data-test=job-words] p").all_text_contents()
-    assert words == bench.get(f"/api/jobs/{number_of(tab)}")["words"]
+    assert words == bench.get(f"/api/jobs/{number_of(tab)}")["summary"]
     report = tab.frame_locator("[data-test=report]")
     expect(report.locator("h1")).to_be_visible()
     assert report.locator("table").count() > 3

@@ -22,11 +22,11 @@ export function slider({ title, kind, least, most, value, help = "", onInput }) 
   const steps = kind === "integer" ? most - least : 200;
   const position = (v) => (kind === "log" ? Math.log(v / least) / Math.log(most / least) : (v - least) / (most - least)) * steps;
   const at = (p) => (kind === "log" ? least * (most / least) ** (p / steps) : least + ((most - least) * p) / steps);
-  const rounded = (v) => (kind === "integer" ? Math.round(v) : Number(v.toPrecision(3)));
+  const round = (v) => (kind === "integer" ? Math.round(v) : Number(v.toPrecision(3)));
   let now = value;
   const input = h("input", {
     type: "range", id, min: 0, max: steps, step: kind === "integer" ? 1 : "any", title: help || null,
-    on: { input: () => { now = rounded(at(Number(input.value))); update(); onInput(now); } },
+    on: { input: () => { now = round(at(Number(input.value))); update(); onInput(now); } },
   });
   const shown = h("output", { for: id });
   const update = () => {

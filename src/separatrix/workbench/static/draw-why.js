@@ -41,7 +41,7 @@ function reasons(answer, reply) {
 }
 
 function deciders(answer, reply) {
-  const made = answer.kind === "votes" ? vote : weighed;
+  const made = answer.kind === "votes" ? voteTile : weightTile;
   return h("div", {},
     h("h3", {}, "Pictures that decided"),
     h("div", { class: "draw-tiles", data: { test: "decided" } }, answer.terms.map((one) => made(one, answer, reply))),
@@ -50,13 +50,13 @@ function deciders(answer, reply) {
       : `The sign: + speaks for ${answer.label}, − against it.`));
 }
 
-function weighed(one, answer, reply) {
+function weightTile(one, answer, reply) {
   const speaks = one.weight < 0 ? "against" : "for";
   return tile(one, reply, speaks, h("span", {}, signed(one.weight)), h("span", { class: "draw-kind" }, speaks));
 }
 
 /** A neighbour of another label than the answer's was outvoted: its share is no weight for the answer. */
-function vote(one, answer, reply) {
+function voteTile(one, answer, reply) {
   const speaks = one.label === answer.label ? "for" : "against";
   return tile(one, reply, speaks, h("span", {}, percent(Math.abs(one.weight))), h("span", { class: "draw-kind" }, speaks));
 }

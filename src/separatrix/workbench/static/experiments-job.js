@@ -5,7 +5,7 @@ import { codePanel } from "./code.js";
 import { problem, toast } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { ask, deleteButton, mainButton, onChange, part, progress } from "./experiments-parts.js";
-import { active, statusTag, took, when } from "./experiments-words.js";
+import { active, statusTag, elapsed, when } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
 
@@ -94,7 +94,7 @@ function facts(job) {
     ["Models", job.kind === "file" ? (request.models?.length ? request.models.join(", ") : "all that suit") : null],
     ["Seed", request.seed],
     [job.started ? "Started" : "Submitted", when(job.started ?? job.created)],
-    ["Took", active(job) ? null : took(job)],
+    ["Took", active(job) ? null : elapsed(job)],
   ];
   return listed.filter(([, value]) => value !== null && value !== undefined && value !== "")
     .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { title: typeof value === "string" ? value : null }, value)));

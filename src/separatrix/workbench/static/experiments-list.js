@@ -5,13 +5,13 @@ import { button, empty } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { mainButton, part, progress } from "./experiments-parts.js";
 import { begin } from "./experiments-begin.js";
-import { active, statusTag, took, when } from "./experiments-words.js";
+import { active, statusTag, elapsed, when } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
 
 /**
  * @param {{soon: () => void}} context
- * @returns {{element: HTMLElement, show: (jobs: Job[]) => void, lost: () => void}}
+ * @returns {{element: HTMLElement, show: (jobs: Job[]) => void, showOffline: () => void}}
  */
 export function jobList(context) {
   const rows = new Map();
@@ -36,14 +36,14 @@ export function jobList(context) {
     if (list.parentNode !== place) fill(place, list);
   }
 
-  const lost = () => {
+  const showOffline = () => {
     if (place.querySelector(".loading")) fill(place, empty("The list cannot be had now."));
   };
   return {
     element: h("section", { class: "card experiments-jobs", "aria-label": "Jobs" },
       h("div", { class: "card-head" }, h("h2", {}, "Jobs"), count), place),
     show,
-    lost,
+    showOffline,
   };
 }
 
@@ -86,7 +86,7 @@ function row(first, context) {
     tag.show(job.status);
     request.show(job);
     time.show(job.created);
-    long.textContent = active(job) ? "" : took(job);
+    long.textContent = active(job) ? "" : elapsed(job);
     done.element.hidden = !active(job);
     done.show(job);
     actions.show({ id: job.id, title: job.title, status: job.status });

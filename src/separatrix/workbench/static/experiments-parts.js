@@ -4,8 +4,8 @@
 import { post } from "./api.js";
 import { button, inOneLine, toast } from "./controls.js";
 import { fill, h } from "./dom.js";
-import { forgotten, addJob } from "./experiments-poll.js";
-import { resumable, took } from "./experiments-words.js";
+import { removeJob, addJob } from "./experiments-poll.js";
+import { resumable, elapsed } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
 
@@ -66,7 +66,7 @@ export function progress() {
     message.textContent = job.status === "queued" ? "waiting for the one that runs" : now?.message || "starting";
     message.title = message.textContent;
     count.textContent = total ? `${now.done} of ${total}` : "";
-    time.textContent = job.status === "running" ? took(job) : "";
+    time.textContent = job.status === "running" ? elapsed(job) : "";
   };
   return { element, show };
 }
@@ -79,7 +79,7 @@ export function progress() {
 export async function ask(job, what, context) {
   try {
     const answer = await post(`/api/jobs/${job.id}/${what}`, {});
-    if (what === "delete") forgotten(job.id);
+    if (what === "delete") removeJob(job.id);
     else addJob(answer);
     return true;
   } catch (error) {

@@ -47,7 +47,7 @@ export function duration(seconds) {
 const two = (number) => String(number).padStart(2, "0");
 
 /** How long a job has run, or nothing before it started. @param {Job} job */
-export function took(job) {
+export function elapsed(job) {
   if (job.seconds !== null && job.seconds !== undefined) return duration(job.seconds);
   if (job.started === null) return "";
   return duration((job.finished ?? Date.now() / 1000) - job.started);
@@ -64,10 +64,10 @@ export function when(seconds) {
 
 /** 812 bytes, 4.5 kB, 12 MB. @param {number} bytes */
 export function size(bytes) {
-  if (bytes < 1000) return counted(bytes, "byte");
+  if (bytes < 1000) return pluralise(bytes, "byte");
   const [value, unit] = bytes < 1e6 ? [bytes / 1e3, "kB"] : [bytes / 1e6, "MB"];
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
 }
 
 /** 1 row, 2 rows. @param {number} number @param {string} word */
-export const counted = (number, word) => `${number.toLocaleString("en-GB")} ${word}${number === 1 ? "" : "s"}`;
+export const pluralise = (number, word) => `${number.toLocaleString("en-GB")} ${word}${number === 1 ? "" : "s"}`;

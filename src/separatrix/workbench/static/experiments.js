@@ -7,7 +7,7 @@ import { jobPage } from "./experiments-job.js";
 import { jobList } from "./experiments-list.js";
 import { watchJobs } from "./experiments-poll.js";
 import { startPanel } from "./experiments-start.js";
-import { active, took } from "./experiments-words.js";
+import { active, elapsed } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
 
@@ -34,7 +34,7 @@ export async function open(view, query, rest = []) {
     },
     onError: (error) => {
       if (error.code !== "offline" && error.status !== 401) fill(trouble, problem(error)); // the banner shows those
-      page.lost?.();
+      page.showOffline?.();
     },
   });
   return () => {
@@ -53,7 +53,7 @@ function overview(context) {
       h("p", {}, "Each gives a report with its tables and pictures. They run one after another and are kept.")),
     h("div", { class: "experiments-columns" }, start.element, list.element),
     start.code);
-  return { element, show: list.show, lost: list.lost, close: start.close };
+  return { element, show: list.show, showOffline: list.showOffline, close: start.close };
 }
 
 /** Announces once when a job that ran or waited has ended. @param {(sentence: string) => void} announce */
@@ -64,7 +64,7 @@ function announcer(announce) {
     for (const job of jobs) {
       const last = before.get(job.id);
       if (last && active(last) && !active(job)) {
-        announce(`${job.title} ${ENDS[job.status]}${took(job) ? ` after ${took(job)}` : ""}.`);
+        announce(`${job.title} ${ENDS[job.status]}${elapsed(job) ? ` after ${elapsed(job)}` : ""}.`);
       }
     }
     before = new Map(jobs.map((job) => [job.id, job]));

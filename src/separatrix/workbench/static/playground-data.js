@@ -4,7 +4,7 @@
 import { latest, post } from "./api.js";
 import { button, choice, problem, segments, slider } from "./controls.js";
 import { fill, h } from "./dom.js";
-import { rounded } from "./playground-link.js";
+import { roundPoints } from "./playground-link.js";
 import { fromServer } from "./playground-scene.js";
 
 const LARGEST = 900_000; // bytes of a file: what the server takes in one request, less what goes around it
@@ -29,7 +29,7 @@ export function dataCard(scene, signal) {
       const answer = await post("/api/playground/points", request, signal);
       scene.keep(name);
       const found = fromServer(answer, source?.data ? { ...source, columns: answer.names } : source);
-      if (!source) exactly(found);
+      if (!source) roundForLink(found);
       arriving = true;
       scene.put(found);
       if (request.csv) {
@@ -197,8 +197,8 @@ export function dataCard(scene, signal) {
 }
 
 /** Points of a file, as exact as a link can hold them; a note where that is less than the file has. */
-function exactly(found) {
-  const points = rounded(found.points);
+function roundForLink(found) {
+  const points = roundPoints(found.points);
   const same = points.every((point, row) => point[0] === found.points[row][0] && point[1] === found.points[row][1]);
   found.points = points;
   if (!same) found.notes = [...found.notes, "Coordinates are rounded to 1/6,000 of their range or finer, so that a link can hold them."];

@@ -3,7 +3,7 @@
  *
  * Points are never changed in place: every edit makes a new list, so that a kept list stays as it was.
  */
-import { decimalsFor, onStep, rounded } from "./playground-link.js";
+import { decimalsFor, onStep, roundPoints } from "./playground-link.js";
 
 /**
  * @typedef {[number, number, number]} Point x, y and the number of its class
@@ -78,7 +78,7 @@ export class Scene {
 
   /** Edited points: they are the person's own now, as exact as a link can hold them. */
   edit(points) {
-    this.put({ points: rounded(points), source: null, notes: [] });
+    this.put({ points: roundPoints(points), source: null, notes: [] });
   }
 
   /** A place as exact as a link can hold it. */

@@ -57,14 +57,14 @@ export function tools(scene) {
       if (!renaming) return;
       renaming = false;
       const again = classes.contains(document.activeElement);
-      called(input.value.replaceAll("\0", "").toWellFormed?.() ?? input.value);
+      renameClass(input.value.replaceAll("\0", "").toWellFormed?.() ?? input.value);
       show();
       if (again) classes.querySelector("[aria-pressed=true]").focus();
     };
     return h("span", { class: "renamer" }, mark(scene.chosen), input, button("Done", done, "small", { data: { test: "class-done" } }));
   }
 
-  function called(title) {
+  function renameClass(title) {
     if (title === scene.classes[scene.chosen]) return;
     if (!title.trim() || scene.classes.includes(title)) {
       toast(title.trim() ? `There is a class ${title.slice(0, 60)} already` : "A class needs a name");

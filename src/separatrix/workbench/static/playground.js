@@ -5,7 +5,7 @@ import { get, latest, post } from "./api.js";
 import { codePanel } from "./code.js";
 import { onScheme } from "./colours.js";
 import { button, inOneLine, problem, toast } from "./controls.js";
-import { fill, h, listening } from "./dom.js";
+import { fill, h, makeListeners } from "./dom.js";
 import { Plane } from "./plane.js";
 import { dataCard } from "./playground-data.js";
 import { exportCard } from "./playground-export.js";
@@ -28,7 +28,7 @@ let remembered = { address: "", scene: "" };
 
 /** @param {HTMLElement} view @param {URLSearchParams} query @returns {Promise<() => void>} */
 export async function open(view, query) {
-  const { on, signal, stop } = listening();
+  const { on, signal, stop } = makeListeners();
   const scene = new Scene(await get("/api/playground/models", signal));
   const page = build(view, scene, on, signal);
   const back = !query.size || query.toString() === remembered.address;
@@ -103,18 +103,18 @@ function build(view, scene, on, signal) {
     clearTimeout(speaking);
     speaking = setTimeout(() => say(answer.facts.slice(0, 2).map(({ title, value }) => `${title} ${value}`).join(", ")), SPOKEN);
     if (scene.step === null) paint(found, fitted);
-    else plane.show({}, () => painted(fitted));
+    else plane.show({}, () => measurePaint(fitted));
   }
 
   /** Put regions on the plane, with their facts about points; classes keep the names of the request. */
   function paint(found, { classes = scene.classes, support = new Set(), wrong = new Set(), row = null } = {}) {
     shown = { found, classes, support, wrong, row };
-    plane.show({ picture: picture(found, classes), support, wrong, row }, () => painted(fitted));
+    plane.show({ picture: picture(found, classes), support, wrong, row }, () => measurePaint(fitted));
     explain();
   }
 
   /** For whoever watches the page: the answer is on the canvas now. */
-  function painted(answer) {
+  function measurePaint(answer) {
     if (!answer) return;
     canvas.dataset.fitted = String(Number(canvas.dataset.fitted) + 1);
     canvas.dataset.ms = answer.total.toFixed(1);
