@@ -7,8 +7,8 @@ import tempfile
 import time
 
 import numpy as np
-from tests.workbench.handwriting import WRITTEN
-from tests.workbench.workbench_process import Running, until
+from tests.workbench.handwriting import HANDWRITING
+from tests.workbench.workbench_process import WorkbenchProcess, until
 
 from benchmarks.measure import Row, seconds
 
@@ -66,10 +66,10 @@ def workbench():
     sliders that are dragged, C from 0.1 to 100 and gamma from 0.1 to 10. The peer fits and asks its own SVC the
     same. Times are from the question to the last byte of the answer.
     """
-    with tempfile.TemporaryDirectory() as folder, Running(folder) as bench:
+    with tempfile.TemporaryDirectory() as folder, WorkbenchProcess(folder) as bench:
         started, _ = seconds(lambda: until(lambda: _ready(bench), "the models"))
         memory = _at_rest(bench)
-        strokes = [one for forms in WRITTEN.values() for one in forms]
+        strokes = [one for forms in HANDWRITING.values() for one in forms]
         answers = [_asked(bench, strokes[i % len(strokes)]) for i in range(DRAWINGS)]
         made = bench.post(
             "/api/playground/points", {"generator": "moons", "n": 500, "noise": 0.3, "seed": 0}

@@ -37,7 +37,7 @@ class Reply(NamedTuple):
         return found["error"]
 
 
-class Standing:
+class LiveServer:
     """A server that listens."""
 
     def __init__(self, tokens: Tokens) -> None:
@@ -80,7 +80,7 @@ def parsed(line: socket.socket) -> Reply:
 
 
 @contextmanager
-def standing(make: Callable[[Tokens], FastAPI]) -> Iterator[Standing]:
+def serve_app(make: Callable[[Tokens], FastAPI]) -> Iterator[LiveServer]:
     """The server of an application, until the end of the block."""
     with bind_socket(0) as door:
         tokens, begun = Tokens(door.getsockname()[1]), Event()
@@ -88,7 +88,7 @@ def standing(make: Callable[[Tokens], FastAPI]) -> Iterator[Standing]:
         thread = Thread(target=server.run, kwargs={"sockets": [door]})
         thread.start()
         assert begun.wait(20)
-        yield Standing(tokens)
+        yield LiveServer(tokens)
         server.should_exit = True
         thread.join()
 
@@ -97,7 +97,7 @@ class Text(RequestModel):
     text: str
 
 
-def behind_the_guard(tokens: Tokens) -> FastAPI:
+def guarded_app(tokens: Tokens) -> FastAPI:
     """Routes of each kind, with the guard before them."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
     register_error_handlers(app)

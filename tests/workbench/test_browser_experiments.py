@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas
 import pytest
-from tests.workbench.workbench_process import Running
+from tests.workbench.workbench_process import WorkbenchProcess
 
 import separatrix
 
@@ -195,7 +195,7 @@ def test_the_page_shows_the_command_that_does_the_same(visit):
 
 @pytest.mark.long  # without a browser it is among the quick ones, in test_jobs.py
 def test_a_server_that_is_killed_loses_no_finished_step(browser, tmp_path):
-    with Running(tmp_path) as first:
+    with WorkbenchProcess(tmp_path) as first:
         shown = browser.open(f"{first.link()}#/experiments")
         start_named(shown.tab)
         number, done = number_of(shown.tab), some_steps_done(shown.tab)
@@ -203,7 +203,7 @@ def test_a_server_that_is_killed_loses_no_finished_step(browser, tmp_path):
         expect(shown.tab.locator("#banner")).to_contain_text("does not answer")
         shown.close()
 
-    with Running(tmp_path) as second:
+    with WorkbenchProcess(tmp_path) as second:
         shown = browser.open(f"{second.link()}#/experiments")
         tab = shown.tab
         row = tab.locator(f"[data-test=job][data-id='{number}']")

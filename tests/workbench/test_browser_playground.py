@@ -292,7 +292,7 @@ def test_the_perceptron_is_stepped_mistake_by_mistake_to_its_end(visit):
     expect(says).to_contain_text("This is the end: a pass without a mistake.")
     expect(tab.locator("[data-test=step-forward]")).to_be_disabled()
     expect(tab.locator(PLANE)).to_have_attribute("data-wrong", "0")
-    assert fact(tab, "Mistakes on the way") == str(len(rows))
+    assert fact(tab, "Mistakes while learning") == str(len(rows))
     tab.wait_for_url(re.compile(rf"step={len(rows)}$"))
     tab.locator("[data-test=steps-close]").click()
     expect(tab.locator("[data-test=steps-open]")).to_be_visible()

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from tests.workbench.hostile import NAMES
-from tests.workbench.workbench_process import Running
+from tests.workbench.workbench_process import WorkbenchProcess
 
 from separatrix.workbench.records import FromFile, Record
 
@@ -205,7 +205,7 @@ def storied(tmp_path):
         (tmp_path / "jobs" / job.id / "job.json").write_text(
             job.model_dump_json(), encoding="utf-8"
         )
-    with Running(tmp_path) as bench:
+    with WorkbenchProcess(tmp_path) as bench:
         yield bench
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import Field
 from tests.workbench.attacks import bodies
 from tests.workbench.hostile import NAMES
-from tests.workbench.live_server import Standing, behind_the_guard, standing
+from tests.workbench.live_server import LiveServer, guarded_app, serve_app
 
 from separatrix.workbench.replies import (
     MAX_ECHO,
@@ -36,11 +36,11 @@ class Scene(RequestModel):
 
 @pytest.fixture(scope="module")
 def server():
-    with standing(behind_the_guard) as found:
+    with serve_app(guarded_app) as found:
         yield found
 
 
-def test_a_hundred_malformed_bodies_are_refused(server: Standing):
+def test_a_hundred_malformed_bodies_are_refused(server: LiveServer):
     forms = bodies()
     assert len(set(forms)) >= 100
 
@@ -50,7 +50,7 @@ def test_a_hundred_malformed_bodies_are_refused(server: Standing):
 
 
 @pytest.mark.parametrize("body", [b"[]", b'"a"', b"1", b"true", b"null", b"[[[]]]"])
-def test_json_that_is_no_object_is_refused_by_the_schema(server: Standing, body):
+def test_json_that_is_no_object_is_refused_by_the_schema(server: LiveServer, body):
     reply = server.post("/api/echo", body)
     assert (reply.status, reply.error["code"]) == (422, "schema")
     assert "expected an object" in reply.error["message"]
@@ -61,13 +61,13 @@ def test_there_are_200_hostile_names():
     assert all(name and "\0" not in name for name in NAMES)
 
 
-def test_two_hundred_hostile_texts_come_back_equal(server: Standing):
+def test_two_hundred_hostile_texts_come_back_equal(server: LiveServer):
     for name in NAMES:
         reply = server.post("/api/echo", json.dumps({"text": name}).encode())
         assert json.loads(reply.body) == {"text": name}
 
 
-def test_two_hundred_hostile_fields_are_refused_in_ascii(server: Standing):
+def test_two_hundred_hostile_fields_are_refused_in_ascii(server: LiveServer):
     for name in NAMES:
         reply = server.post("/api/echo", json.dumps({"text": "a", name: 1}).encode())
         assert (reply.status, reply.error["code"]) == (422, "schema")

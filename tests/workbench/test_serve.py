@@ -20,7 +20,7 @@ from threading import Event
 import pytest
 from click.testing import CliRunner
 from tests.workbench.attacks import bodies, targets
-from tests.workbench.live_server import Standing, standing
+from tests.workbench.live_server import LiveServer, serve_app
 
 from separatrix.cli import main
 from separatrix.errors import ParameterError
@@ -54,7 +54,7 @@ class IdleBackend:
 def server(tmp_path_factory):
     settings = Settings(folder=tmp_path_factory.mktemp("workbench"))
     backend, jobs = IdleBackend(), Jobs(settings)
-    with standing(
+    with serve_app(
         lambda tokens: make_app(settings, backend=backend, jobs=jobs, tokens=tokens)
     ) as found:
         yield found
@@ -86,7 +86,7 @@ def test_the_parts_are_started_and_stopped_with_the_server(tmp_path):
     backend, jobs = IdleBackend(), IdleBackend()
     settings = Settings(folder=tmp_path)
 
-    with standing(lambda tokens: make_app(settings, backend=backend, jobs=jobs, tokens=tokens)):
+    with serve_app(lambda tokens: make_app(settings, backend=backend, jobs=jobs, tokens=tokens)):
         assert (backend.life, jobs.life) == (["start"], ["start"])
     assert (backend.life, jobs.life) == (["start", "stop"], ["start", "stop"])
 
@@ -122,25 +122,25 @@ def test_all_three_pages_have_their_routes(routes):
     } <= set(routes)
 
 
-def test_no_route_answers_without_the_cookie(server: Standing, routes):
+def test_no_route_answers_without_the_cookie(server: LiveServer, routes):
     for method, path in routes:
         reply = server.send(method, path, {"Content-Type": "application/json"})
         assert (reply.status, reply.error["code"]) == (401, "token"), path
 
 
-def test_no_route_answers_another_host_or_page(server: Standing, routes):
+def test_no_route_answers_another_host_or_page(server: LiveServer, routes):
     for method, path in routes:
         assert server.get(path, {"Origin": "http://evil.example"}, method).status == 403, path
         assert server.get(path, {"Host": "evil.example"}, method).status == 421, path
 
 
-def test_no_route_changes_anything_for_a_form(server: Standing, posts):
+def test_no_route_changes_anything_for_a_form(server: LiveServer, posts):
     for path in posts:
         reply = server.post(path, b"a=b", {"Content-Type": "application/x-www-form-urlencoded"})
         assert reply.status == 415, path
 
 
-def test_every_route_that_reads_a_body_refuses_what_is_no_json(server: Standing, posts):
+def test_every_route_that_reads_a_body_refuses_what_is_no_json(server: LiveServer, posts):
     for path in posts:
         for body in bodies()[::10]:
             reply = server.post(path, body)
@@ -148,19 +148,22 @@ def test_every_route_that_reads_a_body_refuses_what_is_no_json(server: Standing,
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b'{"nonsense": 1}', b'{"__proto__": {}}', b'"a"'])
-def test_every_route_that_reads_a_body_refuses_what_it_does_not_know(server: Standing, posts, body):
+def test_every_route_that_reads_a_body_refuses_what_it_does_not_know(
+    server: LiveServer, posts, body
+):
     for path in posts:
         reply = server.post(path, body)
         assert (reply.status, reply.error["code"]) == (422, "schema"), path
 
 
-def test_every_route_refuses_a_body_that_is_too_large(server: Standing, posts):
+def test_every_route_refuses_a_body_that_is_too_large(server: LiveServer, posts):
     for path in posts:
         reply = server.post(path, b"", {"Content-Length": str(64 * 1024**2 + 1)})
         assert (reply.status, reply.error["code"]) == (413, "size"), path
 
 
-def test_five_hundred_ways_out_lead_nowhere(server: Standing):
+def test_five_hundred_ways_out_lead_nowhere(server: LiveServer):
+    assert len(set(targets())) >= 500
     secret = re.compile(rb"root:|\[project\]|import|BEGIN|\[core\]")
     for target in targets():
         reply = server.get(target)
@@ -169,7 +172,7 @@ def test_five_hundred_ways_out_lead_nowhere(server: Standing):
         assert not secret.search(reply.body), target
 
 
-def test_no_job_has_such_a_name(server: Standing):
+def test_no_job_has_such_a_name(server: LiveServer):
     for name in ("0123456789abcdef", "0", "job.json", "A" * 2000, "..", "-", "__init__.py"):
         for path in ("/api/jobs/{}", "/jobs/{}/report.html", "/jobs/{}/best.model", "/jobs/{}"):
             assert server.get(path.format(name)).status == 404

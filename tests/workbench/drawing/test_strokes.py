@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.workbench.handwriting import WRITTEN, moved
+from tests.workbench.handwriting import HANDWRITING, moved
 
 from separatrix.data.catalogue import load
 from separatrix.errors import DataError
@@ -20,9 +20,9 @@ CANVASES = pytest.mark.parametrize("canvas", KNOWN.values(), ids=KNOWN)
 
 
 @CANVASES
-@pytest.mark.parametrize("label", WRITTEN)
+@pytest.mark.parametrize("label", HANDWRITING)
 def test_where_and_how_large_it_is_drawn_changes_nothing(canvas, label):
-    for strokes in WRITTEN[label]:
+    for strokes in HANDWRITING[label]:
         picture = rasterize(strokes, canvas)
         for scale, right, down in ((0.5, 0.1, 0.3), (0.125, 0.7, 0.0), (1.0, -0.2, 0.15)):
             other = rasterize(moved(strokes, scale=scale, right=right, down=down), canvas)
@@ -31,7 +31,7 @@ def test_where_and_how_large_it_is_drawn_changes_nothing(canvas, label):
 
 @CANVASES
 def test_the_order_and_the_direction_of_strokes_change_nothing(canvas):
-    for ways in WRITTEN.values():
+    for ways in HANDWRITING.values():
         for strokes in ways:
             other = rasterize([stroke[::-1] for stroke in strokes[::-1]], canvas)
             assert np.abs(other - rasterize(strokes, canvas)).mean() < 0.02
@@ -39,7 +39,7 @@ def test_the_order_and_the_direction_of_strokes_change_nothing(canvas):
 
 @CANVASES
 def test_ink_fills_the_box_in_one_direction_and_is_centred(canvas):
-    for ways in WRITTEN.values():
+    for ways in HANDWRITING.values():
         ink = rasterize(ways[0], canvas)
         places = np.arange(canvas.side) + 0.5
         if canvas.by_mass:
@@ -69,12 +69,12 @@ def test_a_dot_is_a_dot_and_nothing_is_nothing(canvas):
 
 @CANVASES
 def test_values_and_ink_are_each_others_inverse(canvas):
-    ink = rasterize(WRITTEN["8"][0], canvas)
+    ink = rasterize(HANDWRITING["8"][0], canvas)
     np.testing.assert_allclose(canvas.ink_of(canvas.values(ink)), ink, atol=0.5 / 255)
 
 
 def test_digits_are_counts_of_a_bitmap():
-    counts = DIGITS.values(rasterize(WRITTEN["6"][0], DIGITS))
+    counts = DIGITS.values(rasterize(HANDWRITING["6"][0], DIGITS))
     assert set(counts.ravel()) <= set(range(17))
 
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_drawn_is_refused(strokes):
 def like_the_data(data, canvas):
     """Mean ink and width of strokes: of the data, and of all drawings."""
     images = canvas.ink_of(np.asarray(data.X)[:5000]).reshape(-1, canvas.side, canvas.side)
-    drawings = np.array([rasterize(way, canvas) for ways in WRITTEN.values() for way in ways])
+    drawings = np.array([rasterize(way, canvas) for ways in HANDWRITING.values() for way in ways])
     return [(part.mean(), np.median(stroke_widths(part))) for part in (images, drawings)]
 
 
@@ -121,7 +121,7 @@ def test_drawings_have_the_ink_and_the_pen_of_mnist(mnist):
 
 
 def test_a_canvas_is_measured_from_pictures_alone():
-    pictures = np.array([rasterize(way, MNIST) for ways in WRITTEN.values() for way in ways])
+    pictures = np.array([rasterize(way, MNIST) for ways in HANDWRITING.values() for way in ways])
     found = measure_canvas(255.0 - np.round(pictures.reshape(-1, 784) * 255))
     assert (found.side, found.paper, found.full, found.decimals) == (28, 255.0, 0.0, 0)
     assert found.box == pytest.approx(20, abs=1)

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 from click.testing import CliRunner
-from tests.workbench.handwriting import WRITTEN
+from tests.workbench.handwriting import HANDWRITING
 from tests.workbench.route_client import Client
 
 from separatrix.cli import main
@@ -47,7 +47,7 @@ def test_a_drawing_is_answered_corrected_and_forgotten(client, backend):
     assert client.get("/api/draw/state").json() == STARTING
     while not backend.service.state()["models"]:
         backend.service.work()
-    strokes = WRITTEN["5"][0]
+    strokes = HANDWRITING["5"][0]
     answer = client.post("/api/draw/answer", json={"strokes": strokes, "count": 4}).json()
     assert answer["answers"][0]["label"] == "5"
     assert len(answer["neighbours"]) == 4
@@ -79,7 +79,7 @@ def test_what_does_not_fit_the_schema_is_refused(client):
 def test_the_commands_run_and_say_the_same(backend, monkeypatch, tmp_path):
     while not backend.service.state()["models"]:
         backend.service.work()
-    answer = backend.service.answer(strokes=WRITTEN["5"][0])
+    answer = backend.service.answer(strokes=HANDWRITING["5"][0])
     fit, echo, predict = answer["command"].splitlines()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "picture.csv").write_text(shlex.split(echo)[1] + "\n")

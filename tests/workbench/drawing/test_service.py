@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.workbench.handwriting import WRITTEN, moved, shaky
+from tests.workbench.handwriting import HANDWRITING, moved, shaky
 
 import separatrix
 from separatrix.data.catalogue.find import find
@@ -21,7 +21,7 @@ from separatrix.workbench.drawing.pictures import load_pictures
 from separatrix.workbench.drawing.service import Drawing
 from separatrix.workbench.settings import Settings
 
-FIVE = WRITTEN["5"][0]
+FIVE = HANDWRITING["5"][0]
 
 
 def room(folder, **settings):
@@ -47,7 +47,7 @@ def confidences(answer):
 
 
 def require_recognised(drawing):
-    for label, ways in WRITTEN.items():
+    for label, ways in HANDWRITING.items():
         said = labels(drawing.answer(strokes=ways[0]))
         right = [key for key, answer in said.items() if answer == label]
         assert 2 * len(right) > len(said), (label, said)
@@ -60,7 +60,7 @@ def test_plain_digits_are_recognised(shared):
 
 def test_digits_of_many_hands_are_mostly_recognised(shared):
     votes = []
-    for label, ways in WRITTEN.items():
+    for label, ways in HANDWRITING.items():
         for number, way in enumerate(ways):
             said = labels(shared.answer(strokes=shaky(moved(way, slant=0.05), number)))
             votes += [answer == label for answer in said.values()]
@@ -71,7 +71,7 @@ def test_plain_digits_are_recognised_by_their_neighbours_on_usps(usps, tmp_path)
     drawing = Drawing(Settings(folder=tmp_path, data="usps"))
     while not drawing.state()["models"]:
         drawing.work()
-    for label, ways in WRITTEN.items():
+    for label, ways in HANDWRITING.items():
         assert labels(drawing.answer(strokes=ways[0])) == {"neighbours": label}
 
 
@@ -86,7 +86,7 @@ def test_plain_digits_are_recognised_on_mnist(mnist, tmp_path):
 
 
 def test_answers_are_those_of_the_models(shared):
-    for label, ways in WRITTEN.items():
+    for label, ways in HANDWRITING.items():
         answer = shared.answer(strokes=ways[1])
         ink = np.frombuffer(base64.b64decode(answer["image"]), dtype=np.uint8)
         picture = (np.round(ink[None] / 255.0 * 16) / 16).astype(np.float32)
@@ -168,7 +168,7 @@ def test_a_correction_is_learned_kept_replayed_and_forgotten(tmp_path):
     assert set(labels(before).values()) == {"5"}
 
     learned = drawing.learn(strokes=FIVE, label="3")
-    drawing.learn(strokes=WRITTEN["7"][0], label="1")
+    drawing.learn(strokes=HANDWRITING["7"][0], label="1")
     for key in ("neighbours", "perceptron", "kernel-perceptron"):
         assert labels(learned["answer"])[key] == "3"
     assert set(learned["learned"]) | set(learned["unchanged"]) == set(labels(before))
@@ -177,10 +177,10 @@ def test_a_correction_is_learned_kept_replayed_and_forgotten(tmp_path):
     assert (first["row"], first["label"], first["distance"]) == (1797, "3", 0.0)
     assert learned["answer"]["pictures"]["1797"] == learned["answer"]["image"]
 
-    live = [drawing.answer(strokes=ways[0]) for ways in WRITTEN.values()]
+    live = [drawing.answer(strokes=ways[0]) for ways in HANDWRITING.values()]
     again = room(tmp_path)
     assert again.state()["corrections"] == 2
-    for answer, ways in zip(live, WRITTEN.values(), strict=True):
+    for answer, ways in zip(live, HANDWRITING.values(), strict=True):
         replayed = again.answer(strokes=ways[0])
         assert confidences(replayed) == confidences(answer)
         assert [a["terms"] for a in replayed["answers"]] == [a["terms"] for a in answer["answers"]]
@@ -269,7 +269,7 @@ def test_answers_come_while_models_load(tmp_path):
     ],
 )
 def test_the_script_says_what_the_room_says(shared, key, tmp_path, capsys):
-    answer = shared.answer(strokes=WRITTEN["8"][1], model=key)
+    answer = shared.answer(strokes=HANDWRITING["8"][1], model=key)
     (tmp_path / "script.py").write_text(answer["python"])
     runpy.run_path(str(tmp_path / "script.py"))
     assert capsys.readouterr().out.strip() == labels(answer)[key]
@@ -323,9 +323,9 @@ def test_a_file_of_square_pictures_can_be_drawn_on(tmp_path):
     state = drawing.state()
     assert state["current"] == str(tmp_path / "own.npz"), state["problem"]
     assert state["classes"] == ["eight", "three"]
-    said = labels(drawing.answer(strokes=WRITTEN["3"][0]))
+    said = labels(drawing.answer(strokes=HANDWRITING["3"][0]))
     assert list(said.values()).count("three") > len(said) / 2
-    learned = drawing.learn(strokes=WRITTEN["3"][0], label="eight")
+    learned = drawing.learn(strokes=HANDWRITING["3"][0], label="eight")
     assert labels(learned["answer"])["kernel-perceptron"] == "eight"
 
 
