@@ -78,7 +78,7 @@ function preview(upload, target) {
     h("table", {},
       h("thead", {}, h("tr", {}, places.map((i) => {
         const { name, kind } = upload.columns[i];
-        return h("th", { scope: "col", ...marked(i) },
+        return h("th", { scope: "col", ...markTarget(i) },
           h("span", { class: "cut", title: name }, name || `column ${i + 1}`), h("span", { class: "kind" }, i === target ? `${kind}, to predict` : kind));
       }))),
       h("tbody", {}, upload.preview.slice(0, 5).map((row) =>
