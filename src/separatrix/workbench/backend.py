@@ -51,7 +51,7 @@ class Backend:
             await worker.join()
 
     async def call(self, name: str, arguments: dict[str, Any], *, seconds: float) -> bytes:
-        """The answer to "SERVICE.METHOD" as JSON; raises a Refusal otherwise."""
+        """The answer to "SERVICE.METHOD" as JSON; raises a RequestError otherwise."""
         await self._turn.acquire()
         task = asyncio.get_running_loop().create_task(self._request(name, arguments, seconds))
         task.add_done_callback(self._release)  # also if the caller has gone away by then
@@ -114,16 +114,16 @@ class Backend:
             on_exit=on_exit,
         )
 
-    def _replace(self, refusal: RequestError) -> None:
-        self._end(refusal)
+    def _replace(self, error: RequestError) -> None:
+        self._end(error)
         self._spawn()
 
-    def _end(self, refusal: RequestError) -> None:
+    def _end(self, error: RequestError) -> None:
         worker, self._worker = self._worker, None
         if worker is not None:
             worker.kill()
         if self._answer is not None and not self._answer.done():
-            self._answer.set_exception(refusal)
+            self._answer.set_exception(error)
 
     def _on_message(self, header: Header, body: bytes) -> None:
         kind = header["kind"]

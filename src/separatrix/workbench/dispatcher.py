@@ -3,7 +3,7 @@
 A service is a class made from `Settings`. Services are made one after another as the first steps of
 background work, or when a request needs them. A message to the server has a `kind`: "begun" and "answer"
 or "refused" for each request, "state" when the state of a service changed. The state precedes the answer,
-so that whoever reads it after an answer sees the new one.
+so that a reader after the answer sees the new one.
 """
 
 from __future__ import annotations
@@ -44,10 +44,7 @@ class Dispatcher:
     """The services by name, and their messages to the server."""
 
     def __init__(
-        self,
-        settings: Settings,
-        send: Callable[..., None],
-        locations: Mapping[str, str],
+        self, settings: Settings, send: Callable[..., None], locations: Mapping[str, str]
     ) -> None:
         self._settings, self._send = settings, send
         self._locations = locations  # "module:class" by name

@@ -75,8 +75,8 @@ class Guard:
             await self._handle(scope, receive, send)
         except ClientDisconnect:
             return
-        except RequestError as refusal:
-            await refusal.reply()(scope, receive, send)
+        except RequestError as error:
+            await error.reply()(scope, receive, send)
         except Exception as error:
             if send.started:
                 raise  # a part is sent: the connection is closed

@@ -174,10 +174,7 @@ def _compare_file(task: dict[str, Any]) -> dict[str, Any]:
 def _write_leaderboard(comparison: Comparison, path: Path) -> None:
     """Write the table as CSV; the parameters chosen in each split are a JSON cell."""
     rows = [{**row, "chosen": json.dumps(row["chosen"])} for row in comparison.rows()]
-    with (
-        atomic_write(path) as temporary,
-        temporary.open("w", newline="", encoding="utf-8") as file,
-    ):
+    with atomic_write(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)

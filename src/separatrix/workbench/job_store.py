@@ -51,7 +51,7 @@ class JobStore:
         self._records[record.id] = record
 
     def change(self, record: JobRecord, **changes: Any) -> None:
-        """Set fields of a job; raises a Refusal if the folder cannot be written."""
+        """Set fields of a job; raises a RequestError if the folder cannot be written."""
         changed = record.model_copy(update=changes)
         path = self._folder / record.id / "job.json"
         write_file(path, changed.model_dump_json(indent=2).encode() + b"\n")
@@ -61,10 +61,10 @@ class JobStore:
         """Set the final status of a job, also if the disk is full: then in memory only."""
         try:
             self.change(record, status=status, **changes)
-        except RequestError as refusal:
-            error = JobError(message=refusal.message, hint=refusal.hint)
+        except RequestError as error:
+            failure = JobError(message=error.message, hint=error.hint)
             final = "failed" if status == "done" else status
-            _set(record, {"error": error, **changes, "status": final})
+            _set(record, {"error": failure, **changes, "status": final})
 
     def remove(self, record: JobRecord) -> None:
         """Delete a job and its files."""

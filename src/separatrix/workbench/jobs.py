@@ -216,11 +216,7 @@ def _file_fields(request: FileRequest, uploads: Uploads) -> dict[str, Any]:
             message = f"no model is called {shorten(key)!r}"
             raise RequestError(422, "refused", message, f"there are {', '.join(MODELS)}")
     column = upload.column(request.target)
-    return {
-        "title": f"compare on {upload.name}",
-        "file_name": upload.file_name,
-        "column": column,
-    }
+    return {"title": f"compare on {upload.name}", "file_name": upload.file_name, "column": column}
 
 
 def _outcome(run: _Run, code: int) -> dict[str, Any]:

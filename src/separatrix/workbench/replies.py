@@ -64,7 +64,7 @@ class RequestModel(BaseModel):
 
 
 class EmptyRequest(RequestModel):
-    """The body of a request whose path says all."""
+    """The body of a request without arguments."""
 
 
 Body = TypeVar("Body", bound=BaseModel)
@@ -85,7 +85,7 @@ def parse_body(body: bytes, model: type[Body]) -> Body:
     >>> parse_body(b'{"x": "one"}', Point)
     Traceback (most recent call last):
     ...
-    separatrix.workbench.replies.Refusal: `x`: found 'one', expected a valid number
+    separatrix.workbench.replies.RequestError: `x`: found 'one', expected a valid number
     """
     try:
         parsed_json(body.decode("utf-8"))

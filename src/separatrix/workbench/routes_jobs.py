@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -29,6 +28,14 @@ REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups; "
     "frame-ancestors 'self'"
 )
+DOWNLOADS: dict[str, dict[str, Any]] = {
+    "report.html": {
+        "media_type": "text/html; charset=utf-8",
+        "headers": {"Content-Security-Policy": REPORT_POLICY},
+    },
+    "results.csv": {"media_type": "text/csv; charset=utf-8", "filename": "results.csv"},
+    "best.model": {"media_type": "application/octet-stream", "filename": "best.model"},
+}
 
 
 class UploadRequest(RequestModel):
@@ -86,34 +93,22 @@ def router(jobs: Jobs) -> APIRouter:
         await jobs.delete(number)
         return json_reply({})
 
-    @routes.get("/jobs/{number}/report.html")
-    async def report(number: str, request: Request) -> Response:
-        headers = {"Content-Security-Policy": REPORT_POLICY}
-        path = jobs.file(number, "report.html")
-        return _send_file(request, path, media_type="text/html; charset=utf-8", headers=headers)
-
-    @routes.get("/jobs/{number}/results.csv")
-    async def results(number: str, request: Request) -> Response:
-        path = jobs.file(number, "results.csv")
-        return _send_file(
-            request, path, media_type="text/csv; charset=utf-8", filename="results.csv"
-        )
-
-    @routes.get("/jobs/{number}/best.model")
-    async def model(number: str, request: Request) -> Response:
-        path = jobs.file(number, "best.model")
-        return _send_file(
-            request, path, media_type="application/octet-stream", filename="best.model"
-        )
-
+    for name, options in DOWNLOADS.items():
+        path = f"/jobs/{{number}}/{name}"
+        routes.add_api_route(path, _make_download(jobs, name, options), methods=["GET"])
     return routes
 
 
-def _send_file(request: Request, path: Path, **options: Any) -> FileResponse:
-    """A file, always as a whole: an invalid Range would be refused with another kind of error."""
-    headers = request.scope["headers"]
-    request.scope["headers"] = [header for header in headers if header[0] != b"range"]
-    return FileResponse(path, **options)
+def _make_download(jobs: Jobs, name: str, options: dict[str, Any]) -> Any:
+    async def download(number: str, request: Request) -> Response:
+        path = jobs.file(number, name)
+        headers = request.scope[
+            "headers"
+        ]  # an invalid Range would be refused with another kind of error
+        request.scope["headers"] = [header for header in headers if header[0] != b"range"]
+        return FileResponse(path, **options)
+
+    return download
 
 
 def _describe(name: str) -> dict[str, Any]:

@@ -20,12 +20,7 @@ from separatrix.data.streams import PACKED
 from separatrix.workbench.job_store import write_file
 from separatrix.workbench.preview import main
 from separatrix.workbench.records import Upload
-from separatrix.workbench.replies import (
-    RequestError,
-    error_from_exit,
-    error_from_worker,
-    shorten,
-)
+from separatrix.workbench.replies import RequestError, error_from_exit, error_from_worker, shorten
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.worker import Header, Worker
 
@@ -93,12 +88,12 @@ class Uploads:
 
 
 async def preview_file(path: Path, memory: int) -> dict[str, Any]:
-    """The preview of a file, made by another process; raises a Refusal if it cannot be read."""
+    """The preview of a file, made by another process; raises a RequestError if it cannot be read."""
     found: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
 
-    def refuse(refusal: RequestError) -> None:
+    def refuse(error: RequestError) -> None:
         if not found.done():
-            found.set_exception(refusal)
+            found.set_exception(error)
 
     def on_message(header: Header, body: bytes) -> None:
         if header["kind"] == "preview":

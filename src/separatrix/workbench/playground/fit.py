@@ -89,9 +89,9 @@ def collect_warnings() -> Iterator[list[str]]:
             warnings.simplefilter("always")
             yield messages
     except ArithmeticError as error:
-        refusal = DataError(f"numbers are out of range: {error}")
-        refusal.hint = "standardise the points, or choose other parameters"
-        raise refusal from error
+        overflow = DataError(f"numbers are out of range: {error}")
+        overflow.hint = "standardise the points, or choose other parameters"
+        raise overflow from error
     programmers = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
     shown = [warning for warning in caught if not issubclass(warning.category, programmers)]
     messages += dict.fromkeys(" ".join(str(warning.message).split()) for warning in shown)

@@ -19,12 +19,7 @@ from separatrix.errors import DataError, DataFileError, ParameterError
 from separatrix.types import Flags, Vector
 from separatrix.workbench.playground.bundled_data import BUNDLED
 from separatrix.workbench.playground.generators import generate_points
-from separatrix.workbench.playground.scene import (
-    MAX_CLASSES,
-    MAX_COORDINATE,
-    MAX_LABEL,
-    MAX_POINTS,
-)
+from separatrix.workbench.playground.scene import MAX_CLASSES, MAX_COORDINATE, MAX_LABEL, MAX_POINTS
 from separatrix.workbench.playground.tables import PointColumns, read_columns
 
 LABEL_NAMES = ("target", "label", "class")  # a column y is a coordinate here
@@ -69,10 +64,7 @@ def from_csv(
     points = [[*X[row].tolist(), names[row]] for row in rows]
     _require_few_classes(name, label, points)
     columns = [column for column in table.numbers if column != label]
-    return {
-        **_reply(points, [x, y], columns, table.label_columns(FEW), notes),
-        "label": label,
-    }
+    return {**_reply(points, [x, y], columns, table.label_columns(FEW), notes), "label": label}
 
 
 def _read(name: str, text: str) -> PointColumns:

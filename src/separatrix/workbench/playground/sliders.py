@@ -157,11 +157,7 @@ _ALL = (
             choice(
                 "metric",
                 "distance",
-                {
-                    "euclidean": "Euclidean",
-                    "manhattan": "city block",
-                    "chebyshev": "maximum",
-                },
+                {"euclidean": "Euclidean", "manhattan": "city block", "chebyshev": "maximum"},
             ),
             choice("weights", "votes", {"uniform": "equal", "distance": "1 / distance"}),
         ),
@@ -244,10 +240,7 @@ _ALL = (
             choice(
                 "posterior",
                 "probabilities",
-                {
-                    "none": "of the best weights",
-                    "laplace": "averaged over weights",
-                },
+                {"none": "of the best weights", "laplace": "averaged over weights"},
             ),
         ),
         arguments=_logistic,
