@@ -1,4 +1,4 @@
-"""The workbench as a person meets it: a server in a process of its own, questions over HTTP."""
+"""The workbench in a process of its own, with requests over HTTP."""
 
 import json
 import subprocess
@@ -7,8 +7,8 @@ import tempfile
 import time
 
 import numpy as np
-from tests.workbench.running import Running, until
-from tests.workbench.written import WRITTEN
+from tests.workbench.handwriting import HANDWRITING
+from tests.workbench.workbench_process import WorkbenchProcess, until
 
 from benchmarks.measure import Row, seconds
 
@@ -22,7 +22,7 @@ from sklearn.linear_model import LogisticRegression, Perceptron
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC, LinearSVC
 
-asked = json.load(sys.stdin)
+task = json.load(sys.stdin)
 def timed(work):
     begun = time.perf_counter()
     work()
@@ -42,17 +42,17 @@ def answer(x):
         model.predict(x)
         model.predict_proba(x) if hasattr(model, "predict_proba") else model.decision_function(x)
     models[0].kneighbors(x)
-answers = [timed(lambda: answer(X[i : i + 1])) for i in range(asked["drawings"])]
+answers = [timed(lambda: answer(X[i : i + 1])) for i in range(task["drawings"])]
 
-points = np.array([point[:2] for point in asked["points"]])
-labels = np.array([point[2] for point in asked["points"]])
-x0, x1, y0, y1 = asked["window"]
+points = np.array([point[:2] for point in task["points"]])
+labels = np.array([point[2] for point in task["points"]])
+x0, x1, y0, y1 = task["window"]
 side = (np.arange(100) + 0.5) / 100
-places = np.stack(np.meshgrid(x0 + (x1 - x0) * side, y0 + (y1 - y0) * side), axis=-1).reshape(-1, 2)
+cells = np.stack(np.meshgrid(x0 + (x1 - x0) * side, y0 + (y1 - y0) * side), axis=-1).reshape(-1, 2)
 def boundary(C, gamma):
     model = SVC(C=C, gamma=gamma).fit(points, labels)
-    model.predict(places), model.decision_function(places), model.predict(points)
-slides = [timed(lambda: boundary(C, gamma)) for C, gamma in asked["slides"]]
+    model.predict(cells), model.decision_function(cells), model.predict(points)
+slides = [timed(lambda: boundary(C, gamma)) for C, gamma in task["slides"]]
 print(json.dumps({"answers": answers, "slides": slides}))
 """
 
@@ -60,17 +60,16 @@ print(json.dumps({"answers": answers, "slides": slides}))
 def workbench():
     """Draw and Playground over HTTP on this machine; beside them scikit-learn in a process, without a page.
 
-    Draw: all nine models, why they answer so and the neighbours' pictures, on the built-in digits. The peer is
+    Draw: all nine models, the reasons and the neighbours' pictures, on the built-in digits. The peer is
     eight like models of scikit-learn (it has no kernel perceptron) that predict the picture with their scores, and
-    its five neighbours. Playground: 500 points, Gaussian SVC, a fit and 100 x 100 places for each position of two
-    sliders that are dragged, C from 0.1 to 100 and gamma from 0.1 to 10. The peer fits and asks its own SVC the
-    same. Times are from the question to the last byte of the answer.
+    its five neighbours. Playground: 500 points, Gaussian SVC, a fit and 100 x 100 cells for each position of two
+    sliders that are dragged, C from 0.1 to 100 and gamma from 0.1 to 10. The peer fits and evaluates its own SVC. Times are from the request to the last byte of the response.
     """
-    with tempfile.TemporaryDirectory() as folder, Running(folder) as bench:
+    with tempfile.TemporaryDirectory() as folder, WorkbenchProcess(folder) as bench:
         started, _ = seconds(lambda: until(lambda: _ready(bench), "the models"))
         memory = _at_rest(bench)
-        strokes = [one for forms in WRITTEN.values() for one in forms]
-        answers = [_asked(bench, strokes[i % len(strokes)]) for i in range(DRAWINGS)]
+        strokes = [one for forms in HANDWRITING.values() for one in forms]
+        answers = [_answer(bench, strokes[i % len(strokes)]) for i in range(DRAWINGS)]
         made = bench.post(
             "/api/playground/points", {"generator": "moons", "n": 500, "noise": 0.3, "seed": 0}
         )
@@ -125,14 +124,14 @@ def _at_rest(bench):
     return now
 
 
-def _asked(bench, strokes):
+def _answer(bench, strokes):
     return 1000 * seconds(lambda: bench.post("/api/draw/answer", {"strokes": strokes}))[0]
 
 
 def _slides():
-    there = np.geomspace(0.1, 100, SLIDES // 2), np.full(SLIDES // 2, 1.0)
-    back = np.full(SLIDES // 2, 10.0), np.geomspace(0.1, 10, SLIDES // 2)
-    return [(float(C), float(gamma)) for C, gamma in zip(*np.hstack([there, back]), strict=True)]
+    first = np.geomspace(0.1, 100, SLIDES // 2), np.full(SLIDES // 2, 1.0)
+    second = np.full(SLIDES // 2, 10.0), np.geomspace(0.1, 10, SLIDES // 2)
+    return [(float(C), float(gamma)) for C, gamma in zip(*np.hstack([first, second]), strict=True)]
 
 
 def _fitted(bench, made, C, gamma):
@@ -148,7 +147,7 @@ def _fitted(bench, made, C, gamma):
 
 
 def _peers(made):
-    asked = {
+    task = {
         "drawings": DRAWINGS,
         "points": made["points"],
         "window": made["window"],
@@ -156,7 +155,7 @@ def _peers(made):
     }
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PEERS],
-        input=json.dumps(asked),
+        input=json.dumps(task),
         capture_output=True,
         text=True,
         check=True,

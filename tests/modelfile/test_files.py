@@ -50,7 +50,7 @@ from separatrix.errors import UnsupportedError
 from separatrix.estimators.decision import CostCurve
 from separatrix.estimators.registry import REGISTRY
 from separatrix.kernels import Gaussian, Linear
-from separatrix.kernels.vocabulary import Vocabulary
+from separatrix.kernels.vocabulary import PairTable, Vocabulary
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.values import KERNELS
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pytest
 from tests.browser import Browser
-from tests.workbench.running import Running, until
+from tests.workbench.workbench_process import WorkbenchProcess, until
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def browser():
 @pytest.fixture(scope="module")
 def bench(browser, tmp_path_factory):
     """A workbench of its own folder; the browser comes first, for without one there is no test."""
-    with Running(tmp_path_factory.mktemp("workbench")) as found:
+    with WorkbenchProcess(tmp_path_factory.mktemp("workbench")) as found:
         yield found
     assert [line for line in found.said if "Traceback" in line] == [], "".join(found.said)
 

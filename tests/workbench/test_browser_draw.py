@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
-from tests.workbench.running import until
-from tests.workbench.written import WRITTEN
+from tests.workbench.handwriting import HANDWRITING
+from tests.workbench.workbench_process import until
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 from playwright.sync_api import expect
@@ -81,10 +81,10 @@ def picture(tab, hook):
 @pytest.mark.parametrize("digits", ["03578", pytest.param("12469", marks=pytest.mark.long)])
 def test_a_digit_drawn_with_the_mouse_is_what_most_models_say(page, digits):
     for digit in digits:
-        write(page.tab, WRITTEN[digit][0])
+        write(page.tab, HANDWRITING[digit][0])
 
         says(page.tab, digit)
-        expect(page.tab.locator("[data-test=majority-says]")).to_contain_text("models")
+        expect(page.tab.locator("[data-test=majority-message]")).to_contain_text("models")
         assert list(labels(page.tab).values()).count(digit) >= 5
         page.tab.get_by_role("button", name="Clear").click()
         says(page.tab, "?")
@@ -92,7 +92,7 @@ def test_a_digit_drawn_with_the_mouse_is_what_most_models_say(page, digits):
 
 def test_models_answer_while_the_pen_is_down_and_the_time_is_shown(page):
     results = page.tab.locator("[data-test=results]")
-    (stroke,) = WRITTEN["0"][0]
+    (stroke,) = HANDWRITING["0"][0]
 
     press_and_draw(page.tab, stroke)
 
@@ -104,7 +104,7 @@ def test_models_answer_while_the_pen_is_down_and_the_time_is_shown(page):
 
 
 def test_a_digit_changes_its_answer_as_a_stroke_is_added_and_undone(page):
-    first, second = WRITTEN["4"][0]
+    first, second = HANDWRITING["4"][0]
     write(page.tab, [second])
     says(page.tab, "1")
 
@@ -133,7 +133,7 @@ REASONS = {
 
 def test_a_model_that_is_pressed_shows_the_pictures_or_pixels_that_decided(page):
     tab, why = page.tab, page.tab.locator("[data-test=why]")
-    write(tab, WRITTEN["3"][0])
+    write(tab, HANDWRITING["3"][0])
     says(tab, "3")
     said = labels(tab)
     assert said.keys() == REASONS.keys()
@@ -165,7 +165,7 @@ INKED = "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some
 @pytest.mark.usefixtures("forgetful")
 def test_online_models_learn_a_correction_on_the_spot_and_forget_it(page):
     tab = page.tab
-    write(tab, WRITTEN["7"][0])
+    write(tab, HANDWRITING["7"][0])
     says(tab, "7")
     before = settled(tab)
 
@@ -191,7 +191,7 @@ def test_online_models_learn_a_correction_on_the_spot_and_forget_it(page):
 @pytest.mark.usefixtures("forgetful")
 def test_a_correction_outlives_a_reload(page):
     tab = page.tab
-    write(tab, WRITTEN["7"][0])
+    write(tab, HANDWRITING["7"][0])
     says(tab, "7")
     settled(tab)
     tab.locator("[data-test=teach][data-label='4']").click()
@@ -229,7 +229,7 @@ def test_a_digit_is_drawn_with_the_keyboard_alone(page):
 def test_a_digit_is_drawn_with_a_finger_and_the_page_stays_where_it_is(visit):
     tab = opened(visit, width=390, height=844).tab
     finger = tab.context.new_cdp_session(tab)
-    (stroke,) = WRITTEN["3"][0]
+    (stroke,) = HANDWRITING["3"][0]
     first, *rest = on_paper(tab, stroke)
     scrolled = tab.evaluate("scrollY")
 
@@ -259,7 +259,7 @@ def touch(finger, kind, places):
 
 def test_a_reload_keeps_the_drawing_the_answers_and_the_chosen_model(page):
     tab = page.tab
-    write(tab, WRITTEN["2"][0])
+    write(tab, HANDWRITING["2"][0])
     says(tab, "2")
     tab.locator("[data-test=model][data-key=logistic]").click()
     expect(tab.locator("[data-test=evidence]")).to_be_visible()
@@ -277,7 +277,7 @@ def test_a_reload_keeps_the_drawing_the_answers_and_the_chosen_model(page):
 
 def test_the_page_shows_the_same_as_python_and_as_a_command(page):
     tab = page.tab
-    write(tab, WRITTEN["8"][0])
+    write(tab, HANDWRITING["8"][0])
     says(tab, "8")
     code = tab.get_by_role("tabpanel")
 

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas
 import pytest
-from tests.workbench.running import Running
+from tests.workbench.workbench_process import WorkbenchProcess
 
 import separatrix
 
@@ -67,7 +67,7 @@ def test_a_named_experiment_is_watched_to_its_end_through_a_reload(visit, bench)
     expect(tab.locator("[data-test=progress]")).to_be_hidden()
     folder = bench.folder / "jobs" / number_of(tab) / "run"
     words = tab.locator("[data-test=job-words] p").all_text_contents()
-    assert words == bench.get(f"/api/jobs/{number_of(tab)}")["words"]
+    assert words == bench.get(f"/api/jobs/{number_of(tab)}")["summary"]
     report = tab.frame_locator("[data-test=report]")
     expect(report.locator("h1")).to_be_visible()
     assert report.locator("table").count() > 3
@@ -95,7 +95,9 @@ def test_an_experiment_is_cancelled_resumed_and_deleted_while_another_waits(visi
     other = opened(visit)
     start_named(other)
     is_now(other, "queued")
-    expect(other.locator("[data-test=progress-says]")).to_have_text("waiting for the one that runs")
+    expect(other.locator("[data-test=progress-message]")).to_have_text(
+        "waiting for the one that runs"
+    )
     other.locator("[data-test=job-cancel]").click()
     is_now(other, "cancelled")
 
@@ -193,7 +195,7 @@ def test_the_page_shows_the_command_that_does_the_same(visit):
 
 @pytest.mark.long  # without a browser it is among the quick ones, in test_jobs.py
 def test_a_server_that_is_killed_loses_no_finished_step(browser, tmp_path):
-    with Running(tmp_path) as first:
+    with WorkbenchProcess(tmp_path) as first:
         shown = browser.open(f"{first.link()}#/experiments")
         start_named(shown.tab)
         number, done = number_of(shown.tab), some_steps_done(shown.tab)
@@ -201,7 +203,7 @@ def test_a_server_that_is_killed_loses_no_finished_step(browser, tmp_path):
         expect(shown.tab.locator("#banner")).to_contain_text("does not answer")
         shown.close()
 
-    with Running(tmp_path) as second:
+    with WorkbenchProcess(tmp_path) as second:
         shown = browser.open(f"{second.link()}#/experiments")
         tab = shown.tab
         row = tab.locator(f"[data-test=job][data-id='{number}']")

@@ -18,7 +18,7 @@ from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 import pytest
-from tests.workbench.running import until
+from tests.workbench.workbench_process import until
 
 from separatrix import SVC, KernelPerceptron, Perceptron, SubgradientSVC
 
@@ -279,7 +279,7 @@ def test_the_perceptron_is_stepped_mistake_by_mistake_to_its_end(visit):
     assert len(rows) == model.mistakes_.sum() > 3
 
     tab.locator("[data-test=steps-open]").click()
-    count, says = tab.locator("[data-test=step-count]"), tab.locator("[data-test=step-says]")
+    count, says = tab.locator("[data-test=step-count]"), tab.locator("[data-test=step-message]")
     expect(count).to_have_text(f"0 of {len(rows)}")
     pictures = [pixels(tab)]
     for step, row in enumerate(rows, start=1):
@@ -292,7 +292,7 @@ def test_the_perceptron_is_stepped_mistake_by_mistake_to_its_end(visit):
     expect(says).to_contain_text("This is the end: a pass without a mistake.")
     expect(tab.locator("[data-test=step-forward]")).to_be_disabled()
     expect(tab.locator(PLANE)).to_have_attribute("data-wrong", "0")
-    assert fact(tab, "Mistakes on the way") == str(len(rows))
+    assert fact(tab, "Mistakes while learning") == str(len(rows))
     tab.wait_for_url(re.compile(rf"step={len(rows)}$"))
     tab.locator("[data-test=steps-close]").click()
     expect(tab.locator("[data-test=steps-open]")).to_be_visible()
@@ -323,7 +323,7 @@ def test_the_subgradient_goes_down_to_where_the_fit_is(visit):
     expect(tab.locator("[data-test=step-count]")).to_have_text(f"0 of {steps}")
     tab.locator("[data-test=step-last]").click()
 
-    says = tab.locator("[data-test=step-says]")
+    says = tab.locator("[data-test=step-message]")
     expect(says).to_contain_text(f"Step {steps}: f = {objective:.6g}.")
     assert fact(tab, "Steps") == str(steps)
     chart = tab.locator(".chart").get_attribute("aria-label")

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from tests.workbench.hostile import NAMES
-from tests.workbench.running import Running
+from tests.workbench.workbench_process import WorkbenchProcess
 
 from separatrix.workbench.records import FromFile, Record
 
@@ -81,7 +81,7 @@ def test_hostile_names_of_classes_are_text(visit, bench, screen):
             classes[0], use_inner_text=False
         )
         assert texts(tab.locator(".class-name")) == classes
-        says = tab.locator("[data-test=step-says]")
+        says = tab.locator("[data-test=step-message]")
         expect(says).to_contain_text("gains the point")
         assert any(name in says.text_content() for name in classes)
         assert shown.overhang() <= 0
@@ -205,7 +205,7 @@ def storied(tmp_path):
         (tmp_path / "jobs" / job.id / "job.json").write_text(
             job.model_dump_json(), encoding="utf-8"
         )
-    with Running(tmp_path) as bench:
+    with WorkbenchProcess(tmp_path) as bench:
         yield bench
 
 
@@ -301,7 +301,7 @@ def played(tab):
 
 
 def stepped(tab):
-    expect(tab.locator("[data-test=step-says]")).to_contain_text("Row")
+    expect(tab.locator("[data-test=step-message]")).to_contain_text("Row")
 
 
 def chosen(tab):

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import socket
 
 import pytest
-from tests.workbench.attacks import GARBAGE, targets
-from tests.workbench.standing import Standing, behind_the_guard, parsed, standing
+from tests.workbench.attacks import GARBAGE
+from tests.workbench.live_server import LiveServer, guarded_app, parsed, serve_app
 
 from separatrix.workbench import checks, pages
-from separatrix.workbench.replies import Refusal
+from separatrix.workbench.replies import RequestError
 from separatrix.workbench.settings import MEGABYTE
 
 
 @pytest.fixture(scope="module")
 def server():
-    with standing(behind_the_guard) as found:
+    with serve_app(guarded_app) as found:
         yield found
 
 
@@ -28,24 +27,24 @@ def server():
     "method", ["PUT", "DELETE", "PATCH", "OPTIONS", "TRACE", "CONNECT", "get", "X"]
 )
 @pytest.mark.parametrize("target", ["/", "/api/echo", "/nothing"])
-def test_no_other_method_is_spoken(server: Standing, method, target):
+def test_no_other_method_is_spoken(server: LiveServer, method, target):
     reply = server.get(target, method=method)
     assert (reply.status, reply.error["code"]) == (405, "method")
 
 
-def test_a_path_has_its_own_method(server: Standing):
+def test_a_path_has_its_own_method(server: LiveServer):
     assert server.get("/api/echo").error["code"] == "method"
     assert server.post("/", b"{}").error["code"] == "method"
 
 
-def test_head_is_get_without_a_body(server: Standing):
+def test_head_is_get_without_a_body(server: LiveServer):
     whole, head = server.get("/static/main.js"), server.get("/static/main.js", method="HEAD")
 
     assert (head.status, head.body) == (200, b"")
     assert head.headers == whole.headers
 
 
-def test_a_body_of_get_is_not_looked_at(server: Standing):
+def test_a_body_of_get_is_not_looked_at(server: LiveServer):
     reply = server.get("/static/main.js", {"Content-Length": "5"})
     with_body = server.send(
         "GET", "/static/main.js", {"Cookie": server.cookie, "Content-Length": "5"}, b"[NaN]"
@@ -69,23 +68,23 @@ def test_a_body_of_get_is_not_looked_at(server: Standing):
         "",
     ],
 )
-def test_what_is_not_json_by_its_type_is_refused(server: Standing, kind):
+def test_what_is_not_json_by_its_type_is_refused(server: LiveServer, kind):
     reply = server.post("/api/echo", b'{"text": ""}', {"Content-Type": kind})
     assert (reply.status, reply.error["code"]) == (415, "type")
 
 
-def test_a_missing_type_is_refused(server: Standing):
+def test_a_missing_type_is_refused(server: LiveServer):
     reply = server.send("POST", "/api/echo", {"Cookie": server.cookie, "Content-Length": "0"})
     assert reply.status == 415
 
 
 @pytest.mark.parametrize("kind", ["application/json", "application/json; charset=utf-8"])
-def test_json_is_taken(server: Standing, kind):
+def test_json_is_taken(server: LiveServer, kind):
     assert server.post("/api/echo", b'{"text": ""}', {"Content-Type": kind}).status == 200
 
 
 @pytest.mark.parametrize("packing", ["gzip", "deflate", "br", "identity", ""])
-def test_a_packed_body_is_refused(server: Standing, packing):
+def test_a_packed_body_is_refused(server: LiveServer, packing):
     reply = server.post("/api/echo", b'{"text": ""}', {"Content-Encoding": packing})
     assert (reply.status, reply.error["code"]) == (415, "type")
 
@@ -103,7 +102,7 @@ def chunks(body: bytes) -> bytes:
 CHUNKED = {"Content-Type": "application/json", "Transfer-Encoding": "chunked"}
 
 
-def test_the_limit_is_met_to_the_byte_declared_or_not(server: Standing):
+def test_the_limit_is_met_to_the_byte_declared_or_not(server: LiveServer):
     for size, status in ((MEGABYTE, 200), (MEGABYTE + 1, 413)):
         body = text_of(size)
         assert server.post("/api/echo", body).status == status
@@ -112,12 +111,12 @@ def test_the_limit_is_met_to_the_byte_declared_or_not(server: Standing):
 
 
 @pytest.mark.parametrize("declared", [MEGABYTE + 1, 10**12, 10**18])
-def test_a_declared_size_is_refused_before_it_is_sent(server: Standing, declared):
+def test_a_declared_size_is_refused_before_it_is_sent(server: LiveServer, declared):
     reply = server.post("/api/echo", b"", {"Content-Length": str(declared)})
     assert (reply.status, reply.error["code"]) == (413, "size")
 
 
-def test_an_endless_body_is_refused_while_it_arrives(server: Standing):
+def test_an_endless_body_is_refused_while_it_arrives(server: LiveServer):
     head = {"Host": server.host, "Cookie": server.cookie, **CHUNKED}
     lines = "".join(f"{name}: {value}\r\n" for name, value in head.items())
     with socket.create_connection(("127.0.0.1", server.tokens.port), timeout=20) as line:
@@ -127,19 +126,19 @@ def test_an_endless_body_is_refused_while_it_arrives(server: Standing):
         assert parsed(line).status == 413
 
 
-def test_uploads_may_be_larger_and_are_limited_too(server: Standing):
+def test_uploads_may_be_larger_and_are_limited_too(server: LiveServer):
     assert server.post("/api/uploads", text_of(3 * MEGABYTE)).status == 200
     given = {"Content-Length": str(64 * MEGABYTE + 1)}
     assert server.post("/api/uploads", b"", given).status == 413
 
 
 @pytest.mark.parametrize("length", ["-1", "1x", "0x10", "1e3", "1, 2", "9" * 30, "+5", " "])
-def test_a_length_that_is_no_number_is_refused(server: Standing, length):
+def test_a_length_that_is_no_number_is_refused(server: LiveServer, length):
     reply = server.post("/api/echo", b'{"text": ""}', {"Content-Length": length})
     assert 400 <= reply.status < 500
 
 
-def test_a_body_longer_than_declared_is_cut_and_refused(server: Standing):
+def test_a_body_longer_than_declared_is_cut_and_refused(server: LiveServer):
     reply = server.post("/api/echo", b'{"text": ""}', {"Content-Length": "5"})
     assert (reply.status, reply.error["code"]) == (400, "json")
 
@@ -151,13 +150,13 @@ def test_a_body_that_never_comes_is_given_up(monkeypatch):
     async def never():
         await asyncio.Event().wait()
 
-    with pytest.raises(Refusal, match="did not arrive") as refused:
-        asyncio.run(checks.read_bounded(scope, never, 10))
+    with pytest.raises(RequestError, match="did not arrive") as refused:
+        asyncio.run(checks.read_limited(scope, never, 10))
     assert refused.value.code == "timeout"
 
 
 @pytest.mark.parametrize("name", ["Origin", "Content-Type", "Content-Length", "Sec-Fetch-Site"])
-def test_a_header_that_comes_twice_is_refused(server: Standing, name):
+def test_a_header_that_comes_twice_is_refused(server: LiveServer, name):
     value = {"Origin": f"http://{server.host}", "Content-Type": "application/json"}.get(name, "2")
     twice = f"{value}\r\n{name}: {value}" if name != "Content-Length" else "2\r\nContent-Length: 3"
     assert 400 <= server.post("/api/echo", b"{}", {name: twice}).status < 500
@@ -167,17 +166,17 @@ def test_a_header_that_comes_twice_is_refused(server: Standing, name):
 
 
 @pytest.mark.parametrize("request_bytes", GARBAGE, ids=range(len(GARBAGE)))
-def test_garbage_is_refused(server: Standing, request_bytes):
+def test_garbage_is_refused(server: LiveServer, request_bytes):
     assert 400 <= server.raw(request_bytes).status < 500
 
 
-def test_a_broken_chunk_is_refused_or_cut(server: Standing):
+def test_a_broken_chunk_is_refused_or_cut(server: LiveServer):
     given = {"Cookie": server.cookie, **CHUNKED}
     reply = server.send("POST", "/api/echo", given, b"zz\r\n{}\r\n0\r\n\r\n")
     assert reply.status == 400
 
 
-def test_websockets_are_refused(server: Standing):
+def test_websockets_are_refused(server: LiveServer):
     upgrade = {
         "Connection": "Upgrade",
         "Upgrade": "websocket",
@@ -190,32 +189,22 @@ def test_websockets_are_refused(server: Standing):
 # Paths
 
 
-def test_five_hundred_ways_out_lead_nowhere(server: Standing):
-    assert len(set(targets())) >= 500
-    secret = re.compile(rb"root:|\[project\]|import|BEGIN|\[core\]")
-
-    for target in targets():
-        reply = server.get(target)
-        assert 400 <= reply.status < 500, target
-        assert not secret.search(reply.body), target
-
-
 @pytest.mark.parametrize(
     "target", ["http://evil.example/", "http://{host}/", "*", "//evil.example/", "evil", "https:/"]
 )
-def test_targets_that_are_no_plain_path_are_refused(server: Standing, target):
+def test_targets_that_are_no_plain_path_are_refused(server: LiveServer, target):
     reply = server.get(target.format(host=server.host))
     assert 400 <= reply.status < 500
 
 
 @pytest.mark.parametrize("name", ["%6dain.js", "main%2ejs", "main.j%73", "%6d%61%69%6e.js"])
-def test_a_path_is_written_one_way_only(server: Standing, name):
+def test_a_path_is_written_one_way_only(server: LiveServer, name):
     """Nothing of ours needs an escape, so that there is nothing to unescape once too often."""
     assert server.get(f"/static/{name}").error["code"] == "path"
 
 
-def test_every_file_of_the_page_is_served_as_it_is(server: Standing):
-    table = pages.pages()
+def test_every_file_of_the_page_is_served_as_it_is(server: LiveServer):
+    table = pages.load_files()
     assert {"index.html", "main.js", "workbench.css"} <= set(table)
     for name, page in table.items():
         reply = server.get(f"/static/{name}")
@@ -224,7 +213,7 @@ def test_every_file_of_the_page_is_served_as_it_is(server: Standing):
     assert server.get("/").body == table["index.html"].content
 
 
-def test_a_file_that_the_browser_has_is_not_sent_again(server: Standing):
+def test_a_file_that_the_browser_has_is_not_sent_again(server: LiveServer):
     tag = server.get("/static/main.js").headers["etag"]
 
     same = server.get("/static/main.js", {"If-None-Match": tag})

@@ -20,7 +20,7 @@ from threading import Event
 import pytest
 from click.testing import CliRunner
 from tests.workbench.attacks import bodies, targets
-from tests.workbench.standing import Standing, standing
+from tests.workbench.live_server import LiveServer, serve_app
 
 from separatrix.cli import main
 from separatrix.errors import ParameterError
@@ -30,11 +30,11 @@ from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.settings import Settings
 
 
-class Dispatcher:
-    """Answers like a worker, and does nothing."""
+class IdleBackend:
+    """Answers like the backend, and does nothing."""
 
     def __init__(self) -> None:
-        self.told: dict[str, bytes] = {}
+        self.states: dict[str, bytes] = {}
         self.life: list[str] = []
 
     def start(self) -> None:
@@ -53,9 +53,9 @@ class Dispatcher:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     settings = Settings(folder=tmp_path_factory.mktemp("workbench"))
-    bench, jobs = Dispatcher(), Jobs(settings)
-    with standing(
-        lambda tokens: make_app(settings, bench=bench, jobs=jobs, tokens=tokens)
+    backend, jobs = IdleBackend(), Jobs(settings)
+    with serve_app(
+        lambda tokens: make_app(settings, backend=backend, jobs=jobs, tokens=tokens)
     ) as found:
         yield found
 
@@ -64,7 +64,7 @@ def server(tmp_path_factory):
 def routes(tmp_path_factory) -> list[tuple[str, str]]:
     """Methods and paths, with a number where a name stands."""
     jobs = Jobs(Settings(folder=tmp_path_factory.mktemp("none")))
-    routers = [one.router(Dispatcher()) for one in (routes_draw, routes_playground)]
+    routers = [one.router(IdleBackend()) for one in (routes_draw, routes_playground)]
     routers += [pages.router(), routes_jobs.router(jobs)]
     return [
         (method, re.sub(r"\{\w+\}", "0123456789abcdef", route.path))
@@ -83,12 +83,12 @@ def posts(routes) -> list[str]:
 
 
 def test_the_parts_are_started_and_stopped_with_the_server(tmp_path):
-    bench, jobs = Dispatcher(), Dispatcher()
+    backend, jobs = IdleBackend(), IdleBackend()
     settings = Settings(folder=tmp_path)
 
-    with standing(lambda tokens: make_app(settings, bench=bench, jobs=jobs, tokens=tokens)):
-        assert (bench.life, jobs.life) == (["start"], ["start"])
-    assert (bench.life, jobs.life) == (["start", "stop"], ["start", "stop"])
+    with serve_app(lambda tokens: make_app(settings, backend=backend, jobs=jobs, tokens=tokens)):
+        assert (backend.life, jobs.life) == (["start"], ["start"])
+    assert (backend.life, jobs.life) == (["start", "stop"], ["start", "stop"])
 
 
 def test_the_server_loads_nothing_that_computes(tmp_path):
@@ -122,25 +122,25 @@ def test_all_three_pages_have_their_routes(routes):
     } <= set(routes)
 
 
-def test_no_route_answers_without_the_cookie(server: Standing, routes):
+def test_no_route_answers_without_the_cookie(server: LiveServer, routes):
     for method, path in routes:
         reply = server.send(method, path, {"Content-Type": "application/json"})
         assert (reply.status, reply.error["code"]) == (401, "token"), path
 
 
-def test_no_route_answers_another_host_or_page(server: Standing, routes):
+def test_no_route_answers_another_host_or_page(server: LiveServer, routes):
     for method, path in routes:
         assert server.get(path, {"Origin": "http://evil.example"}, method).status == 403, path
         assert server.get(path, {"Host": "evil.example"}, method).status == 421, path
 
 
-def test_no_route_changes_anything_for_a_form(server: Standing, posts):
+def test_no_route_changes_anything_for_a_form(server: LiveServer, posts):
     for path in posts:
         reply = server.post(path, b"a=b", {"Content-Type": "application/x-www-form-urlencoded"})
         assert reply.status == 415, path
 
 
-def test_every_route_that_reads_a_body_refuses_what_is_no_json(server: Standing, posts):
+def test_every_route_that_reads_a_body_refuses_what_is_no_json(server: LiveServer, posts):
     for path in posts:
         for body in bodies()[::10]:
             reply = server.post(path, body)
@@ -148,19 +148,22 @@ def test_every_route_that_reads_a_body_refuses_what_is_no_json(server: Standing,
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b'{"nonsense": 1}', b'{"__proto__": {}}', b'"a"'])
-def test_every_route_that_reads_a_body_refuses_what_it_does_not_know(server: Standing, posts, body):
+def test_every_route_that_reads_a_body_refuses_what_it_does_not_know(
+    server: LiveServer, posts, body
+):
     for path in posts:
         reply = server.post(path, body)
         assert (reply.status, reply.error["code"]) == (422, "schema"), path
 
 
-def test_every_route_refuses_a_body_that_is_too_large(server: Standing, posts):
+def test_every_route_refuses_a_body_that_is_too_large(server: LiveServer, posts):
     for path in posts:
         reply = server.post(path, b"", {"Content-Length": str(64 * 1024**2 + 1)})
         assert (reply.status, reply.error["code"]) == (413, "size"), path
 
 
-def test_five_hundred_ways_out_lead_nowhere(server: Standing):
+def test_five_hundred_ways_out_lead_nowhere(server: LiveServer):
+    assert len(set(targets())) >= 500
     secret = re.compile(rb"root:|\[project\]|import|BEGIN|\[core\]")
     for target in targets():
         reply = server.get(target)
@@ -169,7 +172,7 @@ def test_five_hundred_ways_out_lead_nowhere(server: Standing):
         assert not secret.search(reply.body), target
 
 
-def test_no_job_has_such_a_name(server: Standing):
+def test_no_job_has_such_a_name(server: LiveServer):
     for name in ("0123456789abcdef", "0", "job.json", "A" * 2000, "..", "-", "__init__.py"):
         for path in ("/api/jobs/{}", "/jobs/{}/report.html", "/jobs/{}/best.model", "/jobs/{}"):
             assert server.get(path.format(name)).status == 404
@@ -179,33 +182,33 @@ def test_no_job_has_such_a_name(server: Standing):
 
 
 def test_a_port_that_was_named_and_is_taken_is_an_error():
-    with serve.bound(0) as other:
+    with serve.bind_socket(0) as other:
         port = other.getsockname()[1]
         other.listen()
         with pytest.raises(ParameterError, match=f"must be free to listen on; got {port}") as error:
-            serve.bound(port)
+            serve.bind_socket(port)
     assert "without --port" in error.value.hint
 
 
 def test_without_a_name_another_port_is_taken(monkeypatch):
-    with serve.bound(0) as other:
+    with serve.bind_socket(0) as other:
         other.listen()
         monkeypatch.setattr(serve, "PORT", other.getsockname()[1])
-        with serve.bound(None) as door:
+        with serve.bind_socket(None) as door:
             assert door.getsockname()[1] != other.getsockname()[1]
-    with serve.bound(None) as door:
+    with serve.bind_socket(None) as door:
         assert door.getsockname() == ("127.0.0.1", serve.PORT)
 
 
 def test_a_folder_is_for_one_workbench(tmp_path):
     folder = tmp_path / "a" / "b"
     with (
-        serve._only_one(folder),
+        serve._lock_folder(folder),
         pytest.raises(ParameterError, match="used by no other"),
-        serve._only_one(folder),
+        serve._lock_folder(folder),
     ):
         pass
-    with serve._only_one(folder):
+    with serve._lock_folder(folder):
         assert folder.is_dir()
 
 
@@ -250,7 +253,7 @@ def test_without_its_packages_the_command_says_how_to_get_them(monkeypatch):
 
 
 def test_the_command_says_that_a_port_is_taken(tmp_path):
-    with serve.bound(0) as other:
+    with serve.bind_socket(0) as other:
         other.listen()
         port = other.getsockname()[1]
         words = ["workbench", "--no-browser", "--port", str(port), "--folder", str(tmp_path)]
@@ -335,13 +338,13 @@ def test_the_command_serves_and_ends_without_a_trace(tmp_path, how):
 
 
 def test_only_this_machine_is_listened_to():
-    with serve.bound(0) as door:
+    with serve.bind_socket(0) as door:
         assert (door.family, door.getsockname()[0]) == (socket.AF_INET, "127.0.0.1")
 
 
 def test_no_part_of_an_answer_waits_for_another():
     """asyncio sends at once only where a socket says that it is of TCP, which the default does not."""
-    with serve.bound(0) as door:
+    with serve.bind_socket(0) as door:
         door.listen()
         with socket.create_connection(door.getsockname()), door.accept()[0] as accepted:
             assert accepted.proto == socket.IPPROTO_TCP

@@ -76,7 +76,7 @@ def workbench(
         if as_json:
             show_json({"url": link})
 
-    serve(settings, port=port, say=print_message, listening=listening)
+    serve(settings, port=port, show=print_message, on_ready=listening)
 
 
 def _serve() -> Any:

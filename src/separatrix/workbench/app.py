@@ -1,4 +1,4 @@
-"""The application: guard, routes and pages put together. Light: what computes is in other processes."""
+"""The application: guard, routes and static files. Computations run in other processes."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from fastapi import FastAPI
 
 from separatrix.workbench import pages
 from separatrix.workbench.guard import Guard
-from separatrix.workbench.replies import answer_errors
+from separatrix.workbench.replies import register_error_handlers
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.tokens import Tokens
 
 if TYPE_CHECKING:
+    from separatrix.workbench.backend import Backend
     from separatrix.workbench.jobs import Jobs
-    from separatrix.workbench.worker import Worker
 
 
 def make_app(
     settings: Settings,
     *,
-    bench: Worker | None = None,
+    backend: Backend | None = None,
     jobs: Jobs | None = None,
     tokens: Tokens | None = None,
 ) -> FastAPI:
-    """The workbench as an ASGI application; `bench`, `jobs` and `tokens` are made where none are given."""
+    """The workbench as an ASGI application; what is None is made from the settings."""
     from separatrix.workbench import routes_draw, routes_jobs, routes_playground
+    from separatrix.workbench.backend import Backend
     from separatrix.workbench.jobs import Jobs
-    from separatrix.workbench.worker import Worker
 
-    bench = bench or Worker(settings)
+    backend = backend or Backend(settings)
     jobs = jobs or Jobs(settings)
 
     @asynccontextmanager
-    async def at_work(_app: FastAPI) -> AsyncIterator[None]:
-        bench.start()
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        backend.start()
         try:
             jobs.start()
             yield
@@ -44,20 +44,20 @@ def make_app(
             try:
                 await jobs.stop()
             finally:
-                await bench.stop()
+                await backend.stop()
 
     app = FastAPI(
-        lifespan=at_work,
-        docs_url=None,  # these pages load their scripts from elsewhere
+        lifespan=lifespan,
+        docs_url=None,  # its pages load scripts from other hosts
         redoc_url=None,
         openapi_url=None,
         redirect_slashes=False,
     )
-    answer_errors(app)
+    register_error_handlers(app)
     for router in (
         pages.router(),
-        routes_draw.router(bench),
-        routes_playground.router(bench),
+        routes_draw.router(backend),
+        routes_playground.router(backend),
         routes_jobs.router(jobs),
     ):
         app.include_router(router)

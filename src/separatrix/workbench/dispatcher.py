@@ -1,238 +1,139 @@
-"""What the bench's process runs: requests first, then a step of background work, then waiting.
+"""What the process of Draw and Playground runs: requests first, then background work, then waiting.
 
-A room is a class made from `Settings`. It has `requests`, the names of the methods that may be
-called, with plain values as keyword arguments and a plain dict as answer; `work()`, one step of
-background work, False when nothing is left to do; and `state()`, a plain dict that the server keeps and
-shows without asking again. Rooms are made one after another as the first steps of work, or when a
-request comes for them.
-
-A message to the server is one line of JSON that says what it is, then its body. Before an answer comes the
-state of its room, if it has changed: who asks for the state afterwards finds the new one.
+A service is a class made from `Settings`. Services are made one after another as the first steps of
+background work, or when a request needs them. A message to the server has a `kind`: "begun" and "answer"
+or "refused" for each request, "state" when the state of a service changed. The state precedes the answer,
+so that a reader after the answer sees the new one.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-import traceback
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from importlib.abc import MetaPathFinder
-from multiprocessing.connection import Connection
 from typing import Any, Protocol
 
-from separatrix.errors import SeparatrixError
-from separatrix.workbench.limits import (
-    die_with_parent,
-    give_memory_back,
-    limit_memory,
-    own_bytes,
-)
-from separatrix.workbench.settings import MEGABYTE, Settings
+from separatrix.workbench.settings import Settings
+from separatrix.workbench.worker import Channel, describe_error, print_traceback
 
-ROOMS = {
+SERVICES = {
     "draw": "separatrix.workbench.drawing.service:Drawing",
     "playground": "separatrix.workbench.playground.service:Playground",
 }
-_FOR_NOTHING = ("pandas",)  # scikit-learn would import it
-LIBRARIES = 384 * MEGABYTE  # of data, that imports and the stacks of threads take by themselves
-
-
-_LISTENERS: list[Any] = []  # numba's, one at most
 
 
 class Service(Protocol):
-    """What the bench asks of a room."""
+    """The part of the process that serves one page."""
 
     requests: frozenset[str]
+    """Methods that requests may call: keyword arguments and a dict of plain values as the answer."""
 
     def work(self) -> bool:
-        """Do one step of background work; False: there is nothing left."""
+        """Do one step of background work; False if nothing is left."""
 
     def state(self) -> dict[str, Any]:
-        """What the server shows of it."""
+        """Plain values that the server keeps and shows without a request."""
 
 
-def main(connection: Connection, text: str, services: Mapping[str, str] | None = None) -> None:
-    """The process of the bench: serve until the server hangs up."""
-    die_with_parent()
-    sys.meta_path.insert(0, _NotHere())
-    settings = Settings.from_json(text)
-    limit_memory(settings.memory + LIBRARIES)
-    Dispatcher(settings, connection.send_bytes, services or ROOMS).serve(connection)
-
-
-class _NotHere(MetaPathFinder):
-    """Says of some packages that they are not installed.
-
-    An entry None in `sys.modules` would say so too, but scikit-learn looks there for loaded ones.
-    """
-
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
-        """Refuse the packages; leave all others to those who are asked next."""
-        if fullname in _FOR_NOTHING:
-            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+def main(channel: Channel, settings: Settings, services: Mapping[str, str] = SERVICES) -> None:
+    """Serve until the server closes the pipe."""
+    Dispatcher(settings, channel.send, services).serve(channel)
 
 
 class Dispatcher:
-    """The rooms, and what goes on in them. `say` sends a message to the server."""
+    """The services by name, and their messages to the server."""
 
     def __init__(
-        self,
-        settings: Settings,
-        say: Callable[[bytes], None],
-        services: Mapping[str, str],
+        self, settings: Settings, send: Callable[..., None], locations: Mapping[str, str]
     ) -> None:
-        self._settings, self._say = settings, say
-        self._homes = services
-        self._rooms: dict[str, Service | None] = {}  # None: it could not be made
-        self._told: dict[str, bytes] = {}
-        self._settled = False
+        self._settings, self._send = settings, send
+        self._locations = locations  # "module:class" by name
+        self._services: dict[str, Service | None] = {}  # None: it failed
+        self._states: dict[str, bytes] = {}
 
-    def serve(self, connection: Connection) -> None:
+    def serve(self, channel: Channel) -> None:
         """Answer, work, or wait, until the other end is closed."""
         try:
             while True:
-                if not connection.poll() and self.work():
-                    continue
-                if not connection.poll():
-                    self._settle()
-                self.answer(json.loads(connection.recv_bytes()))
+                if channel.pending() or not self.work():
+                    self.answer(channel.receive())
         except (EOFError, BrokenPipeError, ConnectionResetError):
             return
 
     def answer(self, request: dict[str, Any]) -> None:
-        """Do what is asked and say the answer, whatever happens.
+        """Send the answer to a request, or why it is refused.
 
-        It has begun when the room is there: what is loaded for it is not on the request's clock.
+        "begun" is sent once the service is loaded: loading does not count against the request's deadline.
         """
-        number = request["number"]
         name, _, method = request["name"].partition(".")
         try:
-            asked = self._method(name, method)
-            self._send({"kind": "begun", "number": number})
-            body = _as_json(asked(**request["arguments"]))
+            function = self._method(name, method)
+            self._send({"kind": "begun"})
+            kind, body = "answer", _to_json(function(**request["arguments"]))
         except Exception as error:
-            self._tell_state(name)
-            self._send({"kind": "refused", "number": number}, _as_json(refusal_of(error)))
-        else:
-            self._tell_state(name)
-            self._send({"kind": "answer", "number": number}, body)
+            kind, body = "refused", _to_json(describe_error(error))
+        self._send_state(name)
+        self._send({"kind": kind}, body)
 
     def work(self) -> bool:
-        """One step of what is left to do: a room to be made, or work of one that is there."""
-        for name in self._homes:
-            if name not in self._rooms:
+        """Make a service or do one step of the work of one; False if nothing is left."""
+        for name in self._locations:
+            if name not in self._services:
                 self._make(name)
                 return True
-            room = self._rooms[name]
-            if room is not None and self._step(name, room):
-                self._settled = False
+            service = self._services[name]
+            if service is not None and self._step(name, service):
                 return True
         return False
 
-    def _step(self, name: str, room: Service) -> bool:
-        """A step of a room's work; a room whose work fails is left alone from then on."""
+    def _step(self, name: str, service: Service) -> bool:
         try:
-            more = room.work()
+            more = service.work()
         except Exception as error:
-            _on_stderr(error)
-            self._rooms[name] = None
+            print_traceback(error)
+            self._services[name] = None
             return True
-        self._tell_state(name)
+        self._send_state(name)
         return more
 
     def _make(self, name: str) -> Service | None:
-        module, _, attribute = self._homes[name].partition(":")
+        module, _, attribute = self._locations[name].partition(":")
         try:
-            kind = getattr(import_module(module), attribute)
-            _listen_to_numba()
-            self._rooms[name] = kind(self._settings)
+            self._services[name] = getattr(import_module(module), attribute)(self._settings)
         except Exception as error:
-            _on_stderr(error)
-            self._rooms[name] = None
-        self._tell_state(name)
-        return self._rooms[name]
+            print_traceback(error)
+            self._services[name] = None
+        self._send_state(name)
+        return self._services[name]
 
     def _method(self, name: str, method: str) -> Callable[..., Any]:
-        """A method that may be called from outside."""
-        if name not in self._homes:
-            raise LookupError(f"there is no room {name!r}")
-        room = self._rooms[name] if name in self._rooms else self._make(name)
-        if room is None:
-            raise LookupError(f"the room {name!r} could not be made, or failed at its work")
-        if method not in room.requests:
+        if name not in self._locations:
+            raise LookupError(f"no service {name!r}")
+        service = self._services[name] if name in self._services else self._make(name)
+        if service is None:
+            raise LookupError(f"the service {name!r} has failed")
+        if method not in service.requests:
             raise LookupError(f"{name!r} has no request {method!r}")
-        found: Callable[..., Any] = getattr(room, method)
-        return found
+        function: Callable[..., Any] = getattr(service, method)
+        return function
 
-    def _tell_state(self, name: str) -> None:
-        """Send the state of a room, if it is another than the server knows."""
-        room = self._rooms.get(name)
-        if room is None:
+    def _send_state(self, name: str) -> None:
+        """Send the state of a service if it has changed."""
+        service = self._services.get(name)
+        if service is None:
             return
         try:
-            state = _as_json(room.state())
+            state = _to_json(service.state())
         except Exception as error:
-            _on_stderr(error)
+            print_traceback(error)
             return
-        if state != self._told.get(name):
-            self._told[name] = state
-            self._send({"kind": "state", "room": name}, state)
-
-    def _settle(self) -> None:
-        """Once after all work: give back what loading left, and say what is still in use."""
-        if not self._settled:
-            self._settled = True
-            give_memory_back()
-            self._send({"kind": "settled", "memory": own_bytes(), "compiled": has_compiled()})
-
-    def _send(self, header: dict[str, Any], body: bytes = b"") -> None:
-        self._say(json.dumps(header).encode() + b"\n" + body)
+        if state != self._states.get(name):
+            self._states[name] = state
+            self._send({"kind": "state", "service": name}, state)
 
 
-def has_compiled() -> bool:
-    """Whether numba compiled anything in this process; what it keeps of that is never given back."""
-    return any(listener.buffer for listener in _LISTENERS)
-
-
-def _listen_to_numba() -> None:
-    """Take note of what numba compiles from now on. What is in its cache on disk does not count."""
-    if "numba" not in sys.modules or _LISTENERS:
-        return
-    event = import_module("numba.core.event")
-    _LISTENERS.append(event.RecordingListener())
-    event.register("numba:compile", _LISTENERS[0])
-
-
-def refusal_of(error: Exception) -> dict[str, str]:
-    """An error as a code, a sentence and a hint; one that nobody foresaw goes to stderr.
-
-    >>> refusal_of(ValueError("k must be at most 5"))
-    {'code': 'refused', 'message': 'k must be at most 5', 'hint': ''}
-    """
-    if isinstance(error, MemoryError) or "can't start new thread" in str(error):
-        said = str(error) if isinstance(error, MemoryError) else ""
-        hint = getattr(error, "hint", "") or "take fewer rows, or start with a larger --memory"
-        return {"code": "memory", "message": said or "there is not enough memory", "hint": hint}
-    if isinstance(error, SeparatrixError | ValueError):
-        return {"code": "refused", "message": str(error), "hint": getattr(error, "hint", "")}
-    if isinstance(error, OSError):
-        message = (
-            f"the system refuses to read or write a file: {error.strerror or 'no reason given'}"
-        )
-        return {"code": "refused", "message": message, "hint": ""}
-    _on_stderr(error)
-    return {"code": "internal", "message": "", "hint": ""}
-
-
-def _as_json(value: Any) -> bytes:
-    """Plain values as JSON; a NaN among them is a mistake of the room's."""
+def _to_json(value: Any) -> bytes:
     try:
         return json.dumps(value, allow_nan=False, separators=(",", ":")).encode()
     except ValueError as error:
-        raise TypeError(f"a room's answer is not JSON: {error}") from error
-
-
-def _on_stderr(error: BaseException) -> None:
-    sys.stderr.writelines(traceback.format_exception(error))
+        raise TypeError(f"the answer of a service is not JSON: {error}") from error

@@ -1,7 +1,7 @@
-"""What the process of a job runs: the experiment itself, and a word now and then about how far it is.
+"""What the process of a job runs: the experiment, and its progress to the server.
 
-All that it makes is in the job's folder. Killed at any moment, the finished steps of a named experiment
-are there, and the next process goes on after them; a comparison starts over.
+All output is in the folder of the job. The finished steps of a named experiment survive a kill at any
+moment, and the next process resumes after them; a comparison starts over.
 """
 
 from __future__ import annotations
@@ -12,79 +12,82 @@ import os
 import time
 import warnings
 from contextlib import suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.progress import busy, listen
-from separatrix.workbench.dispatcher import refusal_of
-from separatrix.workbench.limits import die_with_parent, limit_memory
+from separatrix.workbench.worker import Channel, describe_error
 
 if TYPE_CHECKING:
     from separatrix.evaluation.compare import Comparison
 
-OFTEN = 0.1  # seconds between two messages
-NICE = 5  # whoever draws meanwhile goes first
-INTERNAL = "something went wrong inside the job; the terminal that runs the workbench shows it"
+INTERVAL = 0.1  # seconds between two messages
+NICE = 5  # Draw and Playground go first
+INTERNAL = "something went wrong inside the job; the terminal of the workbench shows the error"
 
 
-def main(connection: Connection, text: str) -> None:
-    """The process of a job; `text` is JSON: `asked`, `folder`, `memory`, and of a file `path`,
-    `called` and `column`.
-    """
-    die_with_parent()
+def main(channel: Channel, task: dict[str, Any]) -> None:
+    """Run a job: `request`, `folder`, and for a file `path`, `file_name` and `column`."""
     with suppress(AttributeError, OSError):
         os.nice(NICE)
     os.environ["MPLBACKEND"] = "Agg"
-    warnings.simplefilter("ignore")  # what matters of them is counted in the report
-    work = json.loads(text)
-    teller = ProgressReporter(connection, after=1 if work["asked"]["kind"] == "named" else 2)
+    warnings.simplefilter("ignore")  # the report counts those that matter
+    study = task["request"]["kind"] == "named"
+    reporter = ProgressReporter(channel, after=1 if study else 2)
     try:
-        import separatrix.app.runs  # noqa: F401  (imported before memory is counted)
-
-        limit_memory(work["memory"])
-        with listen(teller):
-            found = (_named if work["asked"]["kind"] == "named" else _compared)(work)
+        with listen(reporter):
+            outcome = (_run_study if study else _compare_file)(task)
     except Exception as error:
-        said = refusal_of(error)
-        message = said["message"].replace(work.get("path") or "\0", work.get("called") or "")
-        teller.end({"kind": "failed", "message": message or INTERNAL, "hint": said["hint"]})
+        found = describe_error(error)
+        message = found["message"].replace(task.get("path") or "\0", task.get("file_name") or "")
+        reporter.send({"kind": "failed", "message": message or INTERNAL, "hint": found["hint"]})
     else:
-        teller.end({"kind": "done", **found})
+        reporter.send({"kind": "done", **outcome})
 
 
 class ProgressReporter:
-    """Hears of bars, and tells the server of the outermost one, at most ten times a second.
+    """Listens to progress bars and sends the outermost one to the server, at most ten times a second.
 
-    `after` is how many more things are done after that bar: each counts as a step too.
+    `after` is the number of steps that follow that bar; each counts as one step of the total.
     """
 
-    def __init__(self, connection: Connection, after: int) -> None:
-        self._connection, self._after = connection, after
+    def __init__(self, channel: Channel, after: int) -> None:
+        self._channel, self._after = channel, after
         self._total: int | None = None
         self._done = self._later = 0
         self._inner, self._counting = "", False
         self._latest: dict[str, Any] = {}
-        self._changed, self._lock = Event(), Lock()
-        Thread(target=self._tell, daemon=True).start()
+        self._changed = Event()
+        Thread(target=self._send_changes, daemon=True).start()
 
     def __call__(self, label: str, done: int, total: int | None, depth: int) -> None:
-        """A bar begins or goes on: see `listen`."""
-        says = self._inner
+        """A bar begins or advances: see `listen`."""
+        message = self._inner
         if depth == 0:
             self._outermost(label, done, total)
-            says = self._inner
+            message = self._inner
         elif self._counting and depth == 1:
-            says = self._inner = label
-        elif self._counting and label == self._inner:  # how far the one that is named there is
-            says = f"{label} ({done} of {total})"
+            message = self._inner = label
+        elif self._counting and label == self._inner:
+            message = f"{label} ({done} of {total})"
         else:
             return
-        whole = 1 if self._total is None else self._total + self._after
-        self._latest = {"says": says, "done": min(self._done, whole), "total": whole}
+        steps = 1 if self._total is None else self._total + self._after
+        self._latest = {"message": message, "done": min(self._done, steps), "total": steps}
         self._changed.set()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send a message unless the server is gone."""
+        with suppress(OSError):
+            self._channel.send(message)
+
+    def _send_changes(self) -> None:
+        while self._changed.wait():
+            self._changed.clear()
+            self.send({"kind": "progress", **self._latest})
+            time.sleep(INTERVAL)
 
     def _outermost(self, label: str, done: int, total: int | None) -> None:
         self._counting = total is not None
@@ -96,41 +99,29 @@ class ProgressReporter:
             self._done = self._total + self._later
             self._later += 1
 
-    def end(self, message: dict[str, Any]) -> None:
-        """The last message."""
-        self._send(message)
 
-    def _tell(self) -> None:
-        while self._changed.wait():
-            self._changed.clear()
-            self._send({"kind": "progress", **self._latest})
-            time.sleep(OFTEN)
-
-    def _send(self, message: dict[str, Any]) -> None:
-        with self._lock, suppress(OSError):
-            self._connection.send_bytes(json.dumps(message, allow_nan=False).encode())
-
-
-def _named(work: dict[str, Any]) -> dict[str, Any]:
+def _run_study(task: dict[str, Any]) -> dict[str, Any]:
     from separatrix.app.runs import prepare
     from separatrix.errors import ExperimentError
 
-    asked = work["asked"]
-    quick = {"quick": True} if asked["quick"] else {}
-    job = prepare(asked["name"], {"seed": asked["seed"], **quick})
+    request = task["request"]
+    quick = {"quick": True} if request["quick"] else {}
+    job = prepare(request["name"], {"seed": request["seed"], **quick})
     for name in job.experiment.data:
-        _require_at_hand(name)
+        _require_local(name)
     try:
-        _, _, words = job.run(Path(work["folder"]), progress=False)
+        _, _, words = job.run(Path(task["folder"]), progress=False)
     except ExperimentError as error:
-        if "--fresh" in error.hint:  # of another version or a damaged file; no such option here
-            error.hint = "what is there cannot be gone on with: start the experiment anew"
+        if (
+            "--fresh" in error.hint
+        ):  # another version or a damaged file; the page has no such option
+            error.hint = "it cannot be resumed: start the experiment again"
         raise
-    return {"words": list(words), "model": None}
+    return {"summary": list(words), "model": None}
 
 
-def _require_at_hand(name: str) -> None:
-    """The workbench never downloads: that is for a person to decide."""
+def _require_local(name: str) -> None:
+    """Refuse a data set that would have to be downloaded: that is for a person to decide."""
     from separatrix.data import catalogue
     from separatrix.errors import MissingDataError
 
@@ -140,20 +131,20 @@ def _require_at_hand(name: str) -> None:
         raise error
 
 
-def _compared(work: dict[str, Any]) -> dict[str, Any]:
-    """The comparison and its page; then the best of it, tuned and fitted to all rows."""
+def _compare_file(task: dict[str, Any]) -> dict[str, Any]:
+    """Compare the models and write the report; then tune the best one and fit it to all rows."""
     from separatrix.app.read_data import read_labelled
     from separatrix.app.runs import compare_data
     from separatrix.app.train_from_file import fit_file
     from separatrix.workbench.records import key_of
 
-    asked, folder = work["asked"], Path(work["folder"])
-    file = {"called": work["called"], "target": work["column"], "progress": False}
-    seed = asked["seed"]
+    request, folder = task["request"], Path(task["folder"])
+    file = {"called": task["file_name"], "target": task["column"], "progress": False}
+    seed = request["seed"]
     comparison, _, notes = compare_data(
-        work["path"],
-        models=asked["models"] or None,
-        cv=asked["folds"],
+        task["path"],
+        models=request["models"] or None,
+        cv=request["folds"],
         seed=seed,
         out=folder,
         **file,
@@ -162,7 +153,7 @@ def _compared(work: dict[str, Any]) -> dict[str, Any]:
     best = comparison.best
     key = key_of(best)
     with busy(f"tuning and fitting the best to all rows: {best}", show=False):
-        data = read_labelled(work["path"], **file)
+        data = read_labelled(task["path"], **file)
         fitted = fit_file(data, folder / "best.model", key=key, tune=True, seed=seed)
     first = comparison.rows()[0]
     chosen = ", ".join(f"{name} = {value}" for name, value in fitted.as_dict()["chosen"].items())
@@ -173,7 +164,7 @@ def _compared(work: dict[str, Any]) -> dict[str, Any]:
         f"The model is tuned and fitted to all {fitted.samples} rows{chosen and ': '}{chosen}.",
     ]
     return {
-        "words": [*words, *notes],
+        "summary": [*words, *notes],
         "model": {
             "title": best,
             "error": float(comparison.evaluations[best].test_error.mean()) * 100,
@@ -182,12 +173,9 @@ def _compared(work: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_leaderboard(comparison: Comparison, path: Path) -> None:
-    """The table as CSV; what was chosen in each split as JSON in its cell."""
+    """Write the table as CSV; the parameters chosen in each split are a JSON cell."""
     rows = [{**row, "chosen": json.dumps(row["chosen"])} for row in comparison.rows()]
-    with (
-        atomic_write(path) as temporary,
-        temporary.open("w", newline="", encoding="utf-8") as file,
-    ):
+    with atomic_write(path) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, list(rows[0]))
         writer.writeheader()
         writer.writerows(rows)

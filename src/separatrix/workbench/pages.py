@@ -1,4 +1,4 @@
-"""The page's own files: a fixed table, read once. No path of a URL ever reaches the file system."""
+"""The static files: a fixed table, read once. No path of a URL reaches the file system."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from fastapi import APIRouter, Request, Response
 
-from separatrix.workbench.replies import Refusal, shortened
+from separatrix.workbench.replies import RequestError, shorten
 
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -19,35 +19,35 @@ TYPES = {
 }
 
 
-class Page(NamedTuple):
-    """A file as it is sent."""
+class StaticFile(NamedTuple):
+    """The content of a file, its type and its ETag."""
 
     content: bytes
     type: str
     tag: str
 
 
-def pages() -> dict[str, Page]:
-    """All files of `static/` whose type we know, by name.
+def load_files() -> dict[str, StaticFile]:
+    """All files of `static/` by name.
 
-    >>> pages()["main.js"].type
+    >>> load_files()["main.js"].type
     'text/javascript; charset=utf-8'
     """
     found = files("separatrix.workbench").joinpath("static").iterdir()
     return {
-        file.name: _page(file.read_bytes(), TYPES[suffix])
+        file.name: _make_file(file.read_bytes(), TYPES[suffix])
         for file in found
         if (suffix := file.name.rpartition(".")[2]) in TYPES and file.is_file()
     }
 
 
-def _page(content: bytes, kind: str) -> Page:
-    return Page(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+def _make_file(content: bytes, kind: str) -> StaticFile:
+    return StaticFile(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
 
 
 def router() -> APIRouter:
     """`/` and `/static/NAME`."""
-    routes, table = APIRouter(), pages()
+    routes, table = APIRouter(), load_files()
 
     @routes.get("/")
     async def front(request: Request) -> Response:
@@ -56,14 +56,14 @@ def router() -> APIRouter:
     @routes.get("/static/{name}")
     async def static(name: str, request: Request) -> Response:
         if name not in table:
-            raise Refusal(404, "path", f"the workbench has no file {shortened(ascii(name))}")
+            raise RequestError(404, "path", f"the workbench has no file {shorten(ascii(name))}")
         return _reply(table[name], request)
 
     return routes
 
 
-def _reply(page: Page, request: Request) -> Response:
-    headers = {"ETag": page.tag, "Cache-Control": "no-cache"}
-    if request.headers.get("if-none-match") == page.tag:
+def _reply(file: StaticFile, request: Request) -> Response:
+    headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
+    if request.headers.get("if-none-match") == file.tag:
         return Response(status_code=304, headers=headers)
-    return Response(page.content, headers={**headers, "Content-Type": page.type})
+    return Response(file.content, headers={**headers, "Content-Type": file.type})

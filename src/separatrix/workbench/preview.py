@@ -1,4 +1,4 @@
-"""What the process runs that looks at an uploaded file, so that the server never reads one itself."""
+"""The preview of an uploaded file, in a process of its own: the server never reads one itself."""
 
 from __future__ import annotations
 
@@ -7,62 +7,57 @@ import io
 import json
 from collections.abc import Iterable
 from itertools import islice
-from multiprocessing.connection import Connection
 from typing import Any
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.limits import Limits
 from separatrix.data.read import format_of, read
 from separatrix.errors import DataError
-from separatrix.workbench.dispatcher import LIBRARIES, refusal_of
-from separatrix.workbench.limits import die_with_parent, limit_memory
+from separatrix.workbench.worker import Channel, describe_error
 
-ROWS, CELLS, LETTERS = 5, 50, 200  # of a preview
-HEAD = 1 << 18  # letters of a table that a preview is taken from
+ROWS, CELLS, CHARACTERS = 5, 50, 200  # of a preview
+HEAD = 1 << 18  # characters at the start of a table that the preview is taken from
 
 
-def main(connection: Connection, text: str) -> None:
-    """The process that looks at a file, once."""
-    die_with_parent()
-    asked = json.loads(text)
-    limit_memory(asked["memory"] + LIBRARIES)
+def main(channel: Channel, path: str) -> None:
+    """Send the preview of a file, or why it cannot be read."""
     try:
-        found: dict[str, Any] = look(asked["path"])
+        kind, body = "preview", preview(path)
     except Exception as error:
-        found = dict(refusal_of(error))
-    connection.send_bytes(json.dumps(found, allow_nan=False).encode())
+        kind, body = "refused", dict(describe_error(error))
+    channel.send({"kind": kind}, json.dumps(body, allow_nan=False).encode())
 
 
-def look(path: str) -> dict[str, Any]:
-    """What a page shows of a file before anything is done with it."""
+def preview(path: str) -> dict[str, Any]:
+    """The number of rows, the columns, the likely target, notes and the first rows of a file."""
     data = read(path)
     if data.y is None:
         raise DataError(f"{path} has samples, but no labels")
     if len(data.y) == 0:
         raise DataError(f"{path} has no rows")
-    table = _cells(path) if format_of(path) == "csv" else None
+    table = _table_rows(path) if format_of(path) == "csv" else None
     names = [] if table is None else table[0]
     if table is None and data.target:
         names = list(dict.fromkeys(name.split("=")[0] for name in data.features or ()))
         names.append(data.target)
     return {
         "rows": len(data.y),
-        "columns": [{"name": name, "kind": _kind(name, data)} for name in names],
+        "columns": [{"name": name, "kind": _column_kind(name, data)} for name in names],
         "target": data.target,
         "notes": list(data.notes),
-        "preview": [_shown(row) for row in (_samples(data) if table is None else table[1])],
+        "preview": [_cut(row) for row in (_samples(data) if table is None else table[1])],
     }
 
 
-def _kind(name: str, data: Dataset) -> str:
-    """Whether a column was read as numbers or as categories."""
+def _column_kind(name: str, data: Dataset) -> str:
+    """Whether the reader took a column for numbers or for categories."""
     if name == data.target:
         return "number" if data.y.dtype.kind in "iuf" else "category"
     return "number" if name in (data.features or ()) else "category"
 
 
-def _cells(path: str) -> tuple[list[str], list[list[str]]]:
-    """The names and the first rows of a table as they are written."""
+def _table_rows(path: str) -> tuple[list[str], list[list[str]]]:
+    """The column names and the first rows of a table, as text."""
     from separatrix.data.formats.layout import detect_layout, text_blocks
     from separatrix.data.streams import open_
 
@@ -81,7 +76,7 @@ def _cells(path: str) -> tuple[list[str], list[list[str]]]:
 
 
 def _samples(data: Dataset) -> list[list[str]]:
-    """The first samples with their labels, where a file is no table."""
+    """The first samples with their labels, of a file that is not a table."""
     return [_sample(data, row) for row in range(min(ROWS, len(data.y)))]
 
 
@@ -94,5 +89,5 @@ def _sample(data: Dataset, row: int) -> list[str]:
     return [*(f"{value:g}" for value in values[:CELLS]), label]
 
 
-def _shown(cells: list[str]) -> list[str]:
-    return [cell.strip()[:LETTERS] for cell in cells[:CELLS]]
+def _cut(cells: list[str]) -> list[str]:
+    return [cell.strip()[:CHARACTERS] for cell in cells[:CELLS]]

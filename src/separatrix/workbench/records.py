@@ -1,6 +1,6 @@
-"""What is kept of a job and of an upload, as JSON on disk; and the words that would do the same elsewhere.
+"""Jobs and uploads as they are kept on disk in JSON, and the Python and the commands that do the same.
 
-Names that people give are text: they stand in JSON and in quoted words, and never in a path.
+Names that people choose are text: they appear in JSON and in quoted words, never in a path.
 """
 
 from __future__ import annotations
@@ -10,22 +10,21 @@ import shlex
 import time
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field
 
-from separatrix.data.catalogue import names
+from separatrix.data import catalogue
 from separatrix.estimators.registry import TITLES
 from separatrix.workbench.replies import RequestModel
 
 MODELS = TITLES
-FILES = ("report.html", "results.csv", "best.model")  # all that is ever served of a job
 IDENTIFIER = r"^[0-9a-f]{16}$"
 Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
 
-class Named(RequestModel):
-    """A named experiment that is asked for."""
+class StudyRequest(RequestModel):
+    """Run a named experiment."""
 
     kind: Literal["named"]
     name: Annotated[str, Field(max_length=100)]
@@ -33,8 +32,8 @@ class Named(RequestModel):
     seed: Seed = 0
 
 
-class FromFile(RequestModel):
-    """A comparison on an uploaded file that is asked for; no models: all that suit."""
+class FileRequest(RequestModel):
+    """Compare models on an uploaded file; an empty list means all that suit it."""
 
     kind: Literal["file"]
     upload: Identifier
@@ -44,90 +43,97 @@ class FromFile(RequestModel):
     seed: Seed = 0
 
 
-class _Kept(BaseModel):
+class _Stored(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
 
-class Column(_Kept):
+class UploadColumn(_Stored):
     """A column of an uploaded table."""
 
     name: str
     kind: str
 
 
-class Upload(_Kept):
-    """An uploaded file: the name it was given, where it lies, and what was seen in it."""
+class Upload(_Stored):
+    """An uploaded file and a preview of its content."""
 
     id: Identifier
     name: str
     ending: Annotated[str, Field(pattern=r"^(\.[a-z0-9]{2,9}){1,2}$")]
     bytes: int
     rows: int
-    columns: list[Column]
+    columns: list[UploadColumn]
     target: str
     notes: list[str]
     preview: list[list[str]]
 
-    def shown(self) -> dict[str, Any]:
-        """What a page is told."""
+    def to_json(self) -> dict[str, Any]:
+        """What the page gets."""
         return self.model_dump(exclude={"ending"})
 
     @property
-    def called(self) -> str:
-        """Its name where a file's name is expected: no option, and no data set of the catalogue."""
-        return f"./{self.name}" if self.name.startswith("-") or self.name in names() else self.name
+    def file_name(self) -> str:
+        """Its name as a command takes it: neither an option nor a data set of the catalogue."""
+        ambiguous = self.name.startswith("-") or self.name in catalogue.names()
+        return f"./{self.name}" if ambiguous else self.name
 
     def column(self, target: str) -> str | None:
-        """A column as readers take it: by name; by position, where its name could be one."""
+        """A column by name, or by position if its name could be taken for one."""
         if not target:
             return None
-        listed = [column.name for column in self.columns]
+        names = [column.name for column in self.columns]
         ambiguous = re.fullmatch(r"-?[0-9]{1,9}|auto", target) is not None
-        return str(listed.index(target)) if ambiguous else target
+        return str(names.index(target)) if ambiguous else target
 
 
-class Problem(_Kept):
+class JobError(_Stored):
     """Why a job failed."""
 
     message: str
     hint: str
 
 
-class Best(_Kept):
-    """The model that a comparison ended with; its error is in per cent of test rows."""
+class BestModel(_Stored):
+    """The best model of a comparison; its error is in per cent of the test rows."""
 
     title: str
     error: float
 
 
-class Record(_Kept):
-    """A job: what was asked for, and what became of it."""
+class JobRecord(_Stored):
+    """A job: its request and its outcome. Records of earlier versions have other names for some fields."""
 
     id: Identifier
     title: str
-    asked: Named | FromFile = Field(discriminator="kind")
-    called: str = ""  # what the file is called
-    column: str | None = None  # its labels, as readers take it
+    request: StudyRequest | FileRequest = Field(
+        discriminator="kind", validation_alias=AliasChoices("request", "asked")
+    )
+    file_name: str = Field(default="", validation_alias=AliasChoices("file_name", "called"))
+    column: str | None = None  # of the labels, as readers take it
     status: Status = "queued"
     created: float
     started: float | None = None
     finished: float | None = None
-    words: list[str] = []
-    error: Problem | None = None
-    model: Best | None = None
+    summary: list[str] = Field(default=[], validation_alias=AliasChoices("summary", "words"))
+    error: JobError | None = None
+    model: BestModel | None = None
 
-    def shown(self, progress: dict[str, Any] | None, files: list[str]) -> dict[str, Any]:
-        """What a page is told."""
-        kept = self.model_dump(exclude={"called", "column"})
+    def to_json(self, progress: dict[str, Any] | None, files: list[str]) -> dict[str, Any]:
+        """What the page gets."""
         return {
-            **kept,
-            "kind": self.asked.kind,
+            **self.model_dump(exclude={"file_name", "column"}),
+            "kind": self.request.kind,
             "seconds": self.seconds,
             "progress": progress,
             "files": files,
             "python": python_of(self),
             "command": command_of(self),
         }
+
+    @property
+    def ended(self) -> bool:
+        """Whether it neither runs nor waits."""
+        return self.status not in ("queued", "running")
 
     @property
     def seconds(self) -> float | None:
@@ -137,39 +143,39 @@ class Record(_Kept):
         return max(0.0, (self.finished or time.time()) - self.started)
 
 
-def command_of(record: Record) -> str:
+def command_of(record: JobRecord) -> str:
     """The command line that does the same."""
-    asked = record.asked
-    if isinstance(asked, Named):
-        words = ["separatrix", "run", asked.name, *(["--quick"] if asked.quick else [])]
-        return shlex.join([*words, "--seed", str(asked.seed)])
+    request = record.request
+    if isinstance(request, StudyRequest):
+        words = ["separatrix", "run", request.name, *(["--quick"] if request.quick else [])]
+        return shlex.join([*words, "--seed", str(request.seed)])
     target = [] if record.column is None else ["--target", record.column]
-    words = ["separatrix", "compare", record.called, *target, "--cv", str(asked.folds)]
-    words += ["--models", ",".join(asked.models)] if asked.models else []
-    compare = shlex.join([*words, "--seed", str(asked.seed), "--out", "report"])
+    words = ["separatrix", "compare", record.file_name, *target, "--cv", str(request.folds)]
+    words += ["--models", ",".join(request.models)] if request.models else []
+    compare = shlex.join([*words, "--seed", str(request.seed), "--out", "report"])
     if record.model is None:
         return compare
-    words = ["separatrix", "tune", record.called, "--model", key_of(record.model.title), *target]
-    return f"{compare}\n{shlex.join([*words, '--seed', str(asked.seed), '--out', 'best.model'])}"
+    words = ["separatrix", "tune", record.file_name, "--model", key_of(record.model.title), *target]
+    return f"{compare}\n{shlex.join([*words, '--seed', str(request.seed), '--out', 'best.model'])}"
 
 
-def python_of(record: Record) -> str:
+def python_of(record: JobRecord) -> str:
     """The Python that does the same."""
-    asked = record.asked
-    if isinstance(asked, Named):
-        options = {"seed": asked.seed, **({"quick": True} if asked.quick else {})}
+    request = record.request
+    if isinstance(request, StudyRequest):
+        options = {"seed": request.seed, **({"quick": True} if request.quick else {})}
         return (
             "from pathlib import Path\n\nfrom separatrix.app.runs import prepare\n\n"
-            f"job = prepare({asked.name!r}, {options!r})\n"
-            f"results, page, words = job.run(Path({'runs/' + asked.name!r}))\n"
+            f"job = prepare({request.name!r}, {options!r})\n"
+            f"results, page, words = job.run(Path({'runs/' + request.name!r}))\n"
             'print("\\n".join(words))\n'
         )
     target = "" if record.column is None else f", target={record.column!r}"
-    models = f", models={asked.models!r}" if asked.models else ""
+    models = f", models={request.models!r}" if request.models else ""
     compare = (
         "comparison, page, notes = compare_data(\n"
-        f"    {record.called!r}{target}{models},\n"
-        f'    cv={asked.folds}, seed={asked.seed}, out=Path("report"),\n)\nprint(comparison)\n'
+        f"    {record.file_name!r}{target}{models},\n"
+        f'    cv={request.folds}, seed={request.seed}, out=Path("report"),\n)\nprint(comparison)\n'
     )
     if record.model is None:
         heading = "from pathlib import Path\n\nfrom separatrix.app.runs import compare_data\n\n"
@@ -178,9 +184,9 @@ def python_of(record: Record) -> str:
         "from pathlib import Path\n\nfrom separatrix.app.read_data import read_labelled\n"
         "from separatrix.app.runs import compare_data\n"
         "from separatrix.app.train_from_file import fit_file\n\n"
-        f"{compare}\ndata = read_labelled({record.called!r}{target})\n"
+        f"{compare}\ndata = read_labelled({record.file_name!r}{target})\n"
         f'fit_file(data, Path("best.model"), key={key_of(record.model.title)!r}, tune=True, '
-        f"seed={asked.seed})\n"
+        f"seed={request.seed})\n"
     )
 
 

@@ -1,14 +1,13 @@
-"""What the server says when it refuses, and how it reads what it is sent.
+"""Errors of the server and the parsing of request bodies.
 
-Every error has one shape, `{"error": {"code", "message", "hint"}}`: the code for programs, the sentence for
-a person. Bodies are strict JSON, then a schema: nothing is converted, guessed or left aside.
+Every error is `{"error": {"code", "message", "hint"}}`: the code for programs, the message for people. A
+body must be strict JSON that fits a schema; nothing is converted or ignored.
 """
 
 from __future__ import annotations
 
 import json
-import sys
-import traceback
+import signal
 from http import HTTPStatus
 from typing import Any, TypeVar
 
@@ -19,8 +18,9 @@ from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
 from separatrix.runtime.strict_json import parsed_json
+from separatrix.workbench.worker import print_traceback
 
-LONGEST = 60  # letters of what was found that are said back
+MAX_ECHO = 60  # characters of a request that an error message repeats
 CODES = {
     400: "json",
     401: "token",
@@ -33,149 +33,170 @@ CODES = {
     422: "schema",
 }
 JSON = "application/json"
+WORKER_STATUS = {"refused": 422, "memory": 413}
 
 
-class Refusal(Exception):
-    """A request is refused: an HTTP status, a word for programs, a sentence, and what to do."""
+class RequestError(Exception):
+    """A request is refused: an HTTP status, a code, a message and a hint."""
 
     def __init__(self, status: int, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.status, self.code, self.message, self.hint = status, code, message, hint
 
     def reply(self, headers: dict[str, str] | None = None) -> Response:
-        """The refusal as an answer."""
+        """The error as a response."""
         return Response(self.body(), status_code=self.status, media_type=JSON, headers=headers)
 
     def body(self) -> bytes:
-        """The one JSON shape of errors.
+        """The error as JSON.
 
-        >>> Refusal(404, "missing", "there is no job 7").body()
+        >>> RequestError(404, "missing", "there is no job 7").body()
         b'{"error": {"code": "missing", "message": "there is no job 7", "hint": ""}}'
         """
         error = {"code": self.code, "message": self.message, "hint": self.hint}
-        return json.dumps({"error": error}).encode()  # ASCII, so that nothing in it can fail
+        return json.dumps({"error": error}).encode()  # ASCII: encoding cannot fail
 
 
 class RequestModel(BaseModel):
-    """A request's body: no field it does not know, no type but the one it names, no NaN."""
+    """The body of a request: no unknown fields, no conversion of types, no NaN."""
 
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False, frozen=True)
+
+
+class EmptyRequest(RequestModel):
+    """The body of a request without arguments."""
 
 
 Body = TypeVar("Body", bound=BaseModel)
 
 
 async def read_body(request: Request, model: type[Body]) -> Body:
-    """The request's body, checked against `model`. Its size and type were the guard's matter."""
-    return parsed_body(await request.body(), model)
+    """The body of a request, checked against `model`. The guard has checked its size and type."""
+    return parse_body(await request.body(), model)
 
 
-def parsed_body(body: bytes, model: type[Body]) -> Body:
-    """Two readers must agree: ours finds what is ambiguous, pydantic's what does not fit the schema.
+def parse_body(body: bytes, model: type[Body]) -> Body:
+    """Parse a body: our parser refuses ambiguous JSON, pydantic what does not fit the schema.
 
     >>> class Point(RequestModel):
     ...     x: float
-    >>> parsed_body(b'{"x": 1}', Point)
+    >>> parse_body(b'{"x": 1}', Point)
     Point(x=1.0)
-    >>> parsed_body(b'{"x": "one"}', Point)
+    >>> parse_body(b'{"x": "one"}', Point)
     Traceback (most recent call last):
     ...
-    separatrix.workbench.replies.Refusal: `x`: found 'one', expected a valid number
+    separatrix.workbench.replies.RequestError: `x`: found 'one', expected a valid number
     """
     try:
         parsed_json(body.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise Refusal(400, "json", f"the body is not UTF-8 at byte {error.start}") from None
+        raise RequestError(400, "json", f"the body is not UTF-8 at byte {error.start}") from None
     except ValueError as error:
-        raise Refusal(400, "json", f"the body is not JSON that is read here: {error}") from None
+        raise RequestError(400, "json", f"the body is not strict JSON: {error}") from None
     try:
         return model.model_validate_json(body)
     except ValidationError as error:
-        raise _of_schema(error) from None
+        raise _schema_error(error) from None
 
 
-def _of_schema(error: ValidationError) -> Refusal:
+def _schema_error(error: ValidationError) -> RequestError:
     found = error.errors(include_url=False, include_context=False)
     if found[0]["type"] == "json_invalid":
-        return Refusal(400, "json", f"the body is not JSON that is read here: {found[0]['msg']}")
+        return RequestError(400, "json", f"the body is not strict JSON: {found[0]['msg']}")
     others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return Refusal(422, "schema", _sentence(found[0]) + others)
+    return RequestError(422, "schema", _sentence(found[0]) + others)
 
 
 def _sentence(error: ErrorDetails) -> str:
-    """Where it is, what was found there and what was expected."""
-    where = shortened(".".join(str(step) for step in error["loc"]))
+    """The field, the value and what was expected."""
+    where = shorten(".".join(str(step) for step in error["loc"]))
     if error["type"] == "extra_forbidden":
         return f"`{where}`: found a field of this name, expected none"
-    found = "nothing" if error["type"] == "missing" else shortened(repr(error["input"]))
+    found = "nothing" if error["type"] == "missing" else shorten(repr(error["input"]))
     return f"`{where or 'body'}`: found {found}, expected {_expected(error)}"
 
 
 def _expected(error: ErrorDetails) -> str:
-    """Pydantic's sentence without its beginning."""
+    """Pydantic's message without its beginning."""
     if error["type"] == "missing":
         return "a value"
-    for beginning in ("Input should be ", "Value error, "):
-        if error["msg"].startswith(beginning):
-            return error["msg"].removeprefix(beginning)
-    return error["msg"][:1].lower() + error["msg"][1:]
+    message = error["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+    return message[:1].lower() + message[1:] if message == error["msg"] else message
 
 
-def shortened(text: str, letters: int = LONGEST) -> str:
+def shorten(text: str, length: int = MAX_ECHO) -> str:
     """The beginning of a long text.
 
-    >>> shortened("abcdefgh", 5)
+    >>> shorten("abcdefgh", 5)
     'ab...'
     """
-    return text if len(text) <= letters else text[: letters - 3] + "..."
+    return text if len(text) <= length else text[: length - 3] + "..."
 
 
-def answer_errors(app: FastAPI) -> None:
-    """Give every error of `app` the one shape; what is unforeseen is the guard's matter."""
-    app.add_exception_handler(Refusal, _refusal)
-    app.add_exception_handler(HTTPException, _of_http)
-    app.add_exception_handler(RequestValidationError, _of_parameters)
+def register_error_handlers(app: FastAPI) -> None:
+    """Give every error of `app` the same form; the guard handles unexpected ones."""
+    app.add_exception_handler(RequestError, _request_error)
+    app.add_exception_handler(HTTPException, _http_error)
+    app.add_exception_handler(RequestValidationError, _parameter_error)
 
 
-async def _refusal(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, Refusal)
+async def _request_error(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestError)
     return error.reply()
 
 
-async def _of_http(request: Request, error: Exception) -> Response:
+async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     code = CODES.get(error.status_code, "refused")
-    return Refusal(error.status_code, code, _of_status(request, error)).reply(
+    return RequestError(error.status_code, code, _status_message(request, error)).reply(
         dict(error.headers or {})
     )
 
 
-def _of_status(request: Request, error: HTTPException) -> str:
+def _status_message(request: Request, error: HTTPException) -> str:
     if error.status_code == HTTPStatus.NOT_FOUND:
-        return f"there is nothing at {shortened(request.url.path)}"
+        return f"nothing at {shorten(request.url.path)}"
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        return f"{shortened(request.method)} is not for {shortened(request.url.path)}"
+        return f"{shorten(request.method)} is not allowed for {shorten(request.url.path)}"
     return str(error.detail)
 
 
-async def _of_parameters(_request: Request, error: Exception) -> Response:
+async def _parameter_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RequestValidationError)
-    return Refusal(422, "schema", _sentence(error.errors()[0])).reply()
+    return RequestError(422, "schema", _sentence(error.errors()[0])).reply()
 
 
-def internal(error: BaseException) -> Refusal:
-    """The refusal for a fault of ours; its traceback goes to stderr."""
-    sys.stderr.writelines(traceback.format_exception(error))
-    return Refusal(
-        500,
-        "internal",
-        "something went wrong inside the workbench; nothing you sent should do that",
-        "the terminal that runs the workbench shows what happened",
+def internal_error(error: BaseException) -> RequestError:
+    """The error for a bug of ours; its traceback goes to stderr."""
+    print_traceback(error)
+    return _internal_error("the workbench")
+
+
+def _internal_error(part: str) -> RequestError:
+    message = f"something went wrong inside {part}; nothing you sent should do that"
+    return RequestError(500, "internal", message, "the terminal of the workbench shows the error")
+
+
+def error_from_worker(error: dict[str, str]) -> RequestError:
+    """The error that `describe_error` sent."""
+    if error["code"] == "internal":
+        return _internal_error("the worker")
+    return RequestError(
+        WORKER_STATUS[error["code"]], error["code"], error["message"], error["hint"]
     )
 
 
+def error_from_exit(code: int) -> RequestError:
+    """The error for a worker that died with this exit code."""
+    if code == -signal.SIGKILL:
+        message = "the worker was killed by the system, most likely because memory ran out"
+        return RequestError(413, "memory", message, "take fewer rows; a new worker is starting")
+    message = f"the worker died ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
+    return RequestError(503, "worker", message, "a new one is starting: try again")
+
+
 def json_reply(value: Any, status: int = 200) -> Response:
-    """A plain value as an answer, without NaN."""
+    """A response of plain values."""
     return Response(
         json.dumps(value, allow_nan=False).encode(), status_code=status, media_type=JSON
     )

@@ -1,22 +1,22 @@
-"""The requests of the page Draw. What they mean is in `drawing/room.py`, in the bench's process."""
+"""The requests of the page Draw; `drawing/service.py` answers them in another process."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, model_validator
 
-from separatrix.workbench.replies import JSON, RequestModel, json_reply, read_body
-from separatrix.workbench.worker import Worker
+from separatrix.workbench.backend import Backend
+from separatrix.workbench.replies import JSON, EmptyRequest, RequestModel, json_reply, read_body
 
-MOST_STROKES, MOST_POINTS = 200, 20_000  # as in drawing/strokes.py, too heavy to be imported here
+MAX_STROKES, MAX_POINTS = 200, 20_000  # as in drawing/strokes.py, which imports SciPy
 SECONDS = 30.0
 STARTING = {
     "ready": False,
-    "loading": {"done": 0, "total": 1, "says": "starting"},
+    "loading": {"done": 0, "total": 1, "message": "starting"},
     "current": "",
-    "says": "",
+    "caption": "",
     "classes": [],
     "data": [],
     "models": [],
@@ -25,83 +25,72 @@ STARTING = {
     "python": "",
     "command": "",
 }
-Place = Annotated[float, Field(ge=-0.5, le=1.5)]  # a pen may stray over the edge of the page
-Point = Annotated[list[Place], Field(min_length=2, max_length=2)]
-Stroke = Annotated[list[Point], Field(max_length=MOST_POINTS)]
+Coordinate = Annotated[float, Field(ge=-0.5, le=1.5)]  # a pen may leave the page
+Point = Annotated[list[Coordinate], Field(min_length=2, max_length=2)]
+Stroke = Annotated[list[Point], Field(max_length=MAX_POINTS)]
 
 
-class Data(RequestModel):
-    """Go to another data set."""
+class DataRequest(RequestModel):
+    """Switch to another data set."""
 
     data: Annotated[str, Field(max_length=4096)]
 
 
-class Drawn(RequestModel):
+class StrokesRequest(RequestModel):
     """A drawing: strokes of points [x, y], from 0 to 1 across the page, y down."""
 
-    strokes: Annotated[list[Stroke], Field(max_length=MOST_STROKES)]
+    strokes: Annotated[list[Stroke], Field(max_length=MAX_STROKES)]
 
     @model_validator(mode="after")
-    def not_too_long(self) -> Drawn:
-        """All strokes together may have so many points."""
-        if sum(map(len, self.strokes)) > MOST_POINTS:
-            raise ValueError(f"at most {MOST_POINTS} points in all")
+    def _limit_points(self) -> Self:
+        if sum(map(len, self.strokes)) > MAX_POINTS:
+            raise ValueError(f"at most {MAX_POINTS} points in all")
         return self
 
 
-class Answer(Drawn):
-    """Have it answered; `count` neighbours are shown, and `model` is whom the script is about."""
+class AnswerRequest(StrokesRequest):
+    """Recognise a drawing; show `count` neighbours and the script of `model`."""
 
     count: Annotated[int, Field(ge=0, le=20)] = 8
     model: Annotated[str, Field(max_length=200)] | None = None
 
 
-class Learn(Drawn):
-    """What a drawing is."""
+class LearnRequest(StrokesRequest):
+    """Correct the answer for a drawing."""
 
     label: Annotated[str, Field(max_length=200)]
 
 
-class Forget(RequestModel):
-    """Forget all corrections."""
-
-
-def router(bench: Worker) -> APIRouter:
+def router(backend: Backend) -> APIRouter:
     """The routes of Draw."""
     routes = APIRouter(prefix="/api/draw")
 
+    async def call(name: str, request: RequestModel) -> Response:
+        body = await backend.call(f"draw.{name}", request.model_dump(), seconds=SECONDS)
+        return Response(body, media_type=JSON)
+
     @routes.get("/state")
-    async def state() -> Response:
-        """The last state that the worker sent; it never waits for a fit."""
-        told = bench.told.get("draw")
-        return json_reply(STARTING) if told is None else Response(told, media_type=JSON)
+    async def state() -> Response:  # never waits for a fit
+        found = backend.states.get("draw")
+        return json_reply(STARTING) if found is None else Response(found, media_type=JSON)
 
     @routes.post("/data")
     async def data(request: Request) -> Response:
-        """Another data set."""
-        asked = await read_body(request, Data)
-        answer = await _called(bench, "data", asked)
-        bench.choose(asked.data)
+        chosen = await read_body(request, DataRequest)
+        answer = await call("data", chosen)
+        backend.choose_data(chosen.data)
         return answer
 
     @routes.post("/answer")
     async def answer(request: Request) -> Response:
-        """What the models say of a drawing."""
-        return await _called(bench, "answer", await read_body(request, Answer))
+        return await call("answer", await read_body(request, AnswerRequest))
 
     @routes.post("/learn")
     async def learn(request: Request) -> Response:
-        """A correction."""
-        return await _called(bench, "learn", await read_body(request, Learn))
+        return await call("learn", await read_body(request, LearnRequest))
 
     @routes.post("/forget")
     async def forget(request: Request) -> Response:
-        """No corrections any more."""
-        return await _called(bench, "forget", await read_body(request, Forget))
+        return await call("forget", await read_body(request, EmptyRequest))
 
     return routes
-
-
-async def _called(bench: Worker, name: str, asked: RequestModel) -> Response:
-    body = await bench.call(f"draw.{name}", asked.model_dump(), seconds=SECONDS)
-    return Response(body, media_type=JSON)

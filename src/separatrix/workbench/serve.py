@@ -1,4 +1,4 @@
-"""The server's life: a port of this machine only, a link, a browser, and an end that leaves nothing."""
+"""Start and stop of the server: a local port, a link, a browser."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ from separatrix.workbench.app import make_app
 from separatrix.workbench.settings import PORT, Settings
 from separatrix.workbench.tokens import ADDRESS, Tokens
 
-Say = Callable[[str], None]
+Show = Callable[[str], None]
 
 
-def serve(settings: Settings, *, port: int | None, say: Say, listening: Say) -> None:
+def serve(settings: Settings, *, port: int | None, show: Show, on_ready: Show) -> None:
     """Run the workbench until Ctrl-C or SIGTERM.
 
     Given
-        port        exactly this one; None takes the usual one, or any that is free
-        say         is told what a person should read
-        listening   is told the link, once, when the server answers
+        port       None for the default one, or any free one if it is taken
+        show       prints a message
+        on_ready   gets the link once the server answers
     """
-    with _stopped_politely(), _only_one(settings.folder), closing(bound(port)) as door:
-        settings = replace(settings, port=door.getsockname()[1])
-        tokens = Tokens(settings.port, renewed=lambda link: say(f"for another browser: {link}"))
+    with _exit_on_signals(), _lock_folder(settings.folder), closing(bind_socket(port)) as listener:
+        settings = replace(settings, port=listener.getsockname()[1])
+        tokens = Tokens(settings.port, on_renewal=lambda link: show(f"for another browser: {link}"))
 
-        def begun() -> None:
-            say(f"workbench at http://{ADDRESS}:{settings.port}/, its files in {settings.folder}")
-            say(f"open {tokens.link()}\nstop with Ctrl-C")
-            listening(tokens.link())
+        def announce() -> None:
+            show(f"workbench at http://{ADDRESS}:{settings.port}/, its files in {settings.folder}")
+            show(f"open {tokens.link()}\nstop with Ctrl-C")
+            on_ready(tokens.link())
             if settings.open_browser:
                 open_browser(tokens.link())
 
-        Server(configured(make_app(settings, tokens=tokens)), begun).run(sockets=[door])
+        Server(server_config(make_app(settings, tokens=tokens)), announce).run(sockets=[listener])
 
 
 class Server(uvicorn.Server):
-    """uvicorn's server, that says when it has begun to listen."""
+    """uvicorn's server with a callback when it listens."""
 
-    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, on_startup: Callable[[], None]) -> None:
         super().__init__(config)
-        self._begun = begun
+        self._on_startup = on_startup
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start everything, then say so."""
+        """Start, then call back."""
         await super().startup(sockets)
-        self._begun()
+        self._on_startup()
 
 
-def configured(app: ASGIApp) -> uvicorn.Config:
-    """uvicorn as the workbench uses it: plain HTTP, no proxies believed, silent about itself."""
+def server_config(app: ASGIApp) -> uvicorn.Config:
+    """Settings of uvicorn: plain HTTP, no trust in proxies, no log of requests."""
     return uvicorn.Config(
         app,
         loop="asyncio",
@@ -78,51 +78,51 @@ def configured(app: ASGIApp) -> uvicorn.Config:
     )
 
 
-def bound(port: int | None) -> socket.socket:
-    """A socket of this machine alone; nobody else can take the port from then on."""
+def bind_socket(port: int | None) -> socket.socket:
+    """Bind a port of this machine only."""
     try:
-        return _bound(PORT if port is None else port)
+        return _bind(PORT if port is None else port)
     except OSError as error:
         if port is None:
-            return _bound(0)
-        refused = ParameterError("workbench", "port", "free to listen on", port)
-        refused.hint = f"{error.strerror}; without --port a free one is taken"
-        raise refused from error
+            return _bind(0)
+        taken = ParameterError("workbench", "port", "free to listen on", port)
+        taken.hint = f"{error.strerror}; without --port a free one is taken"
+        raise taken from error
 
 
-def _bound(port: int) -> socket.socket:
-    door = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+def _bind(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
-        # Connections inherit this; else the second part of an answer waits 40 ms for the first's receipt.
-        door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        if os.name == "posix":  # elsewhere the option would share the port with others
-            door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        door.bind((ADDRESS, port))
+        # Connections inherit this; otherwise the second part of a response waits 40 ms for an ACK.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if os.name == "posix":  # on Windows the option would share the port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((ADDRESS, port))
     except OSError:
-        door.close()
+        listener.close()
         raise
-    return door
+    return listener
 
 
 def open_browser(link: str) -> None:
-    """Open the link if there is a browser with a window; one in the terminal would take it over."""
-    if os.name == "posix" and sys.platform != "darwin" and not _has_screen():
+    """Open the link unless the browser would run in the terminal."""
+    if os.name == "posix" and sys.platform != "darwin" and not _has_display():
         return
     Thread(target=_open, args=(link,), daemon=True).start()
 
 
 def _open(link: str) -> None:
-    with suppress(webbrowser.Error, OSError):  # the link is on the terminal as well
+    with suppress(webbrowser.Error, OSError):  # the terminal shows the link as well
         webbrowser.open(link)
 
 
-def _has_screen() -> bool:
+def _has_display() -> bool:
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
 @contextmanager
-def _stopped_politely() -> Iterator[None]:
-    """Ctrl-C and SIGTERM end the server and are no error: uvicorn stops, then raises them again."""
+def _exit_on_signals() -> Iterator[None]:
+    """Exit without an error on Ctrl-C and SIGTERM, which uvicorn raises again after it has stopped."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         with suppress(KeyboardInterrupt):
@@ -132,8 +132,8 @@ def _stopped_politely() -> Iterator[None]:
 
 
 @contextmanager
-def _only_one(folder: Path) -> Iterator[None]:
-    """Keep other workbenches out of the folder; where the system has no such locks, do nothing."""
+def _lock_folder(folder: Path) -> Iterator[None]:
+    """Lock the folder against other workbenches, on systems with such locks."""
     folder.mkdir(parents=True, exist_ok=True)
     try:
         import fcntl

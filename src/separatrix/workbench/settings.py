@@ -1,13 +1,11 @@
-"""What a workbench was started with. Plain values only: they also travel to the workers, as JSON."""
+"""The settings of a workbench."""
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 
 from separatrix.errors import ParameterError
-from separatrix.runtime.strict_json import parsed_json
 
 PORT = 8642
 MEGABYTE = 1024**2
@@ -15,27 +13,22 @@ MEGABYTE = 1024**2
 
 @dataclass(frozen=True)
 class Settings:
-    """Where the workbench keeps its files, what it shows first, and what a job may use.
-
-    >>> settings = Settings(folder=Path("bench"), models=(Path("a.model"),))
-    >>> Settings.from_json(settings.to_json()) == settings
-    True
-    """
+    """Where the workbench keeps its files, what it shows first, and the limits of a job."""
 
     folder: Path = Path("workbench")
-    """Corrections, uploads and jobs are kept here."""
+    """Holds corrections, uploads and jobs."""
     data: str | None = None
     """The data set of Draw: a name of the catalogue, or a file. None: the built-in digits."""
     chosen: str | None = None
-    """The one that the page went to since: a worker that starts anew begins with it."""
+    """The data set that the page chose since: a worker that replaces another begins with it."""
     models: tuple[Path, ...] = ()
-    """Saved models that answer beside the workbench's own."""
+    """Files of saved models that answer beside the workbench's own."""
     port: int = PORT
-    """0 stands for any free one."""
+    """0: any free one."""
     memory: int = 2048 * MEGABYTE
-    """Bytes that a job may use."""
+    """Memory limit of a job in bytes."""
     time_limit: float = 3600.0
-    """Seconds that a job may take."""
+    """Time limit of a job in seconds."""
     open_browser: bool = True
 
     def __post_init__(self) -> None:
@@ -46,17 +39,3 @@ class Settings:
         ):
             if not good:
                 raise ParameterError("Settings", name, must_be, getattr(self, name))
-
-    def to_json(self) -> str:
-        """All fields, for another process."""
-        return json.dumps(asdict(self), default=str, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Settings:
-        """What `to_json` wrote."""
-        kept = parsed_json(text)
-        if not isinstance(kept, dict) or set(kept) != {field.name for field in fields(cls)}:
-            raise ParameterError("Settings", "text", "what to_json writes", text[:60])
-        kept["folder"] = Path(kept["folder"])
-        kept["models"] = tuple(Path(path) for path in kept["models"])
-        return cls(**kept)

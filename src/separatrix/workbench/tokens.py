@@ -1,7 +1,7 @@
-"""Who is let in: a link that works once, then a cookie.
+"""Access tokens: a link that works once, then a cookie.
 
-Both are random and compared in constant time. The link is shown in the terminal only, so whoever can read
-it may use the workbench; when it has been used, a fresh one is made for another browser.
+Both are random and compared in constant time. Only the terminal shows the link; after its use there is a
+new one for another browser.
 """
 
 from __future__ import annotations
@@ -13,40 +13,40 @@ ADDRESS = "127.0.0.1"
 
 
 class Tokens:
-    """The secrets of one server. `renewed` is told each fresh link.
+    """The secrets of one server. `on_renewal` gets each new link.
 
     >>> tokens = Tokens(8642)
     >>> tokens.link().startswith("http://127.0.0.1:8642/?token=")
     True
     """
 
-    def __init__(self, port: int, *, renewed: Callable[[str], None] | None = None) -> None:
+    def __init__(self, port: int, *, on_renewal: Callable[[str], None] | None = None) -> None:
         self.port = port
-        self.renewed = renewed
+        self._on_renewal = on_renewal
         self._token = secrets.token_urlsafe(32)
         self._cookie = secrets.token_urlsafe(32)
 
     def link(self) -> str:
-        """Where a browser is let in, once."""
+        """The address that gives one browser access."""
         return f"http://{ADDRESS}:{self.port}/?token={self._token}"
 
     def redeem(self, token: str) -> bool:
-        """Whether this is the token; it is no longer after that."""
-        if not _same(token, self._token):
+        """Whether this is the token, which is then replaced."""
+        if not _equal(token, self._token):
             return False
         self._token = secrets.token_urlsafe(32)
-        if self.renewed is not None:
-            self.renewed(self.link())
+        if self._on_renewal is not None:
+            self._on_renewal(self.link())
         return True
 
     def cookie(self) -> str:
-        """What a browser keeps that was let in: a name with the port, for cookies know no ports."""
+        """The cookie that gives access; its name has the port, because cookies ignore ports."""
         return f"{self._name}={self._cookie}; Path=/; HttpOnly; SameSite=Strict"
 
-    def let_in(self, cookies: str) -> bool:
-        """Whether a Cookie header holds ours. Others of the same name may stand beside it."""
+    def accepts(self, cookies: str) -> bool:
+        """Whether a Cookie header has ours, possibly beside others of the same name."""
         pairs = (pair.strip().partition("=") for pair in cookies.split(";"))
-        found = [_same(value, self._cookie) for name, _, value in pairs if name == self._name]
+        found = [_equal(value, self._cookie) for name, _, value in pairs if name == self._name]
         return any(found)
 
     @property
@@ -54,5 +54,5 @@ class Tokens:
         return f"separatrix-{self.port}"
 
 
-def _same(given: str, expected: str) -> bool:
-    return secrets.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+def _equal(value: str, expected: str) -> bool:
+    return secrets.compare_digest(value.encode("utf-8", "replace"), expected.encode())

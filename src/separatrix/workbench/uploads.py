@@ -1,7 +1,7 @@
-"""Files that people upload: kept under a number, looked at in a process of their own, never trusted.
+"""Uploaded files: kept under an identifier, read in a process of their own, never trusted.
 
-The name that a file was given is text in `meta.json`. Where it lies is `uploads/ID/data.ENDING`, with an
-ending that the readers know, or `.txt`, for which they look at its beginning.
+The name of a file is text in `meta.json`. The file is `uploads/ID/data.ENDING`, with an ending that the
+readers know, or `.txt`, for which they detect the format.
 """
 
 from __future__ import annotations
@@ -17,13 +17,12 @@ from pydantic import ValidationError
 
 from separatrix.data.read import FORMATS
 from separatrix.data.streams import PACKED
-from separatrix.runtime.atomic_files import atomic_write
-from separatrix.workbench.child import Child
+from separatrix.workbench.job_store import write_file
 from separatrix.workbench.preview import main
 from separatrix.workbench.records import Upload
-from separatrix.workbench.replies import Refusal, shortened
+from separatrix.workbench.replies import RequestError, error_from_exit, error_from_worker, shorten
 from separatrix.workbench.settings import Settings
-from separatrix.workbench.worker import refusal_from, refusal_of_death
+from separatrix.workbench.worker import Header, Worker
 
 SECONDS = 60.0
 ENDINGS = frozenset(suffix for format in FORMATS.values() for suffix in format.suffixes)
@@ -46,84 +45,73 @@ class Uploads:
 
     def __init__(self, settings: Settings) -> None:
         self._folder, self._settings = settings.folder / "uploads", settings
-        self._one = asyncio.Lock()  # looks at a time: each may take much memory
+        self._reading = asyncio.Lock()  # one preview at a time: each may take much memory
 
     async def keep(self, name: str, content: bytes) -> Upload:
-        """Keep a file if it can be read, and say what is in it."""
+        """Keep a file if it can be read, with a preview."""
         number, ending = secrets.token_hex(8), ending_of(name)
         folder = self._folder / number
-        await asyncio.to_thread(_write, folder / f"data{ending}", content)
+        await asyncio.to_thread(write_file, folder / f"data{ending}", content)
         try:
-            async with self._one:
-                seen = await looked_at(folder / f"data{ending}", self._settings)
+            async with self._reading:
+                seen = await preview_file(folder / f"data{ending}", self._settings.memory)
             upload = Upload(id=number, name=name, ending=ending, bytes=len(content), **seen)
             text = upload.model_dump_json().encode()
-            await asyncio.to_thread(_write, folder / "meta.json", text)
+            await asyncio.to_thread(write_file, folder / "meta.json", text)
         except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
-            if isinstance(error, Refusal):
+            if isinstance(error, RequestError):
                 error.message = error.message.replace(str(folder / f"data{ending}"), name)
             raise
         return upload
 
     def get(self, number: str) -> Upload:
-        """What is known of an upload."""
+        """The record of an upload."""
         try:
             text = (self._folder / number / "meta.json").read_bytes()
             found = Upload.model_validate_json(text)
         except (OSError, ValidationError):
             found = None
         if found is None or found.id != number or not self.path(found).is_file():
-            raise Refusal(
-                404, "missing", f"there is no upload {shortened(number)}", "upload it again"
+            raise RequestError(
+                404, "missing", f"there is no upload {shorten(number)}", "upload it again"
             )
         return found
 
     def path(self, upload: Upload) -> Path:
-        """Where the file lies."""
+        """The file of an upload."""
         return self._folder / upload.id / f"data{upload.ending}"
 
-    def forget(self, number: str) -> None:
-        """Remove a file."""
+    def remove(self, number: str) -> None:
+        """Delete an upload."""
         shutil.rmtree(self._folder / number, ignore_errors=True)
 
 
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_write(path) as temporary:
-            temporary.write_bytes(content)
-    except OSError as error:
-        message = f"the workbench's folder cannot be written: {error.strerror}"
-        raise Refusal(
-            409, "refused", message, "free some space, or choose another --folder"
-        ) from None
+async def preview_file(path: Path, memory: int) -> dict[str, Any]:
+    """The preview of a file, made by another process; raises a RequestError if it cannot be read."""
+    found: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
 
+    def refuse(error: RequestError) -> None:
+        if not found.done():
+            found.set_exception(error)
 
-async def looked_at(path: Path, settings: Settings) -> dict[str, Any]:
-    """Rows, columns, the likely target, notes and a preview of a file, from another process."""
-    answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-
-    def heard(message: bytes) -> None:
-        said = json.loads(message)
-        if answer.done():
-            return
-        if "code" in said:
-            answer.set_exception(refusal_from(said))
+    def on_message(header: Header, body: bytes) -> None:
+        if header["kind"] == "preview":
+            found.set_result(json.loads(body))
         else:
-            answer.set_result(said)
+            refuse(error_from_worker(json.loads(body)))
 
-    def ended(code: int) -> None:
-        if not answer.done():
-            answer.set_exception(refusal_of_death(code))
-
-    text = json.dumps({"path": str(path), "memory": settings.memory})
-    child = Child(main, text, heard=heard, ended=ended)
-    try:
-        return await asyncio.wait_for(answer, SECONDS)
-    except TimeoutError:
+    def expire() -> None:
         message = f"the file could not be read within {SECONDS:g} seconds"
-        raise Refusal(408, "timeout", message, "take fewer rows") from None
+        refuse(RequestError(408, "timeout", message, "take fewer rows"))
+
+    def on_exit(code: int) -> None:
+        refuse(error_from_exit(code))
+
+    worker = Worker(main, str(path), memory=memory, on_message=on_message, on_exit=on_exit)
+    worker.set_deadline(SECONDS, expire)
+    try:
+        return await found
     finally:
-        child.kill()
-        await child.gone()
+        worker.kill()
+        await worker.join()

@@ -1,222 +1,211 @@
-"""The bench worker, seen from the server: ask and be answered, or be told why not.
+"""A child process of the server: JSON over a pipe, a memory limit, a deadline, ended with the server.
 
-One request is with the process at a time, the others wait in line. The clock of a request starts when
-the process begins with it. Over its time or cancelled: the process is ended and a new one takes its
-place, which loads what it needs by itself. Requests are numbered; an answer that nobody waits for is
-dropped.
+A message is one line of JSON, the header, then an optional body of bytes that is not parsed on the way.
+Two threads keep the event loop from blocking: one reads, one writes. Messages reach the loop in order;
+the exit of the process comes last.
 """
 
 from __future__ import annotations
 
 import asyncio
+import ctypes
 import json
-import time
-from collections import deque
-from dataclasses import replace
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from multiprocessing import connection as connections
+from multiprocessing import get_context, parent_process
+from multiprocessing.connection import Connection
+from pathlib import Path
+from threading import Lock, Thread
 from typing import Any
 
-from separatrix.workbench.child import Child, Main
-from separatrix.workbench.dispatcher import main
-from separatrix.workbench.replies import Refusal
-from separatrix.workbench.settings import MEGABYTE, Settings
+from separatrix.errors import SeparatrixError
+from separatrix.workbench.settings import MEGABYTE
 
-COMPILED = 260 * MEGABYTE  # above that, after loading: the compiler is still in memory
-LONGEST_WAIT = 300.0  # seconds until the process begins with a request: it may be loading
-DEATHS, WINDOW = 3, 60.0  # so many in so many seconds, and no new process is started
-STATUS = {"refused": 422, "memory": 413, "internal": 500}
-_KILLED = -9
+LIBRARIES = 384 * MEGABYTE  # data that imports and thread stacks take, on top of the memory limit
+_SIGNAL_AT_PARENT_DEATH = 1  # PR_SET_PDEATHSIG of prctl(2)
+Header = dict[str, Any]
 
 
-class _Request:
-    """What is with the process now."""
+class Channel:
+    """The child's end of the pipe. Threads may share it."""
 
-    def __init__(self, number: int) -> None:
-        loop = asyncio.get_running_loop()
-        self.number = number
-        self.begun: asyncio.Future[None] = loop.create_future()
-        self.answer: asyncio.Future[bytes] = loop.create_future()
+    def __init__(self, connection: Connection) -> None:
+        self._connection, self._lock = connection, Lock()
 
-    def refuse(self, refusal: Refusal) -> None:
-        if not self.answer.done():
-            self.answer.set_exception(refusal)
-        if not self.begun.done():
-            self.begun.set_result(None)
+    def send(self, header: Header, body: bytes = b"") -> None:
+        """Send a message; raises BrokenPipeError once the server is gone."""
+        with self._lock:
+            self._connection.send_bytes(json.dumps(header, allow_nan=False).encode() + b"\n" + body)
+
+    def receive(self) -> Header:
+        """Wait for the next message; raises EOFError once the server is gone."""
+        header: Header = json.loads(self._connection.recv_bytes())
+        return header
+
+    def pending(self) -> bool:
+        """Whether a message is waiting."""
+        return self._connection.poll()
+
+
+Main = Callable[[Channel, Any], None]
 
 
 class Worker:
-    """One process that answers requests. All methods are for the loop that called `start`."""
+    """A spawned process that runs `main(channel, task)`; all methods are for the thread of the event loop.
 
-    def __init__(self, settings: Settings, *, run: Main = main) -> None:
-        self._settings, self._run = settings, run
-        self._child: Child | None = None
-        self._line: asyncio.Lock = asyncio.Lock()
-        self._now: _Request | None = None
-        self._number = 0
-        self._deaths: deque[float] = deque(maxlen=DEATHS)
-        self._replaced = False
-        self._stopped = False
-        self._asides: set[asyncio.Task[Any]] = set()
-        self.told: dict[str, bytes] = {}
-        """The last state of each room, as JSON; empty until the process has made the room."""
+    `on_message` gets the header and the body of each message, `on_exit` the exit code, below 0 for a
+    signal. Nothing is delivered after `kill` but the exit.
+    """
 
-    def start(self) -> None:
-        """Start the process. It loads what it needs while requests wait."""
-        self._stopped = False
-        self._spawn()
+    def __init__(
+        self,
+        main: Main,
+        task: Any,
+        *,
+        memory: int,
+        on_message: Callable[[Header, bytes], None],
+        on_exit: Callable[[int], None],
+    ) -> None:
+        context = get_context("spawn")
+        self._pipe, child_end = context.Pipe()
+        self._process = context.Process(
+            target=_run, args=(main, child_end, task, memory), daemon=True
+        )
+        self._process.start()
+        child_end.close()
+        self._on_message, self._on_exit = on_message, on_exit
+        self._killed = False
+        self._deadline: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        self._writer = ThreadPoolExecutor(1)
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
 
-    async def stop(self) -> None:
-        """End the process; a request that waits is told so."""
-        self._stopped = True
-        child, self._child = self._child, None
-        self._refuse(Refusal(503, "worker", "the workbench is being stopped"))
-        if child is not None:
-            child.kill()
-            await child.gone()
+    def send(self, header: Header) -> None:
+        """Have a message written; it is lost if the process has ended."""
+        message = json.dumps(header, allow_nan=False).encode()
+        with suppress(RuntimeError):  # the writer is shut down after the exit
+            self._writer.submit(self._write, message)
 
-    async def call(self, name: str, arguments: dict[str, Any], *, seconds: float) -> bytes:
-        """The answer to a request, JSON as bytes; a Refusal where there is none."""
-        await self._line.acquire()
-        task = asyncio.get_running_loop().create_task(self._ask(name, arguments, seconds))
-        task.add_done_callback(self._next)  # even if whoever asked has gone away by then
-        return await asyncio.shield(task)
+    def set_deadline(
+        self, seconds: float | None, on_expiry: Callable[[], None] | None = None
+    ) -> None:
+        """Kill the process after `seconds`, then call `on_expiry`. None removes the deadline."""
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._deadline = None
+        if seconds is not None:
+            self._deadline = self._loop.call_later(seconds, self._expire, on_expiry)
 
-    def choose(self, data: str) -> None:
-        """Have every process from now on begin with this data set, should this one be replaced."""
-        self._settings = replace(self._settings, chosen=data)
+    def kill(self) -> None:
+        """End the process at once."""
+        self._killed = True
+        self.set_deadline(None)
+        self._process.kill()
 
-    def cancel(self) -> bool:
-        """End what the process is doing for a request; whether there was any."""
-        if self._now is None:
-            return False
-        self._replace(Refusal(409, "cancelled", "the computation was cancelled"))
-        return True
+    async def join(self) -> None:
+        """Wait until the process and its threads are gone."""
+        await asyncio.to_thread(self._reader.join)
 
-    async def _ask(self, name: str, arguments: dict[str, Any], seconds: float) -> bytes:
-        self._number += 1
-        request = self._now = _Request(self._number)
-        try:
-            asked = {"number": request.number, "name": name, "arguments": arguments}
-            self._living().send(json.dumps(asked, allow_nan=False).encode())
-            await self._until_begun(request)
-            return await self._in_time(request, seconds)
-        finally:
-            self._now = None
+    def _expire(self, on_expiry: Callable[[], None] | None) -> None:
+        self.kill()
+        if on_expiry is not None:
+            on_expiry()
 
-    async def _until_begun(self, request: _Request) -> None:
-        try:
-            await asyncio.wait_for(asyncio.shield(request.begun), LONGEST_WAIT)
-        except TimeoutError:
-            message = f"the worker did not get to this request within {LONGEST_WAIT:g} seconds"
-            self._replace(Refusal(503, "worker", message, "a new one is starting: try again"))
+    def _write(self, message: bytes) -> None:
+        with suppress(OSError):
+            self._pipe.send_bytes(message)
 
-    async def _in_time(self, request: _Request, seconds: float) -> bytes:
-        try:
-            return await asyncio.wait_for(asyncio.shield(request.answer), seconds)
-        except TimeoutError:
-            message = f"the computation took longer than {seconds:g} seconds and was stopped"
-            refusal = Refusal(408, "timeout", message, "take fewer points or other parameters")
-            self._replace(refusal)
-            return await request.answer
+    def _read(self) -> None:
+        with suppress(EOFError, OSError):
+            while True:
+                self._schedule(self._deliver, self._pipe.recv_bytes())
+        self._process.kill()  # it closed its end of the pipe
+        self._process.join()
+        self._writer.shutdown(wait=True)
+        self._pipe.close()
+        self._schedule(self._finish, self._process.exitcode or 0)
 
-    def _next(self, task: asyncio.Task[bytes]) -> None:
-        self._line.release()
-        if not task.cancelled():
-            task.exception()  # looked at, so that asyncio does not say it was not
+    def _schedule(self, callback: Callable[..., None], argument: bytes | int) -> None:
+        with suppress(RuntimeError):  # the loop is closed
+            self._loop.call_soon_threadsafe(callback, argument)
 
-    def _living(self) -> Child:
-        """The process; a new one where it died, unless it does so again and again."""
-        if self._stopped:
-            raise Refusal(503, "worker", "the workbench is being stopped")
-        if self._child is None and not self._spawn():
-            message = f"the worker died {DEATHS} times in {WINDOW:g} seconds"
-            hint = "wait a minute; the terminal that runs the workbench may say why"
-            raise Refusal(503, "worker", message, hint)
-        assert self._child is not None
-        return self._child
+    def _deliver(self, message: bytes) -> None:
+        if not self._killed:
+            header, _, body = message.partition(b"\n")
+            self._on_message(json.loads(header), body)
 
-    def _spawn(self) -> bool:
-        """Start a process; not where the last ones died one after another."""
-        now = time.monotonic()
-        if len(self._deaths) == DEATHS and now - self._deaths[0] < WINDOW:
-            return False
-        self.told.clear()
-
-        def heard(message: bytes) -> None:
-            if self._child is child:
-                self._heard(message)
-
-        def ended(code: int) -> None:
-            if self._child is child:
-                self._died(code)
-
-        child = Child(self._run, self._settings.to_json(), heard=heard, ended=ended)
-        self._child = child
-        return True
-
-    def _replace(self, refusal: Refusal) -> None:
-        """End the process, start another, and tell whoever waits."""
-        child, self._child = self._child, None
-        if child is not None:
-            child.kill()
-        self._refuse(refusal)
-        self._spawn()
-
-    def _refuse(self, refusal: Refusal) -> None:
-        if self._now is not None:
-            self._now.refuse(refusal)
-
-    def _died(self, code: int) -> None:
-        """It ended by itself: for want of memory, by a fault in compiled code."""
-        self._child = None
-        self._deaths.append(time.monotonic())
-        self._refuse(refusal_of_death(code))
-        self._spawn()
-
-    def _heard(self, message: bytes) -> None:
-        head, _, body = message.partition(b"\n")
-        header = json.loads(head)
-        if header["kind"] == "state":
-            self.told[header["room"]] = body
-        elif header["kind"] == "settled":
-            self._settled(header["compiled"] and header["memory"] > COMPILED)
-        elif self._now is not None and header["number"] == self._now.number:
-            self._answered(self._now, header["kind"], body)
-
-    def _answered(self, request: _Request, kind: str, body: bytes) -> None:
-        if kind == "begun" and not request.begun.done():
-            request.begun.set_result(None)
-        elif kind == "answer" and not request.answer.done():
-            request.answer.set_result(body)
-        elif kind == "refused":
-            request.refuse(refusal_from(json.loads(body)))
-
-    def _settled(self, swollen: bool) -> None:
-        """A process that had to compile is replaced, once: the next one reads what is compiled."""
-        if swollen and not self._replaced:
-            self._replaced = True
-            task = asyncio.get_running_loop().create_task(self._start_afresh(self._child))
-            self._asides.add(task)
-            task.add_done_callback(self._asides.discard)
-
-    async def _start_afresh(self, child: Child | None) -> None:
-        async with self._line:
-            if self._child is child and not self._stopped:
-                self._replace(Refusal(503, "worker", "the worker starts afresh"))
+    def _finish(self, code: int) -> None:
+        self.set_deadline(None)
+        self._on_exit(code)
 
 
-def refusal_from(found: dict[str, str]) -> Refusal:
-    """What a process refused, for whoever asked."""
-    if found["code"] == "internal":
-        message = "something went wrong inside the worker; nothing you sent should do that"
-        hint = "the terminal that runs the workbench shows what happened"
-        return Refusal(500, "internal", message, hint)
-    return Refusal(STATUS[found["code"]], found["code"], found["message"], found["hint"])
+def _run(main: Main, connection: Connection, task: Any, memory: int) -> None:
+    """What the child runs."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
+    _end_with_parent()
+    _limit_memory(memory + LIBRARIES)
+    main(Channel(connection), task)
 
 
-def refusal_of_death(code: int) -> Refusal:
-    """What to say of a process that ended by itself."""
-    if code == _KILLED:
-        message = "the worker was ended by the system, most likely because memory ran out"
-        return Refusal(413, "memory", message, "take fewer rows; a new worker is starting")
-    message = f"the worker died ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
-    return Refusal(503, "worker", message, "a new one is starting: try again")
+def _end_with_parent() -> None:
+    """End this process when the server ends, however it ends."""
+    parent = parent_process()
+    if parent is None:
+        return
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_SIGNAL_AT_PARENT_DEATH, signal.SIGKILL)
+        if os.getppid() != parent.pid:  # it died before the call
+            os._exit(1)
+    Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _exit_after(sentinel: int) -> None:
+    connections.wait([sentinel])
+    os._exit(1)
+
+
+def _limit_memory(memory: int) -> None:
+    """Let this process allocate `memory` bytes more; beyond that is a MemoryError. Linux only.
+
+    The limit is on data, not on address space: compiled libraries map far more than they use.
+    """
+    if sys.platform != "linux":
+        return
+    import resource
+
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    used = int(status.partition("VmData:")[2].split()[0]) * 1024
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = used + memory if hard == resource.RLIM_INFINITY else min(used + memory, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+
+
+def describe_error(error: Exception) -> dict[str, str]:
+    """An error as a code, a message and a hint; the traceback of an unexpected one goes to stderr.
+
+    >>> describe_error(ValueError("k must be at most 5"))
+    {'code': 'refused', 'message': 'k must be at most 5', 'hint': ''}
+    """
+    code, message, hint = "refused", str(error), getattr(error, "hint", "")
+    if isinstance(error, MemoryError) or "can't start new thread" in message:
+        code = "memory"
+        message = (isinstance(error, MemoryError) and message) or "not enough memory"
+        hint = hint or "take fewer rows, or start with a larger --memory"
+    elif isinstance(error, OSError) and not isinstance(error, SeparatrixError):
+        message = f"cannot read or write a file: {error.strerror or 'no reason given'}"
+    elif not isinstance(error, SeparatrixError | ValueError):
+        print_traceback(error)
+        code, message, hint = "internal", "", ""
+    return {"code": code, "message": message, "hint": hint}
+
+
+def print_traceback(error: BaseException) -> None:
+    """Show an unexpected error in the terminal of the workbench."""
+    sys.stderr.writelines(traceback.format_exception(error))

@@ -1,7 +1,7 @@
-"""What a slider, a list or a switch of Playground stands for, and what it lets through.
+"""The parameters behind the sliders, lists and switches of Playground.
 
-A parameter has the name that the library's class gives it, so that the page, the script and the
-experiment file say the same. Nothing here imports more than the errors.
+Names are those of the library, so that the page, the script and the experiment file agree. Only the
+errors are imported, because the server loads this.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from separatrix.errors import ParameterError
 
-LONGEST_VALUE = 60  # letters of a wrong value that are said back
+MAX_ECHO = 60  # characters of a wrong value that an error message repeats
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,14 @@ class Parameter:
     title: str
     kind: str  # "log", "linear", "integer", "choice" or "switch"
     default: Any
-    says: str = ""
+    help: str = ""
     least: float | None = None
     most: float | None = None
     choices: tuple[tuple[str, str], ...] = ()  # value and title
-    when: tuple[tuple[str, tuple[Any, ...]], ...] = ()  # it counts where these have such values
+    when: tuple[tuple[str, tuple[Any, ...]], ...] = ()  # it applies if these have such values
 
-    def as_dict(self) -> dict[str, Any]:
-        """As the page reads it."""
+    def to_json(self) -> dict[str, Any]:
+        """The JSON of the page."""
         return {
             "name": self.name,
             "title": self.title,
@@ -41,15 +41,15 @@ class Parameter:
             "default": self.default,
             "choices": [{"value": value, "title": title} for value, title in self.choices],
             "when": {name: list(values) for name, values in self.when} or None,
-            "says": self.says,
+            "help": self.help,
         }
 
-    def counts(self, values: Mapping[str, Any]) -> bool:
-        """Whether it means anything beside those values of the others."""
+    def applies(self, values: Mapping[str, Any]) -> bool:
+        """Whether it has an effect, given the values of the others."""
         return all(values[name] in wanted for name, wanted in self.when)
 
-    def checked(self, owner: str, value: Any) -> Any:
-        """The value, where it is one that the page could send."""
+    def check(self, owner: str, value: Any) -> Any:
+        """The value; raises a ParameterError if it is not allowed."""
         if not self._allows(value):
             raise ParameterError(owner, self.name, self._must_be(), _short(value))
         return float(value) if self.kind in ("log", "linear") else value
@@ -76,43 +76,42 @@ class Parameter:
 
 
 def _short(value: Any) -> Any:
-    """What was got, unless that is long."""
-    said = repr(value)
-    return value if len(said) <= LONGEST_VALUE else said[:LONGEST_VALUE] + "..."
+    text = repr(value)
+    return value if len(text) <= MAX_ECHO else text[:MAX_ECHO] + "..."
 
 
 def log(
-    name: str, title: str, default: float, bounds: tuple[float, float], says: str = "", **more: Any
+    name: str, title: str, default: float, bounds: tuple[float, float], help: str = "", **more: Any
 ) -> Parameter:
     """A number above 0, on a slider whose steps multiply."""
-    return Parameter(name, title, "log", default, says, *bounds, **more)
+    return Parameter(name, title, "log", default, help, *bounds, **more)
 
 
 def linear(
-    name: str, title: str, default: float, bounds: tuple[float, float], says: str = "", **more: Any
+    name: str, title: str, default: float, bounds: tuple[float, float], help: str = "", **more: Any
 ) -> Parameter:
     """A number on a plain slider."""
-    return Parameter(name, title, "linear", default, says, *bounds, **more)
+    return Parameter(name, title, "linear", default, help, *bounds, **more)
 
 
 def integer(
-    name: str, title: str, default: int, bounds: tuple[int, int], says: str = "", **more: Any
+    name: str, title: str, default: int, bounds: tuple[int, int], help: str = "", **more: Any
 ) -> Parameter:
     """A whole number."""
-    return Parameter(name, title, "integer", default, says, *bounds, **more)
+    return Parameter(name, title, "integer", default, help, *bounds, **more)
 
 
 def choice(
-    name: str, title: str, choices: Mapping[str, str], says: str = "", **more: Any
+    name: str, title: str, choices: Mapping[str, str], help: str = "", **more: Any
 ) -> Parameter:
-    """One of some words; the first is the default."""
+    """One of several values; the first is the default."""
     default = next(iter(choices))
-    return Parameter(name, title, "choice", default, says, choices=tuple(choices.items()), **more)
+    return Parameter(name, title, "choice", default, help, choices=tuple(choices.items()), **more)
 
 
-def switch(name: str, title: str, default: bool, says: str = "", **more: Any) -> Parameter:
+def switch(name: str, title: str, default: bool, help: str = "", **more: Any) -> Parameter:
     """Yes or no."""
-    return Parameter(name, title, "switch", default, says, **more)
+    return Parameter(name, title, "switch", default, help, **more)
 
 
 def C(**more: Any) -> Parameter:

@@ -1,1 +1,1 @@
-"""Draw: a picture from a pen's strokes, the models that answer for it, and why they answer so."""
+"""Draw: a picture from the strokes of a pen, the answers of the models, and the reasons."""

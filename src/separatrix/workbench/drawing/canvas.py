@@ -1,4 +1,4 @@
-"""How the pictures of a data set were made, so that a drawing can be made the same way.
+"""The geometry of the pictures of a data set, so that drawings can be rendered the same way.
 
 Lengths are in pixels of the picture. Ink is 0 on paper and 1 where it is full. The numbers were measured
 on the first 5,000 pictures of each set: the larger side of the box around the ink; where pictures are
@@ -19,38 +19,38 @@ from separatrix.errors import DataError
 from separatrix.types import Matrix
 
 SIDES = range(4, 65)  # of pictures that can be drawn
-LOOKED_AT = 2000  # pictures that are enough to measure by
+MEASURED = 2000  # pictures that are enough to measure a data set
 TRACE = 0.05  # less ink than that is paper
 
 
 @dataclass(frozen=True)
 class Canvas:
-    """The form of a data set's pictures."""
+    """How the pictures of a data set are drawn."""
 
     side: int
     """Rows and columns."""
     box: float
-    """Larger side of what is drawn, the pen's width included."""
+    """Larger side of the drawing, the pen included."""
     pen: float
-    """Width of a stroke; the least one where there is a share of ink to reach."""
+    """Width of a stroke; the smallest one if `ink` is set."""
     widest: float
-    """Width that the pen may grow to until there is enough ink."""
+    """Largest width of the pen."""
     ink: float = 0.0
-    """Share of ink to reach; 0: the pen stays as it is."""
+    """Share of ink that the pen is widened for; 0: fixed pen."""
     edge: float = 1.0
-    """Pixels in which ink fades to paper, at the edge of a stroke."""
+    """Pixels over which ink fades at the edge of a stroke."""
     by_mass: bool = False
-    """Whether the centre of mass of the ink lies in the middle, or that of the box around it."""
+    """Whether pictures are centred by their mass of ink, or by the box around it."""
     middle: float = 0.0
-    """How far right of and below the middle the centre is."""
+    """Offset of the centre to the right and down."""
     bitmap: int = 0
-    """Points in a row and a column of each pixel that are ink or paper, and are counted; 0: shades."""
+    """Binary points a side of each pixel, which are counted; 0: shades of grey."""
     paper: float = 0.0
     """The value of a pixel without ink."""
     full: float = 1.0
     """The value of a pixel full of ink."""
     decimals: int = 0
-    """Of a pixel's value."""
+    """Decimals of a pixel's value."""
 
     def values(self, ink: Matrix) -> Matrix:
         """Ink, 0 to 1, as values of the data set.
@@ -91,7 +91,7 @@ KNOWN = {"digits": DIGITS, "usps": USPS, "mnist": MNIST}
 
 
 def side_of(columns: int) -> int:
-    """Rows of a square picture with so many pixels; refused where it is no picture to draw.
+    """Rows of a square picture with so many pixels; raises a DataError otherwise.
 
     >>> side_of(784)
     28
@@ -100,18 +100,18 @@ def side_of(columns: int) -> int:
     if side * side != columns or side not in SIDES:
         raise DataError(
             f"a picture to draw is a square of {SIDES[0]} x {SIDES[0]} to {SIDES[-1]} x {SIDES[-1]} "
-            f"pixels; {columns} columns are none"
+            f"pixels; got {columns} columns"
         )
     return side
 
 
-def measured(X: Any) -> Canvas:
-    """The canvas of pictures of which nothing is known, (n, d), as far as they show it."""
+def measure_canvas(X: Any) -> Canvas:
+    """The canvas of unknown pictures, (n, d), estimated from them."""
     side = side_of(X.shape[1])
-    some = np.asarray(X[:: max(1, len(X) // LOOKED_AT)], dtype=np.float64)
+    some = np.asarray(X[:: max(1, len(X) // MEASURED)], dtype=np.float64)
     paper, full = _paper_and_full(some.reshape(-1, side, side))
     if paper == full:
-        raise DataError("all pixels of these pictures are alike; there is nothing to draw")
+        raise DataError("all pixels of these pictures are equal")
     plain = Canvas(side=side, box=float(side), pen=1.0, widest=1.0, paper=paper, full=full)
     images = plain.ink_of(some).reshape(-1, side, side)
     extents, centres, masses = _boxes(images)
@@ -144,14 +144,14 @@ def stroke_widths(images: Matrix) -> Matrix:
 
 
 def _paper_and_full(images: Matrix) -> tuple[float, float]:
-    """Paper is what the rim mostly shows; ink is the other end."""
+    """Paper is the value of most of the rim; full ink is the other extreme."""
     low, high = float(images.min()), float(images.max())
     rim = np.concatenate([images[:, [0, -1], :].ravel(), images[:, :, [0, -1]].ravel()])
     return (low, high) if np.median(rim) <= (low + high) / 2 else (high, low)
 
 
 def _boxes(images: Matrix) -> tuple[Matrix, Matrix, Matrix]:
-    """Larger side of the box around the ink; how far its centre and that of mass are off the middle."""
+    """Larger side of the box around the ink; offsets of its centre and of the centre of mass."""
     side = images.shape[1]
     images = images[images.max(axis=(1, 2)) > TRACE]
     extents, centres = [], []
@@ -160,7 +160,7 @@ def _boxes(images: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         first, last = some.argmax(axis=1), side - some[:, ::-1].argmax(axis=1)
         extents.append(last - first)
         centres.append((first + last - side) / 2)
-    places = np.arange(side) + 0.5 - side / 2
+    positions = np.arange(side) + 0.5 - side / 2
     mass = images.sum(axis=(1, 2))
-    masses = [images.sum(axis=axis) @ places / mass for axis in (1, 2)]
+    masses = [images.sum(axis=axis) @ positions / mass for axis in (1, 2)]
     return np.maximum(*extents), np.concatenate(centres), np.concatenate(masses)

@@ -1,98 +1,115 @@
-"""Drawings that were corrected, kept in a file, so that models learn them again after a restart.
+"""Corrected drawings, kept in a file so that models learn them again after a restart.
 
-The file is written whole. One that cannot be read is put aside under another name, never written over.
+The file is replaced atomically. A file that cannot be read is renamed, never overwritten.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from separatrix.data import catalogue
 from separatrix.errors import DataError
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.strict_json import parsed_json
-from separatrix.workbench.drawing.strokes import Strokes, checked
+from separatrix.workbench.drawing.strokes import Strokes, check_strokes
 
-FORMAT = 1
-MOST = 500
-LARGEST_FILE = 256 * 1024**2
+MAX_CORRECTIONS = 500
+MAX_FILE_BYTES = 256 * 1024**2
 
 
-@dataclass(frozen=True)
-class Correction:
-    """A drawing and what it is."""
+class _Strict(BaseModel):
+    model_config = ConfigDict(strict=True, allow_inf_nan=False, frozen=True)
+
+
+class Correction(_Strict):
+    """A drawing and its correct label."""
 
     label: str
     strokes: Strokes
 
+    @field_validator("strokes")
+    @classmethod
+    def _require_points(cls, strokes: Strokes) -> Strokes:
+        if not any(strokes):
+            raise ValueError("nothing is drawn")
+        return check_strokes(strokes)
+
+
+class _File(_Strict):
+    format: Literal[1] = 1
+    data: str = ""
+    corrections: Annotated[list[Correction], Field(max_length=MAX_CORRECTIONS)]
+
 
 class Corrections:
-    """The corrections of one data set, in the order in which they came."""
+    """The corrections of one data set, oldest first."""
 
     def __init__(self, folder: Path, data: str) -> None:
         self._data = data
         self._path = folder / f"{file_name(data)}.json"
-        self._in_the_way = False
+        self._blocked = False  # by a damaged file that cannot be renamed
         self.problem = ""
         self.items: list[Correction] = self._read()
 
     def add(self, correction: Correction) -> None:
-        """Keep one more, on disk before anybody learns from it."""
-        if len(self.items) >= MOST:
-            error = DataError(f"there are {MOST} corrections already, and no more are kept")
-            error.hint = "forget them, and begin anew"
+        """Keep one more, on disk before any model learns it."""
+        if len(self.items) >= MAX_CORRECTIONS:
+            error = DataError(f"there are {MAX_CORRECTIONS} corrections already, the most allowed")
+            error.hint = "forget them to start again"
             raise error
         self._write([*self.items, correction])
         self.items.append(correction)
 
     def clear(self) -> None:
         """Forget all of them."""
-        if not self._in_the_way:
+        if not self._blocked:
             self._path.unlink(missing_ok=True)
         self.items.clear()
 
     def _write(self, items: list[Correction]) -> None:
-        if self._in_the_way:
+        if self._blocked:
             raise DataError(self.problem)
-        whole = {"format": FORMAT, "data": self._data, "corrections": [asdict(i) for i in items]}
+        content = _File(data=self._data, corrections=items).model_dump_json()
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with atomic_write(self._path) as path:
-                path.write_text(json.dumps(whole, allow_nan=False), encoding="utf-8")
+                path.write_text(content, encoding="utf-8")
         except OSError as error:
             raise DataError(f"the correction cannot be kept in {self._path}: {error}") from None
 
     def _read(self) -> list[Correction]:
         try:
-            if self._path.stat().st_size > LARGEST_FILE:
-                raise ValueError(f"it is larger than {LARGEST_FILE} bytes")
-            return _corrections(parsed_json(self._path.read_text(encoding="utf-8")))
+            if self._path.stat().st_size > MAX_FILE_BYTES:
+                raise ValueError(f"it is larger than {MAX_FILE_BYTES} bytes")
+            content = parsed_json(self._path.read_text(encoding="utf-8"))
+            return _File.model_validate(content).corrections
         except FileNotFoundError:
             return []
-        except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
+        except (OSError, ValueError, RecursionError) as error:
             self._put_aside(error)
             return []
 
     def _put_aside(self, error: Exception) -> None:
-        """A damaged file stays, under a name that is free."""
+        """Rename a damaged file to a free name."""
         names = (self._path.with_suffix(f".damaged-{number}.json") for number in range(1, 10_000))
         aside = next(name for name in names if not name.exists())
-        why = f"the corrections in {self._path} cannot be read ({error})"
+        reason = str(error).splitlines()[0]
+        problem = f"the corrections in {self._path} cannot be read ({reason})"
         try:
             self._path.rename(aside)
         except OSError:
-            self._in_the_way = True
-            self.problem = f"{why}; move that file away before new ones are kept"
+            self._blocked = True
+            self.problem = f"{problem}; move that file away before new ones are kept"
         else:
-            self.problem = f"{why}; the file is kept as {aside.name}"
+            self.problem = f"{problem}; the file is kept as {aside.name}"
 
 
 def file_name(data: str) -> str:
-    """A name for the file: that of the catalogue, or made from the path of a file.
+    """The name of a data set of the catalogue, or one made from the path of a file.
 
     >>> file_name("digits"), file_name("../x.csv")
     ('digits', 'file-c6a35c28ae9e3589')
@@ -100,22 +117,3 @@ def file_name(data: str) -> str:
     if data in catalogue.names():
         return data
     return f"file-{hashlib.sha256(data.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}"
-
-
-def _corrections(kept: Any) -> list[Correction]:
-    if not isinstance(kept, dict) or kept.get("format") != FORMAT:
-        raise ValueError(f"it is not of format {FORMAT}")
-    found = [_correction(item) for item in kept["corrections"]]
-    if len(found) > MOST:
-        raise ValueError(f"it holds {len(found)} corrections, and at most {MOST} are kept")
-    return found
-
-
-def _correction(item: Any) -> Correction:
-    label, strokes = item["label"], item["strokes"]
-    if not isinstance(label, str) or not isinstance(strokes, list):
-        raise ValueError("a correction has a label and strokes")
-    numbers = [value for stroke in strokes for point in stroke for value in point]
-    if not numbers or not all(type(value) in (int, float) for value in numbers):
-        raise ValueError("a point is two numbers")
-    return Correction(label, checked(strokes))

@@ -1,8 +1,7 @@
-"""The models of the drawing room: what each is, and with which parameters it learns a set of pictures.
+"""The models of Draw and their parameters.
 
-One rule gives the parameters of all sets. Kernel widths follow from the pixels, gamma = 2 / (d var(X)) to
-two digits; the other numbers were chosen by hand on the digits, USPS and MNIST. Errors in % that they
-gave there, on 359, 2,007 and 2,000 pictures that were held out:
+The parameters are the same for all data sets, except gamma = 2 / (d var(X)) to two digits. They were
+chosen on the digits, USPS and MNIST. Errors in % on 359, 2,007 and 2,000 held-out pictures:
 
     k nearest 0.8, 5.5, 6.6    SVM, Gaussian 0.3, 4.7, 3.5    SVM, polynomial 0.8, 5.0, 5.0
     kernel perceptron 1.1, 5.8, 5.2    perceptron 3.9, 8.3, 10.0    linear SVM 3.6, 8.7, 10.4
@@ -26,51 +25,51 @@ from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.vector_kernels import Gaussian
-from separatrix.workbench.drawing.digits import Pictures
+from separatrix.workbench.drawing.pictures import Pictures
 
 NEIGHBORS = 5
-MOST_PIXELS_SQUARED = (
-    256  # beyond, one covariance for each class takes more memory than it is worth
-)
+MAX_COVARIANCE_PIXELS = 256  # above, one covariance for each class takes too much memory
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model before it has learned."""
+    """A model to be fitted."""
 
     key: str
     title: str
-    says: str
+    caption: str
     make: Callable[[Pictures], Any]
     learns: str
-    """How it takes a correction: "row", "mistakes", "sums", or "" where it must learn all anew."""
+    """How it learns a correction: "row", "mistakes", "sums", or "" if it cannot."""
     options: str
-    """What `separatrix fit` is told to make the like."""
+    """Options of `separatrix fit` for a similar model."""
 
 
-def recipes(pictures: Pictures) -> list[Recipe]:
-    """The models that learn a set of pictures, in the order in which they are shown."""
+def list_recipes(pictures: Pictures) -> list[Recipe]:
+    """The models for a data set, in the order of the page."""
     if not len(pictures.y):
         return []
-    small = pictures.X.shape[1] <= MOST_PIXELS_SQUARED
+    small = pictures.X.shape[1] <= MAX_COVARIANCE_PIXELS
     return [recipe for recipe in _RECIPES if small or recipe.key != "quadratic"]
 
 
-def width(pictures: Pictures) -> float:
-    """gamma of the kernels: two over the summed variance of the pixels, to two digits."""
+def choose_gamma(pictures: Pictures) -> float:
+    """gamma of the kernels: two over the total variance of the pixels, to two digits."""
     X = pictures.X
     return float(f"{2.0 / (X.shape[1] * float(X.var(dtype='float64'))):.2g}")
 
 
 def _gaussian_svm(pictures: Pictures) -> Any:
-    return SVC(C=2.0, gamma=width(pictures), calibration="sigmoid", random_state=0, device="cpu")
+    return SVC(
+        C=2.0, gamma=choose_gamma(pictures), calibration="sigmoid", random_state=0, device="cpu"
+    )
 
 
 def _polynomial_svm(pictures: Pictures) -> Any:
     return SVC(
         C=10.0,
         kernel="poly",
-        gamma=width(pictures) / 2,
+        gamma=choose_gamma(pictures) / 2,
         coef0=1.0,
         calibration="sigmoid",
         random_state=0,
@@ -98,7 +97,7 @@ _RECIPES = (
     Recipe(
         "svm-polynomial",
         "SVM, polynomial",
-        "the widest margin between classes, by products of up to three pixels",
+        "the widest margin between classes, in products of up to three pixels",
         _polynomial_svm,
         "",
         "--model SVC --set C=10 --set kernel=poly --set coef0=1",
@@ -106,9 +105,9 @@ _RECIPES = (
     Recipe(
         "kernel-perceptron",
         "Kernel perceptron",
-        "similarity to the pictures it was once mistaken about",
+        "similarity to the pictures that it once got wrong",
         lambda pictures: KernelPerceptron(
-            Gaussian(width(pictures)), max_iter=20, random_state=0, device="cpu"
+            Gaussian(choose_gamma(pictures)), max_iter=20, random_state=0, device="cpu"
         ),
         "mistakes",
         "--model KernelPerceptron --set max_iter=20",
@@ -132,7 +131,7 @@ _RECIPES = (
     Recipe(
         "logistic",
         "Logistic regression",
-        "one weight for each pixel and class, the likeliest under a prior (MAP)",
+        "one weight for each pixel and class, the most probable under a prior (MAP)",
         lambda _: LogisticRegression(C=0.1, solver="lbfgs", tol=1e-3),
         "",
         "--model LogisticRegression --set C=0.1",

@@ -1,4 +1,4 @@
-"""The Python and the command line that do what the drawing room does."""
+"""The Python and the commands that do the same as Draw."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 
 from separatrix.kernels import __all__ as KERNELS
 from separatrix.types import Vector
-from separatrix.workbench.drawing.digits import Pictures
-from separatrix.workbench.drawing.saved_models import Given
+from separatrix.workbench.drawing.pictures import Pictures
+from separatrix.workbench.drawing.saved_models import SavedModel
 
-WIDTH = 16  # numbers in a line of a script, where a picture has more in a row
+WIDTH = 16  # numbers in a line of a script, for wider pictures
 
 
-def script(model: Any, pictures: Pictures, values: Vector | None, corrections: int) -> str:
-    """Python that makes the model ready and has it answer for a picture, or measures it without one."""
-    lines = [*_imports(model), "", *_ready(model, pictures, corrections), ""]
+def write_script(model: Any, pictures: Pictures, values: Vector | None, corrections: int) -> str:
+    """Python that makes the model and predicts a picture, or computes its error if there is none."""
+    lines = [*_imports(model), "", *_model_lines(model, pictures, corrections), ""]
     if values is None:
-        return "\n".join([*lines, *_measured(model)]) + "\n"
-    unit = 1.0 if isinstance(model, Given) else pictures.unit
+        return "\n".join([*lines, *_error_lines(model)]) + "\n"
+    unit = 1.0 if isinstance(model, SavedModel) else pictures.unit
     lines += ["picture = np.array([", *_numbers(values, pictures.canvas.side), "])"]
     row = "picture[None]" if unit == 1 else f"(picture[None] / {unit!r})"
-    kind = "np.float64" if isinstance(model, Given) else "np.float32"
+    kind = "np.float64" if isinstance(model, SavedModel) else "np.float32"
     return "\n".join([*lines, f"print(model.predict({row}.astype({kind}))[0])"]) + "\n"
 
 
-def command(model: Any, pictures: Pictures, values: Vector | None) -> str:
-    """Commands that do the like: `separatrix fit` scales each column by itself."""
-    file = model.options if isinstance(model, Given) else f"{model.key}.model"
+def write_command(model: Any, pictures: Pictures, values: Vector | None) -> str:
+    """Similar commands: `separatrix fit` scales each column by itself."""
+    file = model.options if isinstance(model, SavedModel) else f"{model.key}.model"
     lines = []
-    if not isinstance(model, Given):
+    if not isinstance(model, SavedModel):
         lines.append(f"separatrix fit {shlex.quote(pictures.name)} {model.options} --out {file}")
     if values is not None:
         lines.append(f"echo {','.join(map(_number, values))} > picture.csv")
@@ -40,7 +40,7 @@ def command(model: Any, pictures: Pictures, values: Vector | None) -> str:
 
 
 def _imports(model: Any) -> list[str]:
-    if isinstance(model, Given):
+    if isinstance(model, SavedModel):
         return ["import numpy as np", "from separatrix import load"]
     lines = ["import numpy as np", f"from separatrix import {type(model.model).__name__}"]
     lines.append("from separatrix.data.catalogue.find import find")
@@ -50,17 +50,17 @@ def _imports(model: Any) -> list[str]:
     return lines
 
 
-def _ready(model: Any, pictures: Pictures, corrections: int) -> list[str]:
-    lines = [] if isinstance(model, Given) else pictures.code.splitlines()
+def _model_lines(model: Any, pictures: Pictures, corrections: int) -> list[str]:
+    lines = [] if isinstance(model, SavedModel) else pictures.code.splitlines()
     lines += model.code.splitlines()
     if corrections and model.online:
-        learned = "one correction" if corrections == 1 else f"{corrections} corrections"
-        lines.append(f"# as it was before {learned} in the workbench")
+        learned = "the one correction" if corrections == 1 else f"the {corrections} corrections"
+        lines.append(f"# without {learned} made in the workbench")
     return lines
 
 
-def _measured(model: Any) -> list[str]:
-    if isinstance(model, Given):
+def _error_lines(model: Any) -> list[str]:
+    if isinstance(model, SavedModel):
         return ["print(model)"]
     return ["print(f'{100 * np.mean(model.predict(X_test) != y_test):.2f} % wrong')"]
 
@@ -72,7 +72,7 @@ def _numbers(values: Vector, side: int) -> list[str]:
 
 
 def _number(value: float) -> str:
-    """As short as it can be without a change.
+    """The shortest text of a number.
 
     >>> _number(16.0), _number(-0.25)
     ('16', '-0.25')

@@ -1,1 +1,1 @@
-"""The room behind Playground: points of the plane, a model, its picture. It answers with plain values."""
+"""Playground: points of the plane, a model, and the picture of its regions."""

@@ -1,8 +1,8 @@
-"""A scene to take away: a Python script, an experiment file, and the points as a table.
+"""Export of a scene: a Python script, an experiment file, and the points as a table.
 
-All three carry the points themselves and need nothing of the workbench. Labels and names are whatever
-people typed: they are written as literals of Python, TOML and CSV. From the first two they come back
-equal; in a table some words stand for no value, and others for numbers.
+All three contain the points and do not need the workbench. Labels and names are arbitrary text, written
+as literals of Python, TOML and CSV. The first two keep them unchanged; in a table some words mean a
+missing value or a number.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from separatrix.workbench.playground.code import EXPERIMENT, POINTS, constructor
 from separatrix.workbench.playground.scene import Scene
 
 NAME = "playground"
-LONGEST_NAME = 200
+MAX_NAME = 200
 LABEL = "label"
-FEWEST_FOR_SPLITS = 5  # points of the smallest class that repeated splits need
+MIN_FOR_SPLITS = 5  # points of the smallest class
 
 
-def exported(
+def export_scene(
     scene: Scene, name: str = NAME, source: dict[str, Any] | None = None, names: Any = None
 ) -> dict[str, Any]:
     """The three files, each with a name and its text."""
@@ -38,7 +38,7 @@ def exported(
 
 
 def file_stem(name: str) -> str:
-    """A name for files, of letters and digits that every system takes.
+    """A portable file name.
 
     >>> file_stem("My moons: 2"), file_stem("../..")
     ('my-moons-2', 'playground')
@@ -51,7 +51,7 @@ def script(scene: Scene, stem: str, columns: list[str], source: dict[str, Any] |
     picture, rule = f"{stem}.png", scene.rule
     plain = all("$" not in text for text in (*columns, *scene.labels))
     points = "\n".join(f"    ({x!r}, {y!r}, {label!r})," for x, y, label in _rows(scene))
-    made = [] if source is None else [f"# made by {_one_line(source)}"]
+    origin = [] if source is None else [f"# made by {_one_line(source)}"]
     lines = [
         '"""A scene of the workbench\'s playground: its points, its model, its picture."""',
         "",
@@ -60,7 +60,7 @@ def script(scene: Scene, stem: str, columns: list[str], source: dict[str, Any] |
         *imports(scene, "decision_regions"),
         "from separatrix.report import plot_regions",
         "",
-        *made,
+        *origin,
         f"POINTS = [\n{points}\n]",
         "",
         "X = np.array([point[:2] for point in POINTS], dtype=float)",
@@ -82,10 +82,10 @@ def script(scene: Scene, stem: str, columns: list[str], source: dict[str, Any] |
 
 
 def experiment(scene: Scene, name: str, columns: list[str]) -> str:
-    """The model on splits of the points, as `separatrix run` takes it."""
+    """An experiment file: the model on splits of the points."""
     scale = "standard" if scene.standardise else "none"
     words = {**scene.arguments}
-    if words.get("tol", 0) is None:  # TOML has no null: so small a gain is none
+    if words.get("tol", 0) is None:  # TOML has no null
         words["tol"] = 0.0
         words["n_iter_no_change"] = words["max_iter"]
     parameters = ", ".join(f"{key} = {toml_value(value)}" for key, value in words.items())
@@ -93,7 +93,7 @@ def experiment(scene: Scene, name: str, columns: list[str]) -> str:
         f"    [{toml_value(x)}, {toml_value(y)}, {toml_value(label)}],"
         for x, y, label in _rows(scene)
     )
-    title = name.strip()[:LONGEST_NAME] or NAME
+    title = name.strip()[:MAX_NAME] or NAME
     return f"""\
 title = {toml_value(title)}
 data = "points"
@@ -102,7 +102,7 @@ metrics = ["error"]
 
 {_split(scene)}
 [[model]]
-type = {toml_value(scene.model.kind)}
+type = {toml_value(scene.model.class_name)}
 scale = {toml_value(scale)}
 parameters = {{ {parameters} }}
 
@@ -125,7 +125,7 @@ def table(scene: Scene, columns: list[str]) -> str:
 
 
 def toml_value(value: Any) -> str:
-    """A value as TOML writes it.
+    """A value as a literal of TOML.
 
     >>> toml_value(float("inf")), toml_value(True), toml_value('a"b'), toml_value("\\u202e")
     ('inf', 'true', '"a\\\\"b"', '"\\\\U0000202E"')
@@ -142,9 +142,9 @@ def _escaped(letter: str) -> str:
 
 
 def _split(scene: Scene) -> str:
-    """Repeated splits; of few points, each once left to a fold."""
+    """Repeated splits; two folds for small classes."""
     smallest = min((scene.y == code).sum() for code in range(len(scene.labels)))
-    if smallest >= FEWEST_FOR_SPLITS:
+    if smallest >= MIN_FOR_SPLITS:
         return '[split]\nmethod = "stratified"\nrepeats = 10\ntest_size = 0.25\n'
     return '[split]\nmethod = "folds"\nfolds = 2\nrepeats = 5\n'
 
@@ -157,16 +157,17 @@ def _rows(scene: Scene) -> list[tuple[float, float, str]]:
 
 def _columns(names: Any) -> list[str]:
     """Names of the two coordinates."""
-    given = [str(name)[:LONGEST_NAME].strip() for name in names or ()]
-    return given if len(given) == 2 and all(given) and len(set(given)) == 2 else ["x1", "x2"]
+    columns = [str(name)[:MAX_NAME].strip() for name in names or ()]
+    usable = len(columns) == 2 and all(columns) and len(set(columns)) == 2
+    return columns if usable else ["x1", "x2"]
 
 
 def _label_name(columns: list[str]) -> str:
-    """A name that neither coordinate has."""
+    """A name for the labels that neither coordinate has."""
     return next(name for name in (LABEL, "class", "target") if name not in columns)
 
 
 def _one_line(source: dict[str, Any]) -> str:
-    """What made the points, as a comment: literals only, cut short, on one line."""
+    """The source of the points as a comment: literals only, shortened, on one line."""
     words = ", ".join(f"{str(key)[:20]!r}: {literal(value)[:60]}" for key, value in source.items())
     return f"{{{words}}}"[:200]

@@ -1,4 +1,4 @@
-"""What a fitted model has to say about itself, as pairs of a title and a value for a person."""
+"""Facts about a fitted model, each a title and a value as text."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ import numpy as np
 
 from separatrix.evaluation.regions import INDETERMINATE, RegionClassifier, Regions
 from separatrix.types import Codes
-from separatrix.workbench.playground.scene import Scene, last_step
+from separatrix.workbench.playground.scene import Scene, final_estimator
 
-MOST_LEFT_OUT = 2000  # points up to which leaving each out is quick
+MAX_LEAVE_ONE_OUT = 2000  # points up to which leave-one-out is fast
 Fact = tuple[str, str]
 _STOPS = {
     "clean pass": "a pass without a mistake",
     "max_iter": "the limit on passes or steps",
-    "min_gain": "too little gain in a pass",
-    "tol": "too little gain in a pass",
+    "min_gain": "too small a gain in a pass",
+    "tol": "too small a gain in a pass",
     "eps": "too small a change",
     "stopped": "the limit on time",
-    "diverged": "an objective beyond all numbers",
+    "diverged": "overflow of the objective",
 }
 
 
-def facts_of(scene: Scene, regions: Regions, codes: Codes) -> list[dict[str, str]]:
-    """Of the picture, where the points have these codes, then of the models that made it."""
-    machines = [last_step(machine.fitted) for machine in regions.machines]
+def list_facts(scene: Scene, regions: Regions, codes: Codes) -> list[dict[str, str]]:
+    """Facts about the picture, in which the points have these codes, then about the models."""
+    machines = [final_estimator(machine.fitted) for machine in regions.machines]
     own = _FACTS.get(scene.model.key, _nothing)
     found = [*_of_picture(scene, regions, codes), *own(scene, machines)]
     return [{"title": title, "value": value} for title, value in found]
 
 
-def support_of(machines: Sequence[RegionClassifier]) -> list[int]:
-    """The points that carry a coefficient at any boundary, in order."""
+def support_rows(machines: Sequence[RegionClassifier]) -> list[int]:
+    """Rows of the support vectors of all models, sorted."""
     rows = [
-        machine.rows[last_step(machine.fitted).support_]
+        machine.rows[final_estimator(machine.fitted).support_]
         for machine in machines
-        if hasattr(last_step(machine.fitted), "support_")
+        if hasattr(final_estimator(machine.fitted), "support_")
     ]
     return np.unique(np.concatenate(rows)).tolist() if rows else []
 
@@ -46,10 +46,10 @@ def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
     wrong, n = int(np.count_nonzero(codes != scene.y)), len(codes)
     yield "training error", f"{100 * wrong / n:.1f} % ({wrong} of {n})"
     if regions.rule != "predict":
-        nowhere = int(np.count_nonzero(codes == INDETERMINATE))
-        share = f"{100 * regions.indeterminate:.1f} % of the area, {nowhere} of the points"
+        indeterminate = int(np.count_nonzero(codes == INDETERMINATE))
+        share = f"{100 * regions.indeterminate:.1f} % of the area, {indeterminate} of the points"
         yield "indeterminate", share
-    if support := support_of(regions.machines):
+    if support := support_rows(regions.machines):
         yield "support vectors", f"{len(support)} of {n}"
 
 
@@ -75,16 +75,19 @@ def _subgradient(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
 
 def _neighbours(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     n = len(scene.y)
-    enough = machines[0].n_neighbors < n <= MOST_LEFT_OUT
-    if scene.rule != "predict" or scene.standardise or not enough:
-        return  # a scaler has seen the point that is left out
+    possible = machines[0].n_neighbors < n <= MAX_LEAVE_ONE_OUT
+    if scene.rule != "predict" or scene.standardise or not possible:
+        return  # the scaler would see the point that is left out
     wrong = int(np.count_nonzero(machines[0].predict(None) != scene.targets))
     yield "leave-one-out error", f"{100 * wrong / n:.1f} % ({wrong} of {n})"
 
 
 def _perceptron(_scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     yield "passes", f"{max(machine.n_iter_ for machine in machines)}"
-    yield "mistakes on the way", f"{sum(int(machine.mistakes_.sum()) for machine in machines):,}"
+    yield (
+        "mistakes while learning",
+        f"{sum(int(machine.mistakes_.sum()) for machine in machines):,}",
+    )
     yield "stopped by", _stops(machines)
     bounds = [np.max(getattr(machine, "mistake_bound_", np.inf)) for machine in machines]
     if np.isfinite(bounds).all():
@@ -104,7 +107,7 @@ def _least_squares(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
 
 
 def _range(values: Any) -> str:
-    """One number, or the least and the largest of several."""
+    """One number, or the range of several."""
     least, most = f"{np.min(values):.3g}", f"{np.max(values):.3g}"
     return least if least == most else f"{least} to {most}"
 

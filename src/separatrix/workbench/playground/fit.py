@@ -1,6 +1,6 @@
-"""From a scene to its picture: class codes and score fields on a grid, and what there is to say.
+"""The picture of a scene: class codes and scores on a grid, facts and warnings.
 
-Everything drawn comes from `decision_regions`. Warnings of a fit become sentences beside the picture.
+All regions come from `decision_regions`. Warnings of a fit become messages beside the picture.
 """
 
 from __future__ import annotations
@@ -18,52 +18,52 @@ from separatrix.errors import DataError
 from separatrix.evaluation.regions import Regions, decision_regions
 from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.workbench.playground.code import command_of, python_of
-from separatrix.workbench.playground.facts import facts_of, support_of
+from separatrix.workbench.playground.facts import list_facts, support_rows
 from separatrix.workbench.playground.scene import Scene
 
-MOST_FIELDS = 45  # boundaries of 10 classes in pairs; of more, only the edges of regions are sent
+MAX_FIELDS = 45  # boundaries between pairs of 10 classes; above, the edges of regions are sent
 
 
-def picture(scene: Scene, window: Sequence[float], grid: int) -> dict[str, Any]:
-    """Fit the model and look at its regions."""
-    begun = time.perf_counter()
-    with complaints() as said:
+def fit_picture(scene: Scene, window: Sequence[float], grid: int) -> dict[str, Any]:
+    """Fit the model and compute its regions."""
+    started = time.perf_counter()
+    with collect_warnings() as messages:
         model = scene.estimator()
         if scene.rule == "predict":
             model.fit(scene.X, scene.targets)
         fitted = time.perf_counter()
-        regions = regions_of(scene, model, window, grid)
-        looked = time.perf_counter()
+        regions = compute_regions(scene, model, window, grid)
+        finished = time.perf_counter()
         codes = regions.codes_at(scene.X)
         answer = {
-            **drawn(scene, regions),
-            "support": support_of(regions.machines),
+            **encode_regions(scene, regions),
+            "support": support_rows(regions.machines),
             "wrong": np.flatnonzero(codes != scene.y).tolist(),
-            "facts": facts_of(scene, regions, codes),
+            "facts": list_facts(scene, regions, codes),
             "python": python_of(scene),
             "command": command_of(scene),
         }
-    answer["warnings"] = [*scene.notes, *said]
+    answer["warnings"] = [*scene.notes, *messages]
     answer["milliseconds"] = {
-        "fit": 1000 * (fitted - begun),
-        "regions": 1000 * (looked - fitted),
-        "total": 1000 * (time.perf_counter() - begun),
+        "fit": 1000 * (fitted - started),
+        "regions": 1000 * (finished - fitted),
+        "total": 1000 * (time.perf_counter() - started),
     }
     return answer
 
 
-def regions_of(scene: Scene, model: Any, window: Sequence[float], grid: int) -> Regions:
-    """The regions of a model of the scene, fitted or not."""
+def compute_regions(scene: Scene, model: Any, window: Sequence[float], grid: int) -> Regions:
+    """The regions of a model, fitted or not, in a window."""
     x0, x1, y0, y1 = window
     return decision_regions(
         model, scene.X, scene.targets, rule=scene.rule, grid=grid, window=(x0, x1, y0, y1)
     )
 
 
-def drawn(scene: Scene, regions: Regions) -> dict[str, Any]:
-    """What the page draws: codes and fields, the lowest row of cells first."""
+def encode_regions(scene: Scene, regions: Regions) -> dict[str, Any]:
+    """Class codes and scores as the page draws them, the lowest row of cells first."""
     fields = regions.fields
-    if len(fields) > MOST_FIELDS:
+    if len(fields) > MAX_FIELDS:
         fields = np.stack([_edges(regions, code) for code in range(len(scene.labels))])
     own_margins = scene.model.margins and scene.values.get("loss") not in ("logistic", "sigmoid")
     boundaries = scene.rule != "predict" or len(scene.labels) == 2
@@ -78,23 +78,23 @@ def drawn(scene: Scene, regions: Regions) -> dict[str, Any]:
 
 
 @contextmanager
-def complaints() -> Iterator[list[str]]:
-    """Warnings as sentences, each once; numbers that overflow are refused in one.
+def collect_warnings() -> Iterator[list[str]]:
+    """Collect warnings as messages, each once; turn overflow into a DataError.
 
-    Matrix products are small here: BLAS's threads would wait for each other longer than they work.
+    BLAS uses one thread: the matrix products are small.
     """
-    said: list[str] = []
+    messages: list[str] = []
     try:
         with warnings.catch_warnings(record=True) as caught, blas_on_one_thread():
             warnings.simplefilter("always")
-            yield said
+            yield messages
     except ArithmeticError as error:
-        refusal = DataError(f"numbers left their range: {error}")
-        refusal.hint = "standardise the points, or choose other parameters"
-        raise refusal from error
+        overflow = DataError(f"numbers are out of range: {error}")
+        overflow.hint = "standardise the points, or choose other parameters"
+        raise overflow from error
     programmers = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
-    told = [warning for warning in caught if not issubclass(warning.category, programmers)]
-    said += dict.fromkeys(" ".join(str(warning.message).split()) for warning in told)
+    shown = [warning for warning in caught if not issubclass(warning.category, programmers)]
+    messages += dict.fromkeys(" ".join(str(warning.message).split()) for warning in shown)
 
 
 def _edges(regions: Regions, code: int) -> Any:

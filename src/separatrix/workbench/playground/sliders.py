@@ -1,6 +1,6 @@
 """The models of Playground and their sliders, from the registry of estimators.
 
-The table can be read without NumPy or scikit-learn. The estimator is made in `scene.py`.
+The server reads this table, so nothing here imports NumPy or scikit-learn. `scene.py` makes the estimators.
 """
 
 from __future__ import annotations
@@ -14,60 +14,57 @@ from separatrix.estimators.registry import REGISTRY
 from separatrix.estimators.registry.sliders import Parameter
 
 Values = Mapping[str, Any]
-SECONDS = 3.0  # that a fit may take; it then stops with what was learned
+SECONDS = 3.0  # time limit of a fit
 
 
-def _as_they_are(values: Values) -> dict[str, Any]:
+def _copy(values: Values) -> dict[str, Any]:
     return dict(values)
 
 
 @dataclass(frozen=True)
-class Model:
-    """A classifier that can be tried."""
+class PlaygroundModel:
+    """A classifier of Playground."""
 
     key: str
     title: str
-    kind: str  # its class
-    says: str
+    class_name: str
+    caption: str
     parameters: tuple[Parameter, ...]
-    arguments: Callable[[Values], dict[str, Any]] = (
-        _as_they_are  # of the class, from checked values
-    )
-    steps: str | None = None  # "mistakes" or "descent", where it can be watched learning
-    limits: tuple[str, ...] = ()  # which of time_limit, n_jobs and device it takes
-    margins: bool = False  # whether scores of +1 and -1 are its margins
+    arguments: Callable[[Values], dict[str, Any]] = _copy  # of the class, from checked values
+    steps: str | None = None  # "mistakes" or "descent" if learning can be shown step by step
+    limits: tuple[str, ...] = ()  # which of time_limit, n_jobs and device it has
+    margins: bool = False  # whether its margins are at scores of +1 and -1
 
-    def as_dict(self) -> dict[str, Any]:
-        """As the page reads it."""
+    def to_json(self) -> dict[str, Any]:
+        """The JSON of the page."""
         return {
             "key": self.key,
             "title": self.title,
-            "class": self.kind,
-            "says": self.says,
+            "class": self.class_name,
+            "caption": self.caption,
             "steps": self.steps,
-            "parameters": [parameter.as_dict() for parameter in self.parameters],
+            "parameters": [parameter.to_json() for parameter in self.parameters],
         }
 
-    def checked(self, given: Values) -> dict[str, Any]:
-        """All parameters that count, those not given at their defaults.
+    def check(self, values: Values) -> dict[str, Any]:
+        """All parameters that apply, with defaults for those that are missing.
 
-        >>> MODELS["svm"].checked({"kernel": "linear", "C": 10, "gamma": 2.0})
+        >>> MODELS["svm"].check({"kernel": "linear", "C": 10, "gamma": 2.0})
         {'kernel': 'linear', 'hard': False, 'C': 10.0}
         """
         known = {parameter.name: parameter for parameter in self.parameters}
-        for name, value in given.items():
+        for name, value in values.items():
             if name not in known:
-                raise ParameterError(
-                    self.title, name[:60], f"one of {', '.join(known) or 'none'}", value
-                )
-        values = {
-            name: parameter.checked(self.title, given.get(name, parameter.default))
+                names = ", ".join(known) or "none"
+                raise ParameterError(self.title, name[:60], f"one of {names}", value)
+        found = {
+            name: parameter.check(self.title, values.get(name, parameter.default))
             for name, parameter in known.items()
         }
-        return {name: value for name, value in values.items() if known[name].counts(values)}
+        return {name: value for name, value in found.items() if known[name].applies(found)}
 
 
-def find_model(key: str) -> Model:
+def find_model(key: str) -> PlaygroundModel:
     """The model of that key."""
     if key not in MODELS:
         raise ParameterError("Playground", "model", f"one of {', '.join(MODELS)}", key[:60])
@@ -75,7 +72,7 @@ def find_model(key: str) -> Model:
 
 
 MODELS = {
-    page.key: Model(
+    page.key: PlaygroundModel(
         page.key,
         page.title,
         record.name,

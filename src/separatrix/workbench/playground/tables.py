@@ -1,4 +1,4 @@
-"""The columns of a table as they stand in the file: numbers as numbers, everything else as texts."""
+"""The columns of a table: numbers as numbers, everything else as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from separatrix.types import Vector
 
 
 @dataclass(frozen=True)
-class Columns:
+class PointColumns:
     """A table by its columns."""
 
     names: tuple[str, ...]  # in the order of the file
@@ -24,14 +24,14 @@ class Columns:
     categories: Mapping[str, Category]
 
     def texts(self, name: str) -> list[str]:
-        """A column as texts; nothing where it has nothing."""
+        """A column as text; missing values are empty."""
         if name in self.categories:
             codes, values = self.categories[name]
             return [values[code] if code >= 0 else "" for code in codes.tolist()]
-        return [_written(value) for value in self.numbers[name].tolist()]
+        return [_number_text(value) for value in self.numbers[name].tolist()]
 
     def label_columns(self, few: int) -> list[str]:
-        """Columns that may be labels: texts, and numbers of which few are different."""
+        """Columns that may be labels: text, and numbers with at most `few` different values."""
         return [
             name
             for name in self.names
@@ -39,21 +39,21 @@ class Columns:
         ]
 
 
-def read_columns(path: Path, limits: Limits) -> Columns:
-    """The table in a file, read as `read_csv` reads it."""
+def read_columns(path: Path, limits: Limits) -> PointColumns:
+    """The table in a file, as `read_csv` reads it."""
     from separatrix.data.formats.records import read_columns as read_file_columns  # pyarrow
 
     with open_(path, limits) as source:
         layout = detect_layout(source)
         table = read_file_columns(source, layout)
     numbers = dict(zip(table.number_names, table.numbers.T, strict=True))
-    return Columns(tuple(layout.names), numbers, table.categories)
+    return PointColumns(tuple(layout.names), numbers, table.categories)
 
 
-def _written(value: float) -> str:
-    """A number as a label.
+def _number_text(value: float) -> str:
+    """A number as text.
 
-    >>> _written(3.0), _written(0.5), _written(float("nan"))
+    >>> _number_text(3.0), _number_text(0.5), _number_text(float("nan"))
     ('3', '0.5', '')
     """
     if np.isnan(value):

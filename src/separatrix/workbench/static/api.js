@@ -12,11 +12,11 @@ export class ApiError extends Error {
   }
 }
 
-/** Told when the server stops answering, and when it answers again. */
+/** Notified when the server stops answering, and when it answers again. */
 export const connection = new EventTarget();
 let away = "";
 
-function tell(gone, error = null) {
+function setOffline(gone, error = null) {
   const now = gone ? error.code : "";
   if (now === away) return;
   away = now;
@@ -49,17 +49,17 @@ async function ask(path, options) {
       },
       0,
     );
-    tell(true, error);
+    setOffline(true, error);
     throw error;
   }
   const answer = await reply.json().catch(() => null);
   if (reply.ok && answer !== null) {
-    tell(false);
+    setOffline(false);
     return answer;
   }
   const found = answer?.error ?? { code: "reply", message: `The server answered ${reply.status}.` };
   const error = new ApiError(found, reply.status);
-  tell(reply.status === 401, error);
+  setOffline(reply.status === 401, error);
   throw error;
 }
 

@@ -18,7 +18,7 @@ export function codePanel() {
       on: { click: () => select(name), keydown: (event) => turn(event) },
     }, title);
   const tabs = { python: tab("python", "Python"), command: tab("command", "Command line") };
-  const copy = h("button", { type: "button", class: "quiet small", on: { click: () => copied(text[shown]) } }, "Copy");
+  const copy = h("button", { type: "button", class: "quiet small", on: { click: () => copyText(text[shown]) } }, "Copy");
   const panel = h("pre", { id, role: "tabpanel", tabindex: "0", class: "code" }, code);
 
   function select(name) {
@@ -57,7 +57,7 @@ export function codePanel() {
   };
 }
 
-async function copied(text) {
+async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     toast("Copied");

@@ -51,7 +51,7 @@ const SAID = {
 
 /** A button that goes through the three choices; the choice is kept. @param {HTMLElement} button */
 export function themeButton(button) {
-  let choice = CHOICES.includes(stored()) ? stored() : "auto";
+  let choice = CHOICES.includes(readStored()) ? readStored() : "auto";
   const show = () => {
     if (choice === "auto") delete document.documentElement.dataset.theme;
     else document.documentElement.dataset.theme = choice;
@@ -69,7 +69,7 @@ export function themeButton(button) {
   show();
 }
 
-function stored() {
+function readStored() {
   try {
     return localStorage.getItem(KEY) ?? "auto";
   } catch {

@@ -20,12 +20,12 @@ const SADDLES = { 5: [[[3, 2], [1, 0]], [[3, 0], [1, 2]]], 10: [[[0, 3], [2, 1]]
  */
 export function contours(field, grid, level = 0) {
   const side = grid + 2;
-  const values = framed(field, grid, level);
-  return chained(joints(values, side)).map((edges) => edges.flatMap((edge) => crossing(values, side, edge)));
+  const values = addFrame(field, grid, level);
+  return chain(joints(values, side)).map((edges) => edges.flatMap((edge) => crossing(values, side, edge)));
 }
 
 /** The field less the level, with a frame of values carried on to the sides of the plane. */
-function framed(field, grid, level) {
+function addFrame(field, grid, level) {
   const side = grid + 2;
   const values = new Float64Array(side * side);
   for (let i = 0; i < grid; i++) {
@@ -71,7 +71,7 @@ function linesIn(values, side, corner) {
 }
 
 /** Sides in the order in which lines go through them; a closed line ends where it begins. */
-function chained(found) {
+function chain(found) {
   const lines = [];
   const ends = [...found.keys()].filter((edge) => found.get(edge).length === 1);
   for (const start of [...ends, ...found.keys()]) {

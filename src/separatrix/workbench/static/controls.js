@@ -1,5 +1,5 @@
 /**
- * The controls that all pages share: sliders, choices, switches, buttons, what is said in passing.
+ * The controls that all pages share: sliders, choices, switches, buttons, short messages.
  */
 import { freshId, h } from "./dom.js";
 
@@ -7,37 +7,37 @@ import { freshId, h } from "./dom.js";
  * @typedef {Object} Control
  * @property {HTMLElement} element
  * @property {() => any} value
- * @property {(value: any) => void} set  without telling anybody
+ * @property {(value: any) => void} set  without calling a listener
  */
 
 /**
  * A slider with its name and its value in words. A "log" one moves in equal factors.
  *
- * @param {{title: string, kind: "log"|"linear"|"integer", least: number, most: number, value: number, says?: string,
+ * @param {{title: string, kind: "log"|"linear"|"integer", least: number, most: number, value: number, help?: string,
  *   onInput: (value: number) => void}} options
  * @returns {Control}
  */
-export function slider({ title, kind, least, most, value, says = "", onInput }) {
+export function slider({ title, kind, least, most, value, help = "", onInput }) {
   const id = freshId("slider");
   const steps = kind === "integer" ? most - least : 200;
-  const place = (v) => (kind === "log" ? Math.log(v / least) / Math.log(most / least) : (v - least) / (most - least)) * steps;
+  const position = (v) => (kind === "log" ? Math.log(v / least) / Math.log(most / least) : (v - least) / (most - least)) * steps;
   const at = (p) => (kind === "log" ? least * (most / least) ** (p / steps) : least + ((most - least) * p) / steps);
-  const rounded = (v) => (kind === "integer" ? Math.round(v) : Number(v.toPrecision(3)));
+  const round = (v) => (kind === "integer" ? Math.round(v) : Number(v.toPrecision(3)));
   let now = value;
   const input = h("input", {
-    type: "range", id, min: 0, max: steps, step: kind === "integer" ? 1 : "any", title: says || null,
-    on: { input: () => { now = rounded(at(Number(input.value))); say(); onInput(now); } },
+    type: "range", id, min: 0, max: steps, step: kind === "integer" ? 1 : "any", title: help || null,
+    on: { input: () => { now = round(at(Number(input.value))); update(); onInput(now); } },
   });
   const shown = h("output", { for: id });
-  const say = () => {
+  const update = () => {
     shown.textContent = words(now);
     input.setAttribute("aria-valuetext", words(now));
     input.style.setProperty("--filled", `${(100 * Number(input.value)) / steps}%`);
   };
   const set = (v) => {
     now = v;
-    input.value = String(Math.min(steps, Math.max(0, place(v))));
-    say();
+    input.value = String(Math.min(steps, Math.max(0, position(v))));
+    update();
   };
   if (kind !== "integer") input.step = String(steps / 200);
   set(value);
@@ -59,12 +59,12 @@ export function words(value) {
 /**
  * A choice from a list.
  *
- * @param {{title: string, choices: {value: string, title: string}[], value: string, says?: string, onChange: (value: string) => void}} options
+ * @param {{title: string, choices: {value: string, title: string}[], value: string, help?: string, onChange: (value: string) => void}} options
  * @returns {Control & {choices: (list: {value: string, title: string}[]) => void}}
  */
-export function choice({ title, choices, value, says = "", onChange }) {
+export function choice({ title, choices, value, help = "", onChange }) {
   const id = freshId("choice");
-  const select = h("select", { id, title: says || null, on: { change: () => onChange(select.value) } });
+  const select = h("select", { id, title: help || null, on: { change: () => onChange(select.value) } });
   const put = (list) => select.replaceChildren(...list.map((one) => h("option", { value: one.value }, one.title)));
   put(choices);
   select.value = value;
@@ -99,13 +99,13 @@ export function segments({ title, choices, value, onChange }) {
 /**
  * Yes or no.
  *
- * @param {{title: string, value: boolean, says?: string, onChange: (value: boolean) => void}} options
+ * @param {{title: string, value: boolean, help?: string, onChange: (value: boolean) => void}} options
  * @returns {Control}
  */
-export function toggle({ title, value, says = "", onChange }) {
+export function toggle({ title, value, help = "", onChange }) {
   const id = freshId("toggle");
   const input = h("input", {
-    type: "checkbox", role: "switch", id, checked: value, title: says || null, on: { change: () => onChange(input.checked) },
+    type: "checkbox", role: "switch", id, checked: value, title: help || null, on: { change: () => onChange(input.checked) },
   });
   return {
     element: h("div", { class: "control toggle" }, input, h("label", { for: id }, title)),
@@ -125,10 +125,10 @@ export const problem = (error) =>
 /** The same in one line. @param {{message: string, hint?: string}} error */
 export const inOneLine = ({ message, hint }) => (hint ? `${message}${/[.?!]$/.test(message) ? "" : ":"} ${hint}` : message);
 
-/** An empty place, and what would fill it. */
+/** An empty area, and what would fill it. */
 export const empty = (title, ...rest) => h("div", { class: "empty" }, h("p", {}, h("strong", {}, title)), ...rest);
 
-/** A word in passing, at the edge of the page. @param {string} message @param {string} [kind] "bad" */
+/** A short message at the edge of the page. @param {string} message @param {string} [kind] "bad" */
 export function toast(message, kind = "") {
   const note = h("div", { class: `toast ${kind}` }, message);
   document.getElementById("toasts")?.append(note);

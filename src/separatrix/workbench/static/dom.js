@@ -19,15 +19,15 @@
  * @returns {any}
  */
 export function h(tag, attributes = {}, ...children) {
-  return filled(document.createElement(tag), attributes, children);
+  return assemble(document.createElement(tag), attributes, children);
 }
 
 /** The same for a part of an SVG. */
 export function svg(tag, attributes = {}, ...children) {
-  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+  return assemble(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
-function filled(element, { on, data, style, ...attributes }, children) {
+function assemble(element, { on, data, style, ...attributes }, children) {
   for (const [name, listener] of Object.entries(on ?? {})) element.addEventListener(name, listener);
   for (const [name, value] of Object.entries(data ?? {})) element.dataset[name] = value;
   for (const [name, value] of Object.entries(style ?? {})) element.style.setProperty(name, String(value));
@@ -61,7 +61,7 @@ export const freshId = (word) => `${word}-${++names}`;
  *
  * @returns {{on: (target: EventTarget, name: string, listener: any, options?: any) => void, stop: () => void, signal: AbortSignal}}
  */
-export function listening() {
+export function makeListeners() {
   const controller = new AbortController();
   return {
     on: (target, name, listener, options = {}) =>

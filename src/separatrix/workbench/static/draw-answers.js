@@ -10,7 +10,7 @@ import { fill, h } from "./dom.js";
  * @property {{label: string, share: number}[]} confidence all classes, in class order
  * @property {"probability"|"votes"|"score"} kind
  * @property {number} milliseconds
- * @property {{row: number, label: string, weight: number}[] | null} decided
+ * @property {{row: number, label: string, weight: number}[] | null} terms
  * @property {string | null} evidence
  */
 
@@ -39,28 +39,27 @@ function setShare(element, share) {
   element.style.setProperty("--share", value);
 }
 
-/** Labels with who says them, most said first. @param {Answer[]} answers @returns {[string, string[]][]} */
+/** Labels with the models that answer them, most frequent first. @param {Answer[]} answers @returns {[string, string[]][]} */
 export function votes(answers) {
-  const said = new Map();
-  for (const { key, label } of answers) said.set(label, [...(said.get(label) ?? []), key]);
-  return [...said].sort((one, other) => other[1].length - one[1].length);
+  const byLabel = new Map();
+  for (const { key, label } of answers) byLabel.set(label, [...(byLabel.get(label) ?? []), key]);
+  return [...byLabel].sort((one, other) => other[1].length - one[1].length);
 }
 
 /** The majority in words; `winner` is null when there is none. @param {Answer[]} answers */
 export function majority(answers) {
   const counted = votes(answers);
-  if (!counted.length) return { winner: null, label: "", says: "" };
+  if (!counted.length) return { winner: null, label: "", message: "" };
   const [label, keys] = counted[0];
   const equal = counted.filter(([, others]) => others.length === keys.length).map(([one]) => one);
   if (equal.length > 1) {
-    const says = `${models(keys.length)} each, of ${answers.length}`;
-    return { winner: null, label: equal.slice(0, 3).join(" or "), says };
+    const message = `${models(keys.length)} each, of ${answers.length}`;
+    return { winner: null, label: equal.slice(0, 3).join(" or "), message };
   }
-  if (answers.length === 1) return { winner: label, label, says: "says the one model" };
-  const all = keys.length === 2 ? "say both models" : `say all ${models(keys.length)}`;
-  const says = keys.length === answers.length ? all
-    : `${keys.length === 1 ? "says" : "say"} ${keys.length} of ${models(answers.length)}`;
-  return { winner: label, label, says };
+  if (answers.length === 1) return { winner: label, label, message: "the only model" };
+  const all = keys.length === 2 ? "both models agree" : `all ${models(keys.length)} agree`;
+  const message = keys.length === answers.length ? all : `${keys.length} of ${models(answers.length)}`;
+  return { winner: label, label, message };
 }
 
 /**
@@ -70,7 +69,7 @@ export function majority(answers) {
  */
 export function makeAnswers(first, onChoose, onPress) {
   const big = h("div", { class: "draw-big", data: { test: "majority" } });
-  const says = h("p", { class: "draw-says", data: { test: "majority-says" } });
+  const message = h("p", { class: "draw-message", data: { test: "majority-message" } });
   const others = h("p", { class: "hint" });
   const list = h("div", {
     class: "draw-models", role: "listbox", "aria-label": "Models, choose one to see why", data: { test: "models" },
@@ -109,23 +108,22 @@ export function makeAnswers(first, onChoose, onPress) {
     mark();
   }
 
-  /** @param {Answer[]} answers @param {string} [hint] said when there are none */
+  /** @param {Answer[]} answers @param {string} [hint] shown when there are none */
   function show(answers, hint = "") {
-    const { winner, label, says: words } = majority(answers);
+    const { winner, label, message: words } = majority(answers);
     put(big, label || "?");
     big.classList.toggle("none", !label);
     big.classList.toggle("long", label.length > 2);
-    put(says, words || hint);
+    put(message, words || hint);
     const rest = votes(answers).filter(([one]) => winner !== null && one !== winner);
-    const agreed = winner !== null && answers.length > 1 ? "None differs." : "";
     const names = (keys) => keys.map((key) => rows.get(key)?.title() ?? key).join("; ");
-    put(others, rest.map(([one, keys]) => `${one}: ${names(keys)}`).join(". ") || agreed);
+    put(others, rest.map(([one, keys]) => `${one}: ${names(keys)}`).join(". "));
     const byKey = new Map(answers.map((answer) => [answer.key, answer]));
     for (const [key, row] of rows) row.show(byKey.get(key) ?? null, winner);
   }
 
   return {
-    verdict: h("div", { class: "draw-verdict" }, big, h("div", {}, says, others)),
+    verdict: h("div", { class: "draw-verdict" }, big, h("div", {}, message, others)),
     list,
     setModels,
     show,
@@ -156,7 +154,7 @@ function makeRow(key, onChoose, onPress) {
   function describe(model) {
     described = model;
     title.textContent = model.title;
-    title.title = model.says ?? "";
+    title.title = model.caption ?? "";
     learns.hidden = !model.online;
     show(last.answer, last.winner);
   }
@@ -193,8 +191,8 @@ function makeRow(key, onChoose, onPress) {
       one.classList.toggle("most", answer !== null && answer.confidence[i]?.label === answer.label);
     });
     const more = `${differs ? ", differs from the majority" : ""}${described.online ? ", learns" : ""}`;
-    const said = answer ? `${answer.label}, ${answer.kind} ${percent(top)}${more}` : "no answer yet";
-    element.setAttribute("aria-label", `${described.title}: ${said}`);
+    const sentence = answer ? `${answer.label}, ${answer.kind} ${percent(top)}${more}` : "no answer yet";
+    element.setAttribute("aria-label", `${described.title}: ${sentence}`);
   }
 
   return {

@@ -14,15 +14,15 @@ export const EXAMPLES = [
 function bow(x, y, rx, ry, from, to) {
   return Array.from({ length: 25 }, (_, i) => {
     const angle = ((from + ((to - from) * i) / 24) * Math.PI) / 180;
-    return [rounded(x + rx * Math.cos(angle)), rounded(y + ry * Math.sin(angle))];
+    return [roundCoordinate(x + rx * Math.cos(angle)), roundCoordinate(y + ry * Math.sin(angle))];
   });
 }
 
 function line(from, to) {
-  return Array.from({ length: 13 }, (_, i) => from.map((start, axis) => rounded(start + ((to[axis] - start) * i) / 12)));
+  return Array.from({ length: 13 }, (_, i) => from.map((start, axis) => roundCoordinate(start + ((to[axis] - start) * i) / 12)));
 }
 
 /** A coordinate on the paper, to four digits. @param {number} value */
-export function rounded(value) {
+export function roundCoordinate(value) {
   return Math.round(Math.min(1, Math.max(0, value)) * 1e4) / 1e4;
 }

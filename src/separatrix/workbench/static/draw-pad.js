@@ -1,8 +1,8 @@
 /**
  * The paper: strokes by mouse, pen, finger or keyboard. Coordinates run from 0 to 1, y downwards.
  */
-import { h, listening, onPixels } from "./dom.js";
-import { EXAMPLES, rounded } from "./draw-examples.js";
+import { h, makeListeners, onPixels } from "./dom.js";
+import { EXAMPLES, roundCoordinate } from "./draw-examples.js";
 import { POINTS, STROKES } from "./draw-keep.js";
 
 /** @typedef {[number, number][]} Stroke */
@@ -39,7 +39,7 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
     class: "draw-paper", tabindex: "0", role: "application", "aria-label": KEYS, data: { test: "paper" },
   });
   const context = canvas.getContext("2d");
-  const ears = listening();
+  const listeners = makeListeners();
   const paths = new WeakMap();
   const held = new Set();
   const pen = { x: 0.5, y: 0.25, down: false };
@@ -87,20 +87,20 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
 
   const repaint = () => { frame ||= requestAnimationFrame(paint); };
 
-  function changed(at, done) {
+  function notify(at, done) {
     repaint();
     onInk(all(), { at, done });
   }
 
   function begin(x, y, at) {
     if (strokes.length >= STROKES || points() >= POINTS) return onFull();
-    open = [[rounded(x), rounded(y)]];
-    changed(at, false);
+    open = [[roundCoordinate(x), roundCoordinate(y)]];
+    notify(at, false);
   }
 
   function extend(x, y) {
     const [lastX, lastY] = open[open.length - 1];
-    const [nextX, nextY] = [rounded(x), rounded(y)];
+    const [nextX, nextY] = [roundCoordinate(x), roundCoordinate(y)];
     if (Math.hypot(nextX - lastX, nextY - lastY) < CLOSE) return false;
     if (points() + open.length >= POINTS) return false;
     open.push([nextX, nextY]);
@@ -118,7 +118,7 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
   function put(next, at = performance.now()) {
     before = [...before.slice(-99), strokes];
     strokes = next;
-    changed(at, true);
+    notify(at, true);
   }
 
   function drop() {
@@ -130,7 +130,7 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
 
   const place = (event) => [(event.clientX - box.left) / box.width, (event.clientY - box.top) / box.height];
 
-  ears.on(canvas, "pointerdown", (event) => {
+  listeners.on(canvas, "pointerdown", (event) => {
     if (pointer !== null || event.button !== 0) return;
     lift(event.timeStamp); // a stroke by keyboard that was left open
     pen.down = keyed = false;
@@ -140,32 +140,32 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
     pointer = event.pointerId;
     canvas.setPointerCapture(pointer);
   });
-  ears.on(canvas, "pointermove", (event) => {
+  listeners.on(canvas, "pointermove", (event) => {
     if (event.pointerId !== pointer || !open) return;
     const parts = event.getCoalescedEvents?.() ?? [];
     let moved = false;
     for (const part of parts.length ? parts : [event]) moved = extend(...place(part)) || moved;
-    if (moved) changed(event.timeStamp, false);
+    if (moved) notify(event.timeStamp, false);
   });
   for (const name of ["pointerup", "pointercancel"]) {
-    ears.on(canvas, name, (event) => {
+    listeners.on(canvas, name, (event) => {
       if (event.pointerId !== pointer) return;
       pointer = null;
-      [pen.x, pen.y] = place(event).map(rounded);
+      [pen.x, pen.y] = place(event).map(roundCoordinate);
       box = null;
       lift(event.timeStamp);
     });
   }
-  ears.on(canvas, "contextmenu", (event) => event.preventDefault()); // a long touch draws
+  listeners.on(canvas, "contextmenu", (event) => event.preventDefault()); // a long touch draws
 
   function move(event) {
     held.add(event.key);
     const step = event.shiftKey ? STEP / 4 : STEP;
     for (const key of held) { // two arrows at once: a slant
-      pen.x = rounded(pen.x + step * ARROWS[key][0]);
-      pen.y = rounded(pen.y + step * ARROWS[key][1]);
+      pen.x = roundCoordinate(pen.x + step * ARROWS[key][0]);
+      pen.y = roundCoordinate(pen.y + step * ARROWS[key][1]);
     }
-    if (pen.down && open && extend(pen.x, pen.y)) changed(event.timeStamp, false);
+    if (pen.down && open && extend(pen.x, pen.y)) notify(event.timeStamp, false);
     else repaint();
   }
 
@@ -182,12 +182,12 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
   const actions = {
     " ": toggle,
     Enter: (event) => { pen.down = false; lift(event.timeStamp); onEnter(); },
-    Escape: (event) => { const had = open; drop(); if (had) changed(event.timeStamp, true); repaint(); },
+    Escape: (event) => { const had = open; drop(); if (had) notify(event.timeStamp, true); repaint(); },
     Delete: () => clear(),
     Backspace: () => clear(),
   };
 
-  ears.on(canvas, "keydown", (event) => {
+  listeners.on(canvas, "keydown", (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "z") undo();
     else if (event.ctrlKey || event.metaKey || event.altKey || pointer !== null) return;
     else if (Object.hasOwn(ARROWS, event.key)) move(event);
@@ -197,9 +197,9 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
     keyed = true;
     repaint();
   });
-  ears.on(canvas, "keyup", (event) => held.delete(event.key));
-  ears.on(canvas, "blur", () => { held.clear(); pen.down = keyed = false; lift(performance.now()); repaint(); });
-  ears.on(canvas, "focus", () => { keyed = pointer === null && canvas.matches(":focus-visible"); repaint(); });
+  listeners.on(canvas, "keyup", (event) => held.delete(event.key));
+  listeners.on(canvas, "blur", () => { held.clear(); pen.down = keyed = false; lift(performance.now()); repaint(); });
+  listeners.on(canvas, "focus", () => { keyed = pointer === null && canvas.matches(":focus-visible"); repaint(); });
 
   function clear() {
     if (!all().length) return;
@@ -210,10 +210,10 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
   function undo() {
     const half = open;
     drop();
-    if (half) return changed(performance.now(), true);
+    if (half) return notify(performance.now(), true);
     if (before.length) strokes = before.pop();
     else strokes = strokes.slice(0, -1); // strokes from before a reload
-    changed(performance.now(), true);
+    notify(performance.now(), true);
   }
 
   const sized = onPixels(canvas, () => {
@@ -221,7 +221,7 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
     if (side && canvas.width !== side) canvas.width = canvas.height = side;
     paint();
   });
-  for (const name of ["scroll", "resize"]) ears.on(window, name, () => { if (box) box = canvas.getBoundingClientRect(); });
+  for (const name of ["scroll", "resize"]) listeners.on(window, name, () => { if (box) box = canvas.getBoundingClientRect(); });
 
   return {
     element: canvas,
@@ -231,6 +231,6 @@ export function makePad({ strokes, onInk, onEnter, onFull, say }) {
     put: (next) => { drop(); put(next); },
     drawing: () => open !== null,
     canUndo: () => before.length > 0 || all().length > 0,
-    close: () => { ears.stop(); sized.disconnect(); cancelAnimationFrame(frame); },
+    close: () => { listeners.stop(); sized.disconnect(); cancelAnimationFrame(frame); },
   };
 }

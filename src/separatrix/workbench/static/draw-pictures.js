@@ -34,7 +34,7 @@ export function wipe(canvas) {
 }
 
 /**
- * Evidence over the drawing. A square's size says how much its pixel speaks; full: for, hollow: against.
+ * Evidence over the drawing. The size of a square is the weight of its pixel; full: for the answer, hollow: against.
  *
  * @param {HTMLCanvasElement} canvas @param {string} image base64 @param {string} evidence base64, 128 = nothing
  */

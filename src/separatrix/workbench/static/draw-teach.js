@@ -57,12 +57,12 @@ export function makeTeach({ onTeach, onForget }) {
       forget.textContent = `Forget corrections (${n})`;
     },
     clear: () => fill(learned),
-    tell: (label, reply, before, titles) => fill(learned, told(label, reply, before, titles)),
+    report: (label, reply, before, titles) => fill(learned, summarise(label, reply, before, titles)),
   };
 }
 
 /** What a correction changed. @param {Map<string, string>} titles @param {Answer[]} before */
-function told(label, reply, before, titles) {
+function summarise(label, reply, before, titles) {
   const name = (key) => titles.get(key) ?? key;
   const was = new Map(before.map((answer) => [answer.key, answer.label]));
   const now = new Map(reply.answer.answers.map((answer) => [answer.key, answer.label]));
@@ -73,7 +73,7 @@ function told(label, reply, before, titles) {
     h("ul", {}, reply.learned.map((key) => h("li", {}, `${name(key)}: `,
       h("b", {}, `${was.get(key) ?? "–"} → ${now.get(key) ?? "–"}`), was.get(key) === now.get(key) ? " (as before)" : null,
       reply.times[key] > 1 ? h("span", { class: "hint" }, ` after it was shown ${reply.times[key].toLocaleString("en-GB")} times`) : null))),
-    reply.kept.length
-      ? h("p", { class: "hint" }, `As before, since they learn only from all pictures at once: ${reply.kept.map(name).join("; ")}.`)
+    reply.unchanged.length
+      ? h("p", { class: "hint" }, `As before, since they learn only from all pictures at once: ${reply.unchanged.map(name).join("; ")}.`)
       : null);
 }

@@ -34,36 +34,36 @@ export function makeWhy() {
 function reasons(answer, reply) {
   const found = [
     answer.evidence && evidence(answer, reply),
-    answer.decided?.length && decided(answer, reply),
+    answer.terms?.length && deciders(answer, reply),
   ].filter(Boolean);
   const none = "This model sums up all training pictures in a few numbers: no single picture decided.";
   return found.length ? found : h("p", { class: "hint" }, none);
 }
 
-function decided(answer, reply) {
-  const made = answer.kind === "votes" ? vote : weighed;
+function deciders(answer, reply) {
+  const made = answer.kind === "votes" ? voteTile : weightTile;
   return h("div", {},
     h("h3", {}, "Pictures that decided"),
-    h("div", { class: "draw-tiles", data: { test: "decided" } }, answer.decided.map((one) => made(one, answer, reply))),
+    h("div", { class: "draw-tiles", data: { test: "decided" } }, answer.terms.map((one) => made(one, answer, reply))),
     h("p", { class: "hint" }, answer.kind === "votes"
       ? "Each votes for its own label, with its share of all votes."
       : `The sign: + speaks for ${answer.label}, − against it.`));
 }
 
-function weighed(one, answer, reply) {
+function weightTile(one, answer, reply) {
   const speaks = one.weight < 0 ? "against" : "for";
   return tile(one, reply, speaks, h("span", {}, signed(one.weight)), h("span", { class: "draw-kind" }, speaks));
 }
 
 /** A neighbour of another label than the answer's was outvoted: its share is no weight for the answer. */
-function vote(one, answer, reply) {
+function voteTile(one, answer, reply) {
   const speaks = one.label === answer.label ? "for" : "against";
   return tile(one, reply, speaks, h("span", {}, percent(Math.abs(one.weight))), h("span", { class: "draw-kind" }, speaks));
 }
 
 /** Distances only: nothing here is for or against. */
 function nearest(answer, reply) {
-  const shown = answer.decided?.length && answer.decided.every((one, i) => one.row === reply.neighbours[i]?.row);
+  const shown = answer.terms?.length && answer.terms.every((one, i) => one.row === reply.neighbours[i]?.row);
   if (shown || !reply.neighbours.length) return null;
   return h("div", {},
     h("h3", {}, "Nearest pictures"),
@@ -72,10 +72,10 @@ function nearest(answer, reply) {
     h("p", { class: "hint" }, "Each with its label and its distance."));
 }
 
-function tile(one, reply, kind, ...says) {
+function tile(one, reply, kind, ...details) {
   const canvas = picture(`training picture ${one.row}, a ${one.label}`);
   if (reply.pictures[one.row]) showPicture(canvas, reply.pictures[one.row]);
-  return h("figure", { class: `draw-tile ${kind}` }, canvas, h("figcaption", {}, h("b", { title: one.label }, one.label), says));
+  return h("figure", { class: `draw-tile ${kind}` }, canvas, h("figcaption", {}, h("b", { title: one.label }, one.label), details));
 }
 
 function evidence(answer, reply) {
@@ -95,6 +95,6 @@ function evidence(answer, reply) {
 }
 
 const about = (model) =>
-  h("p", { class: "says draw-about" }, h("b", {}, model.title), model.says ? `: ${model.says.replace(/\.?$/, ".")}` : null);
+  h("p", { class: "caption draw-about" }, h("b", {}, model.title), model.caption ? `: ${model.caption.replace(/\.?$/, ".")}` : null);
 
 const kind = (answer) => h("p", { class: "hint draw-kinds" }, `Its confidence is ${KINDS[answer.kind] ?? answer.kind}.`);

@@ -5,16 +5,16 @@ import { ApiError, connection, get, latest, post } from "./api.js";
 import { codePanel } from "./code.js";
 import { onScheme } from "./colours.js";
 import { button, problem, toast } from "./controls.js";
-import { fill, h, listening } from "./dom.js";
+import { fill, h, makeListeners } from "./dom.js";
 import { majority, makeAnswers } from "./draw-answers.js";
 import { makeData, makeProgress, makeSeen } from "./draw-data.js";
 import { EXAMPLES } from "./draw-examples.js";
-import { keep, kept } from "./draw-keep.js";
+import { restore, save } from "./draw-keep.js";
 import { makePad } from "./draw-pad.js";
 import { makeTeach } from "./draw-teach.js";
 import { makeWhy } from "./draw-why.js";
 
-const REASONS = 8; // pictures asked for with each answer
+const REASONS = 8; // pictures requested with each answer
 const POLL = 300; // milliseconds, while models load
 const AGAIN = 2000; // milliseconds, while the server is away
 const REST = 5000; // milliseconds, when all is loaded: the worker may be started again
@@ -26,8 +26,8 @@ const WAITS = "The models are loading: the answers come with them.";
 
 /** @param {HTMLElement} view @returns {Promise<() => void>} what closes the page */
 export async function open(view) {
-  const ears = listening();
-  const before = kept();
+  const listeners = makeListeners();
+  const before = restore();
   let state = null;
   let reply = null; // the last answer
   let timer = 0;
@@ -37,7 +37,7 @@ export async function open(view) {
   let example = 0;
   let answered = 0;
   let closed = false;
-  let told = ""; // the last state, as text
+  let lastState = ""; // the last state, as text
   let lasting = false; // an error that asking again would only repeat
 
   const live = h("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
@@ -78,20 +78,20 @@ export async function open(view) {
     code.element, live);
 
   const titles = () => new Map((state?.models ?? []).map((model) => [model.key, model.title]));
-  const keepNow = () => keep(pad.strokes(), answers.wanted());
+  const keepNow = () => save(pad.strokes(), answers.wanted());
   const side = () => state?.data.find((set) => set.name === state.current)?.side ?? null;
-  const hint = () => (!inked() ? INVITES : state?.ready ? ASKS : WAITS);
-  const inked = () => pad.strokes().length > 0;
+  const hint = () => (!hasInk() ? INVITES : state?.ready ? ASKS : WAITS);
+  const hasInk = () => pad.strokes().length > 0;
 
   /** Ask for what is on the paper now. One question at a time, the newest next. */
   const ask = latest(async ({ strokes, at, done }) => {
     if (closed || !strokes.length) return;
     try {
-      const found = await post("/api/draw/answer", { strokes, count: REASONS, model: answers.chosen() || null }, ears.signal);
-      if (closed || !inked()) return;
+      const found = await post("/api/draw/answer", { strokes, count: REASONS, model: answers.chosen() || null }, listeners.signal);
+      if (closed || !hasInk()) return;
       calm();
       showReply(found, done);
-      painted(at);
+      measurePaint(at);
       results.dataset.settled = String(strokes === pad.strokes()); // whether these answers are about all that is drawn
       if (found.side !== side()) watch(); // the worker was started again, and holds other models
     } catch (error) {
@@ -99,7 +99,7 @@ export async function open(view) {
     }
   });
   /** The same drawing, other models or another one chosen: no pen moved. */
-  const askAgain = () => { if (inked()) ask({ strokes: pad.strokes(), at: null, done: true }); };
+  const askAgain = () => { if (hasInk()) ask({ strokes: pad.strokes(), at: null, done: true }); };
 
   function onInk(strokes, { at, done }) {
     results.dataset.settled = String(!strokes.length);
@@ -113,8 +113,8 @@ export async function open(view) {
 
   function tools() {
     undo.disabled = !pad.canUndo();
-    clear.disabled = !inked();
-    show.hidden = inked();
+    clear.disabled = !hasInk();
+    show.hidden = hasInk();
   }
 
   function showReply(found, done) {
@@ -151,12 +151,12 @@ export async function open(view) {
   function readOut() {
     clearTimeout(reading);
     if (!reply?.answers.length) return;
-    const { label, says } = majority(reply.answers);
-    reading = setTimeout(() => { live.textContent = `${label}, ${says}`; }, QUIET);
+    const { label, message } = majority(reply.answers);
+    reading = setTimeout(() => { live.textContent = `${label}, ${message}`; }, QUIET);
   }
 
   /** From the pen to answers on the screen: after the next frame is made. @param {number|null} at null: no pen moved */
-  function painted(at) {
+  function measurePaint(at) {
     requestAnimationFrame(() => setTimeout(() => {
       results.dataset.answered = String(++answered);
       if (at === null) return;
@@ -170,7 +170,7 @@ export async function open(view) {
     if (error.name === "AbortError") return;
     trouble.hidden = false;
     results.classList.add("stale");
-    const away = error.code === "offline"; // the shell says so at the top of the page
+    const away = error.code === "offline"; // the banner at the top of the page shows it
     const known = error instanceof ApiError ? error : { message: "The answer could not be shown.", hint: error.message };
     fill(trouble, away ? null : problem(known),
       h("p", { class: "row" },
@@ -198,7 +198,7 @@ export async function open(view) {
     clearTimeout(timer);
     if (document.hidden) return watchIn(REST);
     try {
-      showState(await get("/api/draw/state", ears.signal));
+      showState(await get("/api/draw/state", listeners.signal));
     } catch (error) {
       if (!closed) wrong(error);
     }
@@ -208,8 +208,8 @@ export async function open(view) {
     if (closed) return;
     watchIn(now.ready ? REST : POLL);
     const text = JSON.stringify(now);
-    if (text === told && (trouble.hidden || lasting)) return; // nothing new
-    told = text;
+    if (text === lastState && (trouble.hidden || lasting)) return; // nothing new
+    lastState = text;
     state = now;
     if (!lasting) calm();
     answers.setModels(now.models);
@@ -223,13 +223,13 @@ export async function open(view) {
     foot.textContent = now.models.length
       ? "Error: the share of held-out pictures that the model gets wrong."
       : "The models appear here one by one as they are fitted.";
-    if (!inked() || !now.models.length) showReply(null, true);
+    if (!hasInk() || !now.models.length) showReply(null, true);
     if (!lasting) askAgain();
   }
 
   async function changeData(name) {
-    await changing(async () => {
-      const now = await post("/api/draw/data", { data: name }, ears.signal);
+    await applyChange(async () => {
+      const now = await post("/api/draw/data", { data: name }, listeners.signal);
       teach.clear();
       showReply(null, false); // answers of other models
       showState(now);
@@ -238,29 +238,29 @@ export async function open(view) {
 
   async function onTeach(label) {
     const old = reply?.answers ?? [];
-    await changing(async () => {
-      const reported = await post("/api/draw/learn", { strokes: pad.strokes(), label }, ears.signal);
+    await applyChange(async () => {
+      const reported = await post("/api/draw/learn", { strokes: pad.strokes(), label }, listeners.signal);
       if (closed) return;
       calm();
       showReply(reported.answer, true);
-      teach.tell(label, reported, old, titles());
+      teach.report(label, reported, old, titles());
       teach.setCorrections(reported.corrections);
       askAgain(); // the script is about the chosen model
     });
   }
 
   async function onForget() {
-    await changing(async () => {
-      showState(await post("/api/draw/forget", {}, ears.signal));
+    await applyChange(async () => {
+      showState(await post("/api/draw/forget", {}, listeners.signal));
       teach.clear();
       toast("Corrections forgotten");
       askAgain();
     });
   }
 
-  async function changing(work) {
+  async function applyChange(work) {
     teach.busy(true);
-    told = ""; // the state is to be shown whatever comes: a correction that is forgotten gives the old one
+    lastState = ""; // the state is to be shown whatever comes: a correction that is forgotten gives the old one
     try {
       await work();
     } catch (error) {
@@ -270,9 +270,9 @@ export async function open(view) {
     }
   }
 
-  ears.on(connection, "change", ({ detail }) => { if (!detail.gone) watch(); });
-  ears.on(window, "pagehide", keepNow);
-  onScheme(() => { why.again(); showWhy(); }, ears.signal);
+  listeners.on(connection, "change", ({ detail }) => { if (!detail.gone) watch(); });
+  listeners.on(window, "pagehide", keepNow);
+  onScheme(() => { why.again(); showWhy(); }, listeners.signal);
   tools();
   showReply(null, true);
   await watch();
@@ -284,7 +284,7 @@ export async function open(view) {
     clearTimeout(reading);
     clearTimeout(reasons);
     pad.close();
-    ears.stop();
+    listeners.stop();
   };
 }
 

@@ -3,17 +3,17 @@
  */
 import { post } from "./api.js";
 import { inOneLine, toast } from "./controls.js";
-import { heardOf } from "./experiments-poll.js";
+import { addJob } from "./experiments-poll.js";
 
 /**
- * @param {object} asked  as the server takes it
+ * @param {object} request  as the server takes it
  * @param {(error: any) => void} [onError]
  * @returns {Promise<boolean>} whether it was taken
  */
-export async function begin(asked, onError = (error) => toast(inOneLine(error), "bad")) {
+export async function begin(request, onError = (error) => toast(inOneLine(error), "bad")) {
   try {
-    const job = await post("/api/jobs", asked);
-    heardOf(job);
+    const job = await post("/api/jobs", request);
+    addJob(job);
     location.hash = `#/experiments/${job.id}`;
     return true;
   } catch (error) {

@@ -8,7 +8,7 @@ export const shell = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.
 /** A string for Python: JSON's escapes are Python's too. @param {string} text */
 export const python = (text) => JSON.stringify(text);
 
-/** @param {{name: string, quick: boolean, seed: number}} asked */
+/** @param {{name: string, quick: boolean, seed: number}} request */
 export function namedCode({ name, quick, seed }) {
   if (!name) return { python: "", command: "" };
   return {
@@ -32,7 +32,7 @@ export function namedCode({ name, quick, seed }) {
  */
 export const column = (target, names) => (/^(-?[0-9]{1,9}|auto)$/.test(target) ? String(names.indexOf(target)) : target);
 
-/** @param {{file: string, target: string, models: string[], folds: number, seed: number}} asked */
+/** @param {{file: string, target: string, models: string[], folds: number, seed: number}} request */
 export function fileCode({ file, target, models, folds, seed }) {
   const path = file.startsWith("-") || !file.includes(".") ? `./${file}` : file; // no option, no data set's name
   const which = models.length ? ` --models ${shell(models.join(","))}` : "";

@@ -1,10 +1,10 @@
 /**
- * Start a comparison on a file of one's own: drop it, look at it, choose the column to predict.
+ * Start a comparison on a file of one's own: drop it, check it, choose the column to predict.
  */
 import { base64, post } from "./api.js";
 import { button, problem } from "./controls.js";
 import { fill, freshId, h } from "./dom.js";
-import { keep, kept } from "./experiments-kept.js";
+import { setChoices, getChoices } from "./experiments-choices.js";
 import { uploadForm } from "./experiments-upload.js";
 import { size } from "./experiments-words.js";
 
@@ -21,15 +21,15 @@ export function fileForm(known, context) {
   let reading = null;
 
   function show() {
-    const { upload } = kept();
+    const { upload } = getChoices();
     form = upload ? uploadForm(upload, known.models, { ...context, onOther: other, onGone: gone }) : null;
     fill(place, form ? form.element : dropArea(take));
-    shown();
+    refresh();
   }
 
-  const shown = () => (form ? form.shown() : context.onCode({ python: "", command: "" }));
+  const refresh = () => (form ? form.refresh() : context.onCode({ python: "", command: "" }));
   const other = () => {
-    keep({ upload: null, target: null });
+    setChoices({ upload: null, target: null });
     fill(trouble);
     show();
     place.querySelector("input")?.focus();
@@ -51,7 +51,7 @@ export function fileForm(known, context) {
     try {
       const data = base64(new Uint8Array(await file.arrayBuffer()));
       const upload = await post("/api/uploads", { name: file.name, base64: data }, reading.signal);
-      keep({ upload, target: null });
+      setChoices({ upload, target: null });
     } catch (error) {
       if (error.name !== "AbortError") fill(trouble, problem(unreadable(error)));
     }
@@ -63,7 +63,7 @@ export function fileForm(known, context) {
     document.addEventListener(name, (event) => event.preventDefault(), { signal: context.signal });
   }
   show();
-  return { element: h("div", { class: "stack" }, trouble, place), shown };
+  return { element: h("div", { class: "stack" }, trouble, place), refresh };
 }
 
 /** A folder, or a file that has gone, fails in the browser and not in the server. */
@@ -73,7 +73,7 @@ const unreadable = (error) =>
 const busy = (file, onCancel) =>
   h("div", { class: "drop reading", role: "status" },
     h("p", {}, h("strong", { class: "cut", title: file.name }, file.name)),
-    h("p", { class: "says" }, `Reading ${size(file.size)}`),
+    h("p", { class: "caption" }, `Reading ${size(file.size)}`),
     h("div", { class: "meter unknown" }, h("i")),
     button("Cancel", onCancel, "small"));
 
@@ -86,7 +86,7 @@ function dropArea(onFile) {
   });
   const area = h("label", { class: "drop", for: id, data: { test: "drop" } }, input,
     h("strong", {}, "Choose a file or drop it here"),
-    h("span", { class: "says" }, "A table with one row for each sample: CSV, TSV, Parquet, Arrow, LIBSVM or NumPy (npz). It stays on this machine."));
+    h("span", { class: "caption" }, "A table with one row for each sample: CSV, TSV, Parquet, Arrow, LIBSVM or NumPy (npz). It stays on this machine."));
   const over = (on) => () => area.classList.toggle("over", on);
   area.addEventListener("dragenter", over(true));
   area.addEventListener("dragover", over(true));

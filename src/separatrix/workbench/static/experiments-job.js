@@ -5,7 +5,7 @@ import { codePanel } from "./code.js";
 import { problem, toast } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { ask, deleteButton, mainButton, onChange, part, progress } from "./experiments-parts.js";
-import { active, statusTag, took, when } from "./experiments-words.js";
+import { active, statusTag, elapsed, when } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
 
@@ -26,7 +26,7 @@ export function jobPage(id, context) {
   const known = part(h("dl", { class: "facts", data: { test: "job-facts" } }), facts);
   const report = part(h("section", { class: "report" }), frame);
   const code = codePanel();
-  const said = onChange(code.show); // a text that is being selected must stay
+  const showCode = onChange(code.show); // a text that is being selected must stay
   const body = h("div", { class: "stack" },
     h("div", { class: "job-top" }, title, tag.element),
     h("section", { class: "card stack", "aria-label": "Answer" }, done.element, trouble.element, answer.element, known.element, actions.element),
@@ -45,11 +45,11 @@ export function jobPage(id, context) {
     done.element.hidden = !active(job);
     done.show(job);
     trouble.show(job.error);
-    answer.show(job.words ?? []);
+    answer.show(job.summary ?? []);
     actions.show({ id: job.id, title: job.title, status: job.status, files: job.files });
     known.show({ ...job, progress: null, seconds: active(job) ? null : job.seconds });
     report.show(job.files.includes("report.html") ? { id: job.id, finished: job.finished } : null);
-    said({ python: job.python, command: job.command });
+    showCode({ python: job.python, command: job.command });
   }
 
   return {
@@ -84,17 +84,17 @@ function buttons(job, context) {
 
 /** @param {Job} job */
 function facts(job) {
-  const { asked } = job;
+  const { request } = job;
   const listed = [
     ["Best model", job.model?.title],
     ["Its error", typeof job.model?.error === "number" ? `${job.model.error.toFixed(2)} %` : null],
-    ["Version", job.kind === "named" ? (asked.quick ? "quick" : "in full") : null],
-    ["Target", asked.target],
-    ["Folds", asked.folds],
-    ["Models", job.kind === "file" ? (asked.models?.length ? asked.models.join(", ") : "all that suit") : null],
-    ["Seed", asked.seed],
-    [job.started ? "Started" : "Asked for", when(job.started ?? job.created)],
-    ["Took", active(job) ? null : took(job)],
+    ["Version", job.kind === "named" ? (request.quick ? "quick" : "in full") : null],
+    ["Target", request.target],
+    ["Folds", request.folds],
+    ["Models", job.kind === "file" ? (request.models?.length ? request.models.join(", ") : "all that suit") : null],
+    ["Seed", request.seed],
+    [job.started ? "Started" : "Submitted", when(job.started ?? job.created)],
+    ["Took", active(job) ? null : elapsed(job)],
   ];
   return listed.filter(([, value]) => value !== null && value !== undefined && value !== "")
     .map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", { title: typeof value === "string" ? value : null }, value)));

@@ -5,19 +5,19 @@ import { button, empty } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { mainButton, part, progress } from "./experiments-parts.js";
 import { begin } from "./experiments-begin.js";
-import { active, statusTag, took, when } from "./experiments-words.js";
+import { active, statusTag, elapsed, when } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
 
 /**
  * @param {{soon: () => void}} context
- * @returns {{element: HTMLElement, show: (jobs: Job[]) => void, lost: () => void}}
+ * @returns {{element: HTMLElement, show: (jobs: Job[]) => void, showOffline: () => void}}
  */
 export function jobList(context) {
   const rows = new Map();
   const list = h("ul", { class: "jobs", data: { test: "jobs" } });
   const place = h("div", {}, h("p", { class: "loading" }, "Loading"));
-  const count = h("span", { class: "says", data: { test: "jobs-count" } });
+  const count = h("span", { class: "caption", data: { test: "jobs-count" } });
 
   function show(jobs) {
     count.textContent = summary(jobs);
@@ -36,14 +36,14 @@ export function jobList(context) {
     if (list.parentNode !== place) fill(place, list);
   }
 
-  const lost = () => {
+  const showOffline = () => {
     if (place.querySelector(".loading")) fill(place, empty("The list cannot be had now."));
   };
   return {
     element: h("section", { class: "card experiments-jobs", "aria-label": "Jobs" },
       h("div", { class: "card-head" }, h("h2", {}, "Jobs"), count), place),
     show,
-    lost,
+    showOffline,
   };
 }
 
@@ -71,22 +71,22 @@ function nothing(context) {
 function row(first, context) {
   const title = h("a", { href: `#/experiments/${first.id}`, class: "job-title", title: first.title, data: { test: "job-open" } }, first.title);
   const tag = part(h("span", {}), statusTag);
-  const about = h("p", { class: "says job-about" });
-  const asked = part(h("span", {}), brief);
+  const about = h("p", { class: "caption job-about" });
+  const request = part(h("span", {}), brief);
   const time = part(h("span", {}), when);
   const long = h("span", { class: "number" });
   const done = progress();
   const actions = part(h("div", { class: "job-actions" }), (job) => mainButton(job, context, "small"));
-  about.append(asked.element, time.element, long);
+  about.append(request.element, time.element, long);
   const element = h("li", { class: "job", data: { test: "job", id: first.id } },
     h("div", { class: "job-head" }, title, tag.element), about, done.element, actions.element);
 
   const show = (/** @type {Job} */ job) => {
     element.dataset.status = job.status;
     tag.show(job.status);
-    asked.show(job);
+    request.show(job);
     time.show(job.created);
-    long.textContent = active(job) ? "" : took(job);
+    long.textContent = active(job) ? "" : elapsed(job);
     done.element.hidden = !active(job);
     done.show(job);
     actions.show({ id: job.id, title: job.title, status: job.status });
@@ -94,9 +94,9 @@ function row(first, context) {
   return { element, show };
 }
 
-/** What was asked, in a few words. @param {Job} job */
+/** The request in a few words. @param {Job} job */
 function brief(job) {
-  if (job.kind === "named") return `seed ${job.asked.seed}`;
-  if (!job.asked.target) return "your own file";
-  return h("span", { class: "cut", title: String(job.asked.target) }, `target ${job.asked.target}`);
+  if (job.kind === "named") return `seed ${job.request.seed}`;
+  if (!job.request.target) return "your own file";
+  return h("span", { class: "cut", title: String(job.request.target) }, `target ${job.request.target}`);
 }

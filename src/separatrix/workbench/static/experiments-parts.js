@@ -4,8 +4,8 @@
 import { post } from "./api.js";
 import { button, inOneLine, toast } from "./controls.js";
 import { fill, h } from "./dom.js";
-import { forgotten, heardOf } from "./experiments-poll.js";
-import { resumable, took } from "./experiments-words.js";
+import { removeJob, addJob } from "./experiments-poll.js";
+import { resumable, elapsed } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
 
@@ -46,10 +46,10 @@ export function onChange(work) {
 export function progress() {
   const filled = h("i");
   const meter = h("div", { class: "meter", role: "progressbar", "aria-label": "Progress", "aria-valuemin": 0 }, filled);
-  const says = h("span", { class: "progress-says", data: { test: "progress-says" } });
+  const message = h("span", { class: "progress-message", data: { test: "progress-message" } });
   const count = h("span", { class: "number", data: { test: "progress-count" } });
   const time = h("span", { class: "number", data: { test: "elapsed" } });
-  const element = h("div", { class: "progress", data: { test: "progress" } }, meter, h("div", { class: "progress-words" }, says, count, time));
+  const element = h("div", { class: "progress", data: { test: "progress" } }, meter, h("div", { class: "progress-words" }, message, count, time));
 
   const show = (job) => {
     const now = job.progress;
@@ -63,10 +63,10 @@ export function progress() {
     } else {
       meter.removeAttribute("aria-valuenow");
     }
-    says.textContent = job.status === "queued" ? "waiting for the one that runs" : now?.says || "starting";
-    says.title = says.textContent;
+    message.textContent = job.status === "queued" ? "waiting for the one that runs" : now?.message || "starting";
+    message.title = message.textContent;
     count.textContent = total ? `${now.done} of ${total}` : "";
-    time.textContent = job.status === "running" ? took(job) : "";
+    time.textContent = job.status === "running" ? elapsed(job) : "";
   };
   return { element, show };
 }
@@ -79,8 +79,8 @@ export function progress() {
 export async function ask(job, what, context) {
   try {
     const answer = await post(`/api/jobs/${job.id}/${what}`, {});
-    if (what === "delete") forgotten(job.id);
-    else heardOf(answer);
+    if (what === "delete") removeJob(job.id);
+    else addJob(answer);
     return true;
   } catch (error) {
     toast(inOneLine(error), "bad");
@@ -107,18 +107,18 @@ export function mainButton(job, context, kind = "") {
 }
 
 /**
- * Delete, asked twice in place.
+ * Delete, confirmed in place.
  *
  * @param {Job} job @param {() => Promise<void>} onDelete
  */
 export function deleteButton(job, onDelete) {
   const place = h("span", { class: "row delete" });
-  const first = button("Delete", () => asked(), "quiet", { "data-test": "job-delete" });
+  const first = button("Delete", () => confirm(), "quiet", { "data-test": "job-delete" });
   const back = () => {
     fill(place, first);
     first.focus();
   };
-  const asked = () => {
+  const confirm = () => {
     const keep = button("Keep", back, "", { "data-test": "delete-keep" });
     const sure = button("Delete", () => { sure.disabled = true; onDelete(); }, "danger", { "data-test": "delete-sure" });
     const question = h("span", { role: "group", "aria-label": `Delete ${job.title}?`, class: "row",

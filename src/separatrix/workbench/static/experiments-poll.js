@@ -1,6 +1,6 @@
 /**
- * The list of jobs, asked for again and again: often while something runs, seldom otherwise, never
- * while the page is hidden. What was last heard is kept, so that a page has it at once.
+ * The list of jobs, requested again and again: often while something runs, seldom otherwise, never
+ * while the page is hidden. What was last known is kept, so that a page has it at once.
  */
 import { get } from "./api.js";
 import { active } from "./experiments-words.js";
@@ -10,7 +10,7 @@ const SELDOM = 4000;
 const AWAY = 2000;
 
 /** @type {import("./experiments-words.js").Job[]|null} */
-let heard = null;
+let known = null;
 
 /**
  * Tell `listener` all jobs, now and after each answer, until `stop`.
@@ -40,7 +40,7 @@ export function watchJobs({ onJobs, onError }) {
     try {
       const { jobs } = await get("/api/jobs", signal);
       if (signal.aborted) return;
-      heard = jobs;
+      known = jobs;
       delay = jobs.some(active) ? OFTEN : SELDOM;
       onJobs(jobs, true);
     } catch (error) {
@@ -54,7 +54,7 @@ export function watchJobs({ onJobs, onError }) {
   }
 
   document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : ask()), { signal });
-  if (heard) onJobs(heard, false);
+  if (known) onJobs(known, false);
   ask();
   return {
     soon: () => { if (!signal.aborted) ask(); },
@@ -62,15 +62,15 @@ export function watchJobs({ onJobs, onError }) {
   };
 }
 
-/** Put a job's newer state into what was last heard. @param {import("./experiments-words.js").Job} job */
-export function heardOf(job) {
-  const others = (heard ?? []).filter((one) => one.id !== job.id);
-  const place = (heard ?? []).findIndex((one) => one.id === job.id);
+/** Put a job's newer state into what was last known. @param {import("./experiments-words.js").Job} job */
+export function addJob(job) {
+  const others = (known ?? []).filter((one) => one.id !== job.id);
+  const place = (known ?? []).findIndex((one) => one.id === job.id);
   others.splice(Math.max(0, place), 0, job);
-  heard = others;
+  known = others;
 }
 
 /** A job is gone. @param {string} id */
-export function forgotten(id) {
-  heard = heard?.filter((one) => one.id !== id) ?? null;
+export function removeJob(id) {
+  known = known?.filter((one) => one.id !== id) ?? null;
 }

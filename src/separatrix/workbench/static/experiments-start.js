@@ -1,5 +1,5 @@
 /**
- * The panel to start from: an experiment that has a name, or a file of one's own. What was chosen is kept
+ * The panel to start from: an experiment that has a name, or a file of one's own. The choices are kept
  * for the session, so that a reload or a look at a report does not lose it.
  */
 import { connection, get } from "./api.js";
@@ -8,7 +8,7 @@ import { problem, segments } from "./controls.js";
 import { fill, h } from "./dom.js";
 import { fileForm } from "./experiments-file.js";
 import { namedForm } from "./experiments-named.js";
-import { kept, keep } from "./experiments-kept.js";
+import { getChoices, setChoices } from "./experiments-choices.js";
 
 /** What the server has, as last heard: shown at once when the page opens again. */
 let known = null;
@@ -22,18 +22,18 @@ export function startPanel(context) {
   const way = segments({
     title: "What to run",
     choices: [{ value: "named", title: "Named experiment" }, { value: "file", title: "Your own file" }],
-    value: kept().way,
-    onChange: (value) => { keep({ way: value }); show(); },
+    value: getChoices().way,
+    onChange: (value) => { setChoices({ way: value }); show(); },
   });
   way.element.dataset.test = "start-way";
 
   function show() {
-    const chosen = kept().way;
+    const chosen = getChoices().way;
     if (!known) return fill(place, h("p", { class: "loading" }, "Loading"));
     const make = chosen === "file" ? fileForm : namedForm;
     forms[chosen] ??= make(known, { ...context, signal: controller.signal, onCode: (lines) => code.show(lines) });
     fill(place, forms[chosen].element);
-    forms[chosen].shown();
+    forms[chosen].refresh();
   }
 
   async function ask() {

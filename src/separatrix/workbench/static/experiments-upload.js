@@ -5,9 +5,9 @@ import { button, choice, problem, slider, toggle } from "./controls.js";
 import { fill, freshId, h } from "./dom.js";
 import { begin } from "./experiments-begin.js";
 import { column, fileCode } from "./experiments-code.js";
-import { keep, kept } from "./experiments-kept.js";
+import { setChoices, getChoices } from "./experiments-choices.js";
 import { seedField } from "./experiments-seed.js";
-import { counted, size } from "./experiments-words.js";
+import { pluralise, size } from "./experiments-words.js";
 
 const WIDEST = 30; // columns that are shown
 
@@ -18,46 +18,46 @@ const WIDEST = 30; // columns that are shown
  */
 export function uploadForm(upload, models, context) {
   const names = upload.columns.map((column) => column.name);
-  if (!names.includes(kept().target)) keep({ target: names.includes(upload.target) ? upload.target : names.at(-1) ?? "" });
+  if (!names.includes(getChoices().target)) setChoices({ target: names.includes(upload.target) ? upload.target : names.at(-1) ?? "" });
   const table = h("div", { class: "scroll preview", tabindex: "0", role: "region", "aria-label": "First rows", data: { test: "preview" } });
   const trouble = h("div", { data: { test: "start-problem" } });
   const target = choice({
     title: "Column to predict",
     choices: names.map((name, i) => ({ value: String(i), title: name || `column ${i + 1}` })),
-    value: String(names.indexOf(kept().target)),
-    onChange: (value) => { keep({ target: names[Number(value)] }); shown(); },
+    value: String(names.indexOf(getChoices().target)),
+    onChange: (value) => { setChoices({ target: names[Number(value)] }); refresh(); },
   });
   target.element.querySelector("select").dataset.test = "target";
   const folds = slider({
-    title: "Folds", kind: "integer", least: 2, most: 10, value: kept().folds, says: "Parts of the cross-validation",
-    onInput: (value) => { keep({ folds: value }); shown(); },
+    title: "Folds", kind: "integer", least: 2, most: 10, value: getChoices().folds, help: "Parts of the cross-validation",
+    onInput: (value) => { setChoices({ folds: value }); refresh(); },
   });
   folds.element.dataset.test = "folds";
-  const which = modelChoice(models, () => shown());
-  const seed = seedField(() => shown());
+  const which = modelChoice(models, () => refresh());
+  const seed = seedField(() => refresh());
   const start = button("Start", async () => {
     fill(trouble);
     start.disabled = true;
-    const taken = await begin(asked(), (error) => (error.code === "missing" ? context.onGone(error) : fill(trouble, problem(error))));
-    shown();
+    const taken = await begin(request(), (error) => (error.code === "missing" ? context.onGone(error) : fill(trouble, problem(error))));
+    refresh();
     if (!taken) start.focus();
   }, "primary", { "data-test": "start" });
 
-  const asked = () => ({
-    kind: "file", upload: upload.id, target: kept().target, models: kept().models ?? [], folds: kept().folds, seed: kept().seed,
+  const request = () => ({
+    kind: "file", upload: upload.id, target: getChoices().target, models: getChoices().models ?? [], folds: getChoices().folds, seed: getChoices().seed,
   });
-  function shown() {
-    fill(table, preview(upload, names.indexOf(kept().target)));
-    start.disabled = !seed.valid() || kept().models?.length === 0;
-    context.onCode(fileCode({ ...asked(), file: upload.name, target: column(kept().target, names) }));
+  function refresh() {
+    fill(table, preview(upload, names.indexOf(getChoices().target)));
+    start.disabled = !seed.valid() || getChoices().models?.length === 0;
+    context.onCode(fileCode({ ...request(), file: upload.name, target: column(getChoices().target, names) }));
   }
 
   const element = h("div", { class: "stack", data: { test: "upload" } },
     h("div", { class: "upload-head" },
       h("div", {},
         h("strong", { class: "cut", title: upload.name, data: { test: "upload-name" } }, upload.name),
-        h("span", { class: "says", data: { test: "upload-facts" } },
-          [counted(upload.rows, "row"), names.length ? counted(names.length, "column") : null, size(upload.bytes)].filter(Boolean).join(", "))),
+        h("span", { class: "caption", data: { test: "upload-facts" } },
+          [pluralise(upload.rows, "row"), names.length ? pluralise(names.length, "column") : null, size(upload.bytes)].filter(Boolean).join(", "))),
       button("Another file", context.onOther, "small", { "data-test": "upload-other" })),
     upload.notes?.length ? h("div", { class: "note" }, upload.notes.map((line) => h("p", {}, line))) : null,
     table,
@@ -65,25 +65,25 @@ export function uploadForm(upload, models, context) {
     which.element,
     h("div", { class: "start-row" }, seed.element, start),
     trouble);
-  return { element, shown };
+  return { element, refresh };
 }
 
-/** The first rows, with the column to predict marked. */
+/** The first rows, with the column to predict markTarget. */
 function preview(upload, target) {
   if (upload.columns.length === 0) return plain(upload.preview);
   const places = upload.columns.map((_, i) => i).filter((i) => i < WIDEST || i === target);
   const left = upload.columns.length - places.length;
-  const marked = (i, more = "") => ({ class: `${i === target ? "target" : ""} ${more}`.trim() || null });
+  const markTarget = (i, more = "") => ({ class: `${i === target ? "target" : ""} ${more}`.trim() || null });
   return [
     h("table", {},
       h("thead", {}, h("tr", {}, places.map((i) => {
         const { name, kind } = upload.columns[i];
-        return h("th", { scope: "col", ...marked(i) },
+        return h("th", { scope: "col", ...markTarget(i) },
           h("span", { class: "cut", title: name }, name || `column ${i + 1}`), h("span", { class: "kind" }, i === target ? `${kind}, to predict` : kind));
       }))),
       h("tbody", {}, upload.preview.slice(0, 5).map((row) =>
-        h("tr", {}, places.map((i) => h("td", marked(i), h("span", { class: "cut", title: row[i] ?? "" }, row[i] ?? "…"))))))),
-    left > 0 ? h("p", { class: "says" }, `and ${counted(left, "more column")}`) : null,
+        h("tr", {}, places.map((i) => h("td", markTarget(i), h("span", { class: "cut", title: row[i] ?? "" }, row[i] ?? "…"))))))),
+    left > 0 ? h("p", { class: "caption" }, `and ${pluralise(left, "more column")}`) : null,
   ];
 }
 
@@ -94,22 +94,22 @@ const plain = (rows) =>
 /** All models that suit, or those that are ticked. */
 function modelChoice(models, onChange) {
   const inputs = models.map((model) => h("input", {
-    type: "checkbox", id: freshId("model"), value: model.key, checked: kept().models?.includes(model.key) ?? false, on: { change: () => tell() },
+    type: "checkbox", id: freshId("model"), value: model.key, checked: getChoices().models?.includes(model.key) ?? false, on: { change: () => update() },
   }));
   const list = h("fieldset", { class: "models", data: { test: "models" } },
     h("legend", { class: "visually-hidden" }, "Models"),
     models.map((model, i) => h("label", { for: inputs[i].id }, inputs[i], h("span", {}, model.title))));
   const hint = h("p", { class: "hint" }, "Choose at least one.");
-  const all = toggle({ title: "All models that suit the data", value: kept().models === null, onChange: () => tell() });
+  const all = toggle({ title: "All models that suit the data", value: getChoices().models === null, onChange: () => update() });
   all.element.dataset.test = "all-models";
-  const tell = () => {
-    keep({ models: all.value() ? null : inputs.filter((input) => input.checked).map((input) => input.value) });
+  const update = () => {
+    setChoices({ models: all.value() ? null : inputs.filter((input) => input.checked).map((input) => input.value) });
     show();
     onChange();
   };
   const show = () => {
     list.hidden = all.value();
-    hint.hidden = all.value() || kept().models.length > 0;
+    hint.hidden = all.value() || getChoices().models.length > 0;
   };
   show();
   return { element: h("div", { class: "models-choice" }, all.element, list, hint) };

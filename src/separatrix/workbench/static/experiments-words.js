@@ -8,14 +8,14 @@ import { h } from "./dom.js";
  * @property {string} id
  * @property {string} title
  * @property {"named"|"file"} kind
- * @property {Record<string, any>} asked
+ * @property {Record<string, any>} request
  * @property {"queued"|"running"|"done"|"failed"|"cancelled"|"interrupted"} status
  * @property {number} created
  * @property {number|null} started
  * @property {number|null} finished
  * @property {number|null} seconds
- * @property {{says: string, done: number, total: number|null}|null} progress
- * @property {string[]} words
+ * @property {{message: string, done: number, total: number|null}|null} progress
+ * @property {string[]} summary
  * @property {{message: string, hint?: string}|null} error
  * @property {string[]} files
  * @property {{title: string, error: number}|null} model  its error is in per cent of test rows
@@ -47,7 +47,7 @@ export function duration(seconds) {
 const two = (number) => String(number).padStart(2, "0");
 
 /** How long a job has run, or nothing before it started. @param {Job} job */
-export function took(job) {
+export function elapsed(job) {
   if (job.seconds !== null && job.seconds !== undefined) return duration(job.seconds);
   if (job.started === null) return "";
   return duration((job.finished ?? Date.now() / 1000) - job.started);
@@ -64,10 +64,10 @@ export function when(seconds) {
 
 /** 812 bytes, 4.5 kB, 12 MB. @param {number} bytes */
 export function size(bytes) {
-  if (bytes < 1000) return counted(bytes, "byte");
+  if (bytes < 1000) return pluralise(bytes, "byte");
   const [value, unit] = bytes < 1e6 ? [bytes / 1e3, "kB"] : [bytes / 1e6, "MB"];
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${unit}`;
 }
 
 /** 1 row, 2 rows. @param {number} number @param {string} word */
-export const counted = (number, word) => `${number.toLocaleString("en-GB")} ${word}${number === 1 ? "" : "s"}`;
+export const pluralise = (number, word) => `${number.toLocaleString("en-GB")} ${word}${number === 1 ? "" : "s"}`;

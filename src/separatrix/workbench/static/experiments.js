@@ -7,7 +7,7 @@ import { jobPage } from "./experiments-job.js";
 import { jobList } from "./experiments-list.js";
 import { watchJobs } from "./experiments-poll.js";
 import { startPanel } from "./experiments-start.js";
-import { active, took } from "./experiments-words.js";
+import { active, elapsed } from "./experiments-words.js";
 
 /** @typedef {import("./experiments-words.js").Job} Job */
 
@@ -33,8 +33,8 @@ export async function open(view, query, rest = []) {
       page.show(jobs, fresh);
     },
     onError: (error) => {
-      if (error.code !== "offline" && error.status !== 401) fill(trouble, problem(error)); // the banner says those
-      page.lost?.();
+      if (error.code !== "offline" && error.status !== 401) fill(trouble, problem(error)); // the banner shows those
+      page.showOffline?.();
     },
   });
   return () => {
@@ -53,18 +53,18 @@ function overview(context) {
       h("p", {}, "Each gives a report with its tables and pictures. They run one after another and are kept.")),
     h("div", { class: "experiments-columns" }, start.element, list.element),
     start.code);
-  return { element, show: list.show, lost: list.lost, close: start.close };
+  return { element, show: list.show, showOffline: list.showOffline, close: start.close };
 }
 
-/** Says once when a job that ran or waited has ended. @param {(sentence: string) => void} say */
-function announcer(say) {
+/** Announces once when a job that ran or waited has ended. @param {(sentence: string) => void} announce */
+function announcer(announce) {
   /** @type {Map<string, Job>} */
   let before = new Map();
   return (/** @type {Job[]} */ jobs) => {
     for (const job of jobs) {
       const last = before.get(job.id);
       if (last && active(last) && !active(job)) {
-        say(`${job.title} ${ENDS[job.status]}${took(job) ? ` after ${took(job)}` : ""}.`);
+        announce(`${job.title} ${ENDS[job.status]}${elapsed(job) ? ` after ${elapsed(job)}` : ""}.`);
       }
     }
     before = new Map(jobs.map((job) => [job.id, job]));

@@ -6,7 +6,7 @@ import { h, onPixels } from "./dom.js";
 import { drawAxes } from "./playground-axes.js";
 import { cross, ring, stampOf } from "./playground-marks.js";
 
-const WIDE = { left: 52, right: 12, top: 12, bottom: 46 }; // room for the axes, in CSS pixels
+const WIDE = { left: 52, right: 12, top: 12, bottom: 46 }; // space for the axes, in CSS pixels
 const NARROW = { left: 42, right: 6, top: 6, bottom: 42 };
 const SMALL = 450; // a canvas of a phone
 const LARGE = 700; // one on a projector, looked at from afar

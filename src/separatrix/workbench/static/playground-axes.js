@@ -17,14 +17,14 @@ export function drawAxes(context, plane) {
     const [px] = plane.pixel(tick, y0);
     context.moveTo(px, top + height);
     context.lineTo(px, top + height + 4);
-    context.fillText(said(tick), px, top + height + 7);
+    context.fillText(format(tick), px, top + height + 7);
   }
   Object.assign(context, { textAlign: "right", textBaseline: "middle" });
   for (const tick of ticks(y0, y1, height / 70)) {
     const [, py] = plane.pixel(x0, tick);
     context.moveTo(left, py);
     context.lineTo(left - 4, py);
-    context.fillText(said(tick), left - 7, py, left - 20);
+    context.fillText(format(tick), left - 7, py, left - 20);
   }
   context.stroke();
   Object.assign(context, { fillStyle: ink, font: `600 ${plane.large ? 14.5 : 12.5}px ${font}`, textAlign: "center", textBaseline: "alphabetic" });
@@ -36,7 +36,7 @@ export function drawAxes(context, plane) {
   context.restore();
 }
 
-/** Round numbers between two ends, about as many as asked for. */
+/** Round numbers between two ends, about as many as wanted. */
 export function ticks(low, high, wanted) {
   const rough = (high - low) / Math.max(2, wanted);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -45,7 +45,7 @@ export function ticks(low, high, wanted) {
   return Array.from({ length: Math.max(0, Math.floor(high / step) - first + 1) }, (_, i) => Number(((first + i) * step).toPrecision(10)));
 }
 
-function said(value) {
+function format(value) {
   const size = Math.abs(value);
   const text = size !== 0 && (size >= 1e5 || size < 1e-3) ? value.toExponential().replace("e+", "e") : String(value);
   return text.replace("-", "−");

@@ -10,7 +10,7 @@ const WIDE = 600, HIGH = 80;
 export function chart() {
   const drawing = svg("svg", { viewBox: `0 0 ${WIDE} ${HIGH}`, preserveAspectRatio: "none", class: "chart", role: "img" });
   const title = h("figcaption", {});
-  const ends = h("p", { class: "chart-ends says" });
+  const ends = h("p", { class: "chart-ends caption" });
   let place = (index) => index;
   const marker = svg("path", { class: "chart-marker", "vector-effect": "non-scaling-stroke" });
 
@@ -24,9 +24,9 @@ export function chart() {
       ? values.map((value, i) => `M${i * wide + 0.12 * wide} ${HIGH}V${value ? y(value) : HIGH}h${0.76 * wide}V${HIGH}z`).join("")
       : values.map((value, i) => `${i ? "L" : "M"}${place(i)} ${y(value)}`).join("");
     fill(drawing, svg("path", { d: shape, class: kind === "bars" ? "chart-bars" : "chart-line", "vector-effect": "non-scaling-stroke" }), marker);
-    const said = kind === "bars" ? `most ${words(most)}, in the last pass ${words(values.at(-1) ?? 0)}` : `from ${words(values[0])} to ${words(values.at(-1))}`;
-    drawing.setAttribute("aria-label", `${name}: ${said}`);
-    ends.textContent = said;
+    const summary = kind === "bars" ? `most ${words(most)}, in the last pass ${words(values.at(-1) ?? 0)}` : `from ${words(values[0])} to ${words(values.at(-1))}`;
+    drawing.setAttribute("aria-label", `${name}: ${summary}`);
+    ends.textContent = summary;
   }
 
   return {

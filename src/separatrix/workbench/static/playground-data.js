@@ -4,7 +4,7 @@
 import { latest, post } from "./api.js";
 import { button, choice, problem, segments, slider } from "./controls.js";
 import { fill, h } from "./dom.js";
-import { rounded } from "./playground-link.js";
+import { roundPoints } from "./playground-link.js";
 import { fromServer } from "./playground-scene.js";
 
 const LARGEST = 900_000; // bytes of a file: what the server takes in one request, less what goes around it
@@ -20,16 +20,16 @@ export function dataCard(scene, signal) {
   const read = { data: data[0]?.name, columns: null }; // no columns: those that the server takes
   let file = null; // name and text of a file, and its columns
   let kind = "make";
-  let arriving = false; // points asked for here: the controls may have moved on, and stay
-  const said = h("div", { class: "data-notes", "aria-live": "polite", data: { test: "data-notes" } });
+  let arriving = false; // points requested here: the controls may have moved on, and stay
+  const messages = h("div", { class: "data-notes", "aria-live": "polite", data: { test: "data-notes" } });
 
-  let asked = 0; // times that a person asked for points here
+  let requests = 0; // times that a person requested points here
   const fetchLatest = latest(async ({ request, source, name }) => {
     try {
       const answer = await post("/api/playground/points", request, signal);
       scene.keep(name);
       const found = fromServer(answer, source?.data ? { ...source, columns: answer.names } : source);
-      if (!source) exactly(found);
+      if (!source) roundForLink(found);
       arriving = true;
       scene.put(found);
       if (request.csv) {
@@ -39,7 +39,7 @@ export function dataCard(scene, signal) {
       if (source?.data === read.data && !read.columns) showColumns(answer.names);
     } catch (error) {
       if (error.name === "AbortError") return;
-      fill(said, problem(error));
+      fill(messages, problem(error));
       if (request.csv && error.code === "refused") offerColumns();
     } finally {
       arriving = false;
@@ -47,7 +47,7 @@ export function dataCard(scene, signal) {
   });
 
   const load = (wanted) => {
-    asked += 1;
+    requests += 1;
     fetchLatest(wanted);
   };
 
@@ -65,7 +65,7 @@ export function dataCard(scene, signal) {
     title: "Noise", kind: "linear", least: 0, most: 1, value: made.noise,
     onInput: (value) => { made.noise = value; make(); },
   });
-  const seed = h("span", { class: "says", data: { test: "seed" } }, `seed ${made.seed}`);
+  const seed = h("span", { class: "caption", data: { test: "seed" } }, `seed ${made.seed}`);
   const another = () => { made.seed = (made.seed + 1) % LARGEST_SEED; make(); };
   const again = button("Again", another, "", { data: { test: "again" }, title: "The same with another seed" });
   const make = () => {
@@ -101,21 +101,21 @@ export function dataCard(scene, signal) {
   const choosers = Object.fromEntries([["x", "Across"], ["y", "Up"], ["label", "Class"]].map(([part, title]) => [part, choice({
     title, choices: [], value: "", onChange: (value) => { chosen[part] = value || null; readFile(); },
   })]));
-  const filename = h("p", { class: "says file-name", dir: "auto" }, "No file yet");
+  const filename = h("p", { class: "caption file-name", dir: "auto" }, "No file yet");
   const chooserBox = h("div", { hidden: true, data: { test: "csv-columns" } }, Object.values(choosers).map(({ element }) => element));
 
-  /** A file that was chosen or dropped. @param {File} [given] */
-  async function take(given) {
-    if (!given) return;
+  /** A file that was chosen or dropped. @param {File} [chosenFile] */
+  async function take(chosenFile) {
+    if (!chosenFile) return;
     show("file");
-    if (given.size > LARGEST) {
-      const message = `${given.name.slice(0, 60)} has ${(given.size / 1e6).toFixed(1)} MB; the playground takes files of up to ${LARGEST / 1e6} MB.`;
-      return fill(said, problem({ message, hint: "Take a part of it, or use it under Experiments." }));
+    if (chosenFile.size > LARGEST) {
+      const message = `${chosenFile.name.slice(0, 60)} has ${(chosenFile.size / 1e6).toFixed(1)} MB; the playground takes files of up to ${LARGEST / 1e6} MB.`;
+      return fill(messages, problem({ message, hint: "Take a part of it, or use it under Experiments." }));
     }
     try {
-      file = { name: given.name.slice(0, 200), text: await given.text() };
+      file = { name: chosenFile.name.slice(0, 200), text: await chosenFile.text() };
     } catch {
-      return fill(said, problem({ message: "The browser could not read this file.", hint: "Choose one file, not a folder." }));
+      return fill(messages, problem({ message: "The browser could not read this file.", hint: "Choose one file, not a folder." }));
     }
     Object.assign(chosen, { x: null, y: null, label: null });
     readFile();
@@ -171,7 +171,7 @@ export function dataCard(scene, signal) {
   }
   function follow() {
     const { source } = scene;
-    fill(said, scene.notes.map((note) => h("p", { class: "note" }, note)));
+    fill(messages, scene.notes.map((note) => h("p", { class: "note" }, note)));
     if (arriving) return;
     if (source?.generator) {
       Object.assign(made, source);
@@ -188,8 +188,8 @@ export function dataCard(scene, signal) {
   show(kind);
   scene.onChange((change) => { if (change === "points") follow(); });
   return {
-    element: h("section", { class: "card data-card", "aria-label": "Points" }, h("h2", {}, "Points"), tabs.element, Object.values(parts), said),
-    asked: () => asked,
+    element: h("section", { class: "card data-card", "aria-label": "Points" }, h("h2", {}, "Points"), tabs.element, Object.values(parts), messages),
+    requests: () => requests,
     /** Ask for the points of a source; throws where there are none. */
     fetch: async (source) => fromServer(await post("/api/playground/points", source, signal), source),
     take,
@@ -197,8 +197,8 @@ export function dataCard(scene, signal) {
 }
 
 /** Points of a file, as exact as a link can hold them; a note where that is less than the file has. */
-function exactly(found) {
-  const points = rounded(found.points);
+function roundForLink(found) {
+  const points = roundPoints(found.points);
   const same = points.every((point, row) => point[0] === found.points[row][0] && point[1] === found.points[row][1]);
   found.points = points;
   if (!same) found.notes = [...found.notes, "Coordinates are rounded to 1/6,000 of their range or finer, so that a link can hold them."];

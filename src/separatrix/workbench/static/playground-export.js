@@ -19,7 +19,7 @@ export function exportCard(scene, { plane, link, signal }) {
     }
     try {
       const source = scene.source?.data ? { data: scene.source.data } : scene.source; // its columns are the names
-      const request = { ...scene.asked(), name: "playground", names: scene.names, source };
+      const request = { ...scene.request(), name: "playground", names: scene.names, source };
       const answer = await post("/api/playground/export", request, signal);
       download(answer[kind].name, answer[kind].text);
     } catch (error) {
@@ -36,7 +36,7 @@ export function exportCard(scene, { plane, link, signal }) {
       toast("The browser does not allow copying; the link is in the address bar");
     }
   }
-  const one = (title, says, act, test) => button(title, act, "", { title: says, data: { test } });
+  const one = (title, help, act, test) => button(title, act, "", { title: help, data: { test } });
   return {
     element: h("section", { class: "card export-card", "aria-label": "Export" }, h("h2", {}, "Export"),
       h("div", { class: "exports" },

@@ -48,7 +48,7 @@ export function hand(plane, scene, { tool, say, on }) {
 
   function full() {
     end();
-    toast(`There is room for ${MOST_POINTS.toLocaleString("en")} points`);
+    toast(`At most ${MOST_POINTS.toLocaleString("en")} points`);
   }
 
   function begin(event) {

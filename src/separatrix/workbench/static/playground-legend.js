@@ -11,7 +11,7 @@ export function legend() {
     show: (picture, points) => fill(element,
       picture?.lines.length ? sign("boundary", "boundary") : null,
       picture?.margins.length ? sign("margin", "margin, ±1") : null,
-      points?.support.size ? sign("support", counted(points.support.size, "support vector")) : null,
+      points?.support.size ? sign("support", pluralise(points.support.size, "support vector")) : null,
       points?.wrong.size ? sign("wrong", `${points.wrong.size} on the wrong side`) : null,
       picture?.hatched ? sign("hatched", "no class") : null,
       points && points.row !== null ? sign("row", "point of this step") : null),
@@ -19,4 +19,4 @@ export function legend() {
 }
 
 const sign = (kind, title) => h("li", {}, h("i", { class: `sign sign-${kind}`, "aria-hidden": "true" }), title);
-const counted = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;
+const pluralise = (count, what) => `${count} ${what}${count === 1 ? "" : "s"}`;

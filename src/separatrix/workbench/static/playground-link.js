@@ -28,14 +28,14 @@ function decimals(values) {
 export const onStep = (value, places) => (places >= 0 ? Number(value.toFixed(places)) : Math.round(value / 10 ** -places) * 10 ** -places);
 
 /** Points on the steps of a link. @param {import("./playground-scene.js").Point[]} points */
-export function rounded(points) {
+export function roundPoints(points) {
   if (!points.length) return points;
   const [dx, dy] = [0, 1].map((axis) => decimals(points.map((point) => point[axis])));
   return points.map(([x, y, c]) => [onStep(x, dx), onStep(y, dy), c]);
 }
 
 /** @param {import("./playground-scene.js").Point[]} points @returns {string} base64url */
-export function packed(points) {
+export function pack(points) {
   const data = new DataView(new ArrayBuffer(HEAD + 5 * points.length));
   const axes = [0, 1].map((axis) => {
     const values = points.map((point) => point[axis]);
@@ -55,8 +55,8 @@ export function packed(points) {
 }
 
 /** @param {string} text @param {number} classes how many there are */
-export function unpacked(text, classes) {
-  const raw = orElse(() => bytes(text.replaceAll("-", "+").replaceAll("_", "/")), "its points are damaged");
+export function unpack(text, classes) {
+  const raw = readOr(() => bytes(text.replaceAll("-", "+").replaceAll("_", "/")), "its points are damaged");
   const data = new DataView(raw.buffer);
   const count = (raw.length - HEAD) / 5;
   require(Number.isInteger(count) && count >= 0 && count <= 5000, "its points are cut off");
@@ -84,7 +84,7 @@ export function encode(scene) {
   else {
     query.set("classes", JSON.stringify(scene.classes));
     query.set("names", JSON.stringify(scene.names));
-    query.set("points", packed(scene.points));
+    query.set("points", pack(scene.points));
   }
   if (!scene.source || String(scene.window) !== String(scene.home)) {
     query.set("view", scene.window.map((side) => Number(side.toPrecision(8))).join(","));
@@ -102,7 +102,7 @@ function putSource(query, source) {
 }
 
 /**
- * What a query says, checked; throws an Error with the reason where it cannot be meant.
+ * The scene of a query, checked; throws an Error with the reason if it is not valid.
  *
  * @param {URLSearchParams} query
  * @param {any} schema
@@ -110,8 +110,8 @@ function putSource(query, source) {
 export function decode(query, schema) {
   const found = { model: query.get("model"), rule: query.get("rule") ?? "predict", standardise: query.get("standardise") === "1" };
   const kind = schema.models.find(({ key }) => key === found.model);
-  require(kind, found.model ? `there is no model ${quoted(found.model)}` : "it names no model");
-  require(schema.rules.some(({ value }) => value === found.rule), `there is no rule ${quoted(found.rule)}`);
+  require(kind, found.model ? `there is no model ${quote(found.model)}` : "it names no model");
+  require(schema.rules.some(({ value }) => value === found.rule), `there is no rule ${quote(found.rule)}`);
   found.values = Object.fromEntries(kind.parameters.filter(({ name }) => query.has(`p.${name}`)).map((one) => [one.name, valueOf(one, query.get(`p.${one.name}`))]));
   found.source = sourceOf(query, schema);
   if (!found.source) Object.assign(found, ownPoints(query));
@@ -127,7 +127,7 @@ function valueOf(parameter, text) {
   const fits = parameter.kind === "switch" || (parameter.kind === "choice"
     ? parameter.choices.some((one) => one.value === value)
     : Number.isFinite(value) && value >= parameter.least && value <= parameter.most && (parameter.kind !== "integer" || Number.isInteger(value)));
-  require(fits, `${quoted(text)} is no value of ${parameter.title}`);
+  require(fits, `${quote(text)} is no value of ${parameter.title}`);
   return value;
 }
 
@@ -136,7 +136,7 @@ function sourceOf(query, schema) {
   if (!query.has("data")) return null;
   const source = { data: query.get("data"), columns: words(query.get("columns"), 2, 2) };
   const there = schema.data.find(({ name }) => name === source.data);
-  require(there && source.columns.every((column) => there.columns.includes(column)), `there are no such columns of ${quoted(source.data)}`);
+  require(there && source.columns.every((column) => there.columns.includes(column)), `there are no such columns of ${quote(source.data)}`);
   return source;
 }
 
@@ -144,7 +144,7 @@ function generatorOf(text, generators) {
   const [generator, ...rest] = text.split(",");
   const [n, noise, seed] = rest.map(Number);
   const there = generators.find(({ key }) => key === generator);
-  require(there, `there is no generator ${quoted(generator)}`);
+  require(there, `there is no generator ${quote(generator)}`);
   require(rest.length === 3 && Number.isInteger(n) && n >= there.least && n <= there.most, "its number of points is damaged");
   require(noise >= 0 && noise <= 2 && Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32, "its generator is damaged");
   return { generator, n, noise, seed };
@@ -154,12 +154,12 @@ function ownPoints(query) {
   require(query.has("points"), "it names no points");
   const classes = words(query.get("classes"), 1, MOST_CLASSES);
   require(new Set(classes).size === classes.length, "two of its classes have one name");
-  return { classes, names: words(query.get("names"), 2, 2), points: unpacked(query.get("points"), classes.length) };
+  return { classes, names: words(query.get("names"), 2, 2), points: unpack(query.get("points"), classes.length) };
 }
 
 /** A JSON list of so many words. */
 function words(text, least, most) {
-  const list = orElse(() => JSON.parse(text ?? "null"), "its names are damaged");
+  const list = readOr(() => JSON.parse(text ?? "null"), "its names are damaged");
   require(Array.isArray(list) && list.length >= least && list.length <= most && list.every((word) => typeof word === "string"), "its names are damaged");
   return list;
 }
@@ -170,14 +170,14 @@ function windowOf(text) {
   return sides;
 }
 
-const quoted = (text) => `"${String(text).slice(0, 40)}"`;
+const quote = (text) => `"${String(text).slice(0, 40)}"`;
 
 function require(holds, reason) {
   if (!holds) throw new Error(reason);
 }
 
 /** What `read` gives; where it cannot, the reason in words instead of the browser's. */
-function orElse(read, reason) {
+function readOr(read, reason) {
   try {
     return read();
   } catch {

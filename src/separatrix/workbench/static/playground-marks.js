@@ -1,12 +1,12 @@
 /**
- * The marks of points: a colour and a shape for each class, rings and crosses for what is said of them.
+ * The marks of points: a colour and a shape for each class, rings for support vectors, crosses for errors.
  */
 import { classColour } from "./colours.js";
 import { svg } from "./dom.js";
 
 const ROUND = 0;
-const turned = (corners, quarter) => corners.map(([x, y]) => [x * Math.cos(quarter) - y * Math.sin(quarter), x * Math.sin(quarter) + y * Math.cos(quarter)]);
-const regular = (corners, size, quarter = 0) => turned(Array.from({ length: corners }, (_, i) => {
+const turn = (corners, quarter) => corners.map(([x, y]) => [x * Math.cos(quarter) - y * Math.sin(quarter), x * Math.sin(quarter) + y * Math.cos(quarter)]);
+const regular = (corners, size, quarter = 0) => turn(Array.from({ length: corners }, (_, i) => {
   const angle = (2 * Math.PI * i) / corners - Math.PI / 2;
   return [size * Math.cos(angle), size * Math.sin(angle)];
 }), quarter);

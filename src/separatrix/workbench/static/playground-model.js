@@ -1,5 +1,5 @@
 /**
- * The model, its parameters, how its answers are put together; what it says about itself.
+ * The model, its parameters, how its answers are put together; the facts of its fit.
  */
 import { choice, slider, toggle } from "./controls.js";
 import { fill, h } from "./dom.js";
@@ -11,21 +11,21 @@ const SHORT = { predict: "The model's own rule", rest: "Each but the last agains
 /** @param {import("./playground-scene.js").Scene} scene */
 export function modelCard(scene) {
   const { models, rules } = scene.schema;
-  const says = h("p", { class: "says model-says" });
+  const caption = h("p", { class: "caption model-caption" });
   const parameters = h("div", { class: "parameters" });
   let shown = [];
   const model = choice({
     title: "Method", choices: models.map(({ key, title }) => ({ value: key, title })), value: scene.model,
-    onChange: (value) => { scene.model = value; scene.step = null; build(); scene.tell("model"); },
+    onChange: (value) => { scene.model = value; scene.step = null; build(); scene.notify("model"); },
   });
   const rule = choice({
     title: "Several classes by", choices: rules.map(({ value, title }) => ({ value, title: SHORT[value] ?? capital(title) })), value: scene.rule,
-    says: "How answers about two classes are put together; all but the first can leave places without a class.",
-    onChange: (value) => { scene.rule = value; scene.tell("model"); },
+    help: "How answers about two classes are put together; all but the first can leave places without a class.",
+    onChange: (value) => { scene.rule = value; scene.notify("model"); },
   });
   const standardise = toggle({
-    title: "Standardise first", value: scene.standardise, says: "Mean 0 and deviation 1 for both features, before the model sees them.",
-    onChange: (value) => { scene.standardise = value; scene.tell("model"); },
+    title: "Standardise first", value: scene.standardise, help: "Mean 0 and deviation 1 for both features, before the model sees them.",
+    onChange: (value) => { scene.standardise = value; scene.notify("model"); },
   });
   model.element.querySelector("select").dataset.test = "model";
   rule.element.querySelector("select").dataset.test = "rule";
@@ -33,12 +33,12 @@ export function modelCard(scene) {
 
   function build() {
     model.set(scene.model);
-    says.textContent = scene.kind.says;
+    caption.textContent = scene.kind.caption;
     const values = scene.values[scene.model];
     shown = scene.kind.parameters.map((parameter) => ({ parameter, control: controlOf(parameter, values[parameter.name], (value) => {
       values[parameter.name] = value;
       hide();
-      scene.tell("model");
+      scene.notify("model");
     }) }));
     fill(parameters, shown.map(({ control }) => control.element));
     hide();
@@ -49,8 +49,8 @@ export function modelCard(scene) {
   build();
   return {
     element: h("section", { class: "card model-card", "aria-label": "Model" }, h("h2", {}, "Model"),
-      model.element, says, parameters, h("hr", {}), rule.element, standardise.element),
-    /** Controls as the scene says. */
+      model.element, caption, parameters, h("hr", {}), rule.element, standardise.element),
+    /** Set the controls to the values of the scene. */
     follow: () => {
       build();
       rule.set(scene.rule);
@@ -59,13 +59,13 @@ export function modelCard(scene) {
   };
 }
 
-function controlOf(parameter, value, tell) {
-  const { name, kind, says } = parameter;
+function controlOf(parameter, value, onChange) {
+  const { name, kind, help } = parameter;
   const title = capital(parameter.title);
   const choices = parameter.choices?.map((one) => ({ value: one.value, title: capital(one.title) }));
-  const control = kind === "choice" ? choice({ title, choices, value, says, onChange: tell })
-    : kind === "switch" ? toggle({ title, value, says, onChange: tell })
-      : slider({ title, kind, least: parameter.least, most: parameter.most, value, says, onInput: tell });
+  const control = kind === "choice" ? choice({ title, choices, value, help, onChange: onChange })
+    : kind === "switch" ? toggle({ title, value, help, onChange: onChange })
+      : slider({ title, kind, least: parameter.least, most: parameter.most, value, help, onInput: onChange });
   control.element.querySelector("input, select").dataset.test = `parameter-${name}`;
   return control;
 }
@@ -77,12 +77,12 @@ const capital = (text) => (/^[a-z][a-z]/.test(text) ? text.charAt(0).toUpperCase
 export function factsCard() {
   const facts = h("dl", { class: "facts", data: { test: "facts" } });
   const notes = h("div", { class: "fact-notes", "aria-live": "polite", data: { test: "warnings" } });
-  let said = "";
+  let shownNotes = "";
   /** The same words are not put twice: they would be read aloud at every move of a slider. */
   function note(kind, sentences) {
     const now = JSON.stringify([kind, sentences]);
-    if (now !== said) fill(notes, sentences.map((sentence) => h("p", { class: kind }, sentence)));
-    said = now;
+    if (now !== shownNotes) fill(notes, sentences.map((sentence) => h("p", { class: kind }, sentence)));
+    shownNotes = now;
   }
   return {
     element: h("section", { class: "card facts-card", "aria-label": "What the fit found" }, h("h2", {}, "What the fit found"), facts, notes),
@@ -93,7 +93,7 @@ export function factsCard() {
     /** Nothing to say, and why. */
     empty: (sentence) => {
       fill(facts);
-      note("says", [sentence]);
+      note("caption", [sentence]);
     },
   };
 }

@@ -78,7 +78,7 @@ const leads = (scores) => scores.map((own, k) => own.map((score, cell) => {
 export function picture(found, classes) {
   const colours = found.labels.map((label) => channels(classColour(Math.max(0, classes.indexOf(label)))));
   const factor = found.fields.length <= 6 ? 4 : 2;
-  const { tint, open } = painted(found, factor, colours);
+  const { tint, open } = paintCells(found, factor, colours);
   return {
     window: found.window,
     grid: found.grid,
@@ -93,7 +93,7 @@ export function picture(found, classes) {
  * The tint of each place and the places without a class, on a grid `factor` times as fine, highest row first. Pixels
  * hold alpha, blue, green and red in one number. This runs at every move of a slider: nothing is made in its loops.
  */
-function painted({ codes, fields, grid }, factor, colours) {
+function paintCells({ codes, fields, grid }, factor, colours) {
   const side = grid * factor;
   const alpha = strengths(fields, grid * grid);
   const sides = sidesOf(fields, grid * grid);
@@ -138,14 +138,14 @@ function betweenCells(side, factor, grid) {
   return { before, beyond };
 }
 
-const mixed = (values, a, grid, right, up) =>
+const interpolate = (values, a, grid, right, up) =>
   (1 - up) * ((1 - right) * values[a] + right * values[a + 1]) + up * ((1 - right) * values[a + grid] + right * values[a + grid + 1]);
 
 /** Of the four cells around a place, one on the same sides of all boundaries; the nearest where there is none. */
 function onSameSides(sides, fields, a, grid, right, up) {
   const nearest = a + (right < 0.5 ? 0 : 1) + (up < 0.5 ? 0 : grid);
   let here = 0;
-  for (let p = 0; p < fields.length && p < MOST_SIDES; p++) if (mixed(fields[p], a, grid, right, up) > 0) here |= 1 << p;
+  for (let p = 0; p < fields.length && p < MOST_SIDES; p++) if (interpolate(fields[p], a, grid, right, up) > 0) here |= 1 << p;
   if (sides[nearest] === here) return nearest;
   if (sides[a] === here) return a;
   if (sides[a + 1] === here) return a + 1;
@@ -186,7 +186,7 @@ function asCanvas(pixels, side) {
   return canvas;
 }
 
-/** Rows whose place has another class than their own, as far as the cells can tell. */
+/** Rows whose place has another class than their own, as far as the cells show it. */
 export function wrongRows(found, points, classes) {
   const { grid, codes, labels, window: [x0, x1, y0, y1] } = found;
   const sides = sidesOf(found.fields, grid * grid);

@@ -1,9 +1,9 @@
 /**
- * What the playground is about: points, classes, model. It tells what changed, and can go back.
+ * What the playground is about: points, classes, model. It notifies listeners of changes and can undo them.
  *
  * Points are never changed in place: every edit makes a new list, so that a kept list stays as it was.
  */
-import { decimalsFor, onStep, rounded } from "./playground-link.js";
+import { decimalsFor, onStep, roundPoints } from "./playground-link.js";
 
 /**
  * @typedef {[number, number, number]} Point x, y and the number of its class
@@ -45,7 +45,7 @@ export class Scene {
   onChange(listener) { this.listeners.push(listener); }
 
   /** @param {Change} change */
-  tell(change) { for (const listener of this.listeners) listener(change); }
+  notify(change) { for (const listener of this.listeners) listener(change); }
 
   /** Remember how things are, before an edit. Edits of the same name in quick succession count as one. */
   keep(name = "") {
@@ -73,12 +73,12 @@ export class Scene {
   put(changes) {
     Object.assign(this, changes);
     this.chosen = Math.min(this.chosen, this.classes.length - 1);
-    this.tell("points");
+    this.notify("points");
   }
 
   /** Edited points: they are the person's own now, as exact as a link can hold them. */
   edit(points) {
-    this.put({ points: rounded(points), source: null, notes: [] });
+    this.put({ points: roundPoints(points), source: null, notes: [] });
   }
 
   /** A place as exact as a link can hold it. */
@@ -89,9 +89,9 @@ export class Scene {
   }
 
   add(places, label = this.chosen) {
-    const room = Math.max(0, MOST_POINTS - this.points.length);
-    this.edit([...this.points, ...places.slice(0, room).map(([x, y]) => [...this.place(x, y), label])]);
-    return room >= places.length;
+    const free = Math.max(0, MOST_POINTS - this.points.length);
+    this.edit([...this.points, ...places.slice(0, free).map(([x, y]) => [...this.place(x, y), label])]);
+    return free >= places.length;
   }
 
   move(row, x, y) { this.edit(this.points.map((point, i) => (i === row ? [...this.place(x, y), point[2]] : point))); }
@@ -101,15 +101,15 @@ export class Scene {
     this.edit(this.points.filter((_, i) => !gone.has(i)));
   }
 
-  look(window) {
+  setWindow(window) {
     this.window = window;
-    this.tell("view");
+    this.notify("view");
   }
 
   choose(label) {
     if (label >= this.classes.length) return;
     this.chosen = label;
-    this.tell("class");
+    this.notify("class");
   }
 
   /** How many classes have points. */
@@ -131,7 +131,7 @@ export class Scene {
   }
 
   /** What all questions to the server share. */
-  asked() {
+  request() {
     return {
       points: this.points.map(([x, y, c]) => [x, y, this.classes[c]]),
       model: this.model,
@@ -150,8 +150,8 @@ export const counts = (parameter, values) =>
 
 function sideOf(values) {
   const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b));
-  const room = high > low ? 0.12 * (high - low) : Math.max(1, Math.abs(low) * 0.1);
-  return [low - room, high + room];
+  const margin = high > low ? 0.12 * (high - low) : Math.max(1, Math.abs(low) * 0.1);
+  return [low - margin, high + margin];
 }
 
 /** Points, classes and window as the server sent them. */

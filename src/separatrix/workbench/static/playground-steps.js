@@ -8,7 +8,7 @@ import { chart } from "./playground-chart.js";
 import { linearRegions, regions } from "./playground-picture.js";
 
 const SPEEDS = [["1", "1 / s"], ["4", "4 / s"], ["15", "15 / s"], ["60", "60 / s"]];
-const PATIENCE = 120; // ms without a change before the steps of a changed scene are asked for
+const PATIENCE = 120; // ms without a change before the steps of a changed scene are requested
 const ICONS = {
   first: "M5 4v16M19 4L8 12l11 8z", play: "M7 4l12 8-12 8z", pause: "M7 4h3v16H7zM14 4h3v16h-3z", last: "M19 4v16M5 4l11 8-11 8z",
   back: "M15 5l-7 7 7 7", forward: "M9 5l7 7-7 7", // open: not to be taken for Play
@@ -24,7 +24,7 @@ const icon = (name) =>
 export function stepsCard(scene, { show, signal }) {
   let found = null; // the server's answer
   let timer = 0, playing = 0;
-  const intro = h("p", { class: "says" });
+  const intro = h("p", { class: "caption" });
   const open = button("Step through", start, "", { data: { test: "steps-open" } });
   const shut = button("Back to the fit", () => leave(), "quiet small", { data: { test: "steps-close" } });
   const control = (name, title, act) => h("button", { type: "button", class: "transport", title, "aria-label": title, data: { test: `step-${name}` }, on: { click: act } }, icon(name));
@@ -34,9 +34,9 @@ export function stepsCard(scene, { show, signal }) {
     control("forward", "One step on", () => go(scene.step + 1)), control("last", "Last step", () => go(Infinity)),
   ];
   const scrubber = h("input", { type: "range", min: 0, max: 0, step: 1, value: 0, "aria-label": "Step", data: { test: "step-scrubber" }, on: { input: () => { pause(); go(Number(scrubber.value)); } } });
-  const speed = choice({ title: "Speed", says: "Steps a second", choices: SPEEDS.map(([value, title]) => ({ value, title })), value: "4", onChange: () => { if (playing) begin(); } });
+  const speed = choice({ title: "Speed", help: "Steps per second", choices: SPEEDS.map(([value, title]) => ({ value, title })), value: "4", onChange: () => { if (playing) begin(); } });
   const count = h("output", { class: "step-count", data: { test: "step-count" } });
-  const sentence = h("p", { class: "step-says", role: "status", "aria-live": "polite", data: { test: "step-says" } });
+  const sentence = h("p", { class: "step-message", role: "status", "aria-live": "polite", data: { test: "step-message" } });
   const graph = chart();
   const message = h("div", {});
   const panel = h("div", { class: "steps", hidden: true },
@@ -50,7 +50,7 @@ export function stepsCard(scene, { show, signal }) {
   const load = latest(async () => {
     if (scene.step === null || !scene.kind.steps || scene.present() < 2) return;
     try {
-      const answer = await post("/api/playground/steps", scene.asked(), signal);
+      const answer = await post("/api/playground/steps", scene.request(), signal);
       if (scene.step === null) return;
       found = answer;
       fill(message);
@@ -69,7 +69,7 @@ export function stepsCard(scene, { show, signal }) {
   const ask = latest(async (step) => {
     try {
       const window = scene.window;
-      const answer = await post("/api/playground/step", { ...scene.asked(), window, grid: 100, step }, signal);
+      const answer = await post("/api/playground/step", { ...scene.request(), window, grid: 100, step }, signal);
       if (scene.step !== null) show(regions(answer, window), found?.steps[scene.step]?.row ?? null, answer.support);
     } catch (error) {
       if (error.name !== "AbortError") fill(message, problem(error));
@@ -101,13 +101,13 @@ export function stepsCard(scene, { show, signal }) {
     scrubber.style.setProperty("--filled", `${(100 * scene.step) / Math.max(1, last())}%`);
     scrubber.setAttribute("aria-valuetext", `step ${scene.step} of ${last()}`);
     count.textContent = `${scene.step} of ${last()}`;
-    sentence.textContent = `${capital(step.says)}.${scene.step === last() && !found.more ? ` This is the end: ${STOPS[found.stop] ?? found.stop}.` : ""}`;
+    sentence.textContent = `${capital(step.message)}.${scene.step === last() && !found.more ? ` This is the end: ${STOPS[found.stop] ?? found.stop}.` : ""}`;
     graph.at(step.objective === null || step.objective === undefined ? Math.max(0, (step.pass || 1) - 1) : scene.step);
     transport[0].disabled = transport[1].disabled = scene.step === 0;
     transport[3].disabled = transport[4].disabled = scene.step === last();
     if (found.kernel) ask(scene.step);
     else show(linearRegions({ labels: found.labels, W: step.W, b: step.b, margins: scene.kind.steps === "descent" && step.W.length === 1, window: scene.window }), step.row ?? null);
-    scene.tell("step");
+    scene.notify("step");
   }
 
   function begin() {
@@ -154,7 +154,7 @@ export function stepsCard(scene, { show, signal }) {
     forget();
     outline();
     show(null, null);
-    scene.tell("step");
+    scene.notify("step");
     open.focus();
   }
 

@@ -19,9 +19,9 @@ export function tools(scene) {
   let renaming = false;
   const classes = h("div", { class: "classes", role: "group", "aria-label": "Class of new points" });
   const name = freshId("tool");
-  const choices = TOOLS.map(([value, title, says]) => [
+  const choices = TOOLS.map(([value, title, help]) => [
     h("input", { type: "radio", name, value, id: `${name}-${value}`, checked: value === tool, on: { change: () => { tool = value; } } }),
-    h("label", { for: `${name}-${value}`, title: says, data: { test: `tool-${value}` } }, title),
+    h("label", { for: `${name}-${value}`, title: help, data: { test: `tool-${value}` } }, title),
   ]);
   const undo = button("Undo", () => scene.undo(), "quiet small", { data: { test: "undo" }, title: "Ctrl-Z" });
   const redo = button("Redo", () => scene.redo(), "quiet small", { data: { test: "redo" }, title: "Ctrl-Shift-Z" });
@@ -57,14 +57,14 @@ export function tools(scene) {
       if (!renaming) return;
       renaming = false;
       const again = classes.contains(document.activeElement);
-      called(input.value.replaceAll("\0", "").toWellFormed?.() ?? input.value);
+      renameClass(input.value.replaceAll("\0", "").toWellFormed?.() ?? input.value);
       show();
       if (again) classes.querySelector("[aria-pressed=true]").focus();
     };
     return h("span", { class: "renamer" }, mark(scene.chosen), input, button("Done", done, "small", { data: { test: "class-done" } }));
   }
 
-  function called(title) {
+  function renameClass(title) {
     if (title === scene.classes[scene.chosen]) return;
     if (!title.trim() || scene.classes.includes(title)) {
       toast(title.trim() ? `There is a class ${title.slice(0, 60)} already` : "A class needs a name");

@@ -5,7 +5,7 @@ import { get, latest, post } from "./api.js";
 import { codePanel } from "./code.js";
 import { onScheme } from "./colours.js";
 import { button, inOneLine, problem, toast } from "./controls.js";
-import { fill, h, listening } from "./dom.js";
+import { fill, h, makeListeners } from "./dom.js";
 import { Plane } from "./plane.js";
 import { dataCard } from "./playground-data.js";
 import { exportCard } from "./playground-export.js";
@@ -19,8 +19,8 @@ import { stepsCard } from "./playground-steps.js";
 import { tools } from "./playground-tools.js";
 
 const GRID = 100;
-const SLOW = 700; // ms until a fit is said to be working
-const SPOKEN = 900; // ms without another answer until it is said aloud
+const SLOW = 700; // ms until a fit is shown as working
+const SPOKEN = 900; // ms without another answer until it is read aloud
 const SETTLED = 250; // ms without a change until the address follows
 const FIRST = { generator: "moons", n: 200, noise: 0.2, seed: 0 };
 /** The scene at the end of the last visit, and the address then, which follows a moment later. */
@@ -28,7 +28,7 @@ let remembered = { address: "", scene: "" };
 
 /** @param {HTMLElement} view @param {URLSearchParams} query @returns {Promise<() => void>} */
 export async function open(view, query) {
-  const { on, signal, stop } = listening();
+  const { on, signal, stop } = makeListeners();
   const scene = new Scene(await get("/api/playground/models", signal));
   const page = build(view, scene, on, signal);
   const back = !query.size || query.toString() === remembered.address;
@@ -45,7 +45,7 @@ function build(view, scene, on, signal) {
   const facts = factsCard(), code = codePanel(), model = modelCard(scene);
   const data = dataCard(scene, signal);
   const bar = tools(scene);
-  const status = h("p", { class: "status says", data: { test: "status" } });
+  const status = h("p", { class: "status caption", data: { test: "status" } });
   const spoken = h("p", { class: "visually-hidden", role: "status", "aria-live": "polite" });
   const signs = legend();
   const trouble = h("div", { class: "trouble", hidden: true, data: { test: "trouble" } });
@@ -53,7 +53,7 @@ function build(view, scene, on, signal) {
   const exports = exportCard(scene, { plane, link: () => new URL(address(), location.href).href, signal });
   const working = h("div", { class: "working", role: "status", hidden: true, data: { test: "working" } },
     h("span", {}, "Working"), button("Cancel", cancel, "small", { data: { test: "cancel" } }));
-  let fitted = null; // regions of the fitted model, and what it says of the points
+  let fitted = null; // regions of the fitted model, and its facts about the points
   let shown = null; // regions on the plane
   let settled = 0, speaking = 0, ready = false, closed = false, written = "";
   let held = location.hash; // the address of this scene; any other is a link that was followed, and not yet here
@@ -79,7 +79,7 @@ function build(view, scene, on, signal) {
     const begun = performance.now();
     const slow = setTimeout(() => { working.hidden = false; }, SLOW);
     try {
-      const answer = await post("/api/playground/fit", { ...scene.asked(), window, grid: GRID }, signal);
+      const answer = await post("/api/playground/fit", { ...scene.request(), window, grid: GRID }, signal);
       if (closed || scene.present() < 2) return;
       accept(answer, { points, classes, window }, performance.now() - begun);
     } catch (error) {
@@ -103,18 +103,18 @@ function build(view, scene, on, signal) {
     clearTimeout(speaking);
     speaking = setTimeout(() => say(answer.facts.slice(0, 2).map(({ title, value }) => `${title} ${value}`).join(", ")), SPOKEN);
     if (scene.step === null) paint(found, fitted);
-    else plane.show({}, () => painted(fitted));
+    else plane.show({}, () => measurePaint(fitted));
   }
 
-  /** Put regions on the plane, with what they say about points; the classes have the names they had when asked. */
+  /** Put regions on the plane, with their facts about points; classes keep the names of the request. */
   function paint(found, { classes = scene.classes, support = new Set(), wrong = new Set(), row = null } = {}) {
     shown = { found, classes, support, wrong, row };
-    plane.show({ picture: picture(found, classes), support, wrong, row }, () => painted(fitted));
+    plane.show({ picture: picture(found, classes), support, wrong, row }, () => measurePaint(fitted));
     explain();
   }
 
   /** For whoever watches the page: the answer is on the canvas now. */
-  function painted(answer) {
+  function measurePaint(answer) {
     if (!answer) return;
     canvas.dataset.fitted = String(Number(canvas.dataset.fitted) + 1);
     canvas.dataset.ms = answer.total.toFixed(1);
@@ -177,12 +177,12 @@ function build(view, scene, on, signal) {
   const zoom = (factor) => {
     const [x0, x1, y0, y1] = scene.window;
     const [cx, cy, w, t] = [(x0 + x1) / 2, (y0 + y1) / 2, ((x1 - x0) / 2) * factor, ((y1 - y0) / 2) * factor];
-    scene.look([cx - w, cx + w, cy - t, cy + t]);
+    scene.setWindow([cx - w, cx + w, cy - t, cy + t]);
   };
   const views = h("div", { class: "views", role: "group", "aria-label": "View" },
     button("−", () => zoom(1.25), "quiet small", { "aria-label": "Zoom out", title: "Zoom out", data: { test: "zoom-out" } }),
     button("+", () => zoom(0.8), "quiet small", { "aria-label": "Zoom in", title: "Zoom in", data: { test: "zoom-in" } }),
-    button("Fit view", () => scene.look(scene.around()), "quiet small", { data: { test: "zoom-fit" }, title: "Show all points" }));
+    button("Fit view", () => scene.setWindow(scene.around()), "quiet small", { data: { test: "zoom-fit" }, title: "Show all points" }));
 
   fill(view,
     h("div", { class: "intro" }, h("h1", {}, "Playground"),
@@ -223,18 +223,18 @@ function build(view, scene, on, signal) {
   /** From the query of an address to the scene; where it cannot be read, to the first scene. `before`: what to do first. */
   async function begin(query, before = () => {}) {
     const first = new Scene(scene.schema);
-    const asked = data.asked();
+    const requested = data.requests();
     try {
-      const said = query.size ? decode(query, scene.schema)
+      const decoded = query.size ? decode(query, scene.schema)
         : { model: first.model, values: {}, rule: "predict", standardise: false, source: FIRST, view: null, step: null };
-      const found = said.source ? await data.fetch(said.source)
-        : { points: said.points, classes: said.classes, names: said.names, home: said.view, source: null, notes: [] };
+      const found = decoded.source ? await data.fetch(decoded.source)
+        : { points: decoded.points, classes: decoded.classes, names: decoded.names, home: decoded.view, source: null, notes: [] };
       ready = false;
       before();
       written = query.toString();
-      Object.assign(scene, { model: said.model, rule: said.rule, standardise: said.standardise, step: said.step });
-      Object.assign(scene.values[said.model], first.values[said.model], said.values);
-      if (asked === data.asked()) scene.put({ ...found, window: said.view ?? found.window }); // else a person was quicker
+      Object.assign(scene, { model: decoded.model, rule: decoded.rule, standardise: decoded.standardise, step: decoded.step });
+      Object.assign(scene.values[decoded.model], first.values[decoded.model], decoded.values);
+      if (requested === data.requests()) scene.put({ ...found, window: decoded.view ?? found.window }); // else a person was quicker
       ready = true;
     } catch (error) {
       if (error.name === "AbortError") return;
@@ -248,7 +248,7 @@ function build(view, scene, on, signal) {
   }
 
   function startOver() {
-    const failed = (error) => { if (error.code !== "offline") toast(inOneLine(error), "bad"); }; // the banner says that
+    const failed = (error) => { if (error.code !== "offline") toast(inOneLine(error), "bad"); }; // the banner shows it
     begin(new URLSearchParams(), () => scene.keep()).catch(failed);
   }
 

@@ -22,7 +22,7 @@ def line(*corners, n=10):
     return [*points, list(corners[-1])]
 
 
-WRITTEN = {
+HANDWRITING = {
     "0": [
         [arc(0.5, 0.5, 0.24, 0.36, -90, -450, 40)],
         [arc(0.5, 0.5, 0.19, 0.36, -100, 260, 40)],

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from fastapi import APIRouter, FastAPI
 
-from separatrix.workbench.replies import answer_errors
+from separatrix.workbench.replies import register_error_handlers
 
 
 class Client:
@@ -16,7 +16,7 @@ class Client:
 
     def __init__(self, router: APIRouter) -> None:
         self._app = FastAPI()
-        answer_errors(self._app)
+        register_error_handlers(self._app)
         self._app.include_router(router)
 
     def get(self, path: str) -> httpx.Response:

@@ -13,7 +13,7 @@ from separatrix.app.runs import prepare
 from separatrix.cli import main
 from separatrix.data.read import read
 from separatrix.errors import DataError
-from separatrix.workbench.playground.generators import generated
+from separatrix.workbench.playground.generators import generate_points
 from separatrix.workbench.playground.service import Playground
 from separatrix.workbench.playground.sliders import MODELS
 from separatrix.workbench.settings import Settings
@@ -27,7 +27,7 @@ def room():
 
 
 def scene_of(shape="moons", model="svm", n=60, **more):
-    points = generated(shape, n=n, noise=0.3, seed=2)
+    points = generate_points(shape, n=n, noise=0.3, seed=2)
     return {"points": points, "model": model, "parameters": {}, **more}
 
 

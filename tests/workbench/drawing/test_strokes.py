@@ -2,38 +2,45 @@
 
 import numpy as np
 import pytest
-from tests.workbench.written import WRITTEN, moved
+from tests.workbench.handwriting import HANDWRITING, moved
 
 from separatrix.data.catalogue import load
 from separatrix.errors import DataError
-from separatrix.workbench.drawing.canvas import DIGITS, KNOWN, MNIST, USPS, measured, stroke_widths
-from separatrix.workbench.drawing.strokes import drawn
+from separatrix.workbench.drawing.canvas import (
+    DIGITS,
+    KNOWN,
+    MNIST,
+    USPS,
+    measure_canvas,
+    stroke_widths,
+)
+from separatrix.workbench.drawing.strokes import rasterize
 
 CANVASES = pytest.mark.parametrize("canvas", KNOWN.values(), ids=KNOWN)
 
 
 @CANVASES
-@pytest.mark.parametrize("label", WRITTEN)
+@pytest.mark.parametrize("label", HANDWRITING)
 def test_where_and_how_large_it_is_drawn_changes_nothing(canvas, label):
-    for strokes in WRITTEN[label]:
-        picture = drawn(strokes, canvas)
+    for strokes in HANDWRITING[label]:
+        picture = rasterize(strokes, canvas)
         for scale, right, down in ((0.5, 0.1, 0.3), (0.125, 0.7, 0.0), (1.0, -0.2, 0.15)):
-            other = drawn(moved(strokes, scale=scale, right=right, down=down), canvas)
+            other = rasterize(moved(strokes, scale=scale, right=right, down=down), canvas)
             np.testing.assert_allclose(other, picture, atol=1e-5)
 
 
 @CANVASES
 def test_the_order_and_the_direction_of_strokes_change_nothing(canvas):
-    for ways in WRITTEN.values():
+    for ways in HANDWRITING.values():
         for strokes in ways:
-            other = drawn([stroke[::-1] for stroke in strokes[::-1]], canvas)
-            assert np.abs(other - drawn(strokes, canvas)).mean() < 0.02
+            other = rasterize([stroke[::-1] for stroke in strokes[::-1]], canvas)
+            assert np.abs(other - rasterize(strokes, canvas)).mean() < 0.02
 
 
 @CANVASES
 def test_ink_fills_the_box_in_one_direction_and_is_centred(canvas):
-    for ways in WRITTEN.values():
-        ink = drawn(ways[0], canvas)
+    for ways in HANDWRITING.values():
+        ink = rasterize(ways[0], canvas)
         places = np.arange(canvas.side) + 0.5
         if canvas.by_mass:
             for axis in (0, 1):
@@ -45,29 +52,29 @@ def test_ink_fills_the_box_in_one_direction_and_is_centred(canvas):
 
 @CANVASES
 def test_a_line_is_as_thin_as_the_pen_in_every_direction(canvas):
-    upright = drawn([[[0.5, 0.1], [0.5, 0.9]]], canvas)
-    lying = drawn([[[0.1, 0.5], [0.9, 0.5]]], canvas)
+    upright = rasterize([[[0.5, 0.1], [0.5, 0.9]]], canvas)
+    lying = rasterize([[[0.1, 0.5], [0.9, 0.5]]], canvas)
     np.testing.assert_allclose(lying, upright.T, atol=1e-6)
     assert upright[canvas.side // 2].sum() <= canvas.widest + 0.5
 
 
 @CANVASES
 def test_a_dot_is_a_dot_and_nothing_is_nothing(canvas):
-    dot = drawn([[[0.3, 0.8]]], canvas)
+    dot = rasterize([[[0.3, 0.8]]], canvas)
     assert 0 < dot.sum() <= (canvas.widest + 1.5) ** 2
-    np.testing.assert_array_equal(drawn([[[0.3, 0.8]] * 5, []], canvas), dot)
-    assert drawn([], canvas) is None
-    assert drawn([[], []], canvas) is None
+    np.testing.assert_array_equal(rasterize([[[0.3, 0.8]] * 5, []], canvas), dot)
+    assert rasterize([], canvas) is None
+    assert rasterize([[], []], canvas) is None
 
 
 @CANVASES
 def test_values_and_ink_are_each_others_inverse(canvas):
-    ink = drawn(WRITTEN["8"][0], canvas)
+    ink = rasterize(HANDWRITING["8"][0], canvas)
     np.testing.assert_allclose(canvas.ink_of(canvas.values(ink)), ink, atol=0.5 / 255)
 
 
 def test_digits_are_counts_of_a_bitmap():
-    counts = DIGITS.values(drawn(WRITTEN["6"][0], DIGITS))
+    counts = DIGITS.values(rasterize(HANDWRITING["6"][0], DIGITS))
     assert set(counts.ravel()) <= set(range(17))
 
 
@@ -85,13 +92,13 @@ def test_digits_are_counts_of_a_bitmap():
 )
 def test_what_cannot_be_drawn_is_refused(strokes):
     with pytest.raises(DataError):
-        drawn(strokes, DIGITS)
+        rasterize(strokes, DIGITS)
 
 
 def like_the_data(data, canvas):
     """Mean ink and width of strokes: of the data, and of all drawings."""
     images = canvas.ink_of(np.asarray(data.X)[:5000]).reshape(-1, canvas.side, canvas.side)
-    drawings = np.array([drawn(way, canvas) for ways in WRITTEN.values() for way in ways])
+    drawings = np.array([rasterize(way, canvas) for ways in HANDWRITING.values() for way in ways])
     return [(part.mean(), np.median(stroke_widths(part))) for part in (images, drawings)]
 
 
@@ -114,8 +121,8 @@ def test_drawings_have_the_ink_and_the_pen_of_mnist(mnist):
 
 
 def test_a_canvas_is_measured_from_pictures_alone():
-    pictures = np.array([drawn(way, MNIST) for ways in WRITTEN.values() for way in ways])
-    found = measured(255.0 - np.round(pictures.reshape(-1, 784) * 255))
+    pictures = np.array([rasterize(way, MNIST) for ways in HANDWRITING.values() for way in ways])
+    found = measure_canvas(255.0 - np.round(pictures.reshape(-1, 784) * 255))
     assert (found.side, found.paper, found.full, found.decimals) == (28, 255.0, 0.0, 0)
     assert found.box == pytest.approx(20, abs=1)
     assert found.by_mass
@@ -123,7 +130,7 @@ def test_a_canvas_is_measured_from_pictures_alone():
 
 
 def test_pictures_that_are_alike_or_not_square_are_refused():
-    with pytest.raises(DataError, match="alike"):
-        measured(np.ones((5, 64)))
+    with pytest.raises(DataError, match="equal"):
+        measure_canvas(np.ones((5, 64)))
     with pytest.raises(DataError, match="65 columns"):
-        measured(np.ones((5, 65)))
+        measure_canvas(np.ones((5, 65)))

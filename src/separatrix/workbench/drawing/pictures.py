@@ -1,7 +1,7 @@
-"""The pictures that models learn from: which sets there are, and how one is split.
+"""The data sets of pictures that models learn from, and how they are split.
 
-Pixels are kept once, in float32, divided by the largest value that a pixel can have. A row goes by its
-number in the data set; drawings that were added by corrections have the numbers after those.
+Pixels are stored once, in float32, divided by the largest value that a pixel can have. Rows are numbered
+as in the data set; corrections have the numbers after those.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, MissingDataError
 from separatrix.types import Codes, Matrix
-from separatrix.workbench.drawing.canvas import KNOWN, Canvas, measured, side_of
+from separatrix.workbench.drawing.canvas import KNOWN, Canvas, measure_canvas, side_of
 
-OWN = ("digits", "usps", "mnist")
+DATA_SETS = ("digits", "usps", "mnist")
 USPS_TRAINING = 7291  # the rows that came as zip.train
-MOST_ROWS, MOST_TESTED = 6_000, 2_000
-MOST_CLASSES = 100
-TEST_SHARE = 5  # one row in so many is held out, where a set has no test part
+MAX_ROWS, MAX_TESTED = 6_000, 2_000
+MAX_CLASSES = 100
+TEST_SHARE = 5  # one row in so many is held out if a data set has no test part
 TITLES = {
     "digits": "Digits, 8 x 8 (built in)",
     "usps": "USPS digits, 16 x 16",
@@ -33,7 +33,7 @@ TITLES = {
 
 @dataclass(frozen=True)
 class Pictures:
-    """A training set of pictures, pictures held out, and how a script gets them."""
+    """Training pictures, held-out pictures, and the Python that loads them."""
 
     name: str
     canvas: Canvas
@@ -43,12 +43,12 @@ class Pictures:
     X_test: Matrix  # shape: (m, d)
     y_test: Any  # shape: (m,)
     total: int  # rows of the data set
-    says: str
+    caption: str
     code: str
 
     @property
     def unit(self) -> float:
-        """What a pixel's value is divided by."""
+        """The divisor of pixel values."""
         return unit_of(self.canvas)
 
 
@@ -57,22 +57,20 @@ def unit_of(canvas: Canvas) -> float:
     return max(abs(canvas.paper), abs(canvas.full)) or 1.0
 
 
-def listed(given: str | None) -> list[dict[str, Any]]:
-    """The data sets to choose from: our own, and the one that was given."""
-    names = [*OWN, *([given] if given is not None and given not in OWN else [])]
+def list_data_sets(extra: str | None) -> list[dict[str, Any]]:
+    """The data sets to choose from, `extra` among them."""
+    names = [*DATA_SETS, *([extra] if extra is not None and extra not in DATA_SETS else [])]
     return [_entry(name) for name in names]
 
 
-def is_there(name: str) -> bool:
+def is_available(name: str) -> bool:
     """Whether a data set can be read without a download."""
-    if name in catalogue.names():
-        return catalogue.state(name) != catalogue.TO_DOWNLOAD
-    return True
+    return name not in catalogue.names() or catalogue.state(name) != catalogue.TO_DOWNLOAD
 
 
-def pictures_of(name: str) -> Pictures:
-    """The data set of that name, or the file, as pictures; refused where its rows are none."""
-    if not is_there(name):
+def load_pictures(name: str) -> Pictures:
+    """A data set of the catalogue, or a file, as pictures; raises a DataError if it is not one."""
+    if not is_available(name):
         error = MissingDataError(
             f"{name} is not on this machine, and the workbench downloads nothing"
         )
@@ -80,7 +78,7 @@ def pictures_of(name: str) -> Pictures:
         raise error
     data = find(name)
     _require_pictures(data)
-    canvas = KNOWN.get(name) or measured(np.asarray(data.X))
+    canvas = KNOWN.get(name) or measure_canvas(np.asarray(data.X))
     train, test, code = _split(data)
     with_test = data.X_test is not None
     X_other, y_other = (data.X_test, data.y_test) if with_test else (data.X, data.y)
@@ -89,18 +87,18 @@ def pictures_of(name: str) -> Pictures:
         name=name,
         canvas=canvas,
         rows=train,
-        X=_scaled(data.X, train, unit),
+        X=_scale(data.X, train, unit),
         y=np.asarray(data.y)[train],
-        X_test=_scaled(X_other, test, unit),
+        X_test=_scale(X_other, test, unit),
         y_test=np.asarray(y_other)[test],
         total=len(data.y),
-        says=_in_words(data, train, test),
+        caption=_caption(data, train, test),
         code=_code(name, code, unit, with_test),
     )
 
 
-def blank(side: int) -> Pictures:
-    """A canvas without a data set, for a model whose data is not here."""
+def make_blank(side: int) -> Pictures:
+    """A canvas without a data set, for a model whose data is missing."""
     canvas = next((c for c in KNOWN.values() if c.side == side), None)
     canvas = canvas or Canvas(side=side, box=side * 0.9, pen=side * 0.1, widest=side * 0.1)
     none = np.empty((0, side * side), dtype=np.float32)
@@ -111,21 +109,21 @@ def blank(side: int) -> Pictures:
 
 
 def blank_name(side: int) -> str:
-    """What a canvas without a data set is called."""
+    """The name of a canvas without a data set."""
     return f"blank {side} x {side}"
 
 
 def blank_entry(side: int) -> dict[str, Any]:
-    """How it is listed."""
+    """Its entry in the list of data sets."""
     title = f"{side} x {side}, without a data set"
     entry = {"name": blank_name(side), "title": title, "rows": 0, "side": side}
     return {**entry, "state": "available", "hint": ""}
 
 
-def word(label: Any) -> str:
-    """A label as people read it.
+def label_text(label: Any) -> str:
+    """A label as text.
 
-    >>> word(np.int64(3)), word(3.0), word("spam")
+    >>> label_text(np.int64(3)), label_text(3.0), label_text("spam")
     ('3', '3', 'spam')
     """
     value = label.item() if isinstance(label, np.generic) else label
@@ -136,14 +134,14 @@ def word(label: Any) -> str:
 
 def _entry(name: str) -> dict[str, Any]:
     known = name in catalogue.names()
-    there = is_there(name)
+    available = is_available(name)
     return {
         "name": name,
         "title": TITLES.get(name, Path(name).name),
         "rows": catalogue.dataset_card(name).rows if known else 0,
         "side": KNOWN[name].side if name in KNOWN else 0,
-        "state": "available" if there else "missing",
-        "hint": "" if there else f"get it with: separatrix data get {name}",
+        "state": "available" if available else "missing",
+        "hint": "" if available else f"get it with: separatrix data get {name}",
     }
 
 
@@ -151,44 +149,42 @@ def _require_pictures(data: Dataset) -> None:
     X = data.X
     if data.kind != "vectors" or not isinstance(X, np.ndarray) or X.dtype.kind not in "fiub":
         raise DataError(
-            f"{data.name} holds no pictures: its rows must be numbers, one for each pixel"
+            f"{data.name} does not hold pictures: its rows must be numbers, one for each pixel"
         )
     side_of(X.shape[1])
     if data.y is None or len(np.unique(np.asarray(data.y))) < 2:
-        raise DataError(f"{data.name} has no labels, or one only; pictures of two kinds are needed")
-    kinds = len(np.unique(np.asarray(data.y)))
-    if kinds > MOST_CLASSES:
-        raise DataError(
-            f"{data.name} has {kinds} different labels; at most {MOST_CLASSES} are told apart"
-        )
+        raise DataError(f"{data.name} has fewer than two different labels")
+    classes = len(np.unique(np.asarray(data.y)))
+    if classes > MAX_CLASSES:
+        raise DataError(f"{data.name} has {classes} classes; at most {MAX_CLASSES} are supported")
     if not np.isfinite(X).all():
-        raise DataError(f"{data.name} has pixels without a number")
+        raise DataError(f"{data.name} has pixels that are not finite numbers")
 
 
 def _split(data: Dataset) -> tuple[Codes, Codes, str]:
-    """Rows to learn from, rows held out, and the lines of Python that give both."""
+    """Training rows, held-out rows, and the lines of Python that give both."""
     n = len(data.y)
     if data.name == "usps":
         code = f"train, test = np.arange({USPS_TRAINING}), np.arange({USPS_TRAINING}, len(data.y))"
         return np.arange(USPS_TRAINING), np.arange(USPS_TRAINING, n), code
     order = np.random.default_rng(0).permutation(n)
-    drawn = "order = np.random.default_rng(0).permutation(len(data.y))"
+    shuffle = "order = np.random.default_rng(0).permutation(len(data.y))"
     if data.X_test is None:
-        held = min(n // TEST_SHARE, MOST_TESTED)
-        code = f"{drawn}\ntrain, test = order[{held}:][:{MOST_ROWS}], order[:{held}]"
-        return order[held:][:MOST_ROWS], order[:held], code
-    step = max(1, len(data.y_test) // MOST_TESTED)
-    code = f"{drawn}\ntrain, test = order[:{MOST_ROWS}], np.arange(0, len(data.y_test), {step})"
-    return order[:MOST_ROWS], np.arange(0, len(data.y_test), step), code
+        held = min(n // TEST_SHARE, MAX_TESTED)
+        code = f"{shuffle}\ntrain, test = order[{held}:][:{MAX_ROWS}], order[:{held}]"
+        return order[held:][:MAX_ROWS], order[:held], code
+    step = max(1, len(data.y_test) // MAX_TESTED)
+    code = f"{shuffle}\ntrain, test = order[:{MAX_ROWS}], np.arange(0, len(data.y_test), {step})"
+    return order[:MAX_ROWS], np.arange(0, len(data.y_test), step), code
 
 
-def _scaled(X: Any, rows: Codes, unit: float) -> Matrix:
+def _scale(X: Any, rows: Codes, unit: float) -> Matrix:
     return np.ascontiguousarray((np.asarray(X)[rows] / unit).astype(np.float32))
 
 
-def _in_words(data: Dataset, train: Codes, test: Codes) -> str:
+def _caption(data: Dataset, train: Codes, test: Codes) -> str:
     some = f"{len(train):,} of {len(data.y):,}" if len(train) < len(data.y) else f"{len(train):,}"
-    return f"models learn from {some} pictures and are measured on {len(test):,} others"
+    return f"models learn from {some} pictures and are tested on {len(test):,} others"
 
 
 def _code(name: str, split: str, unit: float, with_test: bool) -> str:

@@ -5,8 +5,8 @@ import shlex
 
 import pytest
 from click.testing import CliRunner
-from tests.workbench.asking import Client
-from tests.workbench.written import WRITTEN
+from tests.workbench.handwriting import HANDWRITING
+from tests.workbench.route_client import Client
 
 from separatrix.cli import main
 from separatrix.workbench.drawing.service import Drawing
@@ -14,40 +14,40 @@ from separatrix.workbench.routes_draw import STARTING, router
 from separatrix.workbench.settings import Settings
 
 
-class Dispatcher:
-    """Stands in for the worker, with the room in this process."""
+class LocalBackend:
+    """The backend with its service in this process."""
 
     def __init__(self, folder):
-        self.told, self.chosen = {}, ""
-        self.room = Drawing(Settings(folder=folder))
+        self.states, self.chosen = {}, ""
+        self.service = Drawing(Settings(folder=folder))
 
     async def call(self, name, arguments, *, seconds):
-        room, _, method = name.partition(".")
-        assert room == "draw"
-        assert method in self.room.requests
-        answer = getattr(self.room, method)(**arguments)
-        self.told["draw"] = json.dumps(self.room.state(), allow_nan=False).encode()
+        service, _, method = name.partition(".")
+        assert service == "draw"
+        assert method in self.service.requests
+        answer = getattr(self.service, method)(**arguments)
+        self.states["draw"] = json.dumps(self.service.state(), allow_nan=False).encode()
         return json.dumps(answer, allow_nan=False).encode()
 
-    def choose(self, data):
+    def choose_data(self, data):
         self.chosen = data
 
 
 @pytest.fixture
-def bench(tmp_path):
-    return Dispatcher(tmp_path)
+def backend(tmp_path):
+    return LocalBackend(tmp_path)
 
 
 @pytest.fixture
-def client(bench):
-    return Client(router(bench))
+def client(backend):
+    return Client(router(backend))
 
 
-def test_a_drawing_is_answered_corrected_and_forgotten(client, bench):
+def test_a_drawing_is_answered_corrected_and_forgotten(client, backend):
     assert client.get("/api/draw/state").json() == STARTING
-    while not bench.room.state()["models"]:
-        bench.room.work()
-    strokes = WRITTEN["5"][0]
+    while not backend.service.state()["models"]:
+        backend.service.work()
+    strokes = HANDWRITING["5"][0]
     answer = client.post("/api/draw/answer", json={"strokes": strokes, "count": 4}).json()
     assert answer["answers"][0]["label"] == "5"
     assert len(answer["neighbours"]) == 4
@@ -56,11 +56,11 @@ def test_a_drawing_is_answered_corrected_and_forgotten(client, bench):
     assert client.get("/api/draw/state").json()["corrections"] == 1
     assert client.post("/api/draw/forget", json={}).json()["corrections"] == 0
     assert client.post("/api/draw/data", json={"data": "digits"}).json()["current"] == "digits"
-    assert bench.chosen == "digits"
+    assert backend.chosen == "digits"
 
 
-def test_before_the_worker_speaks_the_state_has_all_its_fields(bench):
-    assert set(STARTING) == set(bench.room.state())
+def test_before_the_worker_speaks_the_state_has_all_its_fields(backend):
+    assert set(STARTING) == set(backend.service.state())
 
 
 def test_what_does_not_fit_the_schema_is_refused(client):
@@ -76,10 +76,10 @@ def test_what_does_not_fit_the_schema_is_refused(client):
         assert refused.json()["error"]["code"] == "schema"
 
 
-def test_the_commands_run_and_say_the_same(bench, monkeypatch, tmp_path):
-    while not bench.room.state()["models"]:
-        bench.room.work()
-    answer = bench.room.answer(strokes=WRITTEN["5"][0])
+def test_the_commands_run_and_say_the_same(backend, monkeypatch, tmp_path):
+    while not backend.service.state()["models"]:
+        backend.service.work()
+    answer = backend.service.answer(strokes=HANDWRITING["5"][0])
     fit, echo, predict = answer["command"].splitlines()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "picture.csv").write_text(shlex.split(echo)[1] + "\n")

@@ -1,4 +1,4 @@
-"""Data sets that are shown by two of their columns. Their names stand here, so that nothing is loaded."""
+"""The data sets of Playground and their columns, which the server lists without loading them."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ _OF_A_NUCLEUS = (
 
 
 @dataclass(frozen=True)
-class Shipped:
-    """A data set that comes with scikit-learn."""
+class BundledData:
+    """A data set of scikit-learn."""
 
     title: str
     columns: tuple[str, ...]
-    first: tuple[str, str]  # the two that are shown until others are chosen
+    first: tuple[str, str]  # the two that are shown first
     labels: tuple[str, ...]
 
 
-SHIPPED = {
-    "iris": Shipped(
+BUNDLED = {
+    "iris": BundledData(
         "Iris, 150 flowers",
         ("sepal length (cm)", "sepal width (cm)", "petal length (cm)", "petal width (cm)"),
         ("petal length (cm)", "petal width (cm)"),
         ("setosa", "versicolor", "virginica"),
     ),
-    "wine": Shipped(
+    "wine": BundledData(
         "Wine, 178 samples",
         (
             *("alcohol", "malic_acid", "ash", "alcalinity_of_ash", "magnesium", "total_phenols"),
@@ -37,7 +37,7 @@ SHIPPED = {
         ("flavanoids", "color_intensity"),
         ("0", "1", "2"),
     ),
-    "breast_cancer": Shipped(
+    "breast_cancer": BundledData(
         "Breast cancer, 569 tumours",
         (
             *(f"mean {what}" for what in _OF_A_NUCLEUS),
@@ -47,7 +47,7 @@ SHIPPED = {
         ("mean radius", "mean texture"),
         ("malignant", "benign"),
     ),
-    "digits": Shipped(
+    "digits": BundledData(
         "Digits, 1,797 pictures",
         tuple(f"pixel {row},{column}" for row in range(8) for column in range(8)),
         ("pixel 2,5", "pixel 5,2"),

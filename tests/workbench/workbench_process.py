@@ -1,6 +1,6 @@
 """A workbench in a process of its own, as a person starts it, and a program's questions to it.
 
-with Running(folder) as bench:
+with WorkbenchProcess(folder) as bench:
     bench.get("/api/draw/state")
     bench.post("/api/draw/answer", {"strokes": [[[0.5, 0.1], [0.5, 0.9]]]})
     bench.link()  # for a browser: works once
@@ -31,14 +31,14 @@ class Refused(Exception):
         self.status, self.code = status, error["code"]
 
 
-class Running:
+class WorkbenchProcess:
     """`separatrix workbench` on a free port, stopped at the end of the `with` block."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self.folder, self._arguments = Path(folder), arguments
         self._cookie = ""
 
-    def __enter__(self) -> Running:
+    def __enter__(self) -> WorkbenchProcess:
         words = ["workbench", "--no-browser", "--json", "--port", "0", "--folder", str(self.folder)]
         self.process = subprocess.Popen(
             [sys.executable, "-m", "separatrix", *words, *self._arguments],
@@ -153,4 +153,4 @@ def _resident(pid: int) -> float:
     return int(found[1]) / 1024 if found else 0.0
 
 
-__all__ = ["Refused", "Running", "until"]
+__all__ = ["Refused", "WorkbenchProcess", "until"]

@@ -1,11 +1,11 @@
 import json
 
 import pytest
-from tests.workbench.asking import Client
+from tests.workbench.route_client import Client
 
 from separatrix.errors import SeparatrixError
 from separatrix.workbench.playground.service import Playground
-from separatrix.workbench.replies import Refusal
+from separatrix.workbench.replies import RequestError
 from separatrix.workbench.routes_playground import router
 from separatrix.workbench.settings import Settings
 
@@ -13,22 +13,22 @@ SCENE = {"points": [[0, 0, "a"], [1, 1, "b"]], "model": "svm", "parameters": {}}
 PICTURE = {**SCENE, "window": [0, 1, 0, 1], "grid": 20}
 
 
-class BenchHere:
-    """The bench without its process: requests and answers are JSON all the same."""
+class LocalBackend:
+    """The backend with its service in this process: requests and answers are JSON all the same."""
 
     def __init__(self):
         self.asked, self.cancelled = 0, 0
-        self.room = Playground(Settings())
+        self.service = Playground(Settings())
 
     async def call(self, name, arguments, *, seconds):
         assert seconds > 0
         self.asked += 1
         method = name.removeprefix("playground.")
-        assert method in self.room.requests
+        assert method in self.service.requests
         try:
-            answer = getattr(self.room, method)(**json.loads(json.dumps(arguments)))
+            answer = getattr(self.service, method)(**json.loads(json.dumps(arguments)))
         except (SeparatrixError, ValueError) as error:
-            raise Refusal(422, "refused", str(error)) from error
+            raise RequestError(422, "refused", str(error)) from error
         return json.dumps(answer, allow_nan=False).encode()
 
     def cancel(self):
@@ -36,13 +36,13 @@ class BenchHere:
 
 
 @pytest.fixture(scope="module")
-def bench():
-    return BenchHere()
+def backend():
+    return LocalBackend()
 
 
 @pytest.fixture(scope="module")
-def client(bench):
-    return Client(router(bench))
+def client(backend):
+    return Client(router(backend))
 
 
 def test_what_can_be_chosen_is_told(client):
@@ -82,9 +82,9 @@ def test_steps_and_files_are_answered(client):
     assert set(files.json()) == {"python", "experiment", "points"}
 
 
-def test_cancelling_reaches_the_bench(client, bench):
+def test_cancelling_reaches_the_bench(client, backend):
     assert client.post("/api/cancel", json={}).json() == {}
-    assert bench.cancelled == 1
+    assert backend.cancelled == 1
 
 
 @pytest.mark.parametrize(
@@ -100,6 +100,8 @@ def test_cancelling_reaches_the_bench(client, bench):
         ("fit", {**PICTURE, "points": [[1e10, 0, "a"]]}),
         ("fit", {**PICTURE, "points": [[0, 0, "a" * 201]]}),
         ("fit", {**PICTURE, "points": [[0, 0, 1]]}),
+        ("fit", {**PICTURE, "points": [[0, 0, "a\0"]]}),
+        ("fit", {**PICTURE, "points": [[True, 0, "a"]]}),
         ("fit", {**PICTURE, "points": [["0", 0, "a"]]}),
         ("fit", {**PICTURE, "points": [[0, 0]]}),
         ("fit", {**PICTURE, "parameters": {"C": [1]}}),
@@ -111,20 +113,21 @@ def test_cancelling_reaches_the_bench(client, bench):
         ("points", {"generator": "moons", "data": "iris"}),
         ("points", {"generator": "moons", "n": 3}),
         ("points", {"generator": "moons", "noise": 3}),
+        ("points", {"generator": "moons", "seed": 2**32}),
         ("points", {"data": "iris", "columns": ["a"]}),
         ("points", {"csv": {"text": "a"}}),
         ("step", {**PICTURE, "step": -1}),
         ("export", {**SCENE, "name": "a" * 201}),
     ],
 )
-def test_what_the_schema_does_not_allow_never_reaches_the_bench(client, bench, path, body):
-    before = bench.asked
+def test_what_the_schema_does_not_allow_never_reaches_the_bench(client, backend, path, body):
+    before = backend.asked
 
     answer = client.post(f"/api/playground/{path}", json=body)
 
     assert answer.status_code == 422
     assert answer.json()["error"]["code"] == "schema"
-    assert bench.asked == before
+    assert backend.asked == before
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,16 @@
 /**
- * What was chosen in the panel to start from, kept for this session of the browser.
+ * The choices in the panel to start from, kept for this session of the browser.
  */
 const KEY = "separatrix-experiments";
 const FIRST = { way: "named", name: "linear-classifiers", quick: true, seed: 0, folds: 5, target: null, models: null, upload: null };
 
-let now = { ...FIRST, ...stored() };
+let now = { ...FIRST, ...readStored() };
 
 /** @returns {typeof FIRST & {upload: any, models: string[]|null}} */
-export const kept = () => now;
+export const getChoices = () => now;
 
 /** @param {Partial<typeof FIRST> & Record<string, any>} changes */
-export function keep(changes) {
+export function setChoices(changes) {
   now = { ...now, ...changes };
   try {
     sessionStorage.setItem(KEY, JSON.stringify(now));
@@ -19,7 +19,7 @@ export function keep(changes) {
   }
 }
 
-function stored() {
+function readStored() {
   try {
     return JSON.parse(sessionStorage.getItem(KEY) ?? "{}");
   } catch {

@@ -1,6 +1,6 @@
-"""Why a model answers so: the pictures that decided it, or what each pixel says.
+"""Why a model gives its answer: the pictures with the largest weights, or the evidence of each pixel.
 
-A weight above 0 speaks for the answer, below 0 against it. Places are as in `fitted.py`.
+Positive weights are for the answer, negative ones against it. Rows are as in `trained_models.py`.
 """
 
 from __future__ import annotations
@@ -14,30 +14,33 @@ from separatrix.estimators.svc import SVC
 from separatrix.types import Matrix, Vector
 
 TERMS = 6  # pictures that are shown for each model
-NOTHING, FARTHEST = 128, 127  # the byte of a pixel that says nothing, and the largest step from it
+NEUTRAL, LARGEST = (
+    128,
+    127,
+)  # the byte of a pixel without evidence, and the largest distance from it
 
 
 class Term(NamedTuple):
-    """A picture that had a say."""
+    """A training picture and its weight."""
 
-    place: int
+    row: int
     weight: float
 
 
-def decided(model: Any, x: Matrix, code: int) -> list[Term] | None:
-    """The pictures that decided class `code`, the most telling first; None: it has none."""
+def find_terms(model: Any, x: Matrix, code: int) -> list[Term] | None:
+    """The pictures with the largest weights for class `code`; None if the model has no such terms."""
     if isinstance(model, SVC):
         found = model.explain(x, n_terms=TERMS)
         return _terms(found.rows[0], found.terms[0])
     if hasattr(model, "alpha_"):
-        return _mistakes(model, x, code)
+        return _perceptron_terms(model, x, code)
     return None
 
 
-def votes_of(distances: Vector) -> Vector:
-    """Share of the votes of neighbours at these distances: one over each; those at 0 take all.
+def vote_shares(distances: Vector) -> Vector:
+    """Shares of votes weighted by inverse distance; neighbours at distance 0 take all.
 
-    >>> votes_of(np.array([1.0, 3.0])).tolist(), votes_of(np.array([0.0, 3.0])).tolist()
+    >>> vote_shares(np.array([1.0, 3.0])).tolist(), vote_shares(np.array([0.0, 3.0])).tolist()
     ([0.75, 0.25], [1.0, 0.0])
     """
     votes = np.where(distances == 0.0, 1.0, 0.0)
@@ -46,8 +49,8 @@ def votes_of(distances: Vector) -> Vector:
     return np.asarray(votes / votes.sum())
 
 
-def evidence(model: Any, x: Matrix, code: int, shares: Vector) -> str | None:
-    """What each pixel says for class `code` against the runner-up: bytes in base64; None: not linear."""
+def pixel_evidence(model: Any, x: Matrix, code: int, shares: Vector) -> str | None:
+    """Evidence of each pixel for class `code` against the runner-up; None if the model is not linear."""
     W = getattr(model, "coef_", None)
     if not isinstance(W, np.ndarray) or W.ndim != 2 or W.shape[1] != x.shape[1]:
         return None
@@ -55,18 +58,18 @@ def evidence(model: Any, x: Matrix, code: int, shares: Vector) -> str | None:
 
 
 def signed_bytes(values: Vector) -> str:
-    """Values as bytes around 128, the largest 127 from it, in base64.
+    """Values as bytes around 128 in base64, the largest at distance 127.
 
     >>> list(base64.b64decode(signed_bytes(np.array([-0.5, 0.0, 1.0]))))
     [64, 128, 255]
     """
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
-    steps = np.round(values * (FARTHEST / largest))
-    return base64.b64encode((NOTHING + steps).astype(np.uint8).tobytes()).decode()
+    steps = np.round(values * (LARGEST / largest))
+    return base64.b64encode((NEUTRAL + steps).astype(np.uint8).tobytes()).decode()
 
 
 def _towards(W: Matrix, code: int, shares: Vector) -> Vector:
-    """The weights of a class less those of the runner-up."""
+    """The weights of a class minus those of the runner-up."""
     if len(W) == 1:
         return np.asarray(W[0] if code else -W[0])
     others = shares.copy()
@@ -74,7 +77,7 @@ def _towards(W: Matrix, code: int, shares: Vector) -> Vector:
     return np.asarray(W[code] - W[int(others.argmax())])
 
 
-def _mistakes(model: Any, x: Matrix, code: int) -> list[Term]:
+def _perceptron_terms(model: Any, x: Matrix, code: int) -> list[Term]:
     """The largest terms of the score of a class, kernel value times coefficient."""
     K = model.kernel_.block(x, model.support_vectors_)[0]
     terms = K * model.alpha_[:, code if model.alpha_.shape[1] > 1 else 0]
@@ -84,5 +87,5 @@ def _mistakes(model: Any, x: Matrix, code: int) -> list[Term]:
     return _terms(model.support_[largest], terms[largest])
 
 
-def _terms(places: Any, weights: Any) -> list[Term]:
-    return [Term(int(p), float(w)) for p, w in zip(places, weights, strict=True)]
+def _terms(rows: Any, weights: Any) -> list[Term]:
+    return [Term(int(row), float(w)) for row, w in zip(rows, weights, strict=True)]

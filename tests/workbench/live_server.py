@@ -13,8 +13,13 @@ from fastapi import FastAPI, Request, Response
 
 from separatrix.workbench import pages
 from separatrix.workbench.guard import Guard
-from separatrix.workbench.replies import RequestModel, answer_errors, json_reply, read_body
-from separatrix.workbench.serve import Server, bound, configured
+from separatrix.workbench.replies import (
+    RequestModel,
+    json_reply,
+    read_body,
+    register_error_handlers,
+)
+from separatrix.workbench.serve import Server, bind_socket, server_config
 from separatrix.workbench.tokens import Tokens
 
 
@@ -32,7 +37,7 @@ class Reply(NamedTuple):
         return found["error"]
 
 
-class Standing:
+class LiveServer:
     """A server that listens."""
 
     def __init__(self, tokens: Tokens) -> None:
@@ -75,15 +80,15 @@ def parsed(line: socket.socket) -> Reply:
 
 
 @contextmanager
-def standing(make: Callable[[Tokens], FastAPI]) -> Iterator[Standing]:
+def serve_app(make: Callable[[Tokens], FastAPI]) -> Iterator[LiveServer]:
     """The server of an application, until the end of the block."""
-    with bound(0) as door:
+    with bind_socket(0) as door:
         tokens, begun = Tokens(door.getsockname()[1]), Event()
-        server = Server(configured(make(tokens)), begun.set)
+        server = Server(server_config(make(tokens)), begun.set)
         thread = Thread(target=server.run, kwargs={"sockets": [door]})
         thread.start()
         assert begun.wait(20)
-        yield Standing(tokens)
+        yield LiveServer(tokens)
         server.should_exit = True
         thread.join()
 
@@ -92,10 +97,10 @@ class Text(RequestModel):
     text: str
 
 
-def behind_the_guard(tokens: Tokens) -> FastAPI:
+def guarded_app(tokens: Tokens) -> FastAPI:
     """Routes of each kind, with the guard before them."""
     app = FastAPI(docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False)
-    answer_errors(app)
+    register_error_handlers(app)
     app.include_router(pages.router())
 
     @app.post("/api/echo")

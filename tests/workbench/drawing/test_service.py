@@ -10,18 +10,18 @@ from pydantic import ValidationError
 from sklearn.datasets import load_digits
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.workbench.written import WRITTEN, moved, shaky
+from tests.workbench.handwriting import HANDWRITING, moved, shaky
 
 import separatrix
 from separatrix.data.catalogue.find import find
 from separatrix.errors import DataError
 from separatrix.workbench import routes_draw
 from separatrix.workbench.drawing import strokes as strokes_module
-from separatrix.workbench.drawing.digits import pictures_of
+from separatrix.workbench.drawing.pictures import load_pictures
 from separatrix.workbench.drawing.service import Drawing
 from separatrix.workbench.settings import Settings
 
-FIVE = WRITTEN["5"][0]
+FIVE = HANDWRITING["5"][0]
 
 
 def room(folder, **settings):
@@ -47,7 +47,7 @@ def confidences(answer):
 
 
 def require_recognised(drawing):
-    for label, ways in WRITTEN.items():
+    for label, ways in HANDWRITING.items():
         said = labels(drawing.answer(strokes=ways[0]))
         right = [key for key, answer in said.items() if answer == label]
         assert 2 * len(right) > len(said), (label, said)
@@ -60,7 +60,7 @@ def test_plain_digits_are_recognised(shared):
 
 def test_digits_of_many_hands_are_mostly_recognised(shared):
     votes = []
-    for label, ways in WRITTEN.items():
+    for label, ways in HANDWRITING.items():
         for number, way in enumerate(ways):
             said = labels(shared.answer(strokes=shaky(moved(way, slant=0.05), number)))
             votes += [answer == label for answer in said.values()]
@@ -71,7 +71,7 @@ def test_plain_digits_are_recognised_by_their_neighbours_on_usps(usps, tmp_path)
     drawing = Drawing(Settings(folder=tmp_path, data="usps"))
     while not drawing.state()["models"]:
         drawing.work()
-    for label, ways in WRITTEN.items():
+    for label, ways in HANDWRITING.items():
         assert labels(drawing.answer(strokes=ways[0])) == {"neighbours": label}
 
 
@@ -86,7 +86,7 @@ def test_plain_digits_are_recognised_on_mnist(mnist, tmp_path):
 
 
 def test_answers_are_those_of_the_models(shared):
-    for label, ways in WRITTEN.items():
+    for label, ways in HANDWRITING.items():
         answer = shared.answer(strokes=ways[1])
         ink = np.frombuffer(base64.b64decode(answer["image"]), dtype=np.uint8)
         picture = (np.round(ink[None] / 255.0 * 16) / 16).astype(np.float32)
@@ -109,7 +109,7 @@ def test_every_row_that_is_named_has_its_picture(shared):
     answer = shared.answer(strokes=FIVE, count=3)
     X, y = load_digits(return_X_y=True)
     assert len(answer["neighbours"]) == 3
-    named = [row for found in answer["answers"] for row in found["decided"] or ()]
+    named = [row for found in answer["answers"] for row in found["terms"] or ()]
     for row in [*named, *answer["neighbours"]]:
         ink = np.frombuffer(base64.b64decode(answer["pictures"][str(row["row"])]), dtype=np.uint8)
         np.testing.assert_array_equal(np.round(ink / 255.0 * 16), X[row["row"]])
@@ -127,13 +127,13 @@ def test_neighbours_are_the_nearest_rows(shared):
 
 
 def test_terms_of_all_support_add_up_to_the_score(shared, monkeypatch):
-    monkeypatch.setattr("separatrix.workbench.drawing.why.TERMS", 10**6)
+    monkeypatch.setattr("separatrix.workbench.drawing.explanation.TERMS", 10**6)
     machine = next(model for model in shared._panel.models if model.key == "kernel-perceptron")
     answer = next(a for a in shared.answer(strokes=FIVE)["answers"] if a["key"] == machine.key)
     ink = base64.b64decode(shared.answer(strokes=FIVE)["image"])
-    x = machine.row(np.round(np.frombuffer(ink, dtype=np.uint8) / 255.0 * 16))
+    x = machine.to_row(np.round(np.frombuffer(ink, dtype=np.uint8) / 255.0 * 16))
     score = machine.model.decision_function(x).max()
-    assert sum(term["weight"] for term in answer["decided"]) == pytest.approx(score, abs=1e-2)
+    assert sum(term["weight"] for term in answer["terms"]) == pytest.approx(score, abs=1e-2)
 
 
 def test_evidence_is_signed_around_nothing(shared):
@@ -168,24 +168,22 @@ def test_a_correction_is_learned_kept_replayed_and_forgotten(tmp_path):
     assert set(labels(before).values()) == {"5"}
 
     learned = drawing.learn(strokes=FIVE, label="3")
-    drawing.learn(strokes=WRITTEN["7"][0], label="1")
+    drawing.learn(strokes=HANDWRITING["7"][0], label="1")
     for key in ("neighbours", "perceptron", "kernel-perceptron"):
         assert labels(learned["answer"])[key] == "3"
-    assert set(learned["learned"]) | set(learned["kept"]) == set(labels(before))
+    assert set(learned["learned"]) | set(learned["unchanged"]) == set(labels(before))
     assert all(learned["times"][key] >= 1 for key in learned["learned"])
     first = learned["answer"]["neighbours"][0]
     assert (first["row"], first["label"], first["distance"]) == (1797, "3", 0.0)
     assert learned["answer"]["pictures"]["1797"] == learned["answer"]["image"]
 
-    live = [drawing.answer(strokes=ways[0]) for ways in WRITTEN.values()]
+    live = [drawing.answer(strokes=ways[0]) for ways in HANDWRITING.values()]
     again = room(tmp_path)
     assert again.state()["corrections"] == 2
-    for answer, ways in zip(live, WRITTEN.values(), strict=True):
+    for answer, ways in zip(live, HANDWRITING.values(), strict=True):
         replayed = again.answer(strokes=ways[0])
         assert confidences(replayed) == confidences(answer)
-        assert [a["decided"] for a in replayed["answers"]] == [
-            a["decided"] for a in answer["answers"]
-        ]
+        assert [a["terms"] for a in replayed["answers"]] == [a["terms"] for a in answer["answers"]]
 
     for each in (drawing, again):
         assert each.forget()["corrections"] == 0
@@ -198,15 +196,15 @@ def test_a_model_of_sums_learns_as_if_the_row_had_been_there(tmp_path):
     drawing.learn(strokes=FIVE, label="3")
     model = next(model for model in drawing._panel.models if model.key == "linear-discriminant")
     pictures = drawing._panel.pictures
-    ink = strokes_module.drawn(FIVE, pictures.canvas)
-    x = model.row(pictures.canvas.values(ink.ravel()))
+    ink = strokes_module.rasterize(FIVE, pictures.canvas)
+    x = model.to_row(pictures.canvas.values(ink.ravel()))
     whole = separatrix.LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)
     whole.fit(np.concatenate([pictures.X, x]), np.append(pictures.y, 3))
     np.testing.assert_allclose(model.model.coef_, whole.coef_, rtol=1e-6, atol=1e-6)
 
 
 def test_unknown_labels_and_blank_pages_teach_nothing(shared):
-    with pytest.raises(DataError, match="no label of digits"):
+    with pytest.raises(DataError, match="not a label of digits"):
         shared.learn(strokes=FIVE, label="<script>")
     with pytest.raises(DataError, match="nothing is drawn"):
         shared.learn(strokes=[], label="5")
@@ -271,7 +269,7 @@ def test_answers_come_while_models_load(tmp_path):
     ],
 )
 def test_the_script_says_what_the_room_says(shared, key, tmp_path, capsys):
-    answer = shared.answer(strokes=WRITTEN["8"][1], model=key)
+    answer = shared.answer(strokes=HANDWRITING["8"][1], model=key)
     (tmp_path / "script.py").write_text(answer["python"])
     runpy.run_path(str(tmp_path / "script.py"))
     assert capsys.readouterr().out.strip() == labels(answer)[key]
@@ -325,16 +323,16 @@ def test_a_file_of_square_pictures_can_be_drawn_on(tmp_path):
     state = drawing.state()
     assert state["current"] == str(tmp_path / "own.npz"), state["problem"]
     assert state["classes"] == ["eight", "three"]
-    said = labels(drawing.answer(strokes=WRITTEN["3"][0]))
+    said = labels(drawing.answer(strokes=HANDWRITING["3"][0]))
     assert list(said.values()).count("three") > len(said) / 2
-    learned = drawing.learn(strokes=WRITTEN["3"][0], label="eight")
+    learned = drawing.learn(strokes=HANDWRITING["3"][0], label="eight")
     assert labels(learned["answer"])["kernel-perceptron"] == "eight"
 
 
 def test_the_script_of_a_file_learns_from_the_very_same_numbers(tmp_path):
     X, y = load_digits(return_X_y=True)
     np.savez(tmp_path / "own.npz", X=X[:60] / 3.7, y=y[:60])
-    pictures = pictures_of(str(tmp_path / "own.npz"))
+    pictures = load_pictures(str(tmp_path / "own.npz"))
 
     names = {"np": np, "find": find}
     exec(pictures.code, names)
@@ -347,7 +345,7 @@ def test_a_file_that_holds_no_pictures_is_said_and_the_digits_are_drawn(tmp_path
     (tmp_path / "own.csv").write_text("a,b,label\n1,2,x\n3,4,y\n")
     drawing = Drawing(Settings(folder=tmp_path, data=str(tmp_path / "own.csv")))
     drawing.work()
-    assert "2 columns are none" in drawing.state()["problem"]
+    assert "got 2 columns" in drawing.state()["problem"]
     assert drawing.state()["current"] == "digits"
 
 
@@ -382,12 +380,12 @@ def test_missing_sets_are_listed_and_refused_never_downloaded(tmp_path, monkeypa
 )
 def test_absurd_requests_are_refused_by_the_schema(body):
     with pytest.raises(ValidationError):
-        routes_draw.Answer.model_validate(body)
+        routes_draw.AnswerRequest.model_validate(body)
 
 
 def test_the_schema_has_the_limits_of_the_room():
-    assert routes_draw.MOST_POINTS == strokes_module.MOST_POINTS
-    assert routes_draw.MOST_STROKES == strokes_module.MOST_STROKES
+    assert routes_draw.MAX_POINTS == strokes_module.MAX_POINTS
+    assert routes_draw.MAX_STROKES == strokes_module.MAX_STROKES
 
 
 def test_a_room_that_begins_anew_goes_back_to_the_set_that_was_chosen(tmp_path):

@@ -1,37 +1,29 @@
-"""Rooms that stand in for the real ones, and the process that they are in."""
+"""Processes and services that stand in for the real ones."""
 
-import importlib
-import json
 import os
 import signal
-import sys
 import time
 from pathlib import Path
 
 from separatrix.errors import DataError
-from separatrix.workbench import dispatcher as bench
-from separatrix.workbench import limits
-from separatrix.workbench.settings import Settings
+from separatrix.workbench import dispatcher
 
-HOMES = {"slow": "tests.workbench.rooms:Slow", "echo": "tests.workbench.rooms:Echo"}
-
-
-def main(connection, text):
-    """As `bench.main`, with these rooms."""
-    bench.main(connection, text, HOMES)
+SERVICES = {
+    "slow": "tests.workbench.fake_workers:Slow",
+    "echo": "tests.workbench.fake_workers:Echo",
+}
+HANG, DIE, FAIL = 1, 2, 3  # seeds of `run_job`
 
 
-def stillborn(connection, text):
-    """A process that dies before it does anything; it leaves a mark each time."""
-    folder = Settings.from_json(text).folder
-    (folder / f"{os.getpid()}.born").touch()
+def main(channel, settings):
+    """As `dispatcher.main`, with these services."""
+    dispatcher.main(channel, settings, SERVICES)
+
+
+def die_at_once(channel, settings):
+    """A process that dies before it does anything; it leaves a file each time."""
+    (settings.folder / f"{os.getpid()}.born").touch()
     os._exit(7)
-
-
-def swollen(connection, text):
-    """A process that says it has compiled, and says so again after it was replaced."""
-    bench.own_bytes, bench.has_compiled = lambda: 1 << 40, lambda: True
-    main(connection, text)
 
 
 class Slow:
@@ -53,9 +45,7 @@ class Slow:
 class Echo:
     """Answers, and everything that can go wrong."""
 
-    requests = frozenset(
-        {"say", "keep", "hang", "die", "refuse", "take", "fail", "nan", "value", "packages"}
-    )
+    requests = frozenset({"echo", "keep", "hang", "die", "refuse", "take", "fail", "nan", "value"})
 
     def __init__(self, settings):
         self._folder, self._chosen = Path(settings.folder), settings.chosen
@@ -67,8 +57,8 @@ class Echo:
     def state(self):
         return {"kept": self._kept}
 
-    def say(self, **words):
-        return {**words, "process": os.getpid(), "chosen": self._chosen}
+    def echo(self, **values):
+        return {**values, "process": os.getpid(), "chosen": self._chosen}
 
     def keep(self, what):
         self._kept = what
@@ -99,42 +89,27 @@ class Echo:
     def nan(self):
         return {"x": float("nan")}
 
-    def packages(self):
-        found = {"loaded": "pandas" in sys.modules}
-        try:
-            importlib.import_module("pandas")
-        except ImportError as error:
-            found["said"] = str(error)
-        return found
-
     def secret(self):
         return {"secret": True}
 
 
-def job(connection, text):
+def run_job(channel, task):
     """Stands in for `job.main`: does what the seed of a named experiment says."""
-    limits.die_with_parent()
-    work = json.loads(text)
-    folder = Path(work["folder"])
+    folder = Path(task["folder"])
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "starts").open("a") as starts:
         starts.write(f"{os.getpid()}\n")
-
-    def say(**said):
-        connection.send_bytes(json.dumps(said).encode())
-
-    say(kind="progress", says="a step", done=1, total=3)
-    seed = work["asked"]["seed"]
+    channel.send({"kind": "progress", "message": "a step", "done": 1, "total": 3})
+    seed = task["request"]["seed"]
     if seed == HANG and len((folder / "starts").read_text().split()) == 1:
         while True:
             time.sleep(60)
     if seed == DIE:
         os.kill(os.getpid(), signal.SIGKILL)
     if seed == FAIL:
-        say(kind="failed", message="there is no such thing", hint="take another")
+        channel.send(
+            {"kind": "failed", "message": "there is no such thing", "hint": "take another"}
+        )
         return
     (folder / "report.html").write_text("<p>done</p>")
-    say(kind="done", words=["it is so"], model=None)
-
-
-HANG, DIE, FAIL = 1, 2, 3
+    channel.send({"kind": "done", "summary": ["it is so"], "model": None})

@@ -7,8 +7,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.workbench.playground.generators import generated
-from separatrix.workbench.playground.scene import Scene, last_step
+from separatrix.workbench.playground.generators import generate_points
+from separatrix.workbench.playground.scene import Scene, final_estimator
 from separatrix.workbench.playground.service import Playground
 from separatrix.workbench.settings import Settings
 
@@ -22,7 +22,7 @@ def room():
 
 def scene_of(shape, model, standardise=False, seed=1, **parameters):
     return {
-        "points": generated(shape, n=70, noise=0.3, seed=seed),
+        "points": generate_points(shape, n=70, noise=0.3, seed=seed),
         "model": model,
         "parameters": parameters,
         "standardise": standardise,
@@ -106,7 +106,7 @@ def test_the_last_picture_of_a_kernel_perceptron_is_that_of_the_fit(room, shape,
     picture = room.step(**scene, window=WINDOW, grid=30, step=last)
 
     whole = room.fit(**scene, window=WINDOW, grid=30)
-    assert last == last_step(model).mistakes_.sum()
+    assert last == final_estimator(model).mistakes_.sum()
     assert answer["kernel"] is True
     assert answer["steps"][1]["W"] is None
     assert [picture[part] for part in ("codes", "fields", "support")] == [

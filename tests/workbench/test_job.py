@@ -1,0 +1,84 @@
+import asyncio
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.workbench.job_runs import QUICK, study_request, until
+
+from separatrix import KNeighborsClassifier, Perceptron, compare
+from separatrix.app.runs import prepare
+from separatrix.errors import ExperimentError
+from separatrix.experiments.run import run
+from separatrix.experiments.steps import Row, StepResult
+from separatrix.runtime.progress import bar, busy, heard_by
+from separatrix.workbench import job
+
+
+def test_a_run_that_cannot_be_resumed_is_refused_with_a_hint_for_the_page(tmp_path):
+    (tmp_path / "run.json").write_text("{}")
+    task = {"request": study_request().model_dump(), "folder": str(tmp_path)}
+
+    with pytest.raises(ExperimentError, match="holds a run that differs") as refused:
+        job._run_study(task)
+
+    assert refused.value.hint.endswith("start the experiment again")
+
+
+class MessageList:
+    """Stands in for a channel: keeps the messages of a job."""
+
+    def __init__(self):
+        self.messages = []
+
+    def send(self, message):
+        self.messages.append(message)
+
+
+async def wait_for(channel, **progress):
+    await until(lambda: {"kind": "progress", **progress} in channel.messages)
+
+
+def test_progress_is_the_outermost_bar_with_the_label_of_the_inner_one():
+    async def scenario():
+        channel = MessageList()
+        reporter = job.ProgressReporter(channel, after=2)
+        with heard_by(reporter):
+            with busy("reading"):
+                await wait_for(channel, message="reading", done=0, total=1)
+            with bar("compare", 2) as advance:
+                with busy("first"), bar("first", 10) as fits:
+                    fits()
+                    with bar("steps of a solver", 1000) as steps:
+                        steps()
+                    await wait_for(channel, message="first (1 of 10)", done=0, total=4)
+                advance()
+                with busy("second"):
+                    await wait_for(channel, message="second", done=1, total=4)
+                advance()
+            with busy("a closer look"), bar("steps of a solver", 1000):
+                await wait_for(channel, message="a closer look", done=2, total=4)
+            with busy("tuning"), busy("reading"):
+                await wait_for(channel, message="tuning", done=3, total=4)
+        return channel.messages
+
+    messages = asyncio.run(scenario())
+
+    assert all("solver" not in message["message"] for message in messages)
+
+
+def test_comparisons_and_experiments_report_the_names_of_their_parts(tmp_path):
+    heard = []
+    X, y = np.arange(40.0)[:, None], np.repeat([0, 1], 20)
+    experiment = prepare(QUICK, {"quick": True}).experiment
+    finding = StepResult([Row("", "", "", "{}", 0, "", 0.0)])
+    steps = [replace(step, run=lambda workshop: finding) for step in experiment.steps]
+
+    with heard_by(lambda *said: heard.append(said)):
+        compare({"near": KNeighborsClassifier(), "line": Perceptron()}, X, y, cv=2, repeats=1)
+        run(replace(experiment, steps=steps), tmp_path, progress=False)
+
+    outermost = [said[:3] for said in heard if said[3] == 0]
+    assert outermost[:3] == [("compare", 0, 2), ("compare", 1, 2), ("compare", 2, 2)]
+    assert outermost[3:] == [(QUICK, done, len(steps)) for done in range(len(steps) + 1)]
+    inside = [said[0] for said in heard if said[3] == 1]
+    assert inside == ["near", "line", *(step.name for step in steps)]

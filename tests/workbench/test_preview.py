@@ -1,0 +1,35 @@
+import json
+
+import pytest
+
+from separatrix.errors import SeparatrixError
+from separatrix.workbench.preview import preview
+
+
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"a,b\n", b'"a', b"\xff\xff\xff\xff"])
+def test_a_file_that_is_not_a_table_is_an_error_of_the_library(tmp_path, content):
+    path = tmp_path / "data.csv"
+    path.write_bytes(content)
+
+    with pytest.raises(SeparatrixError):
+        preview(str(path))
+
+
+@pytest.mark.parametrize(
+    ("ending", "content", "row"),
+    [
+        (".csv", b"a;b;class\n1,5;x;yes\n2;y;no\n", ["1,5", "x", "yes"]),
+        (".csv", b"a,class\n" + b"9" * 200_000 + b",x\n1,y\n", ["9" * 200, "x"]),
+        (".txt", b"ham\tsee you\nspam\tyou won\n", ["ham", "see you"]),
+        (".svm", b"1 1:0.5 3:2\n-1 2:1\n", ["0.5", "0", "2", "1"]),
+    ],
+)
+def test_a_preview_shows_the_first_rows_of_any_format(tmp_path, ending, content, row):
+    path = tmp_path / f"data{ending}"
+    path.write_bytes(content)
+
+    found = preview(str(path))
+
+    assert found["rows"] == 2
+    assert found["preview"][0] == row
+    assert json.loads(json.dumps(found, allow_nan=False)) == found

@@ -1,0 +1,64 @@
+import ast
+import json
+import shlex
+
+import pytest
+from tests.workbench.hostile import NAMES
+
+from separatrix.app.train_from_file import name_or_position
+from separatrix.cli.experiments import compare as compare_command
+from separatrix.evaluation.candidates import CANDIDATES
+from separatrix.workbench.records import (
+    MODELS,
+    BestModel,
+    FileRequest,
+    JobRecord,
+    Upload,
+    command_of,
+    python_of,
+)
+
+
+def test_the_models_are_those_of_a_comparison():
+    assert {candidate.key: candidate.name for candidate in CANDIDATES} == MODELS
+
+
+@pytest.mark.parametrize("name", [*NAMES, "-", "--help", "7", "-1", "auto", "iris"])
+def test_commands_and_python_keep_names_of_files_and_columns(name):
+    asked = FileRequest(kind="file", upload="0" * 16, target=name, models=["lda", "svm"])
+    columns = [{"name": "other", "kind": "number"}, {"name": name, "kind": "category"}]
+    upload = Upload(
+        **{"id": asked.upload, "name": name, "ending": ".csv", "bytes": 1, "rows": 1},
+        **{"columns": columns, "target": name, "notes": [], "preview": []},
+    )
+    where = {"file_name": upload.file_name, "column": upload.column(name)}
+    best = BestModel(title="linear SVM", error=1.0)
+    record = JobRecord(id=asked.upload, title="", request=asked, created=0.0, model=best, **where)
+
+    words = shlex.split(command_of(record))
+    given = compare_command.make_context("compare", words[2 : words.index("tune") - 1]).params
+    calls = [node for node in ast.walk(ast.parse(python_of(record))) if isinstance(node, ast.Call)]
+    (call,) = (call for call in calls if getattr(call.func, "id", "") == "compare_data")
+    target = next(word.value for word in call.keywords if word.arg == "target")
+
+    assert words[:2] == ["separatrix", "compare"]
+    assert given["data"] == ast.literal_eval(call.args[0])
+    assert given["data"].removeprefix("./") == name.removeprefix("./")
+    assert given["target"] == ast.literal_eval(target)
+    assert name_or_position(given["target"]) in (name, 1)
+    assert given["models"] == "lda,svm"
+    assert JobRecord.model_validate_json(record.model_dump_json()) == record
+
+
+def test_records_of_earlier_versions_are_read():
+    request = {"kind": "named", "name": "splice", "quick": False, "seed": 0}
+    names = {"asked": request, "called": "a.csv", "words": ["it is so"]}
+    old = {"id": "0" * 16, "title": "splice", "created": 1.0, "status": "done", **names}
+
+    record = JobRecord.model_validate_json(json.dumps(old))
+
+    assert (record.request.name, record.file_name, record.summary) == (
+        "splice",
+        "a.csv",
+        ["it is so"],
+    )
