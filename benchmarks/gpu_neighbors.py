@@ -65,7 +65,7 @@ def tile_of(index, m):
     """Queries that our search takes at a time."""
     from separatrix.runtime.device import free_bytes
 
-    (card,) = index._on_card.values()
+    (card,) = index._rows.gpu_indexes.values()
     return card._queries_at_once(m, K, free_bytes(card._device) // 4)
 
 
@@ -87,7 +87,7 @@ def parts(index, Q, tile):
 
     from separatrix.solvers.nearest.cuda import FEW, MORE, _Tile, lowest_scores
 
-    (card,) = index._on_card.values()
+    (card,) = index._rows.gpu_indexes.values()
     screen = card._screen(Q)
     queries = Q[:tile].double()
     nobody = torch.full((len(queries),), -1, device=Q.device)

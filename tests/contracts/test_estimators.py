@@ -184,7 +184,7 @@ def test_a_callback_can_stop_the_fit(model):
 
 def test_leaving_out_that_is_stopped_says_so_and_the_model_predicts():
     model = KNeighborsClassifier(k_max=5).set_callbacks(StopAtOnce())
-    with pytest.warns(ConvergenceWarning, match="told to stop before all samples were left out"):
+    with pytest.warns(ConvergenceWarning, match="cancelled before all samples were left out"):
         model.fit(X, Y)
     assert not hasattr(model, "best_k_")
     assert model.score(X, Y) > 0.9
@@ -321,7 +321,7 @@ def test_a_weight_of_zero_is_a_row_that_is_not_there(model):
         (KNeighborsClassifier, "kernel", "gauss", "a kernel object, a callable or one of linear"),
         (KNeighborsClassifier, "kernel", "precomputed", "computed from samples"),
         (KNeighborsClassifier, "k_max", 0, "an integer of at least 1"),
-        (KNeighborsClassifier, "k_max", 150, "at most 149, the samples that can be neighbours"),
+        (KNeighborsClassifier, "k_max", 150, "at most 149, the number of possible neighbours"),
         (KNeighborsClassifier, "n_jobs", 0, "an integer other than 0, or None"),
         (Perceptron, "max_iter", 0, "an integer of at least 1"),
         (Perceptron, "penalty", "l2", "one of None"),

@@ -12,7 +12,7 @@ from separatrix.errors import DeviceError, MemoryBudgetError  # noqa: E402
 from separatrix.runtime.monitor import FitMonitor  # noqa: E402
 from separatrix.solvers.nearest import cuda as module  # noqa: E402
 from separatrix.solvers.nearest import low_precision as screens  # noqa: E402
-from separatrix.solvers.nearest.cuda import OnDevice, in_order, lowest_scores  # noqa: E402
+from separatrix.solvers.nearest.cuda import GpuIndex, in_order, lowest_scores  # noqa: E402
 from separatrix.solvers.nearest.low_precision import LowPrecisionFilter, whole_scale  # noqa: E402
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, raw_distance  # noqa: E402
 from separatrix.solvers.nearest.ranking import NOBODY  # noqa: E402
@@ -49,7 +49,7 @@ def assert_same(X, Q, k, own=False):
     index = NeighborIndex(X, "sqeuclidean")
     skip = np.arange(len(X)) if own else np.full(len(Q), -1)
     wanted = index.search_self(k) if own else index.search(Q, k)
-    found = OnDevice(index.rows, HERE).nearest(np.ascontiguousarray(Q), k, skip, threads=1)
+    found = GpuIndex(index.rows, HERE).nearest(np.ascontiguousarray(Q), k, skip, threads=1)
     np.testing.assert_array_equal(found.rows, wanted.rows)
     np.testing.assert_array_equal(found.distances, wanted.distances)
 
@@ -188,7 +188,7 @@ def test_a_watch_stops_between_tiles(monkeypatch):
         steps.append(number)
         return number == 1
 
-    found = OnDevice(REAL, HERE).nearest(
+    found = GpuIndex(REAL, HERE).nearest(
         REAL, 3, np.full(300, -1), threads=1, monitor=FitMonitor(None, on_step)
     )
     done = (found.rows != NOBODY).all(axis=1)
@@ -200,9 +200,9 @@ def test_rows_that_lie_there_already_take_no_more_room(monkeypatch):
     room = screens.bytes_of_screen(*REAL.shape)
     monkeypatch.setattr(module, "free_bytes", lambda device: room)
 
-    assert OnDevice(torch.as_tensor(REAL), HERE).nbytes <= room
+    assert GpuIndex(torch.as_tensor(REAL), HERE).nbytes <= room
     with pytest.raises(MemoryBudgetError):
-        OnDevice(REAL, HERE)
+        GpuIndex(REAL, HERE)
 
 
 def test_rows_that_do_not_fit_are_refused_with_their_size(monkeypatch):
@@ -210,19 +210,19 @@ def test_rows_that_do_not_fit_are_refused_with_their_size(monkeypatch):
     with pytest.raises(
         MemoryBudgetError, match=r"300 x 21 rows takes .* which has 1000 bytes free"
     ):
-        OnDevice(REAL, HERE)
+        GpuIndex(REAL, HERE)
 
 
 @pytest.mark.parametrize("factor", [1e150, 1e-150, 1e300])
 def test_values_at_the_ends_of_float64_are_refused(factor):
     with pytest.raises(DeviceError, match="not searched on a card"):
-        OnDevice(REAL * factor, HERE)
+        GpuIndex(REAL * factor, HERE)
 
 
 def test_rows_that_may_not_be_written_to_are_copied():
     X = REAL.copy()
     X.flags.writeable = False
-    OnDevice(X, HERE).nearest(X[:3], 2, np.full(3, -1), threads=1)
+    GpuIndex(X, HERE).nearest(X[:3], 2, np.full(3, -1), threads=1)
 
 
 def test_rows_that_are_asked_about_themselves_do_not_travel_again(monkeypatch):

@@ -245,7 +245,7 @@ def _refuse_coarse(estimator: Any, X: Any) -> None:
         coarse = found == "float16" and getattr(estimator, "device", "cpu") == "cuda"
     if coarse:
         raise DataError(
-            f"X holds {found}, and {_name(estimator)} takes float32, float64 or whole numbers; pass {how}"
+            f"X holds {found}, but {_name(estimator)} takes float32, float64 or integers; pass {how}"
         )
 
 

@@ -24,7 +24,7 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.simd import LANES, at_least_mask, first_bit
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.groups import over_groups, search_with_fallback
+from separatrix.solvers.nearest.groups import search_groups, search_with_fallback
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Metric, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
@@ -110,7 +110,7 @@ class Boxes:
                 found.distances[group], found.rows[group],
             )  # fmt: skip
 
-        over_groups(scan, len(Q), GROUP, found, threads=threads, monitor=monitor)
+        search_groups(scan, len(Q), GROUP, found, threads=threads, monitor=monitor)
         back = np.argsort(order)
         return Neighbors(found.distances[back], found.rows[back])
 

@@ -40,10 +40,10 @@ class Best(NamedTuple):
     rows: Any  # shape: (m, k)
 
 
-class OnDevice:
+class GpuIndex:
     """Rows X, (n, d), of uint8, float32 or float64, NumPy's or torch's, on a torch device; Euclidean."""
 
-    method = "card"
+    method = "gpu"
 
     def __init__(self, X: Any, device: Any) -> None:
         n, d = X.shape

@@ -8,7 +8,7 @@ from numba import njit
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.groups import search_groups
 from separatrix.solvers.nearest.metrics import Metric, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.types import Codes, Matrix
@@ -45,7 +45,7 @@ class Exhaustive:
                     found.distances[queries], found.rows[queries],
                 )  # fmt: skip
 
-        over_groups(scan, len(Q), QUERIES, found, threads=threads, monitor=monitor)
+        search_groups(scan, len(Q), QUERIES, found, threads=threads, monitor=monitor)
         return found
 
 

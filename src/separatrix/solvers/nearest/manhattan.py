@@ -28,7 +28,7 @@ from separatrix.runtime.simd import (
 )
 from separatrix.solvers.nearest.cells import cells_of
 from separatrix.solvers.nearest.columns import Groups, group_sums, merges
-from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.groups import search_groups
 from separatrix.solvers.nearest.metrics import MANHATTAN, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.types import Codes, Flags, Matrix, Vector
@@ -115,7 +115,7 @@ class Manhattan:
             while first < count and not monitor.should_stop():
                 first = _scan(*rows, *queries, done, first, CHUNK, *heaps)
 
-        over_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
+        search_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
         return found
 
 

@@ -31,7 +31,7 @@ from separatrix.runtime.threads import in_order
 from separatrix.solvers.nearest.axes import Axes
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, plain_cells, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.groups import over_groups, search_with_fallback
+from separatrix.solvers.nearest.groups import search_groups, search_with_fallback
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric, raw_distance
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
@@ -151,7 +151,7 @@ class Projections:
                     found.distances[group], found.rows[group],
                 )  # fmt: skip
 
-        over_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
+        search_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
         back = np.argsort(order)
         return Neighbors(found.distances[back], found.rows[back])
 

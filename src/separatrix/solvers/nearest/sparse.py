@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, issparse
 
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.groups import search_groups
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
@@ -85,7 +85,7 @@ class Sparse:
                     found.distances[group], found.rows[group],
                 )  # fmt: skip
 
-        over_groups(scan, Q.shape[0], GROUP, found, threads=threads, monitor=monitor)
+        search_groups(scan, Q.shape[0], GROUP, found, threads=threads, monitor=monitor)
         return found
 
     def _sizes(self, ends: Codes, values: Vector) -> Vector:
