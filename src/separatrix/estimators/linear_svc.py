@@ -19,7 +19,12 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.linear_svm.crammer_singer import solve_crammer_singer
-from separatrix.solvers.linear_svm.dual_descent import LinearFit, LinearProblem, Samples, solve_dual
+from separatrix.solvers.linear_svm.dual_descent import (
+    LinearFit,
+    LinearProblem,
+    LinearSamples,
+    solve_dual,
+)
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
 from separatrix.solvers.linear_svm.primal_newton import DIRECT, solve_newton
 from separatrix.types import Matrix, Vector
@@ -36,7 +41,7 @@ PASSES_LONG = 200  # where they do not, and coordinate descent is likely to be e
 DENSE_ENOUGH = 0.25  # share of values other than 0 from which sparse samples are held dense
 
 
-class Plan(NamedTuple):
+class SolverPlan(NamedTuple):
     """How each boundary is found, and why so."""
 
     passes: int  # of coordinate descent, at most
@@ -44,7 +49,7 @@ class Plan(NamedTuple):
     words: str
 
 
-class Found(NamedTuple):
+class LinearSolution(NamedTuple):
     """What was found for all boundaries."""
 
     coef: Matrix  # shape: (p, d)
@@ -215,28 +220,28 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             return 0.0
         return float(self.intercept_scaling) ** 2 if self.regularize_intercept else np.inf
 
-    def _plan(self, n: int, d: int) -> Plan:
+    def _plan(self, n: int, d: int) -> SolverPlan:
         if self.multi_class == "crammer_singer":
-            return Plan(self.max_iter, False, "dual, all classes together: multi_class")
+            return SolverPlan(self.max_iter, False, "dual, all classes together: multi_class")
         if self.penalty == "l1":
-            return Plan(self.max_iter, False, "primal coordinate descent: penalty='l1'")
+            return SolverPlan(self.max_iter, False, "primal coordinate descent: penalty='l1'")
         sizes = f"n={n} {'<' if n < d else '>='} d={d}"
         if self.dual != "auto":
             if self.dual:
-                return Plan(self.max_iter, False, "dual coordinate descent: dual=True")
-            return Plan(0, True, "primal Newton: dual=False")
+                return SolverPlan(self.max_iter, False, "dual coordinate descent: dual=True")
+            return SolverPlan(0, True, "primal Newton: dual=False")
         if d > DIRECT:
             words = sizes if n < d else f"d={d} > {DIRECT}"
-            return Plan(self.max_iter, False, f"dual coordinate descent: {words}")
+            return SolverPlan(self.max_iter, False, f"dual coordinate descent: {words}")
         if n < d:
-            return Plan(PASSES_LONG, True, f"dual coordinate descent: {sizes}")
+            return SolverPlan(PASSES_LONG, True, f"dual coordinate descent: {sizes}")
         if self.loss == "hinge":
-            return Plan(PASSES_FIRST, True, f"dual, then Newton: {sizes}")
-        return Plan(0, True, f"primal Newton: {sizes}")
+            return SolverPlan(PASSES_FIRST, True, f"dual, then Newton: {sizes}")
+        return SolverPlan(0, True, f"primal Newton: {sizes}")
 
     def _each(
-        self, train: Training, plan: Plan, rng: np.random.Generator, monitor: FitMonitor
-    ) -> Found:
+        self, train: Training, plan: SolverPlan, rng: np.random.Generator, monitor: FitMonitor
+    ) -> LinearSolution:
         """Each class against the rest, in threads."""
         kept, prices = self._prices(train)
         X = train.X if kept.all() else train.X[kept]
@@ -259,7 +264,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         return _gathered(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
 
     def _solve(
-        self, problem: LinearProblem, plan: Plan, seed: int, monitor: FitMonitor
+        self, problem: LinearProblem, plan: SolverPlan, seed: int, monitor: FitMonitor
     ) -> LinearFit:
         """Coordinate descent, Newton's method, or one after the other, as planned."""
         limits: dict[str, Any] = {"tol": self.tol, "monitor": monitor}
@@ -282,7 +287,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             met += fit.n_iter
         return fit._replace(n_iter=met)
 
-    def _sparse(self, train: Training, rng: np.random.Generator, monitor: FitMonitor) -> Found:
+    def _sparse(
+        self, train: Training, rng: np.random.Generator, monitor: FitMonitor
+    ) -> LinearSolution:
         """Each class against the rest under the l1 penalty, in threads."""
         kept, prices = self._prices(train)
         free = self.fit_intercept and not self.regularize_intercept
@@ -313,7 +320,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     def _all_together(
         self, train: Training, rng: np.random.Generator, monitor: FitMonitor
-    ) -> Found:
+    ) -> LinearSolution:
         """Crammer and Singer's problem; with two classes one boundary stands for both."""
         price = self.C * train.weights * train.class_weights
         kept = price > 0
@@ -331,7 +338,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         W, b = fit.W.T.copy(), fit.b
         if len(train.classes) == 2:
             W, b = W[1:] - W[:1], b[1:] - b[:1]
-        return Found(
+        return LinearSolution(
             W,
             b,
             np.array([fit.objective]),
@@ -342,17 +349,17 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         )
 
     def _prices(self, train: Training) -> tuple[Any, Matrix]:
-        """Samples that take part at all, and C times their weight at each boundary, (kept, p)."""
+        """LinearSamples that take part at all, and C times their weight at each boundary, (kept, p)."""
         sides = coding(len(train.classes), "ovr")[train.y]
         own, rest = train.rates(float(self.C))
         prices = np.where(sides > 0, own[:, None], rest[:, None])
         kept = prices.any(axis=1)
         return kept, prices[kept]
 
-    def _samples(self, X: Any) -> Samples:
+    def _samples(self, X: Any) -> LinearSamples:
         if issparse(X):
             X.sort_indices()
-        samples = Samples.of(X)
+        samples = LinearSamples.of(X)
         if not np.isfinite(float(samples.squares.sum()) * float(self.C)):
             raise DataError(
                 "C times the squares of the features overflows; scale the features, "
@@ -360,7 +367,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
         return samples
 
-    def _warn_unless_solved(self, found: Found) -> None:
+    def _warn_unless_solved(self, found: LinearSolution) -> None:
         missed = [c for c, stop in enumerate(found.stops) if stop != "tol"]
         if not missed:
             return
@@ -423,8 +430,8 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
 
 
-def _gathered(fits: list[LinearFit]) -> Found:
-    return Found(
+def _gathered(fits: list[LinearFit]) -> LinearSolution:
+    return LinearSolution(
         np.stack([fit.w for fit in fits]),
         np.array([fit.b for fit in fits], dtype=np.float64),
         np.array([fit.objective for fit in fits]),

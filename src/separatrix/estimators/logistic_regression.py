@@ -30,7 +30,7 @@ from separatrix.estimators.calibration import agreeing
 from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
-from separatrix.solvers.logistic.descent import Descent
+from separatrix.solvers.logistic.descent import LogisticSolver
 from separatrix.solvers.logistic.laplace import Posterior, mackay, mean_sigmoid, mean_softmax
 from separatrix.solvers.logistic.newton import LogisticFit
 from separatrix.solvers.logistic.separation import is_separated
@@ -209,7 +209,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
         steps = None if C is None else self.max_iter  # who knows how many a search takes
         with monitored(self, None, None, steps=steps, task="iteration") as monitor:
-            descent = Descent(
+            descent = LogisticSolver(
                 blocks,
                 solver=self.solver,
                 intercept=self.fit_intercept,
@@ -306,7 +306,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 return float("inf")
         return None if isinstance(self.C, str) else float(self.C)
 
-    def _start(self, descent: Descent) -> Matrix | None:
+    def _start(self, descent: LogisticSolver) -> Matrix | None:
         """The weights of the last fit, where they are wanted and fit."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
@@ -315,7 +315,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             return None
         return np.column_stack([coef, self.intercept_]) if self.fit_intercept else coef.copy()
 
-    def _keep(self, descent: Descent, found: LogisticFit, C: float) -> None:
+    def _keep(self, descent: LogisticSolver, found: LogisticFit, C: float) -> None:
         d = descent.d
         self.coef_ = found.theta[:, :d].copy()
         self.intercept_ = found.theta[:, d].copy() if self.fit_intercept else np.zeros(descent.p)

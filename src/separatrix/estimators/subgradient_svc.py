@@ -16,7 +16,7 @@ from separatrix.estimators.base.linear_machine import LinearMachine, margin_widt
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.prepare import prepare
 from separatrix.runtime.threads import thread_count
-from separatrix.solvers.subgradient import LOSSES, Descent, Objective, solve_subgradient
+from separatrix.solvers.subgradient import LOSSES, Objective, SubgradientFit, solve_subgradient
 from separatrix.types import Codes, Matrix
 from separatrix.validation import (
     require_choice,
@@ -178,7 +178,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         k = len(self.classes_)
         return np.array([1]) if k == 2 else np.arange(k)
 
-    def _keep(self, found: Descent) -> None:
+    def _keep(self, found: SubgradientFit) -> None:
         Z = found.average if self.average else found.last
         self.coef_, self.intercept_ = Z[:, 1:].copy(), Z[:, 0].copy()
         one = len(Z) == 1
@@ -193,7 +193,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             word for word in ("diverged", "stopped", "max_iter", "eps") if word in found.stops
         )
 
-    def _complaints(self, found: Descent) -> Iterator[tuple[str, type[Warning]]]:
+    def _complaints(self, found: SubgradientFit) -> Iterator[tuple[str, type[Warning]]]:
         """What the user must know: a sentence and the kind of warning."""
         if found.keep_every > int(self.keep_iterates):
             sentence = (

@@ -25,7 +25,7 @@ from separatrix.modelfile.schema import (
     set_all,
     without,
 )
-from separatrix.solvers.discriminant import Axes
+from separatrix.solvers.discriminant import CovarianceAxes
 from separatrix.solvers.naive_bayes import Counts, Likelihood
 
 COUNTS = Record(
@@ -109,7 +109,7 @@ def _quadratic_pack(model: Any, values: Values, _slim: bool) -> Values:
 def _quadratic_unpack(model: Any, values: Values) -> None:
     *arrays, last = [values.pop(name) for name in ("variances", "axes", "roots", "determinants")]
     set_all(model, values)
-    model._axes = [Axes(*own) for own in zip(*arrays, last.tolist(), strict=True)]
+    model._axes = [CovarianceAxes(*own) for own in zip(*arrays, last.tolist(), strict=True)]
     model.scalings_ = [own.variances for own in model._axes]
     model.rotations_ = [own.axes for own in model._axes]
 

@@ -35,7 +35,7 @@ from separatrix.modelfile.values import Value
 from separatrix.solvers.least_squares import RidgePath
 from separatrix.solvers.logistic.laplace import Posterior
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
-from separatrix.solvers.perceptron.primal import State
+from separatrix.solvers.perceptron.primal import OnlineState
 
 MOST_PASSES = 5_000  # of a perceptron that votes
 
@@ -165,7 +165,7 @@ KINDS = {
             "intercept_": Array("f8", "p"),
             "_state": Maybe(
                 Record(
-                    State,
+                    OnlineState,
                     {
                         **dict.fromkeys("WU", Array("f8", "p d")),
                         **dict.fromkeys("bu", Array("f8", "p")),

@@ -60,7 +60,7 @@ class Survey(NamedTuple):
     sparse: bool
 
 
-class Descent:
+class LogisticSolver:
     """All that one fit does with its samples; `words` says which way it goes, and why."""
 
     def __init__(

@@ -28,7 +28,7 @@ PER_PAIR, PER_AXIS, PER_CANDIDATE = 0.25, 0.01, 8.0  # nanoseconds, measured; on
 PER_ROW, PER_FEATURE = 30.0, 0.15  # of a row that is measured
 
 
-class Axes(NamedTuple):
+class ProjectionAxes(NamedTuple):
     """Where rows are projected to."""
 
     centre: Vector  # shape: (d,); float64
@@ -42,12 +42,12 @@ def most_axes(n: int, d: int) -> int:
     return min(LEADING[-1], 3 * d // 4, n // 4)
 
 
-def no_axes(X: Any) -> Axes:
+def no_axes(X: Any) -> ProjectionAxes:
     """Rows as they are, (n, d), but centred and scaled."""
     return _sampled(X)[1]
 
 
-def principal_axes(X: Any, k: int, *, insist: bool = False) -> Axes:
+def principal_axes(X: Any, k: int, *, insist: bool = False) -> ProjectionAxes:
     """Axes for a search of k neighbours among the rows of X, (n, d).
 
     There are none where bounds do not pay, unless somebody insists.
@@ -67,7 +67,7 @@ def principal_axes(X: Any, k: int, *, insist: bool = False) -> Axes:
     return plain._replace(directions=held, leading=leading)
 
 
-def _sampled(X: Any) -> tuple[Matrix, Axes]:
+def _sampled(X: Any) -> tuple[Matrix, ProjectionAxes]:
     """Some rows, centred and scaled, in float32; and the centre and scale."""
     n, d = X.shape
     size = int(np.clip(n // 8, *SAMPLE))
@@ -75,7 +75,7 @@ def _sampled(X: Any) -> tuple[Matrix, Axes]:
     centre = S.mean(axis=0)
     S = S - centre
     scale = scale_of(float(np.abs(S).max(initial=0.0) * np.sqrt(d)))
-    return (S * scale).astype(np.float32), Axes(centre, scale, None, d)
+    return (S * scale).astype(np.float32), ProjectionAxes(centre, scale, None, d)
 
 
 def _widest(S: Matrix, count: int) -> Matrix:

@@ -33,7 +33,7 @@ GAP_BYTES = 1024 * MEBIBYTE  # of differences that are measured at a time
 AGAIN = 8  # the part of a tile whose scores are looked through a second time
 
 
-class Best(NamedTuple):
+class TensorNeighbors(NamedTuple):
     """`Neighbors` as tensors."""
 
     squares: Any  # shape: (m, k)
@@ -109,14 +109,14 @@ class _Tile:
         self._X, self._screen, self._Q, self._own = X, screen, Q, own
         self._pairs_at_once = rows_that_fit(24 * X.shape[1], room)
 
-    def nearest(self, k: int, monitor: FitMonitor) -> Best:
+    def nearest(self, k: int, monitor: FitMonitor) -> TensorNeighbors:
         """The k nearest rows of each, by squared distance and number."""
         asked = self._screen.asked(self._Q)
         S = self._screen.scores(asked)
         rows, beyond = lowest_scores(S, k + (FEW if self._screen.whole else MORE))
         rows = rows.sort(dim=1).values
         squares, order = self._apart(rows).sort(dim=1, stable=True)
-        found = Best(squares[:, :k].contiguous(), rows.gather(1, order[:, :k]))
+        found = TensorNeighbors(squares[:, :k].contiguous(), rows.gather(1, order[:, :k]))
         limits = self._screen.limits(asked, found.squares[:, -1])
         unsure = (beyond <= limits).nonzero().flatten()
         for part in row_blocks(len(unsure), max(1, len(S) // AGAIN)):
@@ -135,7 +135,7 @@ class _Tile:
             out[part] = in_order(self._Q[part, None] - X)
         return out.masked_fill_((rows >= len(self._X)) | (rows == self._own[:, None]), torch.inf)
 
-    def _among(self, inside: Any, queries: Any, k: int) -> Best:
+    def _among(self, inside: Any, queries: Any, k: int) -> TensorNeighbors:
         """The k nearest of the rows that are marked for some queries, (m, n)."""
         found = _nobody(len(queries), k, inside.device)
         counts = inside.sum(dim=1)
@@ -204,6 +204,6 @@ def on_device(array: Any, device: Any) -> Any:
     return there.contiguous()
 
 
-def _nobody(m: int, k: int, device: Any) -> Best:
+def _nobody(m: int, k: int, device: Any) -> TensorNeighbors:
     squares = torch.full((m, k), torch.inf, dtype=torch.float64, device=device)
-    return Best(squares, torch.full((m, k), NOBODY, device=device))
+    return TensorNeighbors(squares, torch.full((m, k), NOBODY, device=device))

@@ -50,7 +50,7 @@ HUGE = 1e200  # beyond that, and below its inverse, sums and units might leave t
 FINEST = 2.0**-200  # unit for samples of size 1
 
 
-class Plan(NamedTuple):
+class GroupCoding(NamedTuple):
     """How rows become whole numbers."""
 
     centre: Vector  # shape: (d,)
@@ -119,7 +119,7 @@ class Manhattan:
         return found
 
 
-def _plan(X: Any) -> Plan:
+def _plan(X: Any) -> GroupCoding:
     """Levels of groups of columns and a unit, from a sample."""
     n, d = X.shape
     sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)].astype(np.float64)
@@ -128,7 +128,7 @@ def _plan(X: Any) -> Plan:
         S = sample - centre
         top = d * np.abs(S).max()
     if n < 2 or not 1.0 / HUGE < top < HUGE:
-        return Plan(centre, 1.0, [])
+        return GroupCoding(centre, 1.0, [])
     scale = 2.0 ** -np.ceil(np.log2(top))  # squares of tiny or huge numbers do not fit
     S *= scale
     trials = np.linspace(0, len(S) - 1, min(len(S), TRIALS)).astype(np.intp)
@@ -140,7 +140,7 @@ def _plan(X: Any) -> Plan:
     row_cost = 50.0 + (0.2 if X.dtype == np.uint8 else 0.5) * d
     if n > SAMPLE:
         radius *= NEARER
-    return Plan(centre, unit / scale, _levels(S, trials, radius, unit, row_cost))
+    return GroupCoding(centre, unit / scale, _levels(S, trials, radius, unit, row_cost))
 
 
 def _levels(S: Matrix, trials: Codes, radius: Vector, unit: float, row_cost: float) -> list[Groups]:
@@ -176,7 +176,7 @@ def _levels(S: Matrix, trials: Codes, radius: Vector, unit: float, row_cost: flo
     return best
 
 
-def _all_codes(X: Any, plan: Plan) -> tuple[Any, float]:
+def _all_codes(X: Any, plan: GroupCoding) -> tuple[Any, float]:
     """Codes of all rows, and the largest reach."""
     codes, reach = np.empty((len(X), plan.ends[-1]), np.uint16), 0.0
     for rows in row_blocks(len(X), CODED):
@@ -185,7 +185,7 @@ def _all_codes(X: Any, plan: Plan) -> tuple[Any, float]:
     return codes, reach
 
 
-def _codes(X: Any, plan: Plan) -> tuple[Any, Vector]:
+def _codes(X: Any, plan: GroupCoding) -> tuple[Any, Vector]:
     """Group sums in units, (n, words), and the sum of all |x - centre| of each row.
 
     Where that is huge it is called infinite: such rows and queries have no codes.

@@ -28,7 +28,7 @@ from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.simd import LANES, at_least_mask, first_bit
 from separatrix.runtime.threads import in_order
-from separatrix.solvers.nearest.axes import Axes
+from separatrix.solvers.nearest.axes import ProjectionAxes
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, plain_cells, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.groups import search_groups, search_with_fallback
@@ -57,7 +57,7 @@ class Projected(NamedTuple):
 class Projections:
     """Dense rows of any number type, with what bounds their distances to queries."""
 
-    def __init__(self, X: Any, axes: Axes, *, threads: int) -> None:
+    def __init__(self, X: Any, axes: ProjectionAxes, *, threads: int) -> None:
         self._X = X
         self._axes = axes
         rows, squares = self._projected(X, threads)
