@@ -85,18 +85,18 @@ def parts(index, Q, tile):
     """Seconds of what a search of one tile consists of, in words."""
     import torch
 
-    from separatrix.solvers.nearest.cuda import FEW, MORE, _Tile, lowest_scores
+    from separatrix.solvers.nearest.cuda import EXTRA, EXTRA_INTEGER, _Tile, lowest_scores
 
     (card,) = index._rows.gpu_indexes.values()
-    screen = card._screen(Q)
+    screen = card._filter_for(Q)
     queries = Q[:tile].double()
     nobody = torch.full((len(queries),), -1, device=Q.device)
     work = _Tile(card._X, screen, queries, nobody, 2**30)
-    asked_in, asked = on_the_clock(lambda: screen.asked(queries))
+    asked_in, asked = on_the_clock(lambda: screen.prepare(queries))
     product, S = on_the_clock(lambda: screen.scores(asked))
-    count = K + (FEW if screen.whole else MORE)
+    count = K + (EXTRA_INTEGER if screen.whole else EXTRA)
     chosen, (rows, _) = on_the_clock(lambda: lowest_scores(S, count))
-    measured, _ = on_the_clock(lambda: work._apart(rows))
+    measured, _ = on_the_clock(lambda: work._distances(rows))
     return (
         f"one tile: queries {spent(asked_in)}, product in {screen._dtype} {spent(product)}, "
         f"candidates {spent(chosen)}, measured {spent(measured)}"

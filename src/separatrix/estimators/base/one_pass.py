@@ -15,7 +15,7 @@ from separatrix.estimators.base.blocks import (
     ArrayBlocks,
     StreamBlocks,
     blocks_of,
-    refuse_weights_beside_blocks,
+    require_no_weights,
     split_block,
     yields_blocks,
 )
@@ -60,7 +60,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         self._check_parameters()
         require_whole(self, "partial_fit")
         if yields_blocks(X, y):
-            refuse_weights_beside_blocks(sample_weight)
+            require_no_weights(sample_weight)
             for number, block in enumerate(X):
                 rows, labels, weights = split_block(number, block)
                 if len(labels):

@@ -1,4 +1,4 @@
-"""Every row is looked at, until its distance is known to be too large: works for every metric."""
+"""Exhaustive search: every row, until its distance is known to be too large; for every metric."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from separatrix.solvers.nearest.metrics import Metric, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.types import Codes, Matrix
 
-QUERIES = 16  # that share the rows in cache
+QUERIES = 16  # of a group, which shares rows in the cache
 ROWS = 256
 
 
 class Exhaustive:
-    """Rows as they are."""
+    """Unprocessed rows."""
 
     method = "exhaustive"
     nbytes = 0
