@@ -65,7 +65,7 @@ def tile_of(index, m):
     """Queries in one tile of our search."""
     from separatrix.runtime.device import free_bytes
 
-    (card,) = index._on_card.values()
+    (card,) = index._rows.gpu_indexes.values()
     return card._queries_at_once(m, K, free_bytes(card._device) // 4)
 
 
@@ -85,18 +85,18 @@ def parts(index, Q, tile):
     """Seconds of each step of one tile, as text."""
     import torch
 
-    from separatrix.solvers.nearest.cuda import FEW, MORE, _Tile, lowest_scores
+    from separatrix.solvers.nearest.cuda import EXTRA, EXTRA_INTEGER, _Tile, lowest_scores
 
-    (card,) = index._on_card.values()
-    screen = card._screen(Q)
+    (card,) = index._rows.gpu_indexes.values()
+    screen = card._filter_for(Q)
     queries = Q[:tile].double()
     nobody = torch.full((len(queries),), -1, device=Q.device)
     work = _Tile(card._X, screen, queries, nobody, 2**30)
-    asked_in, asked = time_on_gpu(lambda: screen.asked(queries))
+    asked_in, asked = time_on_gpu(lambda: screen.prepare(queries))
     product, S = time_on_gpu(lambda: screen.scores(asked))
-    count = K + (FEW if screen.whole else MORE)
+    count = K + (EXTRA_INTEGER if screen.whole else EXTRA)
     chosen, (rows, _) = time_on_gpu(lambda: lowest_scores(S, count))
-    measured, _ = time_on_gpu(lambda: work._apart(rows))
+    measured, _ = time_on_gpu(lambda: work._distances(rows))
     return (
         f"one tile: queries {spent(asked_in)}, product in {screen._dtype} {spent(product)}, "
         f"candidates {spent(chosen)}, measured {spent(measured)}"

@@ -161,7 +161,7 @@ def test_a_callback_can_stop_the_fit(model):
 
 def test_leaving_out_that_is_stopped_says_so_and_the_model_predicts():
     model = KNeighborsClassifier(k_max=5).set_callbacks(StopAtOnce())
-    with pytest.warns(ConvergenceWarning, match="told to stop before all samples were left out"):
+    with pytest.warns(ConvergenceWarning, match="cancelled before all samples were left out"):
         model.fit(X, Y)
     assert not hasattr(model, "best_k_")
     assert model.score(X, Y) > 0.9
@@ -177,7 +177,7 @@ def test_a_search_that_is_stopped_says_so(search):
 def test_a_machine_that_is_stopped_says_how_far_it_got(model):
     digits, labels = load_digits(return_X_y=True)
     labels = labels % 2  # one boundary, in many rounds
-    with pytest.warns(ConvergenceWarning, match=r"told to stop.*wanted"):
+    with pytest.warns(ConvergenceWarning, match=r"(told to stop|cancelled).*wanted"):
         fitted = clone(model).set_callbacks(StopAtOnce()).fit(digits, labels)
     assert fitted.predict(digits).shape == labels.shape
 
@@ -290,7 +290,7 @@ def test_a_weight_of_zero_is_a_row_that_is_not_there(model):
         (KNeighborsClassifier, "kernel", "gauss", "a kernel object, a callable or one of linear"),
         (KNeighborsClassifier, "kernel", "precomputed", "computed from samples"),
         (KNeighborsClassifier, "k_max", 0, "an integer of at least 1"),
-        (KNeighborsClassifier, "k_max", 150, "at most 149, the samples that can be neighbours"),
+        (KNeighborsClassifier, "k_max", 150, "at most 149, the number of possible neighbours"),
         (KNeighborsClassifier, "n_jobs", 0, "an integer other than 0, or None"),
         (Perceptron, "max_iter", 0, "an integer of at least 1"),
         (Perceptron, "penalty", "l2", "one of None"),

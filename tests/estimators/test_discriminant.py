@@ -282,7 +282,7 @@ def test_fewer_rows_than_features_are_fitted_from_the_rows():
     with pytest.warns(UserWarning, match="rank 27"):
         by_moments = Linear(store_covariance=True).fit(A, y)
     np.testing.assert_allclose(ours.transform(A), by_moments.transform(A), atol=1e-8)
-    with pytest.raises(DataError, match="it kept no covariance; begin anew"):
+    with pytest.raises(DataError, match="it kept no covariance; start again"):
         ours.partial_fit(A, y)
     w = np.arange(30) % 4
     with pytest.warns(UserWarning, match="rank"):
@@ -408,7 +408,7 @@ def test_priors_are_checked_and_the_user_is_told(kind):
     for priors in ([0.5, 0.5], [0.5, 0.6, -0.1], [np.nan, 0.5, 0.5], [0, 0, 0], "half"):
         with pytest.raises(ParameterError, match="`priors` of"):
             kind(priors=priors).fit(X, Y)
-    with pytest.warns(UserWarning, match="sum to 2, not to 1; they are divided by that") as told:
+    with pytest.warns(UserWarning, match="sum to 2, not to 1; they are rescaled") as told:
         model = kind(priors=[0.5, 0.5, 1.0]).fit(X, Y)
     assert told[0].filename == __file__
     assert model.priors_.tolist() == [0.25, 0.25, 0.5]
@@ -435,7 +435,7 @@ def test_priors_are_checked_and_the_user_is_told(kind):
             Linear,
             {"solver": "lsqr", "shrinkage": 0.1, "covariance_estimator": OAS()},
             ParameterError,
-            "None beside covariance_estimator",
+            "None with covariance_estimator",
         ),
         (Quadratic, {"solver": "lsqr"}, ParameterError, "one of 'svd', 'eigen'"),
         (Quadratic, {"shrinkage": 0.1}, UnsupportedError, "use 'eigen'"),

@@ -133,7 +133,7 @@ def test_a_far_point_on_its_right_side_pulls_the_boundary_over():
         ({"ridge": []}, "`ridge` .* a list of at least one value"),
         ({"ridge": [1.0, np.nan]}, "`ridge` .* at least 0; got nan"),
         ({"max_norm": 0.0}, "`max_norm` .* above 0; got 0.0"),
-        ({"max_norm": 1.0, "ridge": 2.0}, "`ridge` .* 0 beside max_norm"),
+        ({"max_norm": 1.0, "ridge": 2.0}, "`ridge` .* 0 with max_norm"),
         ({"features": "poly"}, "`features` .* a transformer or None; got 'poly'"),
     ],
 )

@@ -272,7 +272,7 @@ class StopAtOnce:
 
 
 def test_a_callback_can_stop_the_fit():
-    with pytest.warns(ConvergenceWarning, match="told to stop"):
+    with pytest.warns(ConvergenceWarning, match="cancelled"):
         LinearSVC(tol=1e-12).set_callbacks(StopAtOnce()).fit(X, Y)
 
 

@@ -90,7 +90,7 @@ def test_beginning_with_few_samples_ends_at_the_same_point(monkeypatch):
     X = rng.normal(size=(40_000, 6))
     y = (rng.random(40_000) < expit(X @ rng.normal(size=6))).astype(int)
     quick = LogisticRegression(tol=1e-9).fit(X, y)
-    monkeypatch.setattr(logistic_descent, "FEWEST", 10**9)
+    monkeypatch.setattr(logistic_descent, "MIN_SUBSAMPLE", 10**9)
     plain = LogisticRegression(tol=1e-9).fit(X, y)
     assert quick.n_iter_[0] < plain.n_iter_[0]
     np.testing.assert_allclose(quick.coef_, plain.coef_, atol=1e-8)

@@ -212,7 +212,7 @@ def test_all_rows_the_same_are_found_in_order():
 BAD = [
     (lambda: NeighborIndex(REAL, "hyperbolic"), "`metric` of NeighborIndex must be a function or one"),
     (lambda: NeighborIndex(REAL, "minkowski", p=0), "`p` of NeighborIndex must be above 0; got 0"),
-    (lambda: NeighborIndex(REAL, "cosine", kernel=Linear()), "`metric` .* left alone beside a kernel"),
+    (lambda: NeighborIndex(REAL, "cosine", kernel=Linear()), "`metric` .* left at its default"),
     (lambda: NeighborIndex(REAL, kernel="precomputed"), "`kernel` .* must be computed from samples"),
     (lambda: NeighborIndex(REAL, "seuclidean"), "must be a dict with 'V', the variance of each feature"),
     (lambda: NeighborIndex(REAL, "seuclidean", metric_params={"V": [1, 2]}), "'V' .* must be 6 finite"),

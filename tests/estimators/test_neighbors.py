@@ -197,7 +197,7 @@ def test_neighbours_without_any_vote_are_an_error():
     [
         (lambda d: -d, "`weights` must return numbers of at least 0"),
         (lambda d: d * np.nan, "`weights` must return numbers of at least 0"),
-        (lambda d: d[:, 0], "`weights` must return an array of shape"),
+        (lambda d: d[:, 0], "`weights` must return an array of the shape"),
     ],
 )
 def test_a_function_that_returns_no_weights_is_refused(weights, sentence):
@@ -388,7 +388,9 @@ def test_several_outputs_are_as_many_models():
     )
     with pytest.raises(ParameterError, match=r"`k_max` .* None with several outputs"):
         KNeighborsClassifier(k_max=3).fit(X, T)
-    with pytest.raises(UnsupportedError, match="predict_by_k goes with one output; y had 2"):
+    with pytest.raises(
+        UnsupportedError, match="predict_by_k supports single-output y only; got 2 outputs"
+    ):
         model.predict_by_k(X, 3)
 
 

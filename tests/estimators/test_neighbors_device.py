@@ -52,7 +52,7 @@ def a_card(monkeypatch):
 @pytest.fixture
 def a_full_card(a_card, monkeypatch):
     monkeypatch.setattr("separatrix.solvers.nearest.cuda.free_bytes", lambda device: 1000)
-    monkeypatch.setattr(module, "WORTH", 1)
+    monkeypatch.setattr(module, "GPU_VALUES", 1)
 
 
 def assert_equal(found, wanted):
@@ -64,7 +64,7 @@ def assert_equal(found, wanted):
 def test_a_card_finds_what_the_processor_finds(options, a_card):
     here = NeighborIndex(X, device="cpu", **options)
     there = NeighborIndex(X, device="cuda", **options)
-    assert there.method == "card"
+    assert there.method == "gpu"
     assert_equal(there.search(Q, 5), here.search(Q, 5))
     assert_equal(there.search_self(5), here.search_self(5))
     assert_equal(there.search(csr_array(Q), 5), here.search(Q, 5))
@@ -112,10 +112,10 @@ def test_words_as_labels_stay_words(a_card):
 
 @pytest.mark.parametrize(("reason", "options"), REFUSED.items(), ids=REFUSED)
 def test_what_a_card_cannot_do_is_refused_or_done_here(reason, options, a_card, monkeypatch):
-    monkeypatch.setattr(module, "WORTH", 1)
+    monkeypatch.setattr(module, "GPU_VALUES", 1)
     with pytest.raises(DeviceError, match=f"cannot run on a GPU with {reason}; use device='cpu'"):
         KNeighborsClassifier(device="cuda", **options).fit(X, Y)
-    assert KNeighborsClassifier(**options).fit(X, Y).index_.method != "card"
+    assert KNeighborsClassifier(**options).fit(X, Y).index_.method != "gpu"
 
 
 def test_sparse_rows_are_refused_or_searched_here(a_card):
@@ -130,7 +130,7 @@ def test_coarse_tensors_are_refused_with_what_to_do(dtype, a_card):
     model = KNeighborsClassifier(device="cuda").fit(X, Y)
     index = NeighborIndex(X, device="cuda")
     for call in (model.predict, lambda coarse: index.search(coarse, 1)):
-        with pytest.raises(DataError, match=r"float16, .* or whole numbers; pass X\.float\(\)"):
+        with pytest.raises(DataError, match=r"float16, .* or integers; pass X\.float\(\)"):
             call(torch.tensor(Q).to(dtype))
 
 
@@ -146,9 +146,9 @@ def test_bad_tensors_are_refused(a_card):
 
 
 def test_auto_takes_a_card_only_for_rows_that_are_worth_it(a_card, monkeypatch):
-    assert NeighborIndex(X).method != "card"
-    monkeypatch.setattr(module, "WORTH", X.size)
-    assert NeighborIndex(X).method == "card"
+    assert NeighborIndex(X).method != "gpu"
+    monkeypatch.setattr(module, "GPU_VALUES", X.size)
+    assert NeighborIndex(X).method == "gpu"
 
 
 def test_a_full_card_is_an_error_or_with_auto_a_search_here(a_full_card):
@@ -156,7 +156,7 @@ def test_a_full_card_is_an_error_or_with_auto_a_search_here(a_full_card):
         KNeighborsClassifier(device="cuda").fit(X, Y)
     with pytest.warns(RuntimeWarning, match="NeighborIndex continues on the CPU"):
         model = KNeighborsClassifier().fit(X, Y)
-    assert model.index_.method != "card"
+    assert model.index_.method != "gpu"
     assert_equal(model.kneighbors(Q), KNeighborsClassifier(device="cpu").fit(X, Y).kneighbors(Q))
 
 
@@ -164,14 +164,14 @@ def test_copies_and_files_have_nothing_of_the_card(a_card, tmp_path):
     plain = KNeighborsClassifier(device="cpu").fit(X, Y)
     model = KNeighborsClassifier(device="cuda").fit(torch.tensor(X), Y)
     for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
-        assert not other.index_._on_card
+        assert not other.index_._rows.gpu_indexes
         assert_equal(other.kneighbors(Q), plain.kneighbors(Q))
     for name, one in (("plain", plain), ("card", model)):
         save(one, tmp_path / name)
     assert (tmp_path / "plain").read_bytes() == (tmp_path / "card").read_bytes()
     read = load(tmp_path / "card").set_params(device="cuda")
     assert_equal(read.kneighbors(Q), plain.kneighbors(Q))
-    assert read.index_.method == "card"
+    assert read.index_.method == "gpu"
 
 
 def test_without_a_card_nobody_imports_torch():
@@ -179,7 +179,7 @@ def test_without_a_card_nobody_imports_torch():
 import sys, numpy as np
 from separatrix import KNeighborsClassifier
 import separatrix.estimators.neighbor_index as module
-module.WORTH = 1
+module.GPU_VALUES = 1
 from separatrix.runtime import device as backends
 backends.has_driver = lambda: False
 X = np.eye(9)

@@ -181,9 +181,9 @@ def test_votes_need_all_mistakes_from_the_start():
     with pytest.raises(ParameterError, match="'last' or 'average' with coef_init; got 'vote'"):
         Perceptron(predictor="vote").fit(X, Y, coef_init=np.ones((3, 4)))
     model = Perceptron(warm_start=True).fit(X, Y).set_params(predictor="average")
-    with pytest.raises(ParameterError, match="must be 'last', as it was when this fit began"):
+    with pytest.raises(ParameterError, match="must be 'last', as at the start of this fit"):
         model.fit(X, Y)
-    with pytest.raises(ParameterError, match="must be 'last', as it was when this fit began"):
+    with pytest.raises(ParameterError, match="must be 'last', as at the start of this fit"):
         model.partial_fit(X, Y)
 
 
@@ -314,7 +314,7 @@ def test_what_overflowed_is_not_gone_on_from():
 @pytest.mark.parametrize("change", [{"multi_class": "ovr"}, {"bias": "radius"}])
 def test_a_stream_goes_on_only_as_it_began(change):
     model = Perceptron().partial_fit(X, Y, classes=[0, 1, 2]).set_params(**change)
-    with pytest.raises(ParameterError, match="as it was when this fit began, to go on from it"):
+    with pytest.raises(ParameterError, match="as at the start of this fit, to resume it"):
         model.partial_fit(X, Y)
 
 

@@ -325,7 +325,7 @@ class StopAtOnce:
 def test_a_callback_sees_the_steps_and_can_stop_the_fit(capsys):
     SubgradientSVC(**SCALED).set_callbacks(ProgressBar()).fit(X, Y)
     assert "SubgradientSVC" in capsys.readouterr().out
-    with pytest.warns(ConvergenceWarning, match=r"in step 1 \(told to stop\)"):
+    with pytest.warns(ConvergenceWarning, match=r"in step 1 \(cancelled\)"):
         model = SubgradientSVC(**SCALED).set_callbacks(StopAtOnce()).fit(X, Y)
     assert (model.n_iter_, model.stop_) == (1, "stopped")
 

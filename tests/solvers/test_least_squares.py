@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.solvers.least_squares import (
-    left_out,
+    leave_one_out,
     normal_equations,
     ridges_within,
     rows_spectrum,
@@ -104,7 +104,7 @@ def test_leaving_out_equals_fitting_again_without_the_sample(k, ridge):
     X, y, weights = problem(3, n=25, d=4, k=k)
     normal = normal_of(X, y, weights, k)
     spectrum = spectrum_of(normal)
-    found = left_out(
+    found = leave_one_out(
         spectrum.positions(X, normal.mean),
         y,
         weights,
@@ -130,7 +130,7 @@ def test_a_sample_the_fit_hangs_on_counts_as_mistaken():
     y = np.array([0, 0, 1, 1, 1])
     normal = normal_of(X, y, np.ones(5), 2)
     spectrum = spectrum_of(normal)
-    found = left_out(
+    found = leave_one_out(
         spectrum.positions(X[4:], normal.mean),
         y[4:],
         np.ones(1),

@@ -10,7 +10,7 @@ from separatrix.app.runs import prepare
 from separatrix.errors import ExperimentError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, StepResult
-from separatrix.runtime.progress import bar, busy, heard_by
+from separatrix.runtime.progress import bar, busy, listen
 from separatrix.workbench import job
 
 
@@ -42,7 +42,7 @@ def test_progress_is_the_outermost_bar_with_the_label_of_the_inner_one():
     async def scenario():
         channel = MessageList()
         reporter = job.ProgressReporter(channel, after=2)
-        with heard_by(reporter):
+        with listen(reporter):
             with busy("reading"):
                 await wait_for(channel, message="reading", done=0, total=1)
             with bar("compare", 2) as advance:
@@ -73,7 +73,7 @@ def test_comparisons_and_experiments_report_the_names_of_their_parts(tmp_path):
     finding = StepResult([Row("", "", "", "{}", 0, "", 0.0)])
     steps = [replace(step, run=lambda workshop: finding) for step in experiment.steps]
 
-    with heard_by(lambda *said: heard.append(said)):
+    with listen(lambda *said: heard.append(said)):
         compare({"near": KNeighborsClassifier(), "line": Perceptron()}, X, y, cv=2, repeats=1)
         run(replace(experiment, steps=steps), tmp_path, progress=False)
 

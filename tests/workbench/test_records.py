@@ -5,7 +5,7 @@ import shlex
 import pytest
 from tests.workbench.hostile import NAMES
 
-from separatrix.app.train_from_file import name_or_position
+from separatrix.app.read_data import parse_column
 from separatrix.cli.experiments import compare as compare_command
 from separatrix.evaluation.candidates import CANDIDATES
 from separatrix.workbench.records import (
@@ -45,7 +45,7 @@ def test_commands_and_python_keep_names_of_files_and_columns(name):
     assert given["data"] == ast.literal_eval(call.args[0])
     assert given["data"].removeprefix("./") == name.removeprefix("./")
     assert given["target"] == ast.literal_eval(target)
-    assert name_or_position(given["target"]) in (name, 1)
+    assert parse_column(given["target"]) in (name, 1)
     assert given["models"] == "lda,svm"
     assert JobRecord.model_validate_json(record.model_dump_json()) == record
 

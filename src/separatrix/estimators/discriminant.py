@@ -14,6 +14,7 @@ from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks
 from separatrix.estimators.base.gaussian_classes import (
     Estimates,
     GaussianClasses,
+    class_priors,
     most_components,
     positions,
     require_spread,
@@ -130,7 +131,7 @@ class LinearDiscriminantAnalysis(
         self.covariance_estimator = covariance_estimator
 
     def transform(self, X: Any) -> Matrix:
-        """Places of samples along the axes, (n, c)."""
+        """Coordinates of samples along the axes, (n, c)."""
         check_is_fitted(self)
         if self.solver == "lsqr":
             raise UnsupportedError(
@@ -148,8 +149,8 @@ class LinearDiscriminantAnalysis(
     def _needs_total(self) -> bool:
         return self.solver == "eigen"
 
-    def _form_for(self, blocks: ArrayBlocks | StreamBlocks) -> str:
-        """Fewer rows than features need no scatter: the rows themselves are the smaller side."""
+    def _choose_form(self, blocks: ArrayBlocks | StreamBlocks) -> str:
+        """With fewer rows than features the rows replace the scatter."""
         if self.solver != "svd" or self.store_covariance or not isinstance(blocks, ArrayBlocks):
             return self._needed_form
         n, d = blocks.train.X.shape
@@ -161,17 +162,18 @@ class LinearDiscriminantAnalysis(
             require_integer(name, "n_components", self.n_components, least=1)
         super()._check_parameters()
 
-    def _settle(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
+    def _learn(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
         for name in ("covariance_", "scalings_", "xbar_", "explained_variance_ratio_"):
             self.__dict__.pop(name, None)
         moments = self._sums if self._form == "features" else without_rounding(self._sums)
         k, d = moments.mean.shape
         most = most_components(self, k, d)
-        self.priors_, self.means_ = self._priors(), means_of(moments)
-        found = self._solved(moments, blocks, estimates)
-        require_spread(found.rank, moments, whole=blocks is not None)
+        self.priors_ = class_priors(type(self).__name__, self.priors, self._sums.weight)
+        self.means_ = means_of(moments)
+        found = self._solve(moments, blocks, estimates)
+        require_spread(found.rank, moments, complete=blocks is not None)
         advice = "use solver='lsqr' or 'eigen' with shrinkage, or drop such features"
-        warn_of_rank(self, found.rank, moments, advice, whole=blocks is not None)
+        warn_of_rank(self, found.rank, moments, advice, complete=blocks is not None)
         self.coef_, self.intercept_, self.rank_ = found.coef, found.intercept, found.rank
         if self.solver != "lsqr":
             self.scalings_, self.explained_variance_ratio_ = found.axes, found.ratio[:most]
@@ -179,7 +181,7 @@ class LinearDiscriminantAnalysis(
         self._n_features_out = most
         return self
 
-    def _solved(self, moments: Moments, blocks: Any, estimates: Estimates | None) -> LinearRules:
+    def _solve(self, moments: Moments, blocks: Any, estimates: Estimates | None) -> LinearRules:
         mean, priors = self.means_, self.priors_
         if self.solver == "svd":
             self.xbar_ = priors @ mean
@@ -191,15 +193,15 @@ class LinearDiscriminantAnalysis(
                 T = whitening(moments.pooled() / moments.weight.sum(), self.tol)
             return solve_svd(T, mean, priors, self.tol)
         if estimates is None:
-            C, whole = within_covariance(moments, priors), total_covariance(moments)
+            C, total = within_covariance(moments, priors), total_covariance(moments)
             if self.shrinkage:
-                C, whole = shrunk(C, self.shrinkage), shrunk(whole, self.shrinkage)
+                C, total = shrunk(C, self.shrinkage), shrunk(total, self.shrinkage)
         else:
-            C, whole = np.tensordot(priors, np.stack(estimates.each), axes=1), estimates.total
+            C, total = np.tensordot(priors, np.stack(estimates.each), axes=1), estimates.total
         self.covariance_ = C
         if self.solver == "lsqr":
             return solve_lsqr(C, mean, priors)
-        return solve_eigen(C, whole, mean, priors)
+        return solve_eigen(C, total, mean, priors)
 
 
 class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
@@ -302,10 +304,11 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
             )
         super()._check_parameters()
 
-    def _settle(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
+    def _learn(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
         self.__dict__.pop("covariance_", None)
         moments = without_rounding(self._sums)
-        self.priors_, self.means_ = self._priors(), means_of(moments)
+        self.priors_ = class_priors(type(self).__name__, self.priors, self._sums.weight)
+        self.means_ = means_of(moments)
         d = moments.mean.shape[1]
         each: list[Matrix] = []
         for c, weight in enumerate(moments.weight):
@@ -314,7 +317,7 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
             elif estimates is not None:
                 each.append(estimates.each[c])
             else:
-                each.append(self._regularised(moments.scatter[c] / weight))
+                each.append(self._regularise(moments.scatter[c] / weight))
         axes = list(in_order(principal_axes, each, threads=1 if d < SMALL else thread_count()))
         self.rank_ = np.full(len(each), d)
         for c, own in enumerate(axes):
@@ -324,7 +327,7 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
             if self.rank_[c] < d:
                 each[c] = each[c] + np.diag(max(self.tol, LEAST_TOL) * _usual_variances(moments))
                 axes[c] = principal_axes(each[c])
-        self._say_singular(moments, whole=blocks is not None)
+        self._warn_if_singular(moments, complete=blocks is not None)
         self._axes = axes
         self.scalings_ = [own.variances for own in axes]
         self.rotations_ = [own.axes for own in axes]
@@ -332,24 +335,24 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
             self.covariance_ = each
         return self
 
-    def _regularised(self, C: Matrix) -> Matrix:
+    def _regularise(self, C: Matrix) -> Matrix:
         if self.solver == "eigen":
             return shrunk(C, self.shrinkage) if self.shrinkage else C
         C = (1.0 - self.reg_param) * C
         C.flat[:: len(C) + 1] += self.reg_param
         return np.asarray(C)
 
-    def _say_singular(self, moments: Moments, *, whole: bool) -> None:
-        """Tell of classes that do not spread in all directions; of a stream once they could have."""
+    def _warn_if_singular(self, moments: Moments, *, complete: bool) -> None:
+        """Warn of singular class covariances; in a stream only after enough samples."""
         d = moments.mean.shape[1]
         labels = self.classes_.tolist()
         alone = np.flatnonzero((self.rank_ < d) & (moments.samples <= 1) & (moments.weight <= 1.0))
-        if len(alone) and whole:
+        if len(alone) and complete:
             raise DataError(
                 f"y has only 1 sample in class {labels[alone[0]]!r}, too few for a covariance of {d} "
                 "features; use LinearDiscriminantAnalysis, which shares one covariance"
             )
-        singular = np.flatnonzero((self.rank_ < d) & (whole | (moments.samples > d)))
+        singular = np.flatnonzero((self.rank_ < d) & (complete | (moments.samples > d)))
         if not len(singular):
             return
         c = singular[0]
@@ -366,7 +369,7 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
         more = "shrinkage" if self.solver == "eigen" else "reg_param, solver='eigen' with shrinkage"
         warn_user(
             f"QuadraticDiscriminantAnalysis: {found}; tol={self.tol:g} of each feature's usual "
-            f"variance is added; to choose what is added use {more}, or use "
+            f"variance is added; to control this use {more}, or use "
             "LinearDiscriminantAnalysis, which shares one covariance",
         )
 
@@ -378,7 +381,7 @@ def _usual_variances(moments: Moments) -> Vector:
 
 
 def _deviating_rows(train: Any, moments: Moments) -> tuple[Matrix, Vector]:
-    """Rows about their class means whose products are the covariance, and the size of features."""
+    """Rows about their class means whose products are the covariance, and the scale of features."""
     kept = np.flatnonzero(train.weights)
     A = dense(train.X[kept]) - moments.mean[train.y[kept]]
     A *= np.sqrt(train.weights[kept] / moments.weight.sum())[:, None]

@@ -16,7 +16,7 @@ from separatrix.estimators.base.blocks import blocks_of
 from separatrix.estimators.base.gaussian_classes import (
     most_components,
     positions,
-    require_room,
+    require_memory,
     require_spread,
     warn_of_rank,
 )
@@ -86,6 +86,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
     Fisher, The Use of Multiple Measurements in Taxonomic Problems, Annals of Eugenics 7 (1936).
     """
 
+    _merge_sums = staticmethod(merge)
+
     def __init__(
         self, n_components: int | None = None, *, ridge: float = 0.0, threshold: Any = None
     ) -> None:
@@ -98,11 +100,11 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
-        A block is (X, y) or (X, y, sample_weight); y is then left out, and memory holds one block.
+        A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
         """
         self._check_parameters()
         self._sum_up(blocks_of(self, X, y, sample_weight))
-        return self._settle(whole=True)
+        return self._learn(complete=True)
 
     def partial_fit(
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
@@ -113,7 +115,7 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
         return super().partial_fit(X, y, classes, sample_weight)
 
     def transform(self, X: Any) -> Matrix:
-        """Places of samples along the axes, from the mean of all, (n, c)."""
+        """Coordinates of samples along the axes, about the mean of all, (n, c)."""
         check_is_fitted(self)
         return positions(check_samples(self, X, reset=False), self.axes_, self.xbar_)
 
@@ -165,16 +167,10 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
             require_real(name, "threshold", self.threshold)
 
     def _part(self, block: Block, n_classes: int) -> Moments:
-        require_room(block.X.shape[1], n_classes, "pooled")
+        require_memory(block.X.shape[1], n_classes, "pooled")
         return moments_of(block, n_classes=n_classes, form="pooled")
 
-    def _merged(self, a: Moments, b: Moments) -> Moments:
-        return merge(a, b)
-
-    def _learn(self) -> Self:
-        return self._settle(whole=False)
-
-    def _settle(self, *, whole: bool) -> Self:
+    def _learn(self, *, complete: bool = False) -> Self:
         moments = without_rounding(self._sums)
         k, d = moments.mean.shape
         most = most_components(self, k, d)
@@ -184,9 +180,9 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
                 f"{k} classes: use LinearDiscriminantAnalysis, or leave out the threshold to embed"
             )
         found = solve_fisher(moments, float(self.ridge))
-        require_spread(found.rank, moments, whole=whole)
+        require_spread(found.rank, moments, complete=complete)
         advice = "set ridge above 0, or drop such features"
-        warn_of_rank(self, found.rank, moments, advice, whole=whole)
+        warn_of_rank(self, found.rank, moments, advice, complete=complete)
         self.axes_, self.scatter_ratio_ = found.axes[:, :most], found.ratio[:most]
         self.rank_ = found.rank
         self.means_, self.xbar_ = means_of(moments), moments.grand_mean

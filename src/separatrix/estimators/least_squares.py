@@ -26,11 +26,11 @@ from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.sums import BLOCK_BYTES, dense, total
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.least_squares import (
-    LeftOut,
+    LeaveOneOut,
     RidgePath,
-    Spectrum,
-    left_out,
-    merged_left_out,
+    ScatterSpectrum,
+    leave_one_out,
+    merge_leave_one_out,
     normal_equations,
     ridges_within,
     rows_spectrum,
@@ -43,8 +43,8 @@ from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix, Vector
 from separatrix.validation import require_real
 
-TRIED = 50  # ridges of "loo"
-LEFT_OUT = 2048  # samples that are left out in one go, each on its own, under every ridge
+N_RIDGES = 50  # ridges of "loo"
+LOO_ROWS = 2048  # samples that are left out in one go, each on its own, under every ridge
 SPREAD = (-7, 3)  # powers of ten of the least and the largest, in mean eigenvalues of the scatter
 
 
@@ -107,6 +107,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
     """
 
     features_: Any
+    _merge_sums = staticmethod(merge)
 
     def __init__(
         self, ridge: Any = 0.0, *, max_norm: float | None = None, features: Any = None
@@ -120,7 +121,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
-        A block is (X, y) or (X, y, sample_weight); y is then left out, and memory holds one block.
+        A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
         """
         self._check_parameters()
         self.__dict__.pop("loo_", None)
@@ -128,8 +129,10 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         if self._searches:
             require_repeatable(blocks, "ridge='loo' needs a second pass")
         self._fit_features(blocks)
-        if isinstance(blocks, ArrayBlocks) and self._is_wide(blocks):
-            return self._fit_rows(blocks)
+        if isinstance(blocks, ArrayBlocks):
+            X = blocks.train.X
+            if X.shape[0] < self._map(X[:1]).shape[1]:
+                return self._fit_rows(blocks)
         self._sum_up(blocks)
         return self._search(blocks) if self._searches else self._learn()
 
@@ -148,7 +151,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
 
     @available_if(_from_sums_alone)
     def merge(self, *others: Any) -> Self:
-        """Learn what others of this kind, with the same classes, have learned from other samples."""
+        """Add what other models of this type and with the same classes learned from other samples."""
         self._require_sums("merge")
         for other in others:
             self._require_like(other)
@@ -177,7 +180,9 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         if self.max_norm is not None:
             require_real(name, "max_norm", self.max_norm, above=0)
             if self._searches or self.ridge:
-                raise ParameterError(name, "ridge", "0 beside max_norm, which finds it", self.ridge)
+                raise ParameterError(
+                    name, "ridge", "0 with max_norm, which determines it", self.ridge
+                )
         if self.features is not None and not hasattr(self.features, "transform"):
             raise ParameterError(name, "features", "a transformer or None", self.features)
 
@@ -185,7 +190,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         if getattr(self, "_sums", 0) is None:
             raise DataError(
                 f"{what} needs moments, which a fit to fewer samples than features does not keep; "
-                "begin with partial_fit"
+                "start with partial_fit"
             )
 
     def _fit_features(self, blocks: ArrayBlocks | StreamBlocks) -> None:
@@ -202,19 +207,14 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
                 self.features,
             )
 
-    def _mapped(self, X: Any) -> Any:
+    def _map(self, X: Any) -> Any:
         return X if self.features_ is None else self.features_.transform(X)
 
     def _scores(self, X: Any) -> Matrix:
-        return super()._scores(self._mapped(X))
+        return super()._scores(self._map(X))
 
     def _part(self, block: Block, n_classes: int) -> Moments:
-        return moments_of(
-            block._replace(X=self._mapped(block.X)), n_classes=n_classes, form="pooled"
-        )
-
-    def _merged(self, a: Moments, b: Moments) -> Moments:
-        return merge(a, b)
+        return moments_of(block._replace(X=self._map(block.X)), n_classes=n_classes, form="pooled")
 
     def _learn(self) -> Self:
         normal = normal_equations(self._sums)
@@ -228,10 +228,10 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         return self
 
     def _search(self, blocks: ArrayBlocks | StreamBlocks) -> Self:
-        """A second pass, in which every sample is left out under every ridge."""
+        """Leave-one-out errors of every ridge, in a second pass."""
         normal = normal_equations(self._sums)
         spectrum = spectrum_of(normal)
-        ridges = self._ridges(spectrum, len(normal.A))
+        ridges = _ridge_grid(self.ridge, spectrum, len(normal.A))
         ours: dict[str, Any] = {
             "spectrum": spectrum,
             "target_mean": normal.target_mean,
@@ -239,27 +239,24 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
             "ridges": ridges,
         }
 
-        def part(block: Block) -> LeftOut:
+        def part(block: Block) -> LeaveOneOut:
             kept = block.weights > 0
-            Z = spectrum.positions(self._mapped(block.X[kept]), normal.mean)
-            return left_out(Z, block.y[kept], block.weights[kept], **ours)
+            Z = spectrum.positions(self._map(block.X[kept]), normal.mean)
+            return leave_one_out(Z, block.y[kept], block.weights[kept], **ours)
 
         values = 8 * max(len(spectrum.s), len(ridges) * spectrum.C.shape[1])
-        parts = blocks.cut(rows_that_fit(values, BLOCK_BYTES, most=LEFT_OUT)) or blocks
-        self._choose(ridges, total(part, parts, merged_left_out, threads=thread_count()))
+        parts = blocks.cut(rows_that_fit(values, BLOCK_BYTES, most=LOO_ROWS)) or blocks
+        self._choose(ridges, total(part, parts, merge_leave_one_out, threads=thread_count()))
         W = spectrum.weights(self.ridge_)
         self.coef_, self.intercept_ = np.ascontiguousarray(W.T), normal.bias(W)
         self.rank_ = spectrum.rank
         return self
 
-    def _is_wide(self, blocks: ArrayBlocks) -> bool:
-        return bool(blocks.train.X.shape[0] < self._mapped(blocks.train.X[:1]).shape[1])
-
     def _fit_rows(self, blocks: ArrayBlocks) -> Self:
         """Fewer samples than features: all from the inner products of the samples."""
         train = blocks.train
         kept = np.flatnonzero(train.weights)
-        X, y, weights = self._mapped(train.X[kept]), train.y[kept], train.weights[kept]
+        X, y, weights = self._map(train.X[kept]), train.y[kept], train.weights[kept]
         X = X.astype(np.float64) if issparse(X) else dense(X)
         self.classes_, self._sums = train.classes, None
         total_weight = float(weights.sum())
@@ -269,8 +266,8 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         target_mean = weights @ T / total_weight
         rows = rows_spectrum(K, T - target_mean, weights)
         if self._searches:
-            ridges = self._ridges(rows.spectrum, X.shape[1])
-            found = left_out(
+            ridges = _ridge_grid(self.ridge, rows.spectrum, X.shape[1])
+            found = leave_one_out(
                 rows.positions(),
                 y,
                 weights,
@@ -290,22 +287,24 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         self.rank_ = rows.spectrum.rank
         return self
 
-    def _ridges(self, spectrum: Spectrum, d: int) -> Vector:
-        if not isinstance(self.ridge, str):
-            return np.asarray(self.ridge, dtype=np.float64)
-        usual = float(spectrum.s.sum()) / d or 1.0
-        return usual * np.logspace(*SPREAD, TRIED)
-
-    def _choose(self, ridges: Vector, found: LeftOut) -> None:
+    def _choose(self, ridges: Vector, found: LeaveOneOut) -> None:
         self.loo_ = RidgePath(ridges, found.mistaken / found.weight, found.squares / found.weight)
         self.ridge_ = float(ridges[np.argmin(self.loo_.squared_error)])
+
+
+def _ridge_grid(ridge: Any, spectrum: ScatterSpectrum, d: int) -> Vector:
+    """The given ridges, or for "loo" a grid about the mean eigenvalue."""
+    if not isinstance(ridge, str):
+        return np.asarray(ridge, dtype=np.float64)
+    mean = float(spectrum.s.sum()) / d or 1.0
+    return mean * np.logspace(*SPREAD, N_RIDGES)
 
 
 def _products_about(X: Any, mean: Vector) -> Matrix:
     """Inner products of samples about their mean, (n, n); sparse samples stay sparse."""
     if not issparse(X):
-        apart = X - mean
-        return np.asarray(apart @ apart.T)
+        centred = X - mean
+        return np.asarray(centred @ centred.T)
     K = (X @ X.T).toarray()
     along = np.asarray(X @ mean)
     return np.asarray(K - along[:, None] - along + mean @ mean)

@@ -1,4 +1,4 @@
-"""Linear support vector machines. The arithmetic is in `solvers/linear_svm`."""
+"""Linear support vector machines; `solvers/linear_svm` computes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.linear_svm.crammer_singer import solve_crammer_singer
-from separatrix.solvers.linear_svm.dual_descent import LinearFit, LinearProblem, Samples, solve_dual
+from separatrix.solvers.linear_svm.dual_descent import (
+    LinearFit,
+    LinearProblem,
+    LinearSamples,
+    solve_dual,
+)
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
 from separatrix.solvers.linear_svm.primal_newton import DIRECT, solve_newton
 from separatrix.types import Matrix, Vector
@@ -31,21 +36,21 @@ from separatrix.validation import (
     require_threads,
 )
 
-PASSES_FIRST = 10  # of coordinate descent before Newton's method, where rows outnumber features
-PASSES_LONG = 200  # where they do not, and coordinate descent is likely to be enough
-DENSE_ENOUGH = 0.25  # share of values other than 0 from which sparse samples are held dense
+PASSES_FIRST = 10  # of coordinate descent before Newton's method, with more rows than features
+PASSES_LONG = 200  # with fewer rows, when coordinate descent probably converges
+DENSE_ENOUGH = 0.25  # density from which sparse samples are converted to dense ones
 
 
-class Plan(NamedTuple):
-    """How each boundary is found, and why so."""
+class SolverPlan(NamedTuple):
+    """The algorithm of each boundary, and the reason for it."""
 
     passes: int  # of coordinate descent, at most
-    newton: bool  # whether Newton's method follows, or works alone
+    newton: bool  # whether Newton's method follows, or runs alone
     words: str
 
 
-class Found(NamedTuple):
-    """What was found for all boundaries."""
+class LinearSolution(NamedTuple):
+    """The solutions of all boundaries."""
 
     coef: Matrix  # shape: (p, d)
     intercept: Vector  # shape: (p,)
@@ -61,9 +66,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     Minimises |w|^2 / 2 + C sum of loss(y (<w, x> + b)), by default with the bias as the weight of a
     constant feature, penalised like the others, as in scikit-learn. Several classes make one
-    boundary for each class against the rest. Coordinate descent in the dual is fast where features
-    outnumber samples, Newton's method in the primal where samples outnumber features; the model
-    picks and `solver_` says why. For curved boundaries and for probabilities use `SVC`.
+    boundary for each class against the rest. Coordinate descent in the dual is fast for more features
+    than samples, Newton's method in the primal for more samples than features; `solver_` names the
+    choice and the reason. For curved boundaries and for probabilities use `SVC`.
 
     Parameters
     ----------
@@ -75,14 +80,14 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         True: coordinate descent in the dual. False: the primal, not with the hinge. "auto":
         whichever suits n, d and the loss.
     tol
-        When to stop. In the dual: largest spread of the projected gradient over one pass. In the
+        Stopping tolerance. In the dual: largest spread of the projected gradient over one pass. In the
         primal: the gradient, against that at zero, times the share of the rarer class; with "l2"
         also the relative duality gap. Above 0.
     C
         Price of a sample inside the margin. Above 0; larger fits the training set closer.
     multi_class
         "ovr": each class against the rest. "crammer_singer": all together; loss, penalty and dual
-        then have no effect.
+        are then ignored.
     fit_intercept
         Whether each boundary has a bias.
     intercept_scaling
@@ -99,7 +104,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     regularize_intercept
         False: the bias is free of the penalty, as in `SVC`, and intercept_scaling has no effect.
     time_limit
-        Seconds after which to stop with what was learned so far.
+        Seconds after which to stop with the present weights.
     n_jobs
         Threads over boundaries; None: all cores. The result does not depend on it.
 
@@ -110,7 +115,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     n_iter_
         Passes and Newton steps of the boundary that took the most.
     objective_
-        What was minimised, for each boundary, (p,); (1,) for "crammer_singer".
+        The objective at the solution, for each boundary, (p,); (1,) for "crammer_singer".
     dual_gap_
         Relative duality gap, (P - D) / max(|P|, 1), of each: no other weights have an objective
         lower by more.
@@ -189,11 +194,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         steps = max(1, self.max_iter) * p
         with monitored(self, train.X, train.y, steps=steps, task="iteration") as monitor:
             if self.multi_class == "crammer_singer":
-                found = self._all_together(train, rng, monitor)
+                found = self._solve_together(train, rng, monitor)
             elif self.penalty == "l1":
-                found = self._sparse(train, rng, monitor)
+                found = self._solve_sparse(train, rng, monitor)
             else:
-                found = self._each(train, plan, rng, monitor)
+                found = self._solve_each(train, plan, rng, monitor)
         if not (np.isfinite(found.coef).all() and np.isfinite(found.objective).all()):
             raise DataError(
                 "weights overflowed; scale the features, for example with StandardScaler"
@@ -210,33 +215,33 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     @property
     def _bias_step(self) -> float:
-        """Square of the constant feature: 0 without a bias, infinite where it is free."""
+        """Square of the constant feature: 0 without a bias, infinite for a free one."""
         if not self.fit_intercept:
             return 0.0
         return float(self.intercept_scaling) ** 2 if self.regularize_intercept else np.inf
 
-    def _plan(self, n: int, d: int) -> Plan:
+    def _plan(self, n: int, d: int) -> SolverPlan:
         if self.multi_class == "crammer_singer":
-            return Plan(self.max_iter, False, "dual, all classes together: multi_class")
+            return SolverPlan(self.max_iter, False, "dual, all classes together: multi_class")
         if self.penalty == "l1":
-            return Plan(self.max_iter, False, "primal coordinate descent: penalty='l1'")
+            return SolverPlan(self.max_iter, False, "primal coordinate descent: penalty='l1'")
         sizes = f"n={n} {'<' if n < d else '>='} d={d}"
         if self.dual != "auto":
             if self.dual:
-                return Plan(self.max_iter, False, "dual coordinate descent: dual=True")
-            return Plan(0, True, "primal Newton: dual=False")
+                return SolverPlan(self.max_iter, False, "dual coordinate descent: dual=True")
+            return SolverPlan(0, True, "primal Newton: dual=False")
         if d > DIRECT:
             words = sizes if n < d else f"d={d} > {DIRECT}"
-            return Plan(self.max_iter, False, f"dual coordinate descent: {words}")
+            return SolverPlan(self.max_iter, False, f"dual coordinate descent: {words}")
         if n < d:
-            return Plan(PASSES_LONG, True, f"dual coordinate descent: {sizes}")
+            return SolverPlan(PASSES_LONG, True, f"dual coordinate descent: {sizes}")
         if self.loss == "hinge":
-            return Plan(PASSES_FIRST, True, f"dual, then Newton: {sizes}")
-        return Plan(0, True, f"primal Newton: {sizes}")
+            return SolverPlan(PASSES_FIRST, True, f"dual, then Newton: {sizes}")
+        return SolverPlan(0, True, f"primal Newton: {sizes}")
 
-    def _each(
-        self, train: Training, plan: Plan, rng: np.random.Generator, monitor: FitMonitor
-    ) -> Found:
+    def _solve_each(
+        self, train: Training, plan: SolverPlan, rng: np.random.Generator, monitor: FitMonitor
+    ) -> LinearSolution:
         """Each class against the rest, in threads."""
         kept, prices = self._prices(train)
         X = train.X if kept.all() else train.X[kept]
@@ -254,18 +259,18 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
             return self._solve(problem, plan, int(seeds[c]), monitor)
 
-        blas = plan.newton and not issparse(X)  # which is threaded by itself
+        blas = plan.newton and not issparse(X)  # which has its own threads
         threads = 1 if blas else thread_count(self.n_jobs)
-        return _gathered(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
+        return _gather(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
 
     def _solve(
-        self, problem: LinearProblem, plan: Plan, seed: int, monitor: FitMonitor
+        self, problem: LinearProblem, plan: SolverPlan, seed: int, monitor: FitMonitor
     ) -> LinearFit:
-        """Coordinate descent, Newton's method, or one after the other, as planned."""
+        """Coordinate descent, Newton's method, or both, as planned."""
         limits: dict[str, Any] = {"tol": self.tol, "monitor": monitor}
         begin, start = problem, None
         if plan.passes:
-            if plan.newton and problem.free:  # only to start from
+            if plan.newton and problem.free:  # only a starting point
                 begin = problem._replace(bias_step=float(problem.samples.squares.mean()) or 1.0)
             passes = min(plan.passes, self.max_iter)
             start = solve_dual(begin, max_iter=passes, seed=seed, **limits)
@@ -282,7 +287,9 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             met += fit.n_iter
         return fit._replace(n_iter=met)
 
-    def _sparse(self, train: Training, rng: np.random.Generator, monitor: FitMonitor) -> Found:
+    def _solve_sparse(
+        self, train: Training, rng: np.random.Generator, monitor: FitMonitor
+    ) -> LinearSolution:
         """Each class against the rest under the l1 penalty, in threads."""
         kept, prices = self._prices(train)
         free = self.fit_intercept and not self.regularize_intercept
@@ -309,11 +316,11 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             return fit._replace(b=constant * fit.b)
 
         threads = thread_count(self.n_jobs)
-        return _gathered(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
+        return _gather(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
 
-    def _all_together(
+    def _solve_together(
         self, train: Training, rng: np.random.Generator, monitor: FitMonitor
-    ) -> Found:
+    ) -> LinearSolution:
         """Crammer and Singer's problem; with two classes one boundary stands for both."""
         price = self.C * train.weights * train.class_weights
         kept = price > 0
@@ -331,7 +338,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         W, b = fit.W.T.copy(), fit.b
         if len(train.classes) == 2:
             W, b = W[1:] - W[:1], b[1:] - b[:1]
-        return Found(
+        return LinearSolution(
             W,
             b,
             np.array([fit.objective]),
@@ -342,17 +349,17 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         )
 
     def _prices(self, train: Training) -> tuple[Any, Matrix]:
-        """Samples that take part at all, and C times their weight at each boundary, (kept, p)."""
+        """Flags of samples with a positive weight, and C times their weight at each boundary, (kept, p)."""
         sides = coding(len(train.classes), "ovr")[train.y]
         own, rest = train.rates(float(self.C))
         prices = np.where(sides > 0, own[:, None], rest[:, None])
         kept = prices.any(axis=1)
         return kept, prices[kept]
 
-    def _samples(self, X: Any) -> Samples:
+    def _samples(self, X: Any) -> LinearSamples:
         if issparse(X):
             X.sort_indices()
-        samples = Samples.of(X)
+        samples = LinearSamples.of(X)
         if not np.isfinite(float(samples.squares.sum()) * float(self.C)):
             raise DataError(
                 "C times the squares of the features overflows; scale the features, "
@@ -360,14 +367,14 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
         return samples
 
-    def _warn_unless_solved(self, found: Found) -> None:
+    def _warn_unless_solved(self, found: LinearSolution) -> None:
         missed = [c for c, stop in enumerate(found.stops) if stop != "tol"]
         if not missed:
             return
         worst = max(missed, key=lambda c: found.violation[c])
         limit = "time_limit" if "stopped" in found.stops else "max_iter"
         if limit == "time_limit" and self.time_limit is None:
-            limit = "told to stop"
+            limit = "cancelled"
         warnings.warn(
             f"LinearSVC stopped after {found.n_iter} iterations ({limit}) at a violation of "
             f"{found.violation[worst]:.2g}, with tol={self.tol:g} wanted; the relative duality gap is "
@@ -405,26 +412,26 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                     "LinearSVC", "regularize_intercept", "True with 'crammer_singer'", False
                 )
             return
-        asked = (
+        combination = (
             f"Unsupported set of arguments: penalty={self.penalty!r}, "
             f"loss={self.loss!r}, dual={self.dual!r}"
         )
         if (self.penalty, self.loss) == ("l1", "hinge"):
             raise ParameterError(
-                "LinearSVC", "loss", f"'squared_hinge' with penalty='l1' ({asked})", self.loss
+                "LinearSVC", "loss", f"'squared_hinge' with penalty='l1' ({combination})", self.loss
             )
         wrong = {("l2", "hinge"): False, ("l1", "squared_hinge"): True}
         if self.dual != "auto" and wrong.get((self.penalty, self.loss)) == bool(self.dual):
             raise ParameterError(
                 "LinearSVC",
                 "dual",
-                f"'auto' or {not self.dual} with this penalty and loss ({asked})",
+                f"'auto' or {not self.dual} with this penalty and loss ({combination})",
                 self.dual,
             )
 
 
-def _gathered(fits: list[LinearFit]) -> Found:
-    return Found(
+def _gather(fits: list[LinearFit]) -> LinearSolution:
+    return LinearSolution(
         np.stack([fit.w for fit in fits]),
         np.array([fit.b for fit in fits], dtype=np.float64),
         np.array([fit.objective for fit in fits]),

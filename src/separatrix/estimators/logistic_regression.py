@@ -30,7 +30,7 @@ from separatrix.estimators.calibration import match_predictions
 from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
-from separatrix.solvers.logistic.descent import Descent
+from separatrix.solvers.logistic.descent import LogisticSolver
 from separatrix.solvers.logistic.laplace import Posterior, mackay, mean_sigmoid, mean_softmax
 from separatrix.solvers.logistic.newton import LogisticFit
 from separatrix.solvers.logistic.separation import is_separated
@@ -45,18 +45,18 @@ from separatrix.validation import (
 
 SOLVERS = ("auto", "lbfgs", "newton-cholesky", "newton-cg", "liblinear", "sag", "saga")
 PENALTIES = ("deprecated", "l2", None)
-PEAK = 1e-8  # the tolerance that a posterior asks for: its width is measured at the peak
-SURE = 5.0  # margins beyond this, without a prior, are suspicious: the classes may be separated
-LARGEST_PROGRAM = 5_000_000  # values in the linear program that decides whether they are
-SMALL_PROGRAM = 50_000  # values of one that is solved in any case
+POSTERIOR_TOL = 1e-8  # tolerance for a posterior, whose width is computed at the peak
+SURE = 5.0  # margins beyond this without a prior suggest that the classes are separable
+LARGEST_PROGRAM = 5_000_000  # values of a linear program that decides this
+SMALL_PROGRAM = 50_000  # values up to which it is always solved
 
 
 class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     """Logistic regression: maximum likelihood, maximum a posteriori, or Bayesian.
 
     Minimises the sum of -log p(y|x) plus |w|^2 / (2 C): minus the log posterior under the prior
-    w ~ N(0, C). C=inf is maximum likelihood. Several classes share one softmax. Newton's method
-    where weights are few, L-BFGS where they are many; `solver_` says which and why.
+    w ~ N(0, C). C=inf is maximum likelihood. Several classes share one softmax. Newton's method for
+    few weights, L-BFGS for many; `solver_` names the solver and the reason.
 
     Parameters
     ----------
@@ -64,9 +64,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         Deprecated as in scikit-learn: "l2" is the default, None is C=inf.
     C
         Variance of the prior on each weight. Above 0; inf: no prior. "evidence": the value that
-        makes the data most probable, all weights considered.
+        maximises the marginal likelihood.
     l1_ratio
-        Must be 0: weights are not made sparse here.
+        Must be 0: sparse weights are not supported.
     dual
         Must be False.
     tol
@@ -74,31 +74,31 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     fit_intercept
         Whether scores have a bias.
     intercept_scaling
-        Has no effect: the bias is never penalised as a weight.
+        Ignored: the bias is never penalised as a weight.
     class_weight
         Dict from label to weight, or "balanced": multiplies the weight of samples of a class.
     random_state
-        Has no effect: nothing is drawn.
+        Ignored: the fit is deterministic.
     solver
-        "auto", or "newton-cholesky" or "lbfgs" to insist. scikit-learn's other names mean "auto".
+        "auto", "newton-cholesky" or "lbfgs". scikit-learn's other names mean "auto".
     max_iter
         Steps of Newton's method or of L-BFGS, at most.
     verbose
         Above 0, a progress bar on stderr.
     warm_start
-        Begin where the last fit ended.
+        Start from the weights of the last fit.
     n_jobs
         Threads; None: all cores. The result does not depend on it.
     posterior
-        "laplace": keep a Gaussian posterior around the weights. Probabilities are then means over
-        it, and `coef_std_`, `intercept_std_`, `covariance_`, `log_evidence_` are there.
+        "laplace": compute a Gaussian posterior of the weights. Probabilities are then means over it,
+        and `coef_std_`, `intercept_std_`, `covariance_`, `log_evidence_` are set.
     predictive
         With a posterior and two classes: "mackay", his formula, or "quadrature", the integral.
     intercept_precision
         Precision of a prior on the bias, which makes `log_evidence_` proper. None: no prior, and
         the evidence is known up to a constant.
     time_limit
-        Seconds after which to stop with what was learned so far.
+        Seconds after which to stop with the present weights.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     n_iter_
         Steps, (1,).
     objective_
-        What was minimised: summed -log p(y|x), plus |w|^2 / (2 C), and the bias's part with a prior.
+        The minimum: summed -log p(y|x), plus |w|^2 / (2 C), and the bias's part with a prior.
     gradient_
         Largest entry of its gradient, over the weight of all samples: at most tol when solved.
     coef_std_, intercept_std_
@@ -117,12 +117,12 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     covariance_
         Of the posterior: each row of weights, then its bias, (p (d + 1), p (d + 1)).
     log_evidence_
-        Log probability of the labels, all weights considered. A bias without a prior has a constant
+        Log marginal likelihood of the labels. A bias without a prior has a constant
         density of 1 per sqrt(1 + C r^2), r^2 the mean of |x|^2, so that values for different C can be
         compared.
     separated_
-        Whether planes separate the classes, so that without a prior no weights are likeliest; None
-        where that was not in question.
+        Whether planes separate the classes, so that without a prior no maximum exists; None if not
+        checked.
     solver_
         Which algorithm was used, and why.
 
@@ -192,7 +192,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
         A block is (X, y) or (X, y, sample_weight); y is then left out. Blocks are read once for
-        each step, so the iterable must begin anew each time.
+        each step, so the iterable must be repeatable.
         """
         self._check_parameters()
         C = self._prior_variance()
@@ -207,14 +207,16 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                     "weight 0"
                 )
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
-        steps = None if C is None else self.max_iter  # who knows how many a search takes
+        steps = None if C is None else self.max_iter  # unknown for a search
         with monitored(self, None, None, steps=steps, task="iteration") as monitor:
-            descent = Descent(
+            descent = LogisticSolver(
                 blocks,
                 solver=self.solver,
                 intercept=self.fit_intercept,
                 intercept_precision=self.intercept_precision or 0.0,
-                tol=self.tol if self.posterior is None and C is not None else min(self.tol, PEAK),
+                tol=self.tol
+                if self.posterior is None and C is not None
+                else min(self.tol, POSTERIOR_TOL),
                 max_iter=self.max_iter,
                 threads=thread_count(self.n_jobs),
                 monitor=monitor,
@@ -225,8 +227,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 C, found = descent.most_evident(start)
                 if descent.at_the_end:
                     warn_user(
-                        f"the evidence is largest at the end of the range looked at, C={C:.1g}: the "
-                        "features may say nothing of the classes; give a C, or look at the data"
+                        f"the evidence is largest at a limit of the search, C={C:.1g}: the features may "
+                        "carry no information on the classes; set C, or check the data"
                     )
             else:
                 found = descent.solve(C, start)
@@ -238,7 +240,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 "weights overflowed; scale the features, for example with StandardScaler"
             )
         self._keep(descent, found, C)
-        self.separated_ = None if np.isfinite(C) else _separated(blocks, found, self.fit_intercept)
+        self.separated_ = (
+            None if np.isfinite(C) else _check_separation(blocks, found, self.fit_intercept)
+        )
         if self.separated_ and self.posterior is not None:
             raise DataError(
                 "the classes can be separated by planes, so without a prior there is no posterior; "
@@ -274,7 +278,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         """Covariance of the posterior: each row of weights, then its bias, (p (d + 1), p (d + 1))."""
         check_is_fitted(self)
         if self._posterior is None:
-            raise AttributeError("covariance_ is there after a fit with posterior='laplace'")
+            raise AttributeError("covariance_ needs a fit with posterior='laplace'")
         return self._posterior.covariance()
 
     def _mean_probabilities(self, X: Any, S: Matrix) -> Matrix:
@@ -290,7 +294,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         return np.column_stack([1.0 - second, second])
 
     def _prior_variance(self) -> float | None:
-        """C as a number, or None where the evidence is to choose it."""
+        """C as a number, or None for C='evidence'."""
         if self.penalty != "deprecated":
             warn_user(
                 "'penalty' was deprecated in scikit-learn 1.8, and so it is here: leave it out; 'l2' "
@@ -306,8 +310,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 return float("inf")
         return None if isinstance(self.C, str) else float(self.C)
 
-    def _start(self, descent: Descent) -> Matrix | None:
-        """The weights of the last fit, where they are wanted and fit."""
+    def _start(self, descent: LogisticSolver) -> Matrix | None:
+        """The weights of the last fit, for warm_start if the shape matches."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
         coef = self.coef_.toarray() if issparse(self.coef_) else self.coef_
@@ -315,7 +319,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             return None
         return np.column_stack([coef, self.intercept_]) if self.fit_intercept else coef.copy()
 
-    def _keep(self, descent: Descent, found: LogisticFit, C: float) -> None:
+    def _keep(self, descent: LogisticSolver, found: LogisticFit, C: float) -> None:
         d = descent.d
         self.coef_ = found.theta[:, :d].copy()
         self.intercept_ = found.theta[:, d].copy() if self.fit_intercept else np.zeros(descent.p)
@@ -333,16 +337,15 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     def _warn_unless_solved(self, found: LogisticFit) -> None:
         if self.separated_:
             warn_user(
-                "the classes can be separated by planes, so no weights are likeliest: those here, "
-                f"after {found.n_iter} steps, would grow without end. Use a finite C, or "
-                "C='evidence'",
+                "the classes can be separated by planes, so no weights are likeliest: those found "
+                f"after {found.n_iter} steps would grow without bound. Use a finite C, or C='evidence'",
                 ConvergenceWarning,
             )
         elif found.stop in ("max_iter", "stopped") or found.gradient > self.tol:
             why = {
                 "max_iter": f"did not converge in {found.n_iter} iterations; raise max_iter",
-                "stopped": "was told to stop",
-            }.get(found.stop, "cannot come closer in floating point; scale the features")
+                "stopped": "was cancelled or reached time_limit",
+            }.get(found.stop, "reached the limit of floating point; scale the features")
             warn_user(
                 f"LogisticRegression {why}: the gradient is {found.gradient:.3g}, wanted {self.tol:g}",
                 ConvergenceWarning,
@@ -378,10 +381,10 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             require_real(name, "time_limit", self.time_limit, above=0)
 
 
-def _separated(
+def _check_separation(
     blocks: ArrayBlocks | StreamBlocks, found: LogisticFit, intercept: bool
 ) -> bool | None:
-    """Whether planes separate the classes; None where nothing speaks for it or nobody can say."""
+    """Whether planes separate the classes; None if unlikely or too expensive to decide."""
     if found.least > 0:
         return True
     if isinstance(blocks, StreamBlocks):

@@ -1,4 +1,4 @@
-"""Naive Bayes on counts, flags and numbers. The arithmetic is in `solvers/naive_bayes.py`."""
+"""Naive Bayes on counts, flags and numbers; `solvers/naive_bayes.py` computes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from separatrix.estimators.base.prepare import check_samples, check_unchanged
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.moments import Moments, moments_of
-from separatrix.solvers.moments import merge as merged_moments
+from separatrix.solvers.moments import merge as merge_moments
 from separatrix.solvers.naive_bayes import (
     Counts,
     Joint,
@@ -43,7 +43,7 @@ FEWEST_ENTRIES = 2**20  # of a block of sparse samples
 
 
 class NaiveBayes(ClassifierMixin, OnePass):
-    """A classifier that knows log p(x, c): the likeliest class, and probabilities by Bayes' rule."""
+    """A classifier from log p(x, c): the most probable class, and probabilities by Bayes' rule."""
 
     def predict(self, X: Any) -> Any:
         """Most probable class of each sample, (n,); the first among equals."""
@@ -59,7 +59,7 @@ class NaiveBayes(ClassifierMixin, OnePass):
         return np.asarray(log_softmax(self._joint(X).contenders(), axis=1))
 
     def predict_joint_log_proba(self, X: Any) -> Matrix:
-        """log p(x, c) of each sample with each class, (n, k); -inf where the two cannot be."""
+        """log p(x, c) of each sample with each class, (n, k); -inf if it is impossible."""
         return self._joint(X).log_probabilities()
 
     def __sklearn_tags__(self) -> Tags:
@@ -76,7 +76,9 @@ class NaiveBayes(ClassifierMixin, OnePass):
 
 
 class CountingBayes(NaiveBayes):
-    """Naive Bayes from counts of features: what `MultinomialNB` and `BernoulliNB` share."""
+    """Naive Bayes from counts of features: the base of `MultinomialNB` and `BernoulliNB`."""
+
+    _merge_sums = staticmethod(merge)
 
     alpha: Any
     force_alpha: bool
@@ -84,7 +86,7 @@ class CountingBayes(NaiveBayes):
     class_prior: Any
 
     def signed_distance(self, X: Any) -> Matrix:
-        """Distance to the boundary, positive on the second's side; of several, score / |w| of each."""
+        """Distance to the boundary, positive for the second class; of several, score / |w| of each."""
         joint, W = self._joint(X), self._likelihood.weights
         if self._likelihood.zeros is not None:
             raise DataError("some probabilities are 0: there is no boundary; raise `alpha` above 0")
@@ -113,9 +115,6 @@ class CountingBayes(NaiveBayes):
         if np.ndim(self.alpha):
             _require_length(type(self).__name__, "alpha", self.alpha, block.X.shape[1], "feature")
         return counts_of(block._replace(X=self._counted(block.X)), n_classes)
-
-    def _merged(self, a: Counts, b: Counts) -> Counts:
-        return merge(a, b)
 
     def _sum_up(self, blocks: ArrayBlocks | StreamBlocks) -> None:
         if isinstance(blocks, ArrayBlocks) and issparse(X := blocks.train.X):
@@ -331,6 +330,8 @@ class GaussianNB(NaiveBayes):
     0.96
     """
 
+    _merge_sums = staticmethod(merge_moments)
+
     def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
         self.priors = priors
         self.var_smoothing = var_smoothing
@@ -341,9 +342,6 @@ class GaussianNB(NaiveBayes):
 
     def _part(self, block: Block, n_classes: int) -> Moments:
         return moments_of(block, n_classes=n_classes, form="features")
-
-    def _merged(self, a: Moments, b: Moments) -> Moments:
-        return merged_moments(a, b)
 
     def _learn(self) -> Self:
         sums: Moments = self._sums

@@ -16,7 +16,7 @@ from separatrix.estimators.base.linear_machine import LinearMachine, margin_widt
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.prepare import prepare
 from separatrix.runtime.threads import thread_count
-from separatrix.solvers.subgradient import LOSSES, Descent, Objective, solve_subgradient
+from separatrix.solvers.subgradient import LOSSES, Objective, SubgradientFit, solve_subgradient
 from separatrix.types import Codes, Matrix
 from separatrix.validation import (
     require_choice,
@@ -60,7 +60,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         Predict with the mean of all iterates, the start among them, instead of the last.
     keep_iterates
         True: all. An integer m: those after 0, m, 2m, ... steps and the last. False: only the
-        last. When they fill half the memory budget, every second is let go, with a warning.
+        last. When they fill half the memory budget, every second one is dropped, with a warning.
     class_weight
         Dict from label to weight, or "balanced": multiplies the losses of samples of a class.
     n_jobs
@@ -68,7 +68,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     verbose
         Above 0, a progress bar on stderr.
     time_limit
-        Seconds after which to stop with what was learned so far.
+        Seconds after which to stop with the present weights.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     margin_width_
         2 / |w|, the distance between the two margins, (p,); from boundary to margin it is half.
     stop_, stops_
-        Why it stopped: "eps", "max_iter", "stopped" (told to, or time over) or "diverged" (the
+        Why it stopped: "eps", "max_iter", "stopped" (cancelled or time_limit) or "diverged" (the
         objective overflowed: the step is too large), in one word and for each boundary, (p,). The
         one word is "eps" only when every boundary met it.
 
@@ -162,7 +162,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
                 monitor=monitor,
             )
         self._keep(found)
-        for sentence, kind in self._complaints(found):
+        for sentence, kind in self._warnings_of(found):
             # past the wrapper that ends callbacks
             warnings.warn(f"SubgradientSVC: {sentence}", kind, stacklevel=3)
         return self
@@ -178,7 +178,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         k = len(self.classes_)
         return np.array([1]) if k == 2 else np.arange(k)
 
-    def _keep(self, found: Descent) -> None:
+    def _keep(self, found: SubgradientFit) -> None:
         Z = found.average if self.average else found.last
         self.coef_, self.intercept_ = Z[:, 1:].copy(), Z[:, 0].copy()
         one = len(Z) == 1
@@ -193,8 +193,8 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
             word for word in ("diverged", "stopped", "max_iter", "eps") if word in found.stops
         )
 
-    def _complaints(self, found: Descent) -> Iterator[tuple[str, type[Warning]]]:
-        """What the user must know: a sentence and the kind of warning."""
+    def _warnings_of(self, found: SubgradientFit) -> Iterator[tuple[str, type[Warning]]]:
+        """Warnings of the fit: messages and categories."""
         if found.keep_every > int(self.keep_iterates):
             sentence = (
                 f"all iterates do not fit in memory; kept those after every {found.keep_every} steps: "
@@ -214,7 +214,7 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     def _limit_reached(self) -> str:
         limit = "max_iter reached"
         if self.stop_ == "stopped":
-            limit = "told to stop" if self.time_limit is None else "time_limit reached"
+            limit = "cancelled" if self.time_limit is None else "time_limit reached"
         if self.n_iter_ == 0:
             return f"no step was finished ({limit}); raise time_limit"
         change = np.abs(self.loss_curve_[-1] - self.loss_curve_[-2]).max()

@@ -1,11 +1,11 @@
-"""64 rows at a time: what LLVM's own vectoriser would take three times as long for.
+"""SIMD operations on 64 rows at a time, three times as fast as automatic vectorisation.
 
-The answers are 64-bit masks: bit r says something of the r-th of 64 values. For `hamming_mask` and
+Results are 64-bit masks: bit r is about the r-th of 64 values. For `hamming_mask` and
 `abs_difference_mask` rows lie in blocks, (blocks, words, 64): word w of 64 rows side by side, 16 bits
-each. Queries are (m, words) of 64-bit words, each its 16 bits four times over (times
-`REPEAT_16_BITS`), which costs the least to spread over the lanes. All arrays are C-contiguous;
-whole arrays with an index are passed, since a view would cost more than the work. Nothing is checked:
-the caller guarantees 64 rows.
+each. Queries are (m, words) of 64-bit words, each repeating its 16 bits four times (times
+`REPEAT_16_BITS`), which is the cheapest to broadcast to the lanes. All arrays are C-contiguous;
+functions take arrays with an index, since a view would cost more than the work. Nothing is checked: the
+caller guarantees 64 rows.
 """
 
 # ruff: noqa: ARG001 - numba reads the names of arguments, and calls with all of them
@@ -24,7 +24,7 @@ from separatrix.types import Codes
 
 LANES = 64  # the bits of a mask
 SUMS = 16  # sums side by side
-PIECE = 8  # words between two looks at whether a block is out already
+PIECE = 8  # words between two checks of the limit
 REPEAT_16_BITS = np.uint64(0x0001_0001_0001_0001)
 
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
@@ -37,10 +37,10 @@ _AT = types.intp
 def hamming_mask(
     typing_context: Any, blocks: Any, b: Any, queries: Any, i: Any, counts: Any, limit: Any
 ) -> Any:
-    """Count the bits in which rows of block b differ from query i; which counts are below `limit`."""
+    """Count the bits in which rows of block b differ from query i; mask of counts below `limit`."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        blocks, b, queries, i, counts, limit = _unpacked(context, builder, signature, args)
+        blocks, b, queries, i, counts, limit = _unpack(context, builder, signature, args)
         ones = _function(builder, "llvm.ctpop.v64i16", _LANES)
         words = builder.extract_value(queries.shape, 1)
         total = cgutils.alloca_once_value(builder, ir.Constant(_LANES, 0))
@@ -50,7 +50,7 @@ def hamming_mask(
             builder.store(builder.add(builder.load(total), builder.call(ones, [gap])), total)
         zero = ir.Constant(_INT64, 0)
         builder.store(builder.load(total), _lanes(builder, counts, zero, zero, zero), align=2)
-        return _compared(builder, builder.load(total), "<", limit)
+        return _compare(builder, builder.load(total), "<", limit)
 
     return types.uint64(blocks, _AT, queries, _AT, counts, types.uint16), generate
 
@@ -68,14 +68,14 @@ def abs_difference_mask(
     position: Any,
     limit: Any,
 ) -> Any:
-    """Sum |row - query| over words first..last-1 into `sums[place]`; which sums are `limit` or less.
+    """Sum |row - query| over words first..last-1 into `sums[position]`; mask of sums up to `limit`.
 
-    Words are 0..32767 here, a multiple of `PIECE` of them; sums, (places, 64), stop at 65535. Words that
-    are left when all rows are beyond the limit are not looked at, and then no sums are stored.
+    Words are 0..32767, a multiple of `PIECE` of them; sums, (positions, 64), saturate at 65535. It stops
+    early when all rows are beyond the limit, and then stores no sums.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        blocks, b, queries, i, first, last, sums, position, limit = _unpacked(
+        blocks, b, queries, i, first, last, sums, position, limit = _unpack(
             context, builder, signature, args
         )
         size = _function(builder, "llvm.abs.v64i16", _LANES, ir.IntType(1))
@@ -93,7 +93,7 @@ def abs_difference_mask(
                 gap = builder.sub(lanes, _spread(builder, queries, i, words, word))
                 gap = builder.call(size, [gap, ir.Constant(ir.IntType(1), 0)])
                 builder.store(builder.call(plus, [builder.load(total), gap]), total)
-            inside = _compared(builder, builder.load(total), "<=", limit)
+            inside = _compare(builder, builder.load(total), "<=", limit)
             builder.store(inside, mask)
             with builder.if_then(builder.icmp_unsigned("==", inside, ir.Constant(_INT64, 0))):
                 outer.do_break()
@@ -108,10 +108,10 @@ def abs_difference_mask(
 
 @intrinsic
 def at_least_mask(typing_context: Any, array: Any, row: Any, start: Any, least: Any) -> Any:
-    """Which of the 64 values array[row, start : start + 64], float32, are at least `least`."""
+    """Mask of the 64 float32 values array[row, start : start + 64] that are at least `least`."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        array, row, start, least = _unpacked(context, builder, signature, args)
+        array, row, start, least = _unpack(context, builder, signature, args)
         width = builder.extract_value(array.shape, 1)
         where = builder.gep(array.data, [builder.add(builder.mul(row, width), start)])
         lanes = ir.VectorType(ir.FloatType(), LANES)
@@ -128,28 +128,28 @@ def squares_apart(
 ) -> Any:
     """Sum of the squared differences of X[row] and Q[i] over 16 * pieces columns from `start` on.
 
-    In float64, and in an order that no compiler and no machine changes.
+    In float64, in the same order on every machine.
     """
-    return _summed(X, Q, lambda builder, gap: builder.fmul(gap, gap))
+    return _sum_terms(X, Q, lambda builder, gap: builder.fmul(gap, gap))
 
 
 @intrinsic
 def sizes_apart(
     typing_context: Any, X: Any, row: Any, Q: Any, i: Any, start: Any, pieces: Any
 ) -> Any:
-    """The same sum of the sizes of the differences."""
+    """The same for absolute differences."""
 
     def size(builder: Any, gap: Any) -> Any:
         kind = ir.FunctionType(_SUMS, [_SUMS])
         fabs = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{SUMS}f64")
         return builder.call(fabs, [gap])
 
-    return _summed(X, Q, size)
+    return _sum_terms(X, Q, size)
 
 
 @intrinsic
 def first_bit(typing_context: Any, mask: Any) -> Any:
-    """The number of the lowest bit that is set; one must be."""
+    """Number of the lowest set bit; the mask must not be 0."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.cttz(args[0], ir.Constant(ir.IntType(1), 1))
@@ -157,14 +157,14 @@ def first_bit(typing_context: Any, mask: Any) -> Any:
     return types.intp(types.uint64), generate
 
 
-def _summed(X: Any, Q: Any, term: Any) -> Any:
-    """Signature and code of a sum of such terms of the differences."""
+def _sum_terms(X: Any, Q: Any, term: Any) -> Any:
+    """Signature and code generator of a sum of terms of the differences."""
     if X.layout != "C" or Q.layout != "C":
         return None
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = signature.args[0].dtype
-        X, row, Q, i, start, pieces = _unpacked(context, builder, signature, args)
+        X, row, Q, i, start, pieces = _unpack(context, builder, signature, args)
         width = builder.extract_value(Q.shape, 1)
         stored = ir.VectorType(context.get_data_type(kind), SUMS)
         total = cgutils.alloca_once_value(builder, ir.Constant(_SUMS, [0.0] * SUMS))
@@ -185,7 +185,7 @@ def _summed(X: Any, Q: Any, term: Any) -> Any:
             part = term(builder, builder.fsub(x, q))
             builder.store(builder.fadd(builder.load(total), part), total)
         sums, size = builder.load(total), SUMS
-        while size > 1:  # halves are added, until one number is left
+        while size > 1:  # add the halves until one number is left
             size //= 2
             lower, upper = (
                 builder.shuffle_vector(
@@ -200,7 +200,7 @@ def _summed(X: Any, Q: Any, term: Any) -> Any:
 
 
 def blocks_of(words: Any, order: Any = None) -> Any:
-    """Words of rows, (n, words), in blocks; in that order, and filled up with zeros."""
+    """Words of rows, (n, words), in blocks, in the given order, padded with zeros."""
     n, count = words.shape
     blocks = np.zeros((-(-n // LANES), count, LANES), np.uint16)
     _lay(words, np.arange(n) if order is None else order, blocks)
@@ -214,8 +214,8 @@ def _lay(words: Any, order: Codes, blocks: Any) -> None:
             blocks[i // LANES, w, i % LANES] = words[order[i], w]
 
 
-def _unpacked(context: Any, builder: Any, signature: Any, args: Any) -> list[Any]:
-    """Arguments, arrays with their parts at hand."""
+def _unpack(context: Any, builder: Any, signature: Any, args: Any) -> list[Any]:
+    """Arguments, with arrays as structs."""
     return [
         context.make_array(kind)(context, builder, value)
         if isinstance(kind, types.Array)
@@ -225,12 +225,12 @@ def _unpacked(context: Any, builder: Any, signature: Any, args: Any) -> list[Any
 
 
 def _function(builder: Any, name: str, *of: Any) -> Any:
-    """An operation of LLVM that takes these types and gives lanes."""
+    """An LLVM intrinsic that takes these types and returns lanes."""
     return cgutils.get_or_insert_function(builder.module, ir.FunctionType(_LANES, of), name)
 
 
 def _lanes(builder: Any, array: Any, b: Any, words: Any, word: Any) -> Any:
-    """Where a word of all rows of block b is."""
+    """Address of a word of all rows of block b."""
     start = builder.bitcast(array.data, _LANES.as_pointer())
     return builder.gep(start, [builder.add(builder.mul(b, words), word)])
 
@@ -242,13 +242,13 @@ def _spread(builder: Any, queries: Any, i: Any, words: Any, word: Any) -> Any:
 
 
 def _copies(builder: Any, value: Any, count: int) -> Any:
-    """A vector that is the same everywhere."""
+    """A vector of equal values."""
     unset = ir.Constant(ir.VectorType(value.type, count), ir.Undefined)
     first = builder.insert_element(unset, value, ir.Constant(_INT32, 0))
     return builder.shuffle_vector(first, unset, ir.Constant(ir.VectorType(_INT32, count), 0))
 
 
-def _compared(builder: Any, lanes: Any, relation: str, limit: Any) -> Any:
-    """A mask of the lanes that are so related to the limit."""
+def _compare(builder: Any, lanes: Any, relation: str, limit: Any) -> Any:
+    """Mask of the lanes in this relation to the limit."""
     inside = builder.icmp_unsigned(relation, lanes, _copies(builder, limit, LANES))
     return builder.bitcast(inside, _INT64)

@@ -1,6 +1,6 @@
-"""A fit that is a sum: each block gives its part, parts merge in order, and merged equals whole.
+"""Sums over blocks of samples: each block gives its part, and parts merge in order.
 
-So the same two functions serve an array, a memory map, a stream of blocks and, later, a cluster.
+The same functions serve an array, a memory map, a stream of blocks and a cluster.
 """
 
 from __future__ import annotations
@@ -20,9 +20,7 @@ Part = TypeVar("Part")
 Item = TypeVar("Item")
 
 BLOCK_BYTES = 8 * MEBIBYTE
-MOST_BYTES = (
-    24 * MEBIBYTE
-)  # what is over 32 the C library takes from, and gives to, the system each time
+MOST_BYTES = 24 * MEBIBYTE  # malloc returns blocks above 32 MiB to the system each time
 FEWEST_ROWS = 2048  # below that a product of the rows with themselves runs at half speed
 MANY = 8  # times d: where d x d sums are merged, that costs little beside making them
 
@@ -35,40 +33,40 @@ def total(
     *,
     threads: int = 1,
 ) -> Part:
-    """The merged parts of all blocks, in their order whatever the number of threads.
+    """The merged parts of all blocks, in their order for any number of threads.
 
     >>> total(len, ["ab", "cde"], lambda a, b: a + b)
     5
     """
     if isinstance(blocks, Sized) and len(blocks) == 1:
-        threads = 1  # one block is done before a thread has begun
+        threads = 1  # one block needs no thread
     found: Part | None = None
     for part in in_order(part_of, blocks, threads=threads):
         found = part if found is None else merged(found, part)
         if monitor is not None:
             monitor.step()
     if found is None:
-        raise ValueError("a sum over no block at all")
+        raise ValueError("sum over an empty iterable of blocks")
     return found
 
 
 def rows_of_a_block(d: int) -> int:
-    """Samples of d features that are worked on at a time."""
+    """Rows of a block of samples with d features."""
     fewest = rows_that_fit(8 * d, MOST_BYTES, most=max(FEWEST_ROWS, MANY * d))
     return max(fewest, rows_that_fit(8 * d, BLOCK_BYTES))
 
 
 def dense(X: Any, dtype: Any = np.float64) -> Matrix:
-    """Samples as an array of that precision; not copied where they are one."""
+    """Samples as an array of that dtype; copied only if necessary."""
     return np.asarray(X.toarray() if issparse(X) else X, dtype=dtype)
 
 
 def shared_rows(X: Any, rows: slice) -> Any:
-    """Some samples that share the memory of all; of a sparse matrix SciPy's slice is a copy."""
+    """A slice of the samples without a copy; SciPy would copy a sparse slice."""
     if not issparse(X):
         return X[rows]
     ends = X.indptr[rows.start : rows.stop + 1]
     held = slice(ends[0], ends[-1])
-    found = type(X)((len(ends) - 1, X.shape[1]))  # given all at once, small parts would be copied
+    found = type(X)((len(ends) - 1, X.shape[1]))  # the constructor would copy small parts
     found.data, found.indices, found.indptr = X.data[held], X.indices[held], ends - ends[0]
     return found

@@ -248,7 +248,7 @@ def solve_fisher(moments: Moments, ridge: float) -> FisherFit:
     return FisherFit(axes, between / total, T.shape[1])
 
 
-class Axes(NamedTuple):
+class CovarianceAxes(NamedTuple):
     """A covariance C along its axes."""
 
     variances: Vector  # shape: (d,); largest first
@@ -257,21 +257,21 @@ class Axes(NamedTuple):
     log_determinant: float  # of C
 
 
-def principal_axes(C: Matrix) -> Axes:
+def principal_axes(C: Matrix) -> CovarianceAxes:
     """Axes of a covariance; where it is singular the root has infinite entries."""
     s, V = eigh(C, check_finite=False, driver="evd")
     if s[0] > UNRESOLVED * s[-1]:
         s, V = s[::-1], signed(V[:, ::-1])
-        return Axes(s, V, V / np.sqrt(s), float(np.log(s).sum()))
+        return CovarianceAxes(s, V, V / np.sqrt(s), float(np.log(s).sum()))
     # singular, or features of very different sizes: scaled to 1 the small ones keep their digits
     s, V, scale = _scaled_axes(C)
     U, root, _ = svd(scale[:, None] * V * np.sqrt(s))
     variances = np.zeros(len(C))
     variances[: len(root)] = root**2
     if len(s) < len(C):
-        return Axes(variances, signed(U), np.full(C.shape, np.inf), -np.inf)
+        return CovarianceAxes(variances, signed(U), np.full(C.shape, np.inf), -np.inf)
     log_determinant = float(np.log(s).sum() + 2.0 * np.log(scale).sum())
-    return Axes(variances, signed(U), V / np.sqrt(s) / scale[:, None], log_determinant)
+    return CovarianceAxes(variances, signed(U), V / np.sqrt(s) / scale[:, None], log_determinant)
 
 
 class Quadratic(NamedTuple):
@@ -293,7 +293,7 @@ class Quadratic(NamedTuple):
         return S
 
 
-def quadratic(mean: Matrix, each: Sequence[Axes], priors: Vector) -> Quadratic:
+def quadratic(mean: Matrix, each: Sequence[CovarianceAxes], priors: Vector) -> Quadratic:
     """The Gaussians with these means, covariances and priors."""
     logs = np.array([axes.log_determinant for axes in each])
     return Quadratic(mean, [axes.root for axes in each], _log(priors) - 0.5 * logs)

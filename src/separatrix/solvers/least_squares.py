@@ -17,17 +17,17 @@ from separatrix.runtime.sums import dense
 from separatrix.solvers.moments import Moments
 from separatrix.types import Codes, Matrix, Vector
 
-TINY = 1e-15  # of the largest eigenvalue, times d: all that is left of one that is 0
-ROUNDING = 1e-13  # of the largest eigenvalue: below, an eigenvalue is taken for 0, times d
+TINY = 1e-15  # times d and the largest eigenvalue: rounding of an eigenvalue 0
+ROUNDING = 1e-13  # times d and the largest eigenvalue: eigenvalues below count as 0
 
 
 class LeastSquaresFit(NamedTuple):
-    """Weights and what is left of the targets."""
+    """Weights and biases, with the ridge and the rank."""
 
     coef: Matrix  # shape: (p, d)
     intercept: Vector  # shape: (p,)
     ridge: Vector  # shape: (p,)
-    rank: int  # of the scatter; d where it was not looked at
+    rank: int  # of the scatter; d if it was not computed
 
 
 class Normal(NamedTuple):
@@ -40,7 +40,7 @@ class Normal(NamedTuple):
     weight: float
 
     def bias(self, W: Matrix) -> Vector:  # (d, p) -> (p,)
-        """What makes the mean of the residuals 0."""
+        """The bias that makes the mean of the residuals 0."""
         return np.asarray(self.target_mean - self.mean @ W)
 
 
@@ -84,7 +84,7 @@ def solve_ridge(normal: Normal, ridge: float) -> LeastSquaresFit:
     return _fit(normal, spectrum.weights(ridge), np.full(normal.B.shape[1], ridge), spectrum.rank)
 
 
-class Spectrum(NamedTuple):
+class ScatterSpectrum(NamedTuple):
     """The normal equations in the axes of the scatter: A = V diag(s) V', C = V'B."""
 
     s: Vector  # shape: (r,); above 0
@@ -93,7 +93,7 @@ class Spectrum(NamedTuple):
 
     @property
     def rank(self) -> int:
-        """Axes along which samples differ."""
+        """Number of axes along which samples differ."""
         return len(self.s)
 
     def weights(self, ridge: float | Vector) -> Matrix:
@@ -107,11 +107,11 @@ class Spectrum(NamedTuple):
         return np.asarray(Z)
 
 
-def spectrum_of(normal: Normal) -> Spectrum:
-    """The one factorisation that all ridges share."""
+def spectrum_of(normal: Normal) -> ScatterSpectrum:
+    """The factorisation that all ridges share."""
     s, V = eigh(normal.A, check_finite=False, driver="evd")
     kept = s > max(len(s), 10) * TINY * s[-1]
-    return Spectrum(s[kept], V[:, kept], V[:, kept].T @ normal.B)
+    return ScatterSpectrum(s[kept], V[:, kept], V[:, kept].T @ normal.B)
 
 
 def solve_within(normal: Normal, max_norm: float) -> LeastSquaresFit:
@@ -135,7 +135,7 @@ def solve_within(normal: Normal, max_norm: float) -> LeastSquaresFit:
     return _fit(normal, spectrum.weights(ridges), ridges, spectrum.rank)
 
 
-def ridges_within(spectrum: Spectrum, max_norm: float) -> Vector:
+def ridges_within(spectrum: ScatterSpectrum, max_norm: float) -> Vector:
     """The least ridge of each target under which the weights are no longer than allowed, (p,)."""
     return np.array([_secular(spectrum.s, c, max_norm) for c in spectrum.C.T])
 
@@ -156,10 +156,10 @@ def _secular(s: Vector, c: Vector, max_norm: float) -> float:
     return ridge
 
 
-class Rows(NamedTuple):
-    """Fewer samples than features: the same fit from the samples' inner products."""
+class SampleSpectrum(NamedTuple):
+    """Spectrum from inner products of samples, for fewer samples than features."""
 
-    spectrum: Spectrum  # V is left out: shape (0, r)
+    spectrum: ScatterSpectrum  # without V: shape (0, r)
     U: Matrix  # shape: (n, r); eigenvectors of the products
     root: Vector  # shape: (n,); square root of the weights
 
@@ -173,7 +173,7 @@ class Rows(NamedTuple):
         return np.asarray(self.U * np.sqrt(self.spectrum.s) / self.root[:, None])
 
 
-def rows_spectrum(K: Matrix, T: Matrix, weights: Vector) -> Rows:
+def rows_spectrum(K: Matrix, T: Matrix, weights: Vector) -> SampleSpectrum:
     """From K = sum over features of (x - m)(z - m), (n, n), and targets about their mean, (n, p).
 
     K diag(w) and the scatter share their eigenvalues; V = (X - m)' diag(sqrt w) U / sqrt(s).
@@ -183,7 +183,7 @@ def rows_spectrum(K: Matrix, T: Matrix, weights: Vector) -> Rows:
     kept = s > max(len(s), 10) * TINY * s[-1]
     s, U = s[kept], U[:, kept]
     C = np.sqrt(s)[:, None] * (U.T @ (root[:, None] * T))
-    return Rows(Spectrum(s, np.empty((0, len(s))), C), U, root)
+    return SampleSpectrum(ScatterSpectrum(s, np.empty((0, len(s))), C), U, root)
 
 
 class RidgePath(NamedTuple):
@@ -194,7 +194,7 @@ class RidgePath(NamedTuple):
     squared_error: Vector  # shape: (r,); weighted mean over samples of the summed squared residuals
 
 
-class LeftOut(NamedTuple):
+class LeaveOneOut(NamedTuple):
     """Leave-one-out sums of some samples, for each of r ridges."""
 
     weight: float
@@ -202,17 +202,17 @@ class LeftOut(NamedTuple):
     squares: Vector  # shape: (r,)
 
 
-def left_out(
+def leave_one_out(
     Z: Matrix,  # shape: (n, r); becomes scratch
     y: Codes,  # shape: (n,)
     weights: Vector,  # shape: (n,); above 0
     *,
-    spectrum: Spectrum,
+    spectrum: ScatterSpectrum,
     target_mean: Vector,
     total: float,
     ridges: Vector,
-) -> LeftOut:
-    """What the fits without each sample say of it, for every ridge and without fitting again.
+) -> LeaveOneOut:
+    """Leave-one-out predictions for every ridge, without refitting.
 
     Problem
         r_i = y_i - f_(-i)(x_i),  where f_(-i) is the fit to all samples but i
@@ -225,7 +225,7 @@ def left_out(
 
     Returns sums over these samples. The fit is linear in the targets, so
     r_i = (y_i - f(x_i)) / (1 - h_i) with the leverage h_i = w_i (1/W + sum_j z_ij^2 / (s_j + lambda)).
-    A sample that the fit hangs on, h_i = 1, has no fit without it and counts as mistaken.
+    A sample with leverage h_i = 1 has no fit without it and counts as mistaken.
 
     Reference: Allen, The Relationship Between Variable Selection and Data Augmentation and a Method
     for Prediction, Technometrics 16 (1974).
@@ -241,14 +241,14 @@ def left_out(
     spare *= -weights[:, None]
     spare += 1.0
     alone = spare < ROUNDING * len(spectrum.s)
-    hangs = bool(alone.any())
-    if hangs:
+    undefined = bool(alone.any())
+    if undefined:
         spare[alone] = np.inf
     squares = np.zeros(len(ridges))
     own, best = np.empty(spare.shape), np.full(spare.shape, -np.inf)
     for c, values in enumerate(F.transpose(1, 0, 2)):
         np.subtract(T[:, [c]] - target_mean[c], values, out=values)
-        values /= spare  # the residual of the fit without the sample, which says target - residual
+        values /= spare  # residual of the fit without the sample, whose score is target - residual
         squares += np.einsum("i,ir,ir->r", weights, values, values)
         if p > 1:
             np.subtract(T[:, [c]], values, out=values)
@@ -257,15 +257,15 @@ def left_out(
             np.maximum(best, values, out=best)
     # equal scores of several classes are a draw; of two, 0 is the first's
     wrong = best > own if p > 1 else (F[:, 0] < T) != (y == 1)[:, None]
-    if hangs:
+    if undefined:
         wrong |= alone
-        squares[alone.any(axis=0)] = np.inf  # no fit without such a sample, so none to judge by
-    return LeftOut(float(weights.sum()), weights @ wrong, squares)
+        squares[alone.any(axis=0)] = np.inf  # no fit without such a sample
+    return LeaveOneOut(float(weights.sum()), weights @ wrong, squares)
 
 
-def merged_left_out(a: LeftOut, b: LeftOut) -> LeftOut:
+def merge_leave_one_out(a: LeaveOneOut, b: LeaveOneOut) -> LeaveOneOut:
     """Sums over two sets of samples together."""
-    return LeftOut(a.weight + b.weight, a.mistaken + b.mistaken, a.squares + b.squares)
+    return LeaveOneOut(a.weight + b.weight, a.mistaken + b.mistaken, a.squares + b.squares)
 
 
 def targets(y: Codes, n_classes: int) -> Matrix:

@@ -30,7 +30,7 @@ PART_VALUES = 2**20  # stored values below which a part is not worth a thread
 PART_BYTES = 256 * MEBIBYTE  # memory of all such sums together
 
 
-class Measured(NamedTuple):
+class ObjectiveValue(NamedTuple):
     """The objective and a subgradient at one iterate."""
 
     f: Vector  # shape: (p,)
@@ -49,7 +49,7 @@ class Objective:
     mu: float
     threads: int = 1
 
-    def at(self, Z: Matrix, own: Codes, monitor: FitMonitor | None = None) -> Measured | None:
+    def at(self, Z: Matrix, own: Codes, monitor: FitMonitor | None = None) -> ObjectiveValue | None:
         """Value and subgradient at Z = (w0, w), (p, d + 1), or None when told to stop.
 
         Boundary c has the samples whose code is own[c] on its positive side, all others on the other.
@@ -81,7 +81,7 @@ class Objective:
             )
             f += self.mu * np.einsum("cj,cj->c", W, W)
             G += 2.0 * self.mu * W
-        return Measured(f, np.column_stack([g, G]))
+        return ObjectiveValue(f, np.column_stack([g, G]))
 
     @property
     def _values_in_a_row(self) -> int:
@@ -95,7 +95,7 @@ class Objective:
         return list(row_blocks(n, -(-n // parts)))
 
 
-class Descent(NamedTuple):
+class SubgradientFit(NamedTuple):
     """Where subgradient descent went and why it stopped. An iterate is (w0, w), the bias first."""
 
     last: Matrix  # shape: (p, d + 1)
@@ -117,7 +117,7 @@ def solve_subgradient(
     max_iter: int,
     keep_every: int = 1,
     monitor: FitMonitor | None = None,
-) -> Descent:
+) -> SubgradientFit:
     """Go down along subgradients from zero, with a fixed step, until f hardly changes.
 
     Problem
@@ -172,14 +172,14 @@ def solve_subgradient(
             losses[-1][made] = then.f[good]
             trail.add(step, Z)
         left = good & ~near
-        going, now = going[left], Measured(then.f[left], then.G[left])
+        going, now = going[left], ObjectiveValue(then.f[left], then.G[left])
         monitor.step()
         if not len(going) or monitor.should_stop():
             break
     else:
         stops[going] = "max_iter"
     kept = trail.all(len(losses) - 1, Z)
-    return Descent(Z, average, *kept, trail.every, np.array(losses), steps, stops)
+    return SubgradientFit(Z, average, *kept, trail.every, np.array(losses), steps, stops)
 
 
 class _Trail:

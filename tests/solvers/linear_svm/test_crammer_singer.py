@@ -7,7 +7,7 @@ from sklearn.svm import LinearSVC as Peer
 import separatrix.solvers.linear_svm.crammer_singer as module
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.linear_svm.crammer_singer import solve_crammer_singer
-from separatrix.solvers.linear_svm.dual_descent import LinearProblem, Samples, solve_dual
+from separatrix.solvers.linear_svm.dual_descent import LinearProblem, LinearSamples, solve_dual
 
 X, Y = load_iris(return_X_y=True)
 X = (X - X.mean(axis=0)) / X.std(axis=0)
@@ -15,7 +15,7 @@ X = (X - X.mean(axis=0)) / X.std(axis=0)
 
 def solved(samples=X, y=Y, *, C=0.3, **more):
     more = {"n_classes": 3, "bias_step": 1.0, "tol": 1e-6, "max_iter": 20_000, "seed": 3} | more
-    return solve_crammer_singer(Samples.of(samples), y, np.full(len(y), C), **more)
+    return solve_crammer_singer(LinearSamples.of(samples), y, np.full(len(y), C), **more)
 
 
 @pytest.mark.parametrize("bias_step", [0.0, 1.0, 4.0])
@@ -47,7 +47,7 @@ def test_two_classes_make_the_usual_machine_with_half_the_weights():
     together = solved(X[two], Y[two], n_classes=2, C=0.1)
     sides = np.where(Y[two] > 0, 1.0, -1.0)
     # w_1 = -w_0 = v / 2, so the penalty is |v|^2 / 4: twice the price in the usual form
-    problem = LinearProblem(Samples.of(X[two]), sides, np.full(100, 0.2), "hinge", 1.0)
+    problem = LinearProblem(LinearSamples.of(X[two]), sides, np.full(100, 0.2), "hinge", 1.0)
     usual = solve_dual(problem, tol=1e-7, max_iter=20_000, seed=3)
     np.testing.assert_allclose(together.W[:, 1] - together.W[:, 0], usual.w, atol=1e-5)
 

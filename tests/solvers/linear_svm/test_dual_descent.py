@@ -7,8 +7,8 @@ from sklearn.svm import LinearSVC as Peer
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.linear_svm.dual_descent import (
     LinearProblem,
-    Samples,
-    balanced,
+    LinearSamples,
+    balance,
     solve_dual,
     spread,
 )
@@ -32,7 +32,7 @@ def made(seed=0, n=60, d=5, flip=0.15):
 
 def problem_of(X, y, *, loss="hinge", C=1.0, bias_step=1.0):
     price = C * np.random.default_rng(1).uniform(0.5, 2.0, size=len(y))
-    return LinearProblem(Samples.of(X), y, price, loss, bias_step)
+    return LinearProblem(LinearSamples.of(X), y, price, loss, bias_step)
 
 
 def certificate(problem, fit):
@@ -124,7 +124,7 @@ def test_passes_can_be_cut_short_anywhere_without_changing_the_result(monkeypatc
 
     problem = problem_of(*made(6))
     whole = solve_dual(problem, tol=1e-5, max_iter=300, seed=3)
-    monkeypatch.setattr(module, "CHUNK", 7 * (problem.samples.values + 10))
+    monkeypatch.setattr(module, "CHUNK", 7 * (problem.samples.rows.values_per_row + 10))
     parts = solve_dual(problem, tol=1e-5, max_iter=300, seed=3)
     np.testing.assert_array_equal(parts.a, whole.a)
     assert parts.n_iter == whole.n_iter
@@ -158,7 +158,7 @@ def test_the_spread_counts_only_what_may_still_move():
 def test_balanced_variables_are_feasible_and_no_larger():
     rng = np.random.default_rng(0)
     a, y = rng.random(20), np.where(rng.random(20) < 0.3, 1.0, -1.0)
-    even = balanced(a, y)
+    even = balance(a, y)
     assert even @ y == pytest.approx(0.0, abs=1e-12)
     assert (even <= a).all()
-    np.testing.assert_array_equal(balanced(np.zeros(3), np.array([1.0, -1.0, 1.0])), np.zeros(3))
+    np.testing.assert_array_equal(balance(np.zeros(3), np.array([1.0, -1.0, 1.0])), np.zeros(3))

@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.nearest import bits
-from separatrix.solvers.nearest.bits import Bits, packs
+from separatrix.solvers.nearest.bits import Bits, is_binary
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.metrics import metric_of
 
@@ -93,8 +93,8 @@ def test_sparse_rows_and_queries_are_as_good():
 def test_sparse_values_that_are_stored_in_parts_are_summed():
     twice = csr_array((np.array([0.5, 0.5, 1.0]), np.array([1, 1, 0]), np.array([0, 2, 3])))
 
-    assert packs(twice)
-    assert not packs(csr_array((np.ones(2), np.array([1, 1]), np.array([0, 2]))))
+    assert is_binary(twice)
+    assert not is_binary(csr_array((np.ones(2), np.array([1, 1]), np.array([0, 2]))))
 
 
 def test_queries_with_other_values_are_answered_too():
@@ -109,11 +109,11 @@ def test_queries_with_other_values_are_answered_too():
 
 
 def test_only_zeros_and_ones_pack():
-    assert packs(np.array([[0.0, 1.0]]))
-    assert packs(np.array([[True], [False]]))
-    assert not packs(np.array([[0, 2]], np.uint8))
-    assert not packs(np.array([[0.0, 1.0 + 1e-15]]))
-    assert not packs(csr_array((1, bits.MOST_FEATURES + 1)))
+    assert is_binary(np.array([[0.0, 1.0]]))
+    assert is_binary(np.array([[True], [False]]))
+    assert not is_binary(np.array([[0, 2]], np.uint8))
+    assert not is_binary(np.array([[0.0, 1.0 + 1e-15]]))
+    assert not is_binary(csr_array((1, bits.MOST_FEATURES + 1)))
 
 
 def test_an_index_takes_a_bit_for_each_feature():

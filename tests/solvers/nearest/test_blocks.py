@@ -4,7 +4,7 @@ from scipy.sparse import csr_array
 
 import separatrix.solvers.nearest.blocks as module
 from separatrix.errors import DataError
-from separatrix.solvers.nearest.blocks import Blocks, Given
+from separatrix.solvers.nearest.blocks import Blocks, PrecomputedDistances
 
 NOBODY_SKIPPED = np.full(20, -1)
 
@@ -27,7 +27,7 @@ def sorted_rows(D, k):
 @pytest.mark.parametrize("threads", [1, 3])
 def test_ties_go_by_row_whatever_the_blocks_and_threads(rows, threads, monkeypatch):
     monkeypatch.setattr(module, "ROWS", rows)
-    monkeypatch.setattr(module, "FEWEST", 1)
+    monkeypatch.setattr(module, "MIN_QUERIES", 1)
     monkeypatch.setattr(module, "BLOCK_BYTES", 8 * 3 * min(rows, 50))
     D = gaps()
     found = of(D, threaded=True).nearest(np.arange(20)[:, None], 9, NOBODY_SKIPPED, threads=threads)
@@ -35,7 +35,9 @@ def test_ties_go_by_row_whatever_the_blocks_and_threads(rows, threads, monkeypat
     np.testing.assert_array_equal(found.distances, np.take_along_axis(D, found.rows, axis=1))
 
 
-@pytest.mark.parametrize("made", [lambda D: Given(D.shape[1]), of], ids=["given", "computed"])
+@pytest.mark.parametrize(
+    "made", [lambda D: PrecomputedDistances(D.shape[1]), of], ids=["precomputed", "computed"]
+)
 def test_a_skipped_row_is_not_found(made):
     D = gaps(m=50)
     queries = D if made is not of else np.arange(50)[:, None]
@@ -77,10 +79,10 @@ def test_a_block_of_another_shape_is_refused():
 
 def test_only_stored_distances_of_a_sparse_matrix_count():
     D = csr_array((np.array([3.0, 0.0, 3.0, 1.0, 2.0]), np.array([2, 0, 1, 3, 0]), [0, 3, 5]))
-    found = Given(4).nearest(D, 2, np.array([-1, -1]), threads=1)
+    found = PrecomputedDistances(4).nearest(D, 2, np.array([-1, -1]), threads=1)
     assert found.rows.tolist() == [[0, 1], [3, 0]]
     assert found.distances.tolist() == [[0.0, 3.0], [1.0, 2.0]]
     with pytest.raises(
         DataError, match=r"2 neighbors per samples are required, but some .* only 1"
     ):
-        Given(4).nearest(D, 2, np.array([-1, 3]), threads=1)
+        PrecomputedDistances(4).nearest(D, 2, np.array([-1, 3]), threads=1)

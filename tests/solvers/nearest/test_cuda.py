@@ -11,8 +11,8 @@ from separatrix import NeighborIndex  # noqa: E402
 from separatrix.errors import DeviceError, MemoryBudgetError  # noqa: E402
 from separatrix.runtime.monitor import FitMonitor  # noqa: E402
 from separatrix.solvers.nearest import cuda as module  # noqa: E402
-from separatrix.solvers.nearest import low_precision as screens  # noqa: E402
-from separatrix.solvers.nearest.cuda import OnDevice, in_order, lowest_scores  # noqa: E402
+from separatrix.solvers.nearest import low_precision  # noqa: E402
+from separatrix.solvers.nearest.cuda import GpuIndex, lowest_scores, ordered_sums  # noqa: E402
 from separatrix.solvers.nearest.low_precision import LowPrecisionFilter, whole_scale  # noqa: E402
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, raw_distance  # noqa: E402
 from separatrix.solvers.nearest.ranking import NOBODY  # noqa: E402
@@ -49,7 +49,7 @@ def assert_same(X, Q, k, own=False):
     index = NeighborIndex(X, "sqeuclidean")
     skip = np.arange(len(X)) if own else np.full(len(Q), -1)
     wanted = index.search_self(k) if own else index.search(Q, k)
-    found = OnDevice(index.rows, HERE).nearest(np.ascontiguousarray(Q), k, skip, threads=1)
+    found = GpuIndex(index.rows, HERE).nearest(np.ascontiguousarray(Q), k, skip, threads=1)
     np.testing.assert_array_equal(found.rows, wanted.rows)
     np.testing.assert_array_equal(found.distances, wanted.distances)
 
@@ -72,7 +72,7 @@ def test_queries_may_be_of_another_kind_than_the_rows():
     assert_same(REAL, np.empty((0, 21)), 4)
 
 
-def test_all_rows_may_be_asked_for():
+def test_all_rows_may_be_queries_for():
     assert_same(REAL[:130], REAL[:9] + 0.1, 130)
     assert_same(FEW_VALUES[:70], FEW_VALUES[:70], 69, own=True)
     assert_same(np.zeros((1, 1)), np.ones((3, 1)), 1)
@@ -80,7 +80,7 @@ def test_all_rows_may_be_asked_for():
 
 @pytest.mark.parametrize("X", [REAL, PIXELS, FEW_VALUES, OUTLIER], ids=len)
 def test_small_tiles_and_no_spare_candidates_change_nothing(X, monkeypatch):
-    for name in ("FEW", "MORE"):
+    for name in ("EXTRA_INTEGER", "EXTRA"):
         monkeypatch.setattr(module, name, 0)
     monkeypatch.setattr(module, "SCORE_BYTES", 100_000)
     monkeypatch.setattr(module, "GAP_BYTES", 40_000)
@@ -102,7 +102,7 @@ def test_any_small_table_has_the_same_neighbours(data):
 @pytest.mark.parametrize("d", [1, 15, 16, 17, 127, 128, 129, 145, 300])
 def test_squares_are_added_in_the_order_of_the_compiled_loop(d):
     X, Q = np.exp(5 * RNG.normal(size=(2, 9, d)))
-    summed = in_order(torch.tensor(Q - X))
+    summed = ordered_sums(torch.tensor(Q - X))
     wanted = [raw_distance(X, i, Q, i, EUCLIDEAN, 2.0, np.inf) for i in range(9)]
     assert summed.tolist() == wanted
 
@@ -124,11 +124,11 @@ def test_no_row_scores_above_the_limit_of_its_distance(name):
     screen = LowPrecisionFilter(X, whole_scale(X))
     if not screen.suits(Q):
         Q = Q[:20]
-    asked = screen.asked(Q)
-    S = screen.scores(asked)[:, : len(X)]
-    squares = in_order(Q[:, None] - X)
+    queries = screen.prepare(Q)
+    S = screen.scores(queries)[:, : len(X)]
+    squares = ordered_sums(Q[:, None] - X)
     for row in range(len(X)):
-        assert (S[:, row] <= screen.limits(asked, squares[:, row])).all()
+        assert (S[:, row] <= screen.limits(queries, squares[:, row])).all()
 
 
 def test_only_numbers_that_bfloat16_holds_are_screened_as_whole():
@@ -140,8 +140,8 @@ def test_only_numbers_that_bfloat16_holds_are_screened_as_whole():
 def test_sums_of_whole_numbers_are_exact_until_float32_ends():
     short = LowPrecisionFilter(torch.tensor(PIXELS[:, :50]), 1.0)
     wide = torch.tensor(np.tile(PIXELS, 30))
-    assert not short.asked(torch.tensor(PIXELS[:9, :50]).double()).error.any()
-    assert LowPrecisionFilter(wide, 1.0).asked(wide[:9].double()).error.all()
+    assert not short.prepare(torch.tensor(PIXELS[:9, :50]).double()).error.any()
+    assert LowPrecisionFilter(wide, 1.0).prepare(wide[:9].double()).error.all()
 
 
 def cut_off(A, B, *, out_dtype):
@@ -157,7 +157,7 @@ def cut_off(A, B, *, out_dtype):
 
 @pytest.fixture
 def tensor_cores(monkeypatch):
-    monkeypatch.setattr(screens, "multiplies_mixed", lambda device: True)
+    monkeypatch.setattr(low_precision, "multiplies_mixed", lambda device: True)
     monkeypatch.setattr(torch, "mm", cut_off)
 
 
@@ -165,15 +165,15 @@ def tensor_cores(monkeypatch):
 def test_whole_numbers_in_bfloat16_stay_below_their_limits(copies, tensor_cores):
     X = torch.tensor(np.tile(PIXELS[:20], copies))  # 16 times as long, sums leave float32
     screen = LowPrecisionFilter(X, 1.0)
-    asked = screen.asked(X[:5].double())
-    S = screen.scores(asked)[:, :20]
-    squares = in_order(X[:5, None].double() - X)
+    queries = screen.prepare(X[:5].double())
+    S = screen.scores(queries)[:, :20]
+    squares = ordered_sums(X[:5, None].double() - X)
     for row in range(20):
-        assert (S[:, row] <= screen.limits(asked, squares[:, row])).all()
-    assert asked.columns.dtype == torch.bfloat16
-    assert bool(asked.error.any()) == (copies == 16)
+        assert (S[:, row] <= screen.limits(queries, squares[:, row])).all()
+    assert queries.columns.dtype == torch.bfloat16
+    assert bool(queries.error.any()) == (copies == 16)
     if copies == 1:
-        assert torch.equal(S, (squares - asked.squares[:, None]).div(2).floor().float())
+        assert torch.equal(S, (squares - queries.squares[:, None]).div(2).floor().float())
 
 
 def test_products_of_bfloat16_find_the_same_neighbours(tensor_cores):
@@ -188,7 +188,7 @@ def test_a_watch_stops_between_tiles(monkeypatch):
         steps.append(number)
         return number == 1
 
-    found = OnDevice(REAL, HERE).nearest(
+    found = GpuIndex(REAL, HERE).nearest(
         REAL, 3, np.full(300, -1), threads=1, monitor=FitMonitor(None, on_step)
     )
     done = (found.rows != NOBODY).all(axis=1)
@@ -197,12 +197,12 @@ def test_a_watch_stops_between_tiles(monkeypatch):
 
 
 def test_rows_that_lie_there_already_take_no_more_room(monkeypatch):
-    room = screens.bytes_of_screen(*REAL.shape)
+    room = low_precision.filter_bytes(*REAL.shape)
     monkeypatch.setattr(module, "free_bytes", lambda device: room)
 
-    assert OnDevice(torch.as_tensor(REAL), HERE).nbytes <= room
+    assert GpuIndex(torch.as_tensor(REAL), HERE).nbytes <= room
     with pytest.raises(MemoryBudgetError):
-        OnDevice(REAL, HERE)
+        GpuIndex(REAL, HERE)
 
 
 def test_rows_that_do_not_fit_are_refused_with_their_size(monkeypatch):
@@ -210,22 +210,22 @@ def test_rows_that_do_not_fit_are_refused_with_their_size(monkeypatch):
     with pytest.raises(
         MemoryBudgetError, match=r"300 x 21 rows takes .* which has 1000 bytes free"
     ):
-        OnDevice(REAL, HERE)
+        GpuIndex(REAL, HERE)
 
 
 @pytest.mark.parametrize("factor", [1e150, 1e-150, 1e300])
 def test_values_at_the_ends_of_float64_are_refused(factor):
-    with pytest.raises(DeviceError, match="not searched on a card"):
-        OnDevice(REAL * factor, HERE)
+    with pytest.raises(DeviceError, match="out of range on a GPU"):
+        GpuIndex(REAL * factor, HERE)
 
 
 def test_rows_that_may_not_be_written_to_are_copied():
     X = REAL.copy()
     X.flags.writeable = False
-    OnDevice(X, HERE).nearest(X[:3], 2, np.full(3, -1), threads=1)
+    GpuIndex(X, HERE).nearest(X[:3], 2, np.full(3, -1), threads=1)
 
 
-def test_rows_that_are_asked_about_themselves_do_not_travel_again(monkeypatch):
+def test_rows_that_are_queries_about_themselves_do_not_travel_again(monkeypatch):
     moved = []
     monkeypatch.setattr("separatrix.runtime.device.default_gpu", lambda: HERE)
     index = NeighborIndex(REAL, device="cuda")

@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from separatrix.errors import ParameterError
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.index import index_of
+from separatrix.solvers.nearest.index import build_index
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, metric_of
 
 METHODS = {
@@ -67,7 +67,7 @@ def test_all_methods_agree(name, metric):
         if method == "projections" and (len(X) < 32 or X.shape[1] < 11):
             continue
         rows = csr_array(X.astype(np.float64)) if method == "sparse" else X
-        index = index_of(rows, metric_of(metric), method=method)
+        index = build_index(rows, metric_of(metric), method=method)
         assert index.method == method
         found = index.nearest(Q, k, none, threads=2)
         if method == "sparse":  # sums in another order
@@ -93,7 +93,7 @@ def test_a_row_that_is_skipped_is_not_found(metric):
     assert not (expected.rows == skip[:, None]).any()
     for method in METHODS[metric]:
         rows = csr_array(X) if method == "sparse" else X
-        found = index_of(rows, metric_of(metric), method=method).nearest(X, 4, skip, threads=2)
+        found = build_index(rows, metric_of(metric), method=method).nearest(X, 4, skip, threads=2)
         np.testing.assert_array_equal(found.rows, expected.rows, err_msg=method)
         np.testing.assert_array_equal(found.distances, expected.distances, err_msg=method)
 
@@ -103,7 +103,7 @@ def test_all_rows_can_be_neighbours(method):
     rng = np.random.default_rng(2)
     X = rng.integers(0, 3, (2100, 12)).astype(np.float64)
     rows = csr_array(X) if method == "sparse" else X
-    found = index_of(rows, metric_of("l2"), method=method).nearest(
+    found = build_index(rows, metric_of("l2"), method=method).nearest(
         X[:3], 2100, np.full(3, -1), threads=1
     )
     D = cdist(X[:3], X, "sqeuclidean")
@@ -120,7 +120,7 @@ def test_queries_far_from_all_rows(method):
     none = np.full(6, -1)
     rows = csr_array(X) if method == "sparse" else X
     expected = Exhaustive(X, metric_of("l2")).nearest(far, 5, none, threads=1)
-    found = index_of(rows, metric_of("l2"), method=method).nearest(far, 5, none, threads=1)
+    found = build_index(rows, metric_of("l2"), method=method).nearest(far, 5, none, threads=1)
     if method == "sparse":  # from that far, rows are as near as rounding says
         np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-14)
     else:
@@ -134,7 +134,7 @@ def test_rows_close_together_and_far_from_their_middle():
     Q, none = X[::300] + 1e-7, np.full(10, -1)
     expected = Exhaustive(X, metric_of("l2")).nearest(Q, 5, none, threads=1)
     for method in ("projections", "products", "boxes"):
-        found = index_of(X, metric_of("l2"), method=method).nearest(Q, 5, none, threads=1)
+        found = build_index(X, metric_of("l2"), method=method).nearest(Q, 5, none, threads=1)
         np.testing.assert_array_equal(found.rows, expected.rows, err_msg=method)
 
 
@@ -143,7 +143,7 @@ def test_threads_and_the_order_of_queries_change_nothing(method):
     rng = np.random.default_rng(5)
     X = rng.integers(0, 5, (3000, 12)).astype(np.float64)
     Q = rng.integers(0, 5, (700, 12)).astype(np.float64)
-    index = index_of(X, metric_of("l2"), method=method)
+    index = build_index(X, metric_of("l2"), method=method)
     none = np.full(700, -1)
     one = index.nearest(Q, 6, none, threads=1)
     order = rng.permutation(700)
@@ -171,7 +171,7 @@ def test_whatever_is_chosen_agrees_with_scipy(seed, n, d, top, code):
     order = np.argsort(D, axis=1, kind="stable")[:, :k]
     metric = metric_of(("l2", "l1", "chebyshev")[code])
     for rows in (X, csr_array(X.astype(np.float64))):
-        found = index_of(rows, metric).nearest(Q, k, np.full(20, -1), threads=1)
+        found = build_index(rows, metric).nearest(Q, k, np.full(20, -1), threads=1)
         np.testing.assert_array_equal(found.rows, order)
         np.testing.assert_array_equal(found.distances, np.take_along_axis(D, order, axis=1))
 
@@ -183,7 +183,7 @@ def test_a_tiny_spread_about_a_constant(method, spread):
     metric = metric_of("manhattan" if method == "manhattan" else "l2")
     none = np.full(5, -1)
     expected = Exhaustive(X, metric).nearest(X[:5], 3, none, threads=1)
-    found = index_of(X, metric, method=method).nearest(X[:5], 3, none, threads=1)
+    found = build_index(X, metric, method=method).nearest(X[:5], 3, none, threads=1)
     np.testing.assert_array_equal(found.rows, expected.rows)
 
 
@@ -193,7 +193,7 @@ def test_a_huge_row_that_a_sample_does_not_show(method):
     X[5001], X[5003] = 1e98, 1.0001e98
     Q, none = X[[0, 5001, 5003]], np.full(3, -1)
     expected = Exhaustive(X, metric_of("l2")).nearest(Q, 9000, none, threads=2)
-    found = index_of(X, metric_of("l2"), method=method).nearest(Q, 9000, none, threads=2)
+    found = build_index(X, metric_of("l2"), method=method).nearest(Q, 9000, none, threads=2)
     np.testing.assert_array_equal(found.rows, expected.rows)
 
 
@@ -205,7 +205,7 @@ def test_sparse_rows_of_any_size(metric, size):
     X[7] = 0.0
     Q, none = X[:9], np.full(9, -1)
     expected = Exhaustive(X, metric_of(metric)).nearest(Q, 300, none, threads=1)
-    found = index_of(csr_array(X), metric_of(metric), method="sparse").nearest(
+    found = build_index(csr_array(X), metric_of(metric), method="sparse").nearest(
         Q, 300, none, threads=1
     )
     assert (np.sort(found.rows, axis=1) == np.arange(300)).all()
@@ -216,7 +216,7 @@ def test_sparse_rows_of_any_size(metric, size):
 def test_a_search_that_is_interrupted_tells_its_threads(method):
     """Ctrl-C comes where results are waited for; groups that are under way end at their next look."""
     X = np.random.default_rng(11).standard_normal((2000, 10))
-    index = index_of(X, metric_of("l2"), method=method)
+    index = build_index(X, metric_of("l2"), method=method)
     groups = 0
 
     def on_step(_number):
@@ -238,28 +238,28 @@ def test_a_search_that_is_interrupted_tells_its_threads(method):
 def test_the_choice():
     rng = np.random.default_rng(6)
     l2 = metric_of("l2")
-    assert index_of(rng.standard_normal((5000, 4)), l2).method == "boxes"
-    assert index_of(rng.standard_normal((500, 2)), l2).method == "products"
-    assert index_of(rng.standard_normal((50, 2)), l2).method == "exhaustive"
-    assert index_of(waves(rng, 5000, 60), l2).method == "projections"
-    assert index_of(rng.standard_normal((5000, 60)), l2).method == "products"
-    assert index_of(rng.integers(0, 2, (5000, 60)).astype(np.uint8), l2).method == "bits"
-    assert index_of(waves(rng, 5000, 60), metric_of("l1")).method == "manhattan"
-    assert index_of(waves(rng, 500, 60), metric_of("minkowski", 3)).method == "exhaustive"
+    assert build_index(rng.standard_normal((5000, 4)), l2).method == "boxes"
+    assert build_index(rng.standard_normal((500, 2)), l2).method == "products"
+    assert build_index(rng.standard_normal((50, 2)), l2).method == "exhaustive"
+    assert build_index(waves(rng, 5000, 60), l2).method == "projections"
+    assert build_index(rng.standard_normal((5000, 60)), l2).method == "products"
+    assert build_index(rng.integers(0, 2, (5000, 60)).astype(np.uint8), l2).method == "bits"
+    assert build_index(waves(rng, 5000, 60), metric_of("l1")).method == "manhattan"
+    assert build_index(waves(rng, 500, 60), metric_of("minkowski", 3)).method == "exhaustive"
     words = csr_array((np.arange(1.0, 101), (np.arange(100), 7 * np.arange(100))), shape=(100, 999))
-    assert index_of(words, l2).method == "sparse"
+    assert build_index(words, l2).method == "sparse"
     with pytest.raises(ParameterError, match="'sparse'"):
-        index_of(rng.standard_normal((50, 4)), l2, method="sparse")
+        build_index(rng.standard_normal((50, 4)), l2, method="sparse")
 
 
 def test_an_index_holds_little_besides_the_rows():
     rng = np.random.default_rng(7)
     X = waves(rng, 20_000, 200)
     in_float32 = X.nbytes / 2
-    assert index_of(X, metric_of("l2"), method="projections").nbytes < 0.7 * in_float32
-    assert index_of(X, metric_of("l2"), method="products").nbytes < 1.1 * in_float32
+    assert build_index(X, metric_of("l2"), method="projections").nbytes < 0.7 * in_float32
+    assert build_index(X, metric_of("l2"), method="products").nbytes < 1.1 * in_float32
     for d in (3, 6, 10):
         few = rng.standard_normal((128 * 300 + 1, d))
-        assert index_of(few, metric_of("l2"), method="boxes").nbytes < 1.5 * few.nbytes / 2
+        assert build_index(few, metric_of("l2"), method="boxes").nbytes < 1.5 * few.nbytes / 2
     some = rng.standard_normal((5000, 11))
-    assert index_of(some, metric_of("l2"), method="products").nbytes < 1.5 * some.nbytes / 2
+    assert build_index(some, metric_of("l2"), method="products").nbytes < 1.5 * some.nbytes / 2

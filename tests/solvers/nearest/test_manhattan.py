@@ -61,7 +61,7 @@ def test_columns_that_move_together_are_bounded_in_little_memory(dtype):
     Q = X[::100].astype(np.float64)
     index = Manhattan(X)
 
-    assert index._plan.levels
+    assert index._coding.levels
     assert index.nbytes <= X.size * 4 / 2
     assert_same(X, Q, 5, skip=np.arange(0, 5000, 100), threads=2, index=index)
     assert_same(X, Q + 0.3, 101, index=index)
@@ -79,8 +79,10 @@ def test_independent_columns_are_searched_too():
 def test_a_bound_that_rounding_made_too_large_rules_nothing_out(monkeypatch):
     """Group sums one unit apart may belong to rows that are next to nothing apart."""
     unit = 2.0**-4
-    plan = manhattan.Plan(np.zeros(8), unit, [columns.Groups(np.arange(8), np.ones(8, np.int8), 8)])
-    monkeypatch.setattr(manhattan, "_plan", lambda X: plan)
+    plan = manhattan.GroupCoding(
+        np.zeros(8), unit, [columns.Groups(np.arange(8), np.ones(8, np.int8), 8)]
+    )
+    monkeypatch.setattr(manhattan, "_choose_coding", lambda X: plan)
     edge = np.full((1, 8), 5 * unit)
     X = np.repeat(edge, 700, axis=0)
     X[:, 0] += 1.5 * unit
@@ -117,7 +119,7 @@ def test_a_query_too_far_to_have_codes_still_finds_the_nearest():
 
     index = Manhattan(X)
 
-    assert index._plan.levels
+    assert index._coding.levels
     assert_same(X, Q, 4, index=index)
 
 
@@ -148,8 +150,8 @@ def test_rows_beyond_the_seeds_are_found_as_well(k):
 
 
 def test_more_columns_than_are_merged_at_once(monkeypatch):
-    monkeypatch.setattr(columns, "MOST", 32)
-    monkeypatch.setattr(columns, "NEIGHBORS", 10)
+    monkeypatch.setattr(columns, "MAX_COLUMNS", 32)
+    monkeypatch.setattr(columns, "ADJACENT", 10)
     rng = np.random.default_rng(6)
     X = together(rng, 800, 75)
 
@@ -161,7 +163,7 @@ def test_merged_columns_are_those_that_move_together():
     factors = rng.normal(size=(500, 3))
     S = np.hstack([factors, -factors, factors]) + 0.01 * rng.normal(size=(500, 9))
 
-    groups = columns.merges(S - S.mean(axis=0)).groups(9, 3)
+    groups = columns.merge_columns(S - S.mean(axis=0)).groups(9, 3)
 
     np.testing.assert_array_equal(groups.labels, [0, 1, 2] * 3)
     np.testing.assert_array_equal(groups.signs[3:6], -groups.signs[:3])

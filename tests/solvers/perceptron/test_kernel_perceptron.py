@@ -13,7 +13,8 @@ from separatrix.solvers.decomposition import coding, problems_of
 from separatrix.solvers.perceptron import solve_kernel_perceptron
 from separatrix.solvers.perceptron.online_to_batch import last
 from separatrix.solvers.perceptron.orders import shuffled
-from separatrix.solvers.perceptron.primal import State, pass_over, rows_of
+from separatrix.solvers.perceptron.primal import OnlineState, pass_over
+from separatrix.solvers.rows import rows_of
 
 SCHEMES = {"argmax": ("argmax", "ovr"), "ovr": ("signs", "ovr"), "ovo": ("signs", "ovo")}
 
@@ -111,7 +112,7 @@ def test_a_linear_kernel_gives_the_linear_perceptron(whole_numbers):
     X, y = whole_numbers
     sides = coding(3, "ovr")
     dual = solve(HeldGram(X @ X.T + 1.0), y, np.arange(60), "argmax", epochs=4)
-    state = State.zero(3, 4)
+    state = OnlineState.zero(3, 4)
     for _ in range(4):
         pass_over(
             state,

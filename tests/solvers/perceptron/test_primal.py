@@ -3,12 +3,13 @@ import pytest
 from scipy.sparse import csr_array
 
 from separatrix.solvers.decomposition import coding
-from separatrix.solvers.perceptron.primal import State, pass_over, rows_of
+from separatrix.solvers.perceptron.primal import OnlineState, pass_over
+from separatrix.solvers.rows import rows_of
 
 
 def run(X, y, rule, *, passes=3, average=False, order=None, bias_step=1.0, n_classes=3):
     sides = coding(n_classes, "ovr")
-    state = State.zero(sides.shape[1], X.shape[1])
+    state = OnlineState.zero(sides.shape[1], X.shape[1])
     met, seen = 0, []
     for _ in range(passes):
         found = pass_over(
@@ -42,7 +43,7 @@ def test_the_average_is_the_mean_of_all_hypotheses(rule, whole_numbers):
     X, y = whole_numbers
     state, _, met = run(X, y, rule, passes=2, average=True)
     weights, biases = [], []
-    step = State.zero(3, 4)
+    step = OnlineState.zero(3, 4)
     for _ in range(2):
         for i in range(60):
             pass_over(
@@ -70,7 +71,9 @@ def test_weights_are_the_sum_of_the_corrections(whole_numbers):
 
 
 def test_all_negative_activations_still_have_a_largest():
-    state = State(np.array([[-1.0], [-2.0], [-3.0]]), np.zeros(3), np.zeros((3, 1)), np.zeros(3))
+    state = OnlineState(
+        np.array([[-1.0], [-2.0], [-3.0]]), np.zeros(3), np.zeros((3, 1)), np.zeros(3)
+    )
     found = pass_over(
         state,
         rows_of(np.array([[1.0]])),
@@ -86,7 +89,7 @@ def test_all_negative_activations_still_have_a_largest():
 
 def test_a_boundary_that_is_not_active_is_left_alone(whole_numbers):
     X, y = whole_numbers
-    state = State.zero(3, 4)
+    state = OnlineState.zero(3, 4)
     pass_over(
         state,
         rows_of(X),
@@ -104,7 +107,7 @@ def test_a_boundary_that_is_not_active_is_left_alone(whole_numbers):
 def test_the_loss_is_how_far_scores_are_on_the_wrong_side(whole_numbers):
     X, y = whole_numbers
     W = np.random.default_rng(0).normal(size=(3, 4))
-    state = State(W.copy(), np.zeros(3), np.zeros((3, 4)), np.zeros(3))
+    state = OnlineState(W.copy(), np.zeros(3), np.zeros((3, 4)), np.zeros(3))
     sides = coding(3, "ovr")[y]
     found = pass_over(
         state,

@@ -1,7 +1,7 @@
-"""A training set as blocks: arrays, memory maps, or whatever yields (X, y) or (X, y, weights).
+"""A training set as blocks: arrays, memory maps, or iterables of (X, y) or (X, y, weights).
 
-Every block is checked where it comes in. Of an iterable, labels are numbered as they are met, since
-nobody has seen them all; `in_class_order` puts what was summed by those numbers in order.
+Every block is checked on arrival. The labels of an iterable get codes in the order of their first
+occurrence; `in_class_order` then sorts them.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ArrayBlocks:
 
     @property
     def n_features(self) -> int:
-        """d."""
+        """Number of features."""
         return int(self.train.X.shape[1])
 
     def __len__(self) -> int:
@@ -47,7 +47,7 @@ class ArrayBlocks:
 
     @property
     def n_classes(self) -> int:
-        """Classes known so far: all."""
+        """Number of classes."""
         return len(self.train.classes)
 
     def in_class_order(self) -> tuple[Any, Codes]:
@@ -55,7 +55,7 @@ class ArrayBlocks:
         return self.train.classes, np.arange(self.n_classes)
 
     def cut(self, rows: int, *, every: int = 1, dtype: Any = None) -> ArrayBlocks:
-        """The same in blocks of `rows`, one sample in `every`, in that precision."""
+        """The same in blocks of `rows`, one sample in `every`, with that dtype."""
         train = self.train
         if every > 1:
             part = slice(None, None, every)
@@ -72,16 +72,16 @@ class ArrayBlocks:
 
 
 class StreamBlocks:
-    """Blocks from an iterable, checked as they come."""
+    """Blocks from an iterable, checked on arrival."""
 
     def __init__(self, estimator: Any, source: Iterable[Any]) -> None:
         self.source = source
         self._n_features = 0
         self._estimator = estimator
         self._codes: dict[Any, int] = {}
-        self._begun = False
-        self._settled = False
-        self._weighed: set[int] = set()  # codes of samples with a weight above 0, first pass
+        self._started = False
+        self._sorted = False
+        self._weighted: set[int] = set()  # codes of samples with a weight above 0, first pass
 
     def __iter__(self) -> Iterator[Block]:
         for number, item in enumerate(self.source):
@@ -90,14 +90,14 @@ class StreamBlocks:
             X, y, weights = self._checked(number, item)
             for rows in row_blocks(X.shape[0], rows_of_a_block(X.shape[1])):
                 yield Block(X[rows], y[rows], weights[rows])
-        if not self._begun:
+        if not self._started:
             raise DataError("the iterable of blocks held no sample at all")
         if len(self._codes) < 2:
             raise DataError(
                 f"{type(self._estimator).__name__} needs samples of at least 2 classes; "
                 f"got one class, {next(iter(self._codes))!r}"
             )
-        if len(self._weighed) < 2:
+        if len(self._weighted) < 2:
             raise DataError(
                 f"{type(self._estimator).__name__} needs samples of at least 2 classes; "
                 "all but one class have weight 0"
@@ -105,16 +105,16 @@ class StreamBlocks:
 
     @property
     def n_features(self) -> int:
-        """d, once a block has been read."""
+        """Number of features, after the first block."""
         return self._n_features
 
     @property
     def n_classes(self) -> int:
-        """Classes met so far."""
+        """Number of classes so far."""
         return len(self._codes)
 
     def cut(self, rows: int, *, every: int = 1, dtype: Any = None) -> None:
-        """Nothing: blocks are taken as they come."""
+        """None: the blocks of an iterable are not resized."""
 
     @property
     def repeatable(self) -> bool:
@@ -126,19 +126,19 @@ class StreamBlocks:
         labels = np.array(list(self._codes))
         order = np.argsort(labels)
         self._codes = {label: code for code, label in enumerate(labels[order].tolist())}
-        self._settled = True
+        self._sorted = True
         return labels[order], order
 
     def _checked(self, number: int, item: Any) -> tuple[Any, Codes, Any]:
         X, y, weights = split_block(number, item)
-        X, y = check_samples(self._estimator, X, y=y, reset=not self._begun)
-        self._begun, self._n_features = True, X.shape[1]
+        X, y = check_samples(self._estimator, X, y=y, reset=not self._started)
+        self._started, self._n_features = True, X.shape[1]
         y = as_labels(y)
         weights = check_weights(weights, X.shape[0])
         found, inverse = np.unique(y, return_inverse=True)
-        if self._settled and not set(found.tolist()) <= set(self._codes):
+        if self._sorted and not set(found.tolist()) <= set(self._codes):
             raise DataError(
-                f"block {number} holds labels that were not there in the pass before; "
+                f"block {number} holds labels that the first pass did not have; "
                 "each pass must yield the same blocks"
             )
         kinds = {isinstance(label, str) for label in (*self._codes, *found.tolist())}
@@ -150,21 +150,21 @@ class StreamBlocks:
             [self._codes.setdefault(label, len(self._codes)) for label in found.tolist()]
         )
         codes = met[inverse].astype(np.intp)
-        if not self._settled:
-            self._weighed.update(np.flatnonzero(np.bincount(codes, weights)).tolist())
+        if not self._sorted:
+            self._weighted.update(np.flatnonzero(np.bincount(codes, weights)).tolist())
         return X, codes, weights
 
 
-def refuse_weights_beside_blocks(sample_weight: Any) -> None:
-    """Weights belong to the blocks."""
+def require_no_weights(sample_weight: Any) -> None:
+    """Raise an error if weights are given besides an iterable of blocks."""
     if sample_weight is not None:
         raise DataError(
-            "`sample_weight` cannot be given beside an iterable of blocks; yield (X, y, weights)"
+            "`sample_weight` cannot be combined with an iterable of blocks; yield (X, y, weights)"
         )
 
 
 def split_block(number: int, block: Any) -> tuple[Any, Any, Any]:
-    """X, y and the weights, or None, of a block that somebody yields."""
+    """X, y and the weights, or None, of a block."""
     if not isinstance(block, tuple) or len(block) not in (2, 3):
         raise DataError(
             "X without y must yield blocks (X, y) or (X, y, sample_weight); "
@@ -185,21 +185,21 @@ def yields_blocks(X: Any, y: Any) -> bool:
 def blocks_of(
     estimator: Any, X: Any, y: Any, sample_weight: Any = None, **more: Any
 ) -> ArrayBlocks | StreamBlocks:
-    """The training set of an estimator as blocks, whatever it comes as."""
+    """The training set of an estimator as blocks, from arrays or an iterable."""
     if not yields_blocks(X, y):
         return ArrayBlocks(prepare(estimator, X, y, sample_weight, **more))
-    refuse_weights_beside_blocks(sample_weight)
+    require_no_weights(sample_weight)
     if more.get("class_weight") is not None:
         raise DataError(
-            "`class_weight` cannot be given beside an iterable of blocks; yield (X, y, weights)"
+            "`class_weight` cannot be combined with an iterable of blocks; yield (X, y, weights)"
         )
     return StreamBlocks(estimator, X)
 
 
 def require_repeatable(blocks: ArrayBlocks | StreamBlocks, why: str) -> None:
-    """Refuse an iterator that can be read only once where more than one pass is needed."""
+    """Raise an error for an iterator that can be read only once."""
     if isinstance(blocks, StreamBlocks) and not blocks.repeatable:
         raise DataError(
             f"{why}, but the blocks can be read only once; pass a list, or an object whose "
-            "__iter__ begins anew"
+            "__iter__ starts again"
         )

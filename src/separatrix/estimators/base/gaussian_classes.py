@@ -1,7 +1,8 @@
-"""What discriminants share: sums of Gaussian classes, priors, and covariances that need the rows."""
+"""Base of the discriminants: moments of Gaussian classes, priors, covariances that need the rows."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -35,18 +36,18 @@ from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix, Vector
 from separatrix.validation import require_choice, require_flag, require_real
 
-SHORT_OF_ONE = 1e-5  # as in scikit-learn: priors this close to a sum of 1 are taken as they are
+PRIOR_TOLERANCE = 1e-5  # as in scikit-learn: priors whose sum is this close to 1 are not rescaled
 
 
 class Estimates(NamedTuple):
     """Covariances that the moments alone do not give."""
 
     each: list[Matrix]  # of each class, (d, d)
-    total: Matrix  # of all samples; (0, 0) where it is not needed
+    total: Matrix  # of all samples; (0, 0) if not needed
 
 
 class GaussianClasses(OnePass):
-    """Classes by their means and covariances: what linear and quadratic discriminants share."""
+    """Classes by their means and covariances: the base of linear and quadratic discriminants."""
 
     solver: str
     shrinkage: Any
@@ -56,23 +57,24 @@ class GaussianClasses(OnePass):
     store_covariance: bool
     _form: str
     _solvers: ClassVar[tuple[str, ...]]  # the first takes moments only
+    _merge_sums = staticmethod(merge)
 
     @with_callbacks
     @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
-        A block is (X, y) or (X, y, sample_weight); y is then left out, and memory holds one block.
+        A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
         """
         self._check_parameters()
         blocks = blocks_of(self, X, y, sample_weight)
         if isinstance(self.shrinkage, str):
             require_repeatable(blocks, "shrinkage='auto' needs a second pass")
         if self.covariance_estimator is not None:
-            self._require_plain_rows(blocks, sample_weight)
-        self._form = self._form_for(blocks)
+            _require_plain_rows(blocks, sample_weight)
+        self._form = self._choose_form(blocks)
         self._sum_up(blocks)
-        return self._settle(blocks, self._estimates(blocks))
+        return self._learn(blocks, self._estimate(blocks))
 
     @rollback_on_error
     def partial_fit(
@@ -86,12 +88,12 @@ class GaussianClasses(OnePass):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def merge(self, *others: Any) -> Self:
-        """Learn what others of this kind, with the same classes, have learned from other samples."""
+        """Add what other models of this type and with the same classes learned from other samples."""
         self._require_sums("merge")
         return super().merge(*others)
 
     def predict_log_proba(self, X: Any) -> Matrix:
-        """Logarithm of the probability of each class, (n, k); also of what underflows to 0."""
+        """Log probability of each class, (n, k); finite even if the probability underflows to 0."""
         values = self.decision_function(X)
         if values.ndim == 1:
             return np.column_stack([log_expit(-values), log_expit(values)])
@@ -116,22 +118,16 @@ class GaussianClasses(OnePass):
     def _needs_total(self) -> bool:
         return False
 
-    def _form_for(self, blocks: ArrayBlocks | StreamBlocks) -> str:
+    def _choose_form(self, blocks: ArrayBlocks | StreamBlocks) -> str:
         return self._needed_form
 
-    def _settle(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
-        """From sums, and from blocks where they are at hand, to what is predicted with."""
+    def _learn(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
+        """Set the attributes that predictions use, from sums, and in a `fit` from blocks."""
         raise NotImplementedError
 
-    def _learn(self) -> Self:
-        return self._settle()
-
     def _part(self, block: Block, n_classes: int) -> Moments:
-        require_room(block.X.shape[1], n_classes, self._form)
+        require_memory(block.X.shape[1], n_classes, self._form)
         return moments_of(block, n_classes=n_classes, form=self._form)
-
-    def _merged(self, a: Moments, b: Moments) -> Moments:
-        return merge(a, b)
 
     def _check_parameters(self) -> None:
         name = type(self).__name__
@@ -159,18 +155,11 @@ class GaussianClasses(OnePass):
             )
         if self.shrinkage:
             raise ParameterError(
-                name, "shrinkage", "None beside covariance_estimator", self.shrinkage
+                name, "shrinkage", "None with covariance_estimator", self.shrinkage
             )
 
-    def _require_plain_rows(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> None:
-        why = "covariance_estimator is fitted to the rows of each class, "
-        if not isinstance(blocks, ArrayBlocks):
-            raise DataError(why + "which must be one array; got an iterable of blocks")
-        if sample_weight is not None:
-            raise DataError(why + "without weights; leave out sample_weight, or use shrinkage")
-
     def _require_sums(self, what: str) -> None:
-        """Refuse to go on where rows would be needed that are not kept."""
+        """Raise an error if the fit cannot continue from sums alone."""
         name = type(self).__name__
         if isinstance(self.shrinkage, str):
             must_be = f"None or a number for {what}: rows are not kept"
@@ -183,7 +172,7 @@ class GaussianClasses(OnePass):
             kept = "no covariance" if held == "features" else "one covariance for all classes"
             raise DataError(
                 f"{what} with these parameters needs sums that the fit before did not keep: it kept "
-                f"{kept}; begin anew with partial_fit"
+                f"{kept}; start again with partial_fit"
             )
 
     def _require_like(self, other: Any) -> None:
@@ -195,41 +184,13 @@ class GaussianClasses(OnePass):
                 f"{other._form!r}: fit them with the same solver, priors and store_covariance"
             )
 
-    def _priors(self) -> Vector:
-        """Given, or the shares of the classes, (k,); 0 for a class without samples."""
-        weight = self._sums.weight
-        if self.priors is None:
-            return np.asarray(weight / weight.sum())
-        name, k = type(self).__name__, len(weight)
-        try:
-            priors = np.array(self.priors, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ParameterError(name, "priors", "numbers", self.priors) from None
-        if priors.shape != (k,):
-            raise ParameterError(name, "priors", f"{k} numbers, one a class", self.priors)
-        if not np.isfinite(priors).all() or (priors < 0).any() or not priors.any():
-            must_be = "finite, at least 0 and not all 0"
-            raise ParameterError(name, "priors", must_be, priors.tolist())
-        summed = float(priors.sum())
-        if abs(summed - 1.0) > SHORT_OF_ONE:
-            warn_user(
-                f"priors of {name} sum to {summed:g}, not to 1; they are divided by that",
-                UserWarning,
-            )
-            priors /= summed
-        if not weight.all():
-            priors[weight == 0] = 0.0
-            if not priors.any():  # only classes of prior 0 were met so far
-                return np.asarray(weight / weight.sum())
-            priors /= priors.sum()
-        return priors
-
-    def _estimates(self, blocks: Any) -> Estimates | None:
-        """Covariances by an estimator, or shrunk by how much the samples ask for."""
+    def _estimate(self, blocks: Any) -> Estimates | None:
+        """Covariances of an estimator, or with Ledoit and Wolf's shrinkage."""
         if self.covariance_estimator is not None:
             X, y = blocks.train.X, blocks.train.y
-            parts = [self._estimated(X[rows]) for rows in class_rows(y, blocks.n_classes)]
-            return Estimates(parts, self._estimated(X) if self._needs_total else np.empty((0, 0)))
+            of = partial(_fit_covariance, type(self).__name__, self.covariance_estimator)
+            parts = [of(X[rows]) for rows in class_rows(y, blocks.n_classes)]
+            return Estimates(parts, of(X) if self._needs_total else np.empty((0, 0)))
         if not isinstance(self.shrinkage, str):
             return None
         moments = without_rounding(self._sums)
@@ -250,26 +211,61 @@ class GaussianClasses(OnePass):
         threads = 1 if isinstance(blocks, ArrayBlocks) and len(blocks) == 1 else thread_count()
         fourth = total(part, blocks, np.add, threads=threads)
         sums = zip(C, np.append(weights, weights.sum()), fourth, strict=True)
-        *each, whole = [ledoit_wolf(one, float(w), float(q)) for one, w, q in sums]
-        return Estimates(each, whole)
+        *each, overall = [ledoit_wolf(one, float(w), float(q)) for one, w, q in sums]
+        return Estimates(each, overall)
 
-    def _estimated(self, X: Any) -> Matrix:
-        fitted = clone(self.covariance_estimator, safe=False)
-        fitted.fit(dense(X))
-        C = getattr(fitted, "covariance_", None)
-        d = X.shape[1]
-        if C is None or np.shape(C) != (d, d) or not np.isfinite(C).all():
-            raise ParameterError(
-                type(self).__name__,
-                "covariance_estimator",
-                f"one whose fit gives a finite covariance_ of shape {(d, d)}",
-                self.covariance_estimator,
-            )
-        return np.asarray(C, dtype=np.float64)
+
+def class_priors(name: str, given: Any, weight: Vector) -> Vector:
+    """Given priors, or the shares of the classes, (k,); 0 for a class without samples."""
+    if given is None:
+        return np.asarray(weight / weight.sum())
+    k = len(weight)
+    try:
+        priors = np.array(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ParameterError(name, "priors", "numbers", given) from None
+    if priors.shape != (k,):
+        raise ParameterError(name, "priors", f"{k} numbers, one a class", given)
+    if not np.isfinite(priors).all() or (priors < 0).any() or not priors.any():
+        must_be = "finite, at least 0 and not all 0"
+        raise ParameterError(name, "priors", must_be, priors.tolist())
+    summed = float(priors.sum())
+    if abs(summed - 1.0) > PRIOR_TOLERANCE:
+        warn_user(
+            f"priors of {name} sum to {summed:g}, not to 1; they are rescaled",
+            UserWarning,
+        )
+        priors /= summed
+    if not weight.all():
+        priors[weight == 0] = 0.0
+        if not priors.any():  # only classes of prior 0 so far
+            return np.asarray(weight / weight.sum())
+        priors /= priors.sum()
+    return priors
+
+
+def _require_plain_rows(blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> None:
+    why = "covariance_estimator is fitted to the rows of each class, "
+    if not isinstance(blocks, ArrayBlocks):
+        raise DataError(why + "which must be one array; got an iterable of blocks")
+    if sample_weight is not None:
+        raise DataError(why + "without weights; leave out sample_weight, or use shrinkage")
+
+
+def _fit_covariance(owner: str, estimator: Any, X: Any) -> Matrix:
+    """The covariance that an estimator finds for rows X."""
+    fitted = clone(estimator, safe=False)
+    fitted.fit(dense(X))
+    C = getattr(fitted, "covariance_", None)
+    d = X.shape[1]
+    if C is None or np.shape(C) != (d, d) or not np.isfinite(C).all():
+        must_be = f"one whose fit gives a finite covariance_ of shape {(d, d)}"
+        raise ParameterError(owner, "covariance_estimator", must_be, estimator)
+    return np.asarray(C, dtype=np.float64)
 
 
 def most_components(estimator: Any, k: int, d: int) -> int:
-    """Axes to keep: those asked for, refused where class means cannot span as many."""
+    """Number of axes: `n_components`, at most what the class means span."""
     most, wanted = min(k - 1, d), estimator.n_components
     if wanted is not None and wanted > most:
         must_be = f"at most min(k - 1, d) = {most} for {k} classes and {d} features"
@@ -277,8 +273,8 @@ def most_components(estimator: Any, k: int, d: int) -> int:
     return most if wanted is None else int(wanted)
 
 
-def require_room(d: int, k: int, form: str) -> None:
-    """Refuse moments that do not fit the memory there is: two sums and one part a thread."""
+def require_memory(d: int, k: int, form: str) -> None:
+    """Raise an error if the moments do not fit into memory: two sums and one part for each thread."""
     if form == "features":
         return
     held = (k if form == "each" else 1) * (2 + thread_count())
@@ -291,9 +287,9 @@ def require_room(d: int, k: int, form: str) -> None:
         )
 
 
-def require_spread(rank: int, moments: Moments, *, whole: bool) -> None:
-    """Refuse samples that all lie at the mean of their class, unless more may come."""
-    if whole and not rank:
+def require_spread(rank: int, moments: Moments, *, complete: bool) -> None:
+    """Raise an error if all samples equal the mean of their class, unless more may come."""
+    if complete and not rank:
         raise DataError(
             "The number of samples must be more than the number of classes, and some must differ "
             f"within a class; got {moments.samples.sum()} samples of {len(moments.weight)} classes, "
@@ -301,17 +297,19 @@ def require_spread(rank: int, moments: Moments, *, whole: bool) -> None:
         )
 
 
-def warn_of_rank(estimator: Any, rank: int, moments: Moments, advice: str, *, whole: bool) -> None:
-    """Say that directions were left out; of a part of a stream only once samples are enough."""
+def warn_of_rank(
+    estimator: Any, rank: int, moments: Moments, advice: str, *, complete: bool
+) -> None:
+    """Warn of dropped directions; in a stream only after enough samples."""
     features = int(varying(moments).sum())
     if rank >= features:
         return
-    if not whole and moments.samples.sum() - len(moments.weight) <= rank:
+    if not complete and moments.samples.sum() - len(moments.weight) <= rank:
         return
     warn_user(
         f"{type(estimator).__name__}: the covariance within the classes has rank {rank}, and "
-        f"{features} features vary; directions without spread within the classes are left out, even "
-        f"where they tell classes apart; {advice}",
+        f"{features} features vary; directions without spread within the classes are dropped, even "
+        f"if they separate classes; {advice}",
         UserWarning,
     )
 

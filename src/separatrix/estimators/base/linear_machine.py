@@ -1,4 +1,4 @@
-"""What every linear classifier shares: scores, predictions, distances."""
+"""Base of all linear classifiers: scores, predictions, distances."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ class LinearMachine(BaseEstimator):
     coef_: Any
     intercept_: Vector
     classes_: Any
-    _dtypes: ClassVar[list[Any]] = [
-        np.float64,
-        np.float32,
-    ]  # taken as they are; others become the first
+    _dtypes: ClassVar[list[Any]] = [np.float64, np.float32]  # others become the first
 
     def decision_function(self, X: Any) -> Matrix:
         """Confidence in each class, (n, k), or in the second of two, (n,)."""
@@ -67,18 +64,18 @@ class LinearMachine(BaseEstimator):
 
 
 class SolvedMachine(LinearMachine):
-    """A linear machine that says how it was solved, and can hold its weights sparse."""
+    """A linear machine with a `solver_`, whose weights can be stored sparse."""
 
     solver_: str
 
     def sparsify(self) -> Self:
-        """Hold the weights as a sparse matrix: smaller where most of them are 0."""
+        """Store the weights as a sparse matrix."""
         check_is_fitted(self)
         self.coef_ = csr_array(self.coef_)
         return self
 
     def densify(self) -> Self:
-        """Hold the weights as an array again."""
+        """Store the weights as an array."""
         check_is_fitted(self)
         if issparse(self.coef_):
             self.coef_ = self.coef_.toarray()

@@ -1,4 +1,4 @@
-"""A fit that can be watched: scikit-learn's callbacks, a bar for `verbose`, a time limit."""
+"""Monitoring of a fit: scikit-learn's callbacks, a progress bar for `verbose`, a time limit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["monitored", "with_callbacks"]
 def monitored(
     estimator: Any, X: Any, y: Any, *, steps: int | None, task: str = "epoch"
 ) -> Iterator[FitMonitor]:
-    """A watch for one fit of at most `steps` steps that tells callbacks and the bar of each."""
+    """A monitor for one fit of at most `steps` steps, which reports each to callbacks and the bar."""
     context = estimator._init_callback_context(max_subtasks=steps)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
     name = type(estimator).__name__

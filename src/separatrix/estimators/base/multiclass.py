@@ -1,8 +1,8 @@
-"""From scores of binary problems to one class: votes, ties and argmax, in one place.
+"""From scores of binary problems to one class: votes, ties and argmax.
 
-Scores have one column for each problem of `solvers.problems.coding`. With two classes there is one,
-and the second class wins where it is above 0. Equal votes or scores go to the lowest class index,
-or, for votes, to the larger summed margin. Scores may be tensors on a card; so are the answers then.
+Scores have one column for each problem of `solvers.decomposition.coding`. With two classes there is
+one, and the second class wins if it is above 0. Equal votes or scores go to the lowest class index, or,
+for votes, to the larger summed margin. Scores may be tensors on a GPU; so are the results then.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from separatrix.solvers.decomposition import coding, pairs
 from separatrix.types import Codes, Matrix
 
 TIES = ("lowest", "margin")
-MATRIX_UP_TO = 64  # classes whose pairs are summed by one product; the matrix has k^3 / 2 numbers
+MATRIX_UP_TO = 64  # classes up to which pairs are summed by one product with k^3 / 2 numbers
 
 
 def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest") -> Matrix:
@@ -46,12 +46,12 @@ def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest"
 
 
 def _as_numbers(flags: Any, dtype: Any = np.float64) -> Any:
-    """Flags, or numbers of less precision, in this one."""
+    """Flags or numbers, converted to this dtype."""
     return flags * like(np.ones(1, dtype), flags)
 
 
 def _by_class(for_first: Matrix, for_second: Matrix, n_classes: int) -> Matrix:
-    """What all pairs give to their first and to their second class, summed for each class, (n, k)."""
+    """Sums for each class of what its pairs give to their first and second class, (n, k)."""
     if n_classes <= MATRIX_UP_TO:
         sides = coding(n_classes, "ovo").T  # (p, k)
         firsts, seconds = (
@@ -71,7 +71,7 @@ def _by_class(for_first: Matrix, for_second: Matrix, n_classes: int) -> Matrix:
 
 
 def winners(values: Matrix) -> Codes:
-    """Class codes that `decision_values` stand for.
+    """Class codes of `decision_values`.
 
     >>> winners(np.array([-1.0, 0.0, 0.5])).tolist()
     [0, 0, 1]
@@ -86,7 +86,7 @@ def winners(values: Matrix) -> Codes:
 
 
 def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> Codes:
-    """Class codes from scores of support vector machines, as LIBSVM counts: of two, 0 is the second's.
+    """Class codes from scores of support vector machines, as in LIBSVM: with two classes 0 is the second's.
 
     Equal votes go to the class that comes first in `order`, (k,), or else to the lowest.
 
@@ -106,7 +106,7 @@ def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> 
 
 
 class RowsClassified(NamedTuple):
-    """Every row of a Gram matrix as seen by a model trained on some of them."""
+    """Scores of every row of a Gram matrix under a model trained on some of them."""
 
     scores: Matrix  # shape: (n, p); may be a tensor
     n_classes: int

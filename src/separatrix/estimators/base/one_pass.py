@@ -1,7 +1,8 @@
-"""Models whose fit is one sum over the samples: so they fit in parts, and fits can be merged."""
+"""Models whose fit is one sum over the samples: they fit in parts, and fits can be merged."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -14,7 +15,7 @@ from separatrix.estimators.base.blocks import (
     ArrayBlocks,
     StreamBlocks,
     blocks_of,
-    refuse_weights_beside_blocks,
+    require_no_weights,
     split_block,
     yields_blocks,
 )
@@ -31,20 +32,21 @@ from separatrix.types import Block
 
 
 class OnePass(CallbackSupportMixin, BaseEstimator):
-    """A model that learns from sums: `_part` of a block, `_merged`, and `_learn` from the whole.
+    """A model that learns from sums: `_part` of a block, `_merge_sums` of two, `_learn` from the total.
 
-    A part has `taken(order)`, which puts its classes in another order.
+    A part has `taken(order)`, which reorders its classes.
     """
 
     classes_: Any
     _sums: Any
+    _merge_sums: Callable[[Any, Any], Any]  # a static method
 
     @with_callbacks
     @rollback_on_error
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
 
-        A block is (X, y) or (X, y, sample_weight); y is then left out, and memory holds one block.
+        A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
         """
         self._check_parameters()
         self._sum_up(blocks_of(self, X, y, sample_weight))
@@ -58,7 +60,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         self._check_parameters()
         require_whole(self, "partial_fit")
         if yields_blocks(X, y):
-            refuse_weights_beside_blocks(sample_weight)
+            require_no_weights(sample_weight)
             for number, block in enumerate(X):
                 rows, labels, weights = split_block(number, block)
                 if len(labels):
@@ -75,19 +77,19 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
             reset=not begun,
         )
         blocks = ArrayBlocks(train)
-        more = total(lambda block: self._part_of(block, blocks.n_classes), blocks, self._merged)
-        self._sums = finite(self._merged(self._sums, more) if begun else more)
+        more = total(lambda block: self._part_of(block, blocks.n_classes), blocks, self._merge_sums)
+        self._sums = finite(self._merge_sums(self._sums, more) if begun else more)
         self.classes_ = train.classes
         return self._learn()
 
     @rollback_on_error
     def merge(self, *others: Any) -> Self:
-        """Learn what other models of this kind, with the same classes, have learned from other samples."""
+        """Add what other models of this type and with the same classes learned from other samples."""
         check_is_fitted(self)
         require_whole(self, "merge")
         for other in others:
             self._require_like(other)
-            self._sums = finite(self._merged(self._sums, other._sums))
+            self._sums = finite(self._merge_sums(self._sums, other._sums))
         return self._learn()
 
     def _sum_up(self, blocks: ArrayBlocks | StreamBlocks) -> None:
@@ -97,7 +99,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
             sums = total(
                 lambda block: self._part_of(block, blocks.n_classes),
                 blocks,
-                self._merged,
+                self._merge_sums,
                 monitor,
                 threads=1 if steps == 1 else thread_count(),
             )
@@ -105,7 +107,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         self._sums = finite(sums.taken(order))
 
     def _part_of(self, block: Block, n_classes: int) -> Any:
-        with np.errstate(over="ignore", invalid="ignore"):  # looked for in the whole sum
+        with np.errstate(over="ignore", invalid="ignore"):  # checked in the total
             return self._part(block, n_classes)
 
     def _require_like(self, other: Any) -> None:
@@ -131,15 +133,12 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
     def _part(self, block: Block, n_classes: int) -> Any:
         raise NotImplementedError
 
-    def _merged(self, a: Any, b: Any) -> Any:
-        raise NotImplementedError
-
     def _learn(self) -> Self:
         raise NotImplementedError
 
 
 def finite(sums: Any) -> Any:
-    """The sums, refused where they have overflowed."""
+    """The sums; raises an error if they overflowed."""
     for part in sums:
         if isinstance(part, np.ndarray) and not np.isfinite(part).all():
             raise DataError(

@@ -1,6 +1,6 @@
-"""What comes into `fit` and `predict`, checked once: samples, labels, weights, seeds.
+"""Input of `fit` and `predict`, checked once: samples, labels, weights, seeds.
 
-scikit-learn's checks do most of it; what they say over several lines is said here in one.
+scikit-learn's checks do most of it; their messages of several lines become one line.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ from separatrix.runtime.device import (
 from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes, Matrix, Vector
 
-EXACT = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8")  # tensors that are taken
+EXACT = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8")  # dtypes of tensors
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class Training(NamedTuple):
     """A checked training set."""
 
-    X: Any  # shape: (n, d); dense or CSR, or a tensor where the estimator works on a card
+    X: Any  # shape: (n, d); dense or CSR, or a tensor if the estimator runs on a GPU
     y: Codes  # shape: (n,); class codes
     classes: Any  # shape: (k,)
     weights: Vector  # shape: (n,); sample weights
     class_weights: Vector  # shape: (n,); weight of each sample's class
 
     def rates(self, eta0: float, scheme: str = "ovr") -> Matrix:
-        """Sizes of the corrections of an online learner, (2, n): where added, where taken off.
+        """Learning rate times weight of each sample, (2, n): when added and when subtracted.
 
-        As in scikit-learn: against the rest a class weight counts for its own class only.
+        As in scikit-learn, in one-vs-rest a class weight counts for its own class only.
         """
         added = eta0 * self.weights * self.class_weights
         against_rest = scheme == "ovr" and len(self.classes) > 2
@@ -66,7 +66,7 @@ def prepare(
     reset: bool = True,
     balance: str = "rows",
 ) -> Training:
-    """The training set of a classifier; `classes` are given when not all need be in y.
+    """The checked training set of a classifier; `classes` if y need not contain all of them.
 
     "balanced" class weights count "rows" or their "weights": scikit-learn's models do either.
     """
@@ -105,7 +105,7 @@ def prepare(
 
 
 def require_whole(estimator: Any, what: str) -> None:
-    """Refuse what needs more than prediction does, of a model from a slim file."""
+    """Raise an error if a model from a slim file lacks what this needs."""
     if getattr(estimator, "_slim", False):
         raise UnsupportedError(
             f"{what} needs what a slim model file leaves out; save the model with slim=False, or fit "
@@ -114,7 +114,7 @@ def require_whole(estimator: Any, what: str) -> None:
 
 
 def rollback_on_error(method: Method) -> Method:
-    """The method, after whose failure the estimator is as it was before."""
+    """Decorate a method so that the estimator is unchanged if it raises."""
 
     @wraps(method)
     def guarded(self: Any, *args: Any, **more: Any) -> Any:
@@ -130,20 +130,20 @@ def rollback_on_error(method: Method) -> Method:
 
 
 def check_unchanged(estimator: Any, begun: dict[str, Any]) -> None:
-    """Refuse to go on from a fit that began with other values of some parameters."""
+    """Raise an error if parameters changed since the fit that is to be resumed."""
     for name, value in begun.items():
         now = getattr(estimator, name)
         if now != value:
             raise ParameterError(
                 _name(estimator),
                 name,
-                f"{value!r}, as it was when this fit began, to go on from it",
+                f"{value!r}, as at the start of this fit, to resume it",
                 now,
             )
 
 
 def classes_of_stream(estimator: Any, classes: Any) -> Any:
-    """The classes a `partial_fit` works with: named on the first call, the same ever after."""
+    """The classes of a `partial_fit`: named in the first call, the same in later ones."""
     known = getattr(estimator, "classes_", None)
     if known is None and classes is None:
         raise DataError("classes must be passed on the first call to partial_fit")
@@ -158,21 +158,20 @@ def classes_of_stream(estimator: Any, classes: Any) -> Any:
 def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any) -> Any:
     """Samples (and labels) through scikit-learn's checks, with one-line errors.
 
-    Tensors become NumPy arrays, but for samples that are to be worked on where they are: those on a
-    card, and those of an estimator with device="cuda".
+    Tensors become NumPy arrays, except samples on a GPU and those of an estimator with device="cuda".
     """
     if "y" in more:
         if more["y"] is None:
             raise DataError(f"{_name(estimator)} requires y to be passed, but the target y is None")
         require_same_device(X, more["y"])
         more["y"] = as_numpy(more["y"])
-        _one_kind_of_label(more["y"])
+        _require_one_type(more["y"])
     kernel = object_kernel(estimator)
     if kernel is not None:
         return _check_objects(estimator, kernel, X, **more)
     _refuse_coarse(estimator, X)
     if is_tensor(X):
-        if _stays(estimator, X):
+        if _keeps_tensor(estimator, X):
             return check_tensor(estimator, X, **more)
         X = as_numpy(X)
     _refuse_objects(estimator, X)
@@ -185,13 +184,13 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         samples = checked[0] if isinstance(checked, tuple) else checked
         if issparse(samples):  # compiled loops trust the indices
             samples.check_format(full_check=True)
-        if more.get("reset", True):  # a fit that begins anew
+        if more.get("reset", True):  # a new fit
             estimator.__dict__.pop("_slim", None)
         return checked
     except ValueError as error:
         if "\n" not in str(error):
             raise
-        raise DataError(_in_one_line(str(error))) from error
+        raise DataError(_join_lines(str(error))) from error
 
 
 def check_tensor(
@@ -209,7 +208,7 @@ def check_tensor(
                 f"Found array with 0 {what}(s) (shape={tuple(X.shape)}) while a minimum of 1 is required "
                 f"by {name}."
             )
-    # a finite sum has no other parts, and takes no room
+    # a finite sum shows that all are finite, without a copy
     finite = bool(X.sum().isfinite()) or bool(X.isfinite().all())
     if not finite and not get_tags(estimator).input_tags.allow_nan:
         what = "NaN" if bool(X.isnan().any()) else "infinity"
@@ -220,37 +219,41 @@ def check_tensor(
     return (X, _check_labels(more["y"], len(X), multi_output)) if "y" in more else X
 
 
-def _stays(estimator: Any, X: Any) -> bool:
-    """Whether a tensor is worked on as it is."""
+def _keeps_tensor(estimator: Any, X: Any) -> bool:
+    """Whether a tensor is not converted to NumPy."""
     if device_name(X) == "cpu":
         return getattr(estimator, "device", "cpu") == "cuda"
     if not hasattr(estimator, "device"):
         raise DataError(
             f"X is on {device_name(X)}, but {_name(estimator)} works on arrays in memory; pass X.cpu()"
         )
-    choose_device(_name(estimator), estimator.device, X)  # refuses what is not where it is wanted
+    choose_device(_name(estimator), estimator.device, X)  # raises an error on a mismatch
     return True
 
 
 def _refuse_coarse(estimator: Any, X: Any) -> None:
-    """Refuse numbers that are too coarse for what is computed on a card, or have no NumPy name."""
+    """Raise an error for dtypes too coarse for the GPU, or unknown to NumPy."""
     how = "X.float()"
     if is_tensor(X):
         if str(X.layout) != "torch.strided":
             raise DataError("X is a sparse tensor; pass X.to_dense()")
         found = str(X.dtype).removeprefix("torch.")
-        coarse = found not in EXACT if _stays(estimator, X) else found.startswith(("bfl", "float8"))
+        coarse = (
+            found not in EXACT
+            if _keeps_tensor(estimator, X)
+            else found.startswith(("bfl", "float8"))
+        )
     else:
         found, how = str(getattr(X, "dtype", "")), "X.astype('float32')"
         coarse = found == "float16" and getattr(estimator, "device", "cpu") == "cuda"
     if coarse:
         raise DataError(
-            f"X holds {found}, and {_name(estimator)} takes float32, float64 or whole numbers; pass {how}"
+            f"X holds {found}, but {_name(estimator)} takes float32, float64 or integers; pass {how}"
         )
 
 
 def object_kernel(estimator: Any) -> ObjectKernel | None:
-    """A kernel on objects that takes part in the estimator's; None where it takes vectors."""
+    """The kernel on objects inside the estimator's kernel; None if it takes vectors."""
     kernel = getattr(estimator, "_own_kernel", None)
     return first_base(kernel) if isinstance(kernel, Kernel) else None
 
@@ -264,7 +267,7 @@ def _check_objects(
     multi_output: bool = False,
     **more: Any,
 ) -> Any:
-    """Objects (and labels) as the kernel takes them; a fit that begins anew says what is odd."""
+    """Objects (and labels) as the kernel takes them; a new fit warns of oddities."""
     X = kernel.checked(X)
     if not len(X):
         raise DataError(f"Found array with 0 sample(s) while {_name(estimator)} needs at least 1")
@@ -289,7 +292,7 @@ def _check_labels(y: Any, n: int, multi_output: bool) -> Any:
 
 
 def _refuse_objects(estimator: Any, X: Any) -> None:
-    """Say what takes a list of strings or graphs, where vectors are wanted."""
+    """Raise an error that names a kernel for a list of strings or graphs."""
     flat = isinstance(X, list | tuple) or len(getattr(X, "shape", ())) == 1
     first = next(iter(X), None) if flat else None
     if isinstance(first, str | bytes):
@@ -304,7 +307,7 @@ def _refuse_objects(estimator: Any, X: Any) -> None:
     )
 
 
-def _in_one_line(message: str) -> str:
+def _join_lines(message: str) -> str:
     lines = message.split("\n")
     if "NaN" in lines[0] or "infinity" in lines[0]:
         return f"{lines[0]} Drop or impute such values"
@@ -336,8 +339,8 @@ def generator(estimator: Any) -> np.random.Generator:
         return random_state
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31))
-    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if random_state is None or (whole and random_state >= 0):
+    integer = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if random_state is None or (integer and random_state >= 0):
         return np.random.default_rng(random_state)
     raise ParameterError(
         _name(estimator), "random_state", "a seed of at least 0, a generator or None", random_state
@@ -345,11 +348,11 @@ def generator(estimator: Any) -> np.random.Generator:
 
 
 def as_labels(y: Any) -> Any:
-    """Labels as a flat array that can be sorted, refused where they are no classes."""
+    """Labels as a flat array that can be sorted; raises an error if they are not classes."""
     y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":
         y = np.array(y.tolist())
-    if y.dtype.kind not in "biu":  # whole numbers are classes
+    if y.dtype.kind not in "biu":  # integers are classes
         check_classification_targets(y)
     return y
 
@@ -371,7 +374,7 @@ def encode_labels(y: Any) -> tuple[Any, Codes]:
     return found, codes
 
 
-def _one_kind_of_label(y: Any) -> None:
+def _require_one_type(y: Any) -> None:
     if isinstance(y, list | tuple) or getattr(y, "dtype", None) == np.dtype(object):
         kinds = {isinstance(label, str) for label in np.asarray(y, dtype=object).ravel()}
         if len(kinds) > 1:
@@ -392,7 +395,7 @@ def class_weights(estimator: Any, class_weight: Any, y: Any, classes: Any) -> Ve
                 raise ParameterError(
                     _name(estimator), "class_weight", "finite and at least 0", {label: weight}
                 )
-        # labels without an entry weigh 1; entries without a label do nothing
+        # labels without an entry weigh 1; entries without a label are ignored
         class_weight = {label: class_weight.get(label, 1.0) for label in classes.tolist()}
     return np.asarray(compute_sample_weight(class_weight, y), dtype=np.float64)
 

@@ -1,7 +1,7 @@
-"""What a search chose, and models without their search.
+"""Parameters chosen by a search, and models without their search.
 
-A search, `GridSearchCV` or one of ours, is trained to choose its parameters, also at the end of a
-pipeline. Here is the number of neighbours as such a search, and what all of them have in common.
+A search, `GridSearchCV` or one of this package, may be the last step of a pipeline. `KNeighborsCV` is a
+search for the number of neighbours.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from separatrix.validation import require_integer
 
 
 class KNeighborsCV(ClassifierMixin, BaseEstimator):
-    """Nearest neighbours whose number is chosen by leaving out each sample in turn.
+    """Nearest neighbours whose number is chosen by leave-one-out.
 
-    One search gives the errors of all numbers; the smallest best one is then used.
+    One search gives the errors of all numbers; the smallest best one is used.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class KNeighborsCV(ClassifierMixin, BaseEstimator):
     Attributes
     ----------
     best_k_, best_score_
-        The number chosen, and the share of samples that it gets right when they are left out.
+        The number chosen, and its leave-one-out accuracy.
     estimator_
         The `KNeighborsClassifier` with that number.
 
@@ -53,7 +53,7 @@ class KNeighborsCV(ClassifierMixin, BaseEstimator):
         self.estimator = estimator
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Keep samples X, (n, d), with labels y, (n,), and choose the number of neighbours."""
+        """Store samples X, (n, d), with labels y, (n,), and choose the number of neighbours."""
         require_integer("KNeighborsCV", "k_max", self.k_max, least=1)
         model = self._model()
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -94,7 +94,7 @@ class KNeighborsCV(ClassifierMixin, BaseEstimator):
 
 
 def chosen_params(model: Any) -> dict[str, Any]:
-    """The parameters that a fitted model, or the last step of a pipeline, chose for itself.
+    """Parameters that a fitted search, or the last step of a pipeline, chose.
 
     >>> from sklearn.datasets import load_iris
     >>> chosen_params(KNeighborsCV().fit(*load_iris(return_X_y=True)))
@@ -115,9 +115,9 @@ def chosen_params(model: Any) -> dict[str, Any]:
 
 
 def best_model(model: Any) -> Any:
-    """The fitted model as its search left it: the best found, in the same pipeline, not trained anew.
+    """The best model of a fitted search, in the same pipeline, without refitting.
 
-    What a search would choose is then settled, and a model file has room for it.
+    Unlike a search, it can be saved to a model file.
 
     >>> from sklearn.datasets import load_iris
     >>> best_model(KNeighborsCV().fit(*load_iris(return_X_y=True)))

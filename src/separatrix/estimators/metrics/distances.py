@@ -1,4 +1,4 @@
-"""Distances by scikit-learn's names for them, by a function of two samples, or by a kernel."""
+"""Distances by scikit-learn's metric names, a function of two samples, or a kernel."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from separatrix.types import Matrix, Vector
 from separatrix.validation import require_real
 
 BLOCK_BYTES = 64 * MEBIBYTE
-ROUNDING = 1e-12  # a squared distance, over the squared lengths, that may be nothing else
+ROUNDING = 1e-12  # a squared distance over the squared lengths that may be rounding
 
 FIXED = {"euclidean", "l2", "manhattan", "cityblock", "l1", "chebyshev", "infinity"}
 NORMS = {"minkowski", "p", *FIXED}
@@ -31,12 +31,12 @@ NUMERIC |= {"nan_euclidean", "precomputed", "seuclidean", "sqeuclidean"}
 METRICS = NORMS | BOOLEAN | NUMERIC
 SPARSE = {"euclidean", "l2", "manhattan", "cityblock", "l1", "cosine", "precomputed"}
 BALL_TREE = {"braycurtis", "canberra", "hamming", "haversine", "mahalanobis", "seuclidean"}
-KNOWN = {  # what scikit-learn's algorithms go with
+KNOWN = {  # metrics of scikit-learn's algorithms
     "kd_tree": NORMS,
     "ball_tree": NORMS | BOOLEAN - {"yule"} | BALL_TREE,
     "brute": METRICS - {"p", "infinity", "sokalmichener"},
 }
-NEEDED = {  # what scikit-learn would take from the samples of a block
+NEEDED = {  # parameters that scikit-learn would compute from the samples
     "seuclidean": ("V", "the variance of each feature"),
     "mahalanobis": ("VI", "the inverse of the covariance"),
 }
@@ -61,7 +61,7 @@ class NamedMetric(NamedTuple):
 def named_metric(
     owner: str, metric: Any, p: Any = 2, metric_params: dict[str, Any] | None = None
 ) -> NamedMetric:
-    """The metric that scikit-learn's parameters mean, in its words.
+    """The metric and parameters that scikit-learn's parameters mean.
 
     >>> named_metric("NeighborIndex", "minkowski", 1)
     NamedMetric(name='manhattan', params={})
@@ -95,7 +95,7 @@ def named_metric(
 
 
 def feature_kernel(owner: str, kernel: Any, X: Any) -> Kernel:
-    """The kernel object meant, refused where lengths in its feature space are not known."""
+    """The kernel object; raises an error if lengths in its feature space are unknown."""
     found = resolve_kernel(owner, kernel, X)
     if isinstance(found, Precomputed):
         must_be = (
@@ -107,18 +107,18 @@ def feature_kernel(owner: str, kernel: Any, X: Any) -> Kernel:
 
 
 def norm_of(name: str, params: dict[str, Any], d: int) -> tuple[Metric, Vector | None]:
-    """The norm, and what columns are multiplied by so that it needs no weights."""
+    """The norm, and factors of the columns that replace its weights."""
     p = params.get("p", 2)
     metric = metric_of(name, p)
     if params.get("w") is None:
         return metric, None
     if not np.isfinite(p):
-        raise DataError("weights 'w' in metric_params go with a finite p")
+        raise DataError("weights 'w' in metric_params need a finite p")
     return metric, positive_numbers("w", params["w"], d, least=0.0) ** (1.0 / p)
 
 
 def positive_numbers(name: str, values: Any, d: int, least: float | None = None) -> Vector:
-    """One number above 0, or of at least so much, for each feature, (d,)."""
+    """One number above 0, or of at least `least`, for each feature, (d,)."""
     numbers: Vector = np.asarray(values, dtype=np.float64)
     fine = numbers > 0 if least is None else numbers >= least
     if numbers.shape != (d,) or not (fine & np.isfinite(numbers)).all():
@@ -145,7 +145,7 @@ def square_matrix(name: str, values: Any, d: int) -> Matrix:
 
 
 def require_algorithm(owner: str, algorithm: str, metric: Any, meant: NamedMetric) -> None:
-    """Refuse what scikit-learn's algorithm of that name cannot do, though none of them is used."""
+    """Raise an error if scikit-learn's algorithm of that name does not support the metric."""
     if algorithm == "auto":
         pass
     elif callable(metric):
@@ -176,7 +176,7 @@ def require_algorithm(owner: str, algorithm: str, metric: Any, meant: NamedMetri
 
 
 class Pairwise:
-    """Distances of queries to rows by scikit-learn's name for them, or by a function of two rows."""
+    """Distances of queries to rows by scikit-learn's metric name, or a function of two rows."""
 
     def __init__(self, X: Any, metric: Any, params: dict[str, Any]) -> None:
         self._metric = "rogerstanimoto" if metric == "sokalmichener" else metric  # one formula
@@ -184,7 +184,7 @@ class Pairwise:
         self._boolean = isinstance(metric, str) and metric in BOOLEAN
         self.rows = X.astype(bool) if self._boolean else X
         d = X.shape[1]
-        if metric == "mahalanobis":  # SciPy does not look at it before it reads it
+        if metric == "mahalanobis":  # SciPy does not check its shape
             self._params = {**params, "VI": square_matrix("VI", params["VI"], d)}
         if isinstance(metric, str) and params.get("w") is not None:
             positive_numbers("w", params["w"], d, least=0.0)
@@ -209,25 +209,25 @@ class Pairwise:
 
 
 class FeatureSpace:
-    """Distances sqrt(k(x, x) + k(z, z) - 2 k(x, z)), in float64; 0 where the samples are the same."""
+    """Distances sqrt(k(x, x) + k(z, z) - 2 k(x, z)), in float64; 0 for equal samples."""
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         self._kernel = kernel
         self._X = X
 
     def prepare(self) -> None:
-        """Refuse rows whose lengths overflow."""
+        """Raise an error if lengths of rows overflow."""
         self._lengths.max()
 
     @cached_property
     def _lengths(self) -> Vector:
         X = self._X
         blocks = row_blocks(X.shape[0], rows_that_fit(_row_bytes(X), BLOCK_BYTES))
-        return np.concatenate([self._squared_lengths(_wide(X[rows])) for rows in blocks])
+        return np.concatenate([self._squared_lengths(_as_float64(X[rows])) for rows in blocks])
 
     def __call__(self, Q: Any, rows: slice) -> Matrix:
         """Distances of all queries to some rows, (m, rows)."""
-        Q, Z = _wide(Q), _wide(self._X[rows])
+        Q, Z = _as_float64(Q), _as_float64(self._X[rows])
         both = self._squared_lengths(Q)[:, None] + self._lengths[rows]
         D = np.asarray(both - 2.0 * self._kernel.block(Q, Z), dtype=np.float64)
         np.maximum(D, 0.0, out=D)
@@ -244,17 +244,17 @@ class FeatureSpace:
         return lengths
 
 
-def _wide(X: Any) -> Any:
+def _as_float64(X: Any) -> Any:
     return X if X.dtype == object else X.astype(np.float64, copy=False)
 
 
 def _row_bytes(X: Any) -> int:
-    """Bytes of a row; of objects that nobody can weigh, what makes blocks of 1024."""
+    """Bytes of a row; for objects a value that makes blocks of 1024."""
     return 8 * X.shape[1] if X.ndim == 2 else BLOCK_BYTES // 1024
 
 
 def _equal(A: Any, B: Any) -> Any:
-    """Which rows are the same, (n,); objects are where nothing the kernel sees tells them apart."""
+    """Which rows are equal, (n,); objects at distance 0 are."""
     if A.dtype == object:
         return np.ones(len(A), dtype=bool)
     if issparse(A) or issparse(B):

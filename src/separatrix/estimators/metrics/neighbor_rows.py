@@ -1,38 +1,97 @@
-"""Rows as a search takes them: of which types, where, and whether a card can have them."""
+"""Rows and queries as a search takes them: checks, types, and copies on a GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.validation import check_array
 
 from separatrix.errors import DataError, PrecisionWarning
 from separatrix.estimators.metrics.distances import NORMS, NamedMetric
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.kernels.vector_kernels import Gaussian, Linear
-from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.device import as_numpy, device_name, is_tensor
+from separatrix.runtime.sums import dense
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.nearest.directions import canonical
-from separatrix.solvers.nearest.index import Index
+from separatrix.solvers.nearest.groups import Index
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, metric_of
-from separatrix.solvers.nearest.ranking import Neighbors
-from separatrix.types import Codes
 
-KEPT = (np.uint8, np.float32, np.float64)  # types that rows are searched in as they are
-ON_CARD = {"sqeuclidean", "seuclidean", "cosine"}  # metrics besides norms that a card searches
-COARSE = ("float16", "bfloat16", "complex", "float8")  # types of tensors that are refused
+KEPT = (np.uint8, np.float32, np.float64)  # dtypes that are searched without conversion
+GPU_METRICS = {"sqeuclidean", "seuclidean", "cosine"}  # besides norms
+COARSE = ("float16", "bfloat16", "complex", "float8")  # dtypes of tensors that are refused
+TAKE_SPARSE = ("sparse", "bits")  # methods whose queries may be CSR
 
 
-def checked_tensor(owner: str, X: Any, rows: int) -> Any:
-    """A tensor of finite numbers, (n, d), with at least so many rows; refused where it is not."""
+class IndexRows:
+    """The prepared rows of an index: an array or CSR matrix, and copies on GPUs on first use."""
+
+    def __init__(self, rows: Any) -> None:
+        self.tensor = rows if is_tensor(rows) else None
+        self._array = None if is_tensor(rows) else rows
+        self.gpu_indexes: dict[str, Index] = {}
+
+    @property
+    def array(self) -> Any:
+        """The rows on the CPU."""
+        if self._array is None:
+            self._array = as_numpy(self.tensor)
+        return self._array
+
+    def index_on(self, device: Any) -> Index:
+        """The index on a GPU; the rows are moved there on the first call."""
+        name = str(device)
+        if name not in self.gpu_indexes:
+            from separatrix.solvers.nearest.cuda import GpuIndex
+
+            rows = self.array if self.tensor is None else self.tensor
+            self.gpu_indexes[name] = GpuIndex(rows, device)
+        return self.gpu_indexes[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Only the rows on the CPU: the copy may go to a machine without a GPU."""
+        return {"tensor": None, "_array": self.array, "gpu_indexes": {}}
+
+
+def check_rows(
+    owner: str,
+    X: Any,
+    *,
+    objects: ObjectKernel | None,
+    device: str,
+    allow_nan: bool,
+    least: int,
+) -> Any:
+    """Checked rows or queries: an array, a CSR matrix, a tensor, or objects that the kernel takes."""
+    if objects is not None:
+        X = objects.checked(X)
+        if len(X) < least:
+            raise DataError(f"{owner} needs at least one row; got none")
+        return X
+    if is_tensor(X):
+        if device_name(X) != "cpu" or device == "cuda":
+            return _check_tensor(owner, X, least)
+        X = as_numpy(X)
+    finite: Any = "allow-nan" if allow_nan else True
+    X = check_array(
+        X, accept_sparse="csr", order="C", ensure_all_finite=finite, ensure_min_samples=least
+    )
+    if issparse(X):  # compiled loops trust the indices
+        X.check_format(full_check=True)
+    return X
+
+
+def _check_tensor(owner: str, X: Any, least: int) -> Any:
+    """A tensor of finite numbers, (n, d), with at least that many rows."""
     kind = str(X.dtype).removeprefix("torch.")
     if kind.startswith(COARSE):
         raise DataError(
-            f"X holds {kind}, and {owner} takes float32, float64 or whole numbers; pass X.float()"
+            f"X holds {kind}, but {owner} takes float32, float64 or integers; pass X.float()"
         )
-    if X.ndim != 2 or X.shape[0] < rows or not X.shape[1]:
+    if X.ndim != 2 or X.shape[0] < least or not X.shape[1]:
         raise DataError(f"X must be a tensor of rows and features; got shape {tuple(X.shape)}")
     if not bool(X.isfinite().all()):
         raise DataError("Input X contains NaN or infinity. Drop or impute such values")
@@ -40,7 +99,7 @@ def checked_tensor(owner: str, X: Any, rows: int) -> Any:
 
 
 def searchable(X: Any) -> Any:
-    """Rows in a form that compiled loops take: C-contiguous uint8, float32 or float64, or CSR."""
+    """Rows as compiled loops take them: C-contiguous uint8, float32 or float64, or CSR."""
     if issparse(X):
         return canonical(X.astype(np.float64, copy=False))
     if X.dtype == bool:
@@ -54,7 +113,7 @@ def searchable(X: Any) -> Any:
 
 
 def tensor_to_search(X: Any) -> Any:
-    """A tensor in one of the same types, where it is."""
+    """A tensor in one of the same types, on its device."""
     import torch
 
     if X.dtype in (torch.uint8, torch.float32, torch.float64):
@@ -66,8 +125,19 @@ def tensor_to_search(X: Any) -> Any:
     return X.double().contiguous()
 
 
+def convert_queries(Q: Any, index: Index) -> Any:
+    """Queries in the form that an index takes."""
+    if is_tensor(Q):
+        return tensor_to_search(Q)
+    if index.method == "gpu":
+        return searchable(Q.toarray() if issparse(Q) else Q)
+    if issparse(Q) and index.method in TAKE_SPARSE:
+        return searchable(Q)
+    return np.ascontiguousarray(dense(Q))
+
+
 def gpu_obstacle(named: NamedMetric, kernel: Kernel | None, X: Any) -> str | None:
-    """What stands against a search of rows on a card, if anything.
+    """Why these rows cannot be searched on a GPU, or None.
 
     >>> gpu_obstacle(NamedMetric("manhattan", {}), None, np.zeros((2, 2)))
     "metric='manhattan'"
@@ -78,46 +148,20 @@ def gpu_obstacle(named: NamedMetric, kernel: Kernel | None, X: Any) -> str | Non
         known = type(kernel) in (Linear, Gaussian)
         return None if known else f"the kernel {type(kernel).__name__} for neighbours"
     name, params = named
-    if name in ON_CARD or (name in NORMS and metric_of(name, params.get("p", 2)).code == EUCLIDEAN):
+    if name in GPU_METRICS:
+        return None
+    if name in NORMS and metric_of(name, params.get("p", 2)).code == EUCLIDEAN:
         return None
     power = f" and p={params['p']}" if name == "minkowski" else ""
     return f"metric={name!r}{power}"
 
 
 def _warn_of_rounding(X: Any) -> None:
-    """Say so where whole numbers are not float64."""
+    """Warn if integers do not fit into float64."""
     largest = max(int(X.max()), -int(X.min()))
     if largest > 2**53:
         warn_user(
-            f"whole numbers up to {largest} are rounded to float64, which holds them to 2**53 only: "
+            f"integers up to {largest} are rounded to float64, which is exact to 2**53 only: "
             "distances may be off. Subtract an offset first",
             PrecisionWarning,
         )
-
-
-class LazyIndex:
-    """An index that is made when somebody asks for something."""
-
-    def __init__(self, make: Callable[[], Index]) -> None:
-        self._make = make
-        self._made: Index | None = None
-
-    def _index(self) -> Index:
-        self._made = self._made or self._make()
-        return self._made
-
-    @property
-    def method(self) -> str:
-        """That of the index."""
-        return self._index().method
-
-    @property
-    def nbytes(self) -> int:
-        """Those of the index."""
-        return self._index().nbytes
-
-    def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int = 1, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """What the index finds."""
-        return self._index().nearest(Q, k, skip, threads=threads, monitor=monitor)

@@ -1,4 +1,4 @@
-"""The votes of neighbours: how much each counts, who wins, and with how many of them.
+"""Votes of neighbours: the weight of each, the winner, and the winner for every number of neighbours.
 
 Neighbours come nearest first, and votes are added in that order. A vote is the weight of its row times
 a factor of its distance. Equal sums go to the class met first, or to the lowest class code.
@@ -12,7 +12,9 @@ import numpy as np
 from numba import njit
 
 from separatrix.errors import DataError
+from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Matrix, Vector
+from separatrix.validation import require_choice, require_integer
 
 TIES = ("nearest", "lowest")
 NO_VOTES = (
@@ -29,9 +31,9 @@ class Voters(NamedTuple):
     n_classes: int
 
     def shares(self, rows: Codes, factors: Matrix, ties: str) -> Matrix:
-        """The part of the votes that each class has, (m, k).
+        """The share of the votes of each class, (m, k).
 
-        Of equal ones the winner's is larger by the last bit, so that the largest is the winner's.
+        In a tie the share of the winner is larger by the last bit, so that the argmax is the winner.
         """
         shares = np.zeros((len(rows), self.n_classes))
         _add(rows, factors, self.weights, self.y, shares)
@@ -42,18 +44,37 @@ class Voters(NamedTuple):
         return shares
 
     def winners(self, rows: Codes, factors: Matrix, ties: str, *, each: bool = False) -> Codes:
-        """The class of most votes, (m,); with `each`, for every number of neighbours, (m, neighbours)."""
+        """The class with the most votes, (m,); with `each`, for 1, 2, ... neighbours, (m, neighbours)."""
         codes = np.empty((len(rows), rows.shape[1] if each else 1), dtype=np.intp)
         lowest = ties == "lowest"
         if not _win(rows, factors, self.weights, self.y, self.n_classes, lowest, codes):
             raise DataError(NO_VOTES)
         return codes if each else codes[:, 0]
 
+    def winners_by_k(self, found: Neighbors, weights: Any, ties: str) -> Codes:
+        """The winning class with 1, 2, ... neighbours, (m, neighbours)."""
+        if not callable(weights):
+            factors = factors_of(weights, found.distances)
+            return self.winners(found.rows, factors, ties, each=True)
+        by_k = []
+        for k in range(1, found.rows.shape[1] + 1):  # the function may use all neighbours at once
+            rows = np.ascontiguousarray(found.rows[:, :k])
+            by_k.append(self.winners(rows, factors_of(weights, found.distances[:, :k]), ties))
+        return np.stack(by_k, axis=1)
+
+
+def require_votes(owner: str, n_neighbors: object, ties: object, weights: Any) -> None:
+    """Check the parameters that may change after a fit."""
+    require_integer(owner, "n_neighbors", n_neighbors, least=1)
+    require_choice(owner, "ties", ties, TIES)
+    if not callable(weights):
+        require_choice(owner, "weights", weights, ("uniform", "distance", None))
+
 
 def factors_of(weights: Any, distances: Matrix) -> Matrix:
-    """How much neighbours at these distances count, (m, neighbours); empty where all count 1.
+    """Factors of the votes of neighbours at these distances, (m, neighbours); empty if all are 1.
 
-    With "distance" it is 1 over the distance; where that is infinite, only those neighbours count.
+    "distance" gives 1 / distance; if some are infinite, only those neighbours vote.
 
     >>> factors_of("distance", np.array([[0.5, 2.0], [0.0, 2.0]]))
     array([[2. , 0.5],
@@ -66,9 +87,9 @@ def factors_of(weights: Any, distances: Matrix) -> Matrix:
     else:
         with np.errstate(divide="ignore", over="ignore"):
             factors = 1.0 / distances
-    endless = np.isinf(factors)
-    with_endless = endless.any(axis=1)
-    factors[with_endless] = endless[with_endless]
+    infinite = np.isinf(factors)
+    some_infinite = infinite.any(axis=1)
+    factors[some_infinite] = infinite[some_infinite]
     return factors
 
 
@@ -76,7 +97,7 @@ def _from_function(weights: Any, distances: Matrix) -> Matrix:
     factors = np.array(weights(distances.copy()), dtype=np.float64, order="C")
     if factors.shape != distances.shape:
         raise DataError(
-            f"`weights` must return an array of shape {distances.shape}, as it was given; "
+            f"`weights` must return an array of the shape of its argument, {distances.shape}; "
             f"{weights!r} returned {factors.shape}"
         )
     bad = factors[~(factors >= 0)]
@@ -106,12 +127,12 @@ def _win(
     lowest: bool,
     codes: Codes,
 ) -> bool:
-    """Fill in the winner after each of the last `codes.shape[1]` neighbours; False: nobody voted."""
+    """Fill in the winner after each of the last `codes.shape[1]` neighbours; False if no vote counts."""
     plain = factors.shape[0] == 0
     k = rows.shape[1]
     before = k - codes.shape[1]
     sums = np.zeros(n_classes)
-    met = np.zeros(n_classes, np.intp)  # position of the first vote
+    first_votes = np.zeros(n_classes, np.intp)  # positions
     for i in range(rows.shape[0]):
         best = -1
         for j in range(k):
@@ -120,13 +141,13 @@ def _win(
             if vote > 0:
                 code = y[row]
                 if sums[code] == 0:
-                    met[code] = j
+                    first_votes[code] = j
                 sums[code] += vote
                 # only this sum has grown, so only this class can overtake
                 if best < 0 or sums[code] > sums[best]:
                     best = code
                 elif sums[code] == sums[best]:
-                    first = code < best if lowest else met[code] < met[best]
+                    first = code < best if lowest else first_votes[code] < first_votes[best]
                     best = code if first else best
             if j >= before:
                 if best < 0:

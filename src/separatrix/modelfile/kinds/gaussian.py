@@ -25,7 +25,7 @@ from separatrix.modelfile.schema import (
     require,
     set_attributes,
 )
-from separatrix.solvers.discriminant import Axes
+from separatrix.solvers.discriminant import CovarianceAxes
 from separatrix.solvers.naive_bayes import Counts, Likelihood
 
 COUNTS = f.Struct(
@@ -99,7 +99,7 @@ def _pack_quadratic(model: Any, values: Values, _slim: bool) -> Values:
 def _unpack_quadratic(model: Any, values: Values) -> None:
     *arrays, last = [values.pop(name) for name in ("variances", "axes", "roots", "determinants")]
     set_attributes(model, values)
-    model._axes = [Axes(*own) for own in zip(*arrays, last.tolist(), strict=True)]
+    model._axes = [CovarianceAxes(*own) for own in zip(*arrays, last.tolist(), strict=True)]
     model.scalings_ = [own.variances for own in model._axes]
     model.rotations_ = [own.axes for own in model._axes]
 

@@ -37,7 +37,7 @@ from separatrix.modelfile.values import Value
 from separatrix.solvers.least_squares import RidgePath
 from separatrix.solvers.logistic.laplace import Posterior
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
-from separatrix.solvers.perceptron.primal import State
+from separatrix.solvers.perceptron.primal import OnlineState
 
 MOST_PASSES = 5_000  # of a perceptron that votes
 
@@ -163,7 +163,7 @@ KINDS = {
         {
             **CLASSES,
             **arrays("f8", coef_="p d", intercept_="p"),
-            "_state": f.Maybe(f.Struct(State, arrays("f8", W="p d", U="p d", b="p", u="p"))),
+            "_state": f.Maybe(f.Struct(OnlineState, arrays("f8", W="p d", U="p d", b="p", u="p"))),
             **{"_past": f.Maybe(PAST), "_radius": f.Real(), "_begun": Value(), "t_": f.Integer(1)},
         },
         {

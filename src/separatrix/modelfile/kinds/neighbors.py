@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
-from separatrix.estimators.metrics.distances import Pairwise
 from separatrix.estimators.metrics.neighbor_rows import KEPT
+from separatrix.estimators.metrics.strategies import BY_DISTANCE, SEARCHED, PairwiseSearch
 from separatrix.estimators.metrics.votes import Voters
-from separatrix.estimators.neighbor_index import BY_DISTANCE, SEARCHED, NeighborIndex
+from separatrix.estimators.neighbor_index import NeighborIndex
 from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.modelfile import fields as f
 from separatrix.modelfile.labels import Labels
@@ -25,7 +25,6 @@ from separatrix.modelfile.schema import (
     set_attributes,
 )
 from separatrix.modelfile.values import KernelObject, Value
-from separatrix.solvers.nearest.blocks import Blocks
 
 
 class _Output(NamedTuple):
@@ -85,8 +84,7 @@ def _unpack(model: Any, values: Values) -> None:
 
 def _check(model: Any, _sizes: f.ShapeEnv) -> None:
     """Search one row if the parameters of the metric are not used before."""
-    index = model.index_._index
-    if isinstance(index, Blocks) and isinstance(index._distances, Pairwise):
+    if isinstance(model.index_.strategy, PairwiseSearch):
         model.index_.search(model.index_.rows[:1], 1)
 
 

@@ -5,16 +5,17 @@ Symbols: W weights (d, k), b biases (k,), A dual variables (n, k).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.extending import overload
+from numba import njit
 
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.solvers.linear_svm.dual_descent import TINY, Samples, draw
-from separatrix.solvers.perceptron.primal import value_at
+from separatrix.solvers.linear_svm.dual_descent import TINY, LinearSamples
+from separatrix.solvers.linear_svm.shrinking import draw_next, leave_out
+from separatrix.solvers.rows import add_outer, add_scores
 from separatrix.solvers.stopping import passes_until, relative_gap
 from separatrix.types import Codes, Matrix, Vector
 
@@ -22,7 +23,7 @@ ROUNDING = 1e-14
 
 
 class MulticlassFit(NamedTuple):
-    """Where it stopped, and how far from the optimum that can be."""
+    """Solution of a multiclass machine, with its certificate."""
 
     W: Matrix  # shape: (d, k)
     b: Vector  # shape: (k,)
@@ -40,7 +41,7 @@ class MulticlassFit(NamedTuple):
 
 
 def solve_crammer_singer(
-    samples: Samples,
+    samples: LinearSamples,
     y: Codes,  # shape: (n,)
     price: Vector,  # shape: (n,)
     *,
@@ -51,7 +52,7 @@ def solve_crammer_singer(
     seed: int,
     monitor: FitMonitor | None = None,
 ) -> MulticlassFit:
-    """Minimise over the dual variables of one sample after the other, in random order.
+    """Dual coordinate descent over all variables of one sample at a time, with shrinking.
 
     Problem
         min_(W, b)  (|W|^2 + |b|^2 / bias_step) / 2
@@ -61,7 +62,7 @@ def solve_crammer_singer(
     Given
         price      C times the weight of each sample, above 0
         bias_step  square of the constant feature; 0: no biases
-        tol        largest violation of a sample over one whole pass: the spread of the gradient
+        tol        largest violation of a sample over one full pass: the spread of the gradient
                    over the classes whose dual variables may rise
         max_iter   passes at most
         seed       draws the orders
@@ -76,43 +77,26 @@ def solve_crammer_singer(
     n, d = samples.X.shape
     W, b, A = np.zeros((d, n_classes)), np.zeros(n_classes), np.zeros((n, n_classes))
     curvature = samples.squares + bias_step
-    still = np.flatnonzero(curvature <= 0.0)  # samples that no weights can tell apart
-    A[still, y[still]] = price[still]
-    A[still, (y[still] + 1) % n_classes] = -price[still]
+    zero = np.flatnonzero(curvature <= 0.0)  # zero samples: no weights can separate them
+    A[zero, y[zero]] = price[zero]
+    A[zero, (y[zero] + 1) % n_classes] = -price[zero]
     active = np.flatnonzero(curvature > 0.0)
-    position, bounds = np.array([0, len(active), 0]), np.array([np.inf, 0.0])
+    progress, bounds = np.array([0, len(active), 0]), np.array([np.inf, 0.0])
     state = np.array([seed], dtype=np.uint64)
-    rows = rows_that_fit((samples.values + 10) * n_classes, CHUNK)
+    rows = rows_that_fit((samples.rows.values_per_row + 10) * n_classes, CHUNK)
 
-    def some_rows() -> bool:
-        return bool(
-            _passes(
-                *samples.rows,
-                y,
-                price,
-                curvature,
-                bias_step,
-                tol,
-                W,
-                b,
-                A,
-                active,
-                position,
-                bounds,
-                state,
-                max_iter,
-                rows,
-            )
-        )
-
-    stop = passes_until(some_rows, position, max_iter, monitor)
+    some_rows = partial(
+        _passes, *samples.rows, y, price, curvature, bias_step, tol, W, b, A, active, progress, bounds,
+        state, max_iter, rows,
+    )  # fmt: skip
+    stop = passes_until(some_rows, progress, max_iter, monitor)
     W = np.asarray(samples.X.T @ A)  # without the rounding of all the steps
     b = bias_step * A.sum(axis=0)
-    return _certified(samples, y, price, bias_step, W, b, A, int(position[2]), stop)
+    return _certify(samples, y, price, bias_step, W, b, A, int(progress[2]), stop)
 
 
-def _certified(
-    samples: Samples,
+def _certify(
+    samples: LinearSamples,
     y: Codes,
     price: Vector,
     bias_step: float,
@@ -151,34 +135,30 @@ def _passes(
     b: Vector,
     A: Matrix,
     active: Codes,
-    position: Codes,
+    progress: Codes,
     bounds: Vector,
     state: Any,
     max_iter: int,
     rows: int,
 ) -> bool:
-    """Meet at most so many rows; whether a pass over all of them met tol.
+    """Meet at most `rows` rows; returns whether a pass over all of them met tol.
 
-    place: rows met in this pass, rows still active, passes made. bounds: lead beyond which a row
-    without dual variables is left out, and the largest violation of this pass.
+    progress: as in `shrinking.py`. bounds: lead beyond which a row without dual variables is left out,
+    and the largest violation of this pass.
     """
     n, k, random = len(active), W.shape[1], state[0]
-    met, size, passes = position
+    met, size, passes = progress
     lead, largest = bounds
     G, new, change, ranked = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     met_tol = False
     while rows > 0 and passes < max_iter and not met_tol:
         while met < size and rows > 0:
             rows -= 1
-            random, drawn = draw(random, size - met)
-            chosen = met + drawn
-            i = active[chosen]
-            active[chosen] = active[met]
-            active[met] = i
+            random, i = draw_next(active, met, size, random)
             own = y[i]
             for c in range(k):
                 G[c] = b[c] + (c != own)
-            _add_scores(data, indices, indptr, i, W, G)
+            add_scores(data, indices, indptr, i, W, G)
             highest, rival, least, empty = -np.inf, -np.inf, np.inf, True
             for c in range(k):
                 highest = max(highest, G[c])
@@ -188,15 +168,13 @@ def _passes(
                     least = min(least, G[c])
                 empty = empty and A[i, c] == 0.0
             if empty and G[own] - rival > lead:
-                size -= 1
-                active[met] = active[size]
-                active[size] = i
+                size = leave_out(active, met, size)
                 continue
             met += 1
             largest = max(largest, highest - least)
             if highest - least <= TINY:
                 continue
-            _best(G, A[i], own, price[i], curvature[i], new, ranked)
+            _solve_one(G, A[i], own, price[i], curvature[i], new, ranked)
             moved = False
             for c in range(k):
                 change[c] = new[c] - A[i, c]
@@ -204,7 +182,7 @@ def _passes(
                 A[i, c] = new[c]
                 b[c] += bias_step * change[c]
             if moved:
-                _add_row(data, indices, indptr, i, change, W)
+                add_outer(data, indices, indptr, i, change, W)
         if met < size:
             break
         passes += 1
@@ -214,17 +192,17 @@ def _passes(
             met_tol = size == n
             size, lead = n, np.inf
         largest = 0.0
-    position[:] = met, size, passes
+    progress[:] = met, size, passes
     bounds[:] = lead, largest
     state[0] = random
     return met_tol
 
 
 @njit(cache=True, nogil=True)
-def _best(
+def _solve_one(
     G: Vector, a: Vector, own: int, price: float, square: float, new: Vector, ranked: Vector
 ) -> None:
-    """The best dual variables of one sample: a cut at one level beta, found from the ranking."""
+    """Optimal dual variables of one sample: a cut at one level beta, found by sorting."""
     for c in range(len(G)):
         ranked[c] = G[c] - square * a[c]
     ranked[own] += square * price
@@ -239,53 +217,4 @@ def _best(
         cap = price if c == own else 0.0
         new[c] = min(cap, (beta - G[c]) / square + a[c])
         if new[c] > cap - ROUNDING * price:
-            new[c] = cap  # or rounding would look like room to rise
-
-
-def _add_scores(data: Any, indices: Any, indptr: Any, i: int, W: Matrix, out: Vector) -> None:
-    """Add <w_c, x_i> to out_c, for every class c."""
-    raise NotImplementedError
-
-
-def _add_row(data: Any, indices: Any, indptr: Any, i: int, step: Vector, W: Matrix) -> None:
-    """Add step_c x_i to w_c, for every class c."""
-    raise NotImplementedError
-
-
-# Chosen when compiling: a matrix, stored values, or none where all of them are 1.
-@overload(_add_scores, strict=False)
-def _compiled_scores(data: Any, *_: Any) -> Any:
-    if isinstance(data, types.Array) and data.ndim == 2:
-
-        def dense(data: Any, indices: Any, indptr: Any, i: int, W: Matrix, out: Vector) -> None:  # noqa: ARG001
-            for j in range(data.shape[1]):
-                for c in range(len(out)):
-                    out[c] += data[i, j] * W[j, c]
-
-        return dense
-
-    def sparse(data: Any, indices: Any, indptr: Any, i: int, W: Matrix, out: Vector) -> None:
-        for j in range(indptr[i], indptr[i + 1]):
-            for c in range(len(out)):
-                out[c] += value_at(data, j) * W[indices[j], c]
-
-    return sparse
-
-
-@overload(_add_row, strict=False)
-def _compiled_row(data: Any, *_: Any) -> Any:
-    if isinstance(data, types.Array) and data.ndim == 2:
-
-        def dense(data: Any, indices: Any, indptr: Any, i: int, step: Vector, W: Matrix) -> None:  # noqa: ARG001
-            for j in range(data.shape[1]):
-                for c in range(len(step)):
-                    W[j, c] += data[i, j] * step[c]
-
-        return dense
-
-    def sparse(data: Any, indices: Any, indptr: Any, i: int, step: Vector, W: Matrix) -> None:
-        for j in range(indptr[i], indptr[i + 1]):
-            for c in range(len(step)):
-                W[indices[j], c] += value_at(data, j) * step[c]
-
-    return sparse
+            new[c] = cap  # else rounding would look like a variable below its cap

@@ -5,44 +5,43 @@ Symbols: w weights (d,), b bias, a dual variables (n,), z margins y (<w, x> + b)
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, types
-from numba.extending import overload
+from numba import njit
 from scipy.sparse import csr_array, issparse
 
 from separatrix.runtime.blocks import rows_that_fit
-from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.solvers.perceptron.primal import rows_of
+from separatrix.solvers.linear_svm.shrinking import draw_next, leave_out
+from separatrix.solvers.rows import CompiledRows, add_row, dot_row, rows_of
 from separatrix.solvers.stopping import passes_until, relative_gap
 from separatrix.types import Codes, Matrix, Vector
 
-FEW = 0.35  # share of values other than 0 up to which dense rows are read as sparse ones
-TINY = 1e-12  # a gradient that is taken for 0, as in LIBLINEAR
-LARGEST_STEP = 1e6  # of the proximal loop, times what the data would need
+MAX_DENSITY = 0.35  # share of nonzero values up to which dense rows are read as sparse ones
+TINY = 1e-12  # gradients up to this count as 0, as in LIBLINEAR
+LARGEST_STEP = 1e6  # of the proximal loop, over the mean |x|^2
 
 
-class Samples(NamedTuple):
-    """Samples as matrix products read them, and as compiled loops do."""
+class LinearSamples(NamedTuple):
+    """Samples for matrix products and for compiled loops."""
 
     X: Any  # shape: (n, d); float64, dense and C-contiguous, or CSR
-    rows: tuple[Any, Any, Any]  # values, columns and bounds of CSR rows; or the matrix, 0 and 0
+    rows: CompiledRows
     squares: Vector  # shape: (n,); |x|^2
 
     @classmethod
-    def of(cls, X: Any) -> Samples:
-        """Samples in both forms; dense rows that are mostly 0 are stored as sparse ones too."""
+    def of(cls, X: Any) -> LinearSamples:
+        """Samples in both forms; compiled loops read mostly zero dense rows as sparse ones."""
         if issparse(X):
             owners = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
             squares: Vector = np.zeros(X.shape[0])
             squares += np.bincount(owners, weights=X.data**2, minlength=X.shape[0])
         else:
             squares = np.einsum("ij,ij->i", X, X)
-        few = not issparse(X) and np.count_nonzero(X) <= FEW * X.size
-        stored = rows_of(csr_array(X) if few else X)
-        return cls(X, stored if len(stored) == 3 else (*stored, 0, 0), squares)
+        few = not issparse(X) and np.count_nonzero(X) <= MAX_DENSITY * X.size
+        return cls(X, rows_of(csr_array(X) if few else X), squares)
 
     def times(self, w: Vector) -> Vector:
         """X w, (n,)."""
@@ -52,7 +51,7 @@ class Samples(NamedTuple):
         _times(*self.rows, w, out)
         return out
 
-    def combined(self, c: Vector) -> Vector:
+    def combine(self, c: Vector) -> Vector:
         """X' c, (d,)."""
         if not issparse(self.X):
             return np.asarray(c @ self.X)
@@ -60,17 +59,11 @@ class Samples(NamedTuple):
         _combine(*self.rows, c, out)
         return out
 
-    @property
-    def values(self) -> int:
-        """Stored values of a row, on average."""
-        data, indices, indptr = self.rows
-        return data.shape[1] if np.ndim(data) == 2 else len(indices) // max(1, len(indptr) - 1)
-
 
 class LinearProblem(NamedTuple):
     """One boundary: min |w|^2 / 2 + b^2 / (2 bias_step) + sum_i price_i loss(z_i)."""
 
-    samples: Samples
+    samples: LinearSamples
     y: Vector  # shape: (n,); +1 or -1
     price: Vector  # shape: (n,); C times the weight of each sample, above 0
     loss: str  # "hinge" or "squared_hinge"
@@ -83,17 +76,17 @@ class LinearProblem(NamedTuple):
 
     @property
     def ridge(self) -> Vector:
-        """What the loss adds to the diagonal of the dual's matrix."""
+        """Diagonal that the loss adds to the matrix of the dual."""
         return np.zeros(len(self.price)) if self.loss == "hinge" else 0.5 / self.price
 
     @property
     def bias_price(self) -> float:
-        """What b^2 / 2 costs."""
+        """Price of b^2 / 2."""
         return 1.0 / self.bias_step if 0 < self.bias_step < np.inf else 0.0
 
     @property
     def free(self) -> bool:
-        """Whether the bias costs nothing."""
+        """Whether the bias is not penalised."""
         return bool(np.isinf(self.bias_step))
 
     def margins(self, w: Vector, b: float) -> Vector:
@@ -101,17 +94,17 @@ class LinearProblem(NamedTuple):
         return self.y * (self.samples.times(w) + b)
 
     def weights(self, a: Vector) -> Vector:
-        """The weights that dual variables stand for, sum_i a_i y_i x_i."""
-        return self.samples.combined(a * self.y)
+        """Weights of dual variables, sum_i a_i y_i x_i."""
+        return self.samples.combine(a * self.y)
 
     def primal(self, w: Vector, b: float, z: Vector) -> float:
-        """The objective at w and b, whose margins are z."""
+        """The primal objective at w and b, whose margins are z."""
         slack = np.maximum(0.0, 1.0 - z)
         losses = slack if self.loss == "hinge" else slack**2
         return 0.5 * (dot(w, w) + self.bias_price * b * b) + dot(self.price, losses)
 
     def dual(self, a: Vector, w: Vector) -> float:
-        """The dual objective at a, whose weights are w; a is feasible where the bias is free."""
+        """The dual objective at a, whose weights are w; a must be feasible if the bias is free."""
         bias = 0.0 if self.free else self.bias_step * dot(a, self.y) ** 2
         return float(a.sum()) - 0.5 * (dot(w, w) + bias + dot(a**2, self.ridge))
 
@@ -121,7 +114,7 @@ class LinearProblem(NamedTuple):
 
 
 class LinearFit(NamedTuple):
-    """Where a linear support vector machine stopped, and how far from the optimum that can be."""
+    """Solution of a linear support vector machine, with its certificate."""
 
     w: Vector  # shape: (d,)
     b: float
@@ -139,7 +132,7 @@ class LinearFit(NamedTuple):
 
 
 def dot(u: Vector, v: Vector) -> float:
-    """<u, v>, without BLAS: its threads cost more than they give for one vector.
+    """<u, v> without BLAS, whose threads do not pay for one vector.
 
     >>> dot(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     11.0
@@ -148,7 +141,7 @@ def dot(u: Vector, v: Vector) -> float:
 
 
 def spread(gradient: Vector, a: Vector, cap: Vector) -> float:
-    """Largest minus smallest of the gradient, without what would only push out of 0 <= a <= cap.
+    """Largest minus smallest projected gradient, for 0 <= a <= cap.
 
     >>> spread(np.array([3.0, 0.5, -2.0]), np.array([0.0, 0.5, 1.0]), np.ones(3))
     0.5
@@ -158,7 +151,7 @@ def spread(gradient: Vector, a: Vector, cap: Vector) -> float:
     return float(max(inside.max(initial=0.0), 0.0) - min(inside.min(initial=0.0), 0.0))
 
 
-def certified(
+def certify(
     problem: LinearProblem,
     w: Vector,
     b: float,
@@ -168,23 +161,23 @@ def certified(
     stop: str,
     violation: float | None = None,
 ) -> LinearFit:
-    """The fit at w and b, with the objectives of both problems computed anew.
+    """The fit at w and b, with both objectives recomputed.
 
-    Without a violation, w are the weights of a, and their violation is measured.
+    Without a violation, w must be the weights of a, and their violation is computed.
     """
     z = problem.margins(w, b)
     reached = problem.violation(a, z) if violation is None else violation
     if problem.free:
-        a = balanced(a, problem.y)
+        a = balance(a, problem.y)
     own = problem.weights(a) if problem.free or violation is not None else w
     objective, below = problem.primal(w, b, z), problem.dual(a, own)
     return LinearFit(w, b, a, objective, below, reached, n_iter, stop)
 
 
-def balanced(a: Vector, y: Vector) -> Vector:
+def balance(a: Vector, y: Vector) -> Vector:
     """Dual variables with the heavier side scaled down, so that sum_i a_i y_i = 0.
 
-    >>> balanced(np.array([2.0, 1.0, 1.0]), np.array([1.0, 1.0, -1.0])).tolist()
+    >>> balance(np.array([2.0, 1.0, 1.0]), np.array([1.0, 1.0, -1.0])).tolist()
     [0.6666666666666666, 0.3333333333333333, 1.0]
     """
     above, below = float(a[y > 0].sum()), float(a[y < 0].sum())
@@ -201,20 +194,20 @@ def solve_dual(
     start: Vector | None = None,
     monitor: FitMonitor | None = None,
 ) -> LinearFit:
-    """Minimise over one dual variable after the other, in random order, and leave out settled ones.
+    """Dual coordinate descent in random order, with shrinking.
 
     Problem
         min_a  |sum_i a_i y_i x_i|^2 / 2 + sum_i ridge_i a_i^2 / 2 - sum_i a_i,  0 <= a_i <= cap_i
         and sum_i a_i y_i = 0 where the bias is free
 
     Given
-        tol        largest spread of the projected gradient over one whole pass
+        tol        largest spread of the projected gradient over one full pass
         max_iter   passes at most
         seed       draws the orders
         start      dual variables to begin with, (n,)
 
-    Returns the weights with their certificate. A free bias is found by proximal points: it is
-    drawn to its last value only, by less and less, until it stays.
+    Returns the weights with their certificate. A free bias is found by the proximal point method:
+    each round penalises its distance from the last value, by less and less.
 
     Reference: Hsieh, Chang, Lin, Keerthi and Sundararajan, A Dual Coordinate Descent Method for
     Large-scale Linear SVM, ICML 2008. Rockafellar, SIAM J. Control and Optimization 14 (1976).
@@ -223,12 +216,12 @@ def solve_dual(
     a = np.zeros(len(problem.y)) if start is None else start.copy()
     if not problem.free:
         descent = _descend(problem, a, 0.0, problem.bias_step, tol, max_iter, seed, monitor)
-        return certified(problem, descent.w, descent.b, a, n_iter=descent.n_iter, stop=descent.stop)
+        return certify(problem, descent.w, descent.b, a, n_iter=descent.n_iter, stop=descent.stop)
     return _with_free_bias(problem, a, tol, max_iter, seed, monitor)
 
 
-class Descent(NamedTuple):
-    """Where passes over the dual variables ended."""
+class DualDescent(NamedTuple):
+    """State of coordinate descent in the dual when it stopped."""
 
     w: Vector  # shape: (d,)
     b: float
@@ -239,9 +232,9 @@ class Descent(NamedTuple):
 def _with_free_bias(
     problem: LinearProblem, a: Vector, tol: float, max_iter: int, seed: int, monitor: FitMonitor
 ) -> LinearFit:
-    """Proximal points for the bias; one side without the other lies wholly on its own side."""
+    """Proximal point method for the bias; with one class only the weights are 0."""
     if (problem.y == problem.y[0]).all():
-        return certified(problem, np.zeros(problem.samples.X.shape[1]), problem.y[0], 0.0 * a,
+        return certify(problem, np.zeros(problem.samples.X.shape[1]), problem.y[0], 0.0 * a,
                          n_iter=0, stop="tol", violation=0.0)  # fmt: skip
     step = float(problem.samples.squares.mean()) or 1.0
     largest, centre, passes = LARGEST_STEP * step, 0.0, 0
@@ -254,7 +247,7 @@ def _with_free_bias(
             break
         step = min(largest, 4.0 * step)
     stop = descent.stop if descent.stop == "stopped" or passes < max_iter else "max_iter"
-    return certified(problem, descent.w, centre, a, n_iter=passes, stop=stop)
+    return certify(problem, descent.w, centre, a, n_iter=passes, stop=stop)
 
 
 def _descend(
@@ -266,8 +259,8 @@ def _descend(
     max_iter: int,
     seed: int,
     monitor: FitMonitor,
-) -> Descent:
-    """Passes over the dual variables, which are changed in place, until one meets tol."""
+) -> DualDescent:
+    """Passes over the dual variables, changed in place, until one meets tol."""
     samples, n = problem.samples, len(a)
     w = problem.weights(a) if a.any() else np.zeros(samples.X.shape[1])
     b = np.array([centre + bias_step * dot(a, problem.y)])
@@ -275,43 +268,18 @@ def _descend(
     curvature = np.maximum(samples.squares + bias_step + ridge, np.finfo(np.float64).tiny)
     facts = np.stack([problem.y, problem.cap, ridge, curvature], axis=1)
     active = np.arange(n)
-    position = np.array([0, n, 0])
+    progress = np.array([0, n, 0])
     bounds = np.array([np.inf, -np.inf, -np.inf, np.inf])
     state = np.array([seed], dtype=np.uint64)
-    rows = rows_that_fit(samples.values + 10, CHUNK)
+    rows = rows_that_fit(samples.rows.values_per_row + 10, CHUNK)
 
-    def some_rows() -> bool:
-        return bool(
-            _passes(
-                *samples.rows,
-                facts,
-                bias_step,
-                tol,
-                w,
-                b,
-                a,
-                active,
-                position,
-                bounds,
-                state,
-                max_iter,
-                rows,
-            )
-        )
-
-    stop = passes_until(some_rows, position, max_iter, monitor)
+    some_rows = partial(
+        _passes, *samples.rows, facts, bias_step, tol, w, b, a, active, progress, bounds, state,
+        max_iter, rows,
+    )  # fmt: skip
+    stop = passes_until(some_rows, progress, max_iter, monitor)
     w = problem.weights(a)  # without the rounding of all the steps
-    return Descent(w, centre + bias_step * dot(a, problem.y), int(position[2]), stop)
-
-
-@njit(cache=True, nogil=True)
-def draw(random: Any, count: int) -> tuple[Any, Any]:
-    """The next state of Vigna's xorshift64* (ACM TOMS 42, 2016), and a number below count from it."""
-    random ^= random >> np.uint64(12)
-    random ^= random << np.uint64(25)
-    random ^= random >> np.uint64(27)
-    high = (random * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(32)
-    return random, np.int64((high * np.uint64(count)) >> np.uint64(32))
+    return DualDescent(w, centre + bias_step * dot(a, problem.y), int(progress[2]), stop)
 
 
 @njit(cache=True, nogil=True)
@@ -326,39 +294,33 @@ def _passes(
     b: Vector,
     a: Vector,
     active: Codes,
-    position: Codes,
+    progress: Codes,
     bounds: Vector,
     state: Any,
     max_iter: int,
     rows: int,
 ) -> bool:
-    """Meet at most so many rows; whether a pass over all of them met tol.
+    """Meet at most `rows` rows; returns whether a pass over all of them met tol.
 
     facts: side, cap, ridge and curvature of each row, side by side since rows are met at random.
-    place: rows met in this pass, rows still active, passes made. bounds: largest and smallest
-    gradient of the last pass, beyond which a row is left out, and of this one.
+    progress: as in `shrinking.py`. bounds: largest and smallest gradient of the last pass, beyond which
+    a row is left out, and of this one.
     """
     n, bias, random = len(active), b[0], state[0]
-    met, size, passes = position
+    met, size, passes = progress
     high, low, largest, smallest = bounds
     met_tol = False
     while rows > 0 and passes < max_iter and not met_tol:
         while met < size and rows > 0:
             rows -= 1
-            random, drawn = draw(random, size - met)
-            chosen = met + drawn
-            i = active[chosen]
-            active[chosen] = active[met]
-            active[met] = i
+            random, i = draw_next(active, met, size, random)
             old, side, cap = a[i], facts[i, 0], facts[i, 1]
-            score = _product(data, indices, indptr, i, w) + bias
+            score = dot_row(data, indices, indptr, i, w) + bias
             gradient = side * score - 1.0 + facts[i, 2] * old
             projected = gradient
             if old == 0.0 or old == cap:
                 if gradient > high if old == 0.0 else gradient < low:
-                    size -= 1
-                    active[met] = active[size]
-                    active[size] = i
+                    size = leave_out(active, met, size)
                     continue
                 projected = min(gradient, 0.0) if old == 0.0 else max(gradient, 0.0)
             largest, smallest = max(largest, projected), min(smallest, projected)
@@ -366,7 +328,7 @@ def _passes(
             if abs(projected) > TINY:
                 a[i] = min(max(old - gradient / facts[i, 3], 0.0), cap)
                 change = (a[i] - old) * side
-                _add(data, indices, indptr, i, change, w)
+                add_row(data, indices, indptr, i, change, w)
                 bias += change * bias_step
         if met < size:
             break
@@ -378,111 +340,20 @@ def _passes(
             met_tol = size == n
             size, high, low = n, np.inf, -np.inf
         largest, smallest = -np.inf, np.inf
-    position[:] = met, size, passes
+    progress[:] = met, size, passes
     bounds[:] = high, low, largest, smallest
     b[0], state[0] = bias, random
     return met_tol
 
 
-def _product(data: Any, indices: Any, indptr: Any, i: int, w: Vector) -> float:
-    """<w, x_i>."""
-    raise NotImplementedError
-
-
-def _add(data: Any, indices: Any, indptr: Any, i: int, step: float, w: Vector) -> None:
-    """Add step times x_i to w."""
-    raise NotImplementedError
-
-
-# Chosen when compiling: a matrix, stored values, or none where all of them are 1. Four sums, since
-# one has to wait for itself; columns are unsigned, so that none is taken for one from the end.
-ONE = np.uint64(1)
-THREE = np.uint64(3)
-FOUR = np.uint64(4)
-
-
-@overload(_product, inline="always", strict=False)
-def _compiled_product(data: Any, *_: Any) -> Any:
-    if isinstance(data, types.Array) and data.ndim == 2:
-        return lambda data, indices, indptr, i, w: _dense_product(data, i, w)  # noqa: ARG005
-    if isinstance(data, types.Array):
-
-        def stored(data: Any, indices: Any, indptr: Any, i: int, w: Vector) -> float:
-            j, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-            one = two = three = four = 0.0
-            whole = stop - ((stop - j) & THREE)
-            while j < whole:
-                one += data[j] * w[indices[j]]
-                two += data[j + ONE] * w[indices[j + ONE]]
-                three += data[j + ONE + ONE] * w[indices[j + ONE + ONE]]
-                four += data[j + THREE] * w[indices[j + THREE]]
-                j += FOUR
-            while j < stop:
-                one += data[j] * w[indices[j]]
-                j += ONE
-            return (one + two) + (three + four)
-
-        return stored
-
-    def ones(data: Any, indices: Any, indptr: Any, i: int, w: Vector) -> float:  # noqa: ARG001
-        j, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-        one = two = three = four = 0.0
-        whole = stop - ((stop - j) & THREE)
-        while j < whole:
-            one += w[indices[j]]
-            two += w[indices[j + ONE]]
-            three += w[indices[j + ONE + ONE]]
-            four += w[indices[j + THREE]]
-            j += FOUR
-        while j < stop:
-            one += w[indices[j]]
-            j += ONE
-        return (one + two) + (three + four)
-
-    return ones
-
-
-@overload(_add, inline="always", strict=False)
-def _compiled_add(data: Any, *_: Any) -> Any:
-    if isinstance(data, types.Array) and data.ndim == 2:
-        return lambda data, indices, indptr, i, step, w: _dense_add(data, i, step, w)  # noqa: ARG005
-    if isinstance(data, types.Array):
-
-        def stored(data: Any, indices: Any, indptr: Any, i: int, step: float, w: Vector) -> None:
-            for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                w[indices[j]] += step * data[j]
-
-        return stored
-
-    def ones(data: Any, indices: Any, indptr: Any, i: int, step: float, w: Vector) -> None:  # noqa: ARG001
-        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            w[indices[j]] += step
-
-    return ones
-
-
 @njit(cache=True, nogil=True)
 def _times(data: Any, indices: Any, indptr: Any, w: Vector, out: Vector) -> None:
     for i in range(len(out)):
-        out[i] = _product(data, indices, indptr, i, w)
+        out[i] = dot_row(data, indices, indptr, i, w)
 
 
 @njit(cache=True, nogil=True)
 def _combine(data: Any, indices: Any, indptr: Any, c: Vector, out: Vector) -> None:
     for i in range(len(c)):
         if c[i] != 0.0:
-            _add(data, indices, indptr, i, c[i], out)
-
-
-@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def _dense_product(X: Any, i: int, w: Vector) -> float:
-    total = 0.0
-    for j in range(len(w)):
-        total += w[j] * X[i, j]
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _dense_add(X: Any, i: int, step: float, w: Vector) -> None:
-    for j in range(len(w)):
-        w[j] += step * X[i, j]
+            add_row(data, indices, indptr, i, c[i], out)

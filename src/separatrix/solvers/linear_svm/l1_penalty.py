@@ -5,6 +5,7 @@ Symbols: w weights (d + 1,), the last of a constant feature; s slacks 1 - y <w, 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from scipy.sparse import csc_array, hstack
 
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.solvers.linear_svm.dual_descent import LinearFit, balanced, draw
+from separatrix.solvers.linear_svm.dual_descent import LinearFit, balance
+from separatrix.solvers.linear_svm.shrinking import draw_next, leave_out
 from separatrix.solvers.stopping import passes_until
 from separatrix.types import Codes, Vector
 
@@ -38,21 +40,21 @@ def solve_l1(
     seed: int,
     monitor: FitMonitor | None = None,
 ) -> LinearFit:
-    """Minimise over one weight after the other by a Newton step, and leave out those that stay 0.
+    """Coordinate descent by Newton steps in random order, with shrinking.
 
     Problem
         min_w  sum_j penalty_j |w_j| + sum_i price_i max(0, 1 - y_i <w, x_i>)^2
 
     Given
         columns    the samples by columns, from `columns_of`
-        penalty    1, but for the constant feature where it is free: 0
+        penalty    1; 0 for the constant feature if the bias is free
         tol        stop when the violations of a pass over all weights sum to at most
                    tol min(n+, n-) / n of those of the first, as LIBLINEAR does
         max_iter   passes at most
         seed       draws the orders
 
-    Returns the weights, that of the constant feature as b; the bound from below comes from the
-    slacks, made feasible in the dual.
+    Returns the weights, with that of the constant feature as b; the lower bound comes from the slacks,
+    scaled to be feasible in the dual.
 
     Reference: Yuan, Chang, Hsieh and Lin, A Comparison of Optimization Methods and Software for
     Large-scale L1-regularized Linear Classification, JMLR 11 (2010).
@@ -62,7 +64,7 @@ def solve_l1(
     parts = columns.data.astype(np.float64), columns.indices, columns.indptr
     squares = columns.multiply(columns).T @ price  # (d + 1,)
     w, slack = np.zeros(size), np.ones(n)
-    active, place = np.arange(size), np.array([0, size, 0])
+    active, progress = np.arange(size), np.array([0, size, 0])
     sums = np.array([np.inf, 0.0, 0.0, np.inf])
     state = np.array([seed], dtype=np.uint64)
     above = int(np.count_nonzero(y > 0))
@@ -70,35 +72,19 @@ def solve_l1(
     share = tol * fewer / n
     budget = rows_that_fit(4 * max(1, len(columns.data) // size), CHUNK)
 
-    def some_rows() -> bool:
-        return bool(
-            _passes(
-                *parts,
-                y,
-                price,
-                penalty,
-                squares,
-                share,
-                w,
-                slack,
-                active,
-                place,
-                sums,
-                state,
-                max_iter,
-                budget,
-            )
-        )
-
-    stop = passes_until(some_rows, place, max_iter, monitor)
+    some_weights = partial(
+        _passes, *parts, y, price, penalty, squares, share, w, slack, active, progress, sums, state,
+        max_iter, budget,
+    )  # fmt: skip
+    stop = passes_until(some_weights, progress, max_iter, monitor)
     slack = np.maximum(0.0, 1.0 - y * (columns @ w))
     objective = float(penalty @ np.abs(w)) + float(price @ slack**2)
-    a, below = _from_below(columns, y, price, penalty, slack)
+    a, below = _lower_bound(columns, y, price, penalty, slack)
     reached = float(sums[1] / (sums[3] * fewer / n)) if 0 < sums[3] < np.inf else 0.0
-    return LinearFit(w[:-1], w[-1], a, objective, below, reached, int(place[2]), stop)
+    return LinearFit(w[:-1], w[-1], a, objective, below, reached, int(progress[2]), stop)
 
 
-def _from_below(
+def _lower_bound(
     columns: Any, y: Vector, price: Vector, penalty: Vector, slack: Vector
 ) -> tuple[Vector, float]:
     """Dual variables 2 price slack scaled to be feasible and best, and their objective.
@@ -107,7 +93,7 @@ def _from_below(
     """
     a: Vector = 2.0 * price * slack
     if penalty[-1] == 0.0:
-        a = balanced(a, y)
+        a = balance(a, y)
     pull = float(np.abs(columns.T @ (a * y))[penalty > 0].max(initial=0.0))
     linear, square = float(a.sum()), float((a**2 / price).sum()) / 4.0
     scale = min(1.0 / pull if pull else np.inf, linear / (2.0 * square) if square else 1.0)
@@ -127,45 +113,32 @@ def _passes(
     w: Vector,
     slack: Vector,
     active: Codes,
-    place: Codes,
+    progress: Codes,
     sums: Vector,
     state: Any,
     max_iter: int,
     budget: int,
 ) -> bool:
-    """Meet at most so many weights; whether a pass over all of them met the tolerance.
+    """Meet at most `budget` weights; returns whether a pass over all of them met the tolerance.
 
-    place: weights met in this pass, still active, passes made. sums: largest violation of the last
-    pass; sum and largest of this one; sum of the first.
+    progress: as in `shrinking.py`. sums: largest violation of the last pass; sum and largest of this
+    one; sum of the first.
     """
     n, all_weights, random = len(y), len(active), state[0]
-    met, size, passes = place
+    met, size, passes = progress
     before, total, largest, first = sums
     while budget > 0 and passes < max_iter:
         if met == 0:
             total = largest = 0.0
         while met < size and budget > 0:
             budget -= 1
-            random, drawn = draw(random, size - met)
-            chosen = met + drawn
-            j = active[chosen]
-            active[chosen] = active[met]
-            active[met] = j
-            slope, bend = 0.0, 0.0
-            for position in range(indptr[j], indptr[j + 1]):
-                i = indices[position]
-                if slack[i] > 0.0:
-                    pull = price[i] * data[position]
-                    slope -= pull * y[i] * slack[i]
-                    bend += pull * data[position]
-            slope, bend = 2.0 * slope, max(2.0 * bend, FLAT)
+            random, j = draw_next(active, met, size, random)
+            slope, bend = _derivatives(data, indices, indptr, j, y, price, slack)
             up, down = slope + penalty[j], slope - penalty[j]
             if w[j] == 0.0:
                 violation = max(-up, down, 0.0)
                 if violation == 0.0 and up > before / n and down < -before / n:
-                    size -= 1
-                    active[met] = active[size]
-                    active[size] = j
+                    size = leave_out(active, met, size)
                     continue
             else:
                 violation = abs(up) if w[j] > 0.0 else abs(down)
@@ -180,7 +153,7 @@ def _passes(
                 step = -w[j]
             if abs(step) < FLAT:
                 continue
-            step = _shorter(data, indices, indptr, j, y, price, penalty[j], squares[j], w[j], slope,
+            step = _shorten(data, indices, indptr, j, y, price, penalty[j], squares[j], w[j], slope,
                             step, slack)  # fmt: skip
             w[j] += step
             for position in range(indptr[j], indptr[j + 1]):
@@ -194,18 +167,33 @@ def _passes(
         before = largest
         if total <= share * first:
             if size == all_weights:
-                place[:] = met, size, passes
+                progress[:] = met, size, passes
                 sums[:] = before, total, largest, first
                 return True
             size, before = all_weights, np.inf
-    place[:] = met, size, passes
+    progress[:] = met, size, passes
     sums[:] = before, total, largest, first
     state[0] = random
     return False
 
 
 @njit(cache=True, nogil=True)
-def _shorter(
+def _derivatives(
+    data: Vector, indices: Codes, indptr: Codes, j: int, y: Vector, price: Vector, slack: Vector
+) -> tuple[float, float]:
+    """First and second derivative of the loss with respect to weight j."""
+    slope = bend = 0.0
+    for position in range(indptr[j], indptr[j + 1]):
+        i = indices[position]
+        if slack[i] > 0.0:
+            pull = price[i] * data[position]
+            slope -= pull * y[i] * slack[i]
+            bend += pull * data[position]
+    return 2.0 * slope, max(2.0 * bend, FLAT)
+
+
+@njit(cache=True, nogil=True)
+def _shorten(
     data: Vector,
     indices: Codes,
     indptr: Codes,
@@ -219,7 +207,7 @@ def _shorter(
     step: float,
     slack: Vector,
 ) -> float:
-    """The step halved until the objective falls by a share of what its slope promised; or 0."""
+    """The step, halved until the objective falls by a share of what its slope promised; or 0."""
     promised = penalty * (abs(weight + step) - abs(weight)) + slope * step
     for _ in range(TRIALS):
         rest = penalty * (abs(weight + step) - abs(weight)) - ENOUGH * promised

@@ -27,11 +27,11 @@ from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.linear_svm.dual_descent import (
     LinearFit,
     LinearProblem,
-    balanced,
-    certified,
+    balance,
+    certify,
     dot,
 )
-from separatrix.solvers.perceptron.primal import value_at
+from separatrix.solvers.rows import value_at
 from separatrix.types import Codes, Flags, Matrix, Vector
 
 DIRECT = 2000  # features up to which H is held and factored; above, conjugate gradients
@@ -96,7 +96,7 @@ def _squared_hinge(
     problem: LinearProblem, tol: float, max_iter: int, start: LinearFit | None, monitor: FitMonitor
 ) -> LinearFit:
     n, d = problem.samples.X.shape
-    curve = Curve(problem, np.zeros(n), 2.0 * problem.price)
+    curve = SmoothedLoss(problem, np.zeros(n), 2.0 * problem.price)
     at_zero = curve.point(np.zeros(d), 0.0, np.zeros(n))
     above = int(np.count_nonzero(problem.y > 0))
     fewer = max(1, min(above, n - above))
@@ -114,7 +114,7 @@ def _squared_hinge(
     reached = float(np.sqrt(point.square(problem))) / scale
     if stop == "flat" and reached <= max(tol, 1e-7):
         stop = "tol"  # rounding is all that is left
-    return certified(
+    return certify(
         problem,
         point.w,
         point.b,
@@ -134,7 +134,7 @@ def _hinge(
     steepest /= float((problem.price * (problem.samples.squares + 1.0)).max())
     slope, steps = FIRST_SLOPE if start else 1.0, 0
     curvature = Curvature(problem)
-    curve = Curve(problem, start.a if start else np.zeros(n), slope * problem.price)
+    curve = SmoothedLoss(problem, start.a if start else np.zeros(n), slope * problem.price)
     point = curve.start(start) if start else curve.point(np.zeros(d), 0.0, np.zeros(n))
     farthest = float(problem.samples.squares.max()) + min(problem.bias_step, 1.0)
     share, best, stale = SHARE, np.inf, 0
@@ -165,14 +165,14 @@ def _hinge(
         if stale > 2:
             steepest = slope / STEEPER**2  # rounding, more likely than not
         slope = min(STEEPER * slope, steepest) if slope > FIRST_SLOPE else STEEPER * slope
-        curve = Curve(problem, a, slope * problem.price)
+        curve = SmoothedLoss(problem, a, slope * problem.price)
         point = curve.point(point.w, point.b, point.z)
     point = _at_its_own_forces(curve, point)
     stop = "tol" if reached <= tol else "stopped" if stop == "stopped" else "max_iter"
-    return certified(problem, point.w, point.b, a, n_iter=steps, stop=stop, violation=reached)
+    return certify(problem, point.w, point.b, a, n_iter=steps, stop=stop, violation=reached)
 
 
-def _at_its_own_forces(curve: Curve, point: Point) -> Point:
+def _at_its_own_forces(curve: SmoothedLoss, point: Point) -> Point:
     """The weights that the forces of a point stand for as dual variables, close to its own."""
     w, b = point.w - point.g, point.b
     if not curve.problem.free:
@@ -190,14 +190,14 @@ def _gap(problem: LinearProblem, a: Vector, point: Point) -> float:
     """Relative duality gap between a point and dual variables, made feasible."""
     w = point.w
     if problem.free:
-        a = balanced(a, problem.y)
+        a = balance(a, problem.y)
         w = problem.weights(a)
     above = problem.primal(point.w, point.b, point.z)
     return (above - problem.dual(a, w)) / max(1.0, above)
 
 
 @dataclass
-class Curve:
+class SmoothedLoss:
     """One smooth curve in the place of the loss."""
 
     problem: LinearProblem
@@ -224,7 +224,7 @@ class Curve:
 
 
 def _minimise(
-    curve: Curve,
+    curve: SmoothedLoss,
     point: Point,
     enough: Callable[[Point], bool],
     max_iter: int,
@@ -313,7 +313,9 @@ class Curvature:
         samples = self.problem.samples
         d = samples.X.shape[1]
         sparse = issparse(samples.X)
-        cost = samples.values**2 if sparse else d * d // 16  # BLAS is faster by about that
+        cost = (
+            samples.rows.values_per_row**2 if sparse else d * d // 16
+        )  # BLAS is faster by about that
         for block in row_blocks(len(rows), rows_that_fit(cost, CHUNK)):
             part = rows[block]
             scale = slope[part]

@@ -1,9 +1,9 @@
-"""Logistic regression on a training set in blocks: which way down, from where, in what precision.
+"""Logistic regression on a training set in blocks: choice of solver, starting point and precision.
 
 Newton's method costs n D^2 a step and takes few, L-BFGS n D and takes many. Where samples are many,
 Newton's method first runs on one in sixteen of them: that ends within the noise of the sample, and
-two or three steps with all are left. L-BFGS works with float32 products where the tolerance allows;
-its answer is looked at in float64, and where that finds more left than wanted the descent goes on.
+two or three steps with all samples remain. L-BFGS uses float32 products if the tolerance allows; its
+result is checked in float64, and if the gradient is still too large it continues in float64.
 """
 
 from __future__ import annotations
@@ -33,35 +33,33 @@ from separatrix.solvers.logistic.newton import (
 )
 from separatrix.types import Block, Matrix, Samples, Vector
 
-MOST_NUMBERS = 2048  # to find by Newton's method
-MOST_WORK = 1e11  # n D^2, beyond which a Hessian is too dear
-PASS_BYTES = (
-    16 * MEBIBYTE
-)  # of samples at a time: enough to do between two turns of the interpreter
-WIDE = 64  # features from which BLAS shares out one product better than threads do several
-FEW = (16, 4)  # one in so many samples is enough to begin with
-FEWEST = 1024  # samples that are left of them, at least, and 16 for each number to find
-FIRST_STEPS = 12  # with few samples, at most
-FLOAT32 = 1e-5  # tolerances down to this one are within reach of float32 products
+MAX_NEWTON = 2048  # parameters up to which Newton's method is used
+MAX_WORK = 1e11  # n D^2, beyond which a Hessian costs too much
+PASS_BYTES = 16 * MEBIBYTE  # of samples at a time, so that the interpreter costs little
+WIDE = 64  # features from which threads of BLAS beat threads over blocks
+SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
+MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
+FIRST_STEPS = 12  # with a subsample, at most
+FLOAT32 = 1e-5  # least tolerance that float32 products reach
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
-SMALL = 2**22  # values of X up to which float64 costs nothing worth saving
-COPIED = 256 * MEBIBYTE  # of float32 samples, at most, that are kept and not converted each time
-BEND = 0.05  # a usual second derivative of the loss by a score; at most it is 1/4
-ALIKE = 100.0  # curvatures within this factor need no units of their own
-SEARCH_STEPS = 50  # at most for each C that is tried
-DECADES = 6.0  # of C that the evidence is looked at, on either side of weights of a usual size
+SMALL = 2**22  # values of X up to which float32 saves nothing
+COPIED = 256 * MEBIBYTE  # up to which a float32 copy of the samples is kept
+BEND = 0.05  # typical second derivative of the loss by a score; at most it is 1/4
+ALIKE = 100.0  # curvatures within this factor are not rescaled
+SEARCH_STEPS = 50  # for each C of the evidence search, at most
+DECADES = 6.0  # of C in the evidence search, on either side of typical weights
 
 
 class Survey(NamedTuple):
-    """What is known of the samples after a first look."""
+    """Sizes of the training set."""
 
     weight: float
     samples: int
     sparse: bool
 
 
-class Descent:
-    """All that one fit does with its samples; `words` says which way it goes, and why."""
+class LogisticSolver:
+    """One fit: solver, posterior and evidence; `words` names the solver and the reason."""
 
     def __init__(
         self,
@@ -78,25 +76,25 @@ class Descent:
         self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads = threads
-        self._survey = total(_survey_of, samples, _merged_surveys)
+        self._survey = total(_survey_block, samples, _merge_surveys)
         self.classes, _ = samples.in_class_order()
         self.d = samples.n_features
         self.p = 1 if len(self.classes) == 2 else len(self.classes)
         self.numbers = self.p * (self.d + intercept)
-        self._newton, self.words = self._plan(solver)
+        self._newton, self.words = self._choose(solver)
         width = self.d if not self._newton or self.p == 1 else self.numbers  # of what is squared
         rows = rows_that_fit(8 * width, PASS_BYTES)
-        self._whole: Samples = samples
+        self._all: Samples = samples
         self._samples = samples.cut(rows) or samples
         self._rows = rows
-        self.at_the_end = False  # whether the evidence was largest where the search ends
+        self.at_the_end = False  # whether the evidence is largest at a limit of the search
 
-    def _plan(self, solver: str) -> tuple[bool, str]:
+    def _choose(self, solver: str) -> tuple[bool, str]:
         n, numbers = self._survey.samples, f"{self.numbers} numbers to find"
         if solver in ("newton-cholesky", "lbfgs"):
             newton = solver == "newton-cholesky"
             return newton, f"{'Newton' if newton else 'L-BFGS'}: solver={solver!r}"
-        if self.numbers <= MOST_NUMBERS and n * self.numbers**2 <= MOST_WORK:
+        if self.numbers <= MAX_NEWTON and n * self.numbers**2 <= MAX_WORK:
             return True, f"Newton: n={n}, {numbers}"
         return False, f"L-BFGS: n={n}, {numbers}"
 
@@ -111,36 +109,38 @@ class Descent:
         begin = np.zeros((self.p, self.d + self._intercept)) if start is None else start
         if not self._newton:
             return self._lbfgs(C, begin, max_iter)
-        self._require_room()
+        self._require_memory()
         if start is None:
-            begin = self._begun_with_few(C, begin)
+            begin = self._start_with_subsample(C, begin)
         near = bool(begin.any())
-        with self._threads_that_pay():
-            return self._newtons(self._samples, C, begin, self.tol, max_iter, near=near)
+        with self._blas_threads():
+            return self._newton_steps(self._samples, C, begin, self.tol, max_iter, near=near)
 
-    def _threads_that_pay(self) -> AbstractContextManager[None]:
-        """BLAS on one thread where a step of Newton's is a millisecond or so: more would spin."""
+    def _blas_threads(self) -> AbstractContextManager[None]:
+        """BLAS on one thread for short Newton steps, in which more threads would only spin."""
         work = (self._survey.samples + self.numbers) * float(self.numbers) ** 2
         return blas_on_one_thread() if work <= LITTLE_WORK else nullcontext()
 
     def most_evident(self, start: Matrix | None = None) -> tuple[float, LogisticFit]:
         """The variance of the prior under which the labels are most probable, and its peak."""
-        self._require_room()
+        self._require_memory()
         usual = self.d / self._size if self._size else 1.0  # a weight that moves scores by about 1
         found = self.solve(usual, start)
         steps = found.n_iter
 
-        def surprise(power: float) -> float:
+        def negative_evidence(power: float) -> float:
             nonlocal found, steps
             C = usual * 10.0**power
             found, posterior = self.posterior(self.solve(C, found.theta, SEARCH_STEPS), C)
             steps += found.n_iter
             return -posterior.log_evidence
 
-        powers = np.arange(-DECADES, DECADES + 1.0)  # upwards: each peak is near the one before
-        lowest = float(powers[np.argmin([surprise(power) for power in powers])])
+        powers = np.arange(-DECADES, DECADES + 1.0)  # increasing, since each peak is near the last
+        lowest = float(powers[np.argmin([negative_evidence(power) for power in powers])])
         around = (max(-DECADES, lowest - 1.0), min(DECADES, lowest + 1.0))
-        best = minimize_scalar(surprise, bounds=around, method="bounded", options={"xatol": 1e-3})
+        best = minimize_scalar(
+            negative_evidence, bounds=around, method="bounded", options={"xatol": 1e-3}
+        )
         self.at_the_end = abs(float(best.x)) > DECADES - 0.01
         C = usual * 10.0 ** float(best.x)
         last = self.solve(C, found.theta)
@@ -154,7 +154,7 @@ class Descent:
 
     def posterior(self, found: LogisticFit, C: float) -> tuple[LogisticFit, Posterior]:
         """The Gaussian at a peak, and the fit with its Hessian."""
-        self._require_room()
+        self._require_memory()
         precision = self.precision(C)
         if found.hessian is None:
             H = self._evaluate(self._samples, np.float64)(found.theta, True).hessian
@@ -163,7 +163,7 @@ class Descent:
             found = found._replace(hessian=H)
         assert found.hessian is not None
         unit = (1.0 + C * self._size) ** 0.5 if np.isfinite(C) else 1.0
-        with self._threads_that_pay():
+        with self._blas_threads():
             posterior = laplace(found.theta, found.hessian, found.objective, precision, unit)
         if posterior is None:
             raise DataError(
@@ -175,7 +175,7 @@ class Descent:
     def _evaluate(
         self, samples: Iterable[Block], dtype: Any, *, scale: float = 1.0, margin: bool = True
     ) -> Any:
-        """Sums over these samples at a point, `scale` times."""
+        """A function that computes sums over these samples, times `scale`, at a point."""
 
         def at(theta: Matrix, hessian: bool) -> Sums:
             def part(block: Block) -> Sums:
@@ -188,7 +188,7 @@ class Descent:
                     dtype=dtype,
                 )
 
-            alone = hessian and self.d >= WIDE  # then BLAS keeps all cores busy by itself
+            alone = hessian and self.d >= WIDE  # BLAS uses all cores
             sums = total(part, samples, merge, threads=1 if alone else self._threads)
             if scale == 1.0:
                 return sums
@@ -197,7 +197,7 @@ class Descent:
 
         return at
 
-    def _newtons(
+    def _newton_steps(
         self,
         samples: Iterable[Block],
         C: float,
@@ -219,20 +219,20 @@ class Descent:
             monitor=self.monitor if scale == 1.0 else self.monitor.inner(),
         )
 
-    def _begun_with_few(self, C: float, begin: Matrix) -> Matrix:
-        """Where a sixteenth of the samples leads, and from there a quarter; or the beginning itself."""
-        for every in FEW:
+    def _start_with_subsample(self, C: float, begin: Matrix) -> Matrix:
+        """The solution on a sixteenth of the samples, then on a quarter; or the starting point."""
+        for every in SUBSAMPLES:
             n = self._survey.samples // every
-            if n < FEWEST or n < 16 * self.numbers:
+            if n < MIN_SUBSAMPLE or n < 16 * self.numbers:
                 continue
-            few = self._whole.cut(self._rows, every=every)
+            few = self._all.cut(self._rows, every=every)
             weight = 0.0 if few is None else sum(float(block.weights.sum()) for block in few)
             if few is None or not weight:
                 return begin
-            tol = max(self.tol, 0.1 / n**0.5)  # no nearer than the samples themselves are
+            tol = max(self.tol, 0.1 / n**0.5)  # the noise of the subsample
             scale = self._survey.weight / weight
             near = bool(begin.any())
-            found = self._newtons(few, C, begin, tol, FIRST_STEPS, scale=scale, near=near)
+            found = self._newton_steps(few, C, begin, tol, FIRST_STEPS, scale=scale, near=near)
             if not np.isfinite(found.theta).all() or found.most > 1e3:  # separated, or of one class
                 return begin
             begin = found.theta
@@ -271,26 +271,26 @@ class Descent:
         return exact._replace(n_iter=found.n_iter + exact.n_iter, stop=stop)
 
     def _in_float32(self) -> Samples:
-        """The samples in float32 once and for all, where that takes little room."""
+        """The samples in float32, as one copy if it is small."""
         if 4 * self._survey.samples * self.d > COPIED:
             return self._samples
-        return self._whole.cut(2 * self._rows, dtype=np.float32) or self._samples
+        return self._all.cut(2 * self._rows, dtype=np.float32) or self._samples
 
-    def _require_room(self) -> None:
-        size, room = 8 * 4 * self.numbers**2, default_budget()
-        if size > room:
+    def _require_memory(self) -> None:
+        size, budget = 8 * 4 * self.numbers**2, default_budget()
+        if size > budget:
             raise MemoryBudgetError(
                 f"the Hessian of {self.numbers} numbers needs {in_words(size)}, more than "
-                f"{in_words(room)}; leave out the posterior, or use solver='lbfgs' and a number for C"
+                f"{in_words(budget)}; drop the posterior, or use solver='lbfgs' and a number for C"
             )
 
 
-def _survey_of(block: Block) -> Survey:
+def _survey_block(block: Block) -> Survey:
     weights = block.weights
     return Survey(float(weights.sum()), int(np.count_nonzero(weights)), issparse(block.X))
 
 
-def _merged_surveys(a: Survey, b: Survey) -> Survey:
+def _merge_surveys(a: Survey, b: Survey) -> Survey:
     return Survey(a.weight + b.weight, a.samples + b.samples, a.sparse and b.sparse)
 
 

@@ -116,7 +116,7 @@ def merge(a: Sums, b: Sums) -> Sums:
     )
 
 
-class Curve(NamedTuple):
+class LogisticCurvature(NamedTuple):
     """The second derivative at each sample: diag(own) - shared shared', times the weight."""
 
     own: Matrix  # shape: (n, p)
@@ -125,7 +125,7 @@ class Curve(NamedTuple):
 
 def _two_classes(
     F: Matrix, y: Codes, weights: Vector, bend: bool, margin: bool
-) -> tuple[float, Matrix, Curve | None, Vector | None]:
+) -> tuple[float, Matrix, LogisticCurvature | None, Vector | None]:
     side = np.where(y == 1, 1.0, -1.0)
     margins = side * F[:, 0]
     small = np.exp(-np.abs(margins))
@@ -133,13 +133,13 @@ def _two_classes(
     small_share = 1.0 / (1.0 + small)
     wrong = np.where(margins > 0, small, 1.0) * small_share
     R = (-side * weights * wrong)[:, None]
-    curve = Curve((weights * small * small_share**2)[:, None], None) if bend else None
+    curve = LogisticCurvature((weights * small * small_share**2)[:, None], None) if bend else None
     return float(loss), R, curve, margins if margin else None
 
 
 def _several_classes(
     F: Matrix, y: Codes, weights: Vector, bend: bool, margin: bool
-) -> tuple[float, Matrix, Curve | None, Vector | None]:
+) -> tuple[float, Matrix, LogisticCurvature | None, Vector | None]:
     at = np.arange(len(y))
     F -= F.max(axis=1, keepdims=True)
     own = F[at, y]
@@ -149,7 +149,7 @@ def _several_classes(
     P /= sums[:, None]
     curve, margins = None, None
     if bend:
-        curve = Curve(weights[:, None] * P, np.sqrt(weights)[:, None] * P)
+        curve = LogisticCurvature(weights[:, None] * P, np.sqrt(weights)[:, None] * P)
     if margin:
         F[at, y] = -np.inf
         margins = own - F.max(axis=1)
@@ -158,7 +158,7 @@ def _several_classes(
     return float(loss), P, curve, margins
 
 
-def _hessian(X: Matrix, curve: Curve, intercept: bool) -> Matrix:
+def _hessian(X: Matrix, curve: LogisticCurvature, intercept: bool) -> Matrix:
     """Sum over samples of (second derivative) x (x x'), (p D, p D)."""
     p = curve.own.shape[1]
     D = X.shape[1] + intercept

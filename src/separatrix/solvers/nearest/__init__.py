@@ -1,5 +1,5 @@
-"""Exact nearest neighbours: cheap bounds say which rows to look at, one exact distance decides.
+"""Exact nearest neighbours: cheap bounds rule out most rows, one exact distance decides.
 
-`metrics.py` has the distances that decide, `ranking.py` the list of the k best; every other file is one
-way of looking at few rows, and `index.py` chooses among them.
+`metrics.py` has the exact distances, `ranking.py` the heaps of the k best rows; every other file is one
+search method or a part of one, and `index.py` chooses among them.
 """

@@ -1,9 +1,9 @@
-"""A few directions in which the rows differ most, and how many of them pay.
+"""Directions of the largest variance, and how many of them make a search fastest.
 
 The squared distance of two rows is at least that of their projections on some axes plus the squared
 difference of what is left of their lengths. The more axes, the closer the bound and the longer it
-takes; a look at some rows says where that balances, or that the rows spread alike in all directions
-and looking at everything is best.
+takes. A sample of rows shows where that balances, or that the rows spread alike in all directions and
+bounds do not pay.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.solvers.nearest.rounding import scale_of
 from separatrix.types import Matrix, Vector
 
-FEW = 2048  # rows below which there is no time to be won
-SAMPLE = (1024, 3072)  # rows that are looked at: an eighth of all, within these
-TRIED = 3  # one in so many of them is not seen by the axes, which are tried on it
-QUERIES = 96  # of those, that are asked for their neighbours
+FEW = 2048  # rows below which bounds do not pay
+SAMPLE = (1024, 3072)  # least and largest size of the sample, an eighth of the rows
+HELD_OUT = 3  # one in so many rows of the sample tests the axes of the others
+QUERIES = 96  # rows of the test sample that serve as queries
 LEADING = (8, 16, 24, 32, 48, 64, 96, 128)  # numbers of axes to choose from
-FINER = 4  # times as many are held, for closer bounds
+FINER = 4  # times as many axes are kept, for closer bounds
 PASSES = 2  # of the subspace iteration
 PER_PAIR, PER_AXIS, PER_CANDIDATE = 0.25, 0.01, 8.0  # nanoseconds, measured; only ratios matter
-PER_ROW, PER_FEATURE = 30.0, 0.15  # of a row that is measured
+PER_ROW, PER_FEATURE = 30.0, 0.15  # of an exact distance
 
 
-class Axes(NamedTuple):
-    """Where rows are projected to."""
+class ProjectionAxes(NamedTuple):
+    """Centre, scale and axes of a projection."""
 
     centre: Vector  # shape: (d,); float64
     scale: float  # a power of two that brings rows to about length 1
@@ -38,28 +38,28 @@ class Axes(NamedTuple):
 
 
 def most_axes(n: int, d: int) -> int:
-    """How many axes n rows of d features are worth."""
+    """Largest useful number of axes for n rows of d features."""
     return min(LEADING[-1], 3 * d // 4, n // 4)
 
 
-def no_axes(X: Any) -> Axes:
-    """Rows as they are, (n, d), but centred and scaled."""
-    return _sampled(X)[1]
+def no_axes(X: Any) -> ProjectionAxes:
+    """Centre and scale of rows, (n, d), without a projection."""
+    return _sample(X)[1]
 
 
-def principal_axes(X: Any, k: int, *, insist: bool = False) -> Axes:
+def principal_axes(X: Any, k: int, *, insist: bool = False) -> ProjectionAxes:
     """Axes for a search of k neighbours among the rows of X, (n, d).
 
-    There are none where bounds do not pay, unless somebody insists.
+    There are none if bounds do not pay, unless `insist`.
     """
-    S, plain = _sampled(X)
+    S, plain = _sample(X)
     most = most_axes(*S.shape)  # at most a quarter of the rows
     if most < LEADING[0] or (len(X) < FEW and not insist):
         return plain
-    tried = np.arange(len(S)) % TRIED == TRIED - 1
+    held_out = np.arange(len(S)) % HELD_OUT == HELD_OUT - 1
     with blas_on_one_thread():
-        directions = _widest(S[~tried], most)
-        T = S[tried]
+        directions = _widest(S[~held_out], most)
+        T = S[held_out]
         leading = _leading(T, T @ directions.astype(np.float32), len(X) / k, insist)
     if leading is None:
         return plain
@@ -67,7 +67,7 @@ def principal_axes(X: Any, k: int, *, insist: bool = False) -> Axes:
     return plain._replace(directions=held, leading=leading)
 
 
-def _sampled(X: Any) -> tuple[Matrix, Axes]:
+def _sample(X: Any) -> tuple[Matrix, ProjectionAxes]:
     """Some rows, centred and scaled, in float32; and the centre and scale."""
     n, d = X.shape
     size = int(np.clip(n // 8, *SAMPLE))
@@ -75,7 +75,7 @@ def _sampled(X: Any) -> tuple[Matrix, Axes]:
     centre = S.mean(axis=0)
     S = S - centre
     scale = scale_of(float(np.abs(S).max(initial=0.0) * np.sqrt(d)))
-    return (S * scale).astype(np.float32), Axes(centre, scale, None, d)
+    return (S * scale).astype(np.float32), ProjectionAxes(centre, scale, None, d)
 
 
 def _widest(S: Matrix, count: int) -> Matrix:
@@ -90,15 +90,15 @@ def _widest(S: Matrix, count: int) -> Matrix:
 
 
 def _leading(T: Matrix, Z: Matrix, n: float, insist: bool) -> int | None:
-    """How many axes cost least; None where looking at all features costs no more.
+    """The number of axes with the least cost; None if a search over all features costs no more.
 
-    Some rows of T are asked for their neighbours among the others, and the bounds for how many rows
-    they would leave to look at, were there n rows for each neighbour that is wanted.
+    Some rows of T serve as queries among the others. The bounds show what share of rows would need an
+    exact distance with n rows for each neighbour.
     """
-    asked = np.arange(0, len(T), max(1, len(T) // QUERIES))
+    queries = np.arange(0, len(T), max(1, len(T) // QUERIES))
     squares = np.einsum("ij,ij->i", T, T)
-    D = squares[asked, None] + squares - 2 * T[asked] @ T.T
-    D[np.arange(len(asked)), asked] = np.inf
+    D = squares[queries, None] + squares - 2 * T[queries] @ T.T
+    D[np.arange(len(queries)), queries] = np.inf
     limits = _limits(D, n)
     costs: dict[int | None, float] = {}
     if not insist:
@@ -108,8 +108,8 @@ def _leading(T: Matrix, Z: Matrix, n: float, insist: bool) -> int | None:
         """The share of rows that a bound by m axes leaves."""
         P = Z[:, :m]
         rest = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", P, P), 0))
-        products = P[asked] @ P.T + np.outer(rest[asked], rest)
-        return float(np.mean(squares[asked, None] + squares - 2 * products <= limits))
+        products = P[queries] @ P.T + np.outer(rest[queries], rest)
+        return float(np.mean(squares[queries, None] + squares - 2 * products <= limits))
 
     for m in (m for m in LEADING if m <= Z.shape[1]):
         costs[m] = PER_PAIR + PER_AXIS * (m + 2) + PER_CANDIDATE * passing(m)
@@ -118,7 +118,7 @@ def _leading(T: Matrix, Z: Matrix, n: float, insist: bool) -> int | None:
 
 
 def _limits(D: Matrix, n: float) -> Matrix:
-    """The squared distance of the nearest of n rows, (asked, 1), from those to fewer, (asked, rows).
+    """The squared distance of the nearest of n rows, (queries, 1), from those to fewer, (queries, rows).
 
     Four times as many rows bring the nearest nearer by a factor that is much the same each time.
     """

@@ -1,8 +1,8 @@
-"""Zeros and ones: the distance is the number of bits that differ, counted for 64 rows at a time."""
+"""Binary rows: the distance is the number of differing bits, counted for 64 rows at a time."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -11,33 +11,30 @@ from scipy.sparse import csr_array, issparse
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.simd import LANES, REPEAT_16_BITS, blocks_of, first_bit, hamming_mask
-from separatrix.solvers.nearest.groups import over_groups, search_with_fallback
+from separatrix.solvers.nearest.groups import Index, search_groups, search_with_fallback
 from separatrix.solvers.nearest.ranking import Neighbors, no_neighbors
 from separatrix.types import Codes, Flags, Matrix, Vector
 
-if TYPE_CHECKING:
-    from separatrix.solvers.nearest.index import Index
-
-MOST_FEATURES = 65_534  # a count has 16 bits, and one value says that any count will do
+MOST_FEATURES = 65_534  # counts have 16 bits, and one value means "no limit"
 WORD = 16  # features in a word
 GROUP = 512  # queries; starting a group costs as much as comparing 100,000 pairs
-SOON = 64  # rows that mostly tell
-TILE = 16  # blocks of rows that stay in the nearest cache while all queries pass
+FIRST_ROWS = 64  # checked first: most data that are not binary show it here
+TILE = 16  # blocks of rows that stay in the L1 cache for all queries
 
 
 class Bits:
-    """Rows of zeros and ones, packed; for every p-norm with a finite p, whose raw distances all are counts.
+    """Packed binary rows; for every p-norm with a finite p, whose raw distances are bit counts.
 
-    Queries with other values are handed on to `otherwise`; of CSR rows as they came, else dense.
+    Queries with other values go to the `fallback` index: as CSR if the rows are, else dense.
     """
 
     method = "bits"
 
-    def __init__(self, X: Any, otherwise: Index) -> None:
+    def __init__(self, X: Any, fallback: Index) -> None:
         self._n, self._d = X.shape
-        self._otherwise = otherwise
+        self._fallback = fallback
         self._sparse = issparse(X)
-        words, _ = _packed(X)
+        words, _ = _pack_rows(X)
         self._blocks = blocks_of(words)
 
     @property
@@ -49,15 +46,15 @@ class Bits:
         self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
-        words, binary = _packed(Q)
+        words, binary = _pack_rows(Q)
         if issparse(Q) and not self._sparse:
             Q = Q.toarray()
 
-        def here(some: Any) -> Neighbors:
+        def search_bits(some: Any) -> Neighbors:
             return self._nearest(words[some], k, skip[some], threads=threads, monitor=monitor)
 
         return search_with_fallback(
-            here, ~binary, self._otherwise, Q, k, skip, threads=threads, monitor=monitor
+            search_bits, ~binary, self._fallback, Q, k, skip, threads=threads, monitor=monitor
         )
 
     def _nearest(
@@ -72,7 +69,7 @@ class Bits:
 
         def scan(some: slice, monitor: FitMonitor) -> None:
             count = some.stop - some.start
-            met = np.empty((count, positions), np.int64), np.empty((count, positions), np.uint16)
+            hits = np.empty((count, positions), np.int64), np.empty((count, positions), np.uint16)
             sizes, limits = np.zeros(count, np.int64), np.full(count, self._d + 1, np.uint16)
             histogram = np.zeros((count, self._d + 1), np.int64)
             for blocks in row_blocks(len(self._blocks), at_once):
@@ -80,24 +77,24 @@ class Bits:
                     return
                 _scan(
                     self._blocks, blocks.start, blocks.stop, self._n, queries[some], skip[some], k,
-                    *met, sizes, limits, histogram,
+                    *hits, sizes, limits, histogram,
                 )  # fmt: skip
-            _sort(*met, sizes, limits, histogram, found.distances[some], found.rows[some])
+            _sort(*hits, sizes, limits, histogram, found.distances[some], found.rows[some])
 
-        in_place = no_neighbors(m, 0)  # they come sorted
-        over_groups(scan, m, group, in_place, threads=threads, monitor=monitor)
+        no_heaps = no_neighbors(m, 0)  # `_sort` returns them sorted
+        search_groups(scan, m, group, no_heaps, threads=threads, monitor=monitor)
         return found
 
 
-def packs(X: Any) -> bool:
-    """Whether samples, dense or CSR, are zeros and ones only, and few enough of them in a row."""
-    if X.shape[1] > MOST_FEATURES or not _packed(X[:SOON])[1].all():
+def is_binary(X: Any) -> bool:
+    """Whether samples, dense or CSR, hold only zeros and ones and have few enough features."""
+    if X.shape[1] > MOST_FEATURES or not _pack_rows(X[:FIRST_ROWS])[1].all():
         return False
-    return bool(_packed(X)[1].all())
+    return bool(_pack_rows(X)[1].all())
 
 
-def _packed(X: Any) -> tuple[Any, Flags]:
-    """Words of the rows, (n, words), and which rows are zeros and ones only."""
+def _pack_rows(X: Any) -> tuple[Any, Flags]:
+    """Words of the rows, (n, words), and which rows hold only zeros and ones."""
     n, d = X.shape
     words = np.zeros((n, -(-d // WORD)), np.uint64)
     binary = np.ones(n, np.bool_)
@@ -115,15 +112,15 @@ def _packed(X: Any) -> tuple[Any, Flags]:
 def _pack(X: Any, words: Any, binary: Flags) -> None:
     n, d = X.shape
     for i in range(n):
-        strange = 0
+        other_values = 0
         for w in range(words.shape[1]):
             word = np.uint64(0)
             for j in range(WORD * w, min(WORD * (w + 1), d)):
                 one = X[i, j] == 1
-                strange += (X[i, j] != 0) != one
+                other_values += (X[i, j] != 0) != one
                 word |= np.uint64(one) << np.uint64(j - WORD * w)
             words[i, w] = word
-        binary[i] = strange == 0
+        binary[i] = other_values == 0
 
 
 @njit(cache=True, nogil=True)
@@ -146,15 +143,15 @@ def _scan(
     queries: Any,
     skip: Codes,
     k: int,
-    met_rows: Codes,
-    met_counts: Codes,
+    hit_rows: Codes,
+    hit_counts: Codes,
     sizes: Codes,
     limits: Any,
     histogram: Codes,
 ) -> None:
-    """Gather the rows that come below the limit, the least count that k rows or more do not exceed.
+    """Collect the rows below the limit: the smallest count that at least k rows do not exceed.
 
-    Rows come in ascending order, so a later row as far as that is not among the k nearest.
+    Rows come in ascending order, so a later row at the limit is not among the k nearest.
     """
     counts = np.empty(LANES, np.uint16)
     for first in range(start, stop, TILE):
@@ -171,9 +168,9 @@ def _scan(
                     row, count = LANES * b + lane, counts[lane]
                     if count >= limit or row >= n or row == skip[i]:
                         continue
-                    if size == met_rows.shape[1]:
-                        size = _forget(met_rows, met_counts, i, limit, k - below)
-                    met_rows[i, size], met_counts[i, size] = row, count
+                    if size == hit_rows.shape[1]:
+                        size = _compact(hit_rows, hit_counts, i, limit, k - below)
+                    hit_rows[i, size], hit_counts[i, size] = row, count
                     size += 1
                     histogram[i, count] += 1
                     below += 1
@@ -184,30 +181,30 @@ def _scan(
 
 
 @njit(cache=True, nogil=True)
-def _forget(met_rows: Codes, met_counts: Codes, i: int, limit: float, ties: int) -> int:
-    """Keep what is below the limit and the first `ties` at it; how many that are."""
+def _compact(hit_rows: Codes, hit_counts: Codes, i: int, limit: float, ties: int) -> int:
+    """Keep the hits below the limit and the first `ties` at it; return how many are left."""
     size = 0
-    for position in range(met_rows.shape[1]):
-        row, count = met_rows[i, position], met_counts[i, position]
+    for position in range(hit_rows.shape[1]):
+        row, count = hit_rows[i, position], hit_counts[i, position]
         tie = count == limit and ties > 0
         ties -= tie
         if count < limit or tie:
-            met_rows[i, size], met_counts[i, size] = row, count
+            hit_rows[i, size], hit_counts[i, size] = row, count
             size += 1
     return size
 
 
 @njit(cache=True, nogil=True)
 def _sort(
-    met_rows: Codes,
-    met_counts: Codes,
+    hit_rows: Codes,
+    hit_counts: Codes,
     sizes: Codes,
     limits: Any,
     histogram: Codes,
     distances: Matrix,
     rows: Codes,
 ) -> None:
-    """The k nearest of the rows that were met, nearest first: a counting sort."""
+    """Sort the k nearest of the hits, nearest first, by counting."""
     k = distances.shape[1]
     for i in range(distances.shape[0]):
         start = 0
@@ -215,8 +212,8 @@ def _sort(
             start += histogram[i, count]
             histogram[i, count] = start - histogram[i, count]
         for position in range(sizes[i]):
-            count = met_counts[i, position]
+            count = hit_counts[i, position]
             if count <= limits[i] and histogram[i, count] < k:
                 target = histogram[i, count]
-                distances[i, target], rows[i, target] = count, met_rows[i, position]
+                distances[i, target], rows[i, target] = count, hit_rows[i, position]
                 histogram[i, count] += 1

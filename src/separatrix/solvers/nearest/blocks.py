@@ -1,6 +1,6 @@
-"""Rows that are known through blocks of distances only: kernels, functions, matrices of distances.
+"""Rows known only through blocks of distances: kernels, functions, precomputed distances.
 
-Every distance is computed; blocks of them are at most 32 MB. Here raw distances are distances.
+Every distance is computed; a block is at most 32 MB. Raw distances are distances here.
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from scipy.sparse import issparse
 from separatrix.errors import DataError
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.groups import search_groups
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors, sort_heaps
 from separatrix.types import Codes, Matrix, Vector
 
 BLOCK_BYTES = 32 * MEBIBYTE
 ROWS = 4096  # of a block
-FEWEST = 64  # queries of a block: fewer would not pay for reading the rows
+MIN_QUERIES = 64  # of a block, so that reading the rows pays
 
 
 class Blocks:
-    """n rows, and a function of some queries and a range of rows that gives their distances.
+    """n rows, and a function that computes the distances of some queries to a range of rows.
 
     >>> gaps = Blocks(3, lambda Q, rows: abs(Q - np.array([5.0, 1.0, 3.0])[rows]))
-    >>> gaps.nearest(np.array([[2.0]]), 2, np.array([-1]), threads=1).rows  # 1 and 3 are as near
+    >>> gaps.nearest(np.array([[2.0]]), 2, np.array([-1]), threads=1).rows  # 1 and 3 are equally near
     array([[1, 2]])
     """
 
@@ -49,7 +49,7 @@ class Blocks:
         m = Q.shape[0]
         found = no_neighbors(m, k)
         threads = threads if self._threaded else 1
-        share = max(FEWEST, -(-m // threads))
+        share = max(MIN_QUERIES, -(-m // threads))
         size = rows_that_fit(8 * min(self._n, ROWS), BLOCK_BYTES, most=share)
 
         def scan(queries: slice, monitor: FitMonitor) -> None:
@@ -61,7 +61,7 @@ class Blocks:
                 positions = found.distances[queries], found.rows[queries]
                 _enter_all(D, rows.start, skip[queries], *positions)
 
-        over_groups(scan, m, size, found, threads=threads, monitor=monitor)
+        search_groups(scan, m, size, found, threads=threads, monitor=monitor)
         return found
 
     def _block(self, Q: Any, rows: slice) -> Matrix:
@@ -72,13 +72,13 @@ class Blocks:
         return D
 
 
-class Given:
-    """n rows, and queries that are their distances to them.
+class PrecomputedDistances:
+    """n rows, and queries that are their distances to the rows.
 
-    In a sparse matrix only the entries that are stored are neighbours.
+    In a sparse matrix only stored entries are neighbours.
     """
 
-    method = "given"
+    method = "precomputed"
     nbytes = 0
 
     def __init__(self, n: int) -> None:
@@ -112,7 +112,7 @@ def _enter_all(D: Matrix, start: int, skip: Codes, distances: Matrix, rows: Code
     for i in range(D.shape[0]):
         for j in range(D.shape[1]):
             if start + j != skip[i]:
-                distance = D[i, j] if D[i, j] == D[i, j] else np.inf  # what is no number is far
+                distance = D[i, j] if D[i, j] == D[i, j] else np.inf  # NaN is far
                 enter(distances, rows, i, distance, start + j)
 
 

@@ -1,10 +1,9 @@
-"""Neighbours in few dimensions: rows in small boxes, and only boxes that are near enough are opened.
+"""Neighbours in few dimensions: rows in small boxes, of which only near ones are scanned.
 
-Boxes stand on shelves. Each query first opens the box nearest to it on the nearest shelf; then the
-group goes through the boxes still in question, on shelves still in question, nearest first, so that a
-box is brought into the cache once for all of them. The distances from a group to many boxes are
-computed at once, vectorised. Boxes are scanned in float32, all rows of a box side by side; what may
-count is measured on the rows themselves.
+Boxes are grouped into shelves. Each query first scans the nearest box of the nearest shelf; then the
+group of queries scans the remaining candidate boxes, nearest first, so that a box is read into the
+cache once for all of them. The distances from a group to many boxes are computed together, vectorised.
+Boxes are scanned in float32, all rows of a box side by side; candidates get an exact distance.
 
 A float32 coordinate is off by at most 2^-24 of itself; so rows and queries have moved by at most
 2^-24 sqrt(d) (Euclidean), 2^-24 d (Manhattan) or 2^-24 (Chebyshev) of their largest coordinate, and a
@@ -24,21 +23,21 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.simd import LANES, at_least_mask, first_bit
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.groups import over_groups, search_with_fallback
+from separatrix.solvers.nearest.groups import search_groups, search_with_fallback
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Metric, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Matrix, Vector
 
 BOX = 2 * LANES  # rows
-SHELF = 64  # boxes that are looked at together, or not at all
+SHELF = 64  # boxes with a common bounding box
 GROUP = 128  # queries
-PREPARED = 2**14  # rows that are scaled at a time
+BLOCK = 2**14  # rows scaled at a time
 ABOVE = 1 + 2.0**-23  # rounds up
 
 
 class Boxes:
-    """Dense rows of few features, and the boxes they lie in."""
+    """Dense rows of few features, in boxes."""
 
     method = "boxes"
 
@@ -48,7 +47,7 @@ class Boxes:
         self._centre = X.mean(axis=0, dtype=np.float64)
         largest = max(float(np.abs(end - self._centre).max()) for end in (X.min(0), X.max(0)))
         self._scale = scale_of(largest)
-        Z = self._scaled(X)
+        Z = self._scale_rows(X)
         self._cells = cells_of(Z, BOX)
         Z = Z[self._cells.order]
         self._lows, self._highs = sides_of(Z, self._cells)
@@ -74,15 +73,17 @@ class Boxes:
         self, Q: Matrix, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
-        Z = self._scaled(Q)
+        Z = self._scale_rows(Q)
         largest = np.abs(Z).max(axis=1).astype(np.float64)
 
-        def near(some: Any) -> Neighbors:
+        def search_boxes(some: Any) -> Neighbors:
             moved = self._off * largest[some] + NEXT_TO_NOTHING
             return self._nearest(Q[some], Z[some], moved, k, skip[some], threads, monitor)
 
-        far, others = ~(largest < FAR), Exhaustive(self._X, self._metric)
-        return search_with_fallback(near, far, others, Q, k, skip, threads=threads, monitor=monitor)
+        far, fallback = ~(largest < FAR), Exhaustive(self._X, self._metric)
+        return search_with_fallback(
+            search_boxes, far, fallback, Q, k, skip, threads=threads, monitor=monitor
+        )
 
     def _nearest(
         self,
@@ -110,14 +111,14 @@ class Boxes:
                 found.distances[group], found.rows[group],
             )  # fmt: skip
 
-        over_groups(scan, len(Q), GROUP, found, threads=threads, monitor=monitor)
+        search_groups(scan, len(Q), GROUP, found, threads=threads, monitor=monitor)
         back = np.argsort(order)
         return Neighbors(found.distances[back], found.rows[back])
 
-    def _scaled(self, X: Any) -> Matrix:
+    def _scale_rows(self, X: Any) -> Matrix:
         Z = np.empty(X.shape, np.float32)
         with np.errstate(over="ignore"):  # infinite is far
-            for rows in row_blocks(len(X), PREPARED):
+            for rows in row_blocks(len(X), BLOCK):
                 Z[rows] = (X[rows] - self._centre) * self._scale
         return Z
 
@@ -153,16 +154,16 @@ def _scan(
     distances: Matrix,
     rows: Codes,
 ) -> None:
-    """Open the boxes that may hold neighbours of a group of queries."""
+    """Scan the boxes that may hold neighbours of a group of queries."""
     boxes, count = lows.shape[0], Q.shape[0]
     bounds = distances_to_boxes(shelf_lows, shelf_highs, shelf_margins, Z, code)
     least, own = np.full(count, np.inf, np.float32), np.zeros(count, np.int32)
     for shelf in range(bounds.shape[0]):
-        _nearer(bounds, shelf, least, own)
+        _update_nearest(bounds, shelf, least, own)
     limits, scanned = np.empty(count, np.float32), np.empty((1, BOX), np.float32)
     for i in range(count):
         own[i] = _nearest_box(lows, highs, Z, i, shelves[own[i]], shelves[own[i] + 1], code)
-        _open(
+        _scan_box(
             lanes, own[i], starts, order, X, Z, i,
             np.inf, code, Q, skip[i], scanned, distances, rows,
         )  # fmt: skip
@@ -175,21 +176,21 @@ def _scan(
                 some += 1
     left = left[:some]
     bounds = distances_to_boxes(lows[left], highs[left], margins[left], Z, code)
-    device_name = np.full(boxes, -1)
+    position = np.full(boxes, -1)
     for t in range(some):
-        device_name[left[t]] = t
+        position[left[t]] = t
     for i in range(count):
-        if device_name[own[i]] >= 0:
-            bounds[device_name[own[i]], i] = np.nan  # not again
+        if position[own[i]] >= 0:
+            bounds[position[own[i]], i] = np.nan  # scanned already
     nearest, wanted = np.empty(some, np.float32), 0
     for t in range(some):
-        nearest[wanted], open_it = _wanted(bounds, t, limits)
-        left[wanted], device_name[wanted] = left[t], t
-        wanted += open_it
+        nearest[wanted], is_wanted = _wanted(bounds, t, limits)
+        left[wanted], position[wanted] = left[t], t
+        wanted += is_wanted
     for t in np.argsort(nearest[:wanted]):
         for i in range(count):
-            if bounds[device_name[t], i] <= limits[i]:
-                _open(
+            if bounds[position[t], i] <= limits[i]:
+                _scan_box(
                     lanes, left[t], starts, order, X, Z, i,
                     limits[i] + margins[left[t]], code, Q, skip[i], scanned, distances, rows,
                 )  # fmt: skip
@@ -216,8 +217,8 @@ def _nearest_box(
 
 
 @njit(cache=True, nogil=True)
-def _nearer(bounds: Matrix, box: int, least: Vector, own: Codes) -> None:
-    """Note for each query whether this box is the nearest so far."""
+def _update_nearest(bounds: Matrix, box: int, least: Vector, own: Codes) -> None:
+    """Update the nearest box of each query."""
     box = uintp(box)
     for i in range(least.shape[0]):
         nearer = bounds[box, i] < least[i]
@@ -227,7 +228,7 @@ def _nearer(bounds: Matrix, box: int, least: Vector, own: Codes) -> None:
 
 @njit(cache=True, nogil=True)
 def _wanted(bounds: Matrix, box: int, limits: Vector) -> Any:
-    """How near a box is to the nearest of the queries, and whether one of them may have to open it."""
+    """Least distance of a box to the queries, and whether one of them must scan it."""
     box = uintp(box)
     nearest, wanted = np.float32(np.inf), 0
     for i in range(limits.shape[0]):
@@ -238,13 +239,13 @@ def _wanted(bounds: Matrix, box: int, limits: Vector) -> Any:
 
 @njit(cache=True, nogil=True)
 def _limit(distance: float, moved: float, unit: float, code: int) -> Any:
-    """How far a row that counts is at most from where the query has moved to."""
+    """Upper bound of the distance of a neighbour to the rounded query."""
     scaled = distance * unit
     return np.float32(((np.sqrt(scaled) if code == EUCLIDEAN else scaled) + moved) * ABOVE)
 
 
 @njit(cache=True, nogil=True)
-def _open(
+def _scan_box(
     lanes: Any,
     box: int,
     starts: Codes,
@@ -260,7 +261,7 @@ def _open(
     distances: Matrix,
     rows: Codes,
 ) -> None:
-    """Measure what may count in a box: rows that are no farther than the limit where they have moved to."""
+    """Compute exact distances of the rows of a box that are within the limit after rounding."""
     if code == EUCLIDEAN:
         _scan_squares(lanes, box, Z, i, scanned)
     elif code == MANHATTAN:
@@ -289,15 +290,15 @@ def _scan_squares(lanes: Any, box: int, Z: Matrix, i: int, scanned: Matrix) -> N
     width = lanes.shape[2]
     for lane in range(width):
         scanned[0, lane] = 0.0
-    whole = d // 4 * 4
-    for j in range(0, whole, 4):
+    end_of_fours = d // 4 * 4
+    for j in range(0, end_of_fours, 4):
         q0, q1, q2, q3 = Z[j, i], Z[j + 1, i], Z[j + 2, i], Z[j + 3, i]
         j0, j1, j2, j3 = uintp(j), uintp(j + 1), uintp(j + 2), uintp(j + 3)
         for lane in range(width):
             a, b = lanes[box, j0, lane] - q0, lanes[box, j1, lane] - q1
             c, e = lanes[box, j2, lane] - q2, lanes[box, j3, lane] - q3
             scanned[0, lane] -= a * a + b * b + c * c + e * e
-    for j in range(whole, d):
+    for j in range(end_of_fours, d):
         for lane in range(width):
             gap = lanes[box, uintp(j), lane] - Z[uintp(j), i]
             scanned[0, lane] -= gap * gap

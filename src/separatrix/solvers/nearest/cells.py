@@ -1,6 +1,6 @@
-"""Rows in cells of near ones: cut in two at the median of their widest axis, again and again.
+"""Rows in cells of similar rows: split recursively at the median of the widest axis.
 
-A group of queries looks at its own cell first, so that bounds are tight before the far ones come.
+A group of queries scans its own cell first, so that bounds are tight before the far cells come.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from separatrix.solvers.nearest.metrics import EUCLIDEAN, MANHATTAN
 from separatrix.solvers.selection import select
 from separatrix.types import Codes, Matrix, Vector
 
-LOOKED_AT = 512  # rows of a part that say which of its axes is the widest
+SAMPLE_ROWS = 512  # of a part, from which its widest axis is estimated
 
 
 class Cells(NamedTuple):
@@ -27,24 +27,24 @@ class Cells(NamedTuple):
 
     @property
     def n_cells(self) -> int:
-        """How many cells there are."""
+        """Number of cells."""
         return len(self.starts) - 1
 
 
 def plain_cells(n: int, size: int) -> Cells:
-    """Rows as they come, `size` at a time."""
+    """Cells of `size` rows in their order."""
     return Cells(_numbers(n), np.append(np.arange(0, n, size), n))
 
 
 def cells_of(Z: Matrix, size: int) -> Cells:
-    """Cells of `size` rows of Z, (n, d), and one of what is left over.
+    """Cells of `size` similar rows of Z, (n, d), and one of the remainder.
 
     >>> cells_of(np.array([[5.0], [1.0], [6.0], [2.0]]), 2).order.tolist()
     [1, 3, 0, 2]
     """
     n = len(Z)
     order, starts, parts = _numbers(n), np.array([0, n]), np.array([max(1, -(-n // size))])
-    while parts.max() > 1:  # each part is to be that many cells
+    while parts.max() > 1:  # cells in each part
         lower = parts // 2
         middles = starts[:-1] + lower * size
         _cut(Z, order, starts, middles)
@@ -52,12 +52,12 @@ def cells_of(Z: Matrix, size: int) -> Cells:
         starts = np.append(np.ravel(np.stack([starts[:-1], middles], axis=1))[keep], n)
         parts = np.ravel(np.stack([lower, parts - lower], axis=1))[keep]
     for start, stop in pairwise(starts):
-        order[start:stop].sort()  # rows in order of their numbers, as memory has them
+        order[start:stop].sort()  # in the order of memory
     return Cells(order, starts)
 
 
 def _numbers(n: int) -> Codes:
-    """0, 1, ..., n - 1 in few bytes."""
+    """0, 1, ..., n - 1 in the smallest type."""
     return np.arange(n, dtype=np.int32 if n < 2**31 else np.int64)
 
 
@@ -79,7 +79,7 @@ def _cut(Z: Matrix, order: Codes, starts: Codes, middles: Codes) -> None:
         sums[:] = 0.0
         squares[:] = 0.0
         count = 0
-        for position in range(start, stop, max(1, (stop - start) // LOOKED_AT)):
+        for position in range(start, stop, max(1, (stop - start) // SAMPLE_ROWS)):
             row = order[position]
             count += 1
             for j in range(d):
@@ -97,10 +97,9 @@ def _cut(Z: Matrix, order: Codes, starts: Codes, middles: Codes) -> None:
 def distances_to_boxes(
     lows: Matrix, highs: Matrix, margins: Vector, Z: Matrix, code: int
 ) -> Matrix:
-    """How far each query of a group, (d, group), is from all rows of a box at least, (boxes, group).
+    """Lower bounds of the distances of queries, (d, group), to the rows of boxes, (boxes, group).
 
-    margins: by how much float32 may have moved the rows of a box; that is taken off. How much it may
-    have moved the queries is not.
+    margins: rounding of the rows of a box to float32, which is subtracted; that of queries is not.
     """
     found = np.zeros((lows.shape[0], Z.shape[1]), np.float32)
     zero, rounded = np.float32(0), np.float32(1 - (Z.shape[0] + 4) * 2.0**-24)

@@ -1,6 +1,6 @@
-"""Columns that move together, found by merging the two groups that lose the least, again and again.
+"""Groups of correlated columns, by merging the two groups that lose the least, repeatedly.
 
-What is kept of a group is one signed sum of its columns. For differences of samples its size is about
+A group is represented by one signed sum of its columns. For differences of samples its size is about
 its standard deviation, so merging A and B loses sd(A) + sd(B) - sd(A + B), with -B where that is less.
 """
 
@@ -14,8 +14,8 @@ from numba import njit
 from separatrix.runtime.blocks import row_blocks
 from separatrix.types import Codes, Flags, Matrix, Signs, Vector
 
-MOST = 1024  # columns that are merged at once; the time grows with their square, or a little faster
-NEIGHBORS = 256  # of more columns, first so many that stand side by side
+MAX_COLUMNS = 1024  # merged at once; the time grows with their square, or a little faster
+ADJACENT = 256  # of more columns, adjacent ones are merged first
 
 
 class Groups(NamedTuple):
@@ -27,7 +27,7 @@ class Groups(NamedTuple):
 
 
 class Merges(NamedTuple):
-    """Which group went into which, in turn; a group is named by one of its columns."""
+    """Merged pairs of groups in order; a group is named by one of its columns."""
 
     into: Codes  # shape: (merges,)
     gone: Codes
@@ -40,21 +40,21 @@ class Merges(NamedTuple):
         return Groups(np.unique(root, return_inverse=True)[1], signs, g)
 
 
-def merges(S: Matrix) -> Merges:
+def merge_columns(S: Matrix) -> Merges:
     """All merges of the columns of centred samples, (n, d), of moderate size, down to one group."""
     d = S.shape[1]
-    if d <= MOST:
+    if d <= MAX_COLUMNS:
         return Merges(*_merge(S.T @ S, 1))
     steps, names, sums = [], [], []
-    for columns in row_blocks(d, NEIGHBORS):
+    for columns in row_blocks(d, ADJACENT):
         part = S[:, columns]
-        here = part.shape[1]
-        left = max(1, here * MOST // d)
+        width = part.shape[1]
+        left = max(1, width * MAX_COLUMNS // d)
         step = Merges(*_merge(part.T @ part, left))
         steps.append(Merges(step.into + columns.start, step.gone + columns.start, step.signs))
-        names.append(np.setdiff1d(np.arange(here), step.gone) + columns.start)
-        sums.append(group_sums(part, step.groups(here, left)))
-    last, name = merges(np.hstack(sums)), np.concatenate(names)
+        names.append(np.setdiff1d(np.arange(width), step.gone) + columns.start)
+        sums.append(group_sums(part, step.groups(width, left)))
+    last, name = merge_columns(np.hstack(sums)), np.concatenate(names)
     steps.append(Merges(name[last.into], name[last.gone], last.signs))
     return Merges(*(np.concatenate(field) for field in zip(*steps, strict=True)))
 

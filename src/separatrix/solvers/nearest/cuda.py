@@ -1,9 +1,9 @@
-"""Neighbours on a device: a product of low precision leaves few rows to measure, for many queries at once.
+"""Neighbours on a GPU: a low-precision product selects few rows for exact distances.
 
-A tile of queries is multiplied with all rows (`screens.py`). The rows with the lowest scores are measured,
-in float64 and summed in the order that `metrics.py` has, so that the answer is that of every other way of
-searching, to the last bit. The k-th of them is a limit for the scores: where all other rows are above it
-the query is done, and where some are not, those are measured too. That is the end in any case.
+A tile of queries is multiplied with all rows (`low_precision.py`). The rows with the lowest scores get
+exact distances, in float64 and summed in the order of `metrics.py`, so that the result equals that of
+every other method to the last bit. The k-th distance is a limit for the scores: a query is done if all
+other rows are above it; otherwise those below get exact distances too.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from separatrix.runtime.simd import SUMS
 from separatrix.solvers.nearest.low_precision import (
     GROUP,
     LowPrecisionFilter,
-    bytes_of_screen,
+    filter_bytes,
     whole_scale,
 )
 from separatrix.solvers.nearest.metrics import CHUNK
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
 from separatrix.types import Codes
 
-FEW, MORE = 3, 11  # rows to measure besides the k nearest by score: of whole numbers, and others
+EXTRA_INTEGER, EXTRA = 3, 11  # candidates besides the k lowest scores: integer rows, others
 SCORE_BYTES = 2048 * MEBIBYTE  # of a tile
-GAP_BYTES = 1024 * MEBIBYTE  # of differences that are measured at a time
-AGAIN = 8  # the part of a tile whose scores are looked through a second time
+GAP_BYTES = 1024 * MEBIBYTE  # of differences computed at a time
+AGAIN = 8  # parts of a tile in the second pass over its scores
 
 
-class Best(NamedTuple):
+class TensorNeighbors(NamedTuple):
     """`Neighbors` as tensors."""
 
     squares: Any  # shape: (m, k)
     rows: Any  # shape: (m, k)
 
 
-class OnDevice:
+class GpuIndex:
     """Rows X, (n, d), of uint8, float32 or float64, NumPy's or torch's, on a torch device; Euclidean."""
 
-    method = "card"
+    method = "gpu"
 
     def __init__(self, X: Any, device: Any) -> None:
         n, d = X.shape
-        there = is_tensor(X) and device_name(X) == str(device)
-        needed = (0 if there else n * d * X.dtype.itemsize) + bytes_of_screen(n, d)
+        on_it = is_tensor(X) and device_name(X) == str(device)
+        needed = (0 if on_it else n * d * X.dtype.itemsize) + filter_bytes(n, d)
         free = free_bytes(device)
         if needed > free:
             raise MemoryBudgetError(
@@ -59,12 +59,12 @@ class OnDevice:
         self._given, self._X = X, on_device(X, device)
         self._n, self._d = n, d
         whole = whole_scale(self._X)
-        self._screens = {whole is not None: LowPrecisionFilter(self._X, whole)}
+        self._filters = {whole is not None: LowPrecisionFilter(self._X, whole)}
 
     @property
     def nbytes(self) -> int:
         """Bytes on the device besides the rows."""
-        return sum(screen.held for screen in self._screens.values())
+        return sum(one.nbytes for one in self._filters.values())
 
     def nearest(
         self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
@@ -72,80 +72,80 @@ class OnDevice:
         """The k nearest rows of each query; see `Index`. Q is of uint8, float32 or float64."""
         monitor = monitor or FitMonitor()
         Q = self._X if Q is self._given else on_device(Q, self._device)
-        screen = self._screen(Q)
+        filter_ = self._filter_for(Q)
         own = on_device(skip, self._device)
-        found = _nobody(len(Q), k, self._device)
-        room = free_bytes(self._device)
-        for part in row_blocks(len(Q), self._queries_at_once(len(Q), k, room // 4)):
+        found = _no_neighbors(len(Q), k, self._device)
+        free = free_bytes(self._device)
+        for part in row_blocks(len(Q), self._queries_at_once(len(Q), k, free // 4)):
             if monitor.should_stop():
                 break
             queries = Q[part].double()
-            tile = _Tile(self._X, screen, queries, own[part], min(GAP_BYTES, room // 8))
+            tile = _Tile(self._X, filter_, queries, own[part], min(GAP_BYTES, free // 8))
             found.squares[part], found.rows[part] = tile.nearest(k, monitor)
             monitor.step()
         return Neighbors(found.squares.cpu().numpy(), found.rows.cpu().numpy())
 
-    def _screen(self, Q: Any) -> LowPrecisionFilter:
-        """Whole numbers are screened as such; other queries have the rows in float32 made for them."""
-        if True in self._screens and len(Q) and self._screens[True].suits(Q):
-            return self._screens[True]
-        if False not in self._screens:
-            self._screens[False] = LowPrecisionFilter(self._X, None)
-        return self._screens[False]
+    def _filter_for(self, Q: Any) -> LowPrecisionFilter:
+        """The integer filter if the queries suit it; else one in float32, built on first use."""
+        if True in self._filters and len(Q) and self._filters[True].suits(Q):
+            return self._filters[True]
+        if False not in self._filters:
+            self._filters[False] = LowPrecisionFilter(self._X, None)
+        return self._filters[False]
 
-    def _queries_at_once(self, m: int, k: int, room: int) -> int:
-        """Queries of a tile; all tiles are about as large."""
+    def _queries_at_once(self, m: int, k: int, budget: int) -> int:
+        """Queries of a tile; all tiles have about the same size."""
         n = self._n + GROUP
-        count = min(k + MORE, n)
+        count = min(k + EXTRA, n)
         query = 4 * (n + min(GROUP * count, n)) + 48 * count + 40 * self._d
-        size = rows_that_fit(query, min(SCORE_BYTES, room), most=m)
+        size = rows_that_fit(query, min(SCORE_BYTES, budget), most=m)
         return -(-m // -(-m // size)) if m else 1
 
 
 class _Tile:
     """Some queries, float64, and all rows."""
 
-    def __init__(self, X: Any, screen: LowPrecisionFilter, Q: Any, own: Any, room: int) -> None:
-        self._X, self._screen, self._Q, self._own = X, screen, Q, own
-        self._pairs_at_once = rows_that_fit(24 * X.shape[1], room)
+    def __init__(self, X: Any, filter_: LowPrecisionFilter, Q: Any, own: Any, budget: int) -> None:
+        self._X, self._filter, self._Q, self._own = X, filter_, Q, own
+        self._pairs_at_once = rows_that_fit(24 * X.shape[1], budget)
 
-    def nearest(self, k: int, monitor: FitMonitor) -> Best:
+    def nearest(self, k: int, monitor: FitMonitor) -> TensorNeighbors:
         """The k nearest rows of each, by squared distance and number."""
-        asked = self._screen.asked(self._Q)
-        S = self._screen.scores(asked)
-        rows, beyond = lowest_scores(S, k + (FEW if self._screen.whole else MORE))
+        queries = self._filter.prepare(self._Q)
+        S = self._filter.scores(queries)
+        rows, beyond = lowest_scores(S, k + (EXTRA_INTEGER if self._filter.whole else EXTRA))
         rows = rows.sort(dim=1).values
-        squares, order = self._apart(rows).sort(dim=1, stable=True)
-        found = Best(squares[:, :k].contiguous(), rows.gather(1, order[:, :k]))
-        limits = self._screen.limits(asked, found.squares[:, -1])
+        squares, order = self._distances(rows).sort(dim=1, stable=True)
+        found = TensorNeighbors(squares[:, :k].contiguous(), rows.gather(1, order[:, :k]))
+        limits = self._filter.limits(queries, found.squares[:, -1])
         unsure = (beyond <= limits).nonzero().flatten()
         for part in row_blocks(len(unsure), max(1, len(S) // AGAIN)):
             if monitor.should_stop():
-                return _nobody(len(S), k, S.device)
+                return _no_neighbors(len(S), k, S.device)
             some = unsure[part]
             inside = S[some, : len(self._X)] <= limits[some, None]
             found.squares[some], found.rows[some] = self._among(inside, some, k)
         return found
 
-    def _apart(self, rows: Any) -> Any:
-        """Squared distances of each query to its rows, (m, rows); infinite where there is no such row."""
+    def _distances(self, rows: Any) -> Any:
+        """Squared distances of each query to its rows, (m, rows); infinite for padding."""
         out = torch.empty(rows.shape, dtype=torch.float64, device=rows.device)
         for part in row_blocks(len(rows), max(1, self._pairs_at_once // rows.shape[1])):
             X = self._X[rows[part].clamp(max=len(self._X) - 1)]
-            out[part] = in_order(self._Q[part, None] - X)
+            out[part] = ordered_sums(self._Q[part, None] - X)
         return out.masked_fill_((rows >= len(self._X)) | (rows == self._own[:, None]), torch.inf)
 
-    def _among(self, inside: Any, queries: Any, k: int) -> Best:
+    def _among(self, inside: Any, queries: Any, k: int) -> TensorNeighbors:
         """The k nearest of the rows that are marked for some queries, (m, n)."""
-        found = _nobody(len(queries), k, inside.device)
+        found = _no_neighbors(len(queries), k, inside.device)
         counts = inside.sum(dim=1)
         for part in row_blocks(len(queries), max(1, self._pairs_at_once // int(counts.max()))):
             who, rows = inside[part].nonzero(as_tuple=True)  # rows of a query ascend
-            asking = queries[part][who]
+            owner = queries[part][who]
             squares = torch.empty(len(rows), dtype=torch.float64, device=rows.device)
             for pairs in row_blocks(len(rows), self._pairs_at_once):
-                squares[pairs] = in_order(self._Q[asking[pairs]] - self._X[rows[pairs]])
-            squares.masked_fill_(rows == self._own[asking], torch.inf)
+                squares[pairs] = ordered_sums(self._Q[owner[pairs]] - self._X[rows[pairs]])
+            squares.masked_fill_(rows == self._own[owner], torch.inf)
             order = squares.argsort(stable=True)
             order = order[who[order].argsort(stable=True)]
             ends = counts[part].cumsum(0)
@@ -175,7 +175,7 @@ def lowest_scores(S: Any, count: int) -> tuple[Any, Any]:
     return best.gather(1, positions // GROUP) * GROUP + positions % GROUP, values.amax(dim=1)
 
 
-def in_order(gaps: Any) -> Any:
+def ordered_sums(gaps: Any) -> Any:
     """Sums of the squares of differences, (..., d), which are overwritten; added as `raw_distance` does."""
     T, d = gaps.mul_(gaps), gaps.shape[-1]
     total = torch.zeros(T.shape[:-1], dtype=torch.float64, device=T.device)
@@ -200,10 +200,10 @@ def in_order(gaps: Any) -> Any:
 
 def on_device(array: Any, device: Any) -> Any:
     """An array as a contiguous tensor of a device, in its own type."""
-    there = array.to(device) if is_tensor(array) else as_tensor(array, device)
-    return there.contiguous()
+    tensor = array.to(device) if is_tensor(array) else as_tensor(array, device)
+    return tensor.contiguous()
 
 
-def _nobody(m: int, k: int, device: Any) -> Best:
+def _no_neighbors(m: int, k: int, device: Any) -> TensorNeighbors:
     squares = torch.full((m, k), torch.inf, dtype=torch.float64, device=device)
-    return Best(squares, torch.full((m, k), NOBODY, device=device))
+    return TensorNeighbors(squares, torch.full((m, k), NOBODY, device=device))

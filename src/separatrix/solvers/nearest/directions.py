@@ -1,4 +1,4 @@
-"""Rows scaled to length 1: half their squared distance is 1 minus the cosine of the angle between them."""
+"""Unit vectors: half their squared distance is 1 minus the cosine of the angle between them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from separatrix.types import Codes, Flags, Matrix, Vector
 
 
 class Directions(NamedTuple):
-    """Where rows point."""
+    """Rows as unit vectors."""
 
     rows: Any  # shape: (n, d); of length 1 in float64, dense or CSR
     none: Flags  # shape: (n,); whether a row is all zeros, and stays so
 
 
 def directions_of(X: Any) -> Directions:
-    """Rows of length 1, copied. Whole multiples of a row become the same as it to the last bit.
+    """Unit vectors, copied. Integer multiples of a row give the same vector to the last bit.
 
     >>> directions_of(np.array([[3.0, 4.0], [0.0, 0.0]])).rows
     array([[0.6, 0.8],
@@ -37,7 +37,7 @@ def directions_of(X: Any) -> Directions:
 
 
 def canonical(X: Any) -> Any:
-    """CSR rows with sorted columns and no entry twice; copied where that takes work."""
+    """CSR rows with sorted columns and no entry twice; copied only if necessary."""
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -62,7 +62,7 @@ def _scale(values: Vector, ends: Codes, none: Flags) -> None:
             continue
         total = 0.0
         for position in range(ends[i], ends[i + 1]):
-            values[position] /= largest  # so that squares neither overflow nor vanish
+            values[position] /= largest  # so that squares neither overflow nor underflow
             total += values[position] * values[position]
         length = math.sqrt(total)
         for position in range(ends[i], ends[i + 1]):

@@ -1,4 +1,4 @@
-"""Every row is looked at, until its distance is known to be too large: works for every metric."""
+"""Exhaustive search: every row, until its distance is known to be too large; for every metric."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from numba import njit
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.groups import search_groups
 from separatrix.solvers.nearest.metrics import Metric, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.types import Codes, Matrix
 
-QUERIES = 16  # that share the rows in cache
+QUERIES = 16  # of a group, which shares rows in the cache
 ROWS = 256
 
 
 class Exhaustive:
-    """Rows as they are."""
+    """Unprocessed rows."""
 
     method = "exhaustive"
     nbytes = 0
@@ -45,7 +45,7 @@ class Exhaustive:
                     found.distances[queries], found.rows[queries],
                 )  # fmt: skip
 
-        over_groups(scan, len(Q), QUERIES, found, threads=threads, monitor=monitor)
+        search_groups(scan, len(Q), QUERIES, found, threads=threads, monitor=monitor)
         return found
 
 

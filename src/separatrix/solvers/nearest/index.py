@@ -1,65 +1,38 @@
-"""Which way of searching suits the data; and the loop over queries that all ways share."""
+"""Choice of the search method for some rows and a metric."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.errors import ParameterError
 from separatrix.runtime.blocks import default_budget
-from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.nearest.axes import LEADING, most_axes, no_axes, principal_axes
-from separatrix.solvers.nearest.bits import Bits, packs
+from separatrix.solvers.nearest.bits import Bits, is_binary
 from separatrix.solvers.nearest.boxes import Boxes
 from separatrix.solvers.nearest.exhaustive import Exhaustive
+from separatrix.solvers.nearest.groups import Index
 from separatrix.solvers.nearest.manhattan import Manhattan
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI, Metric
 from separatrix.solvers.nearest.projections import Projections
-from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.solvers.nearest.sparse import Sparse
-from separatrix.types import Codes
 
-TINY = 2**8  # values that are looked at before an index is made
-FEW_ROWS = 2**12  # up to which products of all rows take less time than boxes, for many queries
-FEW_FEATURES = 10  # up to these, boxes
-FEW_FOR_THE_LARGEST = 32  # the same for the largest difference
+TINY = 2**8  # values up to which an exhaustive search beats building an index
+FEW_ROWS = 2**12  # rows up to which products of all pairs beat boxes, for many queries
+FEW_FEATURES = 10  # features up to which boxes are used
+FEW_FEATURES_CHEBYSHEV = 32  # the same for the Chebyshev metric
 DENSE_BELOW = 32  # a stored value costs as much as this many of an array
 HUGE = 1e100
 
 
-class Index(Protocol):
-    """Rows made ready to be searched."""
-
-    @property
-    def method(self) -> str:
-        """The way of searching, in a word."""
-        ...
-
-    @property
-    def nbytes(self) -> int:
-        """What the index holds besides the rows themselves."""
-        ...
-
-    def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """The k nearest rows of each query by raw distance; skip: the row each must not find, or -1.
-
-        Q is float64 and C-contiguous, or CSR for "sparse" and "bits"; k is at most n, or n - 1 where a
-        query skips a row.
-        """
-        ...
-
-
-def index_of(
+def build_index(
     X: Any, metric: Metric, *, k: int = 5, method: str = "auto", threads: int = 1
 ) -> Index:
-    """The index that suits rows for about k neighbours, or one of the method that is named.
+    """Build the index that suits the rows for about k neighbours, or one of a given method.
 
-    X is C-contiguous uint8, float32 or float64, or canonical CSR float64, and is not copied where it
-    need not be.
+    X is C-contiguous uint8, float32 or float64, or canonical CSR float64; copied only if necessary.
     """
     X = X if issparse(X) else np.ascontiguousarray(X)
     choices = _choices(X, metric)
@@ -68,7 +41,7 @@ def index_of(
         raise ParameterError("NeighborIndex", "method", f"one of {listed} for such rows", method)
     insist = method == "projections"
     if method == "auto":
-        method = _chosen(X, metric, choices)
+        method = _choose_method(X, metric, choices)
     if method == "sparse":
         return Sparse(X, metric)
     if method == "bits":
@@ -85,11 +58,11 @@ def index_of(
 
 
 def _choices(X: Any, metric: Metric) -> list[str]:
-    """Methods that go with the rows and the metric."""
+    """Methods that support the rows and the metric."""
     choices = ["exhaustive"]
     if metric.code in (EUCLIDEAN, MANHATTAN) and issparse(X):
         choices.append("sparse")
-    if metric.code != CHEBYSHEV and metric.p >= 1 and packs(X):
+    if metric.code != CHEBYSHEV and metric.p >= 1 and is_binary(X):
         choices.append("bits")
     if metric.code == MANHATTAN:
         choices.append("manhattan")
@@ -102,8 +75,8 @@ def _choices(X: Any, metric: Metric) -> list[str]:
     return choices
 
 
-def _chosen(X: Any, metric: Metric, choices: list[str]) -> str:
-    """The method that is likely to be the fastest."""
+def _choose_method(X: Any, metric: Metric, choices: list[str]) -> str:
+    """The method that is probably the fastest."""
     n, d = X.shape
     if "bits" in choices:
         return "bits"
@@ -115,17 +88,16 @@ def _chosen(X: Any, metric: Metric, choices: list[str]) -> str:
         return "exhaustive"
     if "products" in choices and n <= FEW_ROWS and d <= FEW_FEATURES:
         return "products"
-    few = FEW_FEATURES if metric.code != CHEBYSHEV else FEW_FOR_THE_LARGEST
+    few = FEW_FEATURES if metric.code != CHEBYSHEV else FEW_FEATURES_CHEBYSHEV
     if "boxes" in choices and d <= few:
         return "boxes"
     if metric.code == MANHATTAN:
         return "manhattan"
-    few_rows_or_axes = "products" if "products" in choices else "exhaustive"
-    return "projections" if "projections" in choices else few_rows_or_axes
+    return next(name for name in ("projections", "products", "exhaustive") if name in choices)
 
 
 def _in_range(X: Any) -> bool:
-    """Whether squares of the values, scaled, stay within float64."""
+    """Whether squares of the scaled values stay within the range of float64."""
     values = X.data if issparse(X) else X
     if values.dtype == np.uint8 or not values.size:
         return True

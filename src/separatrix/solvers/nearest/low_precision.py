@@ -1,9 +1,9 @@
-"""Rows on a device in low precision: scores that are cheap, and how far off they may be.
+"""Rows on a GPU in low precision: cheap scores, with bounds of their error.
 
 With rows y, queries q and h(y) = |y|^2 / 2, the score h(y) - q . y is half the squared distance less
-|q|^2 / 2, which is the same for all rows. It is one matrix product, of (-q, 1) with (y, h(y)). A screen
-holds y = scale (x - centre), rounded, and knows for every query a limit: whatever is no farther than some
-distance scores that or less. So rows above the limit are out; the others are measured elsewhere.
+|q|^2 / 2, which is the same for all rows. It is one matrix product, of (-q, 1) with (y, h(y)). A filter
+holds y = scale (x - centre), rounded, and has for every query a limit that rows within some distance do
+not exceed. So rows above the limit are ruled out; the others need an exact distance.
 
 *Whole numbers* of magnitude up to 256, such as pixels, are exact in bfloat16, and so are their products
 in float32. All partial sums are whole numbers of at most |q| |y| + h. Below 2^24 float32 holds those
@@ -49,12 +49,14 @@ HUGE = 1e100
 
 
 class PreparedQueries(NamedTuple):
-    """Queries as a screen takes them."""
+    """Queries prepared for a filter."""
 
     columns: Any  # shape: (m, K)
     squares: Any  # shape: (m,); |q|^2, float64
     error: Any  # shape: (m,); by how much a score may be too large
-    moved: Any  # shape: (m,); how far rounding moved queries and rows; infinite where there is no limit
+    moved: (
+        Any  # shape: (m,); how far rounding moved queries and rows; infinite if there is no limit
+    )
 
 
 class LowPrecisionFilter:
@@ -77,8 +79,8 @@ class LowPrecisionFilter:
         self._fill(X)
 
     @property
-    def held(self) -> int:
-        """Bytes that this one takes."""
+    def nbytes(self) -> int:
+        """Bytes of the filter."""
         return int(self._columns.nbytes)
 
     def suits(self, Q: Any) -> bool:
@@ -88,8 +90,8 @@ class LowPrecisionFilter:
         off, largest = off_whole(Q, self.scale, self.centre)
         return off <= INTEGER_TOLERANCE and largest <= MAX_EXACT
 
-    def asked(self, Q: Any) -> PreparedQueries:
-        """Queries, (m, d), float64, made ready."""
+    def prepare(self, Q: Any) -> PreparedQueries:
+        """Prepare queries, (m, d), float64."""
         Y = (Q - self.centre) * self.scale
         near = Y.abs().amax(dim=1) < FAR
         Y = torch.where(near[:, None], Y, 0.0)
@@ -109,18 +111,18 @@ class LowPrecisionFilter:
         columns[:, self.d : self.d + (3 if self.whole else 1)] = 1
         return PreparedQueries(columns, squares, error, moved)
 
-    def scores(self, asked: PreparedQueries) -> Any:
+    def scores(self, queries: PreparedQueries) -> Any:
         """Scores of all rows, (m, n and what fills up), float32."""
         if self._dtype == torch.bfloat16:
             with _whole_reductions():
-                return torch.mm(asked.columns, self._columns.T, out_dtype=torch.float32)
-        return asked.columns @ self._columns.T
+                return torch.mm(queries.columns, self._columns.T, out_dtype=torch.float32)
+        return queries.columns @ self._columns.T
 
-    def limits(self, asked: PreparedQueries, squares: Any) -> Any:
+    def limits(self, queries: PreparedQueries, squares: Any) -> Any:
         """The most that rows score which are measured to be within these squared distances, (m,)."""
         measured = squares.sqrt() * (1 + self.d * 2.0**-50)  # sums of squares are rounded too
-        reach = (measured * self.scale + asked.moved) * (1 + 2 * ROUNDED * (not self.whole))
-        return (reach.square() * (1 + 2.0**-50) - asked.squares) / 2 + asked.error
+        reach = (measured * self.scale + queries.moved) * (1 + 2 * ROUNDED * (not self.whole))
+        return (reach.square() * (1 + 2.0**-50) - queries.squares) / 2 + queries.error
 
     def _fill(self, X: Any) -> None:
         """Make the columns; keep the longest row, the highest h, and the farthest that a row moved."""
@@ -148,8 +150,8 @@ class LowPrecisionFilter:
         return Y.round() if self.whole else Y.float().double()
 
 
-def bytes_of_screen(n: int, d: int) -> int:
-    """Bytes that a screen of so many rows takes at most while it is made."""
+def filter_bytes(n: int, d: int) -> int:
+    """Most bytes that building a filter of n rows takes."""
     return 4 * (n + GROUP) * (d + 3 + ALIGNED) + min(BLOCK_BYTES, 32 * n * d)
 
 
@@ -206,8 +208,7 @@ def _spread(X: Any, centre: Any) -> float:
     largest = max(abs(float(X.min())), abs(float(X.max())))
     if not (largest == 0 or 1 / HUGE < largest < HUGE):
         raise DeviceError(
-            f"values up to {largest:.3g} are not searched on a card; scale "
-            "them, or use device='cpu'"
+            f"values up to {largest:.3g} are out of range on a GPU; scale them, or use device='cpu'"
         )
     highest, lowest = X.amax(dim=0).double() - centre, X.amin(dim=0).double() - centre
     return float(torch.maximum(highest, -lowest).max()) * sqrt(X.shape[1])

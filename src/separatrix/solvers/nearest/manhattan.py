@@ -1,11 +1,11 @@
-"""Sums of absolute differences: sums over groups of columns say which rows cannot be near.
+"""Manhattan distances: sums over groups of columns rule out most rows.
 
 For a group B of columns and signs s_j, |sum_B s_j x_j - sum_B s_j q_j| <= sum_B |x_j - q_j|. Over all
 groups that is a lower bound of the distance, and a close one where columns of a group move together.
-Group sums are kept as whole numbers of a unit, cut off at 0 and 32767, which can only bring two of
-them closer, or further apart by less than one; rows whose bound allows it are looked at themselves.
-Rows that are alike share a block: a query begins with blocks whose centres are near, and most others
-are out after a few groups.
+Group sums are stored as integer multiples of a unit, clipped to 0 and 32767, which can only bring two of
+them closer, or further apart by less than one; rows whose bound allows it get an exact distance.
+Similar rows share a block: a query begins with blocks whose centres are near, and most others are ruled
+out after a few groups.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from separatrix.runtime.simd import (
     first_bit,
 )
 from separatrix.solvers.nearest.cells import cells_of
-from separatrix.solvers.nearest.columns import Groups, group_sums, merges
-from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.columns import Groups, group_sums, merge_columns
+from separatrix.solvers.nearest.groups import search_groups
 from separatrix.solvers.nearest.metrics import MANHATTAN, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.types import Codes, Flags, Matrix, Vector
@@ -39,23 +39,23 @@ NEARER = 0.85  # how much nearer the nearest of all rows may be than the nearest
 SIZES = (8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)  # numbers of groups to choose from
 GROUP_COST = 0.022  # nanoseconds for one group of one row
 ALIKE = 8.0  # times as many blocks have a row that passes as there are such rows
-QUERIES = 32  # that share two blocks of rows in the nearest cache
+QUERIES = 32  # that share two blocks of rows in the L1 cache
 SEEDS = 8  # blocks that a query begins with, or one for 4 neighbours, up to
 MOST_SEEDS = 64
 CODED = 4096  # rows at once
-STEP = 256  # columns of whole numbers between two looks at whether a row is out already
+STEP = 256  # columns of integers between two checks of the limit
 TOP = 32_767
-ANY = 65_535  # the limit that lets all rows pass
+NO_LIMIT = 65_535
 HUGE = 1e200  # beyond that, and below its inverse, sums and units might leave the range of numbers
 FINEST = 2.0**-200  # unit for samples of size 1
 
 
-class Plan(NamedTuple):
-    """How rows become whole numbers."""
+class GroupCoding(NamedTuple):
+    """How rows become integer group sums."""
 
     centre: Vector  # shape: (d,)
     unit: float  # a power of two
-    levels: list[Groups]  # few groups, then many; none: rows are not bounded at all
+    levels: list[Groups]  # few groups, then many; empty: no bounds
 
     @property
     def slacks(self) -> Vector:
@@ -70,17 +70,17 @@ class Plan(NamedTuple):
 
 
 class Manhattan:
-    """Dense rows, and their group sums."""
+    """Dense rows with group sums."""
 
     method = "manhattan"
 
     def __init__(self, X: Any) -> None:
         self._X = X
-        self._plan = _plan(X)
-        codes, self._reach = _all_codes(X, self._plan)
+        self._coding = _choose_coding(X)
+        codes, self._reach = _all_codes(X, self._coding)
         if not self._reach < HUGE:
-            self._plan = self._plan._replace(levels=[])
-            codes, self._reach = _all_codes(X, self._plan)
+            self._coding = self._coding._replace(levels=[])
+            codes, self._reach = _all_codes(X, self._coding)
         self._order = cells_of(codes, LANES).order if codes.shape[1] else np.arange(len(codes))
         self._blocks = blocks_of(codes, self._order)
         self._centres = blocks_of(self._blocks.mean(axis=2).astype(np.uint16))
@@ -95,7 +95,7 @@ class Manhattan:
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
         found = no_neighbors(len(Q), k)
-        d, count, plan = self._X.shape[1], len(self._blocks), self._plan
+        d, count, coding = self._X.shape[1], len(self._blocks), self._coding
         size = max(1, min(QUERIES, -(-len(Q) // threads)))
         most = max(1, min(count, MOST_SEEDS, CHUNK // (QUERIES * LANES * max(d, 1))))
         seeds = min(max(SEEDS, k // 4), most)
@@ -103,11 +103,11 @@ class Manhattan:
         def scan(some: slice, monitor: FitMonitor) -> None:
             if monitor.should_stop():
                 return
-            codes, reaches = _codes(Q[some], plan)
+            codes, reaches = _codes(Q[some], coding)
             with np.errstate(over="ignore"):  # what rounding may do to sums of d terms
-                spare = (d + 4) * 2.0**-52 * (self._reach + reaches) / plan.unit
+                spare = (d + 4) * 2.0**-52 * (self._reach + reaches) / coding.unit
             queries = Q[some], *_whole(self._X, Q[some]), codes * REPEAT_16_BITS, spare, skip[some]
-            rows = self._X, self._order, self._blocks, plan.ends, plan.slacks, 1.0 / plan.unit
+            rows = self._X, self._order, self._blocks, coding.ends, coding.slacks, 1.0 / coding.unit
             heaps = found.distances[some], found.rows[some]
             done = np.zeros((len(codes), count), np.bool_)
             _seed(*rows, self._centres, *queries, seeds, done, *heaps)
@@ -115,11 +115,11 @@ class Manhattan:
             while first < count and not monitor.should_stop():
                 first = _scan(*rows, *queries, done, first, CHUNK, *heaps)
 
-        over_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
+        search_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
         return found
 
 
-def _plan(X: Any) -> Plan:
+def _choose_coding(X: Any) -> GroupCoding:
     """Levels of groups of columns and a unit, from a sample."""
     n, d = X.shape
     sample = X[np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.intp)].astype(np.float64)
@@ -128,7 +128,7 @@ def _plan(X: Any) -> Plan:
         S = sample - centre
         top = d * np.abs(S).max()
     if n < 2 or not 1.0 / HUGE < top < HUGE:
-        return Plan(centre, 1.0, [])
+        return GroupCoding(centre, 1.0, [])
     scale = 2.0 ** -np.ceil(np.log2(top))  # squares of tiny or huge numbers do not fit
     S *= scale
     trials = np.linspace(0, len(S) - 1, min(len(S), TRIALS)).astype(np.intp)
@@ -136,20 +136,20 @@ def _plan(X: Any) -> Plan:
     gaps[np.arange(len(trials)), trials] = np.inf
     radius = gaps.min(axis=1)
     typical = np.quantile(radius, 0.9) or gaps[np.isfinite(gaps)].mean() or 1.0
-    unit = max(2.0 ** np.ceil(np.log2(4.0 * typical / ANY)), FINEST)
+    unit = max(2.0 ** np.ceil(np.log2(4.0 * typical / NO_LIMIT)), FINEST)
     row_cost = 50.0 + (0.2 if X.dtype == np.uint8 else 0.5) * d
     if n > SAMPLE:
         radius *= NEARER
-    return Plan(centre, unit / scale, _levels(S, trials, radius, unit, row_cost))
+    return GroupCoding(centre, unit / scale, _levels(S, trials, radius, unit, row_cost))
 
 
 def _levels(S: Matrix, trials: Codes, radius: Vector, unit: float, row_cost: float) -> list[Groups]:
-    """The one or two levels that seem to cost the least time; none, where no bound seems to help.
+    """The one or two levels with the least estimated time; none if no bound helps.
 
     What passes a level is the share of rows whose bounds do not exceed the radius of a trial row.
     """
     d = S.shape[1]
-    steps = merges(S)
+    steps = merge_columns(S)
     options, passing = [], []
     for g in (*(size for size in SIZES if size < d), d):
         groups = steps.groups(d, g)
@@ -176,24 +176,24 @@ def _levels(S: Matrix, trials: Codes, radius: Vector, unit: float, row_cost: flo
     return best
 
 
-def _all_codes(X: Any, plan: Plan) -> tuple[Any, float]:
+def _all_codes(X: Any, coding: GroupCoding) -> tuple[Any, float]:
     """Codes of all rows, and the largest reach."""
-    codes, reach = np.empty((len(X), plan.ends[-1]), np.uint16), 0.0
+    codes, reach = np.empty((len(X), coding.ends[-1]), np.uint16), 0.0
     for rows in row_blocks(len(X), CODED):
-        codes[rows], reaches = _codes(X[rows], plan)
+        codes[rows], reaches = _codes(X[rows], coding)
         reach = max(reach, float(reaches.max()))
     return codes, reach
 
 
-def _codes(X: Any, plan: Plan) -> tuple[Any, Vector]:
+def _codes(X: Any, coding: GroupCoding) -> tuple[Any, Vector]:
     """Group sums in units, (n, words), and the sum of all |x - centre| of each row.
 
     Where that is huge it is called infinite: such rows and queries have no codes.
     """
-    codes = np.zeros((len(X), plan.ends[-1]), np.uint64)
+    codes = np.zeros((len(X), coding.ends[-1]), np.uint64)
     reaches = np.zeros(len(X))
-    for groups, start in zip(plan.levels, plan.ends[:-1], strict=True):
-        _code(X, plan.centre, *groups, 1.0 / plan.unit, codes, start, reaches)
+    for groups, start in zip(coding.levels, coding.ends[:-1], strict=True):
+        _code(X, coding.centre, *groups, 1.0 / coding.unit, codes, start, reaches)
     return codes, reaches
 
 
@@ -266,7 +266,7 @@ def _seed(
     distances: Matrix,
     rows: Codes,
 ) -> None:
-    """Begin with the blocks whose centres are nearest, and there with the rows of the least bounds."""
+    """Scan the blocks with the nearest centres first, and their rows with the least bounds first."""
     m, levels = codes.shape[0], len(slacks)
     gaps, nearest = np.full((m, count), np.inf), np.full((m, count), blocks.shape[0])
     sums, masks = np.zeros((count, LANES), np.uint16), np.full(count, ~np.uint64(0))
@@ -289,9 +289,9 @@ def _seed(
             if levels > 0:
                 start, stop = ends[levels - 1], ends[levels]
                 abs_difference_mask(
-                    blocks, nearest[i, s], codes, i, start, stop, sums, s, np.uint16(ANY)
+                    blocks, nearest[i, s], codes, i, start, stop, sums, s, np.uint16(NO_LIMIT)
                 )
-        for limit in (_seed_limit(sums, distances.shape[1]), np.uint16(ANY)):
+        for limit in (_seed_limit(sums, distances.shape[1]), np.uint16(NO_LIMIT)):
             for s in range(count):
                 masks[s], _ = _verify(
                     X, order, slacks, inverse, Q, whole, is_whole, spare, skip, i, nearest[i, s],
@@ -319,7 +319,7 @@ def _scan(
     distances: Matrix,
     rows: Codes,
 ) -> Any:
-    """Look at blocks from `first` on until that much work is done; the block to go on with."""
+    """Scan blocks from `first` on until that much work is done; returns the next block."""
     m, levels = codes.shape[0], len(slacks)
     sums = np.zeros((1, LANES), np.uint16)
     while first < blocks.shape[0] and work > 0:
@@ -336,11 +336,11 @@ def _scan(
                     if mask == 0:
                         break
                 if mask != 0:
-                    _, looks = _verify(
+                    _, checked = _verify(
                         X, order, slacks, inverse, Q, whole, is_whole, spare, skip, i, b, mask,
-                        sums, 0, np.uint16(ANY), distances, rows,
+                        sums, 0, np.uint16(NO_LIMIT), distances, rows,
                     )  # fmt: skip
-                    work -= looks * X.shape[1]
+                    work -= checked * X.shape[1]
         work -= m * 2 * LANES * codes.shape[1] // 8
         first = last
     return first
@@ -350,7 +350,7 @@ def _scan(
 def _limit(distance: float, inverse: float, spare: float) -> Any:
     """The largest bound, in units, of a row that may be as near as that."""
     limit = distance * (1.0 + 1e-9) * inverse + spare
-    return np.uint16(limit) if limit < ANY else np.uint16(ANY)
+    return np.uint16(limit) if limit < NO_LIMIT else np.uint16(NO_LIMIT)
 
 
 @njit(cache=True, nogil=True)
@@ -359,7 +359,7 @@ def _seed_limit(sums: Vector, k: int) -> Any:
     if k > sums.shape[0]:
         ranked = np.sort(sums.ravel())
         return ranked[min(k, len(ranked)) - 1]
-    limit = np.uint16(0)  # here it is enough that one row of every block does
+    limit = np.uint16(0)  # one row of every block is enough
     for s in range(sums.shape[0]):
         limit = max(limit, sums[s].min())
     return limit
@@ -385,8 +385,8 @@ def _verify(
     distances: Matrix,
     rows: Codes,
 ) -> Any:
-    """Measure rows of a block whose bounds allow it; those left in the mask, and how many were measured."""
-    looks = 0
+    """Compute exact distances of rows whose bounds allow it; returns the mask of the others and a count."""
+    checked = 0
     left = mask
     slack = spare[i] + (slacks[-1] if len(slacks) > 0 else 0.0)
     limit = min(cap, _limit(distances[i, 0], inverse, slack))
@@ -401,14 +401,14 @@ def _verify(
         if at >= X.shape[0] or order[at] == skip[i]:
             continue
         row = order[at]
-        looks += 1
+        checked += 1
         if is_whole[i]:
             distance = _whole_distance(X, row, whole, i, distances[i, 0])
         else:
             distance = raw_distance(X, row, Q, i, MANHATTAN, 1.0, distances[i, 0])
         if enter(distances, rows, i, distance, row):
             limit = min(cap, _limit(distances[i, 0], inverse, slack))
-    return left, looks
+    return left, checked
 
 
 @njit(cache=True, nogil=True)

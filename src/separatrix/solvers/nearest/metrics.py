@@ -1,9 +1,9 @@
-"""The distances that decide: float64 differences of the rows themselves, summed in one fixed order.
+"""Exact distances: float64 differences of the rows, summed in one fixed order.
 
-Whatever pre-selects rows, in float32 or through bounds, only this function says how far a dense row is,
-so every way of searching finds the same neighbours to the last bit. It works with *raw* distances, what
-is left out being a rising function (the square root): d^2, the sum of |differences|, their largest, or
-the sum of their p-th powers. Sums of whole numbers are exact.
+Whatever pre-selects rows, in float32 or through bounds, only `raw_distance` decides, so every search
+method finds the same neighbours to the last bit. *Raw* distances omit a final increasing function (the
+root): d^2, the sum of |differences|, their maximum, or the sum of their p-th powers. Sums of integers
+are exact.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from separatrix.runtime.simd import SUMS, sizes_apart, squares_apart
 from separatrix.types import Matrix
 
 EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = range(4)
-CHUNK = 128  # features between two looks at whether a row is out already
+CHUNK = 128  # features between two checks of the limit
 
 
 class Metric(NamedTuple):
@@ -34,7 +34,7 @@ class Metric(NamedTuple):
 
 
 def metric_of(name: str, p: float = 2.0) -> Metric:
-    """The metric that scikit-learn's name (and p, for "minkowski") stands for.
+    """The metric of scikit-learn's name, with p for "minkowski".
 
     >>> metric_of("minkowski", 1) == metric_of("cityblock")
     True
@@ -47,15 +47,11 @@ def metric_of(name: str, p: float = 2.0) -> Metric:
 
 @njit(cache=True, nogil=True)
 def raw_distance(X: Any, row: int, Q: Matrix, i: int, code: int, p: float, limit: float) -> float:
-    """How far X[row] is from Q[i], exactly; or something above `limit`, once it is known to be.
+    """Exact raw distance of X[row] and Q[i]; or some number above `limit` if the distance is.
 
     X is C-contiguous uint8, float32 or float64, Q C-contiguous float64.
     """
-    row, i, d = (
-        uintp(row),
-        uintp(i),
-        X.shape[1],
-    )  # an index without a sign need not be checked for it
+    row, i, d = uintp(row), uintp(i), X.shape[1]  # unsigned indexes need no check
     total = 0.0
     if code in (EUCLIDEAN, MANHATTAN):
         for start in range(0, d, CHUNK):

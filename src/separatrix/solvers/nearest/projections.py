@@ -1,9 +1,9 @@
-"""Euclidean neighbours through lower bounds: one small matrix product for a tile of pairs.
+"""Euclidean neighbours through lower bounds, from one small matrix product for a tile of pairs.
 
 Rows and queries are projected on a few leading axes (`axes.py`), and the length of what is left is
 one more coordinate: the squared distance in those is at most the true one. A product of a group of
-queries with a cell of rows gives all their bounds at once; a pass over it takes the few pairs that may
-still count, bounds them more closely along more axes, and last measures them on the rows themselves.
+queries with a cell of rows gives all their bounds at once; the few remaining pairs are bounded more
+closely along more axes, and those that remain get an exact distance.
 
 Without axes the "projection" is the centred row itself, and the bound the distance: plain products,
 which is best where rows spread alike in all directions.
@@ -28,26 +28,26 @@ from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.simd import LANES, at_least_mask, first_bit
 from separatrix.runtime.threads import in_order
-from separatrix.solvers.nearest.axes import Axes
+from separatrix.solvers.nearest.axes import ProjectionAxes
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, plain_cells, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.groups import over_groups, search_with_fallback
+from separatrix.solvers.nearest.groups import search_groups, search_with_fallback
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric, raw_distance
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Matrix, Vector
 
 GROUP = 256  # queries
-LARGE_GROUP = 1024  # where all rows are looked at, so that products are large
+LARGE_GROUP = 1024  # if all rows are scanned, so that products are large
 CELL = 2048  # rows
-FIRST = 8  # cells a group looks at before it drops those that are too far for all of it
-FEW_FEATURES = 48  # up to these, cells are worth telling apart without axes
-PREPARED = 1024  # rows that are projected at a time
+FIRST = 8  # cells that a group scans before it drops those too far for all its queries
+FEW_FEATURES = 48  # up to which cells are pruned even without axes
+BLOCK = 1024  # rows projected at a time
 LOWEST = -float(np.finfo(np.float32).max)
 
 
 class Projected(NamedTuple):
-    """Rows or queries as bounds see them, scaled; levels that bound nothing have no columns."""
+    """Scaled projections of rows or queries; unused levels have no columns."""
 
     first: Matrix  # shape: (n, m + 2); float32; leading axes, the length left over, the term of the norm
     second: Matrix  # shape: (n, axes + 1); float32; the next axes, and the length left over then
@@ -55,16 +55,16 @@ class Projected(NamedTuple):
 
 
 class Projections:
-    """Dense rows of any number type, with what bounds their distances to queries."""
+    """Dense rows of any number type, with projections that bound distances."""
 
-    def __init__(self, X: Any, axes: Axes, *, threads: int) -> None:
+    def __init__(self, X: Any, axes: ProjectionAxes, *, threads: int) -> None:
         self._X = X
         self._axes = axes
-        rows, squares = self._projected(X, threads)
+        rows, squares = self._project(X, threads)
         if not squares.max() <= FAR**2:  # rows that the sample did not show
             ends = (float(np.abs(end - axes.centre).max()) for end in (X.min(0), X.max(0)))
             self._axes = axes._replace(scale=scale_of(max(ends) * np.sqrt(X.shape[1])))
-            rows, squares = self._projected(X, threads)
+            rows, squares = self._project(X, threads)
         rest = np.sqrt(X.shape[1] * 2.0**-53)
         self._off = 2 * (rows.first.shape[1] + 8) * 2.0**-24 + 4 * rest
         self._moved = 4 * 2.0**-24 + 2 * rest  # how far a row may have moved, for its length
@@ -80,7 +80,7 @@ class Projections:
 
     @property
     def method(self) -> str:
-        """ "projections", or "products" where they are of the rows as they are."""
+        """Name of the search method; "products" without axes."""
         return "products" if self._axes.directions is None else "projections"
 
     @property
@@ -92,17 +92,19 @@ class Projections:
         self, Q: Matrix, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
     ) -> Neighbors:
         """The k nearest rows of each query; see `Index`."""
-        queries, squares = self._projected(Q, threads)
+        queries, squares = self._project(Q, threads)
         far = ~(squares < FAR**2)
 
-        def near(some: Any) -> Neighbors:
+        def search_near(some: Any) -> Neighbors:
             mine = Projected(*(part[some] for part in queries))
             return self._nearest(
                 Q[some], mine, squares[some], k, skip[some], threads=threads, monitor=monitor
             )
 
-        others = Exhaustive(self._X, Metric(EUCLIDEAN))
-        return search_with_fallback(near, far, others, Q, k, skip, threads=threads, monitor=monitor)
+        fallback = Exhaustive(self._X, Metric(EUCLIDEAN))
+        return search_with_fallback(
+            search_near, far, fallback, Q, k, skip, threads=threads, monitor=monitor
+        )
 
     def _nearest(
         self,
@@ -128,7 +130,7 @@ class Projections:
 
         def scan(group: slice, monitor: FitMonitor) -> None:
             mine = Projected(*(part[group] for part in queries))
-            room = np.empty(len(mine.first) * CELL, np.float32)
+            scratch = np.empty(len(mine.first) * CELL, np.float32)
             worst, unit = found.distances[group, 0], self._axes.scale**2
 
             def limits() -> Vector:
@@ -142,16 +144,16 @@ class Projections:
                     continue
                 rows = slice(*self._cells.starts[cell : cell + 2])
                 near = Projected(*(part[rows] for part in self._rows))
-                tile = room[: len(who) * len(near.first)].reshape(len(who), -1)
-                asked = mine.first if len(who) == len(mine.first) else mine.first[who]
-                np.matmul(asked, near.first.T, out=tile)
+                tile = scratch[: len(who) * len(near.first)].reshape(len(who), -1)
+                left = mine.first if len(who) == len(mine.first) else mine.first[who]
+                np.matmul(left, near.first.T, out=tile)
                 _keep(
                     tile, who, self._cells.order[rows], near, self._X, mine, squares[group],
                     slack[group], self._off, unit, Q[group], skip[group],
                     found.distances[group], found.rows[group],
                 )  # fmt: skip
 
-        over_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
+        search_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
         back = np.argsort(order)
         return Neighbors(found.distances[back], found.rows[back])
 
@@ -172,7 +174,7 @@ class Projections:
             within = (bounds[cells] <= limits()).any(axis=1)
             yield from ((cell, bounds[cell]) for cell in cells[within])
 
-    def _projected(self, X: Any, threads: int) -> tuple[Projected, Vector]:
+    def _project(self, X: Any, threads: int) -> tuple[Projected, Vector]:
         """Rows of X on the axes, and their squared lengths; the last column of `first` is not filled."""
         axes, n = self._axes, len(X)
         m, turned = axes.leading, axes.directions
@@ -183,7 +185,7 @@ class Projections:
         levels = Projected(*(np.empty((n, width), np.float32) for width in widths))
         squares = np.empty(n)
 
-        @np.errstate(over="ignore", invalid="ignore")  # what is not finite is far
+        @np.errstate(over="ignore", invalid="ignore")  # infinite is far
         def project(rows: slice) -> None:
             Z = X[rows] - axes.centre
             Z *= axes.scale
@@ -195,15 +197,15 @@ class Projections:
             for level, start, end in zip(levels, [0, *ends], ends, strict=False):
                 if end > start:
                     level[rows, : end - start] = Z[:, start:end]
-                    level[rows, end - start] = _left(s, Z[:, :end])
+                    level[rows, end - start] = _rest_length(s, Z[:, :end])
 
-        for _ in in_order(project, row_blocks(n, PREPARED), threads=threads):
+        for _ in in_order(project, row_blocks(n, BLOCK), threads=threads):
             pass
         return levels, squares
 
 
-def _left(squares: Vector, Z: Matrix) -> Vector:
-    """The length of what some axes leave over."""
+def _rest_length(squares: Vector, Z: Matrix) -> Vector:
+    """Length of the component orthogonal to the axes."""
     return np.asarray(np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", Z, Z), 0.0)))
 
 
@@ -224,11 +226,11 @@ def _keep(
     distances: Matrix,
     rows: Codes,
 ) -> None:
-    """Measure the pairs of a tile that its bounds do not rule out.
+    """Compute exact distances of the pairs of a tile that its bounds do not rule out.
 
     tile: q . x - |x|^2 / 2 of the projections, for the queries `who`; so |q|^2 - 2 tile is the bound,
-    what `off` makes of |x|^2 taken off.
-    Places that a bound leaves go to a list without a branch, so that the next rows are on their way.
+    less the rounding of |x|^2. Candidates go to a list without a branch, so that the next rows are
+    prefetched.
     """
     m, k = near.first.shape[1] - 2, distances.shape[1]
     left, bounds = np.empty(tile.shape[1], np.int64), np.empty(tile.shape[1])
@@ -276,7 +278,7 @@ def _begin(
     distances: Matrix,
     rows: Codes,
 ) -> None:
-    """Measure the k rows of least bound in the first tile: neighbours, or close to them."""
+    """Compute exact distances of the k rows with the least bounds in the first tile."""
     bounds, positions = np.full((1, k), np.inf), np.full((1, k), NOBODY)
     for c in range(tile.shape[1]):
         if -tile[position, c] < bounds[0, 0]:
@@ -286,21 +288,21 @@ def _begin(
             if order[c] != skip:
                 distance = raw_distance(X, order[c], Q, i, EUCLIDEAN, 2.0, np.inf)
                 enter(distances, rows, i, distance, order[c])
-            tile[position, c] = -np.inf  # not again
+            tile[position, c] = -np.inf  # done
 
 
 @njit(cache=True, nogil=True)
 def _reaching(tile: Matrix, i: int, least: float, left: Codes) -> int:
-    """Places of a row of the tile whose value is at least this; how many there are."""
+    """Positions of values of at least `least` in a row of the tile; returns their number."""
     count = 0
-    whole = tile.shape[1] // LANES * LANES
-    for start in range(0, whole, LANES):
+    end_of_lanes = tile.shape[1] // LANES * LANES
+    for start in range(0, end_of_lanes, LANES):
         hits = at_least_mask(tile, i, start, least)
         while hits:
             left[count] = start + first_bit(hits)
             count += 1
             hits &= hits - np.uint64(1)
-    for c in range(whole, tile.shape[1]):
+    for c in range(end_of_lanes, tile.shape[1]):
         left[count] = c
         count += tile[i, c] >= least
     return count
@@ -308,7 +310,7 @@ def _reaching(tile: Matrix, i: int, least: float, left: Codes) -> int:
 
 @njit(cache=True, nogil=True)
 def _within(limit: float, left: Codes, bounds: Vector, count: int) -> int:
-    """Move the places whose bound is within the limit to the front; how many there are."""
+    """Move the positions whose bound is within the limit to the front; returns their number."""
     kept = 0
     for t in range(count):
         left[kept], bounds[kept] = left[t], bounds[t]

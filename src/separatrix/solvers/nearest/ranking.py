@@ -1,6 +1,6 @@
-"""The k nearest rows met so far, as a heap whose first entry is the worst of them.
+"""The k nearest rows so far, as a heap whose first entry is the farthest.
 
-Rows are compared by distance and then by number, so the order in which they are met does not matter.
+Rows are compared by distance and then by number, so their order does not matter.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from numba import njit
 
 from separatrix.types import Codes, Matrix
 
-NOBODY = np.iinfo(np.int64).max  # the row number of a place nobody has taken
+NOBODY = np.iinfo(np.int64).max  # the row number of an empty slot
 
 
 class Neighbors(NamedTuple):
@@ -23,13 +23,13 @@ class Neighbors(NamedTuple):
 
 
 def no_neighbors(m: int, k: int) -> Neighbors:
-    """Places for k neighbours of m queries, all free."""
+    """Empty heaps for k neighbours of m queries."""
     return Neighbors(np.full((m, k), np.inf), np.full((m, k), NOBODY))
 
 
 @njit(cache=True, nogil=True)
 def enter(distances: Matrix, rows: Codes, i: int, distance: float, row: int) -> bool:
-    """Put a row into the heap of query i if it is better than the worst there; say whether."""
+    """Put a row into the heap of query i if it is nearer than the farthest there; returns whether."""
     if distance > distances[i, 0] or (distance == distances[i, 0] and row > rows[i, 0]):
         return False
     _sift(distances, rows, i, distance, row, distances.shape[1])

@@ -1,11 +1,11 @@
 """Neighbours among sparse rows: one pass over their stored values serves a group of queries.
 
 The features that a group uses lie side by side for all its queries, so a stored value of a row is
-multiplied with all of them at once; features that no query of the group uses cost one look. Of
+multiplied with all of them at once; features that no query of the group uses cost one lookup. Of
 squares, |x - q|^2 = |q|^2 + |x|^2 - 2 x . q; of sizes, |x - q| = |q| + |x| + sum (|x_j - q_j| - |x_j| -
 |q_j|) over the features both have. That is float32, for K stored values of a row off by less than
-2 (K + 8) 2^-24 times (|q| + |x|)^2 <= 2 |q|^2 + 2 |x|^2, or |q| + |x|, which is taken off; what may count
-is measured in float64 by going through both rows feature by feature.
+2 (K + 8) 2^-24 times (|q| + |x|)^2 <= 2 |q|^2 + 2 |x|^2, or |q| + |x|, which is subtracted; candidates
+get an exact distance in float64, feature by feature.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, issparse
 
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.solvers.nearest.groups import over_groups
+from separatrix.solvers.nearest.groups import search_groups
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
@@ -68,8 +68,8 @@ class Sparse:
             ends = Q.indptr[group.start : group.stop + 1].astype(np.int64)
             columns, values = Q.indices[ends[0] : ends[-1]], Q.data[ends[0] : ends[-1]]
             used, positions = np.unique(columns, return_inverse=True)
-            device_name = np.full(Q.shape[1], -1, np.int32)
-            device_name[used] = np.arange(len(used))
+            slots = np.full(Q.shape[1], -1, np.int32)
+            slots[used] = np.arange(len(used))
             spread = np.zeros((len(used), len(ends) - 1), np.float32)
             bounded = np.repeat(~far[group], np.diff(ends))
             rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
@@ -79,13 +79,13 @@ class Sparse:
                     return
                 _scan(
                     start, min(start + at_once, n), self._X.indptr, self._X.indices, self._X.data,
-                    self._values, self._starts, device_name, spread,
+                    self._values, self._starts, slots, spread,
                     sizes[group], slack[group], self._scale**self._power,
                     self._metric.code, ends - ends[0], columns, values, skip[group],
                     found.distances[group], found.rows[group],
                 )  # fmt: skip
 
-        over_groups(scan, Q.shape[0], GROUP, found, threads=threads, monitor=monitor)
+        search_groups(scan, Q.shape[0], GROUP, found, threads=threads, monitor=monitor)
         return found
 
     def _sizes(self, ends: Codes, values: Vector) -> Vector:
@@ -104,7 +104,7 @@ def _scan(
     values: Vector,
     scaled: Vector,
     starts: Codes,
-    device_name: Codes,
+    slots: Codes,
     spread: Matrix,
     q_sizes: Vector,
     slack: Vector,
@@ -117,7 +117,7 @@ def _scan(
     distances: Matrix,
     rows: Codes,
 ) -> None:
-    """Measure the rows that may count for a group of queries."""
+    """Compute exact distances of the rows that may be neighbours of a group of queries."""
     count = distances.shape[0]
     sums, limits = np.empty(count, np.float32), np.empty(count, np.float32)
     for i in range(count):
@@ -125,7 +125,7 @@ def _scan(
     for row in range(start, stop):
         sums[:] = starts[row]
         for position in range(ends[row], ends[row + 1]):
-            used = device_name[columns[position]]
+            used = slots[columns[position]]
             if used >= 0:
                 if code == EUCLIDEAN:
                     _less_product(sums, scaled[position], spread, used)
@@ -138,7 +138,7 @@ def _scan(
             continue
         for i in range(count):
             if sums[i] <= limits[i] and row != skip[i]:
-                distance = _measured(
+                distance = _distance(
                     columns, values, ends[row], ends[row + 1],
                     q_columns, q_values, q_ends[i], q_ends[i + 1], code,
                 )  # fmt: skip
@@ -161,7 +161,7 @@ def _less_shared(sums: Vector, value: float, spread: Matrix, used: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _measured(
+def _distance(
     a_columns: Codes,
     a_values: Vector,
     a: int,
@@ -172,7 +172,7 @@ def _measured(
     b_end: int,
     code: int,
 ) -> float:
-    """How far two sparse rows are apart, feature by feature in float64."""
+    """Raw distance of two sparse rows, feature by feature in float64."""
     total = 0.0
     while a < a_end or b < b_end:
         if b == b_end or (a < a_end and a_columns[a] < b_columns[b]):

@@ -1,7 +1,7 @@
-"""Rosenblatt's perceptron in its two forms, primal and dual, which make the same mistakes.
+"""Rosenblatt's perceptron in its primal and dual forms, which make the same mistakes.
 
-Both start from zero, meet rows in order, and treat y (f(x)) <= 0 as a mistake. The bias moves by
-R^2. For prediction here sgn(0) = +1 (see `docs/perceptrons.md` for the conventions of each text).
+Both start from zero, meet rows in order, and treat y f(x) <= 0 as a mistake. The bias moves by R^2.
+Predictions use sgn(0) = +1 (see `docs/perceptrons.md` for the conventions of each text).
 
 Symbols: w weights, b bias, eta learning rate, R radius, alpha mistakes on each row, k mistakes.
 """
@@ -56,15 +56,7 @@ def solve_primal(X: Matrix, y: Signs, *, eta: float = 1.0, max_iter: int = 1000)
     """
     X = np.ascontiguousarray(X, dtype=np.float64)
     R2 = float(np.einsum("ij,ij->i", X, X).max(initial=0.0))
-    w = np.zeros(X.shape[1])
-    b, mistakes, wrong = 0.0, [], 1
-    for _ in range(max_iter):
-        found = np.empty(len(y), dtype=np.intp)
-        b, wrong = _primal_pass(X, y, w, b, eta, R2, found)
-        mistakes.append(found[:wrong])
-        if not wrong:
-            break
-    return PrimalFit(w, b, np.concatenate(mistakes), wrong == 0)
+    return PrimalFit(*_learn(X, y, np.zeros(X.shape[1]), R2, eta, False, max_iter))
 
 
 def solve_dual(K: Matrix, y: Signs, *, max_iter: int = 1000) -> DualFit:
@@ -83,15 +75,22 @@ def solve_dual(K: Matrix, y: Signs, *, max_iter: int = 1000) -> DualFit:
     """
     K = np.ascontiguousarray(K, dtype=np.float64)
     R2 = float(np.diagonal(K).max(initial=0.0))
-    alpha = np.zeros(len(y))
+    w, b, mistakes, clean = _learn(K, y, np.zeros(len(y)), R2, 1.0, True, max_iter)
+    return DualFit(w * y, b, mistakes, clean)
+
+
+def _learn(
+    F: Matrix, y: Signs, w: Vector, R2: float, eta: float, dual: bool, max_iter: int
+) -> tuple[Vector, float, Codes, bool]:
+    """Pass over the rows of F until one pass makes no mistake: w, b, the mistakes, and whether it did."""
     b, mistakes, wrong = 0.0, [], 1
     for _ in range(max_iter):
         found = np.empty(len(y), dtype=np.intp)
-        b, wrong = _dual_pass(K, y, alpha, b, R2, found)
+        b, wrong = _pass(F, y, w, b, eta, R2, dual, found)
         mistakes.append(found[:wrong])
         if not wrong:
             break
-    return DualFit(alpha, b, np.concatenate(mistakes), wrong == 0)
+    return w, b, np.concatenate(mistakes), wrong == 0
 
 
 def sgn(scores: Vector) -> Signs:
@@ -114,35 +113,21 @@ def mistake_bound(X: Matrix, y: Signs, w: Vector, b: float) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _primal_pass(
-    X: Matrix, y: Signs, w: Vector, b: float, eta: float, R2: float, found: Codes
+def _pass(
+    F: Matrix, y: Signs, w: Vector, b: float, eta: float, R2: float, dual: bool, found: Codes
 ) -> tuple[float, int]:
+    """One pass. Primal: F = X. Dual: F = K, w = alpha y, and a mistake on i changes only w_i."""
     wrong = 0
     for i in range(len(y)):
         score = b
         for j in range(len(w)):
-            score += w[j] * X[i, j]
+            score += w[j] * F[i, j]
         if y[i] * score <= 0:
-            w += eta * y[i] * X[i]
+            if dual:
+                w[i] += y[i]
+            else:
+                w += eta * y[i] * F[i]
             b += eta * y[i] * R2
-            found[wrong] = i
-            wrong += 1
-    return b, wrong
-
-
-@njit(cache=True, nogil=True)
-def _dual_pass(
-    K: Matrix, y: Signs, alpha: Vector, b: float, R2: float, found: Codes
-) -> tuple[float, int]:
-    wrong = 0
-    for i in range(len(y)):
-        score = b
-        for j in range(len(y)):
-            if alpha[j] != 0.0:
-                score += alpha[j] * y[j] * K[i, j]
-        if y[i] * score <= 0:
-            alpha[i] += 1.0
-            b += y[i] * R2
             found[wrong] = i
             wrong += 1
     return b, wrong
