@@ -127,15 +127,12 @@ class InnerProduct(Kernel):
         """Products are the values."""
 
     def self_values(self, s: Vector) -> Vector:
-        """|x|^2."""
         return s
 
     def scale(self, s: float) -> float:
-        """A product is at most the larger |x|^2."""
         return s
 
     def error(self, s: float, eps: float) -> float:
-        """That of the products."""
         return eps * s
 
 
@@ -150,11 +147,9 @@ class Precomputed(Kernel):
     alias = "precomputed"
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """X itself."""
         return np.asarray(X)
 
     def diagonal(self, X: Any) -> Vector:
-        """Diagonal of the square matrix X."""
         return np.diagonal(np.asarray(X)).copy()
 
 
@@ -173,7 +168,6 @@ class FromCallable(Kernel):
             raise ParameterError("FromCallable", "function", "callable", self.function)
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """What the function returns, checked to be a finite (n, m) matrix; whole numbers come as floats."""
         X, Z = (part.astype(np.float64) if part.dtype.kind in "iub" else part for part in (X, Z))
         values = self.function(X, Z)
         values = np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
@@ -189,7 +183,6 @@ class FromCallable(Kernel):
         return values
 
     def diagonal(self, X: Any) -> Vector:
-        """k(x, x), from blocks of 16 samples."""
         blocks = (X[rows] for rows in row_blocks(X.shape[0], 16))
         return np.concatenate([np.diagonal(self.block(part, part)) for part in blocks])
 
@@ -217,24 +210,20 @@ class _Pair(Kernel):
 
     @property
     def takes(self) -> str:  # type: ignore[override]
-        """What both take."""
         return self.left.takes
 
     @property
     def base(self) -> Any:
-        """That of both, where it is the same."""
         base = self.left.base
         return base if base == self.right.base else None
 
     @property
     def from_products(self) -> bool:
-        """Where both are, of the same products."""
         of_both = self.left.from_products and self.right.from_products
         return of_both and self.left.base == self.right.base
 
     @property
     def translation_invariant(self) -> bool:
-        """Where both are."""
         return self.left.translation_invariant and self.right.translation_invariant
 
 
@@ -248,34 +237,27 @@ class Sum(_Pair):
     """
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """Sum of the blocks."""
         return self.left.block(X, Z) + self.right.block(X, Z)
 
     def diagonal(self, X: Any) -> Vector:
-        """Sum of the diagonals."""
         return self.left.diagonal(X) + self.right.diagonal(X)
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        """Sum of both applied."""
         other = P * 1  # a copy of arrays and of tensors alike
         self.left.apply(P, sx, sz)
         self.right.apply(other, sx, sz)
         P += other
 
     def self_values(self, s: Vector) -> Vector:
-        """Sum of both."""
         return self.left.self_values(s) + self.right.self_values(s)
 
     def scale(self, s: float) -> float:
-        """Sum of both."""
         return self.left.scale(s) + self.right.scale(s)
 
     def error(self, s: float, eps: float) -> float:
-        """Sum of both, and the rounding of the sum."""
         return self.left.error(s, eps) + self.right.error(s, eps) + eps * self.scale(s)
 
     def resolution(self, s: float) -> float:
-        """The smaller of both: a large term must not drown a small one."""
         return min(self.left.resolution(s), self.right.resolution(s))
 
 
@@ -289,35 +271,28 @@ class Product(_Pair):
     """
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """Product of the blocks."""
         return self.left.block(X, Z) * self.right.block(X, Z)
 
     def diagonal(self, X: Any) -> Vector:
-        """Product of the diagonals."""
         return self.left.diagonal(X) * self.right.diagonal(X)
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        """Product of both applied."""
         other = P * 1  # a copy of arrays and of tensors alike
         self.left.apply(P, sx, sz)
         self.right.apply(other, sx, sz)
         P *= other
 
     def self_values(self, s: Vector) -> Vector:
-        """Product of both."""
         return self.left.self_values(s) * self.right.self_values(s)
 
     def scale(self, s: float) -> float:
-        """Product of both."""
         return self.left.scale(s) * self.right.scale(s)
 
     def error(self, s: float, eps: float) -> float:
-        """By the product rule."""
         left, right = self.left, self.right
         return left.error(s, eps) * right.scale(s) + right.error(s, eps) * left.scale(s)
 
     def resolution(self, s: float) -> float:
-        """Product of both."""
         return self.left.resolution(s) * self.right.resolution(s)
 
 
@@ -332,22 +307,18 @@ class KernelWrapper(Kernel):
 
     @property
     def takes(self) -> str:  # type: ignore[override]
-        """What the kernel inside does."""
         return self.kernel.takes
 
     @property
     def base(self) -> Any:
-        """That of the kernel inside."""
         return self.kernel.base
 
     @property
     def from_products(self) -> bool:
-        """Where the kernel inside is."""
         return self.kernel.from_products
 
     @property
     def translation_invariant(self) -> bool:
-        """Where the kernel inside is."""
         return self.kernel.translation_invariant
 
 
@@ -367,32 +338,25 @@ class Scaled(KernelWrapper):
         require_real("Scaled", "factor", self.factor, above=0)
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """Multiple of the block."""
         return self.kernel.block(X, Z) * self.factor
 
     def diagonal(self, X: Any) -> Vector:
-        """Multiple of the diagonal."""
         return self.kernel.diagonal(X) * self.factor
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        """The kernel inside, then the factor."""
         self.kernel.apply(P, sx, sz)
         P *= self.factor
 
     def self_values(self, s: Vector) -> Vector:
-        """Multiple of the kernel's."""
         return self.kernel.self_values(s) * self.factor
 
     def scale(self, s: float) -> float:
-        """Multiple of the kernel's."""
         return self.kernel.scale(s) * self.factor
 
     def error(self, s: float, eps: float) -> float:
-        """Multiple of the kernel's."""
         return self.kernel.error(s, eps) * self.factor
 
     def resolution(self, s: float) -> float:
-        """Multiple of the kernel's."""
         return self.kernel.resolution(s) * self.factor
 
 

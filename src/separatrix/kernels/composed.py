@@ -24,7 +24,6 @@ class Normalized(KernelWrapper):
     """
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """The block over the roots of both diagonals."""
         K = self.kernel.block(X, Z)
         return (
             K
@@ -33,11 +32,9 @@ class Normalized(KernelWrapper):
         )
 
     def diagonal(self, X: Any) -> Vector:
-        """1, or 0 where k(x, x) is 0."""
         return (self.kernel.diagonal(X) > 0).astype(np.float64)
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        """The kernel inside, then the roots of both diagonals."""
         self.kernel.apply(P, sx, sz)
         first, second = (
             inverse_root(self.kernel.self_values(as_numpy(s))).astype(dtype_of(P)) for s in (sx, sz)
@@ -46,15 +43,12 @@ class Normalized(KernelWrapper):
         P *= like(second, P)
 
     def self_values(self, s: Vector) -> Vector:
-        """1, or 0 where k(x, x) is 0."""
         return (self.kernel.self_values(s) > 0).astype(np.float64)
 
     def scale(self, s: float) -> float:
-        """That of the kernel inside: its values pass through the same precision."""
         return self.kernel.scale(s)
 
     def error(self, s: float, eps: float) -> float:
-        """That of the kernel inside, relative to the same scale."""
         return self.kernel.error(s, eps)
 
 

@@ -1,4 +1,4 @@
-"""What a Gram matrix says about its feature space: is it one, and where the samples lie in it."""
+"""The feature space of a Gram matrix: whether it has one, and the samples as vectors in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from separatrix.validation import require_integer
 
 
 def symmetric_matrix(K: Matrix, *, name: str = "K") -> Matrix:
-    """K as float64 when it is a finite symmetric matrix; otherwise an error that says why not."""
+    """K as float64 if it is a finite symmetric matrix; otherwise an error."""
     K = np.asarray(K)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise DataError(f"{name} must be a square kernel matrix (n, n); got shape {K.shape}")

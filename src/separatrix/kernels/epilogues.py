@@ -1,6 +1,6 @@
-"""From inner products to kernel values, in place, one compiled pass over cached strips of a row.
+"""From inner products to kernel values, in place: one compiled pass over cached strips of a row.
 
-The exponential is a polynomial without branches, which compilers turn into vector code.
+The exponential is a polynomial without branches, which compilers vectorize.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Samples made ready for inner products: centred where that is allowed, in the precision it takes.
+"""Samples prepared for inner products: centred if the kernel allows it, in the precision it needs.
 
-float32 products are faster and half the memory, and must never be silently wrong. So before
-anything is built, the kernel bounds its own error from the largest norm, after centring for kernels
-that only see differences; above a tenth of the tolerance the products are float64. They are float64
-for small matrices too, where it costs nothing.
+float32 products are faster and take half the memory, and must never be silently wrong. So the kernel
+first bounds its own error from the largest norm, after centring for kernels that depend on
+differences only; above a tenth of the tolerance the products are float64. They are float64 for small
+matrices too, where it costs nothing.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ TOLERANCE = 1e-3
 LARGEST_FLOAT32, SMALLEST_FLOAT32 = 1e37, 1e-30  # a scale beyond these leaves float32's range
 DENSE_BELOW = 32  # a stored value of a sparse product costs as much as this many dense ones
 SMALL = 2**22  # values of a kernel matrix up to which float64 costs next to nothing
-ROWS_AT_ONCE = 1024  # rows that stay in cache while they are made ready
+ROWS_AT_ONCE = 1024  # rows that stay in cache while they are prepared
 WORTH_THREADS = 2**20  # values of X that take longer than starting threads
-LARGEST_SPREAD = 2**28  # bytes of sparse samples spread out
-WORTH_SAYING = 1e-9  # float64 values that are off by no more than this are as exact as asked for
+LARGEST_SPREAD = 2**28  # bytes of sparse samples made dense
+WARN_ABOVE = 1e-9  # errors of float64 values up to this are never worth a warning
 MOSTLY_USED = 0.95  # dropping empty columns pays below this share of columns in use
 PRODUCT_ROWS = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
 
 
 class Prepared(Protocol):
-    """Samples of any kind, made ready for products in the feature space of a kernel."""
+    """Samples of any kind, prepared for products in the feature space of a kernel."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -70,12 +70,11 @@ class Vectors:
 
     X: Any  # shape: (n, used); dense or CSR
     squares: Vector  # shape: (n,); squared norms over all features
-    centre: Vector | None  # shape: (d,); what was taken off every sample
-    used: Codes | None  # features that are not 0 throughout; None for all
+    centre: Vector | None  # shape: (d,); subtracted from every sample
+    used: Codes | None  # features that are not all 0; None for all
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Precision of the products."""
         kind: np.dtype[Any] = self.X.dtype
         return kind
 
@@ -83,12 +82,10 @@ class Vectors:
         return int(self.X.shape[0])
 
     def take(self, rows: Codes | slice) -> Vectors:
-        """Some of the samples."""
         return replace(self, X=self.X[rows], squares=self.squares[rows])
 
     def like(self, Z: Any) -> Vectors:
-        """Other samples, prepared as these were."""
-        Z = _ready(Z, self.dtype, self.centre)
+        Z = _convert(Z, self.dtype, self.centre)
         squares = squared_norms(Z).astype(self.dtype)
         if self.used is not None:
             Z = Z[:, self.used]
@@ -97,13 +94,12 @@ class Vectors:
         return Vectors(Z, squares, self.centre, self.used)
 
     def products(self, other: Vectors, out: Matrix | None = None) -> Matrix:
-        """x . z for all pairs, (n, m)."""
         if not issparse(self.X):
             dense = other.X.toarray() if issparse(other.X) else other.X
             return np.matmul(self.X, dense.T, out=out)
         if issparse(other.X) and few_meet(self.X, other.X):
             return products_by_column(self.X, other.X, out)
-        # sparse times dense is scipy's fast path; the smaller set is spread out
+        # sparse times dense is scipy's fast path; the smaller set is made dense
         if 8 * min(len(self), len(other)) * self.X.shape[1] > LARGEST_SPREAD:
             P = np.asarray((self.X @ other.X.T).toarray())
         elif len(self) <= len(other):
@@ -116,7 +112,6 @@ class Vectors:
         return out
 
     def own_products(self, threads: int | None = None) -> Matrix:
-        """x . z for all pairs among themselves, (n, n): the upper half, and the lower mirrored."""
         n = len(self)
         P = np.empty((n, n), self.dtype)
         for rows in row_blocks(n, PRODUCT_ROWS):
@@ -138,7 +133,7 @@ def prepare(
     budget: int,
     order: Codes | None = None,
 ) -> Vectors:
-    """X, in another order of rows if wanted, made ready for products with itself and with others."""
+    """X, in an order of its rows, prepared for products with itself and with others."""
     if not X.shape[0]:
         raise DataError("a kernel matrix needs at least one sample; got 0")
     if issparse(X):
@@ -152,39 +147,39 @@ def prepare(
     values = X.shape[0] * max(part.shape[0] for part in (X, *others))
     single, double = np.dtype(np.float32), np.dtype(np.float64)
     dtype = single if values > SMALL else double
-    ready, squares = _ready_rows(X, dtype, centre, used, order)
+    ready, squares = _convert_rows(X, dtype, centre, used, order)
     all_squares = np.concatenate([squares, *(_squares(part, centre) for part in others)])
     wanted = precision(kernel, all_squares, tolerance, can_be_float32=dtype == single)
     if wanted != dtype:
-        ready, squares = _ready_rows(X, wanted, centre, used, order)
+        ready, squares = _convert_rows(X, wanted, centre, used, order)
     return Vectors(ready, squares.astype(wanted), centre, used)
 
 
 def _columns(X: Any, *, centred: bool) -> tuple[Vector | None, Codes | None]:
-    """The mean, where samples are to be centred, and the features in use; None for all of them.
+    """The mean if samples are centred, and the features in use; None for all of them.
 
-    A feature is not in use where it is 0 throughout, or the same throughout and centred.
+    A feature is not in use if it is 0 in all samples, or constant and centred.
     """
     if issparse(X):
         return None, None
     first = X[0] if centred else np.zeros(1, X.dtype)
 
-    def look(rows: slice) -> tuple[Any, Any]:
+    def summarize(rows: slice) -> tuple[Any, Any]:
         part = X[rows]
         return part.sum(axis=0, dtype=np.float64), (part != first).any(axis=0)
 
-    sums, seen = zip(*_over_rows(look, X), strict=True)
+    sums, seen = zip(*_over_rows(summarize, X), strict=True)
     in_use = np.flatnonzero(np.any(seen, axis=0))
     used = in_use if len(in_use) < MOSTLY_USED * X.shape[1] else None
     return (np.sum(sums, axis=0) / X.shape[0] if centred else None), used
 
 
-def _ready_rows(
+def _convert_rows(
     X: Any, dtype: np.dtype[Any], centre: Vector | None, used: Codes | None, order: Codes | None
 ) -> tuple[Any, Vector]:
-    """Samples as products read them, and their squared norms in float64."""
+    """Samples in the precision of products, and their squared norms in float64."""
     if issparse(X):
-        ready = _ready(X, dtype, centre)
+        ready = _convert(X, dtype, centre)
         return ready, squared_norms(ready)
     columns: Any = slice(None) if used is None else used
     ready = np.empty((X.shape[0], X.shape[1] if used is None else len(used)), dtype)
@@ -203,12 +198,12 @@ def _ready_rows(
 
 
 def _over_rows(function: Callable[[slice], Any], X: Any) -> list[Any]:
-    """Blocks of rows, on all cores where that is worth it."""
+    """Call a function on blocks of rows, on all threads if X is large."""
     threads = thread_count() if X.size > WORTH_THREADS else 1
     return in_threads(function, row_blocks(X.shape[0], ROWS_AT_ONCE), threads=threads)
 
 
-def _ready(X: Any, dtype: np.dtype[Any], centre: Vector | None) -> Any:
+def _convert(X: Any, dtype: np.dtype[Any], centre: Vector | None) -> Any:
     if issparse(X):
         if centre is None:
             return X.tocsr().astype(dtype)
@@ -234,7 +229,7 @@ def _squares(X: Any, centre: Vector | None) -> Vector:
 def precision(
     kernel: Kernel, squares: Vector, tolerance: float, *, can_be_float32: bool
 ) -> np.dtype[Any]:
-    """float32 where neither its range nor its error bound stands against it."""
+    """float32 if its range and its error bound allow it, else float64."""
     s = float(squares.max(initial=0.0))
     least = float(squares.min(initial=s, where=squares > 0))
     scale, resolution = kernel.scale(s), kernel.resolution(s)
@@ -251,7 +246,7 @@ def precision(
             f"{kernel!r} overflows: samples of squared norm {s:.3g} give values beyond float64. "
             "Scale the features (for example to [0, 1]) or lower the degree"
         )
-    if off(np.float64) > max(wanted, WORTH_SAYING):
+    if off(np.float64) > max(wanted, WARN_ABOVE):
         warn_user(
             f"{kernel!r} of samples with squared norm {s:.3g} may be off by {off(np.float64):.1g}, "
             f"more than the {wanted:.1g} wanted; scale the features to a common size",

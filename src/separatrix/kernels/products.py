@@ -1,4 +1,4 @@
-"""Inner products of sparse rows, found through the columns, and the half of a symmetric matrix mirrored."""
+"""Inner products of sparse rows by column, and the mirror of a symmetric matrix."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.types import Codes, Matrix, Vector
 
-SCATTERED = 3  # a product found through the columns costs as much as this many in a row
+SCATTERED = 3  # a product by column costs as much as this many in a row
 WORTH_THREADS = 2**20  # values that take longer than starting threads
 
 
 def few_meet(X: Any, Z: Any) -> bool:
-    """Whether so few pairs of stored values share a column that each is best found alone."""
+    """Whether few pairs of stored values share a column, so that products by column are faster."""
     d = X.shape[1]
     in_x, in_z = (np.bincount(part.indices, minlength=d) for part in (X, Z))
     return bool(SCATTERED * float(in_x @ in_z.astype(np.float64)) < float(X.nnz) * Z.shape[0])
 
 
 def products_by_column(X: Any, Z: Any, out: Matrix | None) -> Matrix:
-    """x . z for sparse rows, (n, m): each value of x meets only those of its column of Z."""
+    """x . z for sparse rows, (n, m): each value of x is multiplied with those of its column of Z only."""
     columns = Z.tocsc()
     P = np.empty((X.shape[0], Z.shape[0]), X.dtype) if out is None else out
 
@@ -68,7 +68,7 @@ def _add_products(
 
 @njit(cache=True, nogil=True)
 def mirror(P: Matrix, start: int, stop: int) -> None:
-    """Rows start..stop of the lower half from the upper, by small squares that stay in cache."""
+    """Copy rows start..stop of the lower half from the upper, by small squares that stay in cache."""
     side = 32
     for top in range(start, stop, side):
         for left in range(0, top + side, side):

@@ -50,11 +50,9 @@ class VectorKernel(Kernel):
 
     @property
     def from_products(self) -> bool:
-        """Always."""
         return True
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """Products, of centred samples where only differences count, then `apply`."""
         X, Z = _as_samples(X), _as_samples(Z)
         if X.shape[1] != Z.shape[1]:
             raise DataError(f"X has {X.shape[1]} features, but Z has {Z.shape[1]}")
@@ -66,7 +64,6 @@ class VectorKernel(Kernel):
         return P
 
     def diagonal(self, X: Any) -> Vector:
-        """k(x, x), from the squared norms."""
         return self.self_values(squared_norms(_as_samples(X)))
 
 
@@ -112,20 +109,16 @@ class Polynomial(VectorKernel):
         require_real("Polynomial", "coef0", self.coef0)
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        """Power of the products."""
         power(P, self.gamma, self.coef0, self.degree)
 
     def self_values(self, s: Vector) -> Vector:
-        """(gamma |x|^2 + coef0)^degree."""
         return np.asarray((self.gamma * s + self.coef0) ** self.degree)
 
     def scale(self, s: float) -> float:
-        """Largest at parallel samples."""
         with np.errstate(over="ignore"):
             return float(np.float64(self.gamma * s + abs(self.coef0)) ** self.degree)
 
     def error(self, s: float, eps: float) -> float:
-        """Slope of the power times that of the products."""
         base = self.gamma * s + abs(self.coef0)
         return self.degree * self.scale(s) * eps * self.gamma * s / base if base else 0.0
 
@@ -167,23 +160,18 @@ class Gaussian(VectorKernel):
 
     @property
     def translation_invariant(self) -> bool:
-        """Only the difference of two samples counts."""
         return True
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        """Distances from products and norms, then the exponential."""
         exp_of_distances(P, sx, sz, self.gamma)
 
     def self_values(self, s: Vector) -> Vector:
-        """1."""
         return np.ones(len(s))
 
     def scale(self, s: float) -> float:
-        """1."""
         return 1.0
 
     def error(self, s: float, eps: float) -> float:
-        """Distances are sums of four terms, each off by up to eps |x|^2."""
         return 4.0 * self.gamma * eps * s
 
 
@@ -204,19 +192,15 @@ class Sigmoid(VectorKernel):
         require_real("Sigmoid", "coef0", self.coef0)
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        """Hyperbolic tangent of the products."""
         tanh(P, self.gamma, self.coef0)
 
     def self_values(self, s: Vector) -> Vector:
-        """tanh(gamma |x|^2 + coef0)."""
         return np.asarray(np.tanh(self.gamma * s + self.coef0))
 
     def scale(self, s: float) -> float:
-        """1."""
         return 1.0
 
     def error(self, s: float, eps: float) -> float:
-        """The slope of tanh is at most 1."""
         return self.gamma * eps * s
 
 
@@ -235,7 +219,6 @@ class Laplacian(Kernel):
         require_real("Laplacian", "gamma", self.gamma, above=0)
 
     def block(self, X: Any, Z: Any) -> Matrix:
-        """Exponential of the city-block distances."""
         X, Z = (_as_samples(part.toarray() if issparse(part) else part) for part in (X, Z))
         if X.shape[1] != Z.shape[1]:
             raise DataError(f"X has {X.shape[1]} features, but Z has {Z.shape[1]}")
@@ -245,5 +228,4 @@ class Laplacian(Kernel):
         return D
 
     def diagonal(self, X: Any) -> Vector:
-        """1."""
         return np.ones(_as_samples(X).shape[0])

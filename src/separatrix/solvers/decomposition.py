@@ -1,8 +1,7 @@
 """Many binary problems over the rows of one Gram matrix.
 
-One-vs-rest classes, one-vs-one pairs, folds and splits all come down to the same thing: which rows
-take part, and on which side of each boundary they lie. `coding` says what a class is in every
-problem; `Problems` says which rows of the Gram train.
+One-vs-rest classes, one-vs-one pairs, folds and splits are all sets of rows with a side of each
+boundary. `coding` gives the side of each class in every problem; `Problems` the rows that train.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ from separatrix.types import Codes, Signs
 
 
 class Problems(NamedTuple):
-    """Rows of a Gram matrix and the side of each boundary they lie on."""
+    """Rows of a Gram matrix and their side of each boundary."""
 
-    rows: Codes  # shape: (r,); rows of the Gram that train, in the order they are met
+    rows: Codes  # shape: (r,); rows of the Gram that train, in order
     targets: Signs  # shape: (r, p); +1, -1, or 0 where a row takes no part in a problem
-    classes: Codes  # shape: (r,); what each row is, for rules that see all classes at once
+    classes: Codes  # shape: (r,); class of each row, for the argmax rule
 
 
 def pairs(n_classes: int) -> Codes:

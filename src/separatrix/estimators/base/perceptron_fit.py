@@ -41,13 +41,11 @@ class LastHypothesis:
     """The hypothesis after the last example."""
 
     def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
-        """The sum of all corrections."""
         return last(log, n, p)
 
     def scores(
         self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
     ) -> Any:
-        """K @ alpha; a tensor if K is one."""
         return as_double(K) @ like(alpha, K)
 
 
@@ -55,7 +53,6 @@ class AverageHypothesis(LastHypothesis):
     """The mean of all hypotheses."""
 
     def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
-        """Corrections weighted by the share of hypotheses that include them."""
         return averaged(log, n, p, n_steps)
 
 
@@ -68,7 +65,6 @@ class MajorityVote(LastHypothesis):
     def scores(
         self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
     ) -> Any:
-        """Share of the votes."""
         p = alpha.shape[1]
         return votes(as_numpy(K), log, p, n_steps, by_argmax=self.by_argmax and p > 1)
 
@@ -79,7 +75,6 @@ class RandomHypothesis(LastHypothesis):
     def scores(
         self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
     ) -> Any:
-        """Scores of the hypotheses drawn."""
         steps = rng.integers(max(1, n_steps), size=len(K))
         return at_steps(as_numpy(K), log, alpha.shape[1], steps)
 

@@ -24,15 +24,12 @@ class LazyGram:
         self.batch = self.capacity = batch
 
     def diagonal(self) -> Vector:
-        """All k(x, x)."""
         return self.source.diagonal()
 
     def tile(self, rows: Codes | slice, columns: Codes | slice) -> Matrix:
-        """Values of rows with columns."""
         return self.source.tile(rows, columns)
 
     def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
-        """The rows, computed now."""
         return self.source.tile(index, self.segments[segment]), np.arange(len(index))
 
     def __repr__(self) -> str:
@@ -64,7 +61,6 @@ class CachedGram(LazyGram):
         self._filled = [0] * len(widths)  # slots of each segment that have ever been used
 
     def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
-        """The rows from the cache; missing ones are computed and cached."""
         self._clock += 1
         slot_of, storage = self._slots[segment], self._storage[segment]
         missing = np.unique(index[slot_of[index] < 0])

@@ -60,7 +60,6 @@ class DeviceGram:
             self._clock = 0
 
     def diagonal(self) -> Tensor:
-        """All k(x, x) in float64, (n,)."""
         return self._diagonal
 
     def load_rows(self, rows: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -90,7 +89,6 @@ class DeviceGram:
         return self.storage, self.slots
 
     def fetch(self, index: Any, segment: int) -> tuple[Tensor, Tensor]:
-        """Rows over one segment; those that are not stored are computed and not stored."""
         index = torch.as_tensor(index, device=self.device)
         if self.complete:
             return self.storage[:, self.segments[segment]], index
@@ -98,7 +96,6 @@ class DeviceGram:
         return rows, torch.arange(len(index), device=self.device)
 
     def tile(self, rows: Any, columns: Any) -> Tensor:
-        """Kernel values of rows with columns."""
         rows, columns = (
             part if isinstance(part, slice) else torch.as_tensor(part, device=self.device)
             for part in (rows, columns)

@@ -30,17 +30,14 @@ class HeldGram:
         self.segments = segments or (slice(0, n),)
 
     def diagonal(self) -> Vector:
-        """All k(x, x)."""
         return np.diagonal(self.matrix).copy() if self._diagonal is None else self._diagonal
 
     def tile(self, rows: Codes | slice, columns: Codes | slice) -> Matrix:
-        """Values of rows with columns; a view if both are slices."""
         if isinstance(rows, slice) or isinstance(columns, slice):
             return self.matrix[rows, columns]
         return self.matrix[np.ix_(rows, columns)]
 
     def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
-        """The matrix itself."""
         return self.matrix[:, self.segments[segment]], index
 
     def __repr__(self) -> str:

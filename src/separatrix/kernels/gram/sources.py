@@ -31,7 +31,6 @@ class ProductSource:
     def tile(
         self, rows: Codes | slice, columns: Codes | slice, out: Matrix | None = None
     ) -> Matrix:
-        """Kernel values of rows with columns; the columns of the last tile stay prepared."""
         if isinstance(columns, slice):
             return self.between(self.vectors.take(rows), self.vectors.take(columns), out)
         last = self._last  # another thread may replace it meanwhile
@@ -56,18 +55,15 @@ class ProductSource:
         in_threads(strip, strips(P), threads=threads)
 
     def matrix(self) -> Matrix:
-        """The full kernel matrix, (n, n)."""
         K = self.vectors.own_products(self.threads)
         self.apply(K, self.vectors.squares, self.vectors.squares)
         return K
 
     def diagonal(self) -> Vector:
-        """All k(x, x)."""
         return np.asarray(self.kernel.self_values(self.vectors.squares.astype(np.float64)))
 
     @property
     def error(self) -> float:
-        """Upper bound of a value's rounding error."""
         s = float(self.vectors.squares.max(initial=0.0))
         return float(self.kernel.error(s, float(np.finfo(self.dtype).eps)))
 
@@ -84,7 +80,6 @@ class BlockSource:
     def tile(
         self, rows: Codes | slice, columns: Codes | slice, out: Matrix | None = None
     ) -> Matrix:
-        """Kernel values of rows with columns."""
         K = self.kernel.block(self.X[rows], self.X[columns])
         if out is None:
             return K
@@ -92,14 +87,12 @@ class BlockSource:
         return out
 
     def matrix(self) -> Matrix:
-        """The full kernel matrix, (n, n)."""
         K = np.empty((self.n, self.n), self.dtype)
         for rows in row_blocks(self.n, ROWS_AT_ONCE):
             self.tile(rows, slice(0, self.n), out=K[rows])
         return K
 
     def diagonal(self) -> Vector:
-        """All k(x, x)."""
         return self.kernel.diagonal(self.X)
 
 

@@ -66,18 +66,15 @@ class BlockState:
         self.block = self._block()
 
     def begin(self, live: Codes, orders: tuple[Codes, Codes] | None) -> None:
-        """Start a pass of the active fits, each in its order."""
         if orders is not None:
             order, which = (self._to_device(part) for part in orders)
             self.met = self.runs.gather(1, order[which])
         self.wrong.zero_()
 
     def scan_block(self, start: int) -> None:
-        """Scan one block of every active fit."""
         raise NotImplementedError
 
     def end(self, keep: bool) -> tuple[Codes, tuple[Tensor, ...] | None]:
-        """Mistakes of each fit in this pass, and the log if it is kept."""
         raise NotImplementedError
 
     def no_events(self) -> tuple[Tensor, ...]:
@@ -127,13 +124,11 @@ class TritonBlocks(BlockState):
         self._queue: deque[Any] = deque()
 
     def begin(self, live: Codes, orders: tuple[Codes, Codes] | None) -> None:
-        """Start a pass of the active fits, each in its order."""
         super().begin(live, orders)
         self.live = self._to_device(live.astype(np.int32))
         self.cursor.zero_()
 
     def scan_block(self, start: int) -> None:
-        """Scan one block of every active fit, then add its mistakes to all scores."""
         if self.gram.complete:
             storage, slots = self.gram.load_rows(None)
             self._scan(storage, slots, start)
@@ -147,7 +142,6 @@ class TritonBlocks(BlockState):
         self._limit_queue()
 
     def end(self, keep: bool) -> tuple[Codes, tuple[Tensor, ...] | None]:
-        """Mistakes of each fit in this pass, and the log if it is kept."""
         *wrong, count = as_numpy(
             torch.cat([self.wrong.sum(dim=1, dtype=torch.int64), self.cursor])
         ).tolist()
@@ -223,13 +217,11 @@ class CompiledBlocks(BlockState):
         self._events: list[tuple[Any, ...]] = []
 
     def begin(self, live: Codes, orders: tuple[Codes, Codes] | None) -> None:
-        """Start a pass of the active fits, each in its order."""
         super().begin(live, orders)
         self.live = live.tolist()
         self._events = []
 
     def scan_block(self, start: int) -> None:
-        """Scan one block of every active fit."""
         for fit in self.live:
             stop = min(start + self.block, self.lengths[fit])
             if start < stop:
@@ -242,7 +234,6 @@ class CompiledBlocks(BlockState):
                 self._events.append((keys, columns.astype(np.int32), rows.astype(np.int32), deltas))
 
     def end(self, keep: bool) -> tuple[Codes, tuple[Tensor, ...] | None]:
-        """Mistakes of each fit in this pass, and the log if it is kept."""
         wrong = self.wrong.sum(dim=1, dtype=torch.int64).numpy()
         if not keep or not self._events:
             return wrong, self.no_events() if keep else None

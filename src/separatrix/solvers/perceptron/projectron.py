@@ -1,8 +1,7 @@
 """The projectron: a kernel perceptron whose support set stays within a budget.
 
 A mistaken row that is (nearly) a combination of the support rows, or that comes when the budget is
-spent, is not added: its projection onto them is, so the hypothesis moves as far as it can without
-growing.
+spent, is not added: its projection onto them is, the best update without a new support vector.
 
 Symbols: s support rows so far, `inverse` of their kernel matrix, B rows of a block.
 """
@@ -27,13 +26,13 @@ INDEPENDENT = 1e-3  # share of |phi(x)|^2 that must lie outside the span for a r
 
 
 class ProjectronFit(NamedTuple):
-    """Where the projectron stopped."""
+    """The hypotheses of a projectron, and the reason it stopped."""
 
     support: Codes  # shape: (s,); rows of the Gram
     coef: Matrix  # shape: (s, p); of the last hypothesis
-    lag: Matrix  # shape: (s, p); sum of step * change, what the mean of all lacks of the last
+    lag: Matrix  # shape: (s, p); sum of step * change: n_steps times the last minus the mean
     n_iter: int
-    n_steps: int  # examples met, those before the start included
+    n_steps: int  # examples scanned, those before the start included
     mistakes_by_epoch: Codes  # shape: (n_iter,)
     stop: str  # "clean pass", "min_gain", "max_iter" or "stopped"
 
@@ -90,7 +89,7 @@ def solve_projectron(
             known = np.zeros((len(rows), budget))
             known[:, : len(support)] = gram.tile(rows, np.array(support, dtype=np.intp))
             added = np.empty(len(rows), dtype=np.intp)
-            mistakes, size = _meet(
+            mistakes, size = _scan_block(
                 gram.tile(rows, rows).astype(np.float64),
                 known,
                 len(support),
@@ -138,7 +137,7 @@ def _dot(u: Vector, v: Vector, size: int) -> float:
 
 
 @njit(cache=True, nogil=True)
-def _meet(
+def _scan_block(
     tile: Matrix,  # shape: (B, B)
     known: Matrix,  # shape: (B, budget); kernel values of the block's rows with the support
     s: int,
@@ -151,7 +150,7 @@ def _meet(
     met: int,
     added: Codes,
 ) -> tuple[int, int]:
-    """Meet the block's rows in order; returns the mistakes made and the size of the support."""
+    """Scan the block's rows in order; return the number of mistakes and the size of the support."""
     p, budget = coef.shape
     first, mistakes = s, 0
     deltas, scores, shares = np.zeros(p), np.zeros(p), np.zeros(budget)

@@ -1,14 +1,14 @@
-"""The kernel perceptron's programs on a card, in Triton: meet a block of examples, add what was learned.
+"""Triton programs of the kernel perceptron: scan a block of examples, add the rows of its mistakes.
 
-A scan has the block's scores in registers. It finds the first mistake by a reduction, adds the kernel
-row of that example to the scores of those that follow, and looks on from there, so mistakes are those
-of the sequential algorithm. At its end it appends its mistakes to the log of the pass.
+A scan keeps the block's scores in registers. It finds the first mistake by a reduction, adds the
+kernel row of that example to the scores of those that follow, and continues from it, so the mistakes
+are those of the sequential algorithm. At its end it appends its mistakes to the log of the pass.
 
 All programs share their tables, F fits over E examples with P scores each on n rows:
     S (F, P, n), met (F, width) examples in order, rows and codes (E,), sides (kinds, P), rates (2, E),
-    live: the fits that go on, lengths (F,), wrong (F, width),
+    live: the active fits, lengths (F,), wrong (F, width),
     log: keys, columns, log_rows, deltas, filled up to `cursor`; first and counts: each list's part of it.
-Kernel values come from rows that lie `stride` apart at `where`, or, TILED, from one tile for each live fit.
+Kernel values come from rows of length `stride` in `slots`, or, TILED, from one tile for each live fit.
 """
 
 from __future__ import annotations
@@ -21,27 +21,27 @@ SIZES = ["start", "n", "width", "n_problems", "n_examples", "stride", "alone"]
 
 @triton.jit
 def _kernel_values(  # type: ignore[no-untyped-def]
-    K, where, row, at, turn, part, BLOCK: tl.constexpr, TILED: tl.constexpr
+    K, slots, row, at, turn, part, BLOCK: tl.constexpr, TILED: tl.constexpr
 ):
-    """Where kernel values of a block begin, at which of their rows each example lies, and which column."""
+    """Start of a block's kernel values, and the row and column of each example in them."""
     values = K
     position = at.to(tl.int64)
     column = position
     if TILED:
         values = K + turn * BLOCK * BLOCK
     else:
-        position = tl.load(where + row, mask=part, other=0).to(tl.int64)
+        position = tl.load(slots + row, mask=part, other=0).to(tl.int64)
         column = row
     return values, position, column
 
 
 @triton.jit(do_not_specialize=SIZES)
 def scan_signs(  # type: ignore[no-untyped-def]
-    K, where, S, met, rows, codes, sides, rates, live, lengths, wrong, keys, columns, log_rows, deltas,
+    K, slots, S, met, rows, codes, sides, rates, live, lengths, wrong, keys, columns, log_rows, deltas,
     cursor, first, counts, start, n, width, n_problems, n_examples, stride,
     BLOCK: tl.constexpr, TILED: tl.constexpr,
 ):  # fmt: skip
-    """One problem of one fit: wherever target times score is not above 0, the row is added."""
+    """One problem of one fit: if target times score is not above 0, the row is added."""
     fits = tl.num_programs(0) // n_problems
     turn = (tl.program_id(0) % fits).to(tl.int64)
     fit = tl.load(live + turn).to(tl.int64)
@@ -55,8 +55,8 @@ def scan_signs(  # type: ignore[no-untyped-def]
     target = tl.load(sides + code * n_problems + problem, mask=inside, other=0).to(tl.float64)
     part = target != 0
     score = tl.load(S + (fit * n_problems + problem) * n + row, mask=part, other=0.0)
-    values, position, column = _kernel_values(K, where, row, at, turn, part, BLOCK, TILED)
-    # one reduction says both where the next mistake is and where its kernel row lies
+    values, position, column = _kernel_values(K, slots, row, at, turn, part, BLOCK, TILED)
+    # one reduction finds both the next mistake and its kernel row
     key = (at.to(tl.int64) << 32) | position
     nothing = tl.full([], BLOCK, tl.int64) << 32
     mistaken = tl.zeros([BLOCK], tl.int32)
@@ -90,11 +90,11 @@ def scan_signs(  # type: ignore[no-untyped-def]
 
 @triton.jit(do_not_specialize=SIZES)
 def scan_argmax(  # type: ignore[no-untyped-def]
-    K, where, S, met, rows, codes, rates, live, lengths, wrong, keys, columns, log_rows, deltas,
+    K, slots, S, met, rows, codes, rates, live, lengths, wrong, keys, columns, log_rows, deltas,
     cursor, first, counts, start, n, width, n_problems, n_examples, stride,
     CLASSES: tl.constexpr, BLOCK: tl.constexpr, TILED: tl.constexpr,
 ):  # fmt: skip
-    """All classes of one fit: where another than the own scores highest, it loses the row to the own."""
+    """All classes of one fit: if another class scores highest, it loses the row to the example's own."""
     turn = tl.program_id(0).to(tl.int64)
     fit = tl.load(live + turn).to(tl.int64)
     begin = fit * width + start
@@ -110,7 +110,7 @@ def scan_argmax(  # type: ignore[no-untyped-def]
         mask=(c < n_problems)[:, None] & part[None, :],
         other=float("-inf"),
     )
-    values, position, column = _kernel_values(K, where, row, at, turn, part, BLOCK, TILED)
+    values, position, column = _kernel_values(K, slots, row, at, turn, part, BLOCK, TILED)
     key = (at.to(tl.int64) << 47) | position
     nothing = tl.full([], BLOCK, tl.int64) << 47
     mistaken = tl.zeros([BLOCK], tl.int32)
@@ -159,12 +159,12 @@ def scan_argmax(  # type: ignore[no-untyped-def]
 
 @triton.jit(do_not_specialize=SIZES)
 def add_rows(  # type: ignore[no-untyped-def]
-    K, where, S, live, columns, log_rows, deltas, first, counts, n, n_problems, stride, alone,
+    K, slots, S, live, columns, log_rows, deltas, first, counts, n, n_problems, stride, alone,
     EVENTS: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     """Add the rows of the block's mistakes to the scores of all n, for one problem of one fit.
 
-    A problem has a list of its own where `alone` is 1; otherwise a fit has one list for all of them.
+    If `alone` is 1 a problem has its own list; otherwise a fit has one list for all problems.
     """
     fit = tl.load(live + tl.program_id(1)).to(tl.int64)
     parts = tl.cdiv(n, WIDTH)
@@ -180,15 +180,15 @@ def add_rows(  # type: ignore[no-untyped-def]
         done = count * 0
         while done < count:
             event = done + tl.arange(0, EVENTS)
-            here = event < count
-            here = here & (tl.load(columns + begin + event, mask=here, other=-1) == problem)
-            row = tl.load(log_rows + begin + event, mask=here, other=0).to(tl.int64)
-            position = tl.load(where + row, mask=here, other=-1).to(tl.int64)
-            here = here & (position >= 0)
-            delta = tl.load(deltas + begin + event, mask=here, other=0.0)
+            used = event < count
+            used = used & (tl.load(columns + begin + event, mask=used, other=-1) == problem)
+            row = tl.load(log_rows + begin + event, mask=used, other=0).to(tl.int64)
+            position = tl.load(slots + row, mask=used, other=-1).to(tl.int64)
+            used = used & (position >= 0)
+            delta = tl.load(deltas + begin + event, mask=used, other=0.0)
             k = tl.load(
                 K + position[:, None] * stride + column[None, :],
-                mask=here[:, None] & inside[None, :],
+                mask=used[:, None] & inside[None, :],
                 other=0.0,
             )
             total += delta[:, None] * k.to(tl.float64)
