@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse, vstack
 
 
 @dataclass(frozen=True)
@@ -36,6 +35,8 @@ class Dataset:
 
 def concatenate_parts(data: Dataset) -> tuple[Any, Any]:
     """Training and test part, concatenated."""
+    from scipy.sparse import issparse, vstack  # not loaded by the server of the workbench
+
     y = np.concatenate([data.y, data.y_test])
     if isinstance(data.X, list):
         return data.X + data.X_test, y
