@@ -334,7 +334,7 @@ def test_a_comparison_without_mistakes_has_no_confusions():
     titles = [section.title for section in page.sections]
     assert "Confusions" not in titles
     assert "Hardest rows" not in titles
-    assert "0.00 % of the test rows" in page.summary[0]
+    assert "0.00 % test error" in page.summary[0]
 
 
 def test_hostile_names_of_classes_columns_and_models_go_through_a_whole_page():

@@ -47,8 +47,9 @@ def write_cells(axes: Any, texts: Any, dark: Any, *, fontsize: float = 7) -> Non
     """Write a text into each cell of a heat map, white on dark cells."""
     for a, line in enumerate(texts):
         for b, text in enumerate(line):
-            ink = "white" if dark[a][b] else INK
-            axes.text(b, a, text, ha="center", va="center", fontsize=fontsize, color=ink)
+            if text:
+                ink = "white" if dark[a][b] else INK
+                axes.text(b, a, text, ha="center", va="center", fontsize=fontsize, color=ink)
 
 
 def name_confusion_axes(axes: Any, labels: Any) -> None:
