@@ -10,7 +10,7 @@ from pathlib import Path
 from separatrix import compare
 from separatrix.data.catalogue import load
 from separatrix.evaluation.suite import suite
-from separatrix.report.closer_look import closer_look
+from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import write_report
 
 
@@ -24,7 +24,7 @@ def main() -> None:
     print(f"\nno significant difference from {comparison.best}: {', '.join(similar) or 'none'}")
     out = Path("demo-output")
     out.mkdir(exist_ok=True)
-    more = closer_look(comparison, models, wine)
+    more = inspect_best(comparison, models, wine)
     print(f"wrote {write_report(comparison, out / 'wine.html', wine, **more)}")
 
 

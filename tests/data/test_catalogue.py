@@ -17,7 +17,7 @@ from separatrix.cli import main
 from separatrix.data import catalogue
 from separatrix.data.catalogue import dataset_cards as cards
 from separatrix.data.catalogue import download
-from separatrix.data.catalogue.dataset_cards import CARDS, DatasetCard, File
+from separatrix.data.catalogue.dataset_cards import DATASET_CARDS, DatasetCard, File
 from separatrix.errors import DataError, MissingDataError, MissingPackageError
 
 SMALL = b"ham\tsee you\nspam\tyou have won\n"
@@ -68,8 +68,8 @@ def home(monkeypatch):
 
 def listed(monkeypatch, *files):
     """The set `sms_spam`, as if it were those files."""
-    card = replace(CARDS["sms_spam"], files=files, rows=2)
-    monkeypatch.setitem(cards.CARDS, "sms_spam", card)
+    card = replace(DATASET_CARDS["sms_spam"], files=files, rows=2)
+    monkeypatch.setitem(cards.DATASET_CARDS, "sms_spam", card)
     return card
 
 
@@ -268,7 +268,7 @@ def test_without_pooch_it_is_said_what_to_install(monkeypatch):
 
 def test_usps_is_made_of_two_files_or_of_one(monkeypatch, cache, tmp_path):
     rows = [f"{digit} " + "0.5 " * 256 for digit in (3, 1, 2)]
-    monkeypatch.setitem(cards.CARDS, "usps", replace(CARDS["usps"], rows=3))
+    monkeypatch.setitem(cards.DATASET_CARDS, "usps", replace(DATASET_CARDS["usps"], rows=3))
     monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path))
     (tmp_path / "zip.train.gz").write_bytes(gzip.compress("\n".join(rows[:2]).encode()))
     with pytest.raises(MissingDataError, match=r"zipcombo\.dat\.gz in it, nor zip\.train\.gz and"):
@@ -282,12 +282,12 @@ def test_usps_is_made_of_two_files_or_of_one(monkeypatch, cache, tmp_path):
     assert whole.image == (16, 16)
 
 
-ON_DISK = [name for name in CARDS if name != "fashion_mnist"]
+ON_DISK = [name for name in DATASET_CARDS if name != "fashion_mnist"]
 
 
 @pytest.mark.parametrize("name", ON_DISK)
 def test_a_set_is_what_its_card_says(name):
-    found = catalogue.load(name) if not CARDS[name].files else _real(name)
+    found = catalogue.load(name) if not DATASET_CARDS[name].files else _real(name)
     card = catalogue.dataset_card(name)
     assert (found.name, found.kind) == (name, card.kind)
     labels, counts = np.unique(found.y, return_counts=True)
@@ -303,8 +303,8 @@ def test_files_on_disk_are_those_of_the_cards():
     _real("a4a")
     checked = 0
     folder = Path(__import__("os").environ["SEPARATRIX_DATA"])
-    for file in (file for card in CARDS.values() for file in card.files if file.sha256):
-        path = catalogue._there(folder, file.name)
+    for file in (file for card in DATASET_CARDS.values() for file in card.files if file.sha256):
+        path = catalogue._find_file(folder, file.name)
         if path is None:
             continue
         raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
@@ -313,7 +313,7 @@ def test_files_on_disk_are_those_of_the_cards():
     assert checked >= 18
 
 
-@pytest.mark.parametrize("card", CARDS.values(), ids=lambda card: card.name)
+@pytest.mark.parametrize("card", DATASET_CARDS.values(), ids=lambda card: card.name)
 def test_a_card_says_all_that_a_card_must(card: DatasetCard):
     for text in (card.what, card.features, card.source, card.licence, card.citation):
         assert text
@@ -344,7 +344,7 @@ def test_the_command_shows_a_card(cache):
         "1 125",
         "TUDataset",
         "no licence stated",
-        "MUTAG.zip (address not checked)",
+        "MUTAG.zip (URL not checked)",
     ):
         assert part in found
     assert "not known" in run("show", "usps").stdout

@@ -134,7 +134,7 @@ def test_a_stream_must_name_its_classes_and_cannot_be_a_matrix():
 def test_a_stream_goes_on_only_with_the_budget_and_classes_it_began_with():
     model = KernelPerceptron(Gaussian(0.5), max_iter=20).fit(X, Y)
     with pytest.raises(
-        ParameterError, match="`budget` of KernelPerceptron must be None, as it was"
+        ParameterError, match="`budget` of KernelPerceptron must be None, as at the start"
     ):
         model.set_params(budget=5).partial_fit(X, Y)
     with pytest.raises(DataError, match="is not the same as on the first call"):
@@ -243,7 +243,7 @@ def test_a_stream_that_failed_at_once_can_begin_again():
 
 def test_a_stream_keeps_its_rule():
     model = KernelPerceptron(multi_class="ovr").partial_fit(X, Y, classes=[0, 1, 2])
-    with pytest.raises(ParameterError, match=r"`multi_class` .* must be 'ovr', as it was"):
+    with pytest.raises(ParameterError, match=r"`multi_class` .* must be 'ovr', as at the start"):
         model.set_params(multi_class="ovo").partial_fit(X, Y)
 
 

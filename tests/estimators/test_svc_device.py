@@ -482,7 +482,7 @@ def test_a_tensor_of_another_width_is_refused(a_card):
     [
         (SVC(device="cuda"), csr_array(X), "cannot run on a GPU with sparse samples"),
         (SVCCV(device="cuda"), csr_array(X), "cannot run on a GPU with sparse samples"),
-        (SVC(kernel=Laplacian(), device="cuda"), X, "Laplacian.* no function of inner products"),
+        (SVC(kernel=Laplacian(), device="cuda"), X, "Laplacian.* not a function of inner products"),
         (SVC(kernel=Spectrum(1), device="cuda"), ["ab", "ba", "cc"] * 50, "Spectrum"),
         (SVC(kernel=lambda A, B: A @ B.T, device="cuda"), X, "cannot run on a GPU with"),
         (SVCCV(kernels=[Linear(), Laplacian()], device="cuda"), X, "Laplacian"),

@@ -336,7 +336,7 @@ def test_probabilities_and_margins_that_break_ties_are_left_out_with_a_warning(t
     ("where", "error"),
     [
         (
-            "separatrix.runtime.atomic_files._made_beside",
+            "separatrix.runtime.atomic_files._create_beside",
             PermissionError(13, "Permission denied"),
         ),  # a read-only folder
         ("separatrix.modelfile.libsvm_text._format", OSError(28, "No space left on device")),

@@ -29,7 +29,7 @@ from separatrix.experiments.plan import plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import parse_spec
 from separatrix.plots.tables import Table
-from separatrix.report.closer_look import closer_look
+from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.page import Page, Picture, Section, render, write
 
@@ -104,7 +104,7 @@ def whole(compared, iris):
         compared,
         data=iris,
         command="separatrix compare iris",
-        **closer_look(compared, MODELS, iris),
+        **inspect_best(compared, MODELS, iris),
     )
 
 
@@ -345,7 +345,7 @@ def test_hostile_names_of_classes_columns_and_models_go_through_a_whole_page():
     data = Dataset(names[1], X, labels, features=(names[2], names[6]))
     comparison = compare(models, X, labels, repeats=2)
 
-    html = render(comparison_page(comparison, data=data, **closer_look(comparison, models, data)))
+    html = render(comparison_page(comparison, data=data, **inspect_best(comparison, models, data)))
 
     assert "<script" not in html
     assert "<img" not in html
@@ -404,7 +404,7 @@ def test_the_hardest_rows_of_a_given_test_part_are_shown(tmp_path):
 
 
 def test_all_points_of_a_learning_curve_are_means_over_the_same_splits(compared, iris):
-    sizes = closer_look(compared, MODELS, iris)["sizes"]
+    sizes = inspect_best(compared, MODELS, iris)["sizes"]
     assert {found.test_error.shape for found in sizes.values()} == {(1, 3)}
 
 

@@ -120,5 +120,5 @@ def test_a_sum_is_the_same_in_any_number_of_threads():
     one = sums.total(lambda x: x, parts, np.add)
     two = sums.total(lambda x: x, iter(parts), np.add, threads=2)
     np.testing.assert_array_equal(one, two)
-    with pytest.raises(ValueError, match="no block"):
+    with pytest.raises(ValueError, match="empty iterable of blocks"):
         sums.total(len, [], np.add)

@@ -85,8 +85,8 @@ def test_a_run_goes_on_with_what_another_device_has_found(tmp_path):
 @pytest.mark.parametrize(
     ("options", "caption"),
     [
-        ({"distance": "manhattan"}, "on a card with distance='manhattan'"),
-        ({"classifier": "perceptron"}, "on a card with classifier='perceptron'"),
+        ({"distance": "manhattan"}, "on a GPU with distance='manhattan'"),
+        ({"classifier": "perceptron"}, "on a GPU with classifier='perceptron'"),
     ],
 )
 def test_what_has_no_way_to_a_card_is_refused_at_once(options, caption):

@@ -11,7 +11,7 @@ from separatrix.evaluation.profile import profile_samples
 from separatrix.evaluation.samples import check_samples
 from separatrix.evaluation.suite import build_suite
 from separatrix.plots.figures import plot_confusion, plot_hardest
-from separatrix.report.closer_look import closer_look
+from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import write_report
 from separatrix.runtime.atomic_files import atomic_write
 
@@ -36,6 +36,6 @@ def run_demo(
     for name, figure in pictures.items():
         with atomic_write(out / name) as temporary:
             figure.savefig(temporary, format="png")
-    more = closer_look(comparison, models, samples)
+    more = inspect_best(comparison, models, samples)
     page = write_report(comparison, out / "report.html", digits, command="separatrix demo", **more)
     return comparison, [*(out / name for name in pictures), page]

@@ -27,7 +27,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
 from separatrix.experiments.steps import Experiment
 from separatrix.experiments.table import Results
-from separatrix.report.closer_look import closer_look
+from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.page import Page, require_packages, write
 from separatrix.runtime.progress import busy
@@ -158,6 +158,6 @@ def compare_data(
         words += [f"--{key}", value] if value else []
     command = shlex.join([str(word) for word in words])
     with busy("learning curve of the best model", show=progress):
-        more = closer_look(comparison, estimators, samples)
+        more = inspect_best(comparison, estimators, samples)
     page = write_report(comparison, out / "report.html", data=data, command=command, **more)
     return comparison, page, data.notes

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from separatrix import __version__
-from separatrix.cli import data, experiments, files, libsvm, workbench
+from separatrix.cli import data, experiments, file_commands as files, libsvm, workbench
 from separatrix.cli.common import Command, json_option, print_message, quiet_option, show_json
 
 

@@ -39,11 +39,11 @@ def show(name: str, as_json: bool) -> None:
     """Describe the data set NAME: its data card and its files."""
     from separatrix.data import catalogue
 
-    card, state = catalogue.dataset_card(name), catalogue.state(name)
+    entry, state = catalogue.dataset_card(name), catalogue.state(name)
     if as_json:
-        show_json({**card.as_dict(), "state": state})
+        show_json({**entry.as_dict(), "state": state})
         return
-    click.echo(_as_text(card, state))
+    click.echo(_as_text(entry, state))
 
 
 @data.command(cls=Command)
@@ -68,32 +68,32 @@ def get(names: tuple[str, ...], quiet: bool, as_json: bool) -> None:
         show_json(found)
 
 
-def _row(card: Any, state: str) -> dict[str, Any]:
+def _row(entry: Any, state: str) -> dict[str, Any]:
     return {
-        "name": card.name,
-        "rows": card.rows,
-        "test_rows": card.test_rows,
-        "classes": len(card.classes),
-        "kind": card.kind,
+        "name": entry.name,
+        "rows": entry.rows,
+        "test_rows": entry.test_rows,
+        "classes": len(entry.classes),
+        "kind": entry.kind,
         "state": state,
     }
 
 
-def _as_text(card: Any, state: str) -> str:
-    classes = ", ".join(f"{name} {count}" for name, count in card.classes)
-    test = f", and {card.test_rows} test rows" if card.test_rows else ""
+def _as_text(entry: Any, state: str) -> str:
+    classes = ", ".join(f"{name} {count}" for name, count in entry.classes)
+    test = f", and {entry.test_rows} test rows" if entry.test_rows else ""
     lines = [
-        card.name,
-        f"  {card.what}",
+        entry.name,
+        f"  {entry.what}",
         f"  state     {state}",
-        f"  rows      {card.rows}{test}",
-        f"  features  {card.features}",
+        f"  rows      {entry.rows}{test}",
+        f"  features  {entry.features}",
         f"  classes   {classes}",
-        f"  source    {card.source}",
-        f"  licence   {card.licence}",
-        f"  cite      {card.citation}",
+        f"  source    {entry.source}",
+        f"  licence   {entry.licence}",
+        f"  cite      {entry.citation}",
     ]
-    for file in card.files:
+    for file in entry.files:
         lines += [f"  file      {file.name}", f"    sha256  {file.sha256 or 'unknown'}"]
         if file.md5:
             lines += [f"    md5     {file.md5} (packed)"]

@@ -218,7 +218,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             self._begin(train)
             self.support_, self.support_vectors_ = np.empty(0, dtype=np.intp), train.X[:0]
             self.mistakes_, self.learning_curve_ = np.empty(0, dtype=np.intp), np.empty(0)
-            self._log, self._projectron = Mistakes.joined([]), None
+            self._log, self._projectron = Mistakes.concatenate([]), None
             self._rows_seen = self._n_steps = 0
         try:
             self._continue(train)
@@ -330,7 +330,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         """Set the fitted attributes."""
         options = self._options()
         self._n_steps = found.n_steps
-        self._projectron, self._log = None, Mistakes.joined([])
+        self._projectron, self._log = None, Mistakes.concatenate([])
         if isinstance(found, ProjectronFit):
             self.support_, self._projectron = found.support, found
             self.alpha_ = options.projected_coefficients(found)

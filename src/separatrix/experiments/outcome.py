@@ -9,7 +9,7 @@ import numpy as np
 from separatrix.evaluation.compare import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.experiments.plan import ExperimentPlan
-from separatrix.experiments.protocol import CandidateFamily, SplitProtocol
+from separatrix.experiments.protocol import CandidateFamily, StudyProtocol
 from separatrix.experiments.steps import RunContext
 from separatrix.experiments.table import Results
 
@@ -26,7 +26,7 @@ def comparison_of(plan: ExperimentPlan, results: Results) -> Comparison:
 
 
 def _evaluation(
-    protocol: SplitProtocol, family: CandidateFamily, results: Results, context: RunContext
+    protocol: StudyProtocol, family: CandidateFamily, results: Results, context: RunContext
 ) -> Evaluation:
     _, y, splits = protocol.samples(context)
     chosen = results.where(part=family.name, metric="chosen_error")

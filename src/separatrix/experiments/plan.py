@@ -24,9 +24,9 @@ from separatrix.estimators.registry import CLASSIFIERS
 from separatrix.estimators.svc import SVC
 from separatrix.evaluation.candidates import BuildContext
 from separatrix.evaluation.profile import profile
-from separatrix.experiments.protocol import CandidateFamily, GridCandidate, SplitProtocol
+from separatrix.experiments.protocol import CandidateFamily, GridCandidate, StudyProtocol
 from separatrix.experiments.spec import ModelSpec, Spec
-from separatrix.experiments.splits import Splits, samples, without_column
+from separatrix.experiments.split_samples import Splits, samples, without_column
 from separatrix.experiments.steps import Experiment, RunContext
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.names import resolve_kernel
@@ -43,7 +43,7 @@ class ExperimentPlan:
     """The steps of an experiment file, with a description of what they share."""
 
     experiment: Experiment
-    protocols: dict[str, tuple[SplitProtocol, CandidateFamily]]  # by model
+    protocols: dict[str, tuple[StudyProtocol, CandidateFamily]]  # by model
     words: list[str]
 
 
@@ -64,7 +64,7 @@ def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Ex
         made = _build_candidates(model, data)
         models += made
         family, shared = _family(model, made, n)
-        protocol = SplitProtocol(
+        protocol = StudyProtocol(
             data=spec.data,
             samples=partial(samples, data=spec.data, splits=splits, scale=model.scale),
             repeats=repeats,

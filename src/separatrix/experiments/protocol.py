@@ -76,7 +76,7 @@ class CandidateFamily:
 
 
 @dataclass(frozen=True)
-class SplitProtocol:
+class StudyProtocol:
     """Splits of one data set under one seed, and the steps of families on them."""
 
     data: str

@@ -14,7 +14,7 @@ from separatrix.modelfile.fields import Archive, require_keys, schema_error
 from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, check_version, name_file
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.labels import Labels
-from separatrix.modelfile.model_card import ModelCard, read_card
+from separatrix.modelfile.model_card import ModelCard, read_model_card
 from separatrix.runtime.blocks import in_words
 
 SHOWN = 12  # classes, names and arrays in Markdown; `as_dict` has all
@@ -167,7 +167,7 @@ def describe(path: PathLike) -> Description:
             _read_labels(found, "classes_", file),
             _read_labels(found, "feature_names_in_", file),
             contents.entries,
-            read_card(document["card"]),
+            read_model_card(document["card"]),
         )
 
 

@@ -24,7 +24,7 @@ from separatrix.modelfile.container import (
 )
 from separatrix.modelfile.fields import Archive, require_keys, schema_error
 from separatrix.modelfile.kinds import KINDS
-from separatrix.modelfile.model_card import make_card, read_card
+from separatrix.modelfile.model_card import make_model_card, read_model_card
 from separatrix.modelfile.schema import IGNORED, MACHINE_PARAMETERS, ModelSchema, Values
 from separatrix.modelfile.values import TYPES, Value
 from separatrix.runtime.blocks import MEBIBYTE, memory_of_this_machine
@@ -80,11 +80,11 @@ def save(
     """
     path = as_path(path)
     require_fitted(model)
-    card = make_card(model, data, note).as_document()
+    model_card = make_model_card(model, data, note).as_document()
     failure = f"this {type(model).__name__} cannot be saved"
     try:
         writer = _Writer(slim)
-        document = {"format": FORMAT, "model": writer.put(model, "model", True), "card": card}
+        document = {"format": FORMAT, "model": writer.put(model, "model", True), "card": model_card}
         _build(round_trip(document), writer.file.tensors)  # whatever is written can be read
     except ModelFileError as error:
         reason = "limit" if error.reason == "limit" else "unsupported"
@@ -120,7 +120,7 @@ def name_file(path: Path) -> Iterator[None]:
 
 def _build(document: dict[str, Any], tensors: Tensors) -> Any:
     require_keys(document, "document", {"format", "model", "card"})
-    read_card(document["card"])
+    read_model_card(document["card"])
     reader = _Reader(tensors)
     model = reader.get(document["model"], "model")
     unused = sorted(set(tensors) - reader.file.used)

@@ -75,7 +75,7 @@ def _version(package: str) -> str:
         return str(import_module(package).__version__)
 
 
-def make_card(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> ModelCard:
+def make_model_card(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> ModelCard:
     """The card of a fitted model."""
     inner = _find_learner(model)
     seed = getattr(inner, "random_state", None)
@@ -88,7 +88,7 @@ def make_card(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -
     )
 
 
-def read_card(document: Any) -> ModelCard:
+def read_model_card(document: Any) -> ModelCard:
     """The card back, checked."""
     f.require_keys(document, "card", {"versions", "certificate", "data", "seed", "note"})
     file, text, seed = f.Archive(), f.Text(), document["seed"]

@@ -78,7 +78,7 @@ class KernelObject(f.Field):
 
     def get(self, document: Any, at: str, file: f.Archive) -> Kernel:
         f.require_keys(document, at, {"kernel", "params"})
-        kind = _look_up(document["kernel"], KERNELS, at)
+        kind = _find_in(document["kernel"], KERNELS, at)
         f.require_keys(document["params"], at, {field.name for field in fields(kind)})
         params: dict[str, Any] = {}
         for key, inner in document["params"].items():
@@ -101,7 +101,7 @@ class KernelObject(f.Field):
         return kernel
 
 
-def _look_up(name: Any, table: dict[str, Any], at: str) -> Any:
+def _find_in(name: Any, table: dict[str, Any], at: str) -> Any:
     if not isinstance(name, str) or name not in table:
         raise f.schema_error(at, f"one of {', '.join(table)}", name)
     return table[name]
@@ -166,7 +166,7 @@ class Value(f.Field):
         if what == "model":
             return file.get_model(inner, at)
         if what == "type":
-            return _look_up(inner, TYPES, at)
+            return _find_in(inner, TYPES, at)
         raise f.schema_error(at, "a value", document)
 
     def _get_items(self, items: Any, at: str, file: f.Archive) -> list[Any]:
@@ -187,7 +187,7 @@ class Value(f.Field):
 
     def _get_splitter(self, document: dict[str, Any], at: str, file: f.Archive) -> Any:
         f.require_keys(document, at, {"splitter", "params"})
-        make, names = _look_up(document["splitter"], SPLITTERS, at)
+        make, names = _find_in(document["splitter"], SPLITTERS, at)
         f.require_keys(document["params"], at, set(names))
         items = document["params"].items()
         params = {key: self.get(value, f"{at}.{key}", file) for key, value in items}

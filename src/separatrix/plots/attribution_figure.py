@@ -53,9 +53,9 @@ def plot_parts(
     ['1', 'T', 'A', 'C', 'G']
     """
     other = REST if parts.against is None else str(parts.against)
-    told = f"Taken for {parts.label}: score {parts.score:.3g} against {other}"
-    told += f", bias {parts.bias:.3g}" if parts.bias else ""
-    title = told if title is None else title
+    caption = f"Taken for {parts.label}: score {parts.score:.3g} against {other}"
+    caption += f", bias {parts.bias:.3g}" if parts.bias else ""
+    title = caption if title is None else title
     classes = (other, str(parts.label))
     if isinstance(parts.object, Graph):
         return plot_graph(

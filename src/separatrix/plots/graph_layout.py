@@ -125,9 +125,9 @@ def _shape(hops: Matrix, rings: list[Codes]) -> Matrix:
         first + (0.01 + 0.3 * start) * rng.normal(size=(n, 2))
         for start in range(STARTS if n <= FEW else 1)
     )
-    shapes = [_settled(start, wanted, weights) for start in starts]
+    shapes = [_minimize_stress(start, wanted, weights) for start in starts]
     best, _ = min(shapes, key=lambda shape: round(shape[1], 6))
-    positions, _ = _settled(best, wanted, kept)
+    positions, _ = _minimize_stress(best, wanted, kept)
     return _cleared(positions, hops, wanted, kept)
 
 
@@ -138,7 +138,7 @@ def _cleared(positions: Matrix, hops: Matrix, wanted: Matrix, weights: Matrix) -
         if not close.any():
             break
         wanted, weights = np.where(close, 1.25 * CLEAR, wanted), np.where(close, 1.0, weights)
-        positions, _ = _settled(positions, wanted, weights)
+        positions, _ = _minimize_stress(positions, wanted, weights)
     return positions
 
 
@@ -151,7 +151,7 @@ def _classical(wanted: Matrix) -> Matrix:
     return positions
 
 
-def _settled(positions: Matrix, wanted: Matrix, weights: Matrix) -> tuple[Matrix, float]:
+def _minimize_stress(positions: Matrix, wanted: Matrix, weights: Matrix) -> tuple[Matrix, float]:
     """Places where the weighted squares of what distances miss no longer fall, and their sum."""
     n = len(positions)
     inverse = np.linalg.inv(np.diag(weights.sum(axis=1)) - weights + 1 / n) - 1 / n

@@ -141,11 +141,11 @@ def _draw_spread(
 
 
 def _explain_spread(axes: Axes, *, band: bool) -> None:
-    said = "± 1 standard error"
+    label = "± 1 standard error"
     if band:
-        axes.fill_between([], [], color=INK, alpha=BAND, linewidth=0, label=said)
+        axes.fill_between([], [], color=INK, alpha=BAND, linewidth=0, label=label)
     else:
-        axes.plot([], [], color=INK, marker="|", markersize=9, linestyle="none", label=said)
+        axes.plot([], [], color=INK, marker="|", markersize=9, linestyle="none", label=label)
 
 
 def _mark_best(
@@ -153,7 +153,7 @@ def _mark_best(
 ) -> None:
     best = int(curve.accuracy.argmax())
     how = ", ".join([name] * bool(name) + [f"n = {curve.n}"] * (curve.n is not None))
-    said = f"best {rates[best]:.2f} % at k = {best + 1}"
+    label = f"best {rates[best]:.2f} % at k = {best + 1}"
     axes.plot(
         best + 1,
         rates[best],
@@ -163,7 +163,7 @@ def _mark_best(
         markeredgewidth=0.7,
         linestyle="none",
         color=color,
-        label=f"{how}: {said}" if how else said,
+        label=f"{how}: {label}" if how else label,
         clip_on=False,
         zorder=3,
     )

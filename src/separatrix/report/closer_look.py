@@ -26,7 +26,7 @@ LINEAR = {record.name for record in REGISTRY if record.linear}
 SPLITS = 3  # that a learning curve is a mean over
 
 
-def closer_look(
+def inspect_best(
     comparison: Comparison, models: Mapping[str, Any], data: Dataset | CheckedSamples
 ) -> dict[str, Any]:
     """`fitted` and `sizes` for the page of a comparison: `comparison_page(..., **closer_look(...))`.

@@ -113,11 +113,11 @@ def _summary(rows: list[dict[str, Any]], best: Evaluation, protocol: str) -> lis
     if level:
         words.append(f"It is not significantly better than {_list(level)}.")
     if behind:
-        words.append(_behind(behind, rest="the others" if level else "all others"))
+        words.append(_describe_gap(behind, rest="the others" if level else "all others"))
     return [*words, _baseline(best)]
 
 
-def _behind(rows: list[dict[str, Any]], rest: str) -> str:
+def _describe_gap(rows: list[dict[str, Any]], rest: str) -> str:
     nearest = rows[0]
     by = f"{plus_minus(nearest['behind'], nearest['half_width'])} points"
     if len(rows) == 1:

@@ -34,7 +34,7 @@ from separatrix.plots.figures import new_axes
 from separatrix.plots.tables import Table
 from separatrix.report.page import Page, Picture, Section
 from separatrix.studies.reproduce import study_page
-from separatrix.studies.statistics import format_spread, most_common, row_params, step_seconds
+from separatrix.studies.summaries import format_spread, most_common, row_params, step_seconds
 from separatrix.types import Codes, Matrix
 from separatrix.validation import require_integer
 
@@ -358,8 +358,8 @@ def _lengths(results: Results, cells: Cells) -> Section:
     for axes, label in zip(panels.flat, CLASSES, strict=True):
         for colour, decay in zip(COLOURS, decays, strict=False):
             means = [np.mean(cells[SUBSEQUENCES, label, "f1", k, decay]) for k in lengths]
-            look = {"color": colour, "marker": "o", "markersize": 3}
-            axes.plot(lengths, means, label=f"decay {decay:g}", **look)
+            line_style = {"color": colour, "marker": "o", "markersize": 3}
+            axes.plot(lengths, means, label=f"decay {decay:g}", **line_style)
         means = [np.mean(cells[RUNS, label, "f1", k, None]) for k in lengths]
         axes.plot(lengths, means, marker="s", markersize=3, color="#000000", label=RUNS)
         words = float(np.mean(cells[WORDS, label, "f1", None, None]))

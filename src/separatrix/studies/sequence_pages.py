@@ -13,7 +13,7 @@ from separatrix.plots.tables import Table
 from separatrix.report.page import Picture, Section
 from separatrix.studies.sequence_candidates import format_settings
 from separatrix.studies.sequence_study import BASES, DATA
-from separatrix.studies.statistics import metric_values, most_common, row_params
+from separatrix.studies.summaries import metric_values, most_common, row_params
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

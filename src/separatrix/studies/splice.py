@@ -58,7 +58,7 @@ from separatrix.studies.sequence_study import (
     load_sequences,
     stratified_scheme,
 )
-from separatrix.studies.statistics import row_params
+from separatrix.studies.summaries import row_params
 from separatrix.validation import require_integer
 
 NAME = "splice"

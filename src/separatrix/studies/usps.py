@@ -19,8 +19,8 @@ from separatrix.estimators.svc import SVC
 from separatrix.experiments.protocol import (
     CandidateFamily,
     GridCandidate,
-    SplitProtocol,
     SplitSamples,
+    StudyProtocol,
 )
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.experiments.table import Results
@@ -30,7 +30,7 @@ from separatrix.plots.tables import Table
 from separatrix.report.page import Page, Picture, Section
 from separatrix.runtime.device import choose_device
 from separatrix.studies.reproduce import study_page
-from separatrix.studies.statistics import format_spread, params_of, row_params, step_seconds
+from separatrix.studies.summaries import format_spread, params_of, row_params, step_seconds
 from separatrix.validation import require_integer
 
 NAME = "usps-kernel-perceptron"
@@ -71,7 +71,7 @@ def experiment(
     repeats = (3 if quick else 20) if repeats is None else repeats
     require_integer(NAME, "repeats", repeats, least=1)
     draw = partial(samples, data=data, repeats=repeats, seed=seed)
-    protocol = SplitProtocol(data, draw, repeats, seed, FOLDS)
+    protocol = StudyProtocol(data, draw, repeats, seed, FOLDS)
     # 1/256 is the published width, for pixels from -1 to 1; pixels of digits go from 0 to 16
     trained = families(1 / 256 if data == "usps" else 0.001, device)
     steps = [Step(SWEEP, partial(_sweep_widths, protocol=protocol, device=device))]
@@ -119,11 +119,11 @@ def samples(context: RunContext, data: str, repeats: int, seed: int) -> SplitSam
     return SplitSamples(found.X, found.y, [Split(order[s.train], order[s.test]) for s in splits])
 
 
-def _sweep_widths(context: RunContext, protocol: SplitProtocol, device: str) -> StepResult:
+def _sweep_widths(context: RunContext, protocol: StudyProtocol, device: str) -> StepResult:
     """Fold errors of widths far apart on the first split; the best is the centre of the fine grid."""
     X = context.data(protocol.data).X
     middle = 1.0 / (X.shape[1] * float(np.var(X)))
-    first = SplitProtocol(protocol.data, _first_split(protocol), 1, protocol.seed, protocol.folds)
+    first = StudyProtocol(protocol.data, _first_split(protocol), 1, protocol.seed, protocol.folds)
     rows: list[Row] = []
     for step in range(-3, 4):
         model = KernelPerceptron(Gaussian(middle * 4.0**step), **_rest(device))
@@ -133,7 +133,7 @@ def _sweep_widths(context: RunContext, protocol: SplitProtocol, device: str) -> 
     return StepResult(rows, {"best": np.array([middle * 4.0**best])})
 
 
-def _first_split(protocol: SplitProtocol) -> Callable[[RunContext], SplitSamples]:
+def _first_split(protocol: StudyProtocol) -> Callable[[RunContext], SplitSamples]:
     def draw(context: RunContext) -> SplitSamples:
         X, y, splits = protocol.samples(context)
         return SplitSamples(X, y, splits[:1])
@@ -142,7 +142,7 @@ def _first_split(protocol: SplitProtocol) -> Callable[[RunContext], SplitSamples
 
 
 def _count_confusions(
-    context: RunContext, protocol: SplitProtocol, family: CandidateFamily
+    context: RunContext, protocol: StudyProtocol, family: CandidateFamily
 ) -> StepResult:
     """Share of each class predicted as another, mean and sd over the splits."""
     study = protocol.evaluation(context, family)
@@ -157,7 +157,7 @@ def _count_confusions(
 
 
 def _find_hardest(
-    context: RunContext, protocol: SplitProtocol, family: CandidateFamily
+    context: RunContext, protocol: StudyProtocol, family: CandidateFamily
 ) -> StepResult:
     """The five digits misclassified most often by all models of part 1."""
     data = context.data(protocol.data)
@@ -256,7 +256,7 @@ def _chosen_degrees(results: Results) -> Section:
     figure, axes = new_axes(6.4, 3.0)
     rows = []
     for i, (colour, (part, name)) in enumerate(zip(COLOURS, RULES.items(), strict=True)):
-        degrees = np.array([p["degree"] for p in _chosen(results, part)])
+        degrees = np.array([p["degree"] for p in _chosen_cells(results, part)])
         counts = np.bincount(degrees, minlength=DEGREES[-1] + 1)[1:]
         axes.bar(np.array(DEGREES) + 0.27 * (i - 1), counts, width=0.25, color=colour, label=name)
         error = 100 * results.values(part=part, metric="chosen_error")
@@ -323,7 +323,7 @@ def _widths(results: Results) -> Section:
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
     rows = [(f"{c:.5f}", format_spread(errors)) for c, errors in zip(fine, test, strict=True)]
-    picked = [p["gamma"] for p in _chosen(results, GAUSSIAN)]
+    picked = [p["gamma"] for p in _chosen_cells(results, GAUSSIAN)]
     error = 100 * results.values(part=GAUSSIAN, metric="chosen_error")
     rows.append((f"chosen: {format_spread(picked, 5)}", format_spread(error)))
     table = Table(("c", "test error %"), rows, "Mean ± sd over the splits.")
@@ -361,7 +361,7 @@ def _by_candidate(results: Results, part: str, metric: str) -> Any:
     return 100 * results.values(part=part, metric=metric).reshape(-1, results.options["repeats"])
 
 
-def _chosen(results: Results, part: str) -> list[dict[str, Any]]:
+def _chosen_cells(results: Results, part: str) -> list[dict[str, Any]]:
     return params_of(results, part=part, metric="chosen_error")
 
 

@@ -23,7 +23,7 @@ def test_deeper_levels_of_a_family_may_be_requested_later():
 
     (gram,) = shared.grams([WeisfeilerLehman(3)])
 
-    np.testing.assert_array_equal(gram.held, WeisfeilerLehman(3).block(X, X))
+    np.testing.assert_array_equal(gram.matrix, WeisfeilerLehman(3).block(X, X))
 
 
 @pytest.mark.parametrize("weight", [1e-46, 1e-300, 1e39])
@@ -34,7 +34,7 @@ def test_shared_levels_of_any_weight_keep_their_values(weight, make):
     (gram,) = SharedProducts(X).grams([Normalized(make(weight))])
 
     np.testing.assert_allclose(
-        gram.held[:30, :30], Normalized(Spectrum(2)).block(X[:30], X[:30]), rtol=1e-6
+        gram.matrix[:30, :30], Normalized(Spectrum(2)).block(X[:30], X[:30]), rtol=1e-6
     )
 
 
@@ -67,7 +67,7 @@ def test_one_level_of_subsequences_is_computed_alone(monkeypatch):
     (gram,) = SharedProducts(X).grams([Subsequence(4)])
 
     assert requested == [False]
-    np.testing.assert_allclose(gram.held, Subsequence(4).block(X, X))
+    np.testing.assert_allclose(gram.matrix, Subsequence(4).block(X, X))
 
 
 def test_all_levels_of_subsequences_count_in_the_memory():
@@ -76,5 +76,5 @@ def test_all_levels_of_subsequences_count_in_the_memory():
 
     (gram, _) = SharedProducts(X, memory=5 * one).grams([Subsequence(2), Subsequence(9)])
 
-    assert gram.held is not None  # but of its own, not cut from nine levels
+    assert gram.matrix is not None  # but of its own, not cut from nine levels
     assert Subsequence(2).matrices_of({2, 9}) == 9

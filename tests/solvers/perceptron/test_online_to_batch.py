@@ -53,6 +53,6 @@ def test_a_hypothesis_drawn_is_the_one_held_after_that_step(trained):
 
 
 def test_no_mistakes_at_all_are_coefficients_of_zero():
-    nothing = Mistakes.joined([])
+    nothing = Mistakes.concatenate([])
     assert not last(nothing, 4, 2).any()
     assert not votes(np.ones((1, 4)), nothing, 2, 5, by_argmax=True)[0, 1]

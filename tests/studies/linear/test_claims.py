@@ -11,7 +11,7 @@ from separatrix.report.page import Picture, render
 from separatrix.studies.linear import page
 from separatrix.studies.linear.claims import all_claims
 from separatrix.studies.linear.geometry import REGIONS
-from separatrix.studies.statistics import single_value
+from separatrix.studies.summaries import single_value
 
 
 @pytest.fixture(scope="module")

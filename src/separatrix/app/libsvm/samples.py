@@ -68,8 +68,10 @@ def write_text(path: Path, text: str) -> None:
         with atomic_write(path) as temporary:
             temporary.write_text(text, encoding="ascii", newline="\n")
     except OSError as error:
-        said = f"{path} cannot be written: {error.strerror}"
-        raise with_hint(DataError(said), "give a file in a folder that you may write to") from None
+        message = f"{path} cannot be written: {error.strerror}"
+        raise with_hint(
+            DataError(message), "give a file in a folder that you may write to"
+        ) from None
 
 
 def with_hint(error: SeparatrixError, hint: str) -> SeparatrixError:

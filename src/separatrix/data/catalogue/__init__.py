@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from separatrix.data.catalogue.dataset_cards import CARDS, DatasetCard, File
+from separatrix.data.catalogue.dataset_cards import DATASET_CARDS, DatasetCard, File
 from separatrix.data.catalogue.download import fetch, pooch
 from separatrix.data.dataset import Dataset
 from separatrix.data.read import read
@@ -32,7 +32,7 @@ def names() -> tuple[str, ...]:
     >>> names()[:4]
     ('iris', 'digits', 'wine', 'breast_cancer')
     """
-    return tuple(CARDS)
+    return tuple(DATASET_CARDS)
 
 
 def dataset_card(name: str) -> DatasetCard:
@@ -41,11 +41,11 @@ def dataset_card(name: str) -> DatasetCard:
     >>> dataset_card("mutag").rows, dataset_card("mutag").kind
     (188, 'graphs')
     """
-    if name not in CARDS:
+    if name not in DATASET_CARDS:
         raise MissingDataError(
-            f"no data set is called {name!r}; there are {', '.join(sorted(CARDS))}"
+            f"no data set is called {name!r}; there are {', '.join(sorted(DATASET_CARDS))}"
         )
-    return CARDS[name]
+    return DATASET_CARDS[name]
 
 
 def state(name: str) -> str:

@@ -406,4 +406,4 @@ _ALL = (
     ),
 )
 
-CARDS = {card.name: card for card in _ALL}
+DATASET_CARDS = {entry.name: entry for entry in _ALL}

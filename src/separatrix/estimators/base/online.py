@@ -263,7 +263,7 @@ class OnlineClassifier(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         K = np.hstack([inner_products(X, Z) for Z, _ in self._past]) + self._constant**2
         offsets = np.cumsum([0] + [Z.shape[0] for Z, _ in self._past])
         parts = zip(self._past, offsets, strict=False)
-        mistakes = Mistakes.joined(
+        mistakes = Mistakes.concatenate(
             [part._replace(rows=part.rows + start) for (_, part), start in parts]
         )
         p, met = len(self._state.b), self.t_ - 1

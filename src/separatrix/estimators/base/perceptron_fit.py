@@ -202,7 +202,7 @@ def pass_over_more(
     new = found.mistakes
     new = new._replace(rows=new.rows + s, steps=new.steps + model._n_steps)
     return found._replace(
-        mistakes=Mistakes.joined([model._log, new]), n_steps=found.n_steps + model._n_steps
+        mistakes=Mistakes.concatenate([model._log, new]), n_steps=found.n_steps + model._n_steps
     )
 
 

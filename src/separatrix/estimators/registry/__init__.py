@@ -7,7 +7,7 @@ from separatrix.estimators.registry import (
     generative,
     kernel_machines,
     linear,
-    online,
+    perceptrons,
     transformers,
 )
 from separatrix.estimators.registry.record import DATA_KINDS, EstimatorRecord, SuiteModel
@@ -26,7 +26,7 @@ REGISTRY: tuple[EstimatorRecord, ...] = (
     *kernel_machines.RECORDS,
     *linear.RECORDS,
     *generative.RECORDS,
-    *online.RECORDS,
+    *perceptrons.RECORDS,
     *transformers.RECORDS,
 )
 CLASSIFIERS = {record.name: record for record in REGISTRY if record.kind == "classifier"}

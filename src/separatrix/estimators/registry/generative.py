@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundModel, SuiteModel
+from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundRecord, SuiteModel
 from separatrix.estimators.registry.sliders import linear, log
 
 
@@ -29,7 +29,7 @@ RECORDS = (
                 requires=("table",),
             ),
         ),
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "lda",
             "Linear discriminant analysis",
             "Gaussian classes that spread alike: straight boundaries.",
@@ -51,7 +51,7 @@ RECORDS = (
                 requires=("table", "rows per class"),
             ),
         ),
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "qda",
             "Quadratic discriminant analysis",
             "Gaussian classes, each with its own spread: conic boundaries.",
@@ -72,7 +72,7 @@ RECORDS = (
                 requires=("dense columns",),
             ),
         ),
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "gaussian-nb",
             "Gaussian naive Bayes",
             "Gaussian classes whose two features are taken for independent.",

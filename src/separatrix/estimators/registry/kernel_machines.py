@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from separatrix.estimators.registry.reasons import FOLDS, ORDER_DEPENDENT, VOTES, WITHIN_TOLERANCE
-from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundModel, SuiteModel
+from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundRecord, SuiteModel
 from separatrix.estimators.registry.sliders import (
     PASSES,
     PREDICTORS,
@@ -90,7 +90,7 @@ RECORDS = (
                 data_kinds=("graphs",),
             ),
         ),
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "svm",
             "Support vector machine",
             "The boundary with the widest margin, straight or curved by a kernel.",
@@ -142,7 +142,7 @@ RECORDS = (
                 fast_if=("kernel rows",),
             ),
         ),
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "kernel-perceptron",
             "Kernel perceptron",
             "The perceptron with a curved boundary: every mistake adds a point to a sum.",
@@ -182,7 +182,7 @@ RECORDS = (
                 "knn", "nearest neighbours", build="nearest_neighbors", fast_if=("neighbour rows",)
             ),
         ),
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "knn",
             "k nearest neighbours",
             "Every position takes the class of most of its nearest points.",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from separatrix.estimators.registry.reasons import WITHIN_TOLERANCE
-from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundModel, SuiteModel
+from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundRecord, SuiteModel
 from separatrix.estimators.registry.sliders import C, choice, integer, log, switch
 
 
@@ -39,7 +39,7 @@ RECORDS = (
                 grid={"C": (0.01, 0.1, 1.0, 10.0)},
             ),
         ),
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "linear-svm",
             "Linear SVM",
             "A straight boundary with a wide margin, also for very many points.",
@@ -65,7 +65,7 @@ RECORDS = (
         paper="Shor 1985",
         not_for="the exact minimum: use LinearSVC; unscaled features, with the default step",
         linear=True,
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "subgradient",
             "SVM by subgradient descent",
             "The linear SVM, step by step downhill with a fixed step.",
@@ -105,7 +105,7 @@ RECORDS = (
         not_for="curved boundaries, unless after a feature map; sparse weights",
         linear=True,
         suite=(SuiteModel("logistic", "logistic regression", build="logistic_regression"),),
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "logistic",
             "Logistic regression",
             "A straight boundary with probabilities on both sides.",
@@ -154,7 +154,7 @@ RECORDS = (
                 fast_if=("small factorisation",),
             ),
         ),
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "least-squares",
             "Least squares",
             "A straight line through labels of -1 and +1: quick, and pulled by far points.",

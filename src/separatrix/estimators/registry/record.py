@@ -39,7 +39,7 @@ class SuiteModel:
 
 
 @dataclass(frozen=True)
-class PlaygroundModel:
+class PlaygroundRecord:
     """A model of the workbench's Playground."""
 
     key: str
@@ -71,7 +71,7 @@ class EstimatorRecord:
     counts: bool = False
     """Whether it takes counts, which no scaler may touch."""
     suite: tuple[SuiteModel, ...] = ()
-    playground: PlaygroundModel | None = None
+    playground: PlaygroundRecord | None = None
     variants: tuple[str, ...] = ()
     """Calls that the contract tests check like the default one, with the same expected failures."""
     exact_variants: tuple[str, ...] = ()

@@ -142,7 +142,7 @@ def _pack_perceptron(model: Any, values: Values, slim: bool) -> Values:
     if slim:
         values["_projectron"] = None
         if model.predictor not in ("vote", "random"):
-            values["_log"] = Mistakes.joined([])
+            values["_log"] = Mistakes.concatenate([])
     return values
 
 

@@ -90,7 +90,7 @@ def _concatenate(past: list[tuple[Any, Mistakes]]) -> _Past:
     return _Past(
         sparse_vstack(samples).tocsr() if any(map(issparse, samples)) else np.concatenate(samples),
         np.cumsum([part.shape[0] for part in samples], dtype=np.int64),
-        Mistakes.joined(logs),
+        Mistakes.concatenate(logs),
         np.cumsum([len(log.rows) for log in logs], dtype=np.int64),
     )
 

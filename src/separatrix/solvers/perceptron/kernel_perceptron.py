@@ -100,7 +100,7 @@ def run_passes(
             break
 
     return KernelPerceptronFit(
-        mistakes=Mistakes.joined(log),
+        mistakes=Mistakes.concatenate(log),
         n_iter=len(by_epoch),
         n_steps=met,
         mistakes_by_epoch=np.array(by_epoch, dtype=np.intp),

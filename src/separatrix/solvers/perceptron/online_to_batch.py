@@ -30,7 +30,7 @@ class Mistakes(NamedTuple):
     steps: Codes  # shape: (e,); examples met before
 
     @classmethod
-    def joined(cls, parts: Sequence[Mistakes]) -> Mistakes:
+    def concatenate(cls, parts: Sequence[Mistakes]) -> Mistakes:
         """One list from its parts."""
         if len(parts) == 1:
             return parts[0]

@@ -106,7 +106,7 @@ def pass_over(
         seen += len(part)
         if monitor.should_stop():
             break
-    return Pass(losses, Mistakes.joined(log), wrong, seen)
+    return Pass(losses, Mistakes.concatenate(log), wrong, seen)
 
 
 @njit(cache=True, nogil=True, inline="always")

@@ -25,7 +25,7 @@ from separatrix.studies.kernel_methods.steps import (
     words,
 )
 from separatrix.studies.reproduce import study_page
-from separatrix.studies.statistics import metric_values, row_params
+from separatrix.studies.summaries import metric_values, row_params
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,10 +69,10 @@ def _forms(results: Results) -> Section:
     left.set_title("marker size: mistakes on the sample", fontsize=9)
     for name, marker, size, color in (("primal", "o", 7, COLOURS[0]), ("dual", "x", 5, COLOURS[4])):
         log = found[f"{SYNTHETIC.replace(' ', '_')}_{name}"]
-        look = {"markersize": size, "markerfacecolor": "none" if marker == "o" else color}
-        right.plot(np.arange(1, len(log) + 1), log, marker, color=color, label=name, **look)
+        line_style = {"markersize": size, "markerfacecolor": "none" if marker == "o" else color}
+        right.plot(np.arange(1, len(log) + 1), log, marker, color=color, label=name, **line_style)
     right.set(xlabel="mistake", ylabel="misclassified sample")
-    _place_legend_below(left, right)
+    _put_legend_below(left, right)
     metrics = ("samples", *MISTAKE_METRICS, "weight_difference", "bias_difference")
     paragraphs = [
         "Rosenblatt's algorithm starts from zero and visits the samples in order. The primal form stores "
@@ -94,8 +94,8 @@ def _bound(results: Results) -> Section:
         found.setdefault(name, {"mistakes": [], "bound": []})[row.metric].append(row.value)
     figure, axes = new_axes(5.2, 3.8)
     for i, (name, values) in enumerate(found.items()):
-        look = {"color": COLOURS[i % 6], "markersize": 5, "linestyle": "none"}
-        axes.plot(values["bound"], values["mistakes"], MARKERS[i], label=name, **look)
+        line_style = {"color": COLOURS[i % 6], "markersize": 5, "linestyle": "none"}
+        axes.plot(values["bound"], values["mistakes"], MARKERS[i], label=name, **line_style)
     most = max(max(values["bound"]) for values in found.values())
     axes.plot([1, most], [1, most], color=INK, linewidth=1, label="mistakes = bound")
     axes.set(xscale="log", yscale="log", xlabel="bound (2R/γ)²", ylabel="mistakes")
@@ -131,7 +131,7 @@ def _map(results: Results) -> Section:
     _draw_line(right, found["w"][:2], float(found["b"][0]))
     right.set(xlabel="x1²", ylabel="x2²")
     right.set_title("after the map, seen along √2 x1 x2", fontsize=9)
-    _place_legend_below(left, right)
+    _put_legend_below(left, right)
     metrics = ("features", "mapped_features", "relative_difference", *MISTAKE_METRICS)
     paragraphs = [
         "The map (x1², x2², √2 x1 x2) has inner products ⟨x, z⟩². So the perceptron on mapped samples "
@@ -184,15 +184,18 @@ def _draw_spectra(kernels: list[str], found: Mapping[str, Any]) -> Figure:
     for i, (name, values) in enumerate(zip(kernels, found["spectra"], strict=True)):
         share = np.maximum(values / values[0], LOWEST)
         number = np.arange(1, len(share) + 1)
-        look = {"color": COLOURS[i % 6], "linestyle": STYLES[i % len(STYLES)]}
-        left.plot(number, share, label=name.split("(")[0] + _degree(name), **look)
+        line_style = {"color": COLOURS[i % 6], "linestyle": STYLES[i % len(STYLES)]}
+        left.plot(number, share, label=name.split("(")[0] + _degree(name), **line_style)
     left.set(yscale="log", xlabel="eigenvalue, by size", ylabel="share of the largest")
     left.set_ylim(LOWEST, 2)
     left.legend(fontsize=7)
     for digit in np.unique(found["labels"]):
         own = found["embedding"][found["labels"] == digit]
-        look = {"color": COLOURS[digit % len(COLOURS)], "marker": MARKERS[digit % len(MARKERS)]}
-        right.scatter(own[:, 0], own[:, 1], s=14, label=str(digit), linewidths=0, **look)
+        line_style = {
+            "color": COLOURS[digit % len(COLOURS)],
+            "marker": MARKERS[digit % len(MARKERS)],
+        }
+        right.scatter(own[:, 0], own[:, 1], s=14, label=str(digit), linewidths=0, **line_style)
     right.set(xlabel="first axis", ylabel="second axis")
     where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     right.legend(fontsize=7, title="digit", title_fontsize=7, frameon=False, **where)
@@ -314,8 +317,13 @@ def _draw_points(axes: Axes, X: Any, y: Any, sizes: Any) -> None:
     sizes = np.broadcast_to(sizes, len(y))
     for side, (color, marker) in SIDES.items():
         own = y == side
-        look: dict[str, Any] = {"color": color, "marker": marker, "linewidths": 0, "alpha": 0.85}
-        axes.scatter(X[own, 0], X[own, 1], s=sizes[own], label=f"{side:+d}", **look)
+        line_style: dict[str, Any] = {
+            "color": color,
+            "marker": marker,
+            "linewidths": 0,
+            "alpha": 0.85,
+        }
+        axes.scatter(X[own, 0], X[own, 1], s=sizes[own], label=f"{side:+d}", **line_style)
     axes.set(xlabel="x1", ylabel="x2")
 
 
@@ -327,7 +335,7 @@ def _draw_line(axes: Axes, w: Any, b: float) -> None:
     axes.set(xlim=limits[0], ylim=limits[1])
 
 
-def _place_legend_below(*panels: Axes) -> None:
+def _put_legend_below(*panels: Axes) -> None:
     """A legend below each panel, with markers of one size."""
     for axes in panels:
         legend = axes.legend(

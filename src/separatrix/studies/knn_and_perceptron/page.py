@@ -20,7 +20,7 @@ from separatrix.studies.knn_and_perceptron.steps import (
     PERCEPTRON,
 )
 from separatrix.studies.reproduce import study_page
-from separatrix.studies.statistics import format_spread, metric_values, params_of, row_params
+from separatrix.studies.summaries import format_spread, metric_values, params_of, row_params
 
 PUBLISHED_ERRORS = {1: 5937, 41: 4626}  # by k; of 27,780, Euclidean, a4a
 MOST_PANELS, PANEL_COLUMNS = 10, 3

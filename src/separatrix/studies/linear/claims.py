@@ -16,7 +16,7 @@ from separatrix.studies.linear.margins import MARGINS, objective_difference
 from separatrix.studies.linear.softmax import SOFTMAX
 from separatrix.studies.linear.squares import FISHER, ONE_HOT, RIDGE, ridge_difference
 from separatrix.studies.linear.words import WORDS
-from separatrix.studies.statistics import largest_value, single_value
+from separatrix.studies.summaries import largest_value, single_value
 
 ROUNDING = 1e-9  # largest rounding error of a zero
 

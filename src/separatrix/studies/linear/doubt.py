@@ -20,7 +20,7 @@ from separatrix.report.page import Picture, Section, Shows
 from separatrix.solvers.logistic.laplace import mackay, mean_sigmoid
 from separatrix.studies.linear.panels import GREY, STYLES, draw_samples, legend_below, panel_figure
 from separatrix.studies.linear.samples import boundary, generator, is_quick
-from separatrix.studies.statistics import single_value
+from separatrix.studies.summaries import single_value
 from separatrix.types import Matrix, Vector
 
 DOUBT = "9 costs and doubt"
@@ -180,10 +180,10 @@ def _draw_costs(results: Results) -> Picture:
     for cost, color, style in zip(
         COSTS, (COLOURS[0], COLOURS[1], COLOURS[4]), STYLES, strict=False
     ):
-        look = {"color": color, "linestyle": style}
+        line_style = {"color": color, "linestyle": style}
         label = f"a miss costs {cost:g}"
-        axes.plot(found["cuts"], found[f"cost_{cost:g}"], lw=1.8, label=label, **look)
-        axes.axvline(value("threshold", miss=cost), linewidth=1, **look)
+        axes.plot(found["cuts"], found[f"cost_{cost:g}"], lw=1.8, label=label, **line_style)
+        axes.axvline(value("threshold", miss=cost), linewidth=1, **line_style)
     axes.set(xlabel="threshold on the probability of benign", ylabel="mean cost, test rows")
     axes.set(yscale="log", xlim=(0, 1))
     legend_below(figure, axes, 3)
@@ -219,8 +219,8 @@ def _draw_planes(results: Results) -> Picture:
         axes.set_xticks([-10, 0, 10])
         areas = [100 * float(np.mean(np.abs(p - 0.5) > d)) for d in (0.25, 0.45, 0.49)]
         shares.append([name, *areas])
-    look: dict[str, Any] = {"orientation": "horizontal", "shrink": 0.8, "aspect": 40}
-    figure.colorbar(filled, ax=panels, label="probability of the squares", **look)
+    line_style: dict[str, Any] = {"orientation": "horizontal", "shrink": 0.8, "aspect": 40}
+    figure.colorbar(filled, ax=panels, label="probability of the squares", **line_style)
     caption = (
         "Probability over the plane around 30 samples. With maximum likelihood and with a prior it is near "
         "0 or 1 almost everywhere; in the mean over weights, bands open like a fan. Arrow: the line of the "
@@ -237,8 +237,8 @@ def _draw_distances(results: Results) -> Picture:
     names = (*ESTIMATES, QUADRATURE)
     colors = (COLOURS[4], COLOURS[1], COLOURS[0], INK)
     for name, color, style in zip(names, colors, STYLES, strict=False):
-        look = {"color": color, "linestyle": style, "linewidth": 1.8}
-        axes.plot(found["away"], found[f"{name}_way"], label=name, **look)
+        line_style = {"color": color, "linestyle": style, "linewidth": 1.8}
+        axes.plot(found["away"], found[f"{name}_way"], label=name, **line_style)
     limit = value("limit")
     axes.axhline(limit, color=GREY, linewidth=0.8)
     axes.text(40, limit - 0.015, "limit of Bayes", ha="right", va="top", fontsize=9)

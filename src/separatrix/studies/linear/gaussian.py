@@ -25,7 +25,7 @@ from separatrix.studies.linear.panels import (
     region_arrays,
 )
 from separatrix.studies.linear.samples import PETALS, SPECIES, grid_size, petals
-from separatrix.studies.statistics import largest_value, single_value
+from separatrix.studies.summaries import largest_value, single_value
 from separatrix.types import Matrix, Vector
 
 TERMS = "7 quadratic terms"

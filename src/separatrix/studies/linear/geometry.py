@@ -35,7 +35,7 @@ from separatrix.studies.linear.samples import (
     last_two_classes,
     petals,
 )
-from separatrix.studies.statistics import largest_value, metric_values, single_value
+from separatrix.studies.summaries import largest_value, metric_values, single_value
 
 DISTANCE = "1 signed distance"
 REGIONS = "2 regions"
@@ -149,8 +149,8 @@ def _draw_perpendiculars(results: Results) -> Picture:
     draw_samples(axes, X, codes)
     axes.axline((0.0, -bias / w[1]), slope=-w[0] / w[1], color=INK, linewidth=1.6, zorder=2)
     for row, shift, edge in ((picked[0], -3, "right"), (picked[-1], 0, "center")):
-        look = {"textcoords": "offset points", "fontsize": 9, "ha": edge}
-        axes.annotate(f"{away[row]:+.2f} cm", X[row], (shift, 6), **look)
+        line_style = {"textcoords": "offset points", "fontsize": 9, "ha": edge}
+        axes.annotate(f"{away[row]:+.2f} cm", X[row], (shift, 6), **line_style)
     axes.set_aspect("equal")
     axes.set(xlabel=PETALS[0], ylabel=PETALS[1], xlim=(2.3, 7.4), ylim=(0.7, 2.75))
     class_legend(figure, SPECIES[1:])

@@ -22,7 +22,7 @@ from separatrix.solvers.subgradient import LOSSES as MARGIN_LOSSES
 from separatrix.solvers.subgradient import Objective
 from separatrix.studies.linear.panels import GREY, STYLES, draw_samples, legend_below, panel_figure
 from separatrix.studies.linear.samples import angle_between, boundary, generator
-from separatrix.studies.statistics import largest_value, single_value
+from separatrix.studies.summaries import largest_value, single_value
 from separatrix.types import Matrix, Vector
 
 FAR = "3 far points"
@@ -37,7 +37,7 @@ MODEL_NAMES = {
     "LogisticRegression": "logistic",
     "SVC": "support vector machine",
 }
-MODEL_LOOKS = {
+MODEL_STYLES = {
     name: {"color": color, "linestyle": style}
     for name, color, style in zip(
         MODEL_NAMES, (COLOURS[4], COLOURS[5], "#333333"), STYLES, strict=False
@@ -152,8 +152,8 @@ def _draw_lines(results: Results) -> Picture:
     found = results.arrays[FAR]
     figure, axes = panel_figure(4.0)
     draw_samples(axes, found["X"], found["codes"])
-    look = {"color": COLOURS[1], "marker": "s", "edgecolors": "white", "linewidths": 0.4}
-    axes.scatter(*found["far"].T, s=18, **look)
+    line_style = {"color": COLOURS[1], "marker": "s", "edgecolors": "white", "linewidths": 0.4}
+    axes.scatter(*found["far"].T, s=18, **line_style)
     text = {"textcoords": "offset points", "fontsize": 9, "ha": "center"}
     axes.annotate("30 far samples", found["far"].mean(axis=0), (0, 13), **text)
     rows = []
@@ -161,7 +161,7 @@ def _draw_lines(results: Results) -> Picture:
         lines = found[f"{name}_lines"]
         *w, bias = lines[-1]
         ends = (-bias / w[0], 0.0), (-(bias + w[1]) / w[0], 1.0)
-        axes.axline(*ends, label=label, lw=1.8, **MODEL_LOOKS[name])
+        axes.axline(*ends, label=label, lw=1.8, **MODEL_STYLES[name])
         rows += [[label, "before", *lines[0].tolist()]]
         rows += [[label, "with far samples", *lines[-1].tolist()]]
     axes.set(xlabel="first feature", ylabel="second feature", xlim=(-4.5, 21), ylim=(-14.5, 4))
@@ -182,7 +182,7 @@ def _draw_turning(results: Results) -> Picture:
             [value(metric, name, away=away, far=DISTANT) for away in AWAY]
             for metric in ("turned_degrees", "moved", "near_mistaken")
         )
-        axes.plot(AWAY, turned, marker="o", ms=4, label=label, **MODEL_LOOKS[name])
+        axes.plot(AWAY, turned, marker="o", ms=4, label=label, **MODEL_STYLES[name])
         rows += [[label, *row] for row in zip(AWAY, turned, moved, map(int, wrong), strict=True)]
     axes.set(xlabel="distance of the 30 samples behind their class", ylim=(-2, 52))
     axes.set_ylabel("boundary turned, degrees")

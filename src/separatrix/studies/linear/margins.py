@@ -35,7 +35,7 @@ from separatrix.studies.linear.samples import (
     last_two_classes,
     petals,
 )
-from separatrix.studies.statistics import largest_value, row_params, single_value
+from separatrix.studies.summaries import largest_value, row_params, single_value
 from separatrix.types import Codes, Matrix, Vector
 
 if TYPE_CHECKING:
@@ -172,8 +172,8 @@ def _draw_margins(results: Results) -> Picture:
     slack, alpha = found["slack"], found["alpha"]
     figure, axes = panel_figure(3.1)
     for score, style, width in ((0.0, "-", 1.6), (1.0, "--", 1.0), (-1.0, "--", 1.0)):
-        look = {"color": INK, "linestyle": style, "lw": width, "zorder": 2}
-        axes.axline((0.0, (score - bias) / w[1]), slope=-w[0] / w[1], **look)
+        line_style = {"color": INK, "linestyle": style, "lw": width, "zorder": 2}
+        axes.axline((0.0, (score - bias) / w[1]), slope=-w[0] / w[1], **line_style)
     late = slack > SLACK
     ends = X + ((2.0 * codes - 1.0) * slack)[:, None] * w / (w @ w)
     for start, end in zip(X[late], ends[late], strict=True):
@@ -249,8 +249,8 @@ def _draw_times(results: Results) -> Picture:
             own = [(p, row) for p, row in found if (p["grows"], p["by"]) == (grows, by)]
             sizes = [params[letter] for params, _ in own]
             times = [1000 * row.seconds for _, row in own]
-            look = {"marker": "os"[i], "color": COLOURS[(0, 4)[i]], "linestyle": STYLES[i]}
-            axes.plot(sizes, times, lw=1.8, label=by, **look)
+            line_style = {"marker": "os"[i], "color": COLOURS[(0, 4)[i]], "linestyle": STYLES[i]}
+            axes.plot(sizes, times, lw=1.8, label=by, **line_style)
         axes.set(xscale="log", yscale="log", xlabel=label)
         _set_plain_ticks(axes, sizes)
         axes.grid(color=GREY, alpha=0.25, linewidth=0.5)

@@ -92,8 +92,8 @@ def class_legend(figure: Figure, names: Sequence[str], *, nowhere: bool = False)
         for code, name in enumerate(names)
     ]
     if nowhere:
-        look: dict[str, Any] = {"hatch": "//////", "linewidth": 0, "label": "no class"}
-        handles.append(Patch(facecolor=_tint(NOWHERE), edgecolor=NOWHERE, **look))
+        line_style: dict[str, Any] = {"hatch": "//////", "linewidth": 0, "label": "no class"}
+        handles.append(Patch(facecolor=_tint(NOWHERE), edgecolor=NOWHERE, **line_style))
     figure.legend(
         handles=handles, ncols=len(handles), columnspacing=1.2, handletextpad=0.4, **BELOW
     )

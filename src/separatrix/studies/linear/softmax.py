@@ -27,7 +27,7 @@ from separatrix.studies.linear.panels import (
     region_arrays,
 )
 from separatrix.studies.linear.samples import PETALS, SPECIES, grid_size, petals
-from separatrix.studies.statistics import largest_value, single_value
+from separatrix.studies.summaries import largest_value, single_value
 from separatrix.types import Matrix
 
 SOFTMAX = "10 softmax"
@@ -120,8 +120,13 @@ def _draw_regions(results: Results) -> Picture:
     found = results.arrays[SOFTMAX]
     figure, axes = panel_figure(3.6)
     draw_regions(axes, found, "region_", SPECIES)
-    look = {"levels": [0.6, 0.95], "colors": GREY, "linewidths": 0.9, "linestyles": [":", "-"]}
-    lines = axes.contour(found["first"], found["second"], found["largest"], **look)
+    line_style = {
+        "levels": [0.6, 0.95],
+        "colors": GREY,
+        "linewidths": 0.9,
+        "linestyles": [":", "-"],
+    }
+    lines = axes.contour(found["first"], found["second"], found["largest"], **line_style)
     axes.clabel(lines, fmt="%.2g", fontsize=8)
     axes.plot(found["length"], found["width"], color=INK, linewidth=1.2, linestyle=(0, (6, 2)))
     axes.set(xlabel=PETALS[0], ylabel=PETALS[1])

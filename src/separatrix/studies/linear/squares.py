@@ -34,7 +34,7 @@ from separatrix.studies.linear.samples import (
     is_quick,
     last_two_classes,
 )
-from separatrix.studies.statistics import largest_value, row_params, single_value
+from separatrix.studies.summaries import largest_value, row_params, single_value
 from separatrix.types import Codes, Vector
 
 ONE_HOT = "4 one-hot targets"
@@ -227,13 +227,13 @@ def ridge_section(results: Results) -> Section:
 def _draw_ridges(ridges: Any, weights: Any, values: dict[str, Any]) -> Any:
     figure, (above, below) = panel_figure(5.2, 2, 1, sharex=True, height_ratios=(3, 2))
     for j, name in enumerate(FEATURES):
-        look = {"color": COLOURS[j], "linestyle": STYLES[j], "linewidth": 1.8}
-        above.plot(ridges, weights[:, j], label=name, **look)
+        line_style = {"color": COLOURS[j], "linestyle": STYLES[j], "linewidth": 1.8}
+        above.plot(ridges, weights[:, j], label=name, **line_style)
     above.axhline(0, color=GREY, linewidth=0.6)
     above.set_ylabel("weight, features scaled to 1")
     below.plot(ridges, values["squared_length"], color=INK, label="ridge given")
-    look = {"ms": 5, "mfc": "none", "color": COLOURS[4], "label": "limit given, ridge found"}
-    below.plot(values["ridge_of_limit"], values["squared_length"], "o", **look)
+    line_style = {"ms": 5, "mfc": "none", "color": COLOURS[4], "label": "limit given, ridge found"}
+    below.plot(values["ridge_of_limit"], values["squared_length"], "o", **line_style)
     below.set(xscale="log", xlabel="ridge λ", ylabel="|w|²")
     below.legend(frameon=False, fontsize=9)
     open_frame(below)
@@ -283,12 +283,12 @@ def _draw_projections(results: Results) -> Picture:
     found = results.arrays[FISHER]
     names = {"fisher": "Fisher's axis", "principal": "largest variance", "random": "random, median"}
     figure, panels = panel_figure(4.2, 3, 1)
-    look: dict[str, Any] = {"stacked": True, "color": COLOURS[:3], "edgecolor": "white"}
+    line_style: dict[str, Any] = {"stacked": True, "color": COLOURS[:3], "edgecolor": "white"}
     rows = []
     for axes, (key, name) in zip(panels, names.items(), strict=True):
         z = (found[key] - found[key].mean()) / found[key].std()
         own = [z[found["codes"] == k] for k in range(3)]
-        axes.hist(own, bins=np.linspace(-2.6, 2.6, 53).tolist(), linewidth=0.3, **look)
+        axes.hist(own, bins=np.linspace(-2.6, 2.6, 53).tolist(), linewidth=0.3, **line_style)
         axes.set_title(name, fontsize=9.5, loc="left")
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)

@@ -14,7 +14,7 @@ from separatrix.plots.region_figures import COLOURS, MARKERS
 from separatrix.plots.tables import Table
 from separatrix.report.page import Picture, Section, Shows
 from separatrix.studies.linear.panels import STYLES, legend_below, panel_figure
-from separatrix.studies.statistics import largest_value, params_of, single_value
+from separatrix.studies.summaries import largest_value, params_of, single_value
 from separatrix.types import Matrix
 
 WORDS = "8 word frequencies"
@@ -120,9 +120,11 @@ def _draw_shares(results: Results) -> Picture:
     order = np.argsort(spam - ham, kind="stable")
     figure, axes = panel_figure(5.6)
     y = np.arange(len(words))
-    look: dict[str, Any] = {"height": 0.4, "edgecolor": "white"}
-    axes.barh(y + 0.2, 100 * ham[order], color=COLOURS[0], label="ham", **look)
-    axes.barh(y - 0.2, 100 * spam[order], color=COLOURS[1], hatch="////", label="spam", **look)
+    line_style: dict[str, Any] = {"height": 0.4, "edgecolor": "white"}
+    axes.barh(y + 0.2, 100 * ham[order], color=COLOURS[0], label="ham", **line_style)
+    axes.barh(
+        y - 0.2, 100 * spam[order], color=COLOURS[1], hatch="////", label="spam", **line_style
+    )
     axes.set_yticks(y, [words[i] for i in order])
     axes.set(xlabel="share of all words of the class, %", ylim=(-0.7, len(words) - 0.3))
     legend_below(figure, axes, 2)
@@ -138,8 +140,8 @@ def _draw_smoothing(results: Results) -> Picture:
     rows: list[list[Any]] = []
     for i, text in enumerate(QUERIES):
         p = [value(alpha=alpha, text=text) for alpha in ALPHAS]
-        look = {"linestyle": STYLES[i], "marker": MARKERS[i], "color": COLOURS[i], "ms": 5}
-        axes.plot(range(len(ALPHAS)), p, label=f"“{text}”", **look)
+        line_style = {"linestyle": STYLES[i], "marker": MARKERS[i], "color": COLOURS[i], "ms": 5}
+        axes.plot(range(len(ALPHAS)), p, label=f"“{text}”", **line_style)
         rows.append([text, *p])
     axes.set_xticks(range(len(ALPHAS)), [f"{alpha:g}" for alpha in ALPHAS])
     axes.set(xlabel="alpha, added to every count", ylabel="probability of spam")

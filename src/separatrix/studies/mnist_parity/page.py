@@ -24,7 +24,7 @@ from separatrix.studies.mnist_parity.steps import (
     _describe_target,
 )
 from separatrix.studies.reproduce import study_page
-from separatrix.studies.statistics import metric_values, params_of, row_params
+from separatrix.studies.summaries import metric_values, params_of, row_params
 
 SIGNED = "PuOr"  # a colour-blind safe map; white is 0
 ROWS, TEST_ROWS = 60_000, 10_000  # of MNIST, for which there are published numbers
@@ -163,8 +163,8 @@ def _descent(results: Results, part: str) -> Picture:
         ("training", "train_accuracy", COLOURS[0], "-"),
         ("held out", "held_out_accuracy", COLOURS[4], "--"),
     ):
-        look = {"color": color, "linestyle": style, "marker": mark, "markersize": 4}
-        right.plot(arrays["steps"], arrays[name], label=label, **look)
+        line_style = {"color": color, "linestyle": style, "marker": mark, "markersize": 4}
+        right.plot(arrays["steps"], arrays[name], label=label, **line_style)
     right.set_ylabel("accuracy")
     right.legend(fontsize=8, loc="lower right")
     for axes in (left, right):

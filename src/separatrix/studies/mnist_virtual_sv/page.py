@@ -18,7 +18,7 @@ from separatrix.plots.tables import Table
 from separatrix.report.page import Page, Picture, Section
 from separatrix.studies.mnist_virtual_sv.steps import DATA, MOST_WRONG, ROWS
 from separatrix.studies.reproduce import study_page
-from separatrix.studies.statistics import row_params
+from separatrix.studies.summaries import row_params
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

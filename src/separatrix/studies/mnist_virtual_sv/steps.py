@@ -24,7 +24,7 @@ from separatrix.studies.mnist_virtual_sv.training import (
     C,
     DigitImages,
     StageResult,
-    SupportRows,
+    TrainedSupport,
     make_svm,
     merge_boundaries,
     prepare_images,
@@ -188,9 +188,9 @@ class _VirtualStudy:
         )
         return made
 
-    def _support(self, first: StepResult) -> SupportRows:
+    def _support(self, first: StepResult) -> TrainedSupport:
         arrays = first.arrays
-        support = SupportRows(arrays["support"].astype(np.intp), arrays["own"].astype(bool))
+        support = TrainedSupport(arrays["support"].astype(np.intp), arrays["own"].astype(bool))
         return support if self.options["copies"] == "own" else merge_boundaries(support)
 
     def _split_images(self, data: Dataset) -> DigitImages:

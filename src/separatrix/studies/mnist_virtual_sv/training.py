@@ -51,7 +51,7 @@ class DigitImages(NamedTuple):
     test_rows: Codes  # shape: (m,); rows of the data set
 
 
-class SupportRows(NamedTuple):
+class TrainedSupport(NamedTuple):
     """The support vectors of a first stage."""
 
     rows: Codes  # shape: (s,); of the training images
@@ -157,7 +157,7 @@ def prepare_images(digits: DigitImages, upright: bool) -> DigitImages:
     return digits._replace(images=images, test=test)
 
 
-def train_first(digits: DigitImages, model: Any, what: str) -> tuple[StageResult, SupportRows]:
+def train_first(digits: DigitImages, model: Any, what: str) -> tuple[StageResult, TrainedSupport]:
     """Train on every image and predict the test part."""
     X, X_test = _unit_rows(digits.images), _unit_rows(digits.test)
     with ResourceUsage() as fitting:
@@ -169,11 +169,11 @@ def train_first(digits: DigitImages, model: Any, what: str) -> tuple[StageResult
     own = coef != 0 if one_vs_rest else np.ones((1, len(rows)), dtype=bool)
     error = _error(predicted, digits)
     stage = Stage(what, len(X), len(rows), fitting.seconds, predicting.seconds, error)
-    return StageResult(stage, predicted, model.gram_), SupportRows(rows, own)
+    return StageResult(stage, predicted, model.gram_), TrainedSupport(rows, own)
 
 
 def train_on_copies(
-    digits: DigitImages, make: Callable[[], Any], what: str, support: SupportRows, pixels: int
+    digits: DigitImages, make: Callable[[], Any], what: str, support: TrainedSupport, pixels: int
 ) -> StageResult:
     """Train each boundary on its support vectors and their copies, and predict the test part."""
     copies, classes = len(shifts_within(pixels)), np.unique(digits.labels)
@@ -201,7 +201,7 @@ def train_on_copies(
     return StageResult(stage, predicted, max(grams)[1], moves=used.sum(axis=1))
 
 
-def merge_boundaries(support: SupportRows) -> SupportRows:
+def merge_boundaries(support: TrainedSupport) -> TrainedSupport:
     """The support vectors of all boundaries as those of one model."""
     return support._replace(own=support.own.any(axis=0, keepdims=True))
 

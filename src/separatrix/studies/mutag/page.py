@@ -31,7 +31,7 @@ from separatrix.studies.mutag.steps import (
     read_molecule,
 )
 from separatrix.studies.reproduce import study_page
-from separatrix.studies.statistics import (
+from separatrix.studies.summaries import (
     format_spread,
     most_common,
     params_of,
@@ -134,7 +134,7 @@ def _choices(results: Results) -> Section:
     figure, panels = new_axes(7.4, 3.0, 1, 2)
     rounds = range((QUICK_ROUNDS if results.options["quick"] else ROUNDS) + 1)
     for axes, name in zip(panels, (SUBTREES, BONDS), strict=True):
-        counts = Counter((p["iterations"], p["normalized"]) for p in _chosen(results, name))
+        counts = Counter((p["iterations"], p["normalized"]) for p in _chosen_cells(results, name))
         low, high = (np.array([counts[t, normal] for t in rounds]) for normal in (False, True))
         axes.bar(rounds, low, color=COLOUR, label="plain values")
         axes.bar(rounds, high, bottom=low, color="#e69f00", label="normalised")
@@ -144,7 +144,7 @@ def _choices(results: Results) -> Section:
     panels[0].legend(frameon=False, fontsize=8)
     rows = []
     for name in accuracies(results):
-        chosen = [_describe_choice(params) for params in _chosen(results, name)]
+        chosen = [_describe_choice(params) for params in _chosen_cells(results, name)]
         for text, count in most_common(chosen, 5):
             rows.append((name, text, count, f"{count / len(chosen):.0%}"))
     columns = ("kernel", "chosen", "training parts", "share")
@@ -240,7 +240,7 @@ def _molecules(results: Results) -> Section:
     return Section("Attribution to atoms", words, [Picture(figure, caption, atoms), subtrees])
 
 
-def _chosen(results: Results, name: str) -> list[dict[str, Any]]:
+def _chosen_cells(results: Results, name: str) -> list[dict[str, Any]]:
     return params_of(results, part=name, metric="chosen_accuracy")
 
 

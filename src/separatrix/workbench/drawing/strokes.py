@@ -77,13 +77,13 @@ def _points(stroke: Sequence[Sequence[float]]) -> Matrix:
 
 def _nearest(parts: list[Matrix], canvas: Canvas, pen: float, points: int) -> Matrix:
     """Distances in pixels from a grid of points x points to the nearest stroke."""
-    tree = cKDTree(_place_strokes(parts, canvas, pen))
+    tree = cKDTree(_position_strokes(parts, canvas, pen))
     at = (np.arange(points) + 0.5) * (canvas.side / points)
     grid = np.stack(np.meshgrid(at, at), axis=-1).reshape(-1, 2)
     return np.asarray(tree.query(grid)[0]).reshape(points, points)
 
 
-def _place_strokes(parts: list[Matrix], canvas: Canvas, pen: float) -> Matrix:
+def _position_strokes(parts: list[Matrix], canvas: Canvas, pen: float) -> Matrix:
     """Dense points along the strokes, [x, y] in pixels of the canvas."""
     corners = np.concatenate(parts)
     low, high = corners.min(axis=0), corners.max(axis=0)

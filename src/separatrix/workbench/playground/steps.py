@@ -127,7 +127,7 @@ def _mistakes(machine: Any, n: int) -> Iterator[Mistake]:
     """All mistakes of a fit in order."""
     log, support = machine.__dict__.get("_log"), getattr(machine, "support_", None)
     if log is None:
-        log = Mistakes.joined(machine.passes_)
+        log = Mistakes.concatenate(machine.passes_)
     elif support is not None:
         log = log._replace(rows=support[log.rows])
     cuts = np.flatnonzero(np.diff(log.steps)) + 1

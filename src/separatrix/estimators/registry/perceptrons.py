@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from separatrix.estimators.registry.reasons import ORDER_DEPENDENT
-from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundModel, SuiteModel
+from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundRecord, SuiteModel
 from separatrix.estimators.registry.sliders import PASSES, PREDICTORS, SHUFFLE
 
 
@@ -30,7 +30,7 @@ RECORDS = (
                 tuned={"predictor": "average"},
             ),
         ),
-        playground=PlaygroundModel(
+        playground=PlaygroundRecord(
             "perceptron",
             "Perceptron",
             "A straight boundary that moves at every mistake.",

@@ -286,8 +286,8 @@ def info(file: Path, as_json: bool) -> None:
     """Print the model card of a model FILE in Markdown."""
     from separatrix.modelfile.describe import describe
 
-    card = describe(file)
-    show_json(card.as_dict()) if as_json else click.echo(card, nl=False)
+    description = describe(file)
+    show_json(description.as_dict()) if as_json else click.echo(description, nl=False)
 
 
 def _load(path: Path, device: str) -> Any:
