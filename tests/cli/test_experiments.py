@@ -96,14 +96,14 @@ def test_compare_prints_a_leaderboard_and_writes_a_page(tmp_path):
 def test_ctrl_c_ends_with_130_and_keeps_what_is_done(small, tmp_path, monkeypatch):
     from separatrix.experiments import protocol
 
-    one = protocol.Protocol.one_split
+    one = protocol.StudyProtocol.one_split
 
     def interrupted(self, workshop, f, number):
         if number == 1:
             raise KeyboardInterrupt
         return one(self, workshop, f, number)
 
-    monkeypatch.setattr(protocol.Protocol, "one_split", interrupted)
+    monkeypatch.setattr(protocol.StudyProtocol, "one_split", interrupted)
     done = run("run", small, "--out", tmp_path / "out", code=130)
     assert "interrupted" in done.stderr
     assert len(list((tmp_path / "out" / "steps").iterdir())) == 1

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.cli.test_files import run
+from tests.cli.test_file_commands import run
 
 from separatrix import load
 from separatrix.app.train_from_file import parse_normalized_kernel

@@ -347,7 +347,7 @@ def test_the_command_shows_a_card(cache):
         "MUTAG.zip (URL not checked)",
     ):
         assert part in found
-    assert "not known" in run("show", "usps").stdout
+    assert "unknown" in run("show", "usps").stdout
     assert json.loads(run("show", "mutag", "--json").stdout)["classes"] == {"-1": 63, "1": 125}
 
 

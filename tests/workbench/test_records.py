@@ -7,9 +7,7 @@ from tests.workbench.hostile import NAMES
 
 from separatrix.app.read_data import parse_column
 from separatrix.cli.experiments import compare as compare_command
-from separatrix.evaluation.candidates import CANDIDATES
 from separatrix.workbench.records import (
-    MODELS,
     BestModel,
     FileRequest,
     JobRecord,
@@ -17,10 +15,6 @@ from separatrix.workbench.records import (
     command_of,
     python_of,
 )
-
-
-def test_the_models_are_those_of_a_comparison():
-    assert {candidate.key: candidate.name for candidate in CANDIDATES} == MODELS
 
 
 @pytest.mark.parametrize("name", [*NAMES, "-", "--help", "7", "-1", "auto", "iris"])

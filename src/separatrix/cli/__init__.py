@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from separatrix import __version__
-from separatrix.cli import data, experiments, file_commands as files, libsvm, workbench
+from separatrix.cli import data, experiments, file_commands, libsvm, workbench
 from separatrix.cli.common import Command, json_option, print_message, quiet_option, show_json
 
 
@@ -72,12 +72,12 @@ for command in (
     experiments.compare,
     experiments.run,
     experiments.experiments,
-    files.fit,
-    files.tune,
-    files.predict,
-    files.evaluate,
-    files.explain,
-    files.info,
+    file_commands.fit,
+    file_commands.tune,
+    file_commands.predict,
+    file_commands.evaluate,
+    file_commands.explain,
+    file_commands.info,
     data.data,
     workbench.workbench,
     libsvm.svm_train,

@@ -253,7 +253,7 @@ class _MutagStudy:
                 about = {"feature": one.name, "count": one.count, "rank": position}
                 rows += _rows(MOLECULES, {"term": one.term}, **about)
             arrays |= {f"{position}.{name}": getattr(graph, name) for name in GRAPH_ARRAYS}
-            arrays[f"{position}.values"] = found.values
+            arrays[f"{position}.shares"] = found.values
         return StepResult(rows, arrays)
 
     def samples(self, context: RunContext) -> tuple[Any, Any, list[Split]]:
