@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 export SEPARATRIX_DATA
 export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba
 CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
+QUICK := tests/solvers tests/kernels tests/data tests/runtime tests/estimators tests/modelfile tests/contracts README.md
 BROWSER := tests/workbench/test_browser_*.py
 COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
 
@@ -25,14 +26,15 @@ demo: $(VENV)/.has-report
 workbench: $(VENV)/.has-workbench
 	$(BIN)/separatrix workbench
 
-# The tests to run after every change, under five minutes on two cores from a clean clone. Both workers
-# take whole files, so that few functions are compiled twice.
+# The tests to run after every change: under five minutes on two cores from a clean clone, without torch.
+# Workers take whole files, so that few functions are compiled twice.
 test: $(VENV)/.has-test
-	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not slow and not long' --ignore-glob '$(BROWSER)'
+	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not slow and not long' $(QUICK)
 
-# What `make test` leaves out: linters and types, slow tests, Triton's interpreter, the browser, bounds checks.
+# Everything but the exhaustive runs: linters and types, all tests and examples, Triton's interpreter, the
+# browser, and the compiled code with bounds checks.
 test-full: $(VENV)/.has-test-full lint
-	$(BIN)/python -m pytest -n auto -q -m 'slow and not long' --ignore-glob '$(BROWSER)'
+	$(BIN)/python -m pytest -n auto -q -m 'not long' --ignore-glob '$(BROWSER)'
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' $(BROWSER)
 	OPENBLAS_NUM_THREADS=1 NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CHECKED) $(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not long' -k 'not triton' $(COMPILED)
 

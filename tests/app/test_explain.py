@@ -72,6 +72,7 @@ def test_a_sequence_is_explained_by_its_words_and_letters(around):
     assert f"{value:.4g}:" in told.caption
 
 
+@pytest.mark.slow
 def test_a_graph_is_explained_by_its_subtrees_and_nodes():
     data = molecules()
     model = fitted(SVC(kernel=WeisfeilerLehman(1), C=10.0), data)
@@ -109,6 +110,7 @@ def test_a_table_has_no_shares():
     assert "shares" not in explain(fitted(LinearSVC(), data), data, row=0).as_dict()
 
 
+@pytest.mark.slow
 def test_subsequences_are_explained_by_letters():
     data = sequences()
     model = fitted(SVC(kernel=Normalized(Subsequence(2))), data)

@@ -35,6 +35,7 @@ def test_the_version_is_printed():
     assert __version__ in CliRunner().invoke(main, ["--version"]).output
 
 
+@pytest.mark.slow
 def test_the_demo_prints_a_table_and_writes_a_page_and_pictures(tmp_path):
     done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path / "new"), "--repeats", "1"])
     assert done.exit_code == 0, done.output
@@ -47,6 +48,7 @@ def test_the_demo_prints_a_table_and_writes_a_page_and_pictures(tmp_path):
         assert name in done.stderr
 
 
+@pytest.mark.slow
 def test_the_demo_can_be_read_by_machines(tmp_path, monkeypatch):
     few = partial(demo.build_suite, models=["knn", "lda", "perceptron"])
     monkeypatch.setattr(demo, "build_suite", few)

@@ -97,6 +97,7 @@ def test_experiments_are_told_where_to_work(no_card, written):
         assert (found.exit_code, found.stderr) == (1, "Error: there is no card here\n")
 
 
+@pytest.mark.slow
 def test_a_written_experiment_goes_on_on_another_device(written, tmp_path):
     words = ("run", written, "--out", tmp_path / "out", "-q")
     assert ask(*words, "--device", "cpu").exit_code == 0

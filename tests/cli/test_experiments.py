@@ -36,6 +36,7 @@ def test_the_names_are_listed():
     assert "usps-kernel-perceptron" in run("experiments").stdout
 
 
+@pytest.mark.slow
 def test_a_file_is_run_and_leaves_a_table_and_a_page(small, tmp_path):
     done = run("run", small, "--out", tmp_path / "out")
     assert "GaussianNB" in done.stdout
@@ -84,6 +85,7 @@ def test_what_cannot_be_run_is_one_line_with_a_hint(words, code, caption, tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_compare_prints_a_leaderboard_and_writes_a_page(tmp_path):
     words = ["compare", "iris", "--models", "lda,gaussian-nb", "--cv", 3, "--out", tmp_path]
     done = run(*words)

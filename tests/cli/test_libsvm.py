@@ -278,6 +278,7 @@ def test_ranges_that_know_more_and_fewer_features_are_used_as_svm_scale_does():
 # ours alone
 
 
+@pytest.mark.slow
 def test_the_model_goes_to_the_current_folder(folder):
     (folder / "data").mkdir()
     iris("data/iris")

@@ -45,6 +45,7 @@ def sites(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_a_machine_over_graphs_is_fitted_kept_measured_and_explained(molecules, tmp_path):
     kept = tmp_path / "shapes.model"
 
@@ -79,6 +80,7 @@ def test_lengths_of_words_are_tuned_over_strings(sites, tmp_path):
     assert json.loads(run("evaluate", kept, sites, "--json").stdout)["metrics"]["error"] < 0.1
 
 
+@pytest.mark.slow
 def test_graphs_are_compared_by_all_that_suits(molecules):
     told = json.loads(run("compare", molecules, "--cv", 3, "--repeats", 1, "--json").stdout)
     names = {row["model"] for row in told["rows"]}

@@ -79,11 +79,13 @@ def test_gpu_tests_pass_on_the_cpu_device_of_torch(module, torch_and_triton):
     assert "passed" in done.stdout
 
 
+@pytest.mark.slow
 def test_triton_programs_pass_in_the_interpreter(torch_and_triton):
     done = run_python("-m", "tests.gpu", "test_programs::", "--pretend", TRITON_INTERPRET="1")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_gpu_tests_exit_with_2_without_a_gpu():
     done = run_python("-m", "tests.gpu", CUDA_VISIBLE_DEVICES="")
     assert done.returncode == 2
@@ -91,6 +93,7 @@ def test_gpu_tests_exit_with_2_without_a_gpu():
     assert not done.stdout
 
 
+@pytest.mark.slow
 def test_a_failing_gpu_test_is_reported_and_exits_with_1(torch_and_triton, tmp_path):
     code = (
         "import sys, tests.gpu.__main__ as runner\n"
@@ -106,11 +109,13 @@ def test_a_failing_gpu_test_is_reported_and_exits_with_1(torch_and_triton, tmp_p
     assert "1 passed, 0 skipped, 1 FAILED" in done.stdout
 
 
+@pytest.mark.slow
 def test_estimators_with_a_device_need_no_optional_packages():
     done = run_python("-c", BLOCK_IMPORTS + USE_ESTIMATORS)
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_gpu_benchmarks_need_no_optional_packages():
     code = "import benchmarks.gpu as gpu; gpu.parse_arguments(['svc', '--out', 'x'])\n"
     code += "import benchmarks.gpu_svc, benchmarks.gpu_million, benchmarks.gpu_ceilings"

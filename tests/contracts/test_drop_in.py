@@ -131,6 +131,7 @@ print(json.dumps({"failed": sorted(found.failed), "ran": found.ran}), file=sys.s
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", MODULES)
 def test_only_what_is_documented_differs(family):
     *asked, least, differences = MODULES[family]

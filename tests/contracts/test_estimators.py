@@ -57,6 +57,7 @@ def checks():
                 yield pytest.param(estimator, check, expected, id=name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
 @pytest.mark.parametrize(("estimator", "check", "expected"), list(checks()))
 def test_scikit_learns_checks_pass(estimator, check, expected):
@@ -392,11 +393,13 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_a_forked_child_can_predict_and_fit():
     assert subprocess.run([sys.executable, "-c", FORKING], timeout=600).returncode == 0
 
 
+@pytest.mark.slow
 def test_two_threads_can_fit_at_once():
     digits, labels = load_digits(return_X_y=True)
     expected = KernelPerceptron(Polynomial(3)).fit(digits, labels).predict(digits)
@@ -443,6 +446,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", ENDLESS)
 def test_ctrl_c_ends_a_fit_within_half_a_second_of_every_core(call):
     done = subprocess.check_output([sys.executable, "-c", INTERRUPT, call], timeout=300)

@@ -12,6 +12,7 @@ QUICK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
 def test_an_example_runs(path, tmp_path):
     done = subprocess.run(

@@ -65,6 +65,7 @@ def assert_same(first, second, X, **more):
     np.testing.assert_allclose(a, b, atol=1e-6, **more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=describe)
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000))
@@ -79,6 +80,7 @@ def test_a_weight_is_a_repetition_and_weight_0_a_removal(model, seed):
     assert_same(weighted, repeated, X)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=describe)
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000))
@@ -96,6 +98,7 @@ def test_row_order_and_class_names_do_not_matter(model, seed):
     np.testing.assert_allclose(outputs(renamed, X)[:, positions], outputs(plain, X), atol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", INCREMENTAL, ids=describe)
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000))
@@ -122,6 +125,7 @@ LINEAR = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", LINEAR, ids=describe)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_the_signed_distance_is_the_distance_to_the_boundary(model):

@@ -285,6 +285,7 @@ def test_usps_is_made_of_two_files_or_of_one(monkeypatch, cache, tmp_path):
 ON_DISK = [name for name in DATASET_CARDS if name != "fashion_mnist"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ON_DISK)
 def test_a_set_is_what_its_card_says(name):
     found = catalogue.load(name) if not DATASET_CARDS[name].files else _real(name)
@@ -299,6 +300,7 @@ def test_a_set_is_what_its_card_says(name):
     assert (0 if found.y_test is None else len(found.y_test)) == card.test_rows
 
 
+@pytest.mark.slow
 def test_files_on_disk_are_those_of_the_cards():
     _real("a4a")
     checked = 0

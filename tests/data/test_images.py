@@ -85,6 +85,7 @@ def test_the_slant_is_the_slope_of_the_least_squares_line():
         assert slant == pytest.approx(slope)
 
 
+@pytest.mark.slow
 def test_an_upright_bar_stays_as_it_is():
     upright = bar(*[13.0] * 20)
     np.testing.assert_array_equal(deskewed(upright), upright)

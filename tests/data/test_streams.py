@@ -47,6 +47,7 @@ def test_a_packed_file_that_is_damaged_is_refused(tmp_path, kind, damage):
         source.read_all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
 def test_a_bomb_is_refused_before_it_is_unpacked(tmp_path, kind):
     (tmp_path / "a").write_bytes(PACKERS[kind](bytes(64 << 20)))

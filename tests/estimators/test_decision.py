@@ -49,6 +49,7 @@ def probabilities(rng, n, k):
     return rng.dirichlet(np.full(k, 0.7), size=n)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
 @pytest.mark.parametrize(
     ("estimator", "check"),

@@ -221,6 +221,7 @@ def test_linear_agrees_with_scikit_learn(name, priors, solver, shrinkage):
     assert hasattr(ours, "xbar_") == (solver == "svd")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("priors", [False, True])
 @pytest.mark.parametrize(
@@ -541,6 +542,7 @@ def checks():
             yield pytest.param(made, check, id=f"{model!r}-{check.func.__name__}")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
 @pytest.mark.parametrize(("model", "check"), list(checks()))
 def test_scikit_learns_checks_pass(model, check):

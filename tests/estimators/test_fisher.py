@@ -179,6 +179,7 @@ def checks():
             yield pytest.param(made, check, id=f"{threshold}-{check.func.__name__}")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
 @pytest.mark.parametrize(("model", "check"), list(checks()))
 def test_scikit_learns_checks_pass(model, check):

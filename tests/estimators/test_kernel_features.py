@@ -46,6 +46,7 @@ def _samples(kernel):
     return STRINGS if kernel.takes == "sequences" else GRAPHS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_products_are_the_kernel_even_with_unknown_features(kernel):
     X = _samples(kernel)
@@ -86,6 +87,7 @@ def test_a_linear_machine_on_them_is_the_kernel_machine():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "model",
     [LogisticRegression(), LinearSVC(), MultinomialNB(), KNeighborsClassifier()],
@@ -152,6 +154,7 @@ def test_tokens_and_strings_are_not_mixed(kernel, learned, later):
         model.transform(later)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kernel", [VertexHistogram(), EdgeHistogram(), WeisfeilerLehman(1), ShortestPath()], ids=repr
 )

@@ -53,6 +53,7 @@ def test_a_callable_kernel_gives_the_same_model():
     np.testing.assert_allclose(called.decision_function(X), named.decision_function(X), atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["argmax", "ovr", "ovo"])
 @pytest.mark.parametrize("predictor", ["last", "average", "vote", "random"])
 def test_memory_changes_the_form_of_the_matrix_and_not_the_model(multi_class, predictor):
@@ -74,6 +75,7 @@ def test_memory_changes_the_form_of_the_matrix_and_not_the_model(multi_class, pr
         np.testing.assert_array_equal(other.predict(DIGITS), held.predict(DIGITS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["argmax", "ovr", "ovo"])
 @pytest.mark.parametrize("predictor", ["last", "average", "vote", "random"])
 @pytest.mark.parametrize("budget", [None, 400])
@@ -102,6 +104,7 @@ def test_rows_classified_on_the_gram_are_predictions_of_the_fitted_model(
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parameters", [{}, {"multi_class": "ovo", "predictor": "average"}, {"budget": 60}]
 )
@@ -204,6 +207,7 @@ def test_a_limit_that_is_reached_is_said_with_numbers():
         KernelPerceptron("linear", max_iter=2).fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["argmax", "ovo"])
 def test_the_search_scores_folds_as_grid_search_does(multi_class):
     kernels = [Linear(), Polynomial(2), Gaussian(0.001)]

@@ -195,6 +195,7 @@ def _interrupted(*_args, **_more):
     raise KeyboardInterrupt
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("predictor", ["last", "average", "vote", "random"])
 @pytest.mark.parametrize("multi_class", RULES)
 def test_runs_classified_at_the_same_time_are_those_classified_alone(

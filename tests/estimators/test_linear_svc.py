@@ -65,6 +65,7 @@ def test_the_signature_is_scikit_learns_and_three_more():
     assert set(ours) - set(theirs) == {"regularize_intercept", "time_limit", "n_jobs"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", THEIRS)
 @pytest.mark.parametrize("fit_intercept", [True, False])
 def test_weights_are_scikit_learns_at_a_tight_tolerance(way, fit_intercept):
@@ -128,6 +129,7 @@ def test_moving_all_samples_moves_only_a_free_bias():
         np.testing.assert_allclose(there.intercept_, moved, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_dense_and_sparse_samples_give_the_same_model(model):
     tight = clone(model).set_params(tol=1e-7, max_iter=10**6)
     whole = np.round(2 * X) * (np.abs(X) > 0.8)
@@ -188,6 +190,7 @@ HARD = {
 HARD["more features than samples"] = (HARD["more features than samples"][0], np.arange(20) % 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hard", HARD)
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
 def test_hard_samples_converge_or_say_that_they_did_not(model, hard, sparse):
@@ -200,6 +203,7 @@ def test_hard_samples_converge_or_say_that_they_did_not(model, hard, sparse):
         converged_or_warned(made, samples, y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("C", [1e-9, 1e-4, 1e3, 1e6])
 def test_any_price_converges_or_says_that_it_did_not(model, C):
     converged_or_warned(clone(model).set_params(C=C, max_iter=300), X, Y)
@@ -276,6 +280,7 @@ def test_a_callback_can_stop_the_fit():
         LinearSVC(tol=1e-12).set_callbacks(StopAtOnce()).fit(X, Y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "n", "d", "words"),
     [
@@ -354,6 +359,7 @@ def test_all_classes_together_have_no_free_bias():
         LinearSVC(multi_class="crammer_singer", regularize_intercept=False).fit(X, Y)
 
 
+@pytest.mark.slow
 def test_margins_and_distances_are_geometry():
     model = LinearSVC(loss="hinge", C=100.0, **TIGHT).fit(X[Y < 2], Y[Y < 2])
     distances = model.signed_distance(X[Y < 2])
@@ -365,6 +371,7 @@ def test_margins_and_distances_are_geometry():
     )  # one for each boundary
 
 
+@pytest.mark.slow
 def test_weights_can_be_held_sparse():
     model = LinearSVC(penalty="l1", C=0.02, random_state=0).fit(X, Y)
     values = model.decision_function(X)
@@ -377,12 +384,14 @@ def test_weights_can_be_held_sparse():
             getattr(LinearSVC(), method)()
 
 
+@pytest.mark.slow
 def test_a_linear_machine_tells_even_from_odd_as_published(mnist):
     train, test = mnist.X[:10_000] / 255.0, mnist.X_test / 255.0
     model = LinearSVC(C=0.01).fit(train, mnist.y[:10_000] % 2)
     assert model.score(test, mnist.y_test % 2) > 0.885  # 0.904 with all samples
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learns_own_tests_pass(monkeypatch, request):
     request.config.addinivalue_line("markers", "thread_unsafe: a mark of scikit-learn's")

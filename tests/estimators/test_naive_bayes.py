@@ -58,6 +58,7 @@ def assert_same_model(a, b, rtol=1e-10):
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=rtol, err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
 @pytest.mark.parametrize(
     ("estimator", "check"),
@@ -352,6 +353,7 @@ def texts(name):
     return np.array(labels), found
 
 
+@pytest.mark.slow
 def test_spam_is_told_from_ham_as_often_as_reported():
     """Reported: about 98.5 % in 10 folds. Here: stratified, shuffled with seed 0, plain word counts."""
     labels, messages = texts("SMSSpamCollection.gz")
@@ -366,6 +368,7 @@ def test_spam_is_told_from_ham_as_often_as_reported():
     assert 0.985 < ours.mean() < 0.989  # 0.9869; seeds 1 and 2 give 0.9862 and 0.9865
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["MultinomialNB", "BernoulliNB"])
 def test_news_are_sorted_as_by_scikit_learn(name):
     words = CountVectorizer(token_pattern=r"\S+")

@@ -32,6 +32,7 @@ def assert_finds(index, Q, D, k=7, exact=True):
     np.testing.assert_allclose(found.distances, distances, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.uint8, np.int64, np.int8, np.float16, np.float32, ">f8"])
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "chebyshev"])
 def test_whole_numbers_of_any_type_give_the_same_neighbours_with_ties_by_row(dtype, metric):
@@ -242,6 +243,7 @@ def test_nan_is_welcome_where_the_metric_skips_it():
     assert NeighborIndex(X, "nan_euclidean").search(X, 1).rows.ravel().tolist() == [0, 1, 2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["euclidean", "manhattan", "cosine"])
 def test_sparse_rows_need_not_be_canonical(metric):
     rng = np.random.default_rng(20)
@@ -263,6 +265,7 @@ def test_sparse_rows_need_not_be_canonical(metric):
             np.testing.assert_allclose(found.distances, expected.distances, atol=1e-15)
 
 
+@pytest.mark.slow
 def test_sparse_queries_of_other_values_to_rows_of_zeros_and_ones():
     X = (np.random.default_rng(21).random((100, 20)) < 0.3).astype(np.float64)
     index = NeighborIndex(X)

@@ -80,6 +80,7 @@ def test_tensors_are_answered_with_tensors(options, a_card):
     assert_equal(index.search(Q, 5), wanted.search(Q, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int16, torch.int64])
 def test_tensors_of_whole_numbers_are_taken(dtype, a_card):
     rows, queries = (torch.tensor(part > 0).to(dtype) for part in (X, Q))
@@ -174,6 +175,7 @@ def test_copies_and_files_have_nothing_of_the_card(a_card, tmp_path):
     assert read.index_.method == "gpu"
 
 
+@pytest.mark.slow
 def test_without_a_card_nobody_imports_torch():
     code = """
 import sys, numpy as np

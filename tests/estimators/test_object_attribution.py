@@ -75,6 +75,7 @@ def objects(kernel, **more):
     return texts(**more) if kernel.takes == "sequences" else graphs(**more)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", STRINGS + GRAPHS, ids=repr)
 @pytest.mark.parametrize(
     "model", [SVC(), KernelPerceptron(**FEW), KernelPerceptron(predictor="average", **FEW)]
@@ -99,6 +100,7 @@ def test_contributions_and_terms_sum_to_the_decision_value(model, kernel):
         assert all(one.term == one.count * one.weight for one in attribution.features)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [WeightedDegree(2), Normalized(ShortestPath())], ids=repr)
 @pytest.mark.parametrize(
     "model",
@@ -301,6 +303,7 @@ def test_features_of_sequences_have_their_names(kernel, X, x, wanted):
     assert {feature.name for feature in explain_object(fitted, x).features} == wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kernel", "wanted"),
     [
@@ -370,6 +373,7 @@ def test_a_length_that_no_sequence_has_leaves_a_column_without_a_name():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [STRINGS[1], STRINGS[4], *GRAPHS[1:]], ids=repr)
 @pytest.mark.parametrize("k", [2, 3])
 @pytest.mark.parametrize("model", [LinearSVC(), SVC(kernel="linear")])
@@ -429,6 +433,7 @@ def test_an_object_without_features_has_the_bias_alone(kernel):
     assert attribution.score == pytest.approx(attribution.bias)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [Spectrum(2), Normalized(WeisfeilerLehman(1))], ids=repr)
 @pytest.mark.parametrize("k", [2, 3])
 def test_the_largest_weights_are_those_of_objects_that_have_the_feature(kernel, k):

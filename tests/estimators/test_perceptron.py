@@ -84,6 +84,7 @@ def test_several_classes_are_learned_as_the_text_says():
     np.testing.assert_allclose(np.c_[ours.coef_, ours.intercept_], W, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_bias_by_radius_is_rosenblatts_primal_form():
     from separatrix.solvers.perceptron.dual import solve_primal
 
@@ -120,6 +121,7 @@ def test_without_a_clean_pass_there_is_no_bound():
     assert Perceptron(max_iter=3).fit(X, Y).mistake_bound_ == float("inf")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("predictor", ["vote", "random"])
 @pytest.mark.parametrize("multi_class", ["argmax", "ovr"])
 def test_votes_and_draws_count_the_hypotheses_the_perceptron_held(predictor, multi_class):
@@ -253,6 +255,7 @@ def test_overflowing_weights_are_said():
         Perceptron(tol=None, max_iter=3).fit(X * 1e300, Y)
 
 
+@pytest.mark.slow
 def test_iris_and_adult_reach_what_the_text_reports(a4a):
     rng = np.random.default_rng(0)
     scores = []

@@ -34,6 +34,7 @@ VARIANTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("model", VARIANTS, ids=repr)
 def test_scikit_learns_checks_pass(model):
@@ -42,6 +43,7 @@ def test_scikit_learns_checks_pass(model):
             check(made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("rows", "steps", "train", "test", "digits"),
     [
@@ -260,6 +262,7 @@ def test_what_holds_the_pixels_does_not_matter(samples):
         np.testing.assert_array_equal(model.predict(samples), expected.predict(PIXELS))
 
 
+@pytest.mark.slow
 def test_samples_are_left_alone_and_may_be_read_only():
     before = PIXELS.copy()
     PIXELS.setflags(write=False)
@@ -373,6 +376,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_a_fit_within_half_a_second():
     with subprocess.Popen(
         [sys.executable, "-c", ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE

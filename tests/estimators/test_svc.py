@@ -79,6 +79,7 @@ def test_it_is_scikit_learns_machine(parameters, samples, labels):
             np.testing.assert_allclose(values, others, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("C", "gamma"), [(1.0, "scale"), (10.0, 0.001), (1000.0, 0.0005)])
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_both_certificates_hold_in_float64(C, gamma, multi_class):
@@ -281,6 +282,7 @@ def test_tied_votes_have_the_predicted_class_first():
     assert (model.predict_proba(around[tied]).argmax(axis=1) == 0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["sigmoid", "temperature"])
 def test_probabilities_are_as_good_as_those_of_calibrated_classifier_cv(method):
     for samples, labels, parameters in [
@@ -333,6 +335,7 @@ def hard_inputs():
     yield "huge polynomial", {"kernel": "poly", "degree": 9, "max_iter": 10_000}, 100 * X, Y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("parameters", "samples", "labels"),
     [case[1:] for case in hard_inputs()],

@@ -26,6 +26,7 @@ def within_one_row_a_fold(ours, theirs, n):
     np.testing.assert_allclose(ours["mean_test_score"], theirs["mean_test_score"], atol=one_row)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("samples", "labels", "grid", "cv"),
     [

@@ -584,6 +584,7 @@ def test_a_device_is_set_on_every_model_inside(a_card):
     set_device("cpu", LogisticRegression())
 
 
+@pytest.mark.slow
 def test_torch_is_not_imported_where_nobody_asked_for_it():
     program = """
 import sys

@@ -27,6 +27,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("scaler", [None, StandardScaler(), MinMaxScaler()], ids=repr)
 @pytest.mark.parametrize("classes", [2, 3])

@@ -66,6 +66,7 @@ def test_a_class_that_was_not_trained_on_has_probability_zero():
         assert found.log_loss[0, number] == np.inf
 
 
+@pytest.mark.slow
 def test_models_without_probabilities_look_as_before():
     found = evaluate(Perceptron(predictor="average"), X, Y, repeats=2)
     assert found.probabilities == {}

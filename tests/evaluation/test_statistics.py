@@ -117,6 +117,7 @@ def test_holm_gives_the_known_example_and_keeps_what_could_not_be_tested():
     assert len(holm([])) == 0
 
 
+@pytest.mark.slow
 def test_pairs_with_the_best_are_too_small_a_family_and_all_pairs_are_not():
     """Thirteen classifiers that are equally good; which is best is only seen in their errors."""
     rng, wrong = np.random.default_rng(0), np.zeros(2)

@@ -215,6 +215,7 @@ PUBLISHED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("rule", "errors", "within"), PUBLISHED)
 def test_usps_digits_reach_the_published_errors_of_every_degree(rule, errors, within, usps):
     model = KernelPerceptron(multi_class=rule, max_iter=20, shuffle=False)
@@ -237,6 +238,7 @@ def test_usps_digits_reach_the_published_error_of_the_machine(usps):
     assert 100 * found.test_error.mean() == pytest.approx(2.20, abs=0.31)  # the published sd
 
 
+@pytest.mark.slow
 def test_usps_folds_choose_a_degree_and_an_error_in_the_published_range(usps):
     model = KernelPerceptron(max_iter=20, shuffle=False)
     kernels = [Polynomial(d) for d in range(1, 8)]

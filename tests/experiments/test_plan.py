@@ -37,6 +37,7 @@ def test_what_can_be_shared_is_found():
     assert "gamma='scale' depends on the training part" in found.words[3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", ["none", 2.0, "unit"])
 def test_a_shared_machine_chooses_and_errs_as_one_that_is_fitted_alone(tmp_path, scale):
     model = {"type": "SVC", "scale": scale, "grid": {"kernel": [GAUSSIAN, CUBIC], "C": [0.1, 10.0]}}

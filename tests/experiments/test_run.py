@@ -176,6 +176,7 @@ def test_the_table_has_what_is_needed_to_run_it_again(tmp_path):
     assert json.loads(in_words["parameters"]) == {"C": 1}
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_it_resumes_to_the_same_table(tmp_path):
     (tmp_path / "small.toml").write_text(SMALL)
     begun = time.perf_counter()
@@ -219,6 +220,7 @@ def test_what_a_killed_run_left_half_written_is_swept_up(tmp_path):
     assert (old.exists(), new.exists()) == (False, True)
 
 
+@pytest.mark.slow
 def test_labels_of_words_are_kept_too(tmp_path):
     rng = np.random.default_rng(0)
     y = np.repeat(["one", "two"], 30)

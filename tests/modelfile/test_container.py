@@ -97,6 +97,7 @@ def test_bytes_are_little_endian_whatever_the_array_was(tmp_path, kind):
     np.testing.assert_array_equal(found, values)
 
 
+@pytest.mark.slow
 def test_every_flipped_bit_and_every_missing_byte_is_noticed(path):
     raw = path.read_bytes()
     for bit in range(8 * len(raw)):

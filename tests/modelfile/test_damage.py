@@ -25,6 +25,7 @@ def flipped(raw, bit):
     return changed
 
 
+@pytest.mark.slow
 @EVERY_KIND
 def test_a_bit_that_flips_anywhere_is_noticed(case, tmp_path):
     path = save(case.fitted(), tmp_path / "x.model")
@@ -36,6 +37,7 @@ def test_a_bit_that_flips_anywhere_is_noticed(case, tmp_path):
     load(path)
 
 
+@pytest.mark.slow
 @EVERY_KIND
 def test_a_file_that_was_cut_short_or_grew_is_noticed(case, tmp_path):
     path = save(case.fitted(), tmp_path / "x.model")
@@ -46,6 +48,7 @@ def test_a_file_that_was_cut_short_or_grew_is_noticed(case, tmp_path):
     assert refused(path, raw + raw[-1:]) == "size"
 
 
+@pytest.mark.slow
 @EVERY_KIND
 def test_bytes_that_change_places_are_noticed(case, tmp_path):
     path = save(case.fitted(), tmp_path / "x.model")

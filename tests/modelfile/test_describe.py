@@ -72,6 +72,7 @@ def described(model, tmp_path, **more):
     return describe(save(model, tmp_path / "x.model", **more))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_every_file_has_a_card(case, tmp_path):
     model = case.fitted()

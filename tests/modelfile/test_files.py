@@ -67,6 +67,7 @@ def same(found, expected):
         np.testing.assert_array_equal(found[name], value, strict=True)
 
 
+@pytest.mark.slow
 @SLIM
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_answers_are_the_same_bit_for_bit(case, slim, tmp_path):
@@ -79,6 +80,7 @@ def test_answers_are_the_same_bit_for_bit(case, slim, tmp_path):
         np.testing.assert_array_equal(again.classes_, model.classes_, strict=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_all_that_a_fit_gives_comes_back(case, tmp_path):
     model = case.fitted()
@@ -142,6 +144,7 @@ def kernel_names(kernel):
             yield from kernel_names(inner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [1, 2, 7, 150])
 @pytest.mark.parametrize(
     "model",
@@ -156,6 +159,7 @@ def test_small_batches_are_the_same_too(model, batch, tmp_path):
         same(answers(again, rows), answers(model, rows))
 
 
+@pytest.mark.slow
 def test_another_process_gives_the_same_answers(tmp_path):
     model = make_pipeline(StandardScaler(), SVC()).fit(X, Y)
     save(model, tmp_path / "there.model")
@@ -170,6 +174,7 @@ def test_another_process_gives_the_same_answers(tmp_path):
     np.testing.assert_array_equal(np.load(tmp_path / "said.npy"), model.decision_function(X))
 
 
+@pytest.mark.slow
 def test_saving_what_was_loaded_gives_the_same_file(tmp_path):
     for case in CASES:
         model = case.fitted()

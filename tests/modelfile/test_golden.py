@@ -23,6 +23,7 @@ def test_there_are_files_of_every_format():
     assert predictions == set(BY_NAME)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_an_old_file_answers_as_it_did(path):
     case = BY_NAME[path.stem]

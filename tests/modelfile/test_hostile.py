@@ -43,6 +43,7 @@ def many(sources, path, numbers):
     return reasons
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 def test_files_with_the_right_checksum_do_no_harm(sources, tmp_path, part):
     size = MANY // PARTS
@@ -89,6 +90,7 @@ LARGE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LARGE)
 def test_what_asks_for_much_is_refused_quickly(name, sources, tmp_path):
     path = tmp_path / "x.model"
@@ -119,6 +121,7 @@ def test_a_file_of_holes_is_refused_before_it_is_read(sources, tmp_path):
     assert raised.value.reason == "size"
 
 
+@pytest.mark.slow
 def test_describing_is_as_safe_as_loading(sources, tmp_path):
     maker, path = Maker(sources), tmp_path / "x.model"
     said = 0

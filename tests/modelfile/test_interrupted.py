@@ -48,6 +48,7 @@ def path(tmp_path):
     return save(GaussianNB().fit(X, Y), tmp_path / "kept.model")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 def test_kill_dash_nine_leaves_a_whole_file(path):
     chance = random.Random(0)
@@ -80,6 +81,7 @@ def test_kill_dash_nine_between_any_two_steps_leaves_the_old_file(path, monkeypa
         load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of this kind")
 def test_a_full_disk_leaves_the_old_file(path):
     old = path.read_bytes()

@@ -306,6 +306,7 @@ def test_a_file_cut_short_anywhere_is_refused(text, good):
         assert caught.value.reason == "size"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text", [GOOD, PRECOMPUTED, GOOD.replace("rbf", "polynomial\ndegree 2\ncoef0 1")]
 )

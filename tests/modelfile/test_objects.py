@@ -104,6 +104,7 @@ def round_trip(samples):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OBJECT_KERNELS)
 @pytest.mark.parametrize("estimator", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore")
@@ -185,6 +186,7 @@ def test_what_a_search_settled_is_kept(path):
 VECTORS = "model.support_vectors_"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "part", "change", "reason"),
     [

@@ -78,6 +78,7 @@ def test_the_boundary_of_a_linear_model_is_drawn_where_its_score_is_0():
     assert words_of(figure)[-1] == f"margins\n{model.margin_width_[0]:.3g} apart"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "drawn"), [(3, 3), (4, 6), (5, 5)])
 def test_of_many_boundaries_only_the_edges_of_regions_are_drawn(k, drawn):
     corners = 10 * np.stack([np.cos(np.arange(k)), np.sin(np.arange(k))], axis=1)
@@ -167,6 +168,7 @@ def test_an_axis_without_a_ratio_has_a_number():
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("axis 1", "axis 2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 12, 40])
 def test_every_number_of_classes_can_be_told_apart(k, tmp_path):
     class Identity:

@@ -115,6 +115,7 @@ def test_the_same_page_gives_the_same_bytes():
     assert render(a_page()) == render(a_page())
 
 
+@pytest.mark.slow
 def test_a_page_that_was_rendered_before_gives_the_same_bytes(whole):
     assert render(whole) == render(whole)
 
@@ -182,6 +183,7 @@ def test_a_hostile_name_is_shown_and_nothing_else():
         assert html.encode("utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_in_a_figure_is_text(name):
     shows = [Picture(a_figure(name), "s", Table(["a"], [[1]]))]
@@ -214,6 +216,7 @@ def tables_of(page):
             yield section.title, one.table if isinstance(one, Picture) else one
 
 
+@pytest.mark.slow
 def test_a_comparison_has_its_sections_and_no_empty_ones(whole):
     titles = [section.title for section in whole.sections]
 
@@ -337,6 +340,7 @@ def test_a_comparison_without_mistakes_has_no_confusions():
     assert "0.00 % test error" in page.summary[0]
 
 
+@pytest.mark.slow
 def test_hostile_names_of_classes_columns_and_models_go_through_a_whole_page():
     X, y = make_blobs(330, centers=11, n_features=2, cluster_std=6.0, random_state=0)
     names = [name.replace("\x00", "").replace("\ud800", "") for name in HOSTILE]
@@ -352,6 +356,7 @@ def test_hostile_names_of_classes_columns_and_models_go_through_a_whole_page():
     assert "Regions" in html
 
 
+@pytest.mark.slow
 def test_hostile_names_go_through_the_picture_of_a_grid(tmp_path):
     models = [
         {"name": name, "type": "GaussianNB", "grid": {"var_smoothing": [1e-9, 0.1]}}
@@ -541,6 +546,7 @@ def test_in_print_tables_that_are_folded_are_seen_and_colours_are_those_of_paper
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
+@pytest.mark.slow
 def test_a_report_of_a_comparison_is_small(compared, iris, tmp_path):
     path = write_report(compared, tmp_path / "report.html", data=iris)
 

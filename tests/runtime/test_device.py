@@ -79,6 +79,7 @@ def test_an_array_is_known_for_one_without_importing_torch():
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+@pytest.mark.slow
 def test_estimators_on_arrays_never_import_torch():
     code = (
         "import sys; import numpy as np; from separatrix import SVC, KNeighborsClassifier\n"

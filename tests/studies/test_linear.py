@@ -274,6 +274,7 @@ def test_mackays_values_are_the_published_ones(results):
 # 10
 
 
+@pytest.mark.slow
 def test_softmax_sums_to_one_and_feels_only_differences(results):
     for metric in ("off_sum", "off_other_weights", "off_shifted_scores", "off_sigmoid_of_two"):
         assert results.values(part=SOFTMAX, metric=metric).max() < 1e-12

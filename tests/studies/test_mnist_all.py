@@ -15,6 +15,7 @@ def small(tmp_path_factory):
     return run(experiment(quick=True, subsample=400), tmp_path_factory.mktemp("all"))
 
 
+@pytest.mark.slow
 def test_every_classifier_has_an_error_a_time_and_a_place_on_the_page(small):
     html = render(page_of(small))
     rows = small.where(metric="test_error")

@@ -37,6 +37,7 @@ def results(tmp_path_factory):
     return run(experiment(quick=True, data=data), folder / "run", progress=False)
 
 
+@pytest.mark.slow
 def test_overlaps_tell_the_class_until_relatives_are_left_out(results):
     for family in (SPECTRUM, GAPS):
         plain, honest = (
@@ -46,6 +47,7 @@ def test_overlaps_tell_the_class_until_relatives_are_left_out(results):
         assert honest >= plain + 4  # relatives were all that it knew
 
 
+@pytest.mark.slow
 def test_every_row_and_then_every_group_is_left_out(results):
     assert len(results.where(part=ONE, model=ANY, metric="chosen_error")) == 32
     assert len(results.where(part=RELATED, model=ANY, metric="chosen_error")) == 20

@@ -78,6 +78,7 @@ def column(table, name):
     return [row[list(table.columns).index(name)] for row in table.rows]
 
 
+@pytest.mark.slow
 def test_every_section_has_words_and_numbers(shown):
     page = shown.page
     assert len(page.summary) >= 2
@@ -101,6 +102,7 @@ def test_every_picture_has_labelled_axes(shown):
             assert named or len(axes.get_xticklabels()) == 3  # of sequences, which name themselves
 
 
+@pytest.mark.slow
 def test_the_page_says_how_to_run_it_again(shown):
     assert f"separatrix run {shown.results.name} --quick" in shown.html
     assert f"make(&#34;{shown.results.name}&#34;" in shown.html
@@ -135,6 +137,7 @@ def test_features_have_one_panel_for_each_class(neighbours):
     assert [axes.get_title() for axes in figure.axes] == ["class 0", "class 1", "class 2"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("classifier", "missing"),
     [("knn", "Mistakes of each pass"), ("perceptron", "Accuracy against k")],
@@ -194,6 +197,7 @@ def test_weights_are_drawn_as_images_and_listed_by_pixel(parity):
     np.testing.assert_array_equal(listed[:, 1], w)
 
 
+@pytest.mark.slow
 def test_loss_curves_start_at_one_and_list_every_iterate(parity):
     results = parity.results
     page = parity.page

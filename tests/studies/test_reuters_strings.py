@@ -98,6 +98,7 @@ def test_documents_keep_their_labels_and_are_cut():
     assert [text[:20] for text in whole.X] == cut.X.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("part", "kernel", "wanted"),
     [
@@ -152,6 +153,7 @@ def test_words_of_their_own_tell_the_classes_apart(results):
     assert results.values(part=WEIGHTED, metric="f1").mean() > 0.7
 
 
+@pytest.mark.slow
 def test_the_page_has_the_mean_of_every_class(results):
     page = page_of(results)
     html = render(page)

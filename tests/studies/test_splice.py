@@ -40,6 +40,7 @@ def results(made_up, tmp_path_factory):
     return run(experiment(quick=True, data=made_up), folder, progress=False)
 
 
+@pytest.mark.slow
 def test_two_runs_differ_in_what_was_measured_only(results, made_up, tmp_path):
     again = run(experiment(quick=True, data=made_up), tmp_path, progress=False)
     assert [row[:7] for row in again.rows] == [row[:7] for row in results.rows]
@@ -48,6 +49,7 @@ def test_two_runs_differ_in_what_was_measured_only(results, made_up, tmp_path):
             np.testing.assert_array_equal(again.arrays[step][name], values)
 
 
+@pytest.mark.slow
 def test_every_model_is_tested_in_both_ways(results):
     for way in (PLAIN, GROUPED):
         found = {row.model for row in results.where(part=way, metric="accuracy")}
@@ -84,6 +86,7 @@ def test_positions_of_the_motifs_matter_most(results):
     assert weights[1].argmax() in (8, 9)
 
 
+@pytest.mark.slow
 def test_the_page_has_the_numbers_of_the_table(results):
     page = page_of(results)
     html = render(page)

@@ -33,6 +33,7 @@ def quick(tmp_path_factory):
     return run(experiment(quick=True, repeats=2), tmp_path_factory.mktemp("usps"))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_parts_1_to_3_are_those_of_one_evaluation(quick):
     digits = load("digits")
@@ -84,6 +85,7 @@ def test_a_row_with_too_few_neighbours_in_a_part_is_searched_for_again():
         assert shared.among(train, queries)[position].tolist() == others[others != row].tolist()
 
 
+@pytest.mark.slow
 def test_every_family_is_on_the_page_with_its_numbers(quick):
     page = page_of(quick)
     assert len(page.sections) == 6

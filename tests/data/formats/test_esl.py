@@ -89,6 +89,7 @@ def test_limits_hold(tmp_path, limits, sentence):
         read_esl(written(tmp_path, ESL), limits)
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused(tmp_path):
     path = written(tmp_path, gzip.compress(b"1 2\n" * 5_000_000), "bomb.gz")
     with pytest.raises(DataFileError, match="more than 200 bytes for each compressed byte"):
@@ -98,6 +99,7 @@ def test_a_bomb_is_refused(tmp_path):
 SEEDS = [ESL, b"1 2 3 4\n" * 20, gzip.compress(ESL, mtime=0)]
 
 
+@pytest.mark.slow
 def test_hostile_files_are_read_or_refused():
     assert 0 < fuzz.survives(read_esl, SEEDS, "", runs=2000, seed=1) < 2000
 

@@ -150,6 +150,7 @@ def reading_into(folder):
     return read_as_one
 
 
+@pytest.mark.slow
 def test_hostile_files_are_read_or_refused(tmp_path):
     assert 0 < fuzz.survives(reading_into(tmp_path), [SEED], ".txt", runs=2000, seed=1) < 2000
 

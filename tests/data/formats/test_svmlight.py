@@ -134,6 +134,7 @@ def test_a_number_of_many_digits_is_left_to_float(write):
     assert found.X.data.tolist() == [0.1, -0.1, 1e300, 1.0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("content", "line", "column", "found"),
     [
@@ -197,6 +198,7 @@ def test_a_small_file_with_a_huge_index_takes_no_memory(write):
     assert peak < 4 << 20
 
 
+@pytest.mark.slow
 def test_indices_need_64_bits_only_beyond_32(write):
     wide = read_svmlight(write(b"1 3000000000:1\n"), limits=Limits(features=2**40))
     narrow = read_svmlight(write(b"1 3:1\n"), limits=Limits(features=2**40))
@@ -282,6 +284,7 @@ def test_bombs_are_refused(write):
         read_svmlight(write(b"1 1:1" + b" " * 100_000_000))
 
 
+@pytest.mark.slow
 def test_hostile_files_are_read_or_refused():
     taken = fuzz.survives(read_svmlight, [PLAIN, ZEROS, QUERIES], ".svm", runs=2000, seed=0)
     assert 100 < taken < 1900
@@ -292,6 +295,7 @@ def test_hostile_files_are_read_or_refused_for_long():
     fuzz.survives(read_svmlight, [PLAIN, ZEROS, QUERIES], ".svm", runs=200_000, seed=1)
 
 
+@pytest.mark.slow
 def test_a_mutated_file_that_scikit_learn_takes_is_the_same_here_or_refused(write):
     agreed = 0
     for run in range(400):

@@ -463,6 +463,7 @@ def test_parameters_are_checked(write):
 SEEDS = [MIXED, BARE, BLANKS, SEMICOLONS]
 
 
+@pytest.mark.slow
 def test_hostile_files_are_read_or_refused():
     taken = fuzz.survives(read_csv, SEEDS, ".csv", runs=2000, seed=0)
     assert 300 < taken < 1900

@@ -213,6 +213,7 @@ np.testing.assert_array_equal(K.numpy(), upper + below)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="Triton is Linux's")
 def test_the_programs_of_a_card_give_the_values_of_numpy():
     pytest.importorskip("triton", reason="Triton is not installed")

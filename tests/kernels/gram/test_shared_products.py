@@ -26,6 +26,7 @@ def test_deeper_levels_of_a_family_may_be_requested_later():
     np.testing.assert_array_equal(gram.matrix, WeisfeilerLehman(3).block(X, X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [1e-46, 1e-300, 1e39])
 @pytest.mark.parametrize("make", [lambda w: Spectrum(2, weights=(w,)), lambda w: w * Spectrum(2)])
 def test_shared_levels_of_any_weight_keep_their_values(weight, make):

@@ -69,6 +69,7 @@ def renumbered(rng, graph):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize(("kernel", "definition"), DEFINED, ids=named)
 def test_values_match_the_definition(kernel, definition, labels):

@@ -62,6 +62,7 @@ def some(letters, count, seed):
     return definitions.random_sequences(np.random.default_rng(seed), count, LETTERS[letters])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letters", LETTERS)
 @pytest.mark.parametrize(("kernel", "definition"), DEFINED, ids=named)
 def test_values_match_the_definition(kernel, definition, letters):
@@ -90,6 +91,7 @@ def test_a_matrix_is_symmetric_and_semidefinite_and_has_the_diagonal(kernel, let
     assert spread[-1] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letters", ["unicode", "bytes", "words"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_a_block_in_parts_is_the_block(kernel, letters):

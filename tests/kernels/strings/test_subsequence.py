@@ -80,6 +80,7 @@ def test_lodhis_worked_values_are_exact():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decay", [0.2, 0.5, 0.97, 1.0])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7])
 def test_strings_over_many_tiles_match_numpy(k, decay):

@@ -4,6 +4,7 @@ from separatrix.errors import DataError, ParameterError
 from separatrix.kernels import Normalized, Subsequence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("around", [lambda k: k, Normalized])
 def test_values_that_overflow_are_refused(around):
     X = ["a" * 1000, "a" * 999]

@@ -19,6 +19,7 @@ from separatrix import (
 from separatrix.errors import UnsupportedError
 
 
+@pytest.mark.slow
 def test_empty_passes_of_a_perceptron_are_not_kept_and_not_taken(path):
     model = BY_NAME["perceptron-vote-sparse"].fitted()
     model.partial_fit(csr_array(TENTHS), Y)

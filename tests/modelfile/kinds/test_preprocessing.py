@@ -244,6 +244,7 @@ def test_files_are_not_opened_for_a_model_from_a_file(path, tmp_path):
         save(CountVectorizer(input="filename").fit([str(text)]), path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["count", "tfidf", "pipeline-texts"])
 @pytest.mark.parametrize(
     ("parameter", "value"),

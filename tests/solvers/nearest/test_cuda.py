@@ -78,6 +78,7 @@ def test_all_rows_may_be_queries_for():
     assert_same(np.zeros((1, 1)), np.ones((3, 1)), 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("X", [REAL, PIXELS, FEW_VALUES, OUTLIER], ids=len)
 def test_small_tiles_and_no_spare_candidates_change_nothing(X, monkeypatch):
     for name in ("EXTRA_INTEGER", "EXTRA"):

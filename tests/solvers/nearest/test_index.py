@@ -55,6 +55,7 @@ def queries_of(X, rng):
     return np.vstack([some[:30], some[30:] + 0.3 * spread * rng.standard_normal(some[30:].shape)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("metric", METHODS)
 def test_all_methods_agree(name, metric):
@@ -84,6 +85,7 @@ def test_all_methods_agree(name, metric):
             np.testing.assert_array_equal(found.rows, expected.rows, err_msg=method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METHODS)
 def test_a_row_that_is_skipped_is_not_found(metric):
     rng = np.random.default_rng(1)
@@ -212,6 +214,7 @@ def test_sparse_rows_of_any_size(metric, size):
     np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["exhaustive", "boxes", "products"])
 def test_a_search_that_is_interrupted_tells_its_threads(method):
     """Ctrl-C comes where results are waited for; groups that are under way end at their next look."""
@@ -235,6 +238,7 @@ def test_a_search_that_is_interrupted_tells_its_threads(method):
     assert groups == 1
 
 
+@pytest.mark.slow
 def test_the_choice():
     rng = np.random.default_rng(6)
     l2 = metric_of("l2")

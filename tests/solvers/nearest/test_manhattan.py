@@ -27,6 +27,7 @@ def assert_same(X, Q, k, skip=None, threads=1, index=None):
     np.testing.assert_array_equal(found.distances, expected.distances)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
@@ -93,6 +94,7 @@ def test_a_bound_that_rounding_made_too_large_rules_nothing_out(monkeypatch):
     assert_same(X, edge, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-30, 1e30, 1e150, 1e300])
 def test_numbers_may_be_of_any_size(scale):
     rng = np.random.default_rng(2)
@@ -101,6 +103,7 @@ def test_numbers_may_be_of_any_size(scale):
     assert_same(X, X[:20] + scale / 8, 4)
 
 
+@pytest.mark.slow
 def test_one_query_may_be_out_of_all_proportion():
     rng = np.random.default_rng(3)
     X = together(rng, 3000, 40)
@@ -141,6 +144,7 @@ def test_one_row_may_be_out_of_all_proportion():
     assert_same(X, X[10:30].copy(), 4, skip=np.arange(10, 30))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 999, 5999])
 def test_rows_beyond_the_seeds_are_found_as_well(k):
     rng = np.random.default_rng(5)

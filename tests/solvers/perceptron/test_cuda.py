@@ -58,6 +58,7 @@ def assert_same(found, expected):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("name", RULES)
@@ -209,6 +210,7 @@ def test_a_watch_is_told_of_every_pass_and_may_stop_it(digits):
     assert (found.n_iter, found.stop) == (2, "stopped")
 
 
+@pytest.mark.slow
 def test_programs_make_the_mistakes_of_the_solver_here():
     """In Triton's interpreter, which must be asked for before the programs are read."""
     pytest.importorskip("triton")

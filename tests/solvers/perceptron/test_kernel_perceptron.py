@@ -59,6 +59,7 @@ def gram_in(form, kernel, X, batch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", SCHEMES)
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize(
@@ -90,6 +91,7 @@ def test_every_mistake_is_that_of_the_plain_loop(
     np.testing.assert_array_equal(found.mistakes_by_epoch, by_epoch)
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), rule=st.sampled_from(sorted(SCHEMES)))
 def test_blocked_and_sequential_agree_on_any_data(seed, rule):
@@ -129,6 +131,7 @@ def test_a_linear_kernel_gives_the_linear_perceptron(whole_numbers):
     np.testing.assert_array_equal(coef.sum(axis=0), state.b)
 
 
+@pytest.mark.slow
 def test_on_real_digits_blocks_make_the_mistakes_of_the_held_matrix(usps):
     X, y = usps.X[:2500], usps.y[:2500]
     rows = np.arange(2500)

@@ -122,6 +122,7 @@ def test_the_loss_is_how_far_scores_are_on_the_wrong_side(whole_numbers):
     np.testing.assert_allclose(found.losses, np.maximum(0, -sides * (X @ W.T)).sum(axis=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [255, 256, 257, 65_535, 65_536, 65_537])
 @pytest.mark.parametrize("ones", [True, False])
 def test_the_last_feature_is_reached_however_wide_the_samples(d, ones):
@@ -134,6 +135,7 @@ def test_the_last_feature_is_reached_however_wide_the_samples(d, ones):
     assert rows_of(csr_array(X)).indices.max() == d - 1
 
 
+@pytest.mark.slow
 def test_a_sparse_matrix_without_any_stored_value_is_all_zeros():
     empty = csr_array((5, 3))
     state, seen, _ = run(empty, np.array([0, 1, 2, 0, 1]), "argmax")

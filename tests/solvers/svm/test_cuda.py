@@ -272,6 +272,7 @@ assert (violation[:2] <= tol[:2]).all() and int(made[2]) == 5 and (made > 0).all
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="Triton is Linux's")
 def test_the_programs_of_a_card_do_what_the_compiled_loops_do():
     environment = {**os.environ, "TRITON_INTERPRET": "1"}

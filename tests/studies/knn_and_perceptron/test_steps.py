@@ -35,6 +35,7 @@ def number(results, part, metric):
     return value
 
 
+@pytest.mark.slow
 def test_two_runs_differ_in_nothing_but_times(iris, tmp_path):
     again = run(experiment(quick=True), tmp_path, progress=False)
     assert [row[: VALUE + 1] for row in again.rows] == [row[: VALUE + 1] for row in iris.rows]
@@ -48,6 +49,7 @@ def test_another_seed_draws_other_splits(iris, tmp_path):
     assert not np.array_equal(other.arrays[NEIGHBOURS]["test"], iris.arrays[NEIGHBOURS]["test"])
 
 
+@pytest.mark.slow
 def test_iris_reaches_what_the_document_reports(tmp_path):
     results = run(experiment(max_iter=20), tmp_path, progress=False)
     accuracy = results.values(part=NEIGHBOURS, metric="chosen_test_accuracy")

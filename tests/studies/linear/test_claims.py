@@ -24,6 +24,7 @@ def shown(results):
     return page(results)
 
 
+@pytest.mark.slow
 def test_every_part_has_a_section_with_a_picture_and_its_numbers(shown):
     parts = shown.sections[1:]
 
@@ -53,6 +54,7 @@ def test_all_claims_hold(results):
     assert [claim.caption for claim in found if not claim.holds] == []
 
 
+@pytest.mark.slow
 def test_a_claim_that_fails_is_said_first(results):
     told = params_json(region="indeterminate", rule="predict")
     rows = [
@@ -66,6 +68,7 @@ def test_a_claim_that_fails_is_said_first(results):
     assert "part 2, the largest score leaves none" in summary
 
 
+@pytest.mark.slow
 def test_the_page_renders_with_all_pictures_and_how_to_run_it_again(shown):
     html = render(shown)
 

@@ -58,6 +58,7 @@ def test_two_runs_differ_in_nothing_but_times(small, results, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_the_documents_constants_meet_its_numbers_on_disjoint_parts(mnist):
     published, parity = found_by(experiment(data="mnist"), PUBLISHED, PARITY)
     assert published["steps"] == 7

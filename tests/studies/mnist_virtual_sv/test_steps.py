@@ -137,6 +137,7 @@ def test_two_runs_differ_in_what_was_measured_only(results, tmp_path):
     assert [row[: VALUE + 1] for row in again.rows] == [row[: VALUE + 1] for row in results.rows]
 
 
+@pytest.mark.slow
 def test_mnist_in_a_small_part(mnist):
     made = experiment(subsample=500, test_size=0.03, jitters=[1], deskew="yes")
     context = RunContext(made)

@@ -72,6 +72,7 @@ def page(results):
     return page_of(results)
 
 
+@pytest.mark.slow
 def test_every_molecule_is_tested_once_in_each_repetition(results):
     y = made_up().y
     for family in families(QUICK_ROUNDS):
@@ -83,6 +84,7 @@ def test_every_molecule_is_tested_once_in_each_repetition(results):
         assert of_folds.mean() == pytest.approx(accuracy)  # folds of 4 molecules each
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", [0, 6, 7], ids=[MACHINE, NEIGHBOURS, PERCEPTRON])
 def test_labels_of_a_test_part_change_nothing_that_is_said_of_it(position, monkeypatch):
     data = made_up()
@@ -170,6 +172,7 @@ def test_the_page_has_every_kernel_and_draws_what_it_lists(results, page):
     assert [row[3] for row in table.rows] == [None] * len(table.rows)  # published of all of MUTAG
 
 
+@pytest.mark.slow
 def test_the_page_names_atoms_not_their_numbers(results, page):
     features = [
         json.loads(row.parameters)["feature"]

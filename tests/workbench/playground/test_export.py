@@ -36,6 +36,7 @@ def training_error(room, scene):
     return facts[0]["value"].partition("(")[2].rstrip(")")
 
 
+@pytest.mark.slow
 def test_the_script_runs_by_itself_and_finds_the_same_error(room, tmp_path):
     scene = scene_of(parameters={"C": 10.0, "gamma": 2.0})
     file = room.export(**scene, name="Two moons!")["python"]
@@ -51,6 +52,7 @@ def test_the_script_runs_by_itself_and_finds_the_same_error(room, tmp_path):
     assert (tmp_path / "two-moons.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", MODELS)
 @pytest.mark.parametrize(
     ("shape", "rule", "standardise"),
@@ -126,6 +128,7 @@ def separatrix(*words):
     return CliRunner().invoke(main, [str(word) for word in words])
 
 
+@pytest.mark.slow
 def test_the_experiment_runs_and_goes_on_where_it_was_but_not_with_other_points(room, tmp_path):
     scene = scene_of(parameters={"hard": False, "C": 2.0}, standardise=True)
     path, out = tmp_path / "playground.toml", tmp_path / "run"

@@ -160,6 +160,7 @@ def test_hostile_names_of_columns_and_files_come_back_as_they_were(room):
         assert answer["names"] == [name, "other"], name
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(alphabet='ab1.,;\n"\t ?-eé', max_size=60), name=st.text(max_size=10))
 def test_any_text_is_points_or_a_refusal(text, name):

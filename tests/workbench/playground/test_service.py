@@ -61,6 +61,7 @@ def as_arrays(points):
     return np.array([point[:2] for point in points]), np.array([point[2] for point in points])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", MODELS)
 @pytest.mark.parametrize("shape", ["moons", "blobs3"])
 @pytest.mark.parametrize("standardise", [False, True])
@@ -295,6 +296,7 @@ number = st.one_of(
 point = st.tuples(number, number, st.sampled_from(["a", "b", "ç", ""])).map(list)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     points=st.lists(point, max_size=25),
