@@ -27,9 +27,13 @@ workbench: $(VENV)/.has-workbench
 	$(BIN)/separatrix workbench
 
 # The tests to run after every change: under five minutes on two cores from a clean clone, without torch.
-# Workers take whole files, so that few functions are compiled twice.
-test: $(VENV)/.has-test
+test: $(VENV)/.has-test $(VENV)/.compiled
 	$(BIN)/python -m pytest -n auto --dist loadfile -q -m 'not slow and not long' $(QUICK)
+
+# Compiled once, before there are several workers, each of which would compile the same functions.
+$(VENV)/.compiled: | $(VENV)/.has-test
+	$(BIN)/python -m tests.contracts.compile_all
+	@touch $@
 
 # Everything but the exhaustive runs: linters and types, all tests and examples, Triton's interpreter, the
 # browser, and the compiled code with bounds checks.

@@ -53,6 +53,7 @@ def fitted(model, data):
     return model.fit(data.X, data.y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("around", [lambda m: m, lambda m: Pipeline([("model", m)])])
 def test_a_sequence_is_explained_by_its_words_and_letters(around):
     data = sequences()
@@ -204,6 +205,7 @@ VECTORS = LinearSVC()
 TABLE = Dataset("table", np.eye(6), np.array([0, 1] * 3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [STRINGS, COUNTED, TEXTS])
 @pytest.mark.parametrize("kind", ["sequences", "text"])
 def test_texts_are_sequences_too(model, kind):

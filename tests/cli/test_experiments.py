@@ -58,6 +58,7 @@ def test_a_dry_run_names_the_steps_and_writes_nothing(small, tmp_path):
     assert len(json.loads(run("run", small, "--dry-run", "--json").stdout)["steps"]) == 4
 
 
+@pytest.mark.slow
 def test_a_file_of_data_beside_the_experiment_is_found(tmp_path):
     rows = "\n".join(f"{i % 7},{i % 5},{'ab'[i % 2]}" for i in range(40))
     (tmp_path / "mine.csv").write_text("x,z,kind\n" + rows + "\n")
@@ -98,14 +99,14 @@ def test_compare_prints_a_leaderboard_and_writes_a_page(tmp_path):
 def test_ctrl_c_ends_with_130_and_keeps_what_is_done(small, tmp_path, monkeypatch):
     from separatrix.experiments import protocol
 
-    one = protocol.StudyProtocol.one_split
+    one = protocol.StudyProtocol.run_split
 
-    def interrupted(self, workshop, f, number):
+    def interrupted(self, context, f, number):
         if number == 1:
             raise KeyboardInterrupt
-        return one(self, workshop, f, number)
+        return one(self, context, f, number)
 
-    monkeypatch.setattr(protocol.StudyProtocol, "one_split", interrupted)
+    monkeypatch.setattr(protocol.StudyProtocol, "run_split", interrupted)
     done = run("run", small, "--out", tmp_path / "out", code=130)
     assert "interrupted" in done.stderr
     assert len(list((tmp_path / "out" / "steps").iterdir())) == 1

@@ -449,6 +449,7 @@ def test_files_that_are_not_there_or_not_right_are_one_line(words):
     assert sorted(path.name for path in Path().iterdir()) == ["iris", "iris.model"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -473,6 +474,7 @@ def test_a_scaling_file_that_is_wrong_is_one_line(text, said):
     assert "hint: -r needs a file that svm-scale -s wrote" in found.stderr
 
 
+@pytest.mark.slow
 def test_models_that_do_not_go_with_the_samples_are_refused(folder):
     X, y = load_iris(return_X_y=True)
     iris()

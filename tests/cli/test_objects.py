@@ -71,6 +71,7 @@ def test_a_machine_over_graphs_is_fitted_kept_measured_and_explained(molecules, 
     assert picture.read_text().lstrip().startswith("<?xml")
 
 
+@pytest.mark.slow
 def test_lengths_of_words_are_tuned_over_strings(sites, tmp_path):
     kept = tmp_path / "sites.model"
     told = json.loads(

@@ -90,6 +90,7 @@ def estimator(request):
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
+@pytest.mark.slow
 def test_frames_and_their_column_names_are_taken(estimator):
     names = ["sepal length", "sepal width", "petal length", "petal width"]
     plain = clone(estimator).fit(X, Y)
@@ -108,6 +109,7 @@ def test_string_labels_come_back_as_they_are(estimator):
     )
 
 
+@pytest.mark.slow
 def test_sparse_and_dense_samples_give_the_same_model(estimator):
     whole = np.round(X * 10)
     dense, sparse = clone(estimator).fit(whole, Y), clone(estimator).fit(csr_array(whole), Y)
@@ -183,6 +185,7 @@ def test_a_machine_that_is_stopped_says_how_far_it_got(model):
     assert fitted.predict(digits).shape == labels.shape
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [Perceptron(tol=None), KernelPerceptron("linear")])
 def test_a_time_limit_leaves_a_usable_model(model):
     rng = np.random.default_rng(0)
@@ -212,6 +215,7 @@ BAD_INPUT = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("use", "sentence"), BAD_INPUT)
 def test_bad_input_is_one_line_that_says_what_came(estimator, use, sentence):
     with pytest.raises(ValueError, match=sentence) as raised:
@@ -361,6 +365,7 @@ def test_what_is_no_gram_matrix_is_refused(K, sentence):
         KernelPerceptron("precomputed").fit(K, Y)
 
 
+@pytest.mark.slow
 def test_kernel_parameters_can_be_searched_by_name():
     search = GridSearchCV(
         KernelPerceptron(Gaussian(1.0)), {"kernel__gamma": [0.01, 0.5]}, cv=2, n_jobs=2

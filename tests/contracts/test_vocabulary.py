@@ -153,6 +153,7 @@ def sources():
     return {path.relative_to(ROOT).as_posix(): path.read_text() for path in ROOT.rglob("*.py")}
 
 
+@pytest.mark.slow
 def test_a_public_class_name_is_defined_once(sources):
     assert duplicate_classes(sources) == {}
 
@@ -161,6 +162,7 @@ def test_sibling_packages_have_no_modules_of_one_name(sources):
     assert duplicate_modules(sources) == []
 
 
+@pytest.mark.slow
 def test_retired_words_are_not_defined(sources):
     found = [
         f"{module}:{word}"

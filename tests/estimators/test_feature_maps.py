@@ -63,6 +63,7 @@ def checks():
             yield pytest.param(made, check, id=f"{transformer!r}-{check.func.__name__}")
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
 @pytest.mark.parametrize(("transformer", "check"), list(checks()))
 def test_scikit_learns_checks_pass(transformer, check):
@@ -346,6 +347,7 @@ def test_more_landmarks_than_samples_are_all_samples_and_a_warning():
     assert len(mapped.get_feature_names_out()) == 40
 
 
+@pytest.mark.slow
 def test_large_kernel_values_are_not_rounded_to_float32():
     many = np.random.default_rng(3).normal(size=(2100, 2))
     mapped = Nystroem(Gaussian(1e-4), n_components=2100).fit(many)  # 2100^2 > 2^22

@@ -89,6 +89,7 @@ def test_weights_of_samples_and_classes_and_the_constant_count_as_in_scikit_lear
         np.testing.assert_allclose(ours.intercept_, theirs.intercept_, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [name for name in WAYS if name != "together"])
 def test_the_objective_is_the_formula_and_the_gap_bounds_it(way):
     tight = LinearSVC(**TIGHT | WAYS[way]).fit(X, Y)

@@ -318,6 +318,7 @@ def test_sparse_integers_do_not_round_the_weights(kind, solver, labels):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e4])
 def test_the_evidence_does_not_collapse_on_few_noisy_samples(scale):
     chosen = []
@@ -334,7 +335,7 @@ def test_the_evidence_warns_of_uninformative_features():
     A, b = rng.normal(size=(40, 2)), np.arange(40) % 2
     A[:, 0] = np.repeat([1.0, -1.0], 20)  # no relation to b at all
     A[:, 1] = np.tile([1.0, 1.0, -1.0, -1.0], 10)
-    with pytest.warns(UserWarning, match="largest at the end of the range"):
+    with pytest.warns(UserWarning, match="largest at a limit of the search"):
         LogisticRegression(C="evidence").fit(A, b)
 
 

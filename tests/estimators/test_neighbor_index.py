@@ -152,6 +152,7 @@ def test_given_distances_are_searched_dense_and_sparse():
     assert_finds(sparse, D[:9], D[:9])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["euclidean", "cosine", "chebyshev", "canberra"])
 def test_the_own_row_is_left_out_and_its_duplicates_are_not(metric):
     X = np.vstack([REAL, REAL[:5]])

@@ -214,6 +214,7 @@ def test_a_function_of_the_distances_may_not_change_them():
     np.testing.assert_array_equal(model.predict(X), KNeighborsClassifier().fit(X, Y).predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: np.exp(-d / d.max())])
 @pytest.mark.parametrize("ties", ["nearest", "lowest"])
 def test_all_numbers_of_neighbours_at_once_are_as_one_at_a_time(weights, ties):
@@ -233,6 +234,7 @@ def test_all_numbers_of_neighbours_at_once_are_as_one_at_a_time(weights, ties):
     )
 
 
+@pytest.mark.slow
 def test_leaving_out_is_a_fit_without_the_row():
     model = KNeighborsClassifier(k_max=15).fit(X, Y)
     for k in (1, 4, 15):

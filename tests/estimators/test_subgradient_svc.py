@@ -340,6 +340,7 @@ def test_verbose_draws_a_bar_on_stderr_only(capfd):
     assert printed.out == ""
 
 
+@pytest.mark.slow
 def test_a_time_limit_leaves_a_usable_model():
     tall, many = np.tile(PIXELS, (20, 1)), np.tile(DIGITS, 20)
     model = SubgradientSVC(eps=0.0, max_iter=10**7, time_limit=0.5, keep_iterates=False)

@@ -233,6 +233,7 @@ def test_usps_digits_reach_the_published_error_of_the_gaussian_and_their_hardest
     assert all(share == 1.0 and guess == 1 for _, share, guess in hardest)
 
 
+@pytest.mark.slow
 def test_usps_digits_reach_the_published_error_of_the_machine(usps):
     found = evaluate(SVC(C=10, gamma=1 / 256), usps.X, usps.y, repeats=3)
     assert 100 * found.test_error.mean() == pytest.approx(2.20, abs=0.31)  # the published sd

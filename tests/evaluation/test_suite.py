@@ -24,6 +24,7 @@ SITES = ["".join(RNG.choice(list("acgt"), 12)) for _ in range(40)]
 ORDER = np.random.default_rng(0).permutation(150)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("X", "y", "kind"),
     [

@@ -119,7 +119,7 @@ def test_loading_in_threads(path):
 
 def test_what_nobody_foresaw_is_a_refusal_too(path, monkeypatch):
     save(LogisticRegression().fit(X, Y), path)
-    monkeypatch.setattr(files, "read_card", lambda _: {}["nothing"])
+    monkeypatch.setattr(files, "read_model_card", lambda _: {}["nothing"])
     with pytest.raises(ModelFileError, match="'nothing'") as raised:
         load(path)
     assert isinstance(raised.value.__cause__, KeyError)

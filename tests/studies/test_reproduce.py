@@ -209,6 +209,7 @@ def test_loss_curves_start_at_one_and_list_every_iterate(parity):
     assert len(descents[1].table.rows) == steps + 1
 
 
+@pytest.mark.slow
 def test_another_data_set_is_said(parity):
     page = parity.page
     assert any("not MNIST" in words for words in page.sections[0].words)

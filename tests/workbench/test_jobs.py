@@ -159,6 +159,7 @@ def rows(folder):
         ]
 
 
+@pytest.mark.slow
 def test_a_cancelled_and_resumed_job_ends_with_the_same_table(tmp_path):
     whole = tmp_path / "whole"
     run(prepare(QUICK, {"quick": True, "seed": 0}).experiment, whole, progress=False)
@@ -204,6 +205,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_a_killed_server_ends_its_job_and_the_next_server_resumes_it(tmp_path):
     async def killed():

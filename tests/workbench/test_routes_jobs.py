@@ -28,6 +28,7 @@ def uploaded(name, content):
     return {"name": name, "base64": base64.b64encode(content).decode()}
 
 
+@pytest.mark.slow
 def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
     target = "-3"  # could be a position, and is a name
 
@@ -83,6 +84,7 @@ def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
     compile(found["python"], "job", "exec")
 
 
+@pytest.mark.slow
 def test_an_unreadable_file_is_refused_with_the_message_of_the_reader_and_not_kept(tmp_path):
     content = b"a,b\n1,x\n2,y,z\n"
 

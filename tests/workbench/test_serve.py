@@ -91,6 +91,7 @@ def test_the_parts_are_started_and_stopped_with_the_server(tmp_path):
     assert (backend.life, jobs.life) == (["start", "stop"], ["start", "stop"])
 
 
+@pytest.mark.slow
 def test_the_server_loads_nothing_that_computes(tmp_path):
     """NumPy is all: models are in the worker, and the server is to stay small."""
     source = (
@@ -308,6 +309,7 @@ def opened(link: str) -> tuple[HTTPResponse, HTTPResponse]:
         return let_in, connection.getresponse()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks at /proc")
 def test_the_command_serves_and_ends_without_a_trace(tmp_path, how):

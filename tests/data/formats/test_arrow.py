@@ -148,6 +148,7 @@ def test_a_small_file_of_many_rows_is_refused_before_they_are_made(write):
 SEEDS = [writer(TABLE) for writer in WRITERS]
 
 
+@pytest.mark.slow
 def test_hostile_files_are_read_or_refused():
     taken = fuzz.survives(read_arrow, SEEDS, ".parquet", runs=2000, seed=0)
     assert 20 < taken < 1900

@@ -342,6 +342,7 @@ def mutag():
     return _real("mutag").X
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kernel", "name", "parameters"), PEERS, ids=named)
 def test_values_on_molecules_are_those_of_grakel(kernel, name, parameters, mutag):
     expected = grakel_values(name, parameters, mutag, mutag)

@@ -134,6 +134,7 @@ def test_rows_next_to_each_other_and_one_far_away():
     assert_same(X, X[:20].copy(), 4)
 
 
+@pytest.mark.slow
 def test_one_row_may_be_out_of_all_proportion():
     rng = np.random.default_rng(4)
     X = together(rng, 3000, 40)

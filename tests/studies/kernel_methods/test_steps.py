@@ -35,6 +35,7 @@ def results():
     return quick_run("kernel-methods").results
 
 
+@pytest.mark.slow
 def test_two_runs_differ_in_nothing_but_times(results, tmp_path):
     again = run(experiment(quick=True), tmp_path, progress=False)
     assert [row[: VALUE + 1] for row in again.rows] == [row[: VALUE + 1] for row in results.rows]

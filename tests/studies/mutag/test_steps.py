@@ -118,6 +118,7 @@ def test_what_is_chosen_is_the_best_in_the_folds():
     assert found.parameters["iterations"] == 2
 
 
+@pytest.mark.slow
 def test_rings_are_told_from_chains_by_subtrees_and_not_by_atoms(results):
     subtrees = results.values(part=SUBTREES, metric="accuracy").mean()
     atoms = results.values(part="atoms", metric="accuracy").mean()
@@ -159,6 +160,7 @@ def test_a_step_says_the_same_again(results, position):
     assert [row[:7] for row in again] == [row[:7] for row in before]
 
 
+@pytest.mark.slow
 def test_the_page_has_every_kernel_and_draws_what_it_lists(results, page):
     html = render(page)
     for name in (SUBTREES, BONDS, PATHS):

@@ -67,6 +67,7 @@ def test_digits_of_many_hands_are_mostly_recognised(shared):
     assert np.mean(votes) > 0.8
 
 
+@pytest.mark.slow
 def test_plain_digits_are_recognised_by_their_neighbours_on_usps(usps, tmp_path):
     drawing = Drawing(Settings(folder=tmp_path, data="usps"))
     while not drawing.state()["models"]:
@@ -162,6 +163,7 @@ def test_dots_and_scribbles_are_answered(shared):
         assert len(answer["answers"]) == 9
 
 
+@pytest.mark.slow
 def test_a_correction_is_learned_kept_replayed_and_forgotten(tmp_path):
     drawing = room(tmp_path)
     before = drawing.answer(strokes=FIVE)
@@ -236,6 +238,7 @@ def test_a_damaged_file_is_put_aside_and_said(tmp_path, damage):
     assert drawing.state()["corrections"] == 0
 
 
+@pytest.mark.slow
 def test_what_is_kept_of_labels_that_are_gone_harms_nobody(tmp_path):
     file = tmp_path / "corrections" / "digits.json"
     file.parent.mkdir()
@@ -254,6 +257,7 @@ def test_answers_come_while_models_load(tmp_path):
     assert (loading["done"], loading["total"]) == (1, 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key",
     [

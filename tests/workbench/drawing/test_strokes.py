@@ -19,6 +19,7 @@ from separatrix.workbench.drawing.strokes import rasterize
 CANVASES = pytest.mark.parametrize("canvas", KNOWN.values(), ids=KNOWN)
 
 
+@pytest.mark.slow
 @CANVASES
 @pytest.mark.parametrize("label", HANDWRITING)
 def test_where_and_how_large_it_is_drawn_changes_nothing(canvas, label):
