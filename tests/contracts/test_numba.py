@@ -73,7 +73,7 @@ rng = np.random.default_rng(0)
 deskewed(rng.integers(0, 256, size=(2, 8, 8), dtype=np.uint8))
 X, y = rng.normal(size=(400, 3)), rng.integers(0, 3, size=400)
 """
-MACHINES = """
+FIRST_HALF = """
 for record in REGISTRY:
     for call in (f"{record.name}()", *record.variants, *record.exact_variants):
         for samples in (abs(X[:60]), scipy.sparse.csr_array(abs(X[:60]))):
@@ -92,6 +92,8 @@ for samples in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
         Perceptron(multi_class=multi_class, max_iter=2).fit(samples, y)
 for model in (SVC(), SVC(cache_size=0.3), SVC(stop="gap", C=5.0)):
     model.fit(X, y).fit(X.repeat(2, axis=0), y.repeat(2))
+"""
+SECOND_HALF = """
 for samples in (X, X.astype(np.float32), (100 * abs(X)).astype(np.uint8), scipy.sparse.csr_array(X)):
     for labels in (y, y > 0):
         SubgradientSVC(max_iter=2).fit(samples, labels)
@@ -100,8 +102,6 @@ for samples in (X, scipy.sparse.csr_array(X * (X > 1)), scipy.sparse.csr_array((
         {}, {"loss": "hinge"}, {"dual": True}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}
     ):
         LinearSVC(max_iter=30, **options).fit(samples, y)
-"""
-SEARCHES = """
 for options in ({}, {"metric": "cosine"}, {"kernel": "poly"}, {"weights": "distance"}):
     KNeighborsClassifier(**options, k_max=3).fit(X, y).predict_proba(X)
 for distances in (abs(X @ X.T), scipy.sparse.csr_array(abs(X @ X.T))):
@@ -139,7 +139,7 @@ for name, dispatcher in compiled().items():
     ]
 print(json.dumps(counts))
 """
-USE_ALL = SETUP + MACHINES + SEARCHES + COUNT
+USE_ALL = SETUP + FIRST_HALF + SECOND_HALF + COUNT
 
 
 @pytest.mark.slow

@@ -138,6 +138,7 @@ def test_a_line_that_almost_matches_is_no_trap(tmp_path):
         read(tmp_path / "data")
 
 
+@pytest.mark.slow
 def test_hostile_files_are_read_or_refused():
     seeds = [SVMLIGHT, ESL, TEXT, PROMOTERS, WHOLE["npz"], WHOLE["npy"], WHOLE["idx"]]
     assert 0 < fuzz.survives(_not_a_table, seeds, "", runs=1000, seed=1) < 1000

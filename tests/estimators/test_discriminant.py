@@ -177,6 +177,7 @@ def test_probabilities_agree_with_their_logarithms_also_where_they_vanish():
         assert far.min() < -1e4  # the probability itself is 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("priors", [False, True])
 @pytest.mark.parametrize(

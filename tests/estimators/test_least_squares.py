@@ -39,6 +39,7 @@ def test_the_path_is_scikit_learns_where_it_has_one():
     assert ours.ridge_ == theirs.alpha_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("samples", [D[:300], D[:40], csr_array(D[:40])])
 def test_loo_chooses_the_least_squared_error_and_is_a_plain_fit_with_it(samples):
     labels = L[: samples.shape[0]]

@@ -102,6 +102,7 @@ def test_the_objective_is_the_formula_and_the_gap_bounds_it(way):
     assert (tight.dual_gap_ < 1e-5).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_the_objective_is_no_higher_than_scikit_learns_at_the_default_tolerance(loss):
     digits, labels = load_digits(return_X_y=True)
@@ -257,6 +258,7 @@ def test_missing_the_tolerance_is_said_with_numbers_and_what_to_change(model):
         assert clone(model).set_params(max_iter=0).fit(X, Y).score(X, Y) >= 0
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_the_fit_with_a_warning():
     rng = np.random.default_rng(0)
     noise, labels = rng.normal(size=(4000, 60)), rng.integers(0, 2, size=4000)

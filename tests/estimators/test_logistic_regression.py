@@ -259,6 +259,7 @@ def test_what_a_posterior_needs_is_said(monkeypatch):
 # Properties
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10_000), k=st.integers(2, 3))
 def test_a_weight_is_a_repetition_and_a_name_is_only_a_name(seed, k):

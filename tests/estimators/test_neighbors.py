@@ -68,6 +68,7 @@ def test_the_signature_begins_as_scikit_learns():
         ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -108,6 +109,7 @@ def test_it_agrees_with_scikit_learn(options):
     assert (ours.n_samples_fit_, ours.outputs_2d_) == (150, False)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000),

@@ -147,6 +147,7 @@ def test_the_runner_up_has_the_most_votes_of_the_others():
     assert explain_object(fitted, "bbba").against == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", GRAPHS, ids=repr)
 def test_renumbered_nodes_have_the_same_contributions(kernel):
     fitted = SVC(kernel=kernel).fit(graphs(), labels())
@@ -233,6 +234,7 @@ def found_by_hand(kernel, x):
                 yield subtree(x, root, t), [node for node, d in far.items() if d <= t]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kernel",
     [
@@ -340,6 +342,7 @@ def test_a_deep_subtree_is_named_by_its_beginning():
     assert sum(name.endswith("...") for name in names) == 3
 
 
+@pytest.mark.slow
 def test_a_subtree_deeper_than_its_name_has_a_name():
     ring = Graph(4, np.array([[0, 1], [1, 2], [2, 3], [3, 0]]), np.array([7, 6, 7, 6]))
     pair = Graph(2, np.array([[0, 1]]), np.array([7, 6]))
@@ -351,6 +354,7 @@ def test_a_subtree_deeper_than_its_name_has_a_name():
     assert {"6(7(6))", "7(6(7(6(7(6(7(6)))))))"} <= set(names)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", [*STRINGS, *GRAPHS], ids=repr)
 def test_names_of_counted_features_are_those_of_the_objects(kernel):
     X = objects(kernel)

@@ -242,6 +242,7 @@ def test_a_class_weight_multiplies_the_losses_of_its_class():
     assert balanced.loss_curve_[0] == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "samples",
     [
@@ -272,6 +273,7 @@ def test_samples_are_left_alone_and_may_be_read_only():
     np.testing.assert_array_equal(PIXELS, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [PARITY, DIGITS], ids=["two", "ten"])
 def test_the_number_of_threads_changes_no_bit(labels):
     tall, many = np.tile(PIXELS, (20, 1)), np.tile(labels, 20)

@@ -378,6 +378,7 @@ def test_steps_and_time_that_ran_out_are_told_and_leave_a_model():
     assert model.predict(X).shape == (150,)
 
 
+@pytest.mark.slow
 def test_a_time_limit_holds():
     rng = np.random.default_rng(0)
     noise, labels = rng.normal(size=(6000, 4)), rng.integers(0, 2, 6000)

@@ -91,6 +91,7 @@ def test_probabilities_where_the_estimator_has_them():
     np.testing.assert_array_equal(search.predict_proba(X).argmax(axis=1), search.predict(X))
 
 
+@pytest.mark.slow
 def test_a_search_out_of_time_says_so_and_leaves_a_model():
     search = SVCCV(np.logspace(-2, 6, 40), np.logspace(-4, 1, 40), time_limit=0.3)
     began = time.process_time()

@@ -75,6 +75,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_card_gives_what_this_machine_gives(name, a_card):
     here = SVC(device="cpu", tol=1e-6, **CASES[name]).fit(IMAGES, DIGITS)

@@ -99,6 +99,7 @@ def test_the_table_has_the_corrected_test_and_holm_over_all_pairs():
     assert [set(pair["models"]) for pair in found.pairs()] == [set(pair) for pair in pairs]
 
 
+@pytest.mark.slow
 def test_the_leaderboard_can_be_read():
     found = compare(FEW, X, Y, cv=5, repeats=1)
     text = str(found)

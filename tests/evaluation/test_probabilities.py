@@ -19,6 +19,7 @@ TUMOURS, KINDS = load_breast_cancer(return_X_y=True)
 MACHINE = SVC(kernel=Gaussian(0.1), calibration="sigmoid", random_state=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [GaussianNB(), LogisticRegression(max_iter=500), MACHINE])
 @pytest.mark.parametrize("labels", [Y, np.array(["setosa", "versicolor", "virginica"])[Y]])
 def test_probabilities_are_those_of_fitting_every_split_by_itself(model, labels):

@@ -39,6 +39,7 @@ def resampled_differences(rng, n, repeats, test_size):
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_the_plain_test_rejects_far_too_often_and_the_corrected_one_does_not():
     rng = np.random.default_rng(0)
     runs = [resampled_differences(rng, n=100, repeats=15, test_size=20) for _ in range(400)]

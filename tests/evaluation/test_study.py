@@ -35,6 +35,7 @@ def test_errors_are_those_of_fitting_every_split_by_itself(predictor):
             np.testing.assert_array_equal(found.predicted[c, number], alone.predict(X[test]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("multi_class", ["ovo", "ovr"])
 def test_machines_share_the_matrix_and_are_those_of_every_split(multi_class):
     model = SVC(C=5.0, multi_class=multi_class, class_weight="balanced")
@@ -224,6 +225,7 @@ def test_usps_digits_reach_the_published_errors_of_every_degree(rule, errors, wi
     assert (np.abs(measured - errors) <= within).all(), measured.round(2)
 
 
+@pytest.mark.slow
 def test_usps_digits_reach_the_published_error_of_the_gaussian_and_their_hardest_images(usps):
     model = KernelPerceptron(multi_class="ovr", max_iter=20, shuffle=False)
     found = evaluate(model, usps.X, usps.y, kernels=[Gaussian(0.01)])

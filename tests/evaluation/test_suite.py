@@ -165,6 +165,7 @@ def test_the_number_of_neighbours_is_the_best_when_samples_are_left_out():
         KNeighborsCV(estimator=StandardScaler()).fit(X, y)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_a_settled_model_predicts_the_same_and_can_be_saved(tmp_path):
     X, y = IRIS

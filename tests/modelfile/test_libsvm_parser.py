@@ -158,6 +158,7 @@ CASES = [(GOOD, *case) for case in REFUSED.values()]
 CASES += [(PRECOMPUTED, *case) for case in REFUSED_PRECOMPUTED.values()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "part", "instead", "reason", "sentence"), CASES, ids=[*REFUSED, *REFUSED_PRECOMPUTED]
 )

@@ -15,6 +15,7 @@ def changed_kernel(name, path, **params):
     return document, tensors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "params", "reason"),
     [

@@ -279,6 +279,7 @@ def crossing(p, q, a, b):
     return side(p, q, a) * side(p, q, b) < 0 and side(a, b, p) * side(a, b, q) < 0
 
 
+@pytest.mark.slow
 def test_molecules_of_mutag_have_equal_bonds_that_do_not_cross():
     folder()
     for graph in load("mutag").X[::6]:

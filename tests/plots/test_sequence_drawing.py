@@ -101,6 +101,7 @@ def test_ink_can_be_read_on_the_strongest_colours_of_either_page(ground):
         assert second / first >= 4.5  # WCAG AA
 
 
+@pytest.mark.slow
 def test_every_letter_lies_on_the_colour_of_its_value():
     values = np.array([0.5, -1.0, 0.0, 0.25])
     figure = plot_letters("ACGT", values)

@@ -143,6 +143,7 @@ def test_nothing_in_the_page_can_be_loaded_or_run():
     assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in html
 
 
+@pytest.mark.slow
 def test_ids_are_unique_and_every_reference_has_its_id():
     sections = [
         Section("s", [], [Picture(a_figure(), "one", Table(["a"], [[number]]))])

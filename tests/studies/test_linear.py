@@ -39,6 +39,7 @@ def about(row):
     return json.loads(row.parameters)
 
 
+@pytest.mark.slow
 def test_there_are_twelve_steps_and_each_has_rows(results):
     steps = [step.name for step in experiment().steps]
 
@@ -46,6 +47,7 @@ def test_there_are_twelve_steps_and_each_has_rows(results):
     assert list(dict.fromkeys(row.part for row in results.rows)) == steps
 
 
+@pytest.mark.slow
 def test_two_runs_differ_in_their_times_only(results, tmp_path):
     again = run(experiment(quick=True), tmp_path, progress=False)
 

@@ -110,10 +110,12 @@ def test_the_page_says_how_to_run_it_again(shown):
         assert hashed in shown.html
 
 
+@pytest.mark.slow
 def test_the_same_results_give_the_same_bytes(neighbours):
     assert render(page_of(neighbours.results)) == neighbours.html
 
 
+@pytest.mark.slow
 def test_strange_names_are_escaped(neighbours):
     options = {**neighbours.results.options, "data": "<script>alert(1)</script>"}
     results = dataclasses.replace(neighbours.results, options=options)

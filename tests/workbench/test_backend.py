@@ -76,6 +76,7 @@ def test_whoever_goes_away_takes_no_answer_from_the_others(settings):
     assert [isinstance(one, asyncio.CancelledError) for one in stayed] == [True, False] * 4 + [True]
 
 
+@pytest.mark.slow
 def test_a_request_that_exceeds_its_time_is_ended_and_the_next_one_answered(settings):
     async def scenario():
         async with started(settings) as backend:
@@ -122,6 +123,7 @@ def test_cancelling_ends_what_runs_and_not_what_waits_in_line(settings, tmp_path
     assert answer["number"] == 7
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "status", "code"), [("SIGKILL", 413, "memory"), ("SIGSEGV", 503, "worker")]
 )
@@ -200,6 +202,7 @@ def test_the_state_of_a_room_is_there_before_the_answer_and_anew_after_a_death(s
     assert asyncio.run(scenario()) == {"kept": "this"}
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_at_every_start_is_given_up_for_a_while(settings, tmp_path, monkeypatch):
     async def scenario():
         async with started(settings, fake_workers.die_at_once) as backend:

@@ -20,6 +20,7 @@ from separatrix.workbench.replies import RequestError
 from separatrix.workbench.settings import Settings
 
 
+@pytest.mark.slow
 def test_jobs_run_one_after_another_in_order(tmp_path):
     async def scenario():
         async with start_jobs(tmp_path) as jobs:
@@ -40,6 +41,7 @@ def test_jobs_run_one_after_another_in_order(tmp_path):
     assert listed == numbers[::-1]
 
 
+@pytest.mark.slow
 def test_the_outcome_of_a_job_survives_a_restart(tmp_path):
     async def first():
         async with start_jobs(tmp_path) as jobs:

@@ -17,6 +17,7 @@ from separatrix.workbench.records import (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*NAMES, "-", "--help", "7", "-1", "auto", "iris"])
 def test_commands_and_python_keep_names_of_files_and_columns(name):
     asked = FileRequest(kind="file", upload="0" * 16, target=name, models=["lda", "svm"])

@@ -141,6 +141,7 @@ def test_no_route_changes_anything_for_a_form(server: LiveServer, posts):
         assert reply.status == 415, path
 
 
+@pytest.mark.slow
 def test_every_route_that_reads_a_body_refuses_what_is_no_json(server: LiveServer, posts):
     for path in posts:
         for body in bodies()[::10]:

@@ -55,6 +55,7 @@ def test_limits_hold(tmp_path):
         read_dna(written(tmp_path, PROMOTERS), Limits(categories=1))
 
 
+@pytest.mark.slow
 def test_hostile_files_are_read_or_refused():
     assert 0 < fuzz.survives(read_dna, [PROMOTERS, SPLICE], ".data", runs=2000, seed=1) < 2000
 

@@ -114,6 +114,7 @@ def test_parts_that_do_not_go_together_are_refused(tmp_path, arrays, sentence):
         read_npz(written(tmp_path, npz(**arrays)))
 
 
+@pytest.mark.slow
 def test_a_bomb_is_refused_before_it_goes_off(tmp_path):
     path = written(tmp_path, npz(packed=True, X=np.zeros((200, 50_000))))
     with pytest.raises(DataFileError, match="more than 200 bytes for each compressed byte"):
@@ -141,6 +142,7 @@ SEEDS = [
 ]
 
 
+@pytest.mark.slow
 def test_hostile_files_are_read_or_refused():
     assert 0 < fuzz.survives(read_npz, SEEDS, ".npz", runs=2000, seed=1) < 2000
     assert 0 < fuzz.survives(read_npy, [npy(X), npy(X > 2)], ".npy", runs=500, seed=1) < 500

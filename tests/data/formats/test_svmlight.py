@@ -68,6 +68,7 @@ def test_where_a_file_is_cut_into_blocks_makes_no_difference(write, monkeypatch,
     same_as_sklearn(write(rows.encode()))
 
 
+@pytest.mark.slow
 def test_adult_is_what_scikit_learn_reads(tmp_path):
     packed = Path(os.environ.get("SEPARATRIX_DATA", "")) / "a9a.gz"
     if not packed.is_file():
@@ -277,6 +278,7 @@ def test_parameters_are_checked(write):
             list(svmlight_blocks(path, **{"n_features": 9, **wrong}))
 
 
+@pytest.mark.slow
 def test_bombs_are_refused(write):
     with pytest.raises(DataFileError, match="bytes for each compressed byte"):
         read_svmlight(write(gzip.compress(b"1 1:1\n" * 5_000_000), "bomb.gz"))

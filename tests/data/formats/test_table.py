@@ -351,6 +351,7 @@ def test_limits_are_kept(write):
     assert read_csv(path, limits=Limits(rows=30, categories=30, columns=3)).X.shape == (30, 31)
 
 
+@pytest.mark.slow
 def test_bombs_are_refused(write):
     with pytest.raises(DataFileError, match="bytes for each compressed byte"):
         read_csv(write(gzip.compress(b"1,1,1\n" * 5_000_000), "bomb.csv.gz"))

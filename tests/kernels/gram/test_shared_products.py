@@ -39,6 +39,7 @@ def test_shared_levels_of_any_weight_keep_their_values(weight, make):
     )
 
 
+@pytest.mark.slow
 def test_shared_levels_are_as_exact_as_requested():
     X = words(LARGE)
 

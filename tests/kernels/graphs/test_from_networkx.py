@@ -32,6 +32,7 @@ def as_networkx(nx, graph, *, names=None, node="label", edge="label"):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_graphs_of_networkx_have_the_same_values(kernel, labels, nx):

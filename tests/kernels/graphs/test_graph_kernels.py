@@ -81,6 +81,7 @@ def test_values_match_the_definition(kernel, definition, labels):
     np.testing.assert_array_equal(values, definitions.block(definition, X, Z))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_a_matrix_is_symmetric_and_semidefinite_and_has_the_diagonal(kernel, labels):
@@ -96,6 +97,7 @@ def test_a_matrix_is_symmetric_and_semidefinite_and_has_the_diagonal(kernel, lab
     assert spread[-1] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", ["none", "strings"])
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_a_block_in_parts_is_the_block(kernel, labels):
@@ -120,6 +122,7 @@ def test_labels_that_others_have_change_nothing(kernel):
     np.testing.assert_array_equal(np.delete(wide[:12], slice(4, 9), axis=1), kernel.block(X, Z))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_renumbered_nodes_change_nothing(kernel, labels):
@@ -131,6 +134,7 @@ def test_renumbered_nodes_change_nothing(kernel, labels):
     np.testing.assert_array_equal(kernel.diagonal(other), kernel.diagonal(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_a_graph_and_its_renumbered_self_have_cosine_one(kernel):
     rng = np.random.default_rng(11)

@@ -74,6 +74,7 @@ def test_values_match_the_definition(kernel, definition, letters):
     np.testing.assert_allclose(values, definitions.block(definition, X, Z), rtol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("letters", LETTERS)
 @pytest.mark.parametrize("kernel", KERNELS, ids=repr)
 def test_a_matrix_is_symmetric_and_semidefinite_and_has_the_diagonal(kernel, letters):

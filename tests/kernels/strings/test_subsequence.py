@@ -52,6 +52,7 @@ def test_values_match_the_definition(decay):
         np.testing.assert_allclose(K, np.array(exact, float), rtol=3e-15, atol=0)
 
 
+@pytest.mark.slow
 def test_more_levels_than_one_sweep_match_the_definition():
     first = ["abaabbabab", "bbabaababa"]
     exact = [

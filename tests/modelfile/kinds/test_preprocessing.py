@@ -82,6 +82,7 @@ def test_missing_values_are_categories_too(encoder, path):
         assert again.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
 
 
+@pytest.mark.slow
 def test_an_encoder_of_a_thousand_columns_is_kept(path):
     table = np.tile(WORDS.astype(object)[:, None], (1, 1200))
     table[:, ::3] = Y[:, None]
@@ -305,6 +306,7 @@ def test_a_vocabulary_of_numbers_is_refused(path):
     assert refused(document, tensors, path) == "schema"
 
 
+@pytest.mark.slow
 def test_more_words_than_a_file_may_hold_are_refused_both_ways(path):
     words = [f"w{number}" for number in range(MOST_WORDS + 1)]
     document, tensors = split_file(BY_NAME["count"].fitted(), path)

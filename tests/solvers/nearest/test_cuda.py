@@ -54,6 +54,7 @@ def assert_same(X, Q, k, own=False):
     np.testing.assert_array_equal(found.distances, wanted.distances)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ROWS)
 def test_neighbours_and_distances_are_those_of_the_other_search_to_the_last_bit(name):
     X = ROWS[name]

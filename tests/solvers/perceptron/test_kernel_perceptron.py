@@ -175,6 +175,7 @@ def test_min_gain_stops_when_online_accuracy_hardly_rises(whole_numbers):
     assert (gains[2:-1] >= 0.05).all()
 
 
+@pytest.mark.slow
 def test_starting_scores_count_as_if_their_rows_had_been_met(whole_numbers):
     X, y = whole_numbers
     K = Gaussian(0.1).block(X, X)

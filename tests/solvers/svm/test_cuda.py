@@ -50,6 +50,7 @@ def assert_same_solutions(here, there, K, *, tol):
         np.testing.assert_allclose(other.intercept, one.intercept, atol=5 * tol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("working_set", [32, 2048])
 @pytest.mark.parametrize(
     ("scheme", "C", "kernel"),

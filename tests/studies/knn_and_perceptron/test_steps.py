@@ -44,6 +44,7 @@ def test_two_runs_differ_in_nothing_but_times(iris, tmp_path):
             np.testing.assert_array_equal(again.arrays[step][name], array)
 
 
+@pytest.mark.slow
 def test_another_seed_draws_other_splits(iris, tmp_path):
     other = run(experiment(quick=True, seed=1), tmp_path, progress=False)
     assert not np.array_equal(other.arrays[NEIGHBOURS]["test"], iris.arrays[NEIGHBOURS]["test"])

@@ -50,6 +50,7 @@ def found_by(experiment, *names):
     return rows[0] if len(rows) == 1 else rows
 
 
+@pytest.mark.slow
 def test_two_runs_differ_in_nothing_but_times(small, results, tmp_path):
     again = run(small, tmp_path, progress=False)
     assert [row[: VALUE + 1] for row in again.rows] == [row[: VALUE + 1] for row in results.rows]

@@ -31,6 +31,7 @@ def digits():
     return made.steps[0].run.__self__.digits(RunContext(made))
 
 
+@pytest.mark.slow
 def test_every_stage_is_a_fit_by_hand(results, digits):
     kernel = power_kernel(9)
     for upright in (False, True):
@@ -52,6 +53,7 @@ def test_every_stage_is_a_fit_by_hand(results, digits):
         np.testing.assert_array_equal(results.arrays[stage_name(upright, 0)]["support"], rows)
 
 
+@pytest.mark.slow
 def test_each_class_can_have_copies_of_its_own_support_vectors(digits):
     train, test = (digits.images, digits.labels), (digits.test, digits.test_labels)
     first, second = run_virtual_sv(train, test, jitters=[1], deskew=[False])

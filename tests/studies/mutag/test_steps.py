@@ -149,6 +149,7 @@ def test_shares_of_the_atoms_and_the_bias_make_the_score(results):
         assert shares.sum() + one["bias"] == pytest.approx(row.value, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("position", [0, 2])
 def test_a_step_says_the_same_again(results, position):
     made = on(made_up())

@@ -54,10 +54,12 @@ def require_recognised(drawing):
         assert {"neighbours", "svm"} <= set(right), (label, said)
 
 
+@pytest.mark.slow
 def test_plain_digits_are_recognised(shared):
     require_recognised(shared)
 
 
+@pytest.mark.slow
 def test_digits_of_many_hands_are_mostly_recognised(shared):
     votes = []
     for label, ways in HANDWRITING.items():
@@ -193,6 +195,7 @@ def test_a_correction_is_learned_kept_replayed_and_forgotten(tmp_path):
     assert not list((tmp_path / "corrections").iterdir())
 
 
+@pytest.mark.slow
 def test_a_model_of_sums_learns_as_if_the_row_had_been_there(tmp_path):
     drawing = room(tmp_path)
     drawing.learn(strokes=FIVE, label="3")

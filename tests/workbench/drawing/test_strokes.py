@@ -109,6 +109,7 @@ def test_drawings_have_the_ink_and_the_pen_of_the_digits():
     assert drawn_width == pytest.approx(width, rel=0.1)
 
 
+@pytest.mark.slow
 def test_drawings_have_the_ink_and_the_pen_of_usps(usps):
     (ink, width), (drawn_ink, drawn_width) = like_the_data(usps, USPS)
     assert drawn_ink == pytest.approx(ink, rel=0.1)

@@ -94,6 +94,7 @@ def test_hostile_labels_and_names_come_back_equal(room, tmp_path):
         assert data.y.tolist() == [label for *_, label in points]
 
 
+@pytest.mark.slow
 def test_a_script_with_hostile_labels_runs(room, tmp_path, monkeypatch, capsys):
     rng = np.random.default_rng(0)
     labels = [name for name in NAMES if len(name) <= 200 and "$" in name][:3]

@@ -194,6 +194,7 @@ def test_points_that_make_no_picture_are_refused_in_a_sentence(room, points, sen
         asked(room, points=points, model="svm", parameters={})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", MODELS)
 @pytest.mark.parametrize(
     "points",
