@@ -10,7 +10,6 @@ import pytest
 from separatrix.estimators.base.support import class_segments
 from separatrix.kernels import Gaussian, Linear, Polynomial
 from separatrix.kernels.gram import make_gram
-from separatrix.kernels.gram.device_gram import DeviceGram
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm import solve_svms
@@ -19,6 +18,7 @@ from separatrix.solvers.svm.problem import TICKS, SvmProblem
 torch = pytest.importorskip("torch", reason="torch is not installed")
 pytest.importorskip("triton", reason="Triton is not installed")
 cuda = pytest.importorskip("separatrix.solvers.svm.cuda")
+DeviceGram = pytest.importorskip("separatrix.kernels.gram.device_gram").DeviceGram
 
 HERE = torch.device("cpu")
 
