@@ -19,7 +19,7 @@ import pytest
 from tests.workbench.hostile import NAMES
 from tests.workbench.workbench_process import WorkbenchProcess
 
-from separatrix.workbench.records import FromFile, Record
+from separatrix.workbench.records import FileRequest, JobRecord
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 from playwright.sync_api import expect
@@ -195,11 +195,11 @@ def named(code):
 def storied(tmp_path):
     """A workbench in whose folder there are jobs on files of all names."""
     for number, name in enumerate(NAMES):
-        asked = FromFile(kind="file", upload="0" * 16, target=name)
-        found = {"error": {"message": name, "hint": name}, "words": [name], "called": name}
+        request = FileRequest(kind="file", upload="0" * 16, target=name)
+        found = {"error": {"message": name, "hint": name}, "summary": [name], "file_name": name}
         times = {"created": float(number), "started": float(number), "finished": number + 1.0}
-        job = Record(
-            id=f"{number:016x}", title=name, asked=asked, status="failed", **times, **found
+        job = JobRecord(
+            id=f"{number:016x}", title=name, request=request, status="failed", **times, **found
         )
         (tmp_path / "jobs" / job.id).mkdir(parents=True)
         (tmp_path / "jobs" / job.id / "job.json").write_text(
