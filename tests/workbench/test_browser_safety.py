@@ -279,7 +279,7 @@ def test_a_link_works_once_and_then_says_how_to_get_another(bench, browser):
     browser.open(link).close()
     again = browser.open(link)
 
-    expect(again.tab.locator("body")).to_contain_text("open the link that the terminal")
+    expect(again.tab.locator("body")).to_contain_text("open the link in the terminal")
     assert again.tab.locator("#view, script").count() == 0
     assert again.overhang() <= 0
     assert again.faint_texts() == []
