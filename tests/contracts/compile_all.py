@@ -1,15 +1,23 @@
-"""Compile every function once, in two processes: `python -m tests.contracts.compile_all`.
+"""Compile every function once, on all cores: `python -m tests.contracts.compile_all`.
 
-Both workers of a test run would compile the same functions otherwise.
+Every worker of a test run would compile the same functions otherwise.
 """
 
-import subprocess
-import sys
+import multiprocessing
+import os
 
-from tests.contracts.test_numba import FIRST_HALF, SECOND_HALF, SETUP
+from tests.contracts.test_numba import SETUP, USES
+
+NAMES = {}
+
+
+def use(source):
+    if not NAMES:
+        exec(SETUP, NAMES)
+    exec(source, NAMES)
+
 
 if __name__ == "__main__":
-    started = [
-        subprocess.Popen([sys.executable, "-c", SETUP + part]) for part in (FIRST_HALF, SECOND_HALF)
-    ]
-    sys.exit(max(process.wait() for process in started))
+    processes = min(len(USES), len(os.sched_getaffinity(0)))
+    with multiprocessing.get_context("spawn").Pool(processes) as pool:
+        pool.map(use, USES, chunksize=1)

@@ -64,48 +64,12 @@ from tests.contracts.test_numba import compiled
 warnings.simplefilter("ignore")
 vectors.SMALL = 0
 folder = pathlib.Path(tempfile.mkdtemp())
-(folder / "a").write_text("1 qid:2 1:1.5e3\\n")
-(folder / "b").write_text("a,b,c\\n1,x,p\\n2.5,y,q\\n")
-read(folder / "a", format="svmlight")
-read(folder / "a", format="svmlight", limits=Limits(features=2**40))
-read(folder / "b", format="csv")
 rng = np.random.default_rng(0)
-deskewed(rng.integers(0, 256, size=(2, 8, 8), dtype=np.uint8))
 X, y = rng.normal(size=(400, 3)), rng.integers(0, 3, size=400)
 """
-FIRST_HALF = """
-for record in REGISTRY:
-    for call in (f"{record.name}()", *record.variants, *record.exact_variants):
-        for samples in (abs(X[:60]), scipy.sparse.csr_array(abs(X[:60]))):
-            pairwise = "precomputed" in call
-            eval(call).fit(abs(X[:60] @ X[:60].T) if pairwise else samples, y[:60])
-for multi_class in ("argmax", "ovr", "ovo"):
-    for predictor in ("last", "vote", "random"):
-        for kernel in ("rbf", Polynomial(3)):
-            model = KernelPerceptron(kernel, multi_class=multi_class, predictor=predictor, max_iter=2)
-            model.fit(X, y).predict(X)
-            model.set_params(cache_size=0.3).fit(X, y)
-KernelPerceptron(budget=5, max_iter=2).fit(X, y)
-SVC(kernel="precomputed").fit(X @ X.T, y)
-for samples in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
-    for multi_class in ("argmax", "ovr"):
-        Perceptron(multi_class=multi_class, max_iter=2).fit(samples, y)
-for model in (SVC(), SVC(cache_size=0.3), SVC(stop="gap", C=5.0)):
-    model.fit(X, y).fit(X.repeat(2, axis=0), y.repeat(2))
-"""
-SECOND_HALF = """
-for samples in (X, X.astype(np.float32), (100 * abs(X)).astype(np.uint8), scipy.sparse.csr_array(X)):
-    for labels in (y, y > 0):
-        SubgradientSVC(max_iter=2).fit(samples, labels)
-for samples in (X, scipy.sparse.csr_array(X * (X > 1)), scipy.sparse.csr_array((X > 1).astype(float))):
-    for options in (
-        {}, {"loss": "hinge"}, {"dual": True}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}
-    ):
-        LinearSVC(max_iter=30, **options).fit(samples, y)
-for options in ({}, {"metric": "cosine"}, {"kernel": "poly"}, {"weights": "distance"}):
-    KNeighborsClassifier(**options, k_max=3).fit(X, y).predict_proba(X)
-for distances in (abs(X @ X.T), scipy.sparse.csr_array(abs(X @ X.T))):
-    KNeighborsClassifier(metric="precomputed").fit(distances, y).predict(distances)
+# Each use stands alone: `compile_all` runs them in several processes, the longest first.
+USES = (
+    """
 pixels = np.tile((8 * abs(X)).astype(np.uint8), (40, 5))
 bits = (pixels > 4).astype(np.uint8)
 for metric, rows, methods in (
@@ -119,18 +83,71 @@ for metric, rows, methods in (
 ):
     for method in methods:
         NeighborIndex(rows, metric, method=method).search(rows[:40], 3)
+for options in ({}, {"metric": "cosine"}, {"kernel": "poly"}, {"weights": "distance"}):
+    KNeighborsClassifier(**options, k_max=3).fit(X, y).predict_proba(X)
+for distances in (abs(X @ X.T), scipy.sparse.csr_array(abs(X @ X.T))):
+    KNeighborsClassifier(metric="precomputed").fit(distances, y).predict(distances)
+""",
+    """
+SVC(kernel="precomputed").fit(X @ X.T, y)
+for model in (SVC(), SVC(cache_size=0.3), SVC(stop="gap", C=5.0)):
+    model.fit(X, y).fit(X.repeat(2, axis=0), y.repeat(2))
+""",
+    """
+for multi_class in ("argmax", "ovr", "ovo"):
+    for predictor in ("last", "vote", "random"):
+        for kernel in ("rbf", Polynomial(3)):
+            model = KernelPerceptron(kernel, multi_class=multi_class, predictor=predictor, max_iter=2)
+            model.fit(X, y).predict(X)
+            model.set_params(cache_size=0.3).fit(X, y)
+KernelPerceptron(budget=5, max_iter=2).fit(X, y)
 signs = np.where(y > 0, 1, -1).astype(np.int8)
 solve_primal(X, signs, max_iter=2), solve_dual(X @ X.T, signs, max_iter=2)
+""",
+    """
+for samples in (X, scipy.sparse.csr_array(X * (X > 1)), scipy.sparse.csr_array((X > 1).astype(float))):
+    for options in (
+        {}, {"loss": "hinge"}, {"dual": True}, {"penalty": "l1"}, {"multi_class": "crammer_singer"}
+    ):
+        LinearSVC(max_iter=30, **options).fit(samples, y)
+""",
+    """
+for samples in (X, X.astype(np.float32), (100 * abs(X)).astype(np.uint8), scipy.sparse.csr_array(X)):
+    for labels in (y, y > 0):
+        SubgradientSVC(max_iter=2).fit(samples, labels)
+""",
+    """
+for samples in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
+    for multi_class in ("argmax", "ovr"):
+        Perceptron(multi_class=multi_class, max_iter=2).fit(samples, y)
+""",
+    """
+(folder / "a").write_text("1 qid:2 1:1.5e3\\n")
+(folder / "b").write_text("a,b,c\\n1,x,p\\n2.5,y,q\\n")
+read(folder / "a", format="svmlight")
+read(folder / "a", format="svmlight", limits=Limits(features=2**40))
+read(folder / "b", format="csv")
+deskewed(rng.integers(0, 256, size=(2, 8, 8), dtype=np.uint8))
+""",
+    """
 words = ["".join(rng.choice(list("ACGT"), 12)) for _ in range(60)]
 for kernel in (Spectrum(5), Subsequence(2)):
-    SVC(kernel=kernel).fit(words, y[:60]).predict(words)
     kernel.block(words, words)
+    SVC(kernel=kernel).fit(words, y[:60]).predict(words)
 load(save(KernelFeatures(Spectrum(5)).fit(words), folder / "words.model"))
 graphs = [Graph(3, [[0, 1], [1, 2]]), Graph(2, [[0, 1]])]
 WeisfeilerLehman(2).block(graphs, graphs), ShortestPath().block(graphs, graphs)
 pair = EncodedSequences(np.array([0, 1, 0, 1]), np.array([0, 2, 4]))
 attribute_letters(pair.codes, pair, np.ones(2), 2, 0.5)
-"""
+""",
+    """
+for record in REGISTRY:
+    for call in (f"{record.name}()", *record.variants, *record.exact_variants):
+        for samples in (abs(X[:60]), scipy.sparse.csr_array(abs(X[:60]))):
+            pairwise = "precomputed" in call
+            eval(call).fit(abs(X[:60] @ X[:60].T) if pairwise else samples, y[:60])
+""",
+)
 COUNT = """
 counts = {}
 for name, dispatcher in compiled().items():
@@ -139,7 +156,7 @@ for name, dispatcher in compiled().items():
     ]
 print(json.dumps(counts))
 """
-USE_ALL = SETUP + FIRST_HALF + SECOND_HALF + COUNT
+USE_ALL = "".join((SETUP, *USES, COUNT))
 
 
 @pytest.mark.slow

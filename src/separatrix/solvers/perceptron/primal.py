@@ -85,7 +85,7 @@ def pass_over(
     """
     monitor = monitor or FitMonitor()
     by_argmax = rule == "argmax"
-    owners = np.nonzero(sides > 0)[1] if by_argmax else np.empty(0, dtype=np.intp)
+    owners = sides.argmax(axis=1) if by_argmax else np.empty(0, dtype=np.intp)
     p = len(state.b)
     losses = np.zeros(p)
     log: list[Mistakes] = []
