@@ -118,11 +118,16 @@ class Vectors:
             rest = slice(rows.start, n)
             self.take(rows).products(self.take(rest), out=P[rows, rest])
         in_threads(
-            lambda rows: mirror(P, rows.start, rows.stop),
+            lambda rows: mirror(P, rows),
             row_blocks(n, 256),
             threads=threads or thread_count(),
         )
         return P
+
+
+def are_dense(*samples: Prepared) -> bool:
+    """Whether all are dense vectors, whose products are those of matrices."""
+    return all(isinstance(part, Vectors) and not issparse(part.X) for part in samples)
 
 
 def prepare(

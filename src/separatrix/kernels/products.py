@@ -12,6 +12,7 @@ from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.types import Codes, Matrix, Vector
 
 SCATTERED = 3  # a product by column costs as much as this many in a row
+MIRRORED = 256  # columns that are copied at a time: their rows stay in cache
 WORTH_THREADS = 2**20  # values that take longer than starting threads
 
 
@@ -66,12 +67,7 @@ def _add_products(
                 row[rows[below]] += value * others[below]
 
 
-@njit(cache=True, nogil=True)
-def mirror(P: Matrix, start: int, stop: int) -> None:
-    """Copy rows start..stop of the lower half from the upper, by small squares that stay in cache."""
-    side = 32
-    for top in range(start, stop, side):
-        for left in range(0, top + side, side):
-            for i in range(top, min(top + side, stop)):
-                for j in range(left, min(left + side, i)):
-                    P[i, j] = P[j, i]
+def mirror(P: Matrix, rows: slice) -> None:
+    """Copy some rows of the lower half from the upper."""
+    for columns in row_blocks(rows.stop, MIRRORED):
+        P[rows, columns] = P[columns, rows].T

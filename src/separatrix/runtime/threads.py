@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
 from threading import Event, Lock
@@ -46,38 +46,46 @@ def in_threads(
 ) -> list[Result]:
     """Results of `function` on every item, in the order of the items.
 
-    An error in one call, or Ctrl-C, cancels the monitor and is raised at once.
+    The calling thread works too, so that calls may be nested and never wait for a free thread. An error
+    in one call, or Ctrl-C, cancels the monitor, and is raised when the calls in progress have returned.
 
     >>> in_threads(abs, [-1, 2, -3], threads=2)
     [1, 2, 3]
     """
     items = list(items)
-    if threads == 1 or len(items) < 2:
+    workers = min(threads, len(items))
+    if workers < 2:
         return [function(item) for item in items]
     results: list[Any] = [None] * len(items)
     left = deque(enumerate(items))
     stopped = Event()
 
     def work() -> None:
-        while not stopped.is_set():
-            try:
-                number, item = left.popleft()
-            except IndexError:
-                return
-            results[number] = function(item)
-
-    workers = min(threads, len(items))
-    with ThreadPoolExecutor(workers) as pool:
-        futures = [pool.submit(work) for _ in range(workers)]
         try:
-            done, _ = wait(futures, return_when=FIRST_EXCEPTION)
-            for future in done:
-                future.result()
+            while not stopped.is_set():
+                try:
+                    number, item = left.popleft()
+                except IndexError:
+                    return
+                results[number] = function(item)
         except BaseException:
             stopped.set()
             if monitor is not None:
                 monitor.cancel()
             raise
+
+    helpers = [_pool().submit(work) for _ in range(workers - 1)]
+    try:
+        work()
+        for helper in helpers:
+            if not helper.cancel():  # it has begun
+                helper.result()
+    except BaseException:
+        stopped.set()
+        if monitor is not None:
+            monitor.cancel()
+        wait([helper for helper in helpers if not helper.cancel()])
+        raise
     return results
 
 
@@ -136,6 +144,16 @@ def blas_on_one_thread() -> Iterator[None]:
             _LIMITS.pop()
             if len(_LIMITS) == 1:
                 _LIMITS.pop().restore_original_limits()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    """The threads of this process: starting them anew for each short loop would take longer than it."""
+    return ThreadPoolExecutor(4 * (os.cpu_count() or 1), thread_name_prefix="separatrix")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked child has no threads
 
 
 @cache

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import math
+import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.object_kernels import FeatureKernel, as_vectors
-from separatrix.kernels.prepared import Prepared, prepare
+from separatrix.kernels.prepared import Prepared, are_dense, prepare
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
-from separatrix.runtime.threads import in_threads, thread_count
+from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_count
 from separatrix.types import Codes, Matrix, Vector
 
 ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
 WORTH_THREADS = 2**20  # values of an epilogue that take longer than starting threads
+LARGEST_TILE = 2**19  # values that one thread computes at a time: they stay in its cache
+TILES, TILE_WORK = 64, 2**24  # tiles that share a product, of at least so many multiply-adds
 STRIP_BYTES = 2**20  # of one epilogue call: stays in a core's second-level cache
 
 
@@ -41,6 +47,12 @@ class ProductSource:
 
     def between(self, X: Prepared, Z: Prepared, out: Matrix | None = None) -> Matrix:
         """Kernel values of two prepared sets."""
+        if are_dense(X, Z):
+            K = np.empty((len(X), len(Z)), self.dtype) if out is None else out
+            side = _tile_side(len(X), len(Z), X.X.shape[1])
+            tiles = product(row_blocks(len(X), side), row_blocks(len(Z), 2 * side))
+            self._fill(K, X, Z, list(tiles))
+            return K
         P = X.products(Z, out)
         self.apply(P, X.squares, Z.squares)
         return P
@@ -55,9 +67,51 @@ class ProductSource:
         in_threads(strip, strips(P), threads=threads)
 
     def matrix(self) -> Matrix:
+        if are_dense(self.vectors):
+            K = np.empty((self.n, self.n), self.dtype)
+            blocks = list(row_blocks(self.n, _tile_side(self.n, self.n, self.vectors.X.shape[1])))
+            upper = [
+                (rows, columns)
+                for rows in blocks
+                for columns in blocks
+                if rows.start <= columns.start
+            ]
+            self._fill(K, self.vectors, self.vectors, upper, symmetric=True)
+            return K
         K = self.vectors.own_products(self.threads)
         self.apply(K, self.vectors.squares, self.vectors.squares)
         return K
+
+    def _fill(
+        self,
+        K: Matrix,
+        X: Any,
+        Z: Any,
+        tiles: list[tuple[slice, slice]],
+        *,
+        symmetric: bool = False,
+    ) -> None:
+        """Fill tiles of K: products and epilogue of a tile while it is in cache, one tile per thread.
+
+        The tiles do not depend on the number of threads, and nor does a bit of K.
+        """
+        scratch = threading.local()
+
+        def fill(tile: tuple[slice, slice]) -> None:
+            rows, columns = tile
+            n, m = rows.stop - rows.start, columns.stop - columns.start
+            if not hasattr(scratch, "values"):
+                scratch.values = np.empty(LARGEST_TILE, self.dtype)
+            P = scratch.values[: n * m].reshape(n, m)
+            np.matmul(X.X[rows], Z.X[columns].T, out=P)
+            self.kernel.apply(P, X.squares[rows], Z.squares[columns])
+            K[rows, columns] = P
+            if symmetric and rows.start < columns.start:
+                K[columns, rows] = P.T
+
+        threads = self.threads if K.size > WORTH_THREADS else 1
+        with blas_on_one_thread() if len(tiles) > 1 else nullcontext():
+            in_threads(fill, tiles, threads=threads)
 
     def diagonal(self) -> Vector:
         return np.asarray(self.kernel.self_values(self.vectors.squares.astype(np.float64)))
@@ -123,3 +177,9 @@ def make_source(
 def strips(P: Matrix) -> Iterator[slice]:
     """Rows of P, so many at a time that they stay in a core's second-level cache."""
     return row_blocks(len(P), rows_that_fit(P.shape[1] * P.itemsize, STRIP_BYTES))
+
+
+def _tile_side(n: int, m: int, d: int) -> int:
+    """Rows of a tile, and half of its columns: many tiles of a long product, few of a short one."""
+    values = min(max(n * m // TILES, TILE_WORK // max(1, d)), LARGEST_TILE)
+    return max(16, math.isqrt(values // 2) // 8 * 8)

@@ -12,13 +12,14 @@ References: Platt 1998; Fan, Chen and Lin, JMLR 6 (2005); Wen et al., ThunderSVM
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.runtime.threads import in_threads
+from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.svm.problem import (
     NOT_SEPARABLE,
     STEPS_PER_CHECK,
@@ -207,6 +208,15 @@ class Subproblem:
             )  # fmt: skip
             self.after_round(made, stuck=stuck)
 
+    def advance(self, gram: Gram) -> int:
+        """Choose a working set and solve the problem on it; return the number of steps."""
+        self.choose_rows()
+        if self.count == 0:  # solved
+            self.changes = AlphaStep(self.rows[:0], self.steps[:0])
+            return 0
+        self.fill_tile(gram)
+        return self.solve()
+
     def choose_rows(self) -> None:
         """Choose the next working set; kernel values among rows that stay move to the tile's start."""
         before = self.count
@@ -341,17 +351,13 @@ def _run_together(
         problem.begin(fetch, capacity)
     for active in _groups(running, capacity):
         while active:
-            in_threads(Subproblem.choose_rows, active, threads=threads, monitor=monitor)
-            for problem in active:
-                if problem.count == 0:
-                    problem.after_round(0)
-            active = [problem for problem in active if problem.count]
-            for problem in active:
-                problem.fill_tile(gram)
-            made = in_threads(Subproblem.solve, active, threads=threads, monitor=monitor)
+            with blas_on_one_thread() if len(active) > 1 else nullcontext():
+                made = in_threads(
+                    lambda problem: problem.advance(gram), active, threads=threads, monitor=monitor
+                )
             _update_errors(fetch, active, threads, monitor)
             for problem, steps in zip(active, made, strict=True):
-                problem.after_round(steps, stuck=steps == 0)
+                problem.after_round(steps, stuck=steps == 0 and problem.count > 0)
             active = [problem for problem in active if not problem.stop]
 
 
