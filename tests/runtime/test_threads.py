@@ -25,7 +25,10 @@ def test_several_threads_may_call_at_once():
     found = []
 
     def call(start):
-        found.append(in_threads(lambda x: x + start, range(100), threads=4) == list(range(start, start + 100)))
+        found.append(
+            in_threads(lambda x: x + start, range(100), threads=4)
+            == list(range(start, start + 100))
+        )
 
     callers = [threading.Thread(target=call, args=(k,)) for k in range(20)]
     for caller in callers:

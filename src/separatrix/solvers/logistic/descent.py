@@ -8,9 +8,10 @@ result is checked in float64, and if the gradient is still too large it continue
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from separatrix.runtime.sums import dense, total
 from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.newton import (
+    Curvature,
     LogisticFit,
     Sums,
     merge,
@@ -34,7 +36,8 @@ from separatrix.solvers.logistic.newton import (
 from separatrix.types import Block, Matrix, Samples, Vector
 
 MAX_NEWTON = 2048  # parameters up to which Newton's method is used
-MAX_WORK = 1e11  # n D^2, beyond which a Hessian costs too much
+NEWTON_STEPS, LBFGS_STEPS = 5, 10  # of Newton's method; of L-BFGS for each decimal of the tolerance
+VALUE = 50  # multiply-adds that cost as much as the exponential and the sums of one score
 PASS_BYTES = 16 * MEBIBYTE  # of samples at a time, so that the interpreter costs little
 WIDE = 64  # features from which threads of BLAS beat threads over blocks
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
@@ -44,7 +47,8 @@ FLOAT32 = 1e-5  # least tolerance that float32 products reach
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
 SMALL = 2**22  # values of X up to which float32 saves nothing
 COPIED = 256 * MEBIBYTE  # up to which a float32 copy of the samples is kept
-BEND = 0.05  # typical second derivative of the loss by a score; at most it is 1/4
+RIDGE = 1e-12  # added to the guess of the Hessian, as a share of its largest entry
+SAVED_STEPS = 100  # of L-BFGS, by a good guess of the Hessian
 ALIKE = 100.0  # curvatures within this factor are not rescaled
 SEARCH_STEPS = 50  # for each C of the evidence search, at most
 DECADES = 6.0  # of C in the evidence search, on either side of typical weights
@@ -55,6 +59,7 @@ class Survey(NamedTuple):
 
     weight: float
     samples: int
+    values: int  # stored values of all samples
     sparse: bool
 
 
@@ -94,9 +99,19 @@ class LogisticSolver:
         if solver in ("newton-cholesky", "lbfgs"):
             newton = solver == "newton-cholesky"
             return newton, f"{'Newton' if newton else 'L-BFGS'}: solver={solver!r}"
-        if self.numbers <= MAX_NEWTON and n * self.numbers**2 <= MAX_WORK:
+        if self._newton_pays():
             return True, f"Newton: n={n}, {numbers}"
         return False, f"L-BFGS: n={n}, {numbers}"
+
+    def _newton_pays(self) -> bool:
+        """Whether few steps with a Hessian cost less than many without; in multiply-adds for a sample."""
+        D = self.d + self._intercept
+        stored = max(1.0, self._survey.values / max(1, self._survey.samples))
+        steps = LBFGS_STEPS * max(1.0, -math.log10(self.tol))
+        hessians = self.numbers**2 / 2 + self.numbers**3 / (3 * max(1, self._survey.samples))
+        newton = NEWTON_STEPS * (hessians + VALUE * self.p)
+        lbfgs = stored * min(D, stored) + steps * self.p * (2 * stored + VALUE)
+        return self.numbers <= MAX_NEWTON and newton <= lbfgs
 
     def precision(self, C: float) -> Vector:
         """Of the prior on each column, (D,)."""
@@ -107,14 +122,20 @@ class LogisticSolver:
         """The peak of the posterior under a prior of variance C, from `start` or from 0."""
         max_iter = self.max_iter if most is None else min(most, self.max_iter)
         begin = np.zeros((self.p, self.d + self._intercept)) if start is None else start
-        if not self._newton:
-            return self._lbfgs(C, begin, max_iter)
+        found = None if self._newton else self._lbfgs(C, begin, max_iter)
+        if found is not None and (found.stop != "rounding" or self.numbers > MAX_NEWTON):
+            return found
         self._require_memory()
-        if start is None:
+        if (
+            found is not None
+        ):  # Newton's steps go on where differences of the objective are rounding
+            begin, max_iter = found.theta, max_iter - found.n_iter
+        elif start is None:
             begin = self._start_with_subsample(C, begin)
         near = bool(begin.any())
         with self._blas_threads():
-            return self._newton_steps(self._samples, C, begin, self.tol, max_iter, near=near)
+            last = self._newton_steps(self._samples, C, begin, self.tol, max_iter, near=near)
+        return last if found is None else last._replace(n_iter=found.n_iter + last.n_iter)
 
     def _blas_threads(self) -> AbstractContextManager[None]:
         """BLAS on one thread for short Newton steps, in which more threads would only spin."""
@@ -239,19 +260,11 @@ class LogisticSolver:
         return begin
 
     def _lbfgs(self, C: float, begin: Matrix, max_iter: int) -> LogisticFit:
-        precision = self.precision(C)
-        weight, d = self._survey.weight, self.d
-        scale = precision.copy()
-        scale[:d] += BEND * total(_squares_of, self._samples, np.add, threads=self._threads)
-        if self._intercept:
-            scale[d] += BEND * weight
-        scale = np.where(scale > 0, scale, 1.0)
-        if scale.max() <= ALIKE * scale.min():
-            scale = np.ones(len(scale))
+        precision, d = self.precision(C), self.d
         options: dict[str, Any] = {
             "precision": precision,
-            "scale": scale,
-            "weight": weight,
+            "curvature": self._curvature(precision),
+            "weight": self._survey.weight,
             "tol": self.tol,
             "monitor": self.monitor,
         }
@@ -270,6 +283,31 @@ class LogisticSolver:
         stop = found.stop if found.stop in ("max_iter", "stopped") else exact.stop
         return exact._replace(n_iter=found.n_iter + exact.n_iter, stop=stop)
 
+    def _curvature(self, precision: Vector) -> Curvature:
+        """A guess of the Hessian of each class: the second moments of the samples times a mean slope.
+
+        The softmax Hessian is at most half the moments (Bohning 1992); 1/k of that is typical.
+        """
+        bend, D = 0.5 / len(self.classes), len(precision)
+        if self._moments_pay():
+            part = partial(_moments_of, intercept=self._intercept)
+            guess = bend * total(part, self._samples, np.add, threads=self._threads)
+            guess.flat[:: D + 1] += precision
+            guess.flat[:: D + 1] += RIDGE * np.diag(guess).max() + np.finfo(float).tiny
+            return Curvature.of(guess)
+        guess = precision.copy()
+        guess[: self.d] += bend * total(_squares_of, self._samples, np.add, threads=self._threads)
+        if self._intercept:
+            guess[self.d] += bend * self._survey.weight
+        guess = np.where(guess > 0, guess, 1.0)
+        return Curvature.of(guess if guess.max() > ALIKE * guess.min() else np.ones(D))
+
+    def _moments_pay(self) -> bool:
+        """Whether the moments and their factor cost less than the iterations that they save."""
+        n, D = self._survey.samples, self.d + self._intercept
+        stored = self._survey.values / max(1, n)  # of a sample
+        return n * stored**2 + D**3 / 3 <= SAVED_STEPS * 4 * n * stored * self.p
+
     def _in_float32(self) -> Samples:
         """The samples in float32, as one copy if it is small."""
         if 4 * self._survey.samples * self.d > COPIED:
@@ -287,11 +325,29 @@ class LogisticSolver:
 
 def _survey_block(block: Block) -> Survey:
     weights = block.weights
-    return Survey(float(weights.sum()), int(np.count_nonzero(weights)), issparse(block.X))
+    stored = block.X.nnz if issparse(block.X) else block.X.size
+    return Survey(float(weights.sum()), int(np.count_nonzero(weights)), stored, issparse(block.X))
 
 
 def _merge_surveys(a: Survey, b: Survey) -> Survey:
-    return Survey(a.weight + b.weight, a.samples + b.samples, a.sparse and b.sparse)
+    return Survey(
+        a.weight + b.weight, a.samples + b.samples, a.values + b.values, a.sparse and b.sparse
+    )
+
+
+def _moments_of(block: Block, *, intercept: bool) -> Matrix:
+    """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
+    X, root = block.X, np.sqrt(block.weights)
+    if issparse(X):
+        X = X.multiply(root[:, None]).tocsr()
+        S = np.asarray((X.T @ X).toarray())
+    else:
+        X = dense(X) * root[:, None]
+        S = X.T @ X
+    if not intercept:
+        return S
+    sums = np.asarray(X.T @ root)
+    return np.block([[S, sums[:, None]], [sums[None, :], np.array([[root @ root]])]])
 
 
 def _squares_of(block: Block) -> Vector:

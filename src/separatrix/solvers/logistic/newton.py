@@ -16,12 +16,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 from scipy.optimize import minimize
 from scipy.sparse import issparse
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense
+from separatrix.solvers.logistic.softmax import softmax_residuals
 from separatrix.types import Block, Codes, Matrix, Vector
 
 ARMIJO = 1e-4  # share of the promised decrease that a step must bring
@@ -54,6 +55,36 @@ class LogisticFit(NamedTuple):
 
 
 Evaluate = Callable[[Matrix, bool], Sums]
+
+
+class Curvature(NamedTuple):
+    """A guess of the Hessian of each row of theta: L L', or the square of a diagonal.
+
+    The variables of a point theta are z = theta L.
+    """
+
+    L: Matrix | Vector  # shape: (D, D), lower triangular, or (D,)
+
+    @classmethod
+    def of(cls, guess: Matrix | Vector) -> Curvature:
+        """The factor of a positive guess, (D, D), or of its diagonal, (D,)."""
+        return cls(np.sqrt(guess) if guess.ndim == 1 else cholesky(guess, lower=True))
+
+    def variables(self, theta: Matrix) -> Matrix:
+        """Variables of a point, (p, D)."""
+        return theta * self.L if self.L.ndim == 1 else theta @ self.L
+
+    def point(self, z: Matrix) -> Matrix:
+        """Point of some variables, (p, D)."""
+        return z / self.L if self.L.ndim == 1 else self._solve(z, "T")
+
+    def slope(self, gradient: Matrix) -> Matrix:
+        """Gradient by the variables from that by the point, (p, D)."""
+        return gradient / self.L if self.L.ndim == 1 else self._solve(gradient, "N")
+
+    def _solve(self, rows: Matrix, trans: str) -> Matrix:
+        found = solve_triangular(self.L, rows.T, trans=trans, lower=True, check_finite=False)
+        return np.asarray(found.T)
 
 
 def sums_of(
@@ -140,22 +171,15 @@ def _two_classes(
 def _several_classes(
     F: Matrix, y: Codes, weights: Vector, bend: bool, margin: bool
 ) -> tuple[float, Matrix, LogisticCurvature | None, Vector | None]:
-    at = np.arange(len(y))
-    F -= F.max(axis=1, keepdims=True)
-    own = F[at, y]
-    P = np.exp(F)
-    sums = P.sum(axis=1)
-    loss = weights @ (np.log(sums) - own)
-    P /= sums[:, None]
-    curve, margins = None, None
+    margins = np.empty(len(y) if margin else 0)
+    loss = softmax_residuals(F, y, weights, margins)
+    curve = None
     if bend:
-        curve = LogisticCurvature(weights[:, None] * P, np.sqrt(weights)[:, None] * P)
-    if margin:
-        F[at, y] = -np.inf
-        margins = own - F.max(axis=1)
-    P[at, y] -= 1.0
-    P *= weights[:, None]
-    return float(loss), P, curve, margins
+        own = F.copy()  # weights times probabilities
+        own[np.arange(len(y)), y] += weights
+        root = np.sqrt(np.where(weights > 0, weights, 1.0))
+        curve = LogisticCurvature(own, own / root[:, None])
+    return float(loss), F, curve, margins if margin else None
 
 
 def _hessian(X: Matrix, curve: LogisticCurvature, intercept: bool) -> Matrix:
@@ -267,7 +291,7 @@ def solve_lbfgs(
     theta: Matrix,  # shape: (p, D)
     *,
     precision: Vector,  # shape: (D,)
-    scale: Vector,  # shape: (D,)
+    curvature: Curvature,
     weight: float,
     tol: float,
     max_iter: int,
@@ -280,8 +304,8 @@ def solve_lbfgs(
 
     Given
         as `solve_newton`, and
-        scale      a guess of the curvature along each column; columns are measured in units of
-                   one over its square root
+        curvature  a guess of the Hessian of each row of theta: L-BFGS works in variables in which
+                   the guess is the identity
 
     Returns the point with its certificate, without a Hessian.
 
@@ -289,15 +313,14 @@ def solve_lbfgs(
     Mathematical Programming 45 (1989). The implementation is SciPy's.
     """
     a = np.broadcast_to(precision, theta.shape)
-    units = np.broadcast_to(1.0 / np.sqrt(scale), theta.shape)
     lowest: list[Any] = []
 
     def at(z: Vector) -> tuple[float, Vector]:
-        point = z.reshape(theta.shape) * units
+        point = curvature.point(z.reshape(theta.shape))
         sums = _with_prior(evaluate(point, False), point, a)
         if not lowest or sums.loss <= lowest[1].loss:
             lowest[:] = [point, sums]
-        return sums.loss / weight, (sums.gradient * units).ravel() / weight
+        return sums.loss / weight, curvature.slope(sums.gradient).ravel() / weight
 
     steps = [0]
     reasons: list[str] = []
@@ -311,7 +334,7 @@ def solve_lbfgs(
             reasons.append(reason)
             raise StopIteration
 
-    begin = (theta / units).ravel()
+    begin = curvature.variables(theta).ravel()
     at(begin)
     reason = _reason(lowest[1], 0, weight, tol, max_iter, monitor)
     if not reason:
