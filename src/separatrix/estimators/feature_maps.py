@@ -7,6 +7,7 @@ approximate a kernel, for data sets too large for the kernel matrix.
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from math import isqrt
 from typing import Any, Self
 
@@ -14,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     OneToOneFeatureMixin,
     TransformerMixin,
@@ -24,6 +24,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import MemoryBudgetError, ParameterError
 from separatrix.estimators.base.kernel_machine import KernelMachine
+from separatrix.estimators.base.parameters import (
+    Estimator,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.prepare import check_samples, generator
 from separatrix.estimators.nystroem_kernel import resolve_nystroem_kernel
 from separatrix.kernels.base import Kernel, Precomputed
@@ -39,7 +47,6 @@ from separatrix.kernels.prepared import SMALL
 from separatrix.kernels.vector_kernels import Polynomial
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, row_blocks
 from separatrix.types import Codes, Matrix
-from separatrix.validation import require_flag, require_integer, require_real, require_threads
 
 FLOATS = (np.float64, np.float32)
 NAME_BYTES = 64  # of one feature name, about
@@ -47,7 +54,8 @@ NAME_BYTES = 64  # of one feature name, about
 SIDE = isqrt(SMALL)
 
 
-class PolynomialMap(TransformerMixin, BaseEstimator):
+@with_parameters
+class PolynomialMap(TransformerMixin, Estimator):
     """All monomials of the features up to a degree.
 
     With `kernel=True` they are scaled so that inner products of the new features are the kernel
@@ -94,24 +102,14 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        degree: int = 2,
-        *,
-        kernel: bool = False,
-        gamma: float = 1.0,
-        coef0: float = 0.0,
-        include_bias: bool = True,
-        interaction_only: bool = False,
-        memory_limit: float | None = None,
-    ) -> None:
-        self.degree = degree
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.include_bias = include_bias
-        self.interaction_only = interaction_only
-        self.memory_limit = memory_limit
+    degree: int = integer(2, least=1)
+    _: KW_ONLY
+    kernel: bool = flag(False)
+    gamma: float = real(1.0, above=0)
+    coef0: float = real(0.0, least=0)
+    include_bias: bool = flag(True)
+    interaction_only: bool = flag(False)
+    memory_limit: float | None = real(None, above=0)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Count the features of samples X, (n, d); y is not used."""
@@ -161,24 +159,17 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
             )
 
     def _check_parameters(self) -> None:
-        name = "PolynomialMap"
-        require_integer(name, "degree", self.degree, least=1)
-        require_flag(name, "kernel", self.kernel)
-        require_real(name, "gamma", self.gamma, above=0)
-        require_real(name, "coef0", self.coef0, least=0)
-        require_flag(name, "include_bias", self.include_bias)
-        require_flag(name, "interaction_only", self.interaction_only)
-        if self.memory_limit is not None:
-            require_real(name, "memory_limit", self.memory_limit, above=0)
+        super()._check_parameters()
         unused: dict[str, object] = {"include_bias": True, "interaction_only": False}
         if not self.kernel:
             unused = {"gamma": 1.0, "coef0": 0.0}
         for parameter, default in unused.items():
             if getattr(self, parameter) != default:
                 must_be = f"left at its default {default} with kernel={self.kernel}"
-                raise ParameterError(name, parameter, must_be, getattr(self, parameter))
+                raise ParameterError("PolynomialMap", parameter, must_be, getattr(self, parameter))
 
 
+@with_parameters
 class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
     """Approximate feature map of a kernel from its values with a subset of the samples.
 
@@ -243,26 +234,15 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
 
     cache_size = None  # the default budget
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = None,
-        coef0: float | None = None,
-        degree: int | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        n_components: int = 100,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.kernel_params = kernel_params
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: Any = None
+    coef0: float | None = None
+    degree: int | None = None
+    kernel_params: dict[str, Any] | None = None
+    n_components: int = integer(100, least=1)
+    random_state: Any = None
+    n_jobs: int | None = threads()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw landmarks from samples X, (n, d), or (n, n) if precomputed; y is not used."""
@@ -328,16 +308,16 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         return np.sort(generator(self).choice(n, size=m, replace=False)).astype(np.intp)
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = "Nystroem"
-        require_integer(name, "n_components", self.n_components, least=1)
         if self.kernel_params is not None and not isinstance(self.kernel_params, dict):
             raise ParameterError(name, "kernel_params", "a dict or None", self.kernel_params)
         if not isinstance(self.kernel, str | Kernel) and not callable(self.kernel):
             raise ParameterError(name, "kernel", MUST_BE, self.kernel)
-        require_threads(name, self.n_jobs)
 
 
-class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@with_parameters
+class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Random Fourier features: an approximate feature map of the Gaussian kernel.
 
     f(x) = sqrt(2 / D) cos(W' x + b) with D random frequencies and phases, as in scikit-learn's
@@ -380,17 +360,15 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     Rahimi and Recht, Random Features for Large-Scale Kernel Machines, NIPS 2007.
     """
 
-    def __init__(
-        self, gamma: Any = 1.0, *, n_components: int = 100, random_state: Any = None
-    ) -> None:
-        self.gamma = gamma
-        self.n_components = n_components
-        self.random_state = random_state
+    gamma: Any = 1.0
+    _: KW_ONLY
+    n_components: int = integer(100, least=1)
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw frequencies and phases for samples X, (n, d); y is not used."""
+        self._check_parameters()
         name = "RandomFourier"
-        require_integer(name, "n_components", self.n_components, least=1)
         X = check_samples(self, X, dtype=FLOATS)
         self.gamma_ = width(name, self.gamma, X)
         d, size = X.shape[1], 8 * X.shape[1] * self.n_components

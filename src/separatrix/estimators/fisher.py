@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -23,11 +24,12 @@ from separatrix.estimators.base.gaussian_classes import (
 from separatrix.estimators.base.monitoring import with_callbacks
 from separatrix.estimators.base.multiclass import winners
 from separatrix.estimators.base.one_pass import OnePass
+from separatrix.estimators.base.parameters import integer, real, with_parameters
 from separatrix.estimators.base.prepare import as_labels, check_samples, rollback_on_error
 from separatrix.solvers.discriminant import means_of, solve_fisher, without_rounding
 from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix
-from separatrix.validation import require_integer, require_real
+from separatrix.validation import require_real
 
 
 def _is_classifier(model: Any) -> bool:
@@ -39,6 +41,7 @@ def _is_classifier(model: Any) -> bool:
     )
 
 
+@with_parameters
 class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnePass):
     """Axes along which class means lie far apart and the samples of a class close together.
 
@@ -88,12 +91,10 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
 
     _merge_sums = staticmethod(merge)
 
-    def __init__(
-        self, n_components: int | None = None, *, ridge: float = 0.0, threshold: Any = None
-    ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
-        self.threshold = threshold
+    n_components: int | None = integer(None, least=1)
+    _: KW_ONLY
+    ridge: float = real(0.0, least=0)
+    threshold: Any = None
 
     @with_callbacks
     @rollback_on_error
@@ -155,10 +156,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
         return tags
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = type(self).__name__
-        if self.n_components is not None:
-            require_integer(name, "n_components", self.n_components, least=1)
-        require_real(name, "ridge", self.ridge, least=0)
         if isinstance(self.threshold, str):
             if self.threshold != "midpoint":
                 must_be = "None, 'midpoint' or a number"

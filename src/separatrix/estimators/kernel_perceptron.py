@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, Self
 
@@ -20,6 +20,14 @@ from separatrix.estimators.base.gpu_predictions import gpu_predictions, gpu_pred
 from separatrix.estimators.base.kernel_machine import KernelMachine, TakesTensors, concatenate
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import TIES, RowsClassified, decision_values, winners
+from separatrix.estimators.base.parameters import (
+    choice,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.perceptron_fit import (
     PerceptronFit,
     PerceptronOptions,
@@ -54,9 +62,9 @@ from separatrix.solvers.decomposition import coding
 from separatrix.solvers.perceptron.online_to_batch import PREDICTORS, Mistakes
 from separatrix.solvers.perceptron.projectron import ProjectronFit
 from separatrix.types import Codes, Gram, Matrix
-from separatrix.validation import require_choice, require_flag, require_integer, require_real
 
 
+@with_parameters
 class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     """Perceptron in the feature space of a kernel.
 
@@ -137,50 +145,26 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     37 (1999). Orabona, Keshet and Caputo, Bounded Kernel-Based Online Learning, JMLR 10 (2009).
     """
 
-    _projectron: ProjectronFit | None
-
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        multi_class: str = "argmax",
-        predictor: str = "last",
-        ties: str = "lowest",
-        max_iter: int = 100,
-        min_gain: float | None = None,
-        min_iter: int = 1,
-        shuffle: bool = True,
-        eta0: float = 1.0,
-        budget: int | None = None,
-        cache_size: float | None = None,
-        n_jobs: int | None = None,
-        time_limit: float | None = None,
-        verbose: int = 0,
-        random_state: Any = 0,
-        device: str = "auto",
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.multi_class = multi_class
-        self.predictor = predictor
-        self.ties = ties
-        self.max_iter = max_iter
-        self.min_gain = min_gain
-        self.min_iter = min_iter
-        self.shuffle = shuffle
-        self.eta0 = eta0
-        self.budget = budget
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.random_state = random_state
-        self.device = device
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    multi_class: str = choice("argmax", "ovr", "ovo")
+    predictor: str = choice(*PREDICTORS)
+    ties: str = choice(*TIES)
+    max_iter: int = integer(100, least=1)
+    min_gain: float | None = real(None, least=0)
+    min_iter: int = integer(1, least=1)
+    shuffle: bool = flag(True)
+    eta0: float = real(1.0, above=0)
+    budget: int | None = integer(None, least=1)
+    cache_size: float | None = real(None, above=0)
+    n_jobs: int | None = threads()
+    time_limit: float | None = real(None, above=0)
+    verbose: int = 0
+    random_state: Any = 0
+    device: str = choice(*DEVICES)
 
     @with_callbacks
     @rollback_on_error
@@ -218,7 +202,8 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             self._begin(train)
             self.support_, self.support_vectors_ = np.empty(0, dtype=np.intp), train.X[:0]
             self.mistakes_, self.learning_curve_ = np.empty(0, dtype=np.intp), np.empty(0)
-            self._log, self._projectron = Mistakes.concatenate([]), None
+            self._log = Mistakes.concatenate([])
+            self._projectron: ProjectronFit | None = None
             self._rows_seen = self._n_steps = 0
         try:
             self._continue(train)
@@ -379,26 +364,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         self.n_iter_ = len(self.mistakes_)
 
     def _check_parameters(self) -> None:
-        name = type(self).__name__
-        require_choice(name, "multi_class", self.multi_class, ("argmax", "ovr", "ovo"))
-        require_choice(name, "predictor", self.predictor, PREDICTORS)
-        require_choice(name, "ties", self.ties, TIES)
-        require_choice(name, "device", self.device, DEVICES)
-        require_integer(name, "max_iter", self.max_iter, least=1)
-        require_integer(name, "min_iter", self.min_iter, least=1)
-        if self.min_gain is not None:
-            require_real(name, "min_gain", self.min_gain, least=0)
-        require_flag(name, "shuffle", self.shuffle)
-        require_real(name, "eta0", self.eta0, above=0)
-        if self.budget is not None:
-            require_integer(name, "budget", self.budget, least=1)
-            if self.predictor not in ("last", "average"):
-                raise ParameterError(
-                    name, "predictor", "'last' or 'average' when a budget is set", self.predictor
-                )
-        if self.time_limit is not None:
-            require_real(name, "time_limit", self.time_limit, above=0)
-        self._check_resources()
+        super()._check_parameters()
+        if self.budget is not None and self.predictor not in ("last", "average"):
+            must_be = "'last' or 'average' when a budget is set"
+            raise ParameterError(type(self).__name__, "predictor", must_be, self.predictor)
 
 
 def _warn_if_unfinished(name: str, found: PerceptronFit) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from separatrix.estimators.base.blocks import (
 from separatrix.estimators.base.linear_machine import LinearMachine
 from separatrix.estimators.base.monitoring import with_callbacks
 from separatrix.estimators.base.one_pass import OnePass
+from separatrix.estimators.base.parameters import real, with_parameters
 from separatrix.estimators.base.prepare import check_unchanged, rollback_on_error
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.sums import BLOCK_BYTES, dense, total
@@ -59,6 +61,7 @@ def _from_sums_alone(model: Any) -> bool:
     return True
 
 
+@with_parameters
 class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
     """Least squares on class labels, with or without a ridge.
 
@@ -106,15 +109,12 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
     Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, section 4.2.
     """
 
-    features_: Any
     _merge_sums = staticmethod(merge)
 
-    def __init__(
-        self, ridge: Any = 0.0, *, max_norm: float | None = None, features: Any = None
-    ) -> None:
-        self.ridge = ridge
-        self.max_norm = max_norm
-        self.features = features
+    ridge: Any = 0.0
+    _: KW_ONLY
+    max_norm: float | None = real(None, above=0)
+    features: Any = None
 
     @with_callbacks
     @rollback_on_error
@@ -146,7 +146,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         self._require_sums("partial_fit")
         if hasattr(self, "classes_"):
             check_unchanged(self, {"features": self.features_})
-        self.features_ = self.features
+        self.features_: Any = self.features
         return super().partial_fit(X, y, classes, sample_weight)
 
     @available_if(_from_sums_alone)
@@ -166,6 +166,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         return isinstance(self.ridge, str | Sequence | np.ndarray)
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = type(self).__name__
         if isinstance(self.ridge, str):
             if self.ridge != "loo":
@@ -177,12 +178,8 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
                 require_real(name, "ridge", value, least=0)
         else:
             require_real(name, "ridge", self.ridge, least=0)
-        if self.max_norm is not None:
-            require_real(name, "max_norm", self.max_norm, above=0)
-            if self._searches or self.ridge:
-                raise ParameterError(
-                    name, "ridge", "0 with max_norm, which determines it", self.ridge
-                )
+        if self.max_norm is not None and (self._searches or self.ridge):
+            raise ParameterError(name, "ridge", "0 with max_norm, which determines it", self.ridge)
         if self.features is not None and not hasattr(self.features, "transform"):
             raise ParameterError(name, "features", "a transformer or None", self.features)
 

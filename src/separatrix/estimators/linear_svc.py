@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.linear_machine import SolvedMachine, margin_widths
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.parameters import (
+    choice,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.prepare import Training, generator, prepare
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads, thread_count
@@ -30,10 +39,7 @@ from separatrix.solvers.linear_svm.primal_newton import DIRECT, solve_newton
 from separatrix.types import Matrix, Vector
 from separatrix.validation import (
     require_choice,
-    require_flag,
-    require_integer,
     require_real,
-    require_threads,
 )
 
 PASSES_FIRST = 10  # of coordinate descent before Newton's method, with more rows than features
@@ -61,6 +67,7 @@ class LinearSolution(NamedTuple):
     stops: list[str]
 
 
+@with_parameters
 class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     """Linear support vector machine.
 
@@ -140,40 +147,22 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     Linear SVM, ICML 2008. Keerthi and DeCoste, A Modified Finite Newton Method, JMLR 6 (2005).
     """
 
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: bool | str = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        regularize_intercept: bool = True,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.regularize_intercept = regularize_intercept
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
+    penalty: str = choice("l2", "l1")
+    loss: str = choice("squared_hinge", "hinge")
+    _: KW_ONLY
+    dual: bool | str = "auto"
+    tol: float = real(1e-4, above=0)
+    C: float = real(1.0, above=0)
+    multi_class: str = choice("ovr", "crammer_singer")
+    fit_intercept: bool = flag(True)
+    intercept_scaling: float = real(1, above=0)
+    class_weight: Any = None
+    verbose: int = 0
+    random_state: Any = None
+    max_iter: int = integer(1000, least=0)
+    regularize_intercept: bool = flag(True)
+    time_limit: float | None = real(None, above=0)
+    n_jobs: int | None = threads()
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -384,32 +373,18 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         )
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = "LinearSVC"
-        require_choice(name, "penalty", self.penalty, ("l1", "l2"))
-        require_choice(name, "loss", self.loss, ("hinge", "squared_hinge"))
         if not isinstance(self.dual, np.bool_):
             require_choice(name, "dual", self.dual, ("auto", True, False))
-        require_real(name, "tol", self.tol, above=0)
-        require_real(name, "C", self.C, above=0)
-        require_choice(name, "multi_class", self.multi_class, ("ovr", "crammer_singer"))
-        require_flag(name, "fit_intercept", self.fit_intercept)
-        require_real(name, "intercept_scaling", self.intercept_scaling, above=0)
         if self.fit_intercept:
             require_real(
                 name, "intercept_scaling", self.intercept_scaling, least=1e-100, most=1e100
             )
-        require_integer(name, "max_iter", self.max_iter, least=0)
-        require_flag(name, "regularize_intercept", self.regularize_intercept)
-        if self.time_limit is not None:
-            require_real(name, "time_limit", self.time_limit, above=0)
-        require_threads(name, self.n_jobs)
-        self._check_combination()
-
-    def _check_combination(self) -> None:
         if self.multi_class == "crammer_singer":
             if self.fit_intercept and not self.regularize_intercept:
                 raise ParameterError(
-                    "LinearSVC", "regularize_intercept", "True with 'crammer_singer'", False
+                    name, "regularize_intercept", "True with 'crammer_singer'", False
                 )
             return
         combination = (
@@ -418,12 +393,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         )
         if (self.penalty, self.loss) == ("l1", "hinge"):
             raise ParameterError(
-                "LinearSVC", "loss", f"'squared_hinge' with penalty='l1' ({combination})", self.loss
+                name, "loss", f"'squared_hinge' with penalty='l1' ({combination})", self.loss
             )
         wrong = {("l2", "hinge"): False, ("l1", "squared_hinge"): True}
         if self.dual != "auto" and wrong.get((self.penalty, self.loss)) == bool(self.dual):
             raise ParameterError(
-                "LinearSVC",
+                name,
                 "dual",
                 f"'auto' or {not self.dual} with this penalty and loss ({combination})",
                 self.dual,

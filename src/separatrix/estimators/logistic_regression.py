@@ -5,6 +5,7 @@ The arithmetic is in `solvers/logistic/newton.py` and `solvers/logistic/laplace.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,14 @@ from separatrix.estimators.base.blocks import (
 from separatrix.estimators.base.linear_machine import SolvedMachine
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import winners
+from separatrix.estimators.base.parameters import (
+    choice,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.prepare import check_samples, rollback_on_error
 from separatrix.estimators.calibration import match_predictions
 from separatrix.runtime.sums import dense
@@ -37,20 +46,17 @@ from separatrix.solvers.logistic.separation import is_separated
 from separatrix.types import Matrix
 from separatrix.validation import (
     require_choice,
-    require_flag,
-    require_integer,
     require_real,
-    require_threads,
 )
 
 SOLVERS = ("auto", "lbfgs", "newton-cholesky", "newton-cg", "liblinear", "sag", "saga")
-PENALTIES = ("deprecated", "l2", None)
 POSTERIOR_TOL = 1e-8  # tolerance for a posterior, whose width is computed at the peak
 SURE = 5.0  # margins beyond this without a prior suggest that the classes are separable
 LARGEST_PROGRAM = 5_000_000  # values of a linear program that decides this
 SMALL_PROGRAM = 50_000  # values up to which it is always solved
 
 
+@with_parameters
 class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     """Logistic regression: maximum likelihood, maximum a posteriori, or Bayesian.
 
@@ -143,48 +149,25 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     Framework Applied to Classification Networks, Neural Computation 4 (1992).
     """
 
-    _posterior: Posterior | None = None
-
-    def __init__(
-        self,
-        penalty: Any = "deprecated",
-        *,
-        C: Any = 1.0,
-        l1_ratio: float = 0.0,
-        dual: bool = False,
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        random_state: Any = None,
-        solver: str = "auto",
-        max_iter: int = 100,
-        verbose: int = 0,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        posterior: str | None = None,
-        predictive: str = "mackay",
-        intercept_precision: float | None = None,
-        time_limit: float | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.dual = dual
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.solver = solver
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.posterior = posterior
-        self.predictive = predictive
-        self.intercept_precision = intercept_precision
-        self.time_limit = time_limit
+    penalty: Any = choice("deprecated", "l2", None)
+    _: KW_ONLY
+    C: Any = 1.0
+    l1_ratio: float = 0.0
+    dual: bool = choice(False)
+    tol: float = real(1e-4, above=0)
+    fit_intercept: bool = flag(True)
+    intercept_scaling: float = 1
+    class_weight: Any = None
+    random_state: Any = None
+    solver: str = choice(*SOLVERS)
+    max_iter: int = integer(100, least=0)
+    verbose: int = 0
+    warm_start: bool = flag(False)
+    n_jobs: int | None = threads()
+    posterior: str | None = choice(None, "laplace")
+    predictive: str = choice("mackay", "quadrature")
+    intercept_precision: float | None = real(None, above=0)
+    time_limit: float | None = real(None, above=0)
 
     @with_callbacks
     @rollback_on_error
@@ -232,7 +215,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                     )
             else:
                 found = descent.solve(C, start)
-            self._posterior = None
+            self._posterior: Posterior | None = None
             if self.posterior is not None:
                 found, self._posterior = descent.posterior(found, C)
         if found.stop == "overflow" or not np.isfinite(found.theta).all():
@@ -352,8 +335,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = type(self).__name__
-        require_choice(name, "penalty", self.penalty, PENALTIES)
         if isinstance(self.C, str):
             require_choice(name, "C", self.C, ("evidence",))
         elif not (isinstance(self.C, float) and np.isposinf(self.C)):
@@ -362,23 +345,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             raise ParameterError(
                 name, "l1_ratio", "0; for sparse weights use LinearSVC(penalty='l1')", self.l1_ratio
             )
-        require_choice(name, "dual", self.dual, (False,))
-        require_real(name, "tol", self.tol, above=0)
-        require_flag(name, "fit_intercept", self.fit_intercept)
-        require_choice(name, "solver", self.solver, SOLVERS)
-        require_integer(name, "max_iter", self.max_iter, least=0)
-        require_flag(name, "warm_start", self.warm_start)
-        require_threads(name, self.n_jobs)
-        require_choice(name, "posterior", self.posterior, (None, "laplace"))
-        require_choice(name, "predictive", self.predictive, ("mackay", "quadrature"))
-        if self.intercept_precision is not None:
-            require_real(name, "intercept_precision", self.intercept_precision, above=0)
-            if not self.fit_intercept:
-                raise ParameterError(
-                    name, "intercept_precision", "None without a bias", self.intercept_precision
-                )
-        if self.time_limit is not None:
-            require_real(name, "time_limit", self.time_limit, above=0)
+        if self.intercept_precision is not None and not self.fit_intercept:
+            must_be = "None without a bias"
+            raise ParameterError(name, "intercept_precision", must_be, self.intercept_precision)
 
 
 def _check_separation(

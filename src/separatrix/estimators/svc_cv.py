@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from functools import partial
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.callback import CallbackSupportMixin
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
-from separatrix.estimators.base.device_params import device_of_search
-from separatrix.estimators.base.gram_training import resolve_kernels
-from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
+from separatrix.estimators.base.kernel_machine import tags_of_kernel
+from separatrix.estimators.base.kernel_search import KernelMachineCV
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import vote
-from separatrix.estimators.base.prepare import Training, check_samples, prepare, rollback_on_error
-from separatrix.estimators.base.search_results import results_table
+from separatrix.estimators.base.parameters import choice, real, with_parameters
+from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
 from separatrix.estimators.base.support import Support, class_segments, in_order, scores_of_all
 from separatrix.estimators.svc import SVC
-from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import resolve_kernel
-from separatrix.runtime.device import as_numpy, like, run_on
+from separatrix.runtime.device import DEVICES, as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
@@ -45,7 +43,8 @@ class _Fold(NamedTuple):
     held_out: Codes
 
 
-class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
+@with_parameters
+class SVCCV(KernelMachineCV):
     """Support vector machine whose C and kernel are chosen by cross-validation.
 
     All folds, class pairs, widths and values of C share the inner products of the samples; along C
@@ -92,26 +91,18 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
     {'C': 10, 'gamma': 0.001}
     """
 
-    def __init__(
-        self,
-        Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
-        gammas: Sequence[Any] | None = None,
-        *,
-        kernels: Sequence[Any] | None = None,
-        cv: Any = 5,
-        estimator: SVC | None = None,
-        time_limit: float | None = None,
-        verbose: int = 0,
-        device: str = "auto",
-    ) -> None:
-        self.Cs = Cs
-        self.gammas = gammas
-        self.kernels = kernels
-        self.cv = cv
-        self.estimator = estimator
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.device = device
+    Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0)
+    gammas: Sequence[Any] | None = None
+    _: KW_ONLY
+    kernels: Sequence[Any] | None = None
+    cv: Any = 5
+    estimator: SVC | None = None
+    time_limit: float | None = real(None, above=0)
+    verbose: int = 0
+    device: str = choice(*DEVICES)
+
+    _kind = SVC
+    _best_name = "best_estimator_"
 
     @with_callbacks
     @rollback_on_error
@@ -153,35 +144,21 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
                 ConvergenceWarning,
             )
         cells = [{"C": C, **candidate} for C in Cs for candidate in candidates]
-        self.cv_results_ = results_table(cells, scores.reshape(-1, len(folds)))
-        self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.best_params_ = cells[self.best_index_]
+        self.best_params_ = self._keep_results(cells, scores.reshape(-1, len(folds)))
         self.best_estimator_: SVC = clone(model).set_params(**self.best_params_)
         self.best_estimator_.fit(train.X, labels, sample_weight=train.weights)
         self.classes_ = self.best_estimator_.classes_
         return self
 
-    def decision_function(self, X: Any) -> Matrix:
-        """The decision function of `best_estimator_`."""
-        values: Matrix = like(self._best().decision_function(self._checked(X)), X)
-        return values
-
-    def predict(self, X: Any) -> Any:
-        """Class of each sample, (n,)."""
-        return like(self._best().predict(self._checked(X)), X)
-
     @available_if(lambda self: self._model()._offers_probabilities())
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class, (n, k), where the estimator has a `calibration`."""
-        P: Matrix = like(self._best().predict_proba(self._checked(X)), X)
-        return P
+        return self._predict_best("predict_proba", X)
 
     @available_if(lambda self: self._model()._offers_probabilities())
-    def predict_log_proba(self, X: Any) -> Matrix:
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of `predict_proba`, (n, k)."""
-        P: Matrix = like(self._best().predict_log_proba(self._checked(X)), X)
-        return P
+        return self._predict_best("predict_log_proba", X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -194,30 +171,9 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
     @property
     def _own_kernel(self) -> Any:
         """The first of the kernels, which decides the kind of samples."""
-        if self.kernels is not None:
-            return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
-        return self.estimator.kernel if isinstance(self.estimator, SVC) else None
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return check_samples(self, X, reset=False)
-
-    def _best(self) -> SVC:
-        """The machine of the best cell, on the device asked for now."""
-        check_is_fitted(self)
-        self.best_estimator_.device = device_of_search(self)
-        return self.best_estimator_
-
-    def _model(self) -> SVC:
-        device = device_of_search(self)
-        if self.estimator is None:
-            return SVC(device=device)
-        if not isinstance(self.estimator, SVC):
-            raise ParameterError("SVCCV", "estimator", "an SVC or None", self.estimator)
-        copy: SVC = clone(self.estimator)
-        copy._check_parameters()
-        copy.device = device
-        return copy
+        if self.kernels is None and isinstance(self.estimator, SVC):
+            return self.estimator.kernel
+        return super()._own_kernel
 
     def _check_parameters(self) -> None:
         self._values_of_C()
@@ -227,8 +183,6 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         Cs = _as_list("Cs", self.Cs)
         for C in Cs:
             require_real("SVCCV", "Cs", C, above=0)
-        if self.time_limit is not None:
-            require_real("SVCCV", "time_limit", self.time_limit, above=0)
         return Cs
 
     def _candidates(self, model: SVC, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
@@ -239,9 +193,7 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
                 raise ParameterError(
                     "SVCCV", "gammas", "None where `kernels` are given", self.gammas
                 )
-            kernels = resolve_kernels("SVCCV", self.kernels, model, X)
-            if any(isinstance(kernel, Precomputed) for kernel in kernels):
-                raise ParameterError("SVCCV", "kernels", "kernels on samples", self.kernels)
+            kernels = self._resolve_kernels(model, X)
             return [{"kernel": kernel} for kernel in kernels], kernels
         if self.gammas is None:
             return [{}], [resolve_kernel("SVCCV", model.kernel, X, **named)]

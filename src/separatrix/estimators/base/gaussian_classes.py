@@ -34,7 +34,7 @@ from separatrix.solvers.discriminant import (
 )
 from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix, Vector
-from separatrix.validation import require_choice, require_flag, require_real
+from separatrix.validation import require_choice, require_real
 
 PRIOR_TOLERANCE = 1e-5  # as in scikit-learn: priors whose sum is this close to 1 are not rescaled
 
@@ -51,12 +51,9 @@ class GaussianClasses(OnePass):
 
     solver: str
     shrinkage: Any
-    priors: Any
     covariance_estimator: Any
-    tol: float
-    store_covariance: bool
     _form: str
-    _solvers: ClassVar[tuple[str, ...]]  # the first takes moments only
+    _flexible: ClassVar[tuple[str, ...]] = ("eigen",)  # solvers that take any covariance
     _merge_sums = staticmethod(merge)
 
     @with_callbacks
@@ -130,15 +127,13 @@ class GaussianClasses(OnePass):
         return moments_of(block, n_classes=n_classes, form=self._form)
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = type(self).__name__
-        require_choice(name, "solver", self.solver, self._solvers)
         if isinstance(self.shrinkage, str):
             require_choice(name, "shrinkage", self.shrinkage, ("auto",))
         elif self.shrinkage is not None:
             require_real(name, "shrinkage", self.shrinkage, least=0, most=1)
-        require_flag(name, "store_covariance", self.store_covariance)
-        require_real(name, "tol", self.tol, least=0)
-        others = " or ".join(repr(solver) for solver in self._solvers[1:])
+        others = " or ".join(map(repr, self._flexible))
         if self.solver == "svd" and self.shrinkage is not None:
             raise UnsupportedError(
                 f"shrinkage of {name} is not supported with solver='svd'; use {others}"

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +19,7 @@ from separatrix.estimators.base.blocks import (
     yields_blocks,
 )
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.parameters import Estimator
 from separatrix.estimators.base.prepare import (
     classes_of_stream,
     prepare,
@@ -31,7 +31,7 @@ from separatrix.runtime.threads import thread_count
 from separatrix.types import Block
 
 
-class OnePass(CallbackSupportMixin, BaseEstimator):
+class OnePass(CallbackSupportMixin, Estimator):
     """A model that learns from sums: `_part` of a block, `_merge_sums` of two, `_learn` from the total.
 
     A part has `taken(order)`, which reorders its classes.
@@ -126,9 +126,6 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
                 f"models to merge must have the same features; got {self.n_features_in_} "
                 f"and {other.n_features_in_}"
             )
-
-    def _check_parameters(self) -> None:
-        raise NotImplementedError
 
     def _part(self, block: Block, n_classes: int) -> Any:
         raise NotImplementedError
