@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from separatrix.data.catalogue import load
-from separatrix.evaluation.compare import compare_samples
+from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
-from separatrix.evaluation.profile import profile_samples
+from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import check_samples
 from separatrix.evaluation.suite import build_suite
 from separatrix.plots.figures import plot_confusion, plot_hardest
@@ -25,8 +25,8 @@ def run_demo(
     out.mkdir(parents=True, exist_ok=True)
     digits = load("digits")
     samples = check_samples(digits.X, digits.y)
-    models = build_suite(profile_samples(samples))
-    comparison = compare_samples(models, samples, cv=FOLDS, repeats=repeats, progress=progress)
+    models = build_suite(profile(samples))
+    comparison = compare(models, samples, cv=FOLDS, repeats=repeats, progress=progress)
     best = comparison.evaluations[comparison.best]
     assert digits.image is not None
     pictures = {

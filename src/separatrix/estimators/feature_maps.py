@@ -6,8 +6,9 @@ approximate a kernel, for data sets too large for the kernel matrix.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from dataclasses import KW_ONLY
+from functools import partial
 from math import isqrt
 from typing import Any, Self
 
@@ -22,7 +23,7 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.errors import MemoryBudgetError, ParameterError
+from separatrix.errors import DataError, MemoryBudgetError, ParameterError
 from separatrix.estimators.base.kernel_machine import KernelMachine
 from separatrix.estimators.base.parameters import (
     Estimator,
@@ -33,8 +34,8 @@ from separatrix.estimators.base.parameters import (
     with_parameters,
 )
 from separatrix.estimators.base.prepare import check_samples, generator
-from separatrix.estimators.nystroem_kernel import resolve_nystroem_kernel
-from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.base import FromCallable, Kernel, Precomputed
+from separatrix.kernels.composed import Normalized
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.features import (
     Monomials,
@@ -42,13 +43,15 @@ from separatrix.kernels.features import (
     fourier_map,
     inverse_root,
 )
-from separatrix.kernels.names import MUST_BE, width
+from separatrix.kernels.names import MUST_BE, resolve_kernel, width
 from separatrix.kernels.prepared import SMALL
-from separatrix.kernels.vector_kernels import Polynomial
+from separatrix.kernels.vector_kernels import Linear, Polynomial
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, row_blocks
+from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes, Matrix
 
 FLOATS = (np.float64, np.float32)
+NAMED_PARAMETERS = {"gamma": "auto", "coef0": 1.0, "degree": 3}  # of kernels by name, with defaults
 NAME_BYTES = 64  # of one feature name, about
 # blocks of this side are computed in float64: the inverted matrix must not be rounded to float32
 SIDE = isqrt(SMALL)
@@ -248,7 +251,7 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         """Draw landmarks from samples X, (n, d), or (n, n) if precomputed; y is not used."""
         self._check_parameters()
         X = check_samples(self, X, dtype=FLOATS)
-        kernel = resolve_nystroem_kernel(self, X)
+        kernel = _resolve_nystroem_kernel(self, X)
         if isinstance(kernel, Precomputed):
             X = symmetric_matrix(X, name="X (kernel='precomputed')")
         landmarks = self._draw(X.shape[0])
@@ -258,11 +261,9 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         self.component_indices_ = landmarks
         found = inverse_root(self._with_landmarks(self.components_))
         if not found.definite:
-            warnings.warn(
+            warn_user(
                 f"{kernel!r} is not positive semi-definite on the landmarks: its lowest eigenvalue "
-                f"is {found.lowest:.2g} of the largest. Negative eigenvalues are left out",
-                UserWarning,
-                stacklevel=2,
+                f"is {found.lowest:.2g} of the largest. Negative eigenvalues are left out"
             )
         self.normalization_ = found.root
         self.rank_ = found.rank
@@ -297,11 +298,9 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         """Row indices of the landmarks, ascending."""
         m = min(self.n_components, n)
         if m < self.n_components:
-            warnings.warn(
+            warn_user(
                 f"`n_components` of Nystroem is {self.n_components}, but there are {n} samples; "
-                "all of them are landmarks",
-                UserWarning,
-                stacklevel=3,
+                "all of them are landmarks"
             )
         # the matrix, its eigenvectors, and the workspace of both
         _require_memory("Nystroem", self.n_components, f"{m} landmarks", 32 * m * m)
@@ -403,3 +402,47 @@ def _require_memory(owner: str, n_components: int, what: str, size: int) -> None
             f"{what} need {in_words(size)}; the limit is {in_words(default_budget())}: lower "
             f"`n_components` of {owner}, which is {n_components}"
         )
+
+
+def _resolve_nystroem_kernel(model: Any, X: Any) -> Kernel:
+    """The kernel object of a `Nystroem` for samples X, (n, d)."""
+    name, kernel = "Nystroem", model.kernel
+    given = {
+        key: getattr(model, key) for key in NAMED_PARAMETERS if getattr(model, key) is not None
+    }
+    extra = dict(model.kernel_params or {})
+    if isinstance(kernel, str) and kernel != "precomputed":
+        if not extra.keys() <= NAMED_PARAMETERS.keys():
+            must_be = "a dict of gamma, coef0 and degree when `kernel` is a name"
+            raise ParameterError(name, "kernel_params", must_be, extra)
+        if kernel == "cosine":
+            return Normalized(Linear())
+        kernel = "poly" if kernel == "polynomial" else kernel
+        return resolve_kernel(name, kernel, X, **{**NAMED_PARAMETERS, **extra, **given})
+    for parameter, value in given.items():
+        must_be = f"None unless `kernel` is the name of one that has it; it is {kernel!r}"
+        raise ParameterError(name, parameter, must_be, value)
+    if isinstance(kernel, Kernel) or not callable(kernel):
+        if extra:
+            must_be = "None unless `kernel` is a function or a name"
+            raise ParameterError(name, "kernel_params", must_be, extra)
+        return resolve_kernel(name, kernel, X)
+    return FromCallable(partial(_evaluate_pairs, partial(kernel, **extra)))
+
+
+def _evaluate_pairs(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Matrix:
+    """A function of two samples for all pairs, (n, m)."""
+
+    def value(x: Any, z: Any) -> float:
+        result = function(x, z)
+        if np.ndim(result):
+            raise DataError(
+                f"a function as `kernel` of Nystroem must return a number for two samples; it "
+                f"returned shape {np.shape(result)}. Pass FromCallable(function) if it takes two sets "
+                "of samples"
+            )
+        return float(result)
+
+    columns = [slice(i, i + 1) if issparse(Z) else i for i in range(Z.shape[0])]
+    rows = [slice(i, i + 1) if issparse(X) else i for i in range(X.shape[0])]
+    return np.array([[value(X[i], Z[j]) for j in columns] for i in rows])

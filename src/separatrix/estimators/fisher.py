@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.blocks import blocks_of
+from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks
 from separatrix.estimators.base.gaussian_classes import (
     most_components,
     positions,
@@ -21,11 +21,10 @@ from separatrix.estimators.base.gaussian_classes import (
     require_spread,
     warn_of_rank,
 )
-from separatrix.estimators.base.monitoring import with_callbacks
 from separatrix.estimators.base.multiclass import winners
 from separatrix.estimators.base.one_pass import OnePass
 from separatrix.estimators.base.parameters import integer, real, with_parameters
-from separatrix.estimators.base.prepare import as_labels, check_samples, rollback_on_error
+from separatrix.estimators.base.prepare import as_labels, check_samples
 from separatrix.solvers.discriminant import means_of, solve_fisher, without_rounding
 from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix
@@ -96,15 +95,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
     ridge: float = real(0.0, least=0)
     threshold: Any = None
 
-    @with_callbacks
-    @rollback_on_error
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
-
-        A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
-        """
-        self._check_parameters()
-        self._sum_up(blocks_of(self, X, y, sample_weight))
+    def _fit_blocks(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> Self:
+        self._sum_up(blocks)
         return self._learn(complete=True)
 
     def partial_fit(

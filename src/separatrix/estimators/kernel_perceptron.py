@@ -16,10 +16,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
-from separatrix.estimators.base.gpu_predictions import gpu_predictions, gpu_predictions_of_fits
 from separatrix.estimators.base.kernel_machine import KernelMachine, TakesTensors, concatenate
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
-from separatrix.estimators.base.multiclass import TIES, RowsClassified, decision_values, winners
+from separatrix.estimators.base.multiclass import (
+    TIES,
+    RowsClassified,
+    decision_values,
+    gpu_predictions,
+    gpu_predictions_of_fits,
+    winners,
+)
 from separatrix.estimators.base.parameters import (
     choice,
     flag,
@@ -323,7 +329,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             self.support_, index = np.unique(found.mistakes.rows, return_inverse=True)
             self._log = found.mistakes._replace(rows=index)
             s, p = len(self.support_), options.n_boundaries(len(self.classes_))
-            self.alpha_ = options.strategy.coefficients(self._log, s, p, self._n_steps)
+            self.alpha_ = options.coefficients(self._log, s, p, self._n_steps)
         precomputed = isinstance(self.kernel_, Precomputed)
         vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
         self.support_vectors_ = as_numpy(vectors)
@@ -336,12 +342,12 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     def _score(self, X: Any) -> Any:
         """Scores at the boundaries, (m, p): NumPy, or a tensor on the device of the computation."""
         check_is_fitted(self)
-        strategy = self._options().strategy
+        options = self._options()
 
         def scores(blocks: Iterator[Any]) -> Any:
             rng = generator(self)  # a new one if the computation is repeated on the CPU
             known = (self.alpha_, self._log, self._n_steps, rng)
-            return concatenate([strategy.scores(K, *known) for K in blocks])
+            return concatenate([options.scores(K, *known) for K in blocks])
 
         return self._map_kernel_values(check_samples(self, X, reset=False), scores)
 

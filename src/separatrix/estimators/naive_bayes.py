@@ -253,13 +253,10 @@ class BernoulliNB(CountingBayes):
     fit_prior: bool = flag(True)
     class_prior: Any = None
 
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learn from more samples, or blocks of them; all `classes` are named in the first call."""
+    def _require_sums(self, what: str) -> None:
+        super()._require_sums(what)
         if hasattr(self, "classes_"):
             check_unchanged(self, {"binarize": self._binarized})
-        return super().partial_fit(X, y, classes, sample_weight)
 
     def _learn(self) -> Self:
         self._binarized: float | None = self.binarize

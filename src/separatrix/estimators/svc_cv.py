@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -14,6 +14,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
 
+from separatrix.data.splits import Split
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.kernel_machine import tags_of_kernel
 from separatrix.estimators.base.kernel_search import KernelMachineCV
@@ -34,13 +35,6 @@ from separatrix.solvers.svm import solve_svms
 from separatrix.solvers.svm.problem import SvmFit, SvmProblem
 from separatrix.types import Codes, Gram, Matrix, Vector
 from separatrix.validation import require_real
-
-
-class _Fold(NamedTuple):
-    """One fold over rows in class order."""
-
-    weights: Vector  # shape: (n,); what C is multiplied by; 0 where a row is left out
-    held_out: Codes
 
 
 @with_parameters
@@ -115,8 +109,7 @@ class SVCCV(KernelMachineCV):
         splits = list(check_cv(self.cv, train.y, classifier=True).split(train.X, labels))
         order = np.argsort(train.y, kind="stable")
         rank = np.argsort(order)  # of each sample among rows in class order
-        weights = (train.weights * train.class_weights)[order]
-        folds = [_fold(weights, rank[rows], rank[left]) for rows, left in splits]
+        folds = [Split(rank[rows], rank[left]) for rows, left in splits]
         steps = len(Cs) * len(kernels) * len(folds)
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
             scores, unfinished = run_on(
@@ -218,18 +211,12 @@ def _as_list(name: str, values: Any) -> list[Any]:
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
-def _fold(weights: Vector, trained: Codes, held_out: Codes) -> _Fold:
-    inside = np.zeros_like(weights)
-    inside[trained] = weights[trained]
-    return _Fold(inside, held_out)
-
-
 def _search(
     device: Any,
     model: SVC,
     train: Training,
     order: Codes,
-    folds: Sequence[_Fold],
+    folds: Sequence[Split],
     Cs: Sequence[float],
     kernels: list[Kernel],
     monitor: FitMonitor,
@@ -244,11 +231,14 @@ def _search(
         segments=class_segments(y, k),
         device=device,
     )
+    weights = np.zeros((len(folds), len(y)))
+    for row, (trained, _) in zip(weights, folds, strict=True):
+        row[trained] = (train.weights * train.class_weights)[order][trained]
     scores = np.zeros((len(Cs), len(kernels), len(folds)))
     unfinished, begun = 0, list[Vector]()
     for g, gram in enumerate(shared.grams(kernels)):
         if not monitor.should_stop():
-            scores[:, g], missed = _path(model, gram, y, k, folds, Cs, monitor, begun)
+            scores[:, g], missed = _path(model, gram, y, k, folds, weights, Cs, monitor, begun)
             unfinished += missed
     return scores, unfinished
 
@@ -258,7 +248,8 @@ def _path(
     gram: Gram,
     y: Codes,  # shape: (n,); in class order
     n_classes: int,
-    folds: Sequence[_Fold],
+    folds: Sequence[Split],
+    weights: Matrix,  # shape: (folds, n); factors of C, 0 for rows held out
     Cs: Sequence[float],
     monitor: FitMonitor,
     begun: list[Vector],
@@ -275,8 +266,7 @@ def _path(
     fits: list[SvmFit] = []
     last = 0.0
     for c in np.argsort(Cs, kind="stable"):
-        boxes = [Cs[c] * fold.weights for fold in folds]
-        problems = [SvmProblem(side, box) for box in boxes for side in sides.T]
+        problems = [SvmProblem(side, box) for box in Cs[c] * weights for side in sides.T]
         if begun and not fits:
             problems = [p._replace(start=a) for p, a in zip(problems, begun, strict=True)]
         if fits:
@@ -307,10 +297,10 @@ def _path(
             monitor.step()
     accuracies = np.zeros((len(Cs), len(folds)))
     for number, fold in enumerate(folds if reached else []):
-        S = scores_of_all(supports[number], gram, fold.held_out)
+        S = scores_of_all(supports[number], gram, fold.test)
         for number_of_C, c in enumerate(reached):
             guess = as_numpy(vote(S[:, number_of_C], n_classes, model.multi_class))
-            accuracies[c, number] = np.mean(guess == y[fold.held_out])
+            accuracies[c, number] = np.mean(guess == y[fold.test])
     return accuracies, unfinished
 
 

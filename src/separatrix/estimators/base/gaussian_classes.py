@@ -13,12 +13,9 @@ from separatrix.errors import DataError, MemoryBudgetError, ParameterError, Unsu
 from separatrix.estimators.base.blocks import (
     ArrayBlocks,
     StreamBlocks,
-    blocks_of,
     require_repeatable,
 )
-from separatrix.estimators.base.monitoring import with_callbacks
 from separatrix.estimators.base.one_pass import OnePass
-from separatrix.estimators.base.prepare import rollback_on_error
 from separatrix.runtime.blocks import default_budget, in_words, row_blocks
 from separatrix.runtime.sums import dense, rows_of_a_block, total
 from separatrix.runtime.threads import thread_count
@@ -56,15 +53,7 @@ class GaussianClasses(OnePass):
     _flexible: ClassVar[tuple[str, ...]] = ("eigen",)  # solvers that take any covariance
     _merge_sums = staticmethod(merge)
 
-    @with_callbacks
-    @rollback_on_error
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
-
-        A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
-        """
-        self._check_parameters()
-        blocks = blocks_of(self, X, y, sample_weight)
+    def _fit_blocks(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> Self:
         if isinstance(self.shrinkage, str):
             require_repeatable(blocks, "shrinkage='auto' needs a second pass")
         if self.covariance_estimator is not None:
@@ -72,22 +61,6 @@ class GaussianClasses(OnePass):
         self._form = self._choose_form(blocks)
         self._sum_up(blocks)
         return self._learn(blocks, self._estimate(blocks))
-
-    @rollback_on_error
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learn from more samples; all `classes` are named in the first call."""
-        self._check_parameters()
-        self._require_sums("partial_fit")
-        if not hasattr(self, "classes_"):
-            self._form = self._needed_form
-        return super().partial_fit(X, y, classes, sample_weight)
-
-    def merge(self, *others: Any) -> Self:
-        """Add what other models of this type and with the same classes learned from other samples."""
-        self._require_sums("merge")
-        return super().merge(*others)
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """Log probability of each class, (n, k); finite even if the probability underflows to 0."""
@@ -154,7 +127,7 @@ class GaussianClasses(OnePass):
             )
 
     def _require_sums(self, what: str) -> None:
-        """Raise an error if the fit cannot continue from sums alone."""
+        super()._require_sums(what)
         name = type(self).__name__
         if isinstance(self.shrinkage, str):
             must_be = f"None or a number for {what}: rows are not kept"
@@ -169,10 +142,11 @@ class GaussianClasses(OnePass):
                 f"{what} with these parameters needs sums that the fit before did not keep: it kept "
                 f"{kept}; start again with partial_fit"
             )
+        if not hasattr(self, "classes_"):
+            self._form = self._needed_form
 
     def _require_like(self, other: Any) -> None:
         super()._require_like(other)
-        other._require_sums("merge")
         if other._form != self._form:
             raise DataError(
                 f"models to merge must have kept the same sums; got {self._form!r} and "

@@ -49,8 +49,7 @@ class OnePass(CallbackSupportMixin, Estimator):
         A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
         """
         self._check_parameters()
-        self._sum_up(blocks_of(self, X, y, sample_weight))
-        return self._learn()
+        return self._fit_blocks(blocks_of(self, X, y, sample_weight), sample_weight)
 
     @rollback_on_error
     def partial_fit(
@@ -58,7 +57,7 @@ class OnePass(CallbackSupportMixin, Estimator):
     ) -> Self:
         """Learn from more samples, or blocks of them; all `classes` are named in the first call."""
         self._check_parameters()
-        require_whole(self, "partial_fit")
+        self._require_sums("partial_fit")
         if yields_blocks(X, y):
             require_no_weights(sample_weight)
             for number, block in enumerate(X):
@@ -86,7 +85,7 @@ class OnePass(CallbackSupportMixin, Estimator):
     def merge(self, *others: Any) -> Self:
         """Add what other models of this type and with the same classes learned from other samples."""
         check_is_fitted(self)
-        require_whole(self, "merge")
+        self._require_sums("merge")
         for other in others:
             self._require_like(other)
             self._sums = finite(self._merge_sums(self._sums, other._sums))
@@ -115,7 +114,7 @@ class OnePass(CallbackSupportMixin, Estimator):
         if type(other) is not type(self):
             raise DataError(f"{name} can only be merged with another; got {type(other).__name__}")
         check_is_fitted(other)
-        require_whole(other, "merge")
+        other._require_sums("merge")
         if list(other.classes_) != list(self.classes_):
             raise DataError(
                 f"models to merge must have the same classes; got {self.classes_.tolist()} "
@@ -126,6 +125,14 @@ class OnePass(CallbackSupportMixin, Estimator):
                 f"models to merge must have the same features; got {self.n_features_in_} "
                 f"and {other.n_features_in_}"
             )
+
+    def _fit_blocks(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> Self:
+        self._sum_up(blocks)
+        return self._learn()
+
+    def _require_sums(self, what: str) -> None:
+        """Raise an error if the model cannot be continued from its sums."""
+        require_whole(self, what)
 
     def _part(self, block: Block, n_classes: int) -> Any:
         raise NotImplementedError
