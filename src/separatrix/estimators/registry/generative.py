@@ -16,7 +16,7 @@ def _lda_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
 RECORDS = (
     EstimatorRecord(
         name="LinearDiscriminantAnalysis",
-        module="separatrix.estimators.discriminant",
+        module="discriminant",
         solver="separatrix.solvers.discriminant, separatrix.solvers.moments",
         paper="Fisher 1936; Ledoit and Wolf 2004",
         not_for="classes with different covariances: use QuadraticDiscriminantAnalysis",
@@ -39,7 +39,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="QuadraticDiscriminantAnalysis",
-        module="separatrix.estimators.discriminant",
+        module="discriminant",
         solver="separatrix.solvers.discriminant, separatrix.solvers.moments",
         paper="Smith 1946; Friedman 1989",
         not_for="few samples per class: each covariance needs more than d; shrink it",
@@ -60,7 +60,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="GaussianNB",
-        module="separatrix.estimators.naive_bayes",
+        module="naive_bayes",
         solver="separatrix.solvers.naive_bayes, separatrix.solvers.moments",
         paper="Duda and Hart 1973",
         not_for="correlated features: use QuadraticDiscriminantAnalysis",
@@ -81,7 +81,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="MultinomialNB",
-        module="separatrix.estimators.naive_bayes",
+        module="naive_bayes",
         solver="separatrix.solvers.naive_bayes",
         paper="Maron 1961; McCallum and Nigam 1998",
         not_for="calibrated probabilities: words are not independent; negative values",
@@ -97,7 +97,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="BernoulliNB",
-        module="separatrix.estimators.naive_bayes",
+        module="naive_bayes",
         solver="separatrix.solvers.naive_bayes",
         paper="McCallum and Nigam 1998",
         not_for="counts that matter beyond zero or not: use MultinomialNB",

@@ -5,7 +5,7 @@ from separatrix.estimators.registry.record import EstimatorRecord
 RECORDS = (
     EstimatorRecord(
         name="FisherDiscriminant",
-        module="separatrix.estimators.fisher",
+        module="fisher",
         solver="separatrix.solvers.discriminant, separatrix.solvers.moments",
         paper="Fisher 1936; Rao 1948",
         not_for="classification: it is an embedding; use LinearDiscriminantAnalysis",
@@ -13,7 +13,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="BayesDecision",
-        module="separatrix.estimators.decision",
+        module="decision",
         solver="separatrix.estimators.decision",
         paper="Wald 1950; Chow 1970",
         not_for="uncalibrated probabilities: calibrate them first",
@@ -21,7 +21,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="PolynomialMap",
-        module="separatrix.estimators.feature_maps",
+        module="feature_maps",
         solver="separatrix.kernels.features",
         paper="Boser, Guyon and Vapnik 1992",
         not_for="many features or a high degree: use a polynomial kernel",
@@ -29,7 +29,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="Nystroem",
-        module="separatrix.estimators.feature_maps",
+        module="feature_maps",
         solver="separatrix.kernels.features",
         paper="Williams and Seeger 2001",
         not_for="exact results: it approximates; use SVC while samples are few",
@@ -37,7 +37,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="RandomFourier",
-        module="separatrix.estimators.feature_maps",
+        module="feature_maps",
         solver="separatrix.kernels.features",
         paper="Rahimi and Recht 2007",
         not_for="exact results; kernels other than the Gaussian: use Nystroem",
