@@ -77,8 +77,8 @@ FIRST_HALF = """
 for record in REGISTRY:
     for call in (f"{record.name}()", *record.variants, *record.exact_variants):
         for samples in (abs(X[:60]), scipy.sparse.csr_array(abs(X[:60]))):
-            pairwise = "precomputed" in call
-            eval(call).fit(abs(X[:60] @ X[:60].T) if pairwise else samples, y[:60])
+            samples = abs(X[:60] @ X[:60].T) if "precomputed" in call else samples
+            eval(call).fit(samples, y[:60] % 2 if "threshold" in call else y[:60])
 for multi_class in ("argmax", "ovr", "ovo"):
     for predictor in ("last", "vote", "random"):
         for kernel in ("rbf", Polynomial(3)):

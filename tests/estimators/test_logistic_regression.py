@@ -1,7 +1,5 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.special import expit, log_softmax
 from sklearn.callback import ProgressBar
@@ -257,29 +255,6 @@ def test_what_a_posterior_needs_is_said(monkeypatch):
 
 
 # Properties
-
-
-@pytest.mark.slow
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), k=st.integers(2, 3))
-def test_a_weight_is_a_repetition_and_a_name_is_only_a_name(seed, k):
-    rng = np.random.default_rng(seed)
-    X, y = rng.normal(size=(30, 3)), np.append(np.arange(k), rng.integers(0, k, 30 - k))
-    times = rng.integers(0, 3, 30)
-    times[:k] = 1
-    model = LogisticRegression(tol=1e-9)
-    weighted = model.fit(X, y, sample_weight=times.astype(float)).coef_
-    repeated = LogisticRegression(tol=1e-9).fit(X.repeat(times, axis=0), y.repeat(times)).coef_
-    np.testing.assert_allclose(weighted, repeated, atol=1e-6)
-    order = rng.permutation(30)
-    names = np.array(["b", "a", "c"])[:k]
-    plain = LogisticRegression(tol=1e-9).fit(X, y)
-    renamed = LogisticRegression(tol=1e-9).fit(X[order], names[y][order])
-    np.testing.assert_allclose(
-        renamed.predict_proba(X)[:, np.searchsorted(renamed.classes_, names)],
-        plain.predict_proba(X),
-        atol=1e-6,
-    )
 
 
 def test_wide_sparse_samples_go_down_without_a_matrix():

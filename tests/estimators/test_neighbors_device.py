@@ -2,8 +2,6 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -173,19 +171,3 @@ def test_copies_and_files_have_nothing_of_the_card(a_card, tmp_path):
     read = load(tmp_path / "card").set_params(device="cuda")
     assert_equal(read.kneighbors(Q), plain.kneighbors(Q))
     assert read.index_.method == "gpu"
-
-
-@pytest.mark.slow
-def test_without_a_card_nobody_imports_torch():
-    code = """
-import sys, numpy as np
-from separatrix import KNeighborsClassifier
-import separatrix.estimators.neighbor_index as module
-module.GPU_VALUES = 1
-from separatrix.runtime import device as backends
-backends.has_driver = lambda: False
-X = np.eye(9)
-KNeighborsClassifier(1).fit(X, np.arange(9) % 2).predict(X)
-raise SystemExit("torch" in sys.modules)
-"""
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

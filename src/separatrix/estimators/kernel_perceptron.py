@@ -67,7 +67,7 @@ from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.perceptron.online_to_batch import PREDICTORS, Mistakes
 from separatrix.solvers.perceptron.projectron import ProjectronFit
-from separatrix.types import Codes, Gram, Matrix
+from separatrix.types import Codes, Gram
 
 
 @with_parameters
@@ -106,16 +106,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     budget
         Support vectors at most (a projectron): further mistakes are projected onto the present ones.
         Needs predictor "last" or "average".
-    cache_size
-        Memory for kernel values in MB; by default 4096, or a quarter of the machine's if less.
-    n_jobs
-        Threads, -1 or None for all cores.
-    time_limit
-        Seconds after which to stop with the hypothesis reached.
-    verbose
-        Above 0, a progress bar on stderr.
     random_state
         Seed for the order of samples and for predictor="random".
+    cache_size, n_jobs, time_limit, verbose
+        As in `SVC`.
     device
         "auto": a GPU if one is present and the problem is large enough, "cpu", or "cuda": an error if
         that is not possible, as with a budget. CUDA tensors are processed on their device; results
@@ -219,16 +213,14 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             raise
         return self
 
-    def decision_function(self, X: Any) -> Matrix:
+    def decision_function(self, X: Any) -> Any:
         """Confidence in each class, (n, k), or in the second of two, (n,); votes for pairs."""
         S, scheme = self._score(X), self._options().scheme
-        values: Matrix = like(decision_values(S, len(self.classes_), scheme, self.ties), X)
-        return values
+        return like(decision_values(S, len(self.classes_), scheme, self.ties), X)
 
-    def boundary_scores(self, X: Any) -> Matrix:
+    def boundary_scores(self, X: Any) -> Any:
         """Score of each sample at each of the p boundaries, positive on the first class's side."""
-        S: Matrix = like(self._score(X), X)
-        return S
+        return like(self._score(X), X)
 
     def predict(self, X: Any) -> Any:
         """Most confident class of each sample, (n,)."""

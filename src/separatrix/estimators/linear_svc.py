@@ -102,18 +102,15 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     class_weight
         Dict from label to weight, or "balanced": multiplies C for samples of a class; against the
         rest, for its own boundary only.
-    verbose
-        Above 0, a progress bar on stderr.
     random_state
         Seed for the order in which coordinate descent meets the samples.
     max_iter
         Passes of coordinate descent and steps of Newton's method, at most, for each boundary.
     regularize_intercept
         False: the bias is free of the penalty, as in `SVC`, and intercept_scaling has no effect.
-    time_limit
-        Seconds after which to stop with the present weights.
-    n_jobs
-        Threads over boundaries; None: all cores. The result does not depend on it.
+    time_limit, n_jobs, verbose
+        Seconds after which to stop with the present weights; threads over boundaries, None for all
+        cores, which do not change the result; above 0, a progress bar on stderr.
 
     Attributes
     ----------
@@ -184,8 +181,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         with monitored(self, train.X, train.y, steps=steps, task="iteration") as monitor:
             if self.multi_class == "crammer_singer":
                 found = self._solve_together(train, rng, monitor)
-            elif self.penalty == "l1":
-                found = self._solve_sparse(train, rng, monitor)
             else:
                 found = self._solve_each(train, plan, rng, monitor)
         if not (np.isfinite(found.coef).all() and np.isfinite(found.objective).all()):
@@ -237,16 +232,32 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         if issparse(X) and plan.newton and X.nnz >= DENSE_ENOUGH * X.shape[0] * X.shape[1]:
             X = X.toarray()
         samples = self._samples(X)
+        free = self.fit_intercept and not self.regularize_intercept
+        constant = 1.0 if free else float(self.intercept_scaling) * self.fit_intercept
+        columns = columns_of(X, constant) if self.penalty == "l1" else None
         sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
         seeds = rng.integers(1, 2**63, size=sides.shape[1])
 
         def one(c: int) -> LinearFit:
-            part = np.flatnonzero(prices[:, c])  # class weights may be 0
-            own = samples if len(part) == len(prices) else self._samples(X[part])
-            problem = LinearProblem(
-                own, sides[part, c].copy(), prices[part, c].copy(), self.loss, self._bias_step
+            part, seed = np.flatnonzero(prices[:, c]), int(seeds[c])  # class weights may be 0
+            whole = len(part) == len(prices)
+            side, price = sides[part, c].copy(), prices[part, c].copy()
+            if columns is None:
+                own = samples if whole else self._samples(X[part])
+                problem = LinearProblem(own, side, price, self.loss, self._bias_step)
+                return self._solve(problem, plan, seed, monitor)
+            penalty = np.append(np.ones(columns.shape[1] - 1), 0.0 if free else 1.0)
+            fit = solve_l1(
+                columns if whole else columns[part],
+                side,
+                price,
+                penalty,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                seed=seed,
+                monitor=monitor,
             )
-            return self._solve(problem, plan, int(seeds[c]), monitor)
+            return fit._replace(b=constant * fit.b)
 
         blas = plan.newton and not issparse(X)  # which has its own threads
         threads = 1 if blas else thread_count(self.n_jobs)
@@ -275,37 +286,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
             met += fit.n_iter
         return fit._replace(n_iter=met)
-
-    def _solve_sparse(
-        self, train: Training, rng: np.random.Generator, monitor: FitMonitor
-    ) -> LinearSolution:
-        """Each class against the rest under the l1 penalty, in threads."""
-        kept, prices = self._prices(train)
-        free = self.fit_intercept and not self.regularize_intercept
-        constant = 1.0 if free else float(self.intercept_scaling) * self.fit_intercept
-        self._samples(train.X[kept])
-        columns = columns_of(train.X[kept], constant)
-        penalty = np.ones(columns.shape[1])
-        penalty[-1] = 0.0 if free else 1.0
-        sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
-        seeds = rng.integers(1, 2**63, size=sides.shape[1])
-
-        def one(c: int) -> LinearFit:
-            part = np.flatnonzero(prices[:, c])
-            fit = solve_l1(
-                columns if len(part) == len(prices) else columns[part],
-                sides[part, c].copy(),
-                prices[part, c].copy(),
-                penalty,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                seed=int(seeds[c]),
-                monitor=monitor,
-            )
-            return fit._replace(b=constant * fit.b)
-
-        threads = thread_count(self.n_jobs)
-        return _gather(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
 
     def _solve_together(
         self, train: Training, rng: np.random.Generator, monitor: FitMonitor

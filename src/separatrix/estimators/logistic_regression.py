@@ -71,30 +71,22 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     C
         Variance of the prior on each weight. Above 0; inf: no prior. "evidence": the value that
         maximises the marginal likelihood.
-    l1_ratio
-        Must be 0: sparse weights are not supported.
-    dual
-        Must be False.
+    l1_ratio, dual
+        Must be 0 and False: sparse weights and a dual form are not supported.
     tol
         Largest entry of the gradient of the mean loss at which to stop. Above 0.
     fit_intercept
         Whether scores have a bias.
-    intercept_scaling
-        Ignored: the bias is never penalised as a weight.
+    intercept_scaling, random_state
+        Ignored: the bias is never penalised as a weight, and the fit is deterministic.
     class_weight
         Dict from label to weight, or "balanced": multiplies the weight of samples of a class.
-    random_state
-        Ignored: the fit is deterministic.
     solver
         "auto", "newton-cholesky" or "lbfgs". scikit-learn's other names mean "auto".
     max_iter
         Steps of Newton's method or of L-BFGS, at most.
-    verbose
-        Above 0, a progress bar on stderr.
     warm_start
         Start from the weights of the last fit.
-    n_jobs
-        Threads; None: all cores. The result does not depend on it.
     posterior
         "laplace": compute a Gaussian posterior of the weights. Probabilities are then means over it,
         and `coef_std_`, `intercept_std_`, `covariance_`, `log_evidence_` are set.
@@ -103,17 +95,15 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     intercept_precision
         Precision of a prior on the bias, which makes `log_evidence_` proper. None: no prior, and
         the evidence is known up to a constant.
-    time_limit
-        Seconds after which to stop with the present weights.
+    time_limit, n_jobs, verbose
+        As in `LinearSVC`.
 
     Attributes
     ----------
     classes_, coef_, intercept_
         Labels, (k,); weights, (p, d), and biases, (p,); one row for two classes, else k.
-    C_
-        The C used.
-    n_iter_
-        Steps, (1,).
+    C_, n_iter_
+        The C used; steps, (1,).
     objective_
         The minimum: summed -log p(y|x), plus |w|^2 / (2 C), and the bias's part with a prior.
     gradient_

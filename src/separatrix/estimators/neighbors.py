@@ -66,8 +66,6 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
     p, metric, metric_params
         As in scikit-learn: p of "minkowski", above 0; a name, a function of two samples, or
         "precomputed", where X holds distances.
-    n_jobs
-        Threads; None: all cores. The result does not depend on it.
     ties
         Equal votes go to the class of the "nearest" of the tied neighbours, or, as in scikit-learn, to
         the "lowest" class.
@@ -79,8 +77,8 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
     k_max
         Compute the leave-one-out accuracy for 1, 2, ..., k_max neighbours. Below the number of samples.
         None: do not.
-    verbose
-        Above 0, a progress bar on stderr.
+    n_jobs, verbose
+        Threads, None for all cores, which do not change the result; above 0, a progress bar on stderr.
     device
         "auto" uses an NVIDIA GPU if one is present, there are enough samples and the metric depends on
         a Euclidean norm; "cpu"; "cuda" raises an error if that is impossible. Results for tensors are

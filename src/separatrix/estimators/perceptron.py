@@ -68,21 +68,13 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         passes. None: only a clean pass, `min_gain` or max_iter stops.
     shuffle
         Draw a new order for every pass; False: rows are met in the order of X.
-    verbose
-        Above 0, a progress bar on stderr.
     eta0
         Learning rate. Above 0. From zero weights it only scales them.
-    n_jobs
-        No effect: all boundaries are learned in one pass.
     random_state
         Seed for the order, for the validation part and for predictor="random".
-    early_stopping
-        Set validation_fraction of the samples aside, and stop when the accuracy on them has not
-        risen by tol for n_iter_no_change passes.
-    validation_fraction
-        Validation share of early_stopping. Between 0 and 1.
-    n_iter_no_change
-        Passes without gain before stopping. At least 1.
+    early_stopping, validation_fraction, n_iter_no_change
+        Set this share of the samples aside, above 0 and below 1, and stop when the accuracy on them
+        has not risen by tol for that many passes, at least 1.
     class_weight
         Dict from label to weight, or "balanced": multiplies what samples of a class add to its own
         weights (with two classes, also what they subtract).
@@ -99,8 +91,9 @@ class Perceptron(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     min_gain, min_iter
         From pass min_iter on, stop when the share of samples classified right as they are met rises
         by less than min_gain.
-    time_limit
-        Seconds after which to stop with the present weights.
+    time_limit, n_jobs, verbose
+        Seconds after which to stop with the present weights; no effect: all boundaries are learned in
+        one pass; above 0, a progress bar on stderr.
 
     Attributes
     ----------

@@ -54,14 +54,11 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         "hinge", max(0, 1 - t) of the margin t = y f(x), whose slope is -1 at t = 1 too;
         "squared_hinge", its square; "logistic", -log sigma(t); or "sigmoid", -sigma(t), which is
         bounded and not convex: it can rest where it is not least.
-    alpha
-        Step. Above 0.
-    eps
-        Stop when the objective changes by no more than this in a step. At least 0.
-    mu
-        Weight of the penalty. At least 0.
-    max_iter
-        Steps, at most. At least 1.
+    alpha, mu
+        Step, above 0, and weight of the penalty, at least 0.
+    eps, max_iter
+        Stop when the objective changes by no more than eps, at least 0, in a step; or after max_iter
+        steps, at least 1.
     average
         Predict with the mean of all iterates, the start among them, instead of the last.
     keep_iterates
@@ -69,12 +66,8 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         last. When they fill half the memory budget, every second one is dropped, with a warning.
     class_weight
         Dict from label to weight, or "balanced": multiplies the losses of samples of a class.
-    n_jobs
-        Threads; None: all cores. The result does not depend on it.
-    verbose
-        Above 0, a progress bar on stderr.
-    time_limit
-        Seconds after which to stop with the present weights.
+    time_limit, n_jobs, verbose
+        As in `LinearSVC`.
 
     Attributes
     ----------

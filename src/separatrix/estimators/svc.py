@@ -81,8 +81,6 @@ class SVC(CallbackSupportMixin, TakesTensors, SupportMachine):
         GPU 93 % of its free memory.
     class_weight
         Factors of C for each class, as a dict or "balanced".
-    verbose
-        Above 0, a progress bar on stderr.
     max_iter
         Steps on two coefficients for each boundary, at most; -1 for no limit.
     decision_function_shape, break_ties
@@ -98,10 +96,9 @@ class SVC(CallbackSupportMixin, TakesTensors, SupportMachine):
         None, "sigmoid" or "temperature": how `predict_proba` turns margins into probabilities.
     warm_start
         Start from the coefficients of the last fit if its labels were the same.
-    time_limit
-        Seconds after which to stop with the coefficients reached.
-    n_jobs
-        Threads, -1 or None for all cores.
+    time_limit, n_jobs, verbose
+        Seconds after which to stop with what was reached; threads, -1 or None for all cores; above 0,
+        a progress bar on stderr.
     device
         "auto": a GPU if one is present and the problem is large enough, "cpu", or "cuda": an error if
         that is not possible. CUDA tensors are processed on their device; results are tensors on it.

@@ -58,10 +58,8 @@ class SVCCV(KernelMachineCV):
         Number of stratified folds, or a splitter of scikit-learn.
     estimator
         An `SVC` with all other parameters. None: the default.
-    time_limit
-        Seconds after which to stop searching; cells not reached count as 0.
-    verbose
-        Above 0, a progress bar on stderr.
+    time_limit, verbose
+        Seconds after which to stop searching; cells not reached count as 0. Above 0, a progress bar.
     device
         As in `SVC`, for the search and for the training of the best cell. A `device` of the `estimator`
         other than "auto" takes precedence.

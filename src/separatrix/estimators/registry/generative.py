@@ -36,6 +36,7 @@ RECORDS = (
             (linear("shrinkage", "shrinkage", 0.0, (0.0, 1.0), "Towards round classes."),),
             arguments=_lda_arguments,
         ),
+        variants=("LinearDiscriminantAnalysis('eigen', 0.3)",),
     ),
     EstimatorRecord(
         name="QuadraticDiscriminantAnalysis",
@@ -57,6 +58,7 @@ RECORDS = (
             "Gaussian classes, each with its own spread: conic boundaries.",
             (linear("reg_param", "shrinkage", 0.0, (0.0, 1.0), "Towards round classes."),),
         ),
+        variants=("QuadraticDiscriminantAnalysis(reg_param=0.1)",),
     ),
     EstimatorRecord(
         name="GaussianNB",
@@ -94,6 +96,7 @@ RECORDS = (
                 requires=("counts",),
             ),
         ),
+        variants=("MultinomialNB(alpha=0)",),
     ),
     EstimatorRecord(
         name="BernoulliNB",
@@ -110,5 +113,6 @@ RECORDS = (
                 requires=("counts",),
             ),
         ),
+        variants=("BernoulliNB(alpha=0, fit_prior=False)", "BernoulliNB(binarize=1.0)"),
     ),
 )

@@ -68,6 +68,7 @@ RECORDS = (
         variants=("LinearSVC(loss='hinge')", "LinearSVC(multi_class='crammer_singer')"),
         exact_variants=(
             "LinearSVC(tol=1e-10)",
+            "LinearSVC(dual=True, tol=1e-10, max_iter=100_000)",
             "LinearSVC(loss='hinge', regularize_intercept=False, tol=1e-10)",
         ),
         endless=(
