@@ -239,24 +239,6 @@ def test_what_holds_the_pixels_does_not_matter(samples):
         np.testing.assert_array_equal(model.predict(samples), expected.predict(PIXELS))
 
 
-@pytest.mark.slow
-def test_samples_are_left_alone_and_may_be_read_only():
-    before = PIXELS.copy()
-    PIXELS.setflags(write=False)
-    SubgradientSVC().fit(PIXELS, PARITY)
-    PIXELS.setflags(write=True)
-    np.testing.assert_array_equal(PIXELS, before)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("labels", [PARITY, DIGITS], ids=["two", "ten"])
-def test_the_number_of_threads_changes_no_bit(labels):
-    tall, many = np.tile(PIXELS, (20, 1)), np.tile(labels, 20)
-    one, two = (SubgradientSVC("logistic", n_jobs=n).fit(tall, many) for n in (1, 2))
-    np.testing.assert_array_equal(one.iterates_, two.iterates_)
-    np.testing.assert_array_equal(one.loss_curve_, two.loss_curve_)
-
-
 def test_a_limit_that_is_reached_is_said_with_numbers():
     with pytest.warns(
         ConvergenceWarning,

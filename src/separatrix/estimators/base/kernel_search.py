@@ -16,8 +16,9 @@ from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.parameters import Estimator
 from separatrix.estimators.base.prepare import check_samples
 from separatrix.kernels.base import Kernel, Precomputed
-from separatrix.runtime.device import like
+from separatrix.runtime.device import DEVICES, like
 from separatrix.types import Matrix
+from separatrix.validation import require_choice
 
 
 class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
@@ -52,6 +53,7 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
     @property
     def _device(self) -> str:
         """The device of the estimator unless "auto", else that of the search."""
+        require_choice(type(self).__name__, "device", self.device, DEVICES)
         own: str = getattr(self.estimator, "device", "auto")
         return self.device if own == "auto" else own
 
