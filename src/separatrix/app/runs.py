@@ -17,9 +17,8 @@ from separatrix.errors import ExperimentError
 from separatrix.estimators.base.device_params import set_device
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
-from separatrix.evaluation.profile import profile
 from separatrix.evaluation.samples import check_samples, require_classes
-from separatrix.evaluation.suite import build_suite
+from separatrix.evaluation.suite import suite
 from separatrix.experiments.grid_section import grids
 from separatrix.experiments.outcome import comparison_of
 from separatrix.experiments.plan import ExperimentPlan, plan
@@ -139,7 +138,7 @@ def compare_data(
     if out is not None:  # before a comparison that may take hours
         require_packages()
         out.mkdir(parents=True, exist_ok=True)
-    estimators = build_suite(profile(samples, kind=data.kind), models=models, random_state=seed)
+    estimators = suite(samples, kind=data.kind, models=models, random_state=seed)
     if device != "auto":
         set_device(device, *estimators.values())
     comparison = compare(

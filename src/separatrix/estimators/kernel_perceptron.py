@@ -174,15 +174,11 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         train = prepare(self, X, y, sample_weight)
         self._begin(train)
         with monitored(self, train.X, train.y, steps=self.max_iter) as monitor:
-            solve = partial(
-                fit_on_samples,
-                kernel=self.kernel_,
-                train=train,
-                options=self._options(),
-                random=partial(generator, self),
-                monitor=monitor,
+            options, random = self._options(), partial(generator, self)
+            found, self.gram_ = run_on(
+                self._training_policy(train.X, self.kernel_),
+                lambda gpu: fit_on_samples(gpu, self.kernel_, train, options, random, monitor),
             )
-            found, self.gram_ = run_on(self._training_policy(train.X, self.kernel_), solve)
         _warn_if_unfinished(type(self).__name__, found)
         return self._keep(train, found)
 

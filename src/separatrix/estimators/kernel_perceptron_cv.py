@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -95,15 +94,7 @@ class KernelPerceptronCV(KernelMachineCV):
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
             policy = model._training_policy(train.X, *kernels, owner=type(self).__name__)
             scores = run_on(
-                policy,
-                partial(
-                    _accuracies,
-                    model=model,
-                    train=train,
-                    kernels=kernels,
-                    folds=folds,
-                    monitor=monitor,
-                ),
+                policy, lambda device: _accuracies(device, model, train, kernels, folds, monitor)
             )
         if monitor.should_stop():
             warn_user(

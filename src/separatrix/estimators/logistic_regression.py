@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -25,7 +24,7 @@ from separatrix.estimators.base.blocks import (
 )
 from separatrix.estimators.base.linear_machine import SolvedMachine
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
-from separatrix.estimators.base.multiclass import winners
+from separatrix.estimators.base.multiclass import log_probabilities, probabilities, winners
 from separatrix.estimators.base.parameters import (
     choice,
     flag,
@@ -227,13 +226,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k); with a posterior the mean over it."""
         check_is_fitted(self)
-        X = check_samples(self, X, dtype=self._dtypes, reset=False)
-        S = self._scores(X)
-        if self._posterior is not None:
-            return self._mean_probabilities(X, S)
-        if len(self.classes_) == 2:
-            return np.column_stack([expit(-S[:, 0]), expit(S[:, 0])])
-        return np.asarray(softmax(S, axis=1))
+        if self._posterior is None:
+            return probabilities(self.decision_function(X))
+        return self._mean_probabilities(self._posterior, X)
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """Logarithm of the probability of each class, (n, k)."""
@@ -241,10 +236,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         if self._posterior is not None:
             with np.errstate(divide="ignore"):
                 return np.log(self.predict_proba(X))
-        S = self._scores(check_samples(self, X, dtype=self._dtypes, reset=False))
-        if len(self.classes_) == 2:
-            return np.column_stack([log_expit(-S[:, 0]), log_expit(S[:, 0])])
-        return np.asarray(log_softmax(S, axis=1))
+        return log_probabilities(self.decision_function(X))
 
     @property
     def covariance_(self) -> Matrix:
@@ -254,12 +246,12 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             raise AttributeError("covariance_ needs a fit with posterior='laplace'")
         return self._posterior.covariance()
 
-    def _mean_probabilities(self, X: Any, S: Matrix) -> Matrix:
-        assert self._posterior is not None
-        X = dense(X)
+    def _mean_probabilities(self, posterior: Posterior, X: Any) -> Matrix:
+        X = check_samples(self, X, dtype=self._dtypes, reset=False)
+        S, X = self._scores(X), dense(X)
         if self.fit_intercept:
             X = np.column_stack([X, np.ones(len(X))])
-        V = self._posterior.score_covariances(X)
+        V = posterior.score_covariances(X)
         if len(self.classes_) > 2:
             return match_predictions(mean_softmax(S, V), winners(S))
         mean = mean_sigmoid if self.predictive == "quadrature" else mackay

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -112,16 +111,7 @@ class SVCCV(KernelMachineCV):
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
             scores, unfinished = run_on(
                 model._training_policy(train.X, *kernels, owner="SVCCV"),
-                partial(
-                    _search,
-                    model=model,
-                    train=train,
-                    order=order,
-                    folds=folds,
-                    Cs=Cs,
-                    kernels=kernels,
-                    monitor=monitor,
-                ),
+                lambda device: _search(device, model, train, order, folds, Cs, kernels, monitor),
             )
         if monitor.should_stop():
             warn_user(

@@ -22,11 +22,10 @@ from separatrix.data.splits import (
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import DATA_KINDS
 from separatrix.evaluation.comparison import Comparison, SplitProtocol
-from separatrix.evaluation.profile import profile
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples
 from separatrix.evaluation.study import evaluate
-from separatrix.evaluation.suite import Suite, build_suite
+from separatrix.evaluation.suite import Suite, suite
 from separatrix.runtime.progress import bar, busy
 from separatrix.validation import require_choice, require_integer
 
@@ -146,7 +145,7 @@ def _models(
         if not (isinstance(keys, Sequence) and keys and all(isinstance(key, str) for key in keys)):
             must_be = "a dict with at least one classifier, keys of the suite, or 'all'"
             raise ParameterError("compare", "models", must_be, models)
-    return build_suite(profile(samples, kind=kind), models=keys, **search)
+    return suite(samples, models=keys, kind=kind, **search)
 
 
 def _protocol(cv: int | None, repeats: int | None, seed: int, groups: Any) -> SplitProtocol:

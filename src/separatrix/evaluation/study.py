@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -219,8 +218,7 @@ class _Study:
         """Run all kernels on all splits, or cross-validate and then run the chosen kernels."""
         self.model._check_parameters()
         policy = self.model._training_policy(self.X, *self.kernels, owner="evaluate")
-        fill = partial(self._fill, folds=folds, seed=seed, retrain=retrain, products=products)
-        run_on(policy, fill)
+        run_on(policy, lambda device: self._fill(device, folds, seed, retrain, products))
 
     def _fill(
         self, device: Any, folds: int | None, seed: int, retrain: bool, products: Products

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import clone
 
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError, UnsupportedError
@@ -15,6 +14,7 @@ from separatrix.estimators.base.blocks import (
     StreamBlocks,
     require_repeatable,
 )
+from separatrix.estimators.base.multiclass import log_probabilities, probabilities
 from separatrix.estimators.base.one_pass import OnePass
 from separatrix.runtime.blocks import default_budget, in_words, row_blocks
 from separatrix.runtime.sums import dense, rows_of_a_block, total
@@ -64,17 +64,11 @@ class GaussianClasses(OnePass):
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """Log probability of each class, (n, k); finite even if the probability underflows to 0."""
-        values = self.decision_function(X)
-        if values.ndim == 1:
-            return np.column_stack([log_expit(-values), log_expit(values)])
-        return np.asarray(log_softmax(values, axis=1))
+        return log_probabilities(self.decision_function(X))
 
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k)."""
-        values = self.decision_function(X)
-        if values.ndim == 1:
-            return np.column_stack([expit(-values), expit(values)])
-        return np.asarray(softmax(values, axis=1))
+        return probabilities(self.decision_function(X))
 
     def decision_function(self, X: Any) -> Matrix:
         """Scores: logarithms of probabilities, up to a constant for each sample."""

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, like
@@ -107,6 +108,20 @@ def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> 
         return codes
     values = decision_values(S, n_classes, scheme)
     return winners(values) if order is None else order[winners(values[:, order])]
+
+
+def probabilities(values: Matrix) -> Matrix:
+    """Probabilities, (n, k), whose logarithms, or log odds of the second of two, are decision values."""
+    if values.ndim == 1:
+        return np.column_stack([expit(-values), expit(values)])
+    return np.asarray(softmax(values, axis=1))
+
+
+def log_probabilities(values: Matrix) -> Matrix:
+    """Their logarithms, (n, k); finite even if the probability underflows to 0."""
+    if values.ndim == 1:
+        return np.column_stack([log_expit(-values), log_expit(values)])
+    return np.asarray(log_softmax(values, axis=1))
 
 
 class RowsClassified(NamedTuple):

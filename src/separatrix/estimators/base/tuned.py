@@ -19,7 +19,6 @@ from separatrix.estimators.base.parameters import Estimator, integer, with_param
 from separatrix.estimators.least_squares import LeastSquaresClassifier
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.types import Matrix
 
 
 @with_parameters
@@ -74,11 +73,10 @@ class KNeighborsCV(ClassifierMixin, Estimator):
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: Any) -> Any:
         """The share of the votes that each class has, (n, k)."""
         check_is_fitted(self)
-        shares: Matrix = self.estimator_.predict_proba(X)
-        return shares
+        return self.estimator_.predict_proba(X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
