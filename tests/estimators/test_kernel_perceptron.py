@@ -160,15 +160,6 @@ def test_the_budget_bounds_the_support_and_more_of_it_helps(budget):
         assert model.score(DIGITS[1200:], LABELS[1200:]) > 0.85
 
 
-def test_equal_votes_go_to_the_lowest_class_or_to_the_margin():
-    from separatrix.estimators.base.multiclass import decision_values, winners
-
-    S = np.array([[1.0, -0.5, 3.0], [0.1, -5.0, 0.2]])  # every class has one vote
-    np.testing.assert_array_equal(decision_values(S, 3, "ovo"), np.ones((2, 3)))
-    assert winners(decision_values(S, 3, "ovo")).tolist() == [0, 0]
-    assert winners(decision_values(S, 3, "ovo", ties="margin")).tolist() == [1, 2]
-
-
 def test_margins_never_overrule_votes():
     from separatrix.estimators.base.multiclass import decision_values
 

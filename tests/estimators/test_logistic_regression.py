@@ -143,13 +143,6 @@ def test_separated_classes_are_noticed_and_said(labels):
     assert model.score(IRIS[rows], labels[rows]) == 1.0
 
 
-def test_classes_that_touch_are_noticed_too():
-    X = np.array([[0.0], [1.0], [1.0], [2.0], [-1.0], [3.0]])
-    with pytest.warns(ConvergenceWarning, match="can be separated"):
-        model = LogisticRegression(C=np.inf, tol=1e-12).fit(X, [0, 0, 1, 1, 0, 1])
-    assert model.separated_ is True
-
-
 def test_a_prior_takes_no_notice_of_separation():
     assert LogisticRegression().fit(IRIS[:100], KINDS[:100]).separated_ is None
 
@@ -319,6 +312,7 @@ def test_the_evidence_warns_of_uninformative_features():
     ("X", "y"),
     [
         ([[1.0], [2.0], [2.0], [3.0]], [0, 0, 1, 1]),
+        ([[0.0], [1.0], [1.0], [2.0], [-1.0], [3.0]], [0, 0, 1, 1, 0, 1]),
         (
             np.column_stack([NOISY[:, 0], np.arange(200) == 7]),
             SIDES,

@@ -7,7 +7,7 @@ import pytest
 import sklearn.naive_bayes as peers
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -88,20 +88,6 @@ def test_everything_learned_and_predicted_is_scikit_learns(ours, weighted):
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
     for learned in LEARNED["numbers" if name == "GaussianNB" else "counts"]:
         np.testing.assert_allclose(getattr(ours, learned), getattr(theirs, learned), rtol=1e-10)
-
-
-def test_digits_are_told_apart_as_by_scikit_learn():
-    images, digits = load_digits(return_X_y=True)
-    for name in ("MultinomialNB", "BernoulliNB", "GaussianNB"):
-        ours, theirs = globals()[name]().fit(images, digits), getattr(peers, name)()
-        theirs.fit(images, digits)
-        np.testing.assert_array_equal(ours.predict(images), theirs.predict(images))
-        np.testing.assert_allclose(
-            ours.predict_joint_log_proba(images),
-            theirs.predict_joint_log_proba(images),
-            rtol=1e-10,
-            atol=1e-10,
-        )
 
 
 def test_epsilon_is_of_all_samples_however_they_came():

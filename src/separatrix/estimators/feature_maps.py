@@ -73,10 +73,8 @@ class PolynomialMap(TransformerMixin, Estimator):
     kernel
         Scale the monomials to the kernel, and leave out those with coefficient 0: with `coef0=0` all
         but the highest degree.
-    gamma
-        Scale of <x, z> in the kernel. Above 0; only with `kernel=True`.
-    coef0
-        Constant of the kernel. At least 0; only with `kernel=True`.
+    gamma, coef0
+        Scale of <x, z>, above 0, and constant of the kernel, at least 0; only with `kernel=True`.
     include_bias
         Whether the constant 1 is a feature. With `kernel=True` the kernel decides.
     interaction_only
@@ -87,10 +85,8 @@ class PolynomialMap(TransformerMixin, Estimator):
 
     Attributes
     ----------
-    n_output_features_
-        Number of features.
-    monomials_
-        The features, as a `separatrix.kernels.features.Monomials`.
+    n_output_features_, monomials_
+        Number of features, and the features as a `separatrix.kernels.features.Monomials`.
 
     Examples
     --------
@@ -190,33 +186,24 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
     gamma
         Coefficient of a kernel given by name: a number above 0, "scale" for 1 / (d var(X)), or "auto"
         and None for 1 / d.
-    coef0
-        Constant of "poly" and "sigmoid". None for 1.
-    degree
-        Degree of "poly": an integer of at least 1. None for 3.
+    coef0, degree
+        Constant of "poly" and "sigmoid", None for 1; degree of "poly", at least 1, None for 3.
     kernel_params
         Further arguments of a kernel that is a function; or `gamma`, `coef0` and `degree` of one
         given by name, unless set above.
-    n_components
-        Number of landmarks and features. At least 1.
-    random_state
-        Seed, generator or None, for drawing the landmarks.
+    n_components, random_state
+        Number of landmarks and features, at least 1; seed, generator or None, for drawing them.
     n_jobs
         Threads; None for all cores.
 
     Attributes
     ----------
-    components_
-        The landmarks, (m, d); rows of the kernel matrix if it is precomputed.
-    component_indices_
-        Their row indices, ascending, (m,).
-    normalization_
+    components_, component_indices_, kernel_
+        The landmarks, (m, d), or rows of the kernel matrix if it is precomputed; their row indices,
+        ascending, (m,); the kernel object.
+    normalization_, rank_
         Inverse square root of their kernel matrix, (m, m), over its eigenvalues above 1e-12 of the
-        largest.
-    rank_
-        Number of those eigenvalues: the dimension of the feature space.
-    kernel_
-        The kernel object.
+        largest, and the number of those: the dimension of the feature space.
 
     Examples
     --------
@@ -329,19 +316,13 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator
     gamma
         The kernel is exp(-gamma |x - z|^2). Above 0, or "scale" for 1 / (d var(X)), or "auto" for
         1 / d.
-    n_components
-        Number of frequencies and features. At least 1.
-    random_state
-        Seed, generator or None, for drawing frequencies and phases.
+    n_components, random_state
+        Number of frequencies and features, at least 1; seed, generator or None, for drawing them.
 
     Attributes
     ----------
-    random_weights_
-        Frequencies, (d, n_components).
-    random_offset_
-        Phases, (n_components,).
-    gamma_
-        gamma as a number.
+    random_weights_, random_offset_, gamma_
+        Frequencies, (d, n_components); phases, (n_components,); gamma as a number.
 
     Examples
     --------

@@ -116,9 +116,6 @@ class KernelPerceptronCV(KernelMachineCV):
         tags.input_tags.sparse = True
         return tags_of_kernel(tags, self._own_kernel)
 
-    def _check_parameters(self) -> None:
-        self._model()
-
     def _kernels(self, model: KernelPerceptron, X: Any) -> list[Kernel]:
         if self.kernels is not None:
             return self._resolve_kernels(model, X)

@@ -103,10 +103,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         Labels, (k,); weights, (p, d), and biases, (p,); one row for two classes, else k.
     C_, n_iter_
         The C used; steps, (1,).
-    objective_
-        The minimum: summed -log p(y|x), plus |w|^2 / (2 C), and the bias's part with a prior.
-    gradient_
-        Largest entry of its gradient, over the weight of all samples: at most tol when solved.
+    objective_, gradient_
+        The minimum: summed -log p(y|x), plus |w|^2 / (2 C), and the bias's part with a prior; largest
+        entry of its gradient, over the weight of all samples: at most tol when solved.
     coef_std_, intercept_std_
         Standard deviations of the posterior, shaped as coef_ and intercept_.
     covariance_

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, Self
@@ -81,6 +82,7 @@ class CountingBayes(NaiveBayes):
     """Naive Bayes from counts of features: the base of `MultinomialNB` and `BernoulliNB`."""
 
     _merge_sums = staticmethod(merge)
+    _fit_likelihood: Callable[[Counts, float | Vector], Likelihood]  # a static method
 
     alpha: Any
     force_alpha: bool
@@ -130,7 +132,7 @@ class CountingBayes(NaiveBayes):
         prior = _prior(type(self).__name__, "class_prior", self.class_prior, sums.weight)
         even = self.class_prior is None and not self.fit_prior
         self.class_log_prior_ = log_of(np.full(k, 1.0 / k) if even else prior)
-        self._likelihood = self._likelihood_of(sums, self._smoothing())
+        self._likelihood = self._fit_likelihood(sums, self._smoothing())
         self.class_count_, self.feature_count_ = sums
         self.feature_log_prob_ = self._likelihood.log_prob
         return self
@@ -150,9 +152,6 @@ class CountingBayes(NaiveBayes):
 
     def _counted(self, X: Any) -> Any:
         """What is counted of samples, (n, d)."""
-        raise NotImplementedError
-
-    def _likelihood_of(self, sums: Counts, alpha: float | Vector) -> Likelihood:
         raise NotImplementedError
 
 
@@ -198,6 +197,8 @@ class MultinomialNB(CountingBayes):
     fit_prior: bool = flag(True)
     class_prior: Any = None
 
+    _fit_likelihood = staticmethod(multinomial)
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
@@ -208,9 +209,6 @@ class MultinomialNB(CountingBayes):
         if least < 0:
             raise DataError(f"Negative values in data passed to MultinomialNB; got {least:g}")
         return X
-
-    def _likelihood_of(self, sums: Counts, alpha: float | Vector) -> Likelihood:
-        return multinomial(sums, alpha)
 
 
 @with_parameters
@@ -253,6 +251,8 @@ class BernoulliNB(CountingBayes):
     fit_prior: bool = flag(True)
     class_prior: Any = None
 
+    _fit_likelihood = staticmethod(bernoulli)
+
     def _require_sums(self, what: str) -> None:
         super()._require_sums(what)
         if hasattr(self, "classes_"):
@@ -276,9 +276,6 @@ class BernoulliNB(CountingBayes):
         if outside.size:
             raise DataError(f"with binarize=None X must lie between 0 and 1; got {outside[0]:g}")
         return X
-
-    def _likelihood_of(self, sums: Counts, alpha: float | Vector) -> Likelihood:
-        return bernoulli(sums, alpha)
 
 
 @with_parameters

@@ -158,7 +158,7 @@ class SVCCV(KernelMachineCV):
 
     def _check_parameters(self) -> None:
         self._values_of_C()
-        self._model()
+        super()._check_parameters()
 
     def _values_of_C(self) -> list[float]:
         Cs = _as_list("Cs", self.Cs)

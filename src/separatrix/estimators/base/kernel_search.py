@@ -57,6 +57,9 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
         own: str = getattr(self.estimator, "device", "auto")
         return self.device if own == "auto" else own
 
+    def _check_parameters(self) -> None:
+        self._model()
+
     def _model(self) -> Any:
         """A checked copy of the estimator, on the device of the search."""
         super()._check_parameters()
