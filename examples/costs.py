@@ -1,4 +1,4 @@
-"""Cost-sensitive decisions: a missed tumour costs more than a false alarm, and a person can be asked.
+"""Cost-sensitive decisions: a missed tumour costs more than a false alarm, and rows can be rejected.
 
 Prints the cost of each decision rule on held-out rows, and draws a reliability diagram and the cost of
 every threshold.
@@ -22,7 +22,7 @@ def main() -> None:
     """Fit each decision rule, print its cost and draw the figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--miss", type=float, default=20.0, help="cost of a missed tumour")
-    parser.add_argument("--ask", type=float, default=0.2, help="cost of asking a person")
+    parser.add_argument("--reject", type=float, default=0.2, help="cost of a rejected row")
     parser.add_argument(
         "--out", type=Path, default=Path("costs-output"), help="folder for the figures"
     )
@@ -36,19 +36,21 @@ def main() -> None:
         "most probable class": BayesDecision(model),
         "lowest expected cost": BayesDecision(model, losses),
         "threshold tuned by folds": BayesDecision(model, losses, threshold="tune"),
-        "lowest cost, or ask": BayesDecision(model, losses, reject_cost=arguments.ask),
+        "lowest cost, or reject": BayesDecision(model, losses, reject_cost=arguments.reject),
     }
     print(
-        f"a miss costs {arguments.miss:g}, a false alarm 1, asking {arguments.ask:g}; "
+        f"a miss costs {arguments.miss:g}, a false alarm 1, a rejection {arguments.reject:g}; "
         f"{len(y_test)} held-out rows"
     )
     for name, rule in rules.items():
         predicted = rule.fit(X, y).predict(X_test)
         cost = sum(
-            arguments.ask if guess == -1 else losses[true][guess]
+            arguments.reject if guess == -1 else losses[true][guess]
             for true, guess in zip(y_test, predicted, strict=True)
         )
-        print(f"{name:<28} cost {cost / len(y_test):.3f} per row, {(predicted == -1).sum()} asked")
+        print(
+            f"{name:<28} cost {cost / len(y_test):.3f} per row, {(predicted == -1).sum()} rejected"
+        )
 
     arguments.out.mkdir(parents=True, exist_ok=True)
     curve = rules["lowest expected cost"].cost_curve(X_test, y_test)

@@ -50,8 +50,8 @@ def test_the_demo_prints_a_table_and_writes_a_page_and_pictures(tmp_path):
 
 @pytest.mark.slow
 def test_the_demo_can_be_read_by_machines(tmp_path, monkeypatch):
-    few = partial(demo.build_suite, models=["knn", "lda", "perceptron"])
-    monkeypatch.setattr(demo, "build_suite", few)
+    few = partial(demo.suite, models=["knn", "lda", "perceptron"])
+    monkeypatch.setattr(demo, "suite", few)
     done = CliRunner().invoke(main, ["demo", "--out", str(tmp_path), "--repeats", "1", "--json"])
     table = json.loads(done.stdout, parse_constant=pytest.fail)  # Infinity and NaN are not JSON
     assert len(table["rows"]) == 3

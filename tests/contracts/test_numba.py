@@ -144,8 +144,8 @@ attribute_letters(pair.codes, pair, np.ones(2), 2, 0.5)
 for record in REGISTRY:
     for call in (f"{record.name}()", *record.variants, *record.exact_variants):
         for samples in (abs(X[:60]), scipy.sparse.csr_array(abs(X[:60]))):
-            pairwise = "precomputed" in call
-            eval(call).fit(abs(X[:60] @ X[:60].T) if pairwise else samples, y[:60])
+            samples = abs(X[:60] @ X[:60].T) if "precomputed" in call else samples
+            eval(call).fit(samples, y[:60] % 2 if "threshold" in call else y[:60])
 """,
 )
 COUNT = """

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.base import clone
 
 from separatrix import (
@@ -28,10 +29,14 @@ MODELS = [
     LinearDiscriminantAnalysis(),
     LinearDiscriminantAnalysis("lsqr", shrinkage=0.3),
     LinearDiscriminantAnalysis("eigen", shrinkage="auto"),
+    LinearDiscriminantAnalysis("eigen", 0.3, priors=[0.25, 0.25, 0.5]),
+    LinearDiscriminantAnalysis(priors=[0.25, 0.25, 0.5], store_covariance=True),
     QuadraticDiscriminantAnalysis(reg_param=0.3),
+    QuadraticDiscriminantAnalysis(solver="eigen", shrinkage="auto"),
     QuadraticDiscriminantAnalysis(solver="eigen", shrinkage=0.4),
     MultinomialNB(),
     MultinomialNB(alpha=0),
+    BernoulliNB(alpha=0, fit_prior=False),
     BernoulliNB(binarize=2.0),
     GaussianNB(var_smoothing=0.1),
     LogisticRegression(tol=1e-10),
@@ -78,6 +83,18 @@ def test_a_weight_is_a_repetition_and_weight_0_a_removal(model, seed):
     weighted = clone(model).fit(X, y, sample_weight=times.astype(float))
     repeated = clone(model).fit(X.repeat(times, axis=0), y.repeat(times))
     assert_same(weighted, repeated, X)
+    halves = [(X[part], y[part], times[part]) for part in (slice(0, 12), slice(12, 30))]
+    assert_same(weighted, clone(model).fit(halves), X)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=describe)
+def test_sparse_samples_and_memory_maps_give_the_same_model(model, tmp_path):
+    X, y, _ = problem(0)
+    plain = clone(model).fit(X, y)
+    assert_same(plain, clone(model).fit(csr_array(X), y), X)
+    np.testing.assert_allclose(outputs(plain, csr_array(X)), outputs(plain, X), atol=1e-6)
+    np.save(tmp_path / "X.npy", X)
+    assert_same(plain, clone(model).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), y), X)
 
 
 @pytest.mark.slow
@@ -100,6 +117,7 @@ def test_row_order_and_class_names_do_not_matter(model, seed):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("model", INCREMENTAL, ids=describe)
+@pytest.mark.filterwarnings("ignore:LinearDiscriminantAnalysis")  # a part may lack full rank
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_merged_parts_equal_one_fit(model, seed):

@@ -9,7 +9,6 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import BernoulliNB, GaussianNB
@@ -18,7 +17,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from separatrix import SVC
 from separatrix.errors import DataError, ParameterError
@@ -27,11 +25,6 @@ from separatrix.estimators.decision import BayesDecision, cost_curve, optimal_th
 X, Y = load_iris(return_X_y=True)
 TUMOURS, KINDS = load_breast_cancer(return_X_y=True)
 UNEVEN = [[0.0, 1.0, 4.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.5]]
-CHECKED = [
-    BayesDecision(GaussianNB()),
-    BayesDecision(LogisticRegression()),
-    BayesDecision(GaussianNB(), threshold=0.5),
-]
 
 
 class Given(ClassifierMixin, BaseEstimator):
@@ -47,20 +40,6 @@ class Given(ClassifierMixin, BaseEstimator):
 
 def probabilities(rng, n, k):
     return rng.dirichlet(np.full(k, 0.7), size=n)
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    [
-        pytest.param(made, check, id=f"{model!r}-{check.func.__name__}")
-        for model in CHECKED
-        for made, check in estimator_checks_generator(model)
-    ],
-)
-def test_scikit_learns_checks_pass(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,11 @@ import pytest
 import sklearn.discriminant_analysis as peer
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse import csr_array
 from scipy.special import log_softmax
 from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.covariance import OAS, LedoitWolf
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import separatrix.estimators.base.gaussian_classes as shared
 from separatrix.errors import (
@@ -26,111 +24,8 @@ from separatrix.estimators.least_squares import LeastSquaresClassifier
 DATA = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
 X, Y = load_iris(return_X_y=True)
 PRIORS = [0.2, 0.3, 0.5]
-MODELS = [
-    Linear(),
-    Linear(priors=PRIORS, store_covariance=True),
-    Linear("lsqr"),
-    Linear("lsqr", priors=PRIORS),
-    Linear("lsqr", "auto"),
-    Linear("eigen"),
-    Linear("eigen", 0.3, priors=PRIORS),
-    Linear("eigen", "auto"),
-    Quadratic(),
-    Quadratic(reg_param=0.2, priors=PRIORS),
-    Quadratic(solver="eigen", shrinkage=0.2),
-    Quadratic(solver="eigen", shrinkage="auto"),
-]
-IN_PARTS = [model for model in MODELS if model.shrinkage != "auto"]
-every_model = pytest.mark.parametrize("model", MODELS, ids=repr)
-every_sum = pytest.mark.parametrize("model", IN_PARTS, ids=repr)
 SIDES = np.arange(200) % 2
 NOISY = np.random.default_rng(0).normal(size=(200, 3)) + 0.8 * SIDES[:, None]
-
-
-def assert_same(a, b, tol=1e-9):
-    np.testing.assert_array_equal(a.classes_, b.classes_)
-    np.testing.assert_allclose(a.means_, b.means_, atol=tol)
-    np.testing.assert_allclose(a.priors_, b.priors_, atol=tol)
-    np.testing.assert_allclose(a.predict_log_proba(X), b.predict_log_proba(X), rtol=1e-7, atol=tol)
-    if isinstance(a, Linear):
-        np.testing.assert_allclose(a.coef_, b.coef_, rtol=1e-7, atol=tol)
-        if a.solver != "lsqr":
-            np.testing.assert_allclose(a.transform(X), b.transform(X), rtol=1e-7, atol=1e-7)
-
-
-def blocks(rows=37, weights=None):
-    for start in range(0, len(X), rows):
-        part = slice(start, start + rows)
-        yield (X[part], Y[part]) if weights is None else (X[part], Y[part], weights[part])
-
-
-def weights_of_0_to_3(seed=0):
-    return np.random.default_rng(seed).integers(0, 4, size=len(X))
-
-
-@every_model
-def test_blocks_give_the_model_of_the_array(model):
-    assert_same(clone(model).fit(list(blocks())), clone(model).fit(X, Y))
-
-
-@every_sum
-def test_blocks_that_can_be_read_once_are_enough(model):
-    assert_same(clone(model).fit(blocks()), clone(model).fit(X, Y))
-
-
-@every_sum
-def test_merged_models_are_the_model_of_all(model):
-    first, second = clone(model).fit(X[::2], Y[::2]), clone(model).fit(X[1::2], Y[1::2])
-    assert_same(first.merge(second), clone(model).fit(X, Y))
-
-
-@every_sum
-def test_parts_give_the_model_of_the_whole(model):
-    streamed = clone(model)
-    for A, b in blocks():  # the first holds one class only
-        streamed.partial_fit(A, b, classes=[0, 1, 2])
-    assert_same(streamed, clone(model).fit(X, Y))
-
-
-@every_model
-def test_a_memory_map_gives_the_model_of_the_array(model, tmp_path):
-    np.save(tmp_path / "X.npy", X)
-    mapped = np.load(tmp_path / "X.npy", mmap_mode="r")
-    assert_same(clone(model).fit(mapped, Y), clone(model).fit(X, Y))
-
-
-@every_model
-def test_sparse_samples_give_the_model_of_dense_ones(model):
-    fitted, sparse = clone(model).fit(X, Y), clone(model).fit(csr_array(X), Y)
-    assert_same(sparse, fitted)
-    np.testing.assert_allclose(
-        sparse.decision_function(csr_array(X)), fitted.decision_function(X), atol=1e-9
-    )
-
-
-@every_model
-def test_a_weight_is_a_repetition_and_0_is_not_there(model):
-    w = weights_of_0_to_3()
-    weighted = clone(model).fit(X, Y, sample_weight=w)
-    assert_same(weighted, clone(model).fit(np.repeat(X, w, axis=0), np.repeat(Y, w)))
-    assert_same(weighted, clone(model).fit(list(blocks(weights=w))))
-
-
-@every_model
-def test_rows_may_come_in_any_order(model):
-    order = np.random.default_rng(0).permutation(len(X))
-    assert_same(clone(model).fit(X[order], Y[order]), clone(model).fit(X, Y))
-
-
-@pytest.mark.parametrize("model", [Linear(), Linear("eigen", "auto"), Quadratic()], ids=repr)
-def test_labels_are_names_only(model):
-    names = np.array(["c", "a", "b"])
-    plain, named = clone(model).fit(X, Y), clone(model).fit(X, names[Y])
-    assert named.classes_.tolist() == ["a", "b", "c"]
-    np.testing.assert_allclose(
-        named.predict_proba(X)[:, [2, 0, 1]], plain.predict_proba(X), atol=1e-10
-    )
-    np.testing.assert_array_equal(named.predict(X), names[plain.predict(X)])
 
 
 @settings(max_examples=25, deadline=None)
@@ -348,7 +243,7 @@ def test_quadratic_waits_for_samples_in_a_stream():
     assert model.rank_.tolist() == [0, 0, 0]  # nothing to warn of yet
     assert np.isfinite(model.predict_proba(X)).all()
     model.partial_fit(np.delete(X, [0, 50, 100], axis=0), np.delete(Y, [0, 50, 100]))
-    assert_same(model, Quadratic().fit(X, Y))
+    np.testing.assert_allclose(model.predict_proba(X), Quadratic().fit(X, Y).predict_proba(X))
     with pytest.raises(DataError, match="y has only 1 sample in class 0, too few"):
         Quadratic().fit(X[[0, 50, 51, 52]], Y[[0, 50, 51, 52]])
 
@@ -419,57 +314,27 @@ def test_priors_are_checked_and_the_user_is_told(kind):
 @pytest.mark.parametrize(
     ("kind", "given", "error", "words"),
     [
-        (
-            Linear,
-            {"solver": "qr"},
-            ParameterError,
-            "`solver` of LinearDiscriminantAnalysis must be",
-        ),
-        (Linear, {"n_components": 3}, ParameterError, r"at most min\(k - 1, d\) = 2 for 3 classes"),
-        (Linear, {"n_components": 0}, ParameterError, "`n_components` of"),
-        (Linear, {"tol": -1}, ParameterError, "`tol` of LinearDiscriminantAnalysis"),
-        (Linear, {"store_covariance": "no"}, ParameterError, "True or False"),
-        (Linear, {"shrinkage": "auto"}, UnsupportedError, "use 'lsqr' or 'eigen'"),
-        (Linear, {"solver": "lsqr", "shrinkage": 2}, ParameterError, "`shrinkage` of"),
-        (Linear, {"solver": "lsqr", "shrinkage": "much"}, ParameterError, "one of 'auto'"),
         (Linear, {"covariance_estimator": OAS()}, UnsupportedError, "not supported with"),
-        (
-            Linear,
-            {"solver": "lsqr", "shrinkage": 0.1, "covariance_estimator": OAS()},
-            ParameterError,
-            "None with covariance_estimator",
-        ),
-        (Quadratic, {"solver": "lsqr"}, ParameterError, "one of 'svd', 'eigen'"),
-        (Quadratic, {"shrinkage": 0.1}, UnsupportedError, "use 'eigen'"),
-        (Quadratic, {"reg_param": 1.5}, ParameterError, "`reg_param` of"),
-        (
-            Quadratic,
-            {"solver": "eigen", "covariance_estimator": 3},
-            ParameterError,
-            "an object with fit",
-        ),
-        (
-            Quadratic,
-            {"solver": "eigen", "covariance_estimator": KMeans(2)},
-            ParameterError,
-            r"a finite covariance_ of shape \(4, 4\)",
-        ),
+        (Linear, {"shrinkage": 0.1}, ParameterError, "None with covariance_estimator"),
+        (Quadratic, {"covariance_estimator": 3}, ParameterError, "an object with fit"),
+        (Quadratic, {"covariance_estimator": KMeans(2)}, ParameterError, r"of shape \(4, 4\)"),
     ],
 )
-def test_bad_parameters_are_refused(kind, given, error, words):
+def test_bad_covariance_estimators_are_refused(kind, given, error, words):
+    solver = {} if error is UnsupportedError else {"solver": "eigen"}
     with pytest.raises(error, match=words):
-        kind(**given).fit(X, Y)
+        kind(**{"covariance_estimator": OAS(), **solver, **given}).fit(X, Y)
 
 
 def test_what_needs_the_rows_says_so():
     for model in (Linear("lsqr", "auto"), Quadratic(solver="eigen", shrinkage="auto")):
         with pytest.raises(DataError, match="needs a second pass, but the blocks can be read only"):
-            clone(model).fit(blocks())
+            clone(model).fit(iter([(X, Y)]))
         with pytest.raises(ParameterError, match="None or a number for partial_fit"):
             clone(model).partial_fit(X, Y, classes=[0, 1, 2])
     model = Linear("lsqr", covariance_estimator=OAS())
     with pytest.raises(DataError, match="must be one array; got an iterable of blocks"):
-        model.fit(list(blocks()))
+        model.fit([(X, Y)])
     with pytest.raises(DataError, match="without weights"):
         model.fit(X, Y, sample_weight=np.ones(len(X)))
     with pytest.raises(ParameterError, match="None for partial_fit: rows are not kept"):
@@ -498,7 +363,7 @@ def test_samples_without_spread_are_refused():
 def test_blocks_without_weight_are_refused():
     for w in (np.zeros(150), (Y == 0) * 1.0):
         with pytest.raises(DataError, match="all but one class have weight 0"):
-            Linear().fit(list(blocks(weights=w)))
+            Linear().fit([(X, Y, w)])
 
 
 def test_least_squares_has_no_axes():
@@ -528,26 +393,6 @@ def test_moments_that_do_not_fit_are_refused_before_they_are_made(model, whose, 
         MemoryBudgetError, match=f"{whose}.* of 4 features take .*, more than the 300"
     ):
         model.fit(X, Y)
-
-
-def test_distances_to_the_boundary_are_in_the_units_of_the_samples():
-    model = Linear().fit(X[50:], Y[50:])
-    d = model.signed_distance(X)
-    foot = X - d[:, None] * model.coef_[0] / np.linalg.norm(model.coef_)
-    np.testing.assert_allclose(model.decision_function(foot), 0.0, atol=1e-10)
-
-
-def checks():
-    for model in (Linear(), Linear("eigen", 0.3), Quadratic(), Quadratic(reg_param=0.1)):
-        for made, check in estimator_checks_generator(model):
-            yield pytest.param(made, check, id=f"{model!r}-{check.func.__name__}")
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
-@pytest.mark.parametrize(("model", "check"), list(checks()))
-def test_scikit_learns_checks_pass(model, check):
-    check(model)
 
 
 def test_quadratic_is_the_same_in_all_units():

@@ -1,15 +1,13 @@
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
 from sklearn.base import is_classifier
 from sklearn.datasets import load_iris, load_wine
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import separatrix.estimators.base.gaussian_classes as shared
-from separatrix.errors import DataError, MemoryBudgetError, ParameterError
+from separatrix.errors import DataError, MemoryBudgetError
 from separatrix.estimators.fisher import FisherDiscriminant
 from separatrix.estimators.least_squares import LeastSquaresClassifier
 
@@ -17,38 +15,6 @@ X, Y = load_iris(return_X_y=True)
 TWO = Y > 0
 SIDES = np.arange(200) % 2
 NOISY = np.random.default_rng(0).normal(size=(200, 3)) + 0.8 * SIDES[:, None]
-
-
-def assert_same(a, b):
-    np.testing.assert_array_equal(a.classes_, b.classes_)
-    for name in ("axes_", "scatter_ratio_", "means_", "xbar_"):
-        np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=1e-7, atol=1e-9)
-
-
-@pytest.mark.parametrize("ridge", [0.0, 10.0])
-def test_parts_merged_blocks_and_arrays_give_the_same_axes(ridge, tmp_path):
-    whole = FisherDiscriminant(ridge=ridge).fit(X, Y)
-    pairs = [(X[::3], Y[::3]), (X[1::3], Y[1::3]), (X[2::3], Y[2::3])]
-    assert_same(FisherDiscriminant(ridge=ridge).fit(iter(pairs)), whole)
-    first, *others = [FisherDiscriminant(ridge=ridge).fit(*pair) for pair in pairs]
-    assert_same(first.merge(*others), whole)
-    streamed = FisherDiscriminant(ridge=ridge)
-    for A, y in pairs:
-        streamed.partial_fit(A, y)
-    assert_same(streamed, whole)
-    np.save(tmp_path / "X.npy", X)
-    assert_same(
-        FisherDiscriminant(ridge=ridge).fit(np.load(tmp_path / "X.npy", mmap_mode="r"), Y), whole
-    )
-    assert_same(FisherDiscriminant(ridge=ridge).fit(csr_array(X), Y), whole)
-
-
-def test_a_weight_is_a_repetition_and_rows_may_come_in_any_order():
-    rng = np.random.default_rng(0)
-    w, order = rng.integers(0, 4, size=len(X)), rng.permutation(len(X))
-    weighted = FisherDiscriminant(ridge=1.0).fit(X, Y, sample_weight=w)
-    assert_same(weighted, FisherDiscriminant(ridge=1.0).fit(np.repeat(X, w, 0), np.repeat(Y, w)))
-    assert_same(weighted, FisherDiscriminant(ridge=1.0).fit(X[order], Y[order], w[order]))
 
 
 def test_the_ratio_is_that_of_the_scatters_of_the_embedding():
@@ -82,13 +48,6 @@ def test_the_axes_are_those_of_scikit_learns_transform():
     ours = FisherDiscriminant().fit(A, y).transform(A)
     theirs = LinearDiscriminantAnalysis().fit(A, y).transform(A)
     np.testing.assert_allclose(np.abs(ours), np.abs(theirs), atol=1e-8)
-
-
-def test_renaming_the_classes_turns_axes_at_most():
-    plain = FisherDiscriminant().fit(X, Y)
-    named = FisherDiscriminant().fit(X, np.array(["c", "a", "b"])[Y])
-    np.testing.assert_allclose(np.abs(named.axes_), np.abs(plain.axes_))
-    np.testing.assert_allclose(named.scatter_ratio_, plain.scatter_ratio_)
 
 
 def test_it_is_an_embedding_and_no_classifier():
@@ -133,21 +92,6 @@ def test_several_classes_cannot_be_cut_by_one_threshold():
         FisherDiscriminant(threshold=0.0).fit(X, Y)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"n_components": 3}, r"at most min\(k - 1, d\) = 2 for 3 classes and 4 features; got 3"),
-        ({"n_components": 1.5}, "an integer of at least 1"),
-        ({"ridge": -1.0}, "`ridge` of FisherDiscriminant must be at least 0"),
-        ({"threshold": "mean"}, "None, 'midpoint' or a number"),
-        ({"threshold": np.inf}, "`threshold` of FisherDiscriminant must be a finite number"),
-    ],
-)
-def test_bad_parameters_are_refused(given, words):
-    with pytest.raises(ParameterError, match=words):
-        FisherDiscriminant(**given).fit(X, Y)
-
-
 def test_directions_without_spread_are_left_out_and_said():
     doubled = np.column_stack([X, X[:, 0]])
     with pytest.warns(UserWarning, match="rank 4, and 5 features vary.*set ridge above 0"):
@@ -171,19 +115,6 @@ def test_a_scatter_that_does_not_fit_is_refused(monkeypatch):
     monkeypatch.setattr(shared, "default_budget", lambda: 300)
     with pytest.raises(MemoryBudgetError, match="The covariance of 4 features take"):
         FisherDiscriminant().fit(X, Y)
-
-
-def checks():
-    for threshold in (None, "midpoint", 0.0):
-        for made, check in estimator_checks_generator(FisherDiscriminant(threshold=threshold)):
-            yield pytest.param(made, check, id=f"{threshold}-{check.func.__name__}")
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
-@pytest.mark.parametrize(("model", "check"), list(checks()))
-def test_scikit_learns_checks_pass(model, check):
-    check(model)
 
 
 def test_one_class_has_no_axis():

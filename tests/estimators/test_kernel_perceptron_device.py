@@ -1,10 +1,9 @@
-"""The kernel perceptron on a device gives what it gives here; CPU torch stands in for a card."""
+"""The kernel perceptron on a GPU, for which torch's CPU device stands in."""
 
 import warnings
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from separatrix import KernelPerceptron, KernelPerceptronCV, evaluate
@@ -23,8 +22,7 @@ FITTED = ("support_", "support_vectors_", "alpha_", "mistakes_", "learning_curve
 
 
 @pytest.fixture(autouse=True)
-def _cpu_is_a_card(monkeypatch):
-    monkeypatch.setattr("separatrix.runtime.device.default_gpu", lambda: torch.device("cpu"))
+def small_blocks(gpu, monkeypatch):
     monkeypatch.setattr("separatrix.solvers.perceptron.cuda_blocks.BLOCK", 32)
 
 
@@ -46,14 +44,14 @@ def both(X, y, *, weights=None, **parameters):
     return found
 
 
-def assert_same_model(there, here, X):
+def assert_same_model(on_gpu, on_cpu, X):
     for name in FITTED:
-        assert isinstance(getattr(there, name), np.ndarray)
-        np.testing.assert_array_equal(getattr(there, name), getattr(here, name))
-    assert (there.n_iter_, there.stop_) == (here.n_iter_, here.stop_)
-    np.testing.assert_array_equal(there.predict(X), here.predict(X))
+        assert isinstance(getattr(on_gpu, name), np.ndarray)
+        np.testing.assert_array_equal(getattr(on_gpu, name), getattr(on_cpu, name))
+    assert (on_gpu.n_iter_, on_gpu.stop_) == (on_cpu.n_iter_, on_cpu.stop_)
+    np.testing.assert_array_equal(on_gpu.predict(X), on_cpu.predict(X))
     np.testing.assert_allclose(
-        there.decision_function(X), here.decision_function(X), rtol=1e-12, atol=1e-9
+        on_gpu.decision_function(X), on_cpu.decision_function(X), rtol=1e-12, atol=1e-9
     )
 
 
@@ -62,10 +60,10 @@ def assert_same_model(there, here, X):
 def test_a_model_on_a_device_is_that_of_the_cpu(multi_class, predictor, samples):
     X, y = samples
 
-    here, there = both(X[:80], y[:80], multi_class=multi_class, predictor=predictor)
+    on_cpu, on_gpu = both(X[:80], y[:80], multi_class=multi_class, predictor=predictor)
 
-    assert "DeviceGram" in there.gram_
-    assert_same_model(there, here, X[80:])
+    assert "DeviceGram" in on_gpu.gram_
+    assert_same_model(on_gpu, on_cpu, X[80:])
 
 
 @pytest.mark.parametrize(
@@ -80,47 +78,32 @@ def test_a_model_on_a_device_is_that_of_the_cpu(multi_class, predictor, samples)
 def test_parameters_mean_the_same_on_a_device(parameters, samples):
     X, y = samples
 
-    here, there = both(X, y, **parameters)
+    on_cpu, on_gpu = both(X, y, **parameters)
 
-    assert_same_model(there, here, X)
+    assert_same_model(on_gpu, on_cpu, X)
 
 
 def test_weights_and_two_classes_mean_the_same(samples):
     X, y = samples
     weights = np.random.default_rng(1).integers(0, 3, len(y))
 
-    here, there = both(X, y == 5, weights=weights)
+    on_cpu, on_gpu = both(X, y == 5, weights=weights)
 
-    assert_same_model(there, here, X)
+    assert_same_model(on_gpu, on_cpu, X)
 
 
 def test_a_kernel_matrix_may_be_on_a_device(samples):
     X, y = samples
     K = KERNEL.block(X, X)
 
-    here, there = both(K, y, kernel="precomputed")
+    on_cpu, on_gpu = both(K, y, kernel="precomputed")
     given = torch.as_tensor(K)
 
-    np.testing.assert_array_equal(there.predict(K), here.predict(K))
-    np.testing.assert_array_equal(there.predict(given).numpy(), here.predict(K))
+    np.testing.assert_array_equal(on_gpu.predict(K), on_cpu.predict(K))
+    np.testing.assert_array_equal(on_gpu.predict(given).numpy(), on_cpu.predict(K))
 
 
-@pytest.mark.parametrize("device", ["auto", "cuda"])
-def test_tensors_are_answered_with_tensors(device, samples):
-    X, y = samples
-    model = KernelPerceptron(KERNEL, device=device, min_gain=0.0)
-    plain = clone(model).set_params(device="cpu").fit(X, y)
-
-    model.fit(torch.as_tensor(X), torch.as_tensor(y))
-    guess, values = model.predict(torch.as_tensor(X)), model.decision_function(torch.as_tensor(X))
-
-    assert isinstance(model.support_vectors_, np.ndarray)
-    assert torch.equal(guess, torch.as_tensor(plain.predict(X)))
-    assert torch.allclose(values, torch.as_tensor(plain.decision_function(X)))
-    assert model.score(torch.as_tensor(X), torch.as_tensor(y)) == plain.score(X, y)
-
-
-def test_a_stream_of_tensors_is_learned_from_here(samples):
+def test_a_stream_of_tensors_is_learned_from_on_the_cpu(samples):
     X, y = samples
     classes = np.unique(y)
     streamed = KernelPerceptron(KERNEL, shuffle=False, device="cuda")
@@ -144,7 +127,7 @@ def test_a_time_limit_ends_a_fit_on_a_device(samples):
     assert (model.stop_, model.n_iter_) == ("stopped", 1)
 
 
-def test_what_cannot_be_on_a_card_is_said(samples):
+def test_what_cannot_be_on_a_gpu_is_said(samples):
     X, y = samples
     with pytest.raises(DeviceError, match="cannot run on a GPU with a budget"):
         KernelPerceptron(KERNEL, budget=5, device="cuda").fit(X, y)
@@ -167,8 +150,8 @@ def test_without_support_scores_are_those_of_the_cpu(predictor, samples):
     scores = model.decision_function(torch.as_tensor(X))
 
     assert not len(model.support_)
-    here = model.set_params(device="cpu").decision_function(X)
-    np.testing.assert_array_equal(scores.numpy(), here)
+    on_cpu = model.set_params(device="cpu").decision_function(X)
+    np.testing.assert_array_equal(scores.numpy(), on_cpu)
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
@@ -205,15 +188,15 @@ def test_runs_classified_at_the_same_time_are_those_classified_alone(
     codes = y - 5
     model = KernelPerceptron(KERNEL, multi_class=multi_class, predictor=predictor, max_iter=3)
     shared = pytest.importorskip("separatrix.kernels.gram.shared_products").SharedProducts
-    (here,) = shared(X).grams([KERNEL])
-    (there,) = shared(X, device=torch.device("cpu")).grams([KERNEL])
+    (on_cpu,) = shared(X).grams([KERNEL])
+    (on_gpu,) = shared(X, device=torch.device("cpu")).grams([KERNEL])
     runs = [np.arange(60), np.arange(30, 120), np.arange(0, 120, 2)]
 
-    many = list(model.classify_rows_many(there, codes, runs, n_classes=3))
+    many = list(model.classify_rows_many(on_gpu, codes, runs, n_classes=3))
 
     rows = np.arange(120)
     for found, run in zip(many, runs, strict=True):
-        alone = model.classify_rows(here, codes, run, n_classes=3)
+        alone = model.classify_rows(on_cpu, codes, run, n_classes=3)
         assert isinstance(found, RowsClassified)
         np.testing.assert_array_equal(found.codes(rows), alone.codes(rows))
         np.testing.assert_allclose(found.values(rows), alone.values(rows), rtol=1e-12, atol=1e-9)
@@ -225,19 +208,19 @@ def test_a_search_on_a_device_is_that_of_the_cpu(multi_class, samples):
     X, y = samples
     kernels = [Polynomial(degree, coef0=1.0) for degree in (1, 2, 3)]
     estimator = KernelPerceptron(multi_class=multi_class, max_iter=10, min_gain=0.0)
-    here, there = (
+    on_cpu, on_gpu = (
         KernelPerceptronCV(kernels, cv=3, estimator=estimator, device=device).fit(X, y)
         for device in ("cpu", "cuda")
     )
 
-    assert there.estimator_.device == "cuda"
-    assert there.best_kernel_ == here.best_kernel_
+    assert on_gpu.estimator_.device == "cuda"
+    assert on_gpu.best_kernel_ == on_cpu.best_kernel_
     for name in ("mean_test_score", "split0_test_score", "rank_test_score"):
-        np.testing.assert_array_equal(there.cv_results_[name], here.cv_results_[name])
-    np.testing.assert_array_equal(there.predict(X), here.predict(X))
+        np.testing.assert_array_equal(on_gpu.cv_results_[name], on_cpu.cv_results_[name])
+    np.testing.assert_array_equal(on_gpu.predict(X), on_cpu.predict(X))
     given = torch.as_tensor(X)
-    assert torch.equal(there.predict(given), torch.as_tensor(here.predict(X)))
-    assert there.score(given, torch.as_tensor(y)) == here.score(X, y)
+    assert torch.equal(on_gpu.predict(given), torch.as_tensor(on_cpu.predict(X)))
+    assert on_gpu.score(given, torch.as_tensor(y)) == on_cpu.score(X, y)
 
 
 @pytest.mark.parametrize("folds", [None, 3])
@@ -245,7 +228,7 @@ def test_a_search_on_a_device_is_that_of_the_cpu(multi_class, samples):
 def test_a_study_on_a_device_is_that_of_the_cpu(multi_class, folds, samples):
     X, y = samples
     kernels = [Polynomial(degree, coef0=1.0) for degree in (1, 2)]
-    here, there = (
+    on_cpu, on_gpu = (
         evaluate(
             KernelPerceptron(multi_class=multi_class, max_iter=6, device=device),
             X,
@@ -257,11 +240,11 @@ def test_a_study_on_a_device_is_that_of_the_cpu(multi_class, folds, samples):
         for device in ("cpu", "cuda")
     )
 
-    np.testing.assert_array_equal(there.test_error, here.test_error)
-    np.testing.assert_array_equal(there.train_error, here.train_error)
-    np.testing.assert_array_equal(there.n_iter, here.n_iter)
+    np.testing.assert_array_equal(on_gpu.test_error, on_cpu.test_error)
+    np.testing.assert_array_equal(on_gpu.train_error, on_cpu.train_error)
+    np.testing.assert_array_equal(on_gpu.n_iter, on_cpu.n_iter)
     if folds:
-        np.testing.assert_array_equal(there.fold_error, here.fold_error)
-    for cell, lead in here.lead.items():
-        np.testing.assert_allclose(there.lead[cell], lead, rtol=1e-9)
-        np.testing.assert_array_equal(there.predicted[cell], here.predicted[cell])
+        np.testing.assert_array_equal(on_gpu.fold_error, on_cpu.fold_error)
+    for cell, lead in on_cpu.lead.items():
+        np.testing.assert_allclose(on_gpu.lead[cell], lead, rtol=1e-9)
+        np.testing.assert_array_equal(on_gpu.predicted[cell], on_cpu.predicted[cell])

@@ -89,24 +89,6 @@ def test_features_are_fitted_and_applied():
     )
 
 
-def test_blocks_parts_and_merged_fits_are_the_whole():
-    whole = LeastSquaresClassifier(1.0).fit(D, L)
-    parts = [(D[i::4], L[i::4]) for i in range(4)]
-    as_blocks = LeastSquaresClassifier(1.0).fit(parts)
-    once = LeastSquaresClassifier(1.0).fit(part for part in parts)
-    steps = LeastSquaresClassifier(1.0)
-    for rows, labels in parts:
-        steps.partial_fit(rows, labels, classes=np.arange(10))
-    first, *others = (LeastSquaresClassifier(1.0).fit(*part) for part in parts)
-    for model in (as_blocks, once, steps, first.merge(*others)):
-        np.testing.assert_allclose(model.coef_, whole.coef_, atol=1e-12)
-        np.testing.assert_allclose(model.intercept_, whole.intercept_, atol=1e-12)
-    weighted = LeastSquaresClassifier("loo").fit([(*part, np.ones(len(part[1]))) for part in parts])
-    np.testing.assert_allclose(
-        weighted.loo_.squared_error, LeastSquaresClassifier("loo").fit(D, L).loo_.squared_error
-    )
-
-
 def test_a_frozen_transformer_serves_blocks():
     scaler = FrozenEstimator(StandardScaler().fit(D))
     parts = [(D[:900], L[:900]), (D[900:], L[900:])]
@@ -124,23 +106,6 @@ def test_a_far_point_on_its_right_side_pulls_the_boundary_over():
     assert abs(-plain.intercept_ / plain.coef_[0])[0] < 1e-12
     pulled = LeastSquaresClassifier().fit(np.vstack([x, [[40.0]]]), np.append(y, 1))
     assert pulled.predict([[1.0]])[0] == 0  # a training sample that was right before
-
-
-@pytest.mark.parametrize(
-    ("parameters", "sentence"),
-    [
-        ({"ridge": -1.0}, "`ridge` .* must be at least 0; got -1.0"),
-        ({"ridge": "best"}, "`ridge` .* must be at least 0, 'loo' or a list; got 'best'"),
-        ({"ridge": []}, "`ridge` .* a list of at least one value"),
-        ({"ridge": [1.0, np.nan]}, "`ridge` .* at least 0; got nan"),
-        ({"max_norm": 0.0}, "`max_norm` .* above 0; got 0.0"),
-        ({"max_norm": 1.0, "ridge": 2.0}, "`ridge` .* 0 with max_norm"),
-        ({"features": "poly"}, "`features` .* a transformer or None; got 'poly'"),
-    ],
-)
-def test_bad_parameters_are_refused(parameters, sentence):
-    with pytest.raises(ParameterError, match=sentence):
-        LeastSquaresClassifier(**parameters).fit(X, Y)
 
 
 def test_what_cannot_be_merged_says_why():

@@ -1,8 +1,5 @@
-import inspect
 import itertools
-import os
 import pickle
-import time
 import warnings
 
 import numpy as np
@@ -15,7 +12,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.svm import LinearSVC as Peer
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.linear_svc import LinearSVC
@@ -56,14 +52,6 @@ def objectives(model, samples, y, C=1.0):
         penalty = np.abs(weights).sum() if model.penalty == "l1" else weights @ weights / 2
         found.append(penalty + C * np.sum(slack if model.loss == "hinge" else slack**2))
     return np.array(found)
-
-
-def test_the_signature_is_scikit_learns_and_three_more():
-    ours, theirs = (inspect.signature(made).parameters for made in (LinearSVC, Peer))
-    assert [(p.name, p.default, p.kind) for p in theirs.values()] == [
-        (p.name, p.default, p.kind) for p in itertools.islice(ours.values(), len(theirs))
-    ]
-    assert set(ours) - set(theirs) == {"regularize_intercept", "time_limit", "n_jobs"}
 
 
 @pytest.mark.slow
@@ -167,18 +155,6 @@ def test_a_weight_of_zero_is_a_row_that_is_not_there(model):
     np.testing.assert_allclose(weighted.coef_, without.coef_, atol=1e-5)
 
 
-@pytest.mark.parametrize("way", ["hinge", "squared", "squared, dual"])
-@pytest.mark.filterwarnings("ignore")
-def test_repeating_a_sample_is_weighting_it(way):
-    exact = LinearSVC(**WAYS[way], tol=1e-10, max_iter=100_000)
-    names = set()
-    for made, check in estimator_checks_generator(exact):
-        if check.func.__name__.startswith("check_sample_weight_equivalence"):
-            names.add(check.func.__name__)
-            check(made)
-    assert len(names) == 2
-
-
 HARD = {
     "opposite labels": (np.repeat(X[:40], 2, axis=0), np.tile([0, 1], 40)),
     "one row per class": (X[[0, 60, 120]], Y[[0, 60, 120]]),
@@ -187,10 +163,12 @@ HARD = {
     "nothing but constants": (np.ones((150, 3)), Y),
     "nothing at all": (np.zeros((150, 3)), Y),
     "unscaled": (X * [1e6, 1.0, 1e-6, 1e3], Y),
-    "more features than samples": (np.random.default_rng(0).normal(size=(20, 90)), Y[::8][:20]),
+    "more features than samples": (
+        np.random.default_rng(0).normal(size=(20, 90)),
+        np.arange(20) % 3,
+    ),
     "rows of zeros": (X * (np.arange(150) % 3 > 0)[:, None], Y),
 }
-HARD["more features than samples"] = (HARD["more features than samples"][0], np.arange(20) % 3)
 
 
 @pytest.mark.slow
@@ -259,33 +237,6 @@ def test_missing_the_tolerance_is_said_with_numbers_and_what_to_change(model):
 
 
 @pytest.mark.slow
-def test_a_time_limit_ends_the_fit_with_a_warning():
-    rng = np.random.default_rng(0)
-    noise, labels = rng.normal(size=(4000, 60)), rng.integers(0, 2, size=4000)
-    endless = LinearSVC(dual=True, loss="hinge", C=1e4, tol=1e-12, max_iter=10**9, random_state=0)
-    clone(endless).set_params(max_iter=1, tol=1e3).fit(noise, labels)  # compiled before
-    began, used = time.monotonic(), time.process_time()
-    with pytest.warns(ConvergenceWarning, match=r"\(time_limit\)"):
-        fitted = endless.set_params(time_limit=0.5).fit(noise, labels)
-    assert time.monotonic() - began > 0.4
-    assert time.process_time() - used < 3.0 * os.cpu_count()
-    assert fitted.predict(noise).shape == (4000,)
-
-
-class StopAtOnce:
-    def setup(self, estimator, context): ...
-    def teardown(self, estimator, context): ...
-    def on_fit_task_begin(self, estimator, context): ...
-    def on_fit_task_end(self, estimator, context):
-        return True
-
-
-def test_a_callback_can_stop_the_fit():
-    with pytest.warns(ConvergenceWarning, match="cancelled"):
-        LinearSVC(tol=1e-12).set_callbacks(StopAtOnce()).fit(X, Y)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "n", "d", "words"),
     [
@@ -330,38 +281,6 @@ def test_the_same_combinations_are_refused_as_in_scikit_learn(penalty, loss, dua
         assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)
     else:
         LinearSVC(**options).fit(X, Y)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "must_be"),
-    [
-        ("penalty", None, "one of 'l1', 'l2'"),
-        ("loss", "log", "one of 'hinge', 'squared_hinge'"),
-        ("dual", "maybe", "one of 'auto', True, False"),
-        ("dual", 1, "one of 'auto', True, False"),
-        ("tol", 0.0, "above 0"),
-        ("C", -1.0, "above 0"),
-        ("C", np.nan, "above 0"),
-        ("multi_class", "ovo", "one of 'ovr', 'crammer_singer'"),
-        ("fit_intercept", "yes", "True or False"),
-        ("intercept_scaling", 0, "above 0"),
-        ("intercept_scaling", 1e200, "at least 1e-100 and at most 1e\\+100"),
-        ("class_weight", "heavy", "a dict, 'balanced' or None"),
-        ("random_state", "seed", "a seed of at least 0"),
-        ("max_iter", -1, "an integer of at least 0"),
-        ("regularize_intercept", None, "True or False"),
-        ("time_limit", 0, "above 0"),
-        ("n_jobs", 0, "an integer other than 0, or None"),
-    ],
-)
-def test_bad_parameters_are_named_with_what_they_must_be(name, value, must_be):
-    with pytest.raises(ParameterError, match=f"^`{name}` of LinearSVC must be {must_be}"):
-        LinearSVC(**{name: value}).fit(X, Y)
-
-
-def test_all_classes_together_have_no_free_bias():
-    with pytest.raises(ParameterError, match="`regularize_intercept`"):
-        LinearSVC(multi_class="crammer_singer", regularize_intercept=False).fit(X, Y)
 
 
 @pytest.mark.slow

@@ -1,22 +1,16 @@
 import gzip
-import inspect
 import os
-import pickle
 from pathlib import Path
 
 import numpy as np
 import pytest
 import sklearn.naive_bayes as peers
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
-from sklearn.exceptions import NotFittedError
+from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from separatrix.data.catalogue import VARIABLE
 from separatrix.errors import DataError, ParameterError
@@ -58,87 +52,11 @@ def assert_same_model(a, b, rtol=1e-10):
         np.testing.assert_allclose(getattr(a, name), getattr(b, name), rtol=rtol, err_msg=name)
 
 
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore")  # scikit-learn's checks provoke warnings on purpose
-@pytest.mark.parametrize(
-    ("estimator", "check"),
-    [
-        pytest.param(made, check, id=f"{one!r}-{check.func.__name__}")
-        for one in MODELS
-        for made, check in estimator_checks_generator(one)
-    ],
-)
-def test_scikit_learns_checks_pass(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.parametrize("name", ["MultinomialNB", "BernoulliNB", "GaussianNB"])
-def test_the_signature_is_scikit_learns(name):
-    ours, theirs = (
-        inspect.signature(made).parameters for made in (globals()[name], getattr(peers, name))
-    )
-    assert [(p.name, p.default, p.kind) for p in theirs.values()] == [
-        (p.name, p.default, p.kind) for p in ours.values()
-    ]
-
-
-def test_blocks_parts_and_merged_models_are_the_whole(model):
-    whole = clone(model).fit(X, Y)
-    halves = [clone(model).partial_fit(X[:31], Y[:31], classes=[0, 1, 2])]
-    halves.append(clone(model).partial_fit(X[31:], Y[31:], classes=[0, 1, 2]))
-
-    in_parts = clone(model).partial_fit(X[:31], Y[:31], classes=[0, 1, 2])
-    in_parts.partial_fit(X[31:], Y[31:])
-    late = [(X[own], Y[own]) for own in (Y == 2, Y == 0, Y == 1)]  # a block for each class
-
-    for other in (in_parts, halves[0].merge(halves[1]), clone(model).fit(iter(late))):
-        assert_same_model(other, whole)
-        np.testing.assert_allclose(other.predict_proba(X), whole.predict_proba(X), atol=1e-10)
-
-
-@settings(max_examples=25, deadline=None)
-@given(seed=st.integers(0, 10_000), which=st.sampled_from(MODELS))
-def test_a_weight_is_a_repetition_and_zero_is_a_row_that_is_not_there(seed, which):
-    samples, y = made_up(seed, n=30)
-    times = np.random.default_rng(seed).integers(0, 4, size=30)
-    times[:3] = 1  # a class without any weight is refused
-    weighted = clone(which).fit(samples, y, sample_weight=times)
-    repeated = clone(which).fit(np.repeat(samples, times, axis=0), np.repeat(y, times))
-    assert_same_model(weighted, repeated, rtol=1e-9)
-
-
-def test_the_order_of_rows_does_not_matter(model):
-    order = np.random.default_rng(1).permutation(len(X))
-    assert_same_model(clone(model).fit(X, Y), clone(model).fit(X[order], Y[order]))
-
-
-def test_other_names_for_the_classes_give_the_same_model(model):
-    words = np.array(["c", "a", "b"])
-    plain, named = clone(model).fit(X, Y), clone(model).fit(X, words[Y])
-    order = np.argsort(words)
-    np.testing.assert_allclose(
-        named.predict_log_proba(X), plain.predict_log_proba(X)[:, order], rtol=1e-12, atol=1e-12
-    )
-    np.testing.assert_array_equal(named.predict(X), words[plain.predict(X)])
-
-
-def test_sparse_samples_give_the_dense_model(model):
-    dense, sparse = clone(model).fit(X, Y), clone(model).fit(csr_array(X), Y)
-    assert_same_model(dense, sparse)
-    np.testing.assert_allclose(sparse.predict_proba(csr_array(X)), dense.predict_proba(X))
-
-
 def test_sparse_samples_in_many_blocks_give_the_same_model(monkeypatch):
     monkeypatch.setattr("separatrix.estimators.naive_bayes.FEWEST_ENTRIES", 1)
     wide = csr_array((np.ones(900), np.tile([0, 1, 2], 300), np.arange(0, 901, 3)), shape=(300, 4))
     y = np.arange(300) % 2
     assert_same_model(MultinomialNB().fit(wide, y), MultinomialNB().fit(wide.toarray(), y))
-
-
-def test_a_model_survives_pickling(model):
-    fitted = model.fit(X, Y)
-    again = pickle.loads(pickle.dumps(fitted))
-    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
 
 
 @pytest.mark.parametrize(
@@ -170,20 +88,6 @@ def test_everything_learned_and_predicted_is_scikit_learns(ours, weighted):
     np.testing.assert_array_equal(ours.predict(X), theirs.predict(X))
     for learned in LEARNED["numbers" if name == "GaussianNB" else "counts"]:
         np.testing.assert_allclose(getattr(ours, learned), getattr(theirs, learned), rtol=1e-10)
-
-
-def test_digits_are_told_apart_as_by_scikit_learn():
-    images, digits = load_digits(return_X_y=True)
-    for name in ("MultinomialNB", "BernoulliNB", "GaussianNB"):
-        ours, theirs = globals()[name]().fit(images, digits), getattr(peers, name)()
-        theirs.fit(images, digits)
-        np.testing.assert_array_equal(ours.predict(images), theirs.predict(images))
-        np.testing.assert_allclose(
-            ours.predict_joint_log_proba(images),
-            theirs.predict_joint_log_proba(images),
-            rtol=1e-10,
-            atol=1e-10,
-        )
 
 
 def test_epsilon_is_of_all_samples_however_they_came():
@@ -281,41 +185,6 @@ def test_signed_distance_is_the_log_odds_over_their_slope(model):
 def test_there_is_no_distance_where_probabilities_are_zero():
     with pytest.raises(DataError, match="there is no boundary; raise `alpha` above 0"):
         MultinomialNB(alpha=0).fit([[1, 0], [0, 1]], [0, 1]).signed_distance([[1, 0]])
-
-
-def test_before_fitting_nothing_is_predicted(model):
-    for method in ("predict", "predict_proba", "predict_joint_log_proba", "merge"):
-        with pytest.raises(NotFittedError):
-            getattr(model, method)(X)
-
-
-@pytest.mark.parametrize(
-    ("model", "must_be"),
-    [
-        (MultinomialNB(alpha=-1), "`alpha` of MultinomialNB must be at least 0; got -1"),
-        (MultinomialNB(alpha="much"), "`alpha` of MultinomialNB must be at least 0, one number"),
-        (MultinomialNB(alpha=[[1.0]]), r"at least 0, one number or a list; got \[\[1\.0\]\]"),
-        (BernoulliNB(alpha=[1.0, -2.0] * 4), r"one number or a list; got -2\.0"),
-        (BernoulliNB(alpha=[1.0, np.nan] * 4), "one number or a list; got nan"),
-        (MultinomialNB(alpha=np.ones(3)), "of length 8, one number for each feature; got 3"),
-        (MultinomialNB(class_prior=[0.5, 0.5]), "of length 3, one number for each class; got 2"),
-        (
-            BernoulliNB(class_prior=[0.5, 0.5, 0.5]),
-            r"with sum 1, or None; got \[0\.5, 0\.5, 0\.5\]",
-        ),
-        (GaussianNB(priors=[-0.5, 0.5, 1.0]), r"`priors` of GaussianNB .* got -0\.5"),
-        (GaussianNB(priors=[0.1, 0.9]), "`priors` of GaussianNB must be of length 3"),
-        (GaussianNB(var_smoothing=-1e-9), "`var_smoothing` of GaussianNB must be at least 0"),
-        (BernoulliNB(binarize=-1.0), "`binarize` of BernoulliNB must be at least 0"),
-        (MultinomialNB(fit_prior="yes"), "`fit_prior` of MultinomialNB must be True or False"),
-        (MultinomialNB(force_alpha=1), "`force_alpha` of MultinomialNB must be True or False"),
-    ],
-    ids=repr,
-)
-def test_bad_parameters_are_named_with_what_they_must_be(model, must_be):
-    with pytest.raises(ParameterError, match=must_be) as raised:
-        model.fit(X, Y)
-    assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize("container", [np.array, csr_array])

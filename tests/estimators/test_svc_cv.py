@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 
 from separatrix import SVC, SVCCV
-from separatrix.errors import ParameterError
 from separatrix.kernels import Gaussian, Polynomial
 
 X, Y = load_iris(return_X_y=True)
@@ -99,21 +98,3 @@ def test_a_search_out_of_time_says_so_and_leaves_a_model():
         search.fit(DIGITS[:600], LABELS[:600])
     assert time.process_time() - began < 3.0 * os.cpu_count()
     assert search.predict(DIGITS).shape == (1797,)
-
-
-@pytest.mark.parametrize(
-    ("search", "sentence"),
-    [
-        (SVCCV([]), "`Cs` of SVCCV must be a list of at least one value"),
-        (SVCCV(1.0), "`Cs` of SVCCV must be a list of at least one value; got 1.0"),
-        (SVCCV([1.0, -1.0]), "`Cs` of SVCCV must be above 0; got -1.0"),
-        (SVCCV(gammas=[]), "`gammas` of SVCCV must be a list"),
-        (SVCCV(gammas=[1.0], kernels=["rbf"]), "None where `kernels` are given"),
-        (SVCCV(kernels=["precomputed"]), "kernels on samples"),
-        (SVCCV(estimator=sklearn.svm.SVC()), "an SVC or None"),
-        (SVCCV(time_limit=-1), "`time_limit` of SVCCV must be above 0"),
-    ],
-)
-def test_bad_parameters_are_one_sentence(search, sentence):
-    with pytest.raises(ParameterError, match=sentence):
-        search.fit(X, Y)

@@ -95,6 +95,9 @@ def test_the_table_has_the_corrected_test_and_holm_over_all_pairs():
         assert row["p_value"] == pytest.approx(p[[frozenset(q) for q in pairs].index(pair)])
         assert row["low"] <= row["test_error"] <= row["high"]
     assert rows[-1]["model"] == "first"
+    assert rows[0]["model"] == found.best
+    assert rows[0]["behind"] == 0
+    assert [row["test_error"] for row in rows] == sorted(row["test_error"] for row in rows)
     assert rows[-1]["p_holm"] < 1e-5
     assert [set(pair["models"]) for pair in found.pairs()] == [set(pair) for pair in pairs]
 

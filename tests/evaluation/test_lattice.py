@@ -31,7 +31,7 @@ MODELS = {
 @pytest.mark.parametrize("name", MODELS)
 @pytest.mark.parametrize("scaler", [None, StandardScaler(), MinMaxScaler()], ids=repr)
 @pytest.mark.parametrize("classes", [2, 3])
-def test_one_look_says_what_predict_and_the_scores_say(name, scaler, classes):
+def test_predictions_on_a_lattice_are_those_of_predict_and_the_scores(name, scaler, classes):
     rows = np.isin(Y, range(classes))
     model = MODELS[name] if scaler is None else make_pipeline(scaler, MODELS[name])
     model.fit(X[rows], Y[rows])
@@ -65,7 +65,7 @@ def test_a_step_that_mixes_features_is_no_scaler():
     assert predict_on(make_pipeline(PCA(2), SVC()).fit(X, Y), LATTICE) is None
 
 
-def test_places_of_a_lattice_change_along_the_first_side_first():
+def test_positions_of_a_lattice_vary_along_the_first_side_first():
     positions = Lattice(np.array([0.0, 1.0]), np.array([5.0, 6.0, 7.0])).positions
 
     assert positions.tolist() == [[0, 5], [1, 5], [0, 6], [1, 6], [0, 7], [1, 7]]

@@ -68,7 +68,7 @@ def on_the_square(rule, known, *, scores=True, grid=400):
     )
 
 
-def test_where_two_of_the_first_classes_claim_a_place_it_has_no_class():
+def test_a_position_that_two_classes_claim_has_no_class():
     found = on_the_square("rest", AGAINST_REST)
 
     # a alone: 2 x 3; b alone: 2 x 1; nobody, so c: 2 x 3; both: 2 x 1; all cells lie on one side
@@ -81,7 +81,7 @@ def test_where_two_of_the_first_classes_claim_a_place_it_has_no_class():
     ]
 
 
-def test_with_a_boundary_for_each_class_exactly_one_must_claim_a_place():
+def test_with_a_boundary_for_each_class_exactly_one_must_claim_a_position():
     found = on_the_square("each", AGAINST_REST)
 
     cells = found.first[None, :], found.second[:, None]
@@ -94,7 +94,7 @@ def test_with_a_boundary_for_each_class_exactly_one_must_claim_a_place():
     assert code_at(found, 1, 3.5) == -1  # a's and c's
 
 
-def test_where_pairs_vote_in_a_circle_a_place_has_no_class():
+def test_a_position_whose_pairs_vote_in_a_circle_has_no_class():
     found = on_the_square("pairs", PAIRWISE)
 
     # In the triangle x < 2.5, y > 2.5, x + y < 3 each class wins once: a over b, c over a, b over c.
@@ -273,7 +273,7 @@ def test_the_window_of_the_samples_range_changes_nothing():
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_other_places_are_decided_by_the_same_rule(rule):
+def test_other_positions_are_classified_by_the_same_rule(rule):
     X, y = load_iris(return_X_y=True)
     found = decision_regions(LinearSVC(), X[:, 2:], y, rule=rule, grid=40)
     positions = np.stack(np.meshgrid(found.first, found.second), axis=-1).reshape(-1, 2)

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris
+from sklearn.datasets import load_digits
 from sklearn.svm import SVC as Peer
 from sklearn.tree import DecisionTreeClassifier
 
-from separatrix import SVC, KernelPerceptron, KNeighborsClassifier, Perceptron, compare, evaluate
+from separatrix import SVC, KernelPerceptron, KNeighborsClassifier, Perceptron, evaluate
 from separatrix.data.graph import Graph
 from separatrix.data.splits import fold_splits
 from separatrix.errors import DataError, ParameterError
@@ -67,24 +67,14 @@ def test_folds_choose_as_if_every_fold_were_fitted_by_itself():
         assert set(np.flatnonzero(~np.isnan(found.test_error[:, number]))) == {chosen}
 
 
-def test_threads_change_nothing():
+@pytest.mark.parametrize("changed", [{"n_jobs": 1}, {"cache_size": 2.5}])
+def test_threads_and_memory_change_nothing(changed):
+    samples, labels = np.tile(X, (2, 1)), np.tile(Y, 2)
     one, two = (
-        evaluate(clone(MODEL).set_params(n_jobs=jobs), X, Y, kernels=KERNELS, repeats=4)
-        for jobs in (1, 2)
+        evaluate(clone(MODEL).set_params(**more), samples, labels, kernels=KERNELS, repeats=2)
+        for more in ({"n_jobs": 2}, changed)
     )
     np.testing.assert_array_equal(one.test_error, two.test_error)
-
-
-def test_memory_changes_nothing():
-    samples = np.tile(X, (2, 1))
-    labels = np.tile(Y, 2)
-    held, cached = (
-        evaluate(
-            clone(MODEL).set_params(cache_size=size), samples, labels, kernels=KERNELS, repeats=2
-        )
-        for size in (None, 2.5)
-    )
-    np.testing.assert_array_equal(held.test_error, cached.test_error)
 
 
 def test_any_classifier_can_be_evaluated():
@@ -128,17 +118,6 @@ def test_a_generator_gives_the_same_results_in_any_order_of_threads():
         return evaluate(model, X, Y, kernels=KERNELS, repeats=6).test_error
 
     np.testing.assert_array_equal(errors(), errors())
-
-
-def test_empty_lists_and_too_few_folds_are_refused():
-    with pytest.raises(
-        ParameterError, match="`kernels` of evaluate must be a list of at least one"
-    ):
-        evaluate(MODEL, X, Y, kernels=[])
-    with pytest.raises(
-        ParameterError, match="`folds` of evaluate must be an integer of at least 2"
-    ):
-        evaluate(MODEL, X, Y, folds=0)
 
 
 def test_splits_have_the_size_asked_for_and_do_not_overlap():
@@ -189,27 +168,6 @@ def test_the_table_can_be_read_and_taken_apart():
     assert sum(row["splits"] for row in rows) == 2
 
 
-def test_models_are_compared_on_the_same_splits():
-    iris = load_iris(return_X_y=True)
-    models = {
-        "a": Perceptron(predictor="average"),
-        "b": KernelPerceptron(min_gain=0.001),
-        "c": Perceptron(),
-    }
-    found = compare(models, *iris, repeats=4)
-    first, *others = found.evaluations.values()
-    for other in others:
-        for one, two in zip(first.splits, other.splits, strict=True):
-            np.testing.assert_array_equal(one.test, two.test)
-    rows = found.rows()
-    assert rows[0]["model"] == found.best
-    assert rows[0]["behind"] == 0
-    assert [row["test_error"] for row in rows] == sorted(row["test_error"] for row in rows)
-    assert found.best in str(found)
-    with pytest.raises(ParameterError, match="at least one classifier"):
-        compare({}, *iris)
-
-
 PUBLISHED = [
     ("ovr", [8.8, 3.0, 2.7, 2.65, 2.7, 2.7, 2.8], [0.8, *[0.25] * 6]),
     ("ovo", [5.9, 3.5, 3.1, 3.1, 3.25, 3.3, 3.4], [0.35] * 7),
@@ -255,6 +213,8 @@ def test_usps_folds_choose_a_degree_and_an_error_in_the_published_range(usps):
     [
         ({"kernels": ["precomputed"]}, "`kernels` of evaluate must be a kernel on samples"),
         ({"kernels": "rbf"}, "`kernels` of evaluate must be a list"),
+        ({"kernels": []}, "`kernels` of evaluate must be a list of at least one"),
+        ({"folds": 0}, "`folds` of evaluate must be an integer of at least 2"),
         ({"kernels": Gaussian(1.0)}, "`kernels` of evaluate must be a list"),
         ({"random_state": -1}, "`random_state` of evaluate must be an integer of at least 0"),
         ({"y": np.linspace(0, 1, 600)}, "Unknown label type"),
@@ -268,11 +228,6 @@ def test_what_cannot_be_evaluated_is_said(arguments, sentence):
     call = {"model": MODEL, "X": X, "y": Y, "repeats": 2, **arguments}
     with pytest.raises(ValueError, match=sentence):
         evaluate(call.pop("model"), call.pop("X"), call.pop("y"), **call)
-
-
-def test_a_list_of_models_is_refused():
-    with pytest.raises(ParameterError, match="a dict with at least one classifier"):
-        compare([Perceptron()], X, Y)
 
 
 @pytest.mark.parametrize(

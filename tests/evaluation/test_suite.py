@@ -167,7 +167,7 @@ def test_the_number_of_neighbours_is_the_best_when_samples_are_left_out():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_a_settled_model_predicts_the_same_and_can_be_saved(tmp_path):
+def test_a_best_model_predicts_the_same_and_can_be_saved(tmp_path):
     X, y = IRIS
     for name, model in suite(X, y, folds=2).items():
         fitted = model.fit(X, y)
@@ -178,7 +178,7 @@ def test_a_settled_model_predicts_the_same_and_can_be_saved(tmp_path):
         assert chosen_params(plain) == {} or not isinstance(model[-1], KNeighborsCV)
 
 
-def test_positions_are_letters_in_their_place():
+def test_positions_have_one_column_for_each_letter():
     model = PositionIndicator().fit(["acg", "ga"])
     assert model.get_feature_names_out()[:4].tolist() == ["1=a", "1=c", "1=g", "2=a"]
     np.testing.assert_array_equal(model.transform(["acg"]), [[1, 0, 0, 0, 1, 0, 0, 0, 1]])
@@ -190,6 +190,6 @@ def test_positions_are_letters_in_their_place():
 
 
 @pytest.mark.parametrize("kind", [bool, np.int8])
-def test_a_look_at_small_whole_numbers_does_not_overflow(kind):
+def test_a_profile_of_small_integers_does_not_overflow(kind):
     wide = np.array([[-128, 1, 0], [127, 0, 1], [0, 1, 0], [1, 0, 1]]).astype(kind)
     assert profile(wide, [0, 1, 0, 1]).one_unit == (kind is bool)

@@ -15,11 +15,10 @@ from separatrix.data.dataset import Dataset
 from separatrix.data.splits import subsampled
 from separatrix.errors import ExperimentError
 from separatrix.estimators.base.device_params import set_device
-from separatrix.evaluation.compare import compare_samples
+from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
-from separatrix.evaluation.profile import profile_samples
 from separatrix.evaluation.samples import check_samples, require_classes
-from separatrix.evaluation.suite import build_suite
+from separatrix.evaluation.suite import suite
 from separatrix.experiments.grid_section import grids
 from separatrix.experiments.outcome import comparison_of
 from separatrix.experiments.plan import ExperimentPlan, plan
@@ -139,10 +138,10 @@ def compare_data(
     if out is not None:  # before a comparison that may take hours
         require_packages()
         out.mkdir(parents=True, exist_ok=True)
-    estimators = build_suite(profile_samples(samples, data.kind), models=models, random_state=seed)
+    estimators = suite(samples, kind=data.kind, models=models, random_state=seed)
     if device != "auto":
         set_device(device, *estimators.values())
-    comparison = compare_samples(
+    comparison = compare(
         estimators, samples, cv=cv, repeats=repeats, random_state=seed, progress=progress
     )
     if out is None:

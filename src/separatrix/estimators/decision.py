@@ -9,17 +9,18 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import check_cv, cross_val_predict
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
 from separatrix.errors import DataError, ParameterError
+from separatrix.estimators.base.parameters import Estimator, real, with_parameters
 from separatrix.estimators.base.prepare import check_weights, rollback_on_error
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.runtime.device import as_numpy
@@ -104,7 +105,8 @@ def optimal_threshold(L: Matrix) -> float:
     return 0.0 if false_positive <= 0.0 else false_positive / (false_positive + false_negative)
 
 
-class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
+@with_parameters
+class BayesDecision(MetaEstimatorMixin, ClassifierMixin, Estimator):
     """Predicts the class of lowest expected loss, or rejects the sample.
 
     Wraps any classifier with `predict_proba`: the expected loss of a decision is the average of its
@@ -170,22 +172,13 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
     16 (1970). Elkan, The Foundations of Cost-Sensitive Learning, IJCAI 2001.
     """
 
-    def __init__(
-        self,
-        estimator: Any = None,
-        loss_matrix: Any = None,
-        *,
-        reject_cost: float | None = None,
-        reject_label: Any = None,
-        threshold: float | str | None = None,
-        cv: Any = 5,
-    ) -> None:
-        self.estimator = estimator
-        self.loss_matrix = loss_matrix
-        self.reject_cost = reject_cost
-        self.reject_label = reject_label
-        self.threshold = threshold
-        self.cv = cv
+    estimator: Any = None
+    loss_matrix: Any = None
+    _: KW_ONLY
+    reject_cost: float | None = real(None, least=0)
+    reject_label: Any = None
+    threshold: float | str | None = None
+    cv: Any = 5
 
     @rollback_on_error
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -286,12 +279,11 @@ class BayesDecision(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         """Checks that do not need the classes."""
+        super()._check_parameters()
         name, model = "BayesDecision", _classifier(self.estimator)
         methods = hasattr(model, "fit") and hasattr(model, "predict_proba")
         if isinstance(model, type) or not methods:
             raise ParameterError(name, "estimator", "a classifier with predict_proba", model)
-        if self.reject_cost is not None:
-            require_real(name, "reject_cost", self.reject_cost, least=0)
         if self.threshold is None:
             return
         if self.reject_cost is not None:

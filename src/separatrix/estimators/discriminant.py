@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from separatrix.estimators.base.gaussian_classes import (
 )
 from separatrix.estimators.base.linear_machine import LinearMachine
 from separatrix.estimators.base.multiclass import winners
+from separatrix.estimators.base.parameters import choice, flag, integer, real, with_parameters
 from separatrix.estimators.base.prepare import check_samples
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.sums import dense
@@ -45,13 +47,13 @@ from separatrix.solvers.discriminant import (
 )
 from separatrix.solvers.moments import Moments
 from separatrix.types import Matrix, Vector
-from separatrix.validation import require_integer, require_real
 
 FEWEST_ROWS = 256  # scored at a time; the rows and what becomes of them stay in the cache
 LEAST_TOL = 1e-10  # added to a singular covariance even where tol is less
 SMALL = 50  # features: below, an eigendecomposition is over before a thread has begun
 
 
+@with_parameters
 class LinearDiscriminantAnalysis(
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
@@ -110,25 +112,15 @@ class LinearDiscriminantAnalysis(
     Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, section 4.3.
     """
 
-    _solvers = ("svd", "lsqr", "eigen")
+    solver: str = choice("svd", "lsqr", "eigen")
+    shrinkage: Any = None
+    priors: Any = None
+    n_components: int | None = integer(None, least=1)
+    store_covariance: bool = flag(False)
+    tol: float = real(1e-4, least=0)
+    covariance_estimator: Any = None
 
-    def __init__(
-        self,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
-        n_components: int | None = None,
-        store_covariance: bool = False,
-        tol: float = 1e-4,
-        covariance_estimator: Any = None,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.n_components = n_components
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance_estimator = covariance_estimator
+    _flexible = ("lsqr", "eigen")
 
     def transform(self, X: Any) -> Matrix:
         """Coordinates of samples along the axes, (n, c)."""
@@ -155,12 +147,6 @@ class LinearDiscriminantAnalysis(
             return self._needed_form
         n, d = blocks.train.X.shape
         return "features" if n < d else self._needed_form
-
-    def _check_parameters(self) -> None:
-        name = type(self).__name__
-        if self.n_components is not None:
-            require_integer(name, "n_components", self.n_components, least=1)
-        super()._check_parameters()
 
     def _learn(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
         for name in ("covariance_", "scalings_", "xbar_", "explained_variance_ratio_"):
@@ -204,6 +190,7 @@ class LinearDiscriminantAnalysis(
         return solve_eigen(C, total, mean, priors)
 
 
+@with_parameters
 class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
     """Gaussian classes, each with its own covariance: the likeliest class, by quadratic boundaries.
 
@@ -246,26 +233,14 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
     Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, section 4.3.
     """
 
-    _solvers = ("svd", "eigen")
-
-    def __init__(
-        self,
-        *,
-        solver: str = "svd",
-        shrinkage: Any = None,
-        priors: Any = None,
-        reg_param: float = 0.0,
-        store_covariance: bool = False,
-        tol: float = 1.0e-4,
-        covariance_estimator: Any = None,
-    ) -> None:
-        self.solver = solver
-        self.shrinkage = shrinkage
-        self.priors = priors
-        self.reg_param = reg_param
-        self.store_covariance = store_covariance
-        self.tol = tol
-        self.covariance_estimator = covariance_estimator
+    _: KW_ONLY
+    solver: str = choice("svd", "eigen")
+    shrinkage: Any = None
+    priors: Any = None
+    reg_param: float = real(0.0, least=0, most=1)
+    store_covariance: bool = flag(False)
+    tol: float = real(1e-4, least=0)
+    covariance_estimator: Any = None
 
     def decision_function(self, X: Any) -> Matrix:
         """Score of each class, (n, k), or of the second of two less that of the first, (n,)."""
@@ -295,14 +270,10 @@ class QuadraticDiscriminantAnalysis(ClassifierMixin, GaussianClasses):
         return tags
 
     def _check_parameters(self) -> None:
-        name = type(self).__name__
-        require_real(name, "reg_param", self.reg_param, least=0, most=1)
-        if self.reg_param and self.solver == "eigen":
-            warn_user(
-                f"reg_param of {name} does nothing with solver='eigen'; use shrinkage",
-                UserWarning,
-            )
         super()._check_parameters()
+        if self.reg_param and self.solver == "eigen":
+            name = type(self).__name__
+            warn_user(f"reg_param of {name} does nothing with solver='eigen'; use shrinkage")
 
     def _learn(self, blocks: Any = None, estimates: Estimates | None = None) -> Self:
         self.__dict__.pop("covariance_", None)

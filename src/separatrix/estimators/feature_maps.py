@@ -6,7 +6,9 @@ approximate a kernel, for data sets too large for the kernel matrix.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
+from dataclasses import KW_ONLY
+from functools import partial
 from math import isqrt
 from typing import Any, Self
 
@@ -14,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 from sklearn.base import (
-    BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
     OneToOneFeatureMixin,
     TransformerMixin,
@@ -22,11 +23,19 @@ from sklearn.base import (
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.errors import MemoryBudgetError, ParameterError
+from separatrix.errors import DataError, MemoryBudgetError, ParameterError
 from separatrix.estimators.base.kernel_machine import KernelMachine
+from separatrix.estimators.base.parameters import (
+    Estimator,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.prepare import check_samples, generator
-from separatrix.estimators.nystroem_kernel import resolve_nystroem_kernel
-from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.base import FromCallable, Kernel, Precomputed
+from separatrix.kernels.composed import Normalized
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.features import (
     Monomials,
@@ -34,20 +43,22 @@ from separatrix.kernels.features import (
     fourier_map,
     inverse_root,
 )
-from separatrix.kernels.names import MUST_BE, width
+from separatrix.kernels.names import MUST_BE, resolve_kernel, width
 from separatrix.kernels.prepared import SMALL
-from separatrix.kernels.vector_kernels import Polynomial
+from separatrix.kernels.vector_kernels import Linear, Polynomial
 from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, row_blocks
+from separatrix.runtime.warnings import warn_user
 from separatrix.types import Codes, Matrix
-from separatrix.validation import require_flag, require_integer, require_real, require_threads
 
 FLOATS = (np.float64, np.float32)
+NAMED_PARAMETERS = {"gamma": "auto", "coef0": 1.0, "degree": 3}  # of kernels by name, with defaults
 NAME_BYTES = 64  # of one feature name, about
 # blocks of this side are computed in float64: the inverted matrix must not be rounded to float32
 SIDE = isqrt(SMALL)
 
 
-class PolynomialMap(TransformerMixin, BaseEstimator):
+@with_parameters
+class PolynomialMap(TransformerMixin, Estimator):
     """All monomials of the features up to a degree.
 
     With `kernel=True` they are scaled so that inner products of the new features are the kernel
@@ -62,10 +73,8 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
     kernel
         Scale the monomials to the kernel, and leave out those with coefficient 0: with `coef0=0` all
         but the highest degree.
-    gamma
-        Scale of <x, z> in the kernel. Above 0; only with `kernel=True`.
-    coef0
-        Constant of the kernel. At least 0; only with `kernel=True`.
+    gamma, coef0
+        Scale of <x, z>, above 0, and constant of the kernel, at least 0; only with `kernel=True`.
     include_bias
         Whether the constant 1 is a feature. With `kernel=True` the kernel decides.
     interaction_only
@@ -76,10 +85,8 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    n_output_features_
-        Number of features.
-    monomials_
-        The features, as a `separatrix.kernels.features.Monomials`.
+    n_output_features_, monomials_
+        Number of features, and the features as a `separatrix.kernels.features.Monomials`.
 
     Examples
     --------
@@ -94,24 +101,14 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        degree: int = 2,
-        *,
-        kernel: bool = False,
-        gamma: float = 1.0,
-        coef0: float = 0.0,
-        include_bias: bool = True,
-        interaction_only: bool = False,
-        memory_limit: float | None = None,
-    ) -> None:
-        self.degree = degree
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.include_bias = include_bias
-        self.interaction_only = interaction_only
-        self.memory_limit = memory_limit
+    degree: int = integer(2, least=1)
+    _: KW_ONLY
+    kernel: bool = flag(False)
+    gamma: float = real(1.0, above=0)
+    coef0: float = real(0.0, least=0)
+    include_bias: bool = flag(True)
+    interaction_only: bool = flag(False)
+    memory_limit: float | None = real(None, above=0)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Count the features of samples X, (n, d); y is not used."""
@@ -161,24 +158,17 @@ class PolynomialMap(TransformerMixin, BaseEstimator):
             )
 
     def _check_parameters(self) -> None:
-        name = "PolynomialMap"
-        require_integer(name, "degree", self.degree, least=1)
-        require_flag(name, "kernel", self.kernel)
-        require_real(name, "gamma", self.gamma, above=0)
-        require_real(name, "coef0", self.coef0, least=0)
-        require_flag(name, "include_bias", self.include_bias)
-        require_flag(name, "interaction_only", self.interaction_only)
-        if self.memory_limit is not None:
-            require_real(name, "memory_limit", self.memory_limit, above=0)
+        super()._check_parameters()
         unused: dict[str, object] = {"include_bias": True, "interaction_only": False}
         if not self.kernel:
             unused = {"gamma": 1.0, "coef0": 0.0}
         for parameter, default in unused.items():
             if getattr(self, parameter) != default:
                 must_be = f"left at its default {default} with kernel={self.kernel}"
-                raise ParameterError(name, parameter, must_be, getattr(self, parameter))
+                raise ParameterError("PolynomialMap", parameter, must_be, getattr(self, parameter))
 
 
+@with_parameters
 class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine):
     """Approximate feature map of a kernel from its values with a subset of the samples.
 
@@ -196,33 +186,24 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
     gamma
         Coefficient of a kernel given by name: a number above 0, "scale" for 1 / (d var(X)), or "auto"
         and None for 1 / d.
-    coef0
-        Constant of "poly" and "sigmoid". None for 1.
-    degree
-        Degree of "poly": an integer of at least 1. None for 3.
+    coef0, degree
+        Constant of "poly" and "sigmoid", None for 1; degree of "poly", at least 1, None for 3.
     kernel_params
         Further arguments of a kernel that is a function; or `gamma`, `coef0` and `degree` of one
         given by name, unless set above.
-    n_components
-        Number of landmarks and features. At least 1.
-    random_state
-        Seed, generator or None, for drawing the landmarks.
+    n_components, random_state
+        Number of landmarks and features, at least 1; seed, generator or None, for drawing them.
     n_jobs
         Threads; None for all cores.
 
     Attributes
     ----------
-    components_
-        The landmarks, (m, d); rows of the kernel matrix if it is precomputed.
-    component_indices_
-        Their row indices, ascending, (m,).
-    normalization_
+    components_, component_indices_, kernel_
+        The landmarks, (m, d), or rows of the kernel matrix if it is precomputed; their row indices,
+        ascending, (m,); the kernel object.
+    normalization_, rank_
         Inverse square root of their kernel matrix, (m, m), over its eigenvalues above 1e-12 of the
-        largest.
-    rank_
-        Number of those eigenvalues: the dimension of the feature space.
-    kernel_
-        The kernel object.
+        largest, and the number of those: the dimension of the feature space.
 
     Examples
     --------
@@ -243,32 +224,21 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
 
     cache_size = None  # the default budget
 
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = None,
-        coef0: float | None = None,
-        degree: int | None = None,
-        kernel_params: dict[str, Any] | None = None,
-        n_components: int = 100,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.degree = degree
-        self.kernel_params = kernel_params
-        self.n_components = n_components
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: Any = None
+    coef0: float | None = None
+    degree: int | None = None
+    kernel_params: dict[str, Any] | None = None
+    n_components: int = integer(100, least=1)
+    random_state: Any = None
+    n_jobs: int | None = threads()
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw landmarks from samples X, (n, d), or (n, n) if precomputed; y is not used."""
         self._check_parameters()
         X = check_samples(self, X, dtype=FLOATS)
-        kernel = resolve_nystroem_kernel(self, X)
+        kernel = _resolve_nystroem_kernel(self, X)
         if isinstance(kernel, Precomputed):
             X = symmetric_matrix(X, name="X (kernel='precomputed')")
         landmarks = self._draw(X.shape[0])
@@ -278,11 +248,9 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         self.component_indices_ = landmarks
         found = inverse_root(self._with_landmarks(self.components_))
         if not found.definite:
-            warnings.warn(
+            warn_user(
                 f"{kernel!r} is not positive semi-definite on the landmarks: its lowest eigenvalue "
-                f"is {found.lowest:.2g} of the largest. Negative eigenvalues are left out",
-                UserWarning,
-                stacklevel=2,
+                f"is {found.lowest:.2g} of the largest. Negative eigenvalues are left out"
             )
         self.normalization_ = found.root
         self.rank_ = found.rank
@@ -317,27 +285,25 @@ class Nystroem(ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelMachine)
         """Row indices of the landmarks, ascending."""
         m = min(self.n_components, n)
         if m < self.n_components:
-            warnings.warn(
+            warn_user(
                 f"`n_components` of Nystroem is {self.n_components}, but there are {n} samples; "
-                "all of them are landmarks",
-                UserWarning,
-                stacklevel=3,
+                "all of them are landmarks"
             )
         # the matrix, its eigenvectors, and the workspace of both
         _require_memory("Nystroem", self.n_components, f"{m} landmarks", 32 * m * m)
         return np.sort(generator(self).choice(n, size=m, replace=False)).astype(np.intp)
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = "Nystroem"
-        require_integer(name, "n_components", self.n_components, least=1)
         if self.kernel_params is not None and not isinstance(self.kernel_params, dict):
             raise ParameterError(name, "kernel_params", "a dict or None", self.kernel_params)
         if not isinstance(self.kernel, str | Kernel) and not callable(self.kernel):
             raise ParameterError(name, "kernel", MUST_BE, self.kernel)
-        require_threads(name, self.n_jobs)
 
 
-class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+@with_parameters
+class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):
     """Random Fourier features: an approximate feature map of the Gaussian kernel.
 
     f(x) = sqrt(2 / D) cos(W' x + b) with D random frequencies and phases, as in scikit-learn's
@@ -350,19 +316,13 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     gamma
         The kernel is exp(-gamma |x - z|^2). Above 0, or "scale" for 1 / (d var(X)), or "auto" for
         1 / d.
-    n_components
-        Number of frequencies and features. At least 1.
-    random_state
-        Seed, generator or None, for drawing frequencies and phases.
+    n_components, random_state
+        Number of frequencies and features, at least 1; seed, generator or None, for drawing them.
 
     Attributes
     ----------
-    random_weights_
-        Frequencies, (d, n_components).
-    random_offset_
-        Phases, (n_components,).
-    gamma_
-        gamma as a number.
+    random_weights_, random_offset_, gamma_
+        Frequencies, (d, n_components); phases, (n_components,); gamma as a number.
 
     Examples
     --------
@@ -380,17 +340,15 @@ class RandomFourier(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
     Rahimi and Recht, Random Features for Large-Scale Kernel Machines, NIPS 2007.
     """
 
-    def __init__(
-        self, gamma: Any = 1.0, *, n_components: int = 100, random_state: Any = None
-    ) -> None:
-        self.gamma = gamma
-        self.n_components = n_components
-        self.random_state = random_state
+    gamma: Any = 1.0
+    _: KW_ONLY
+    n_components: int = integer(100, least=1)
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Draw frequencies and phases for samples X, (n, d); y is not used."""
+        self._check_parameters()
         name = "RandomFourier"
-        require_integer(name, "n_components", self.n_components, least=1)
         X = check_samples(self, X, dtype=FLOATS)
         self.gamma_ = width(name, self.gamma, X)
         d, size = X.shape[1], 8 * X.shape[1] * self.n_components
@@ -425,3 +383,47 @@ def _require_memory(owner: str, n_components: int, what: str, size: int) -> None
             f"{what} need {in_words(size)}; the limit is {in_words(default_budget())}: lower "
             f"`n_components` of {owner}, which is {n_components}"
         )
+
+
+def _resolve_nystroem_kernel(model: Any, X: Any) -> Kernel:
+    """The kernel object of a `Nystroem` for samples X, (n, d)."""
+    name, kernel = "Nystroem", model.kernel
+    given = {
+        key: getattr(model, key) for key in NAMED_PARAMETERS if getattr(model, key) is not None
+    }
+    extra = dict(model.kernel_params or {})
+    if isinstance(kernel, str) and kernel != "precomputed":
+        if not extra.keys() <= NAMED_PARAMETERS.keys():
+            must_be = "a dict of gamma, coef0 and degree when `kernel` is a name"
+            raise ParameterError(name, "kernel_params", must_be, extra)
+        if kernel == "cosine":
+            return Normalized(Linear())
+        kernel = "poly" if kernel == "polynomial" else kernel
+        return resolve_kernel(name, kernel, X, **{**NAMED_PARAMETERS, **extra, **given})
+    for parameter, value in given.items():
+        must_be = f"None unless `kernel` is the name of one that has it; it is {kernel!r}"
+        raise ParameterError(name, parameter, must_be, value)
+    if isinstance(kernel, Kernel) or not callable(kernel):
+        if extra:
+            must_be = "None unless `kernel` is a function or a name"
+            raise ParameterError(name, "kernel_params", must_be, extra)
+        return resolve_kernel(name, kernel, X)
+    return FromCallable(partial(_evaluate_pairs, partial(kernel, **extra)))
+
+
+def _evaluate_pairs(function: Callable[[Any, Any], Any], X: Any, Z: Any) -> Matrix:
+    """A function of two samples for all pairs, (n, m)."""
+
+    def value(x: Any, z: Any) -> float:
+        result = function(x, z)
+        if np.ndim(result):
+            raise DataError(
+                f"a function as `kernel` of Nystroem must return a number for two samples; it "
+                f"returned shape {np.shape(result)}. Pass FromCallable(function) if it takes two sets "
+                "of samples"
+            )
+        return float(result)
+
+    columns = [slice(i, i + 1) if issparse(Z) else i for i in range(Z.shape[0])]
+    rows = [slice(i, i + 1) if issparse(X) else i for i in range(X.shape[0])]
+    return np.array([[value(X[i], Z[j]) for j in columns] for i in rows])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.estimators.base.blocks import blocks_of
+from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks
 from separatrix.estimators.base.gaussian_classes import (
     most_components,
     positions,
@@ -20,14 +21,14 @@ from separatrix.estimators.base.gaussian_classes import (
     require_spread,
     warn_of_rank,
 )
-from separatrix.estimators.base.monitoring import with_callbacks
 from separatrix.estimators.base.multiclass import winners
 from separatrix.estimators.base.one_pass import OnePass
-from separatrix.estimators.base.prepare import as_labels, check_samples, rollback_on_error
+from separatrix.estimators.base.parameters import integer, real, with_parameters
+from separatrix.estimators.base.prepare import as_labels, check_samples
 from separatrix.solvers.discriminant import means_of, solve_fisher, without_rounding
 from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix
-from separatrix.validation import require_integer, require_real
+from separatrix.validation import require_real
 
 
 def _is_classifier(model: Any) -> bool:
@@ -39,6 +40,7 @@ def _is_classifier(model: Any) -> bool:
     )
 
 
+@with_parameters
 class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnePass):
     """Axes along which class means lie far apart and the samples of a class close together.
 
@@ -88,22 +90,13 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
 
     _merge_sums = staticmethod(merge)
 
-    def __init__(
-        self, n_components: int | None = None, *, ridge: float = 0.0, threshold: Any = None
-    ) -> None:
-        self.n_components = n_components
-        self.ridge = ridge
-        self.threshold = threshold
+    n_components: int | None = integer(None, least=1)
+    _: KW_ONLY
+    ridge: float = real(0.0, least=0)
+    threshold: Any = None
 
-    @with_callbacks
-    @rollback_on_error
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
-
-        A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
-        """
-        self._check_parameters()
-        self._sum_up(blocks_of(self, X, y, sample_weight))
+    def _fit_blocks(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> Self:
+        self._sum_up(blocks)
         return self._learn(complete=True)
 
     def partial_fit(
@@ -155,10 +148,8 @@ class FisherDiscriminant(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OneP
         return tags
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = type(self).__name__
-        if self.n_components is not None:
-            require_integer(name, "n_components", self.n_components, least=1)
-        require_real(name, "ridge", self.ridge, least=0)
         if isinstance(self.threshold, str):
             if self.threshold != "midpoint":
                 must_be = "None, 'midpoint' or a number"

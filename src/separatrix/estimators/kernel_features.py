@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.kernel_machine import KernelMachine
+from separatrix.estimators.base.parameters import with_parameters
 from separatrix.estimators.base.prepare import check_samples
 from separatrix.kernels.attribution import find_features
 from separatrix.kernels.composed import inside, inverse_root
@@ -19,6 +20,7 @@ from separatrix.kernels.object_kernels import FeatureKernel
 from separatrix.kernels.vocabulary import Vocabulary
 
 
+@with_parameters
 class KernelFeatures(TransformerMixin, KernelMachine):
     """Explicit features of a kernel on sequences or graphs: counts of words, subtrees or paths.
 
@@ -48,11 +50,7 @@ class KernelFeatures(TransformerMixin, KernelMachine):
     array([[0., 1., 0., 2., 0., 0., 0.]])
     """
 
-    kernel_: FeatureKernel
-    vocabulary_: Vocabulary
-
-    def __init__(self, kernel: Any) -> None:
-        self.kernel = kernel
+    kernel: Any
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the features of objects X; y is not used."""

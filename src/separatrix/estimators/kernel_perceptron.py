@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, replace
 from functools import partial
 from typing import Any, Self
 
@@ -16,10 +16,24 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
-from separatrix.estimators.base.gpu_predictions import gpu_predictions, gpu_predictions_of_fits
 from separatrix.estimators.base.kernel_machine import KernelMachine, TakesTensors, concatenate
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
-from separatrix.estimators.base.multiclass import TIES, RowsClassified, decision_values, winners
+from separatrix.estimators.base.multiclass import (
+    TIES,
+    RowsClassified,
+    decision_values,
+    gpu_predictions,
+    gpu_predictions_of_fits,
+    winners,
+)
+from separatrix.estimators.base.parameters import (
+    choice,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.perceptron_fit import (
     PerceptronFit,
     PerceptronOptions,
@@ -53,10 +67,10 @@ from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.perceptron.online_to_batch import PREDICTORS, Mistakes
 from separatrix.solvers.perceptron.projectron import ProjectronFit
-from separatrix.types import Codes, Gram, Matrix
-from separatrix.validation import require_choice, require_flag, require_integer, require_real
+from separatrix.types import Codes, Gram
 
 
+@with_parameters
 class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     """Perceptron in the feature space of a kernel.
 
@@ -92,16 +106,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     budget
         Support vectors at most (a projectron): further mistakes are projected onto the present ones.
         Needs predictor "last" or "average".
-    cache_size
-        Memory for kernel values in MB; by default 4096, or a quarter of the machine's if less.
-    n_jobs
-        Threads, -1 or None for all cores.
-    time_limit
-        Seconds after which to stop with the hypothesis reached.
-    verbose
-        Above 0, a progress bar on stderr.
     random_state
         Seed for the order of samples and for predictor="random".
+    cache_size, n_jobs, time_limit, verbose
+        As in `SVC`.
     device
         "auto": a GPU if one is present and the problem is large enough, "cpu", or "cuda": an error if
         that is not possible, as with a budget. CUDA tensors are processed on their device; results
@@ -137,50 +145,26 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     37 (1999). Orabona, Keshet and Caputo, Bounded Kernel-Based Online Learning, JMLR 10 (2009).
     """
 
-    _projectron: ProjectronFit | None
-
-    def __init__(
-        self,
-        kernel: Any = "rbf",
-        *,
-        gamma: Any = "scale",
-        degree: int = 3,
-        coef0: float = 0.0,
-        multi_class: str = "argmax",
-        predictor: str = "last",
-        ties: str = "lowest",
-        max_iter: int = 100,
-        min_gain: float | None = None,
-        min_iter: int = 1,
-        shuffle: bool = True,
-        eta0: float = 1.0,
-        budget: int | None = None,
-        cache_size: float | None = None,
-        n_jobs: int | None = None,
-        time_limit: float | None = None,
-        verbose: int = 0,
-        random_state: Any = 0,
-        device: str = "auto",
-    ) -> None:
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.multi_class = multi_class
-        self.predictor = predictor
-        self.ties = ties
-        self.max_iter = max_iter
-        self.min_gain = min_gain
-        self.min_iter = min_iter
-        self.shuffle = shuffle
-        self.eta0 = eta0
-        self.budget = budget
-        self.cache_size = cache_size
-        self.n_jobs = n_jobs
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.random_state = random_state
-        self.device = device
+    kernel: Any = "rbf"
+    _: KW_ONLY
+    gamma: Any = "scale"
+    degree: int = 3
+    coef0: float = 0.0
+    multi_class: str = choice("argmax", "ovr", "ovo")
+    predictor: str = choice(*PREDICTORS)
+    ties: str = choice(*TIES)
+    max_iter: int = integer(100, least=1)
+    min_gain: float | None = real(None, least=0)
+    min_iter: int = integer(1, least=1)
+    shuffle: bool = flag(True)
+    eta0: float = real(1.0, above=0)
+    budget: int | None = integer(None, least=1)
+    cache_size: float | None = real(None, above=0)
+    n_jobs: int | None = threads()
+    time_limit: float | None = real(None, above=0)
+    verbose: int = 0
+    random_state: Any = 0
+    device: str = choice(*DEVICES)
 
     @with_callbacks
     @rollback_on_error
@@ -190,15 +174,11 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         train = prepare(self, X, y, sample_weight)
         self._begin(train)
         with monitored(self, train.X, train.y, steps=self.max_iter) as monitor:
-            solve = partial(
-                fit_on_samples,
-                kernel=self.kernel_,
-                train=train,
-                options=self._options(),
-                random=partial(generator, self),
-                monitor=monitor,
+            options, random = self._options(), partial(generator, self)
+            found, self.gram_ = run_on(
+                self._training_policy(train.X, self.kernel_),
+                lambda gpu: fit_on_samples(gpu, self.kernel_, train, options, random, monitor),
             )
-            found, self.gram_ = run_on(self._training_policy(train.X, self.kernel_), solve)
         _warn_if_unfinished(type(self).__name__, found)
         return self._keep(train, found)
 
@@ -218,7 +198,8 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             self._begin(train)
             self.support_, self.support_vectors_ = np.empty(0, dtype=np.intp), train.X[:0]
             self.mistakes_, self.learning_curve_ = np.empty(0, dtype=np.intp), np.empty(0)
-            self._log, self._projectron = Mistakes.concatenate([]), None
+            self._log = Mistakes.concatenate([])
+            self._projectron: ProjectronFit | None = None
             self._rows_seen = self._n_steps = 0
         try:
             self._continue(train)
@@ -228,16 +209,14 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             raise
         return self
 
-    def decision_function(self, X: Any) -> Matrix:
+    def decision_function(self, X: Any) -> Any:
         """Confidence in each class, (n, k), or in the second of two, (n,); votes for pairs."""
         S, scheme = self._score(X), self._options().scheme
-        values: Matrix = like(decision_values(S, len(self.classes_), scheme, self.ties), X)
-        return values
+        return like(decision_values(S, len(self.classes_), scheme, self.ties), X)
 
-    def boundary_scores(self, X: Any) -> Matrix:
+    def boundary_scores(self, X: Any) -> Any:
         """Score of each sample at each of the p boundaries, positive on the first class's side."""
-        S: Matrix = like(self._score(X), X)
-        return S
+        return like(self._score(X), X)
 
     def predict(self, X: Any) -> Any:
         """Most confident class of each sample, (n,)."""
@@ -338,7 +317,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             self.support_, index = np.unique(found.mistakes.rows, return_inverse=True)
             self._log = found.mistakes._replace(rows=index)
             s, p = len(self.support_), options.n_boundaries(len(self.classes_))
-            self.alpha_ = options.strategy.coefficients(self._log, s, p, self._n_steps)
+            self.alpha_ = options.coefficients(self._log, s, p, self._n_steps)
         precomputed = isinstance(self.kernel_, Precomputed)
         vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
         self.support_vectors_ = as_numpy(vectors)
@@ -351,12 +330,12 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     def _score(self, X: Any) -> Any:
         """Scores at the boundaries, (m, p): NumPy, or a tensor on the device of the computation."""
         check_is_fitted(self)
-        strategy = self._options().strategy
+        options = self._options()
 
         def scores(blocks: Iterator[Any]) -> Any:
             rng = generator(self)  # a new one if the computation is repeated on the CPU
             known = (self.alpha_, self._log, self._n_steps, rng)
-            return concatenate([strategy.scores(K, *known) for K in blocks])
+            return concatenate([options.scores(K, *known) for K in blocks])
 
         return self._map_kernel_values(check_samples(self, X, reset=False), scores)
 
@@ -379,26 +358,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         self.n_iter_ = len(self.mistakes_)
 
     def _check_parameters(self) -> None:
-        name = type(self).__name__
-        require_choice(name, "multi_class", self.multi_class, ("argmax", "ovr", "ovo"))
-        require_choice(name, "predictor", self.predictor, PREDICTORS)
-        require_choice(name, "ties", self.ties, TIES)
-        require_choice(name, "device", self.device, DEVICES)
-        require_integer(name, "max_iter", self.max_iter, least=1)
-        require_integer(name, "min_iter", self.min_iter, least=1)
-        if self.min_gain is not None:
-            require_real(name, "min_gain", self.min_gain, least=0)
-        require_flag(name, "shuffle", self.shuffle)
-        require_real(name, "eta0", self.eta0, above=0)
-        if self.budget is not None:
-            require_integer(name, "budget", self.budget, least=1)
-            if self.predictor not in ("last", "average"):
-                raise ParameterError(
-                    name, "predictor", "'last' or 'average' when a budget is set", self.predictor
-                )
-        if self.time_limit is not None:
-            require_real(name, "time_limit", self.time_limit, above=0)
-        self._check_resources()
+        super()._check_parameters()
+        if self.budget is not None and self.predictor not in ("last", "average"):
+            must_be = "'last' or 'average' when a budget is set"
+            raise ParameterError(type(self).__name__, "predictor", must_be, self.predictor)
 
 
 def _warn_if_unfinished(name: str, found: PerceptronFit) -> None:

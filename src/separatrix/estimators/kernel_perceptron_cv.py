@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.callback import CallbackSupportMixin
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
-from separatrix.errors import ParameterError
-from separatrix.estimators.base.device_params import device_of_search
-from separatrix.estimators.base.gram_training import classify_many, resolve_kernels
-from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
+from separatrix.estimators.base.gram_training import classify_many
+from separatrix.estimators.base.kernel_machine import tags_of_kernel
+from separatrix.estimators.base.kernel_search import KernelMachineCV
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import RowsClassified
-from separatrix.estimators.base.prepare import Training, check_samples, prepare, rollback_on_error
-from separatrix.estimators.base.search_results import results_table
+from separatrix.estimators.base.parameters import choice, with_parameters
+from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import width
 from separatrix.kernels.vector_kernels import Gaussian
-from separatrix.runtime.device import as_numpy, like, run_on
+from separatrix.runtime.device import DEVICES, as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
-from separatrix.types import Matrix
 
 DEFAULT_FACTORS = (1 / 16, 1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8, 16)
 
 
-class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
+@with_parameters
+class KernelPerceptronCV(KernelMachineCV):
     """Kernel perceptron whose kernel is chosen by cross-validation.
 
     All folds of all kernels share the inner products of the samples, and scores on the samples held
@@ -75,26 +72,20 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        kernels: Sequence[Any] | None = None,
-        *,
-        cv: Any = 5,
-        estimator: KernelPerceptron | None = None,
-        verbose: int = 0,
-        device: str = "auto",
-    ) -> None:
-        self.kernels = kernels
-        self.cv = cv
-        self.estimator = estimator
-        self.verbose = verbose
-        self.device = device
+    kernels: Sequence[Any] | None = None
+    _: KW_ONLY
+    cv: Any = 5
+    estimator: KernelPerceptron | None = None
+    verbose: int = 0
+    device: str = choice(*DEVICES)
+
+    _kind = KernelPerceptron
+    _best_name = "estimator_"
 
     @with_callbacks
     @rollback_on_error
     def fit(self, X: Any, y: Any) -> Self:
         """Choose the kernel on samples X, (n, d), with labels y, (n,), and train on all of them."""
-        self._check_parameters()
         model = self._model()
         train = prepare(self, X, y)
         kernels = self._kernels(model, train.X)
@@ -103,15 +94,7 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
             policy = model._training_policy(train.X, *kernels, owner=type(self).__name__)
             scores = run_on(
-                policy,
-                partial(
-                    _accuracies,
-                    model=model,
-                    train=train,
-                    kernels=kernels,
-                    folds=folds,
-                    monitor=monitor,
-                ),
+                policy, lambda device: _accuracies(device, model, train, kernels, folds, monitor)
             )
         if monitor.should_stop():
             warn_user(
@@ -120,10 +103,7 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
                 ConvergenceWarning,
             )
         cells = [{"kernel": kernel} for kernel in kernels]
-        self.cv_results_ = results_table(cells, np.array(scores))
-        self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.best_kernel_ = kernels[self.best_index_]
+        self.best_kernel_ = self._keep_results(cells, np.array(scores))["kernel"]
         self.estimator_: KernelPerceptron = clone(model).set_params(
             kernel=self.best_kernel_, verbose=0
         )
@@ -131,58 +111,16 @@ class KernelPerceptronCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         self.classes_, self.n_iter_ = self.estimator_.classes_, self.estimator_.n_iter_
         return self
 
-    def decision_function(self, X: Any) -> Matrix:
-        """The decision function of `estimator_`."""
-        values: Matrix = like(self._best().decision_function(self._checked(X)), X)
-        return values
-
-    def predict(self, X: Any) -> Any:
-        """Most confident class of each sample, (n,)."""
-        return like(self._best().predict(self._checked(X)), X)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags_of_kernel(tags, self._own_kernel)
 
-    @property
-    def _own_kernel(self) -> Any:
-        """The first of the kernels, which decides the kind of samples."""
-        return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return check_samples(self, X, reset=False)
-
-    def _best(self) -> KernelPerceptron:
-        """The perceptron of the best kernel, on the device asked for now."""
-        check_is_fitted(self)
-        self.estimator_.device = device_of_search(self)
-        return self.estimator_
-
-    def _check_parameters(self) -> None:
-        self._model()._check_parameters()
-
-    def _model(self) -> KernelPerceptron:
-        device = device_of_search(self)
-        if self.estimator is None:
-            return KernelPerceptron(device=device)
-        if not isinstance(self.estimator, KernelPerceptron):
-            raise ParameterError(
-                "KernelPerceptronCV", "estimator", "a KernelPerceptron or None", self.estimator
-            )
-        copy: KernelPerceptron = clone(self.estimator)
-        return copy.set_params(device=device)
-
     def _kernels(self, model: KernelPerceptron, X: Any) -> list[Kernel]:
-        name = "KernelPerceptronCV"
-        if self.kernels is None:
-            return [Gaussian(factor * width(name, "scale", X)) for factor in DEFAULT_FACTORS]
-        resolved = resolve_kernels(name, self.kernels, model, X)
-        for kernel in resolved:
-            if isinstance(kernel, Precomputed):
-                raise ParameterError(name, "kernels", "kernels on samples", kernel)
-        return resolved
+        if self.kernels is not None:
+            return self._resolve_kernels(model, X)
+        scale = width("KernelPerceptronCV", "scale", X)
+        return [Gaussian(factor * scale) for factor in DEFAULT_FACTORS]
 
 
 def _accuracies(

@@ -7,7 +7,7 @@ coefficients of both sides sum to the same; then primal and dual objective are e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import numpy as np
@@ -55,26 +55,7 @@ class KktReport:
     rows: tuple[KktRow, ...]
 
     def __str__(self) -> str:
-        lines = [HEAD] + [
-            (
-                row.boundary,
-                str(row.n_zero),
-                str(row.n_free),
-                str(row.n_bound),
-                *(
-                    f"{value:.1e}"
-                    for value in (
-                        row.worst_zero,
-                        row.worst_free,
-                        row.worst_bound,
-                        row.balance,
-                        row.violation,
-                        row.gap,
-                    )
-                ),
-            )
-            for row in self.rows
-        ]
+        lines = [HEAD, *(tuple(map(_cell, astuple(row))) for row in self.rows)]
         widths = [max(len(line[c]) for line in lines) for c in range(len(HEAD))]
         return "\n".join(
             "  ".join(
@@ -83,6 +64,10 @@ class KktReport:
             )
             for line in lines
         )
+
+
+def _cell(value: str | int | float) -> str:
+    return str(value) if isinstance(value, str | int) else f"{value:.1e}"
 
 
 def kkt_report(model: Any) -> KktReport:

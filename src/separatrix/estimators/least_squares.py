@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -15,12 +16,11 @@ from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.blocks import (
     ArrayBlocks,
     StreamBlocks,
-    blocks_of,
     require_repeatable,
 )
 from separatrix.estimators.base.linear_machine import LinearMachine
-from separatrix.estimators.base.monitoring import with_callbacks
 from separatrix.estimators.base.one_pass import OnePass
+from separatrix.estimators.base.parameters import real, with_parameters
 from separatrix.estimators.base.prepare import check_unchanged, rollback_on_error
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.sums import BLOCK_BYTES, dense, total
@@ -59,6 +59,7 @@ def _from_sums_alone(model: Any) -> bool:
     return True
 
 
+@with_parameters
 class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
     """Least squares on class labels, with or without a ridge.
 
@@ -106,26 +107,15 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
     Hastie, Tibshirani and Friedman, The Elements of Statistical Learning, section 4.2.
     """
 
-    features_: Any
     _merge_sums = staticmethod(merge)
 
-    def __init__(
-        self, ridge: Any = 0.0, *, max_norm: float | None = None, features: Any = None
-    ) -> None:
-        self.ridge = ridge
-        self.max_norm = max_norm
-        self.features = features
+    ridge: Any = 0.0
+    _: KW_ONLY
+    max_norm: float | None = real(None, above=0)
+    features: Any = None
 
-    @with_callbacks
-    @rollback_on_error
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
-
-        A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
-        """
-        self._check_parameters()
+    def _fit_blocks(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> Self:
         self.__dict__.pop("loo_", None)
-        blocks = blocks_of(self, X, y, sample_weight)
         if self._searches:
             require_repeatable(blocks, "ridge='loo' needs a second pass")
         self._fit_features(blocks)
@@ -142,23 +132,14 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> Self:
         """Learn from more samples; all `classes` are named in the first call."""
-        self._check_parameters()
-        self._require_sums("partial_fit")
         if hasattr(self, "classes_"):
             check_unchanged(self, {"features": self.features_})
-        self.features_ = self.features
+        self.features_: Any = self.features
         return super().partial_fit(X, y, classes, sample_weight)
 
     @available_if(_from_sums_alone)
     def merge(self, *others: Any) -> Self:
         """Add what other models of this type and with the same classes learned from other samples."""
-        self._require_sums("merge")
-        for other in others:
-            self._require_like(other)
-            other._require_sums("merge")
-            if other.features_ is not self.features_:
-                must_be = "the same object in models to merge"
-                raise ParameterError(type(self).__name__, "features", must_be, other.features)
         return super().merge(*others)
 
     @property
@@ -166,6 +147,7 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
         return isinstance(self.ridge, str | Sequence | np.ndarray)
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = type(self).__name__
         if isinstance(self.ridge, str):
             if self.ridge != "loo":
@@ -177,16 +159,19 @@ class LeastSquaresClassifier(ClassifierMixin, LinearMachine, OnePass):
                 require_real(name, "ridge", value, least=0)
         else:
             require_real(name, "ridge", self.ridge, least=0)
-        if self.max_norm is not None:
-            require_real(name, "max_norm", self.max_norm, above=0)
-            if self._searches or self.ridge:
-                raise ParameterError(
-                    name, "ridge", "0 with max_norm, which determines it", self.ridge
-                )
+        if self.max_norm is not None and (self._searches or self.ridge):
+            raise ParameterError(name, "ridge", "0 with max_norm, which determines it", self.ridge)
         if self.features is not None and not hasattr(self.features, "transform"):
             raise ParameterError(name, "features", "a transformer or None", self.features)
 
+    def _require_like(self, other: Any) -> None:
+        super()._require_like(other)
+        if other.features_ is not self.features_:
+            must_be = "the same object in models to merge"
+            raise ParameterError(type(self).__name__, "features", must_be, other.features)
+
     def _require_sums(self, what: str) -> None:
+        super()._require_sums(what)
         if getattr(self, "_sums", 0) is None:
             raise DataError(
                 f"{what} needs moments, which a fit to fewer samples than features does not keep; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import KW_ONLY
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +15,14 @@ from sklearn.exceptions import ConvergenceWarning
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.linear_machine import SolvedMachine, margin_widths
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.parameters import (
+    choice,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.prepare import Training, generator, prepare
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads, thread_count
@@ -30,10 +39,7 @@ from separatrix.solvers.linear_svm.primal_newton import DIRECT, solve_newton
 from separatrix.types import Matrix, Vector
 from separatrix.validation import (
     require_choice,
-    require_flag,
-    require_integer,
     require_real,
-    require_threads,
 )
 
 PASSES_FIRST = 10  # of coordinate descent before Newton's method, with more rows than features
@@ -61,6 +67,7 @@ class LinearSolution(NamedTuple):
     stops: list[str]
 
 
+@with_parameters
 class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     """Linear support vector machine.
 
@@ -95,18 +102,15 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     class_weight
         Dict from label to weight, or "balanced": multiplies C for samples of a class; against the
         rest, for its own boundary only.
-    verbose
-        Above 0, a progress bar on stderr.
     random_state
         Seed for the order in which coordinate descent meets the samples.
     max_iter
         Passes of coordinate descent and steps of Newton's method, at most, for each boundary.
     regularize_intercept
         False: the bias is free of the penalty, as in `SVC`, and intercept_scaling has no effect.
-    time_limit
-        Seconds after which to stop with the present weights.
-    n_jobs
-        Threads over boundaries; None: all cores. The result does not depend on it.
+    time_limit, n_jobs, verbose
+        Seconds after which to stop with the present weights; threads over boundaries, None for all
+        cores, which do not change the result; above 0, a progress bar on stderr.
 
     Attributes
     ----------
@@ -140,40 +144,22 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     Linear SVM, ICML 2008. Keerthi and DeCoste, A Modified Finite Newton Method, JMLR 6 (2005).
     """
 
-    def __init__(
-        self,
-        penalty: str = "l2",
-        loss: str = "squared_hinge",
-        *,
-        dual: bool | str = "auto",
-        tol: float = 1e-4,
-        C: float = 1.0,
-        multi_class: str = "ovr",
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        verbose: int = 0,
-        random_state: Any = None,
-        max_iter: int = 1000,
-        regularize_intercept: bool = True,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.loss = loss
-        self.dual = dual
-        self.tol = tol
-        self.C = C
-        self.multi_class = multi_class
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.random_state = random_state
-        self.max_iter = max_iter
-        self.regularize_intercept = regularize_intercept
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
+    penalty: str = choice("l2", "l1")
+    loss: str = choice("squared_hinge", "hinge")
+    _: KW_ONLY
+    dual: bool | str = "auto"
+    tol: float = real(1e-4, above=0)
+    C: float = real(1.0, above=0)
+    multi_class: str = choice("ovr", "crammer_singer")
+    fit_intercept: bool = flag(True)
+    intercept_scaling: float = real(1, above=0)
+    class_weight: Any = None
+    verbose: int = 0
+    random_state: Any = None
+    max_iter: int = integer(1000, least=0)
+    regularize_intercept: bool = flag(True)
+    time_limit: float | None = real(None, above=0)
+    n_jobs: int | None = threads()
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -195,8 +181,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         with monitored(self, train.X, train.y, steps=steps, task="iteration") as monitor:
             if self.multi_class == "crammer_singer":
                 found = self._solve_together(train, rng, monitor)
-            elif self.penalty == "l1":
-                found = self._solve_sparse(train, rng, monitor)
             else:
                 found = self._solve_each(train, plan, rng, monitor)
         if not (np.isfinite(found.coef).all() and np.isfinite(found.objective).all()):
@@ -248,16 +232,32 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         if issparse(X) and plan.newton and X.nnz >= DENSE_ENOUGH * X.shape[0] * X.shape[1]:
             X = X.toarray()
         samples = self._samples(X)
+        free = self.fit_intercept and not self.regularize_intercept
+        constant = 1.0 if free else float(self.intercept_scaling) * self.fit_intercept
+        columns = columns_of(X, constant) if self.penalty == "l1" else None
         sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
         seeds = rng.integers(1, 2**63, size=sides.shape[1])
 
         def one(c: int) -> LinearFit:
-            part = np.flatnonzero(prices[:, c])  # class weights may be 0
-            own = samples if len(part) == len(prices) else self._samples(X[part])
-            problem = LinearProblem(
-                own, sides[part, c].copy(), prices[part, c].copy(), self.loss, self._bias_step
+            part, seed = np.flatnonzero(prices[:, c]), int(seeds[c])  # class weights may be 0
+            whole = len(part) == len(prices)
+            side, price = sides[part, c].copy(), prices[part, c].copy()
+            if columns is None:
+                own = samples if whole else self._samples(X[part])
+                problem = LinearProblem(own, side, price, self.loss, self._bias_step)
+                return self._solve(problem, plan, seed, monitor)
+            penalty = np.append(np.ones(columns.shape[1] - 1), 0.0 if free else 1.0)
+            fit = solve_l1(
+                columns if whole else columns[part],
+                side,
+                price,
+                penalty,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                seed=seed,
+                monitor=monitor,
             )
-            return self._solve(problem, plan, int(seeds[c]), monitor)
+            return fit._replace(b=constant * fit.b)
 
         blas = plan.newton and not issparse(X)  # which has its own threads
         threads = 1 if blas else thread_count(self.n_jobs)
@@ -286,37 +286,6 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
             met += fit.n_iter
         return fit._replace(n_iter=met)
-
-    def _solve_sparse(
-        self, train: Training, rng: np.random.Generator, monitor: FitMonitor
-    ) -> LinearSolution:
-        """Each class against the rest under the l1 penalty, in threads."""
-        kept, prices = self._prices(train)
-        free = self.fit_intercept and not self.regularize_intercept
-        constant = 1.0 if free else float(self.intercept_scaling) * self.fit_intercept
-        self._samples(train.X[kept])
-        columns = columns_of(train.X[kept], constant)
-        penalty = np.ones(columns.shape[1])
-        penalty[-1] = 0.0 if free else 1.0
-        sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
-        seeds = rng.integers(1, 2**63, size=sides.shape[1])
-
-        def one(c: int) -> LinearFit:
-            part = np.flatnonzero(prices[:, c])
-            fit = solve_l1(
-                columns if len(part) == len(prices) else columns[part],
-                sides[part, c].copy(),
-                prices[part, c].copy(),
-                penalty,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                seed=int(seeds[c]),
-                monitor=monitor,
-            )
-            return fit._replace(b=constant * fit.b)
-
-        threads = thread_count(self.n_jobs)
-        return _gather(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
 
     def _solve_together(
         self, train: Training, rng: np.random.Generator, monitor: FitMonitor
@@ -384,32 +353,18 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         )
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = "LinearSVC"
-        require_choice(name, "penalty", self.penalty, ("l1", "l2"))
-        require_choice(name, "loss", self.loss, ("hinge", "squared_hinge"))
         if not isinstance(self.dual, np.bool_):
             require_choice(name, "dual", self.dual, ("auto", True, False))
-        require_real(name, "tol", self.tol, above=0)
-        require_real(name, "C", self.C, above=0)
-        require_choice(name, "multi_class", self.multi_class, ("ovr", "crammer_singer"))
-        require_flag(name, "fit_intercept", self.fit_intercept)
-        require_real(name, "intercept_scaling", self.intercept_scaling, above=0)
         if self.fit_intercept:
             require_real(
                 name, "intercept_scaling", self.intercept_scaling, least=1e-100, most=1e100
             )
-        require_integer(name, "max_iter", self.max_iter, least=0)
-        require_flag(name, "regularize_intercept", self.regularize_intercept)
-        if self.time_limit is not None:
-            require_real(name, "time_limit", self.time_limit, above=0)
-        require_threads(name, self.n_jobs)
-        self._check_combination()
-
-    def _check_combination(self) -> None:
         if self.multi_class == "crammer_singer":
             if self.fit_intercept and not self.regularize_intercept:
                 raise ParameterError(
-                    "LinearSVC", "regularize_intercept", "True with 'crammer_singer'", False
+                    name, "regularize_intercept", "True with 'crammer_singer'", False
                 )
             return
         combination = (
@@ -418,12 +373,12 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         )
         if (self.penalty, self.loss) == ("l1", "hinge"):
             raise ParameterError(
-                "LinearSVC", "loss", f"'squared_hinge' with penalty='l1' ({combination})", self.loss
+                name, "loss", f"'squared_hinge' with penalty='l1' ({combination})", self.loss
             )
         wrong = {("l2", "hinge"): False, ("l1", "squared_hinge"): True}
         if self.dual != "auto" and wrong.get((self.penalty, self.loss)) == bool(self.dual):
             raise ParameterError(
-                "LinearSVC",
+                name,
                 "dual",
                 f"'auto' or {not self.dual} with this penalty and loss ({combination})",
                 self.dual,

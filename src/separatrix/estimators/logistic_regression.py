@@ -5,11 +5,11 @@ The arithmetic is in `solvers/logistic/newton.py` and `solvers/logistic/laplace.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
-from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import ClassifierMixin
 from sklearn.callback import CallbackSupportMixin
 from sklearn.exceptions import ConvergenceWarning
@@ -24,7 +24,15 @@ from separatrix.estimators.base.blocks import (
 )
 from separatrix.estimators.base.linear_machine import SolvedMachine
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
-from separatrix.estimators.base.multiclass import winners
+from separatrix.estimators.base.multiclass import log_probabilities, probabilities, winners
+from separatrix.estimators.base.parameters import (
+    choice,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.prepare import check_samples, rollback_on_error
 from separatrix.estimators.calibration import match_predictions
 from separatrix.runtime.sums import dense
@@ -37,20 +45,17 @@ from separatrix.solvers.logistic.separation import is_separated
 from separatrix.types import Matrix
 from separatrix.validation import (
     require_choice,
-    require_flag,
-    require_integer,
     require_real,
-    require_threads,
 )
 
 SOLVERS = ("auto", "lbfgs", "newton-cholesky", "newton-cg", "liblinear", "sag", "saga")
-PENALTIES = ("deprecated", "l2", None)
 POSTERIOR_TOL = 1e-8  # tolerance for a posterior, whose width is computed at the peak
 SURE = 5.0  # margins beyond this without a prior suggest that the classes are separable
 LARGEST_PROGRAM = 5_000_000  # values of a linear program that decides this
 SMALL_PROGRAM = 50_000  # values up to which it is always solved
 
 
+@with_parameters
 class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     """Logistic regression: maximum likelihood, maximum a posteriori, or Bayesian.
 
@@ -65,30 +70,22 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     C
         Variance of the prior on each weight. Above 0; inf: no prior. "evidence": the value that
         maximises the marginal likelihood.
-    l1_ratio
-        Must be 0: sparse weights are not supported.
-    dual
-        Must be False.
+    l1_ratio, dual
+        Must be 0 and False: sparse weights and a dual form are not supported.
     tol
         Largest entry of the gradient of the mean loss at which to stop. Above 0.
     fit_intercept
         Whether scores have a bias.
-    intercept_scaling
-        Ignored: the bias is never penalised as a weight.
+    intercept_scaling, random_state
+        Ignored: the bias is never penalised as a weight, and the fit is deterministic.
     class_weight
         Dict from label to weight, or "balanced": multiplies the weight of samples of a class.
-    random_state
-        Ignored: the fit is deterministic.
     solver
         "auto", "newton-cholesky" or "lbfgs". scikit-learn's other names mean "auto".
     max_iter
         Steps of Newton's method or of L-BFGS, at most.
-    verbose
-        Above 0, a progress bar on stderr.
     warm_start
         Start from the weights of the last fit.
-    n_jobs
-        Threads; None: all cores. The result does not depend on it.
     posterior
         "laplace": compute a Gaussian posterior of the weights. Probabilities are then means over it,
         and `coef_std_`, `intercept_std_`, `covariance_`, `log_evidence_` are set.
@@ -97,21 +94,18 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     intercept_precision
         Precision of a prior on the bias, which makes `log_evidence_` proper. None: no prior, and
         the evidence is known up to a constant.
-    time_limit
-        Seconds after which to stop with the present weights.
+    time_limit, n_jobs, verbose
+        As in `LinearSVC`.
 
     Attributes
     ----------
     classes_, coef_, intercept_
         Labels, (k,); weights, (p, d), and biases, (p,); one row for two classes, else k.
-    C_
-        The C used.
-    n_iter_
-        Steps, (1,).
-    objective_
-        The minimum: summed -log p(y|x), plus |w|^2 / (2 C), and the bias's part with a prior.
-    gradient_
-        Largest entry of its gradient, over the weight of all samples: at most tol when solved.
+    C_, n_iter_
+        The C used; steps, (1,).
+    objective_, gradient_
+        The minimum: summed -log p(y|x), plus |w|^2 / (2 C), and the bias's part with a prior; largest
+        entry of its gradient, over the weight of all samples: at most tol when solved.
     coef_std_, intercept_std_
         Standard deviations of the posterior, shaped as coef_ and intercept_.
     covariance_
@@ -143,48 +137,25 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     Framework Applied to Classification Networks, Neural Computation 4 (1992).
     """
 
-    _posterior: Posterior | None = None
-
-    def __init__(
-        self,
-        penalty: Any = "deprecated",
-        *,
-        C: Any = 1.0,
-        l1_ratio: float = 0.0,
-        dual: bool = False,
-        tol: float = 1e-4,
-        fit_intercept: bool = True,
-        intercept_scaling: float = 1,
-        class_weight: Any = None,
-        random_state: Any = None,
-        solver: str = "auto",
-        max_iter: int = 100,
-        verbose: int = 0,
-        warm_start: bool = False,
-        n_jobs: int | None = None,
-        posterior: str | None = None,
-        predictive: str = "mackay",
-        intercept_precision: float | None = None,
-        time_limit: float | None = None,
-    ) -> None:
-        self.penalty = penalty
-        self.C = C
-        self.l1_ratio = l1_ratio
-        self.dual = dual
-        self.tol = tol
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.class_weight = class_weight
-        self.random_state = random_state
-        self.solver = solver
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.posterior = posterior
-        self.predictive = predictive
-        self.intercept_precision = intercept_precision
-        self.time_limit = time_limit
+    penalty: Any = choice("deprecated", "l2", None)
+    _: KW_ONLY
+    C: Any = 1.0
+    l1_ratio: float = 0.0
+    dual: bool = choice(False)
+    tol: float = real(1e-4, above=0)
+    fit_intercept: bool = flag(True)
+    intercept_scaling: float = 1
+    class_weight: Any = None
+    random_state: Any = None
+    solver: str = choice(*SOLVERS)
+    max_iter: int = integer(100, least=0)
+    verbose: int = 0
+    warm_start: bool = flag(False)
+    n_jobs: int | None = threads()
+    posterior: str | None = choice(None, "laplace")
+    predictive: str = choice("mackay", "quadrature")
+    intercept_precision: float | None = real(None, above=0)
+    time_limit: float | None = real(None, above=0)
 
     @with_callbacks
     @rollback_on_error
@@ -232,7 +203,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                     )
             else:
                 found = descent.solve(C, start)
-            self._posterior = None
+            self._posterior: Posterior | None = None
             if self.posterior is not None:
                 found, self._posterior = descent.posterior(found, C)
         if found.stop == "overflow" or not np.isfinite(found.theta).all():
@@ -254,13 +225,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k); with a posterior the mean over it."""
         check_is_fitted(self)
-        X = check_samples(self, X, dtype=self._dtypes, reset=False)
-        S = self._scores(X)
-        if self._posterior is not None:
-            return self._mean_probabilities(X, S)
-        if len(self.classes_) == 2:
-            return np.column_stack([expit(-S[:, 0]), expit(S[:, 0])])
-        return np.asarray(softmax(S, axis=1))
+        if self._posterior is None:
+            return probabilities(self.decision_function(X))
+        return self._mean_probabilities(self._posterior, X)
 
     def predict_log_proba(self, X: Any) -> Matrix:
         """Logarithm of the probability of each class, (n, k)."""
@@ -268,10 +235,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         if self._posterior is not None:
             with np.errstate(divide="ignore"):
                 return np.log(self.predict_proba(X))
-        S = self._scores(check_samples(self, X, dtype=self._dtypes, reset=False))
-        if len(self.classes_) == 2:
-            return np.column_stack([log_expit(-S[:, 0]), log_expit(S[:, 0])])
-        return np.asarray(log_softmax(S, axis=1))
+        return log_probabilities(self.decision_function(X))
 
     @property
     def covariance_(self) -> Matrix:
@@ -281,12 +245,12 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             raise AttributeError("covariance_ needs a fit with posterior='laplace'")
         return self._posterior.covariance()
 
-    def _mean_probabilities(self, X: Any, S: Matrix) -> Matrix:
-        assert self._posterior is not None
-        X = dense(X)
+    def _mean_probabilities(self, posterior: Posterior, X: Any) -> Matrix:
+        X = check_samples(self, X, dtype=self._dtypes, reset=False)
+        S, X = self._scores(X), dense(X)
         if self.fit_intercept:
             X = np.column_stack([X, np.ones(len(X))])
-        V = self._posterior.score_covariances(X)
+        V = posterior.score_covariances(X)
         if len(self.classes_) > 2:
             return match_predictions(mean_softmax(S, V), winners(S))
         mean = mean_sigmoid if self.predictive == "quadrature" else mackay
@@ -352,8 +316,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = type(self).__name__
-        require_choice(name, "penalty", self.penalty, PENALTIES)
         if isinstance(self.C, str):
             require_choice(name, "C", self.C, ("evidence",))
         elif not (isinstance(self.C, float) and np.isposinf(self.C)):
@@ -362,23 +326,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             raise ParameterError(
                 name, "l1_ratio", "0; for sparse weights use LinearSVC(penalty='l1')", self.l1_ratio
             )
-        require_choice(name, "dual", self.dual, (False,))
-        require_real(name, "tol", self.tol, above=0)
-        require_flag(name, "fit_intercept", self.fit_intercept)
-        require_choice(name, "solver", self.solver, SOLVERS)
-        require_integer(name, "max_iter", self.max_iter, least=0)
-        require_flag(name, "warm_start", self.warm_start)
-        require_threads(name, self.n_jobs)
-        require_choice(name, "posterior", self.posterior, (None, "laplace"))
-        require_choice(name, "predictive", self.predictive, ("mackay", "quadrature"))
-        if self.intercept_precision is not None:
-            require_real(name, "intercept_precision", self.intercept_precision, above=0)
-            if not self.fit_intercept:
-                raise ParameterError(
-                    name, "intercept_precision", "None without a bias", self.intercept_precision
-                )
-        if self.time_limit is not None:
-            require_real(name, "time_limit", self.time_limit, above=0)
+        if self.intercept_precision is not None and not self.fit_intercept:
+            must_be = "None without a bias"
+            raise ParameterError(name, "intercept_precision", must_be, self.intercept_precision)
 
 
 def _check_separation(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import KW_ONLY
 from numbers import Real
 from typing import Any, Self
 
@@ -16,6 +18,7 @@ from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.blocks import ArrayBlocks, StreamBlocks
 from separatrix.estimators.base.linear_machine import weight_norms
 from separatrix.estimators.base.one_pass import OnePass
+from separatrix.estimators.base.parameters import flag, real, with_parameters
 from separatrix.estimators.base.prepare import check_samples, check_unchanged
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.warnings import warn_user
@@ -36,7 +39,7 @@ from separatrix.solvers.naive_bayes import (
     total_variance,
 )
 from separatrix.types import Block, Matrix, Vector
-from separatrix.validation import require_flag, require_real
+from separatrix.validation import require_real
 
 LEAST_ALPHA = 1e-10  # with force_alpha=False
 FEWEST_ENTRIES = 2**20  # of a block of sparse samples
@@ -79,6 +82,7 @@ class CountingBayes(NaiveBayes):
     """Naive Bayes from counts of features: the base of `MultinomialNB` and `BernoulliNB`."""
 
     _merge_sums = staticmethod(merge)
+    _fit_likelihood: Callable[[Counts, float | Vector], Likelihood]  # a static method
 
     alpha: Any
     force_alpha: bool
@@ -102,13 +106,12 @@ class CountingBayes(NaiveBayes):
         return tags
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = type(self).__name__
         if isinstance(self.alpha, Real):
             require_real(name, "alpha", self.alpha, least=0)
         else:
             _require_numbers(name, "alpha", "at least 0, one number or a list", self.alpha)
-        require_flag(name, "force_alpha", self.force_alpha)
-        require_flag(name, "fit_prior", self.fit_prior)
         _require_prior(name, "class_prior", self.class_prior)
 
     def _part(self, block: Block, n_classes: int) -> Counts:
@@ -129,7 +132,7 @@ class CountingBayes(NaiveBayes):
         prior = _prior(type(self).__name__, "class_prior", self.class_prior, sums.weight)
         even = self.class_prior is None and not self.fit_prior
         self.class_log_prior_ = log_of(np.full(k, 1.0 / k) if even else prior)
-        self._likelihood = self._likelihood_of(sums, self._smoothing())
+        self._likelihood = self._fit_likelihood(sums, self._smoothing())
         self.class_count_, self.feature_count_ = sums
         self.feature_log_prob_ = self._likelihood.log_prob
         return self
@@ -151,10 +154,8 @@ class CountingBayes(NaiveBayes):
         """What is counted of samples, (n, d)."""
         raise NotImplementedError
 
-    def _likelihood_of(self, sums: Counts, alpha: float | Vector) -> Likelihood:
-        raise NotImplementedError
 
-
+@with_parameters
 class MultinomialNB(CountingBayes):
     """Naive Bayes on counts, such as words of a text.
 
@@ -190,18 +191,13 @@ class MultinomialNB(CountingBayes):
     ['ham', 'spam']
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
+    _: KW_ONLY
+    alpha: Any = 1.0
+    force_alpha: bool = flag(True)
+    fit_prior: bool = flag(True)
+    class_prior: Any = None
+
+    _fit_likelihood = staticmethod(multinomial)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -214,10 +210,8 @@ class MultinomialNB(CountingBayes):
             raise DataError(f"Negative values in data passed to MultinomialNB; got {least:g}")
         return X
 
-    def _likelihood_of(self, sums: Counts, alpha: float | Vector) -> Likelihood:
-        return multinomial(sums, alpha)
 
-
+@with_parameters
 class BernoulliNB(CountingBayes):
     """Naive Bayes on features that a sample has or has not.
 
@@ -250,33 +244,19 @@ class BernoulliNB(CountingBayes):
     ['ham', 'spam']
     """
 
-    def __init__(
-        self,
-        *,
-        alpha: Any = 1.0,
-        force_alpha: bool = True,
-        binarize: float | None = 0.0,
-        fit_prior: bool = True,
-        class_prior: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.force_alpha = force_alpha
-        self.binarize = binarize
-        self.fit_prior = fit_prior
-        self.class_prior = class_prior
+    _: KW_ONLY
+    alpha: Any = 1.0
+    force_alpha: bool = flag(True)
+    binarize: float | None = real(0.0, least=0, also=(None,))
+    fit_prior: bool = flag(True)
+    class_prior: Any = None
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        if self.binarize is not None:
-            require_real("BernoulliNB", "binarize", self.binarize, least=0)
+    _fit_likelihood = staticmethod(bernoulli)
 
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learn from more samples, or blocks of them; all `classes` are named in the first call."""
+    def _require_sums(self, what: str) -> None:
+        super()._require_sums(what)
         if hasattr(self, "classes_"):
             check_unchanged(self, {"binarize": self._binarized})
-        return super().partial_fit(X, y, classes, sample_weight)
 
     def _learn(self) -> Self:
         self._binarized: float | None = self.binarize
@@ -297,10 +277,8 @@ class BernoulliNB(CountingBayes):
             raise DataError(f"with binarize=None X must lie between 0 and 1; got {outside[0]:g}")
         return X
 
-    def _likelihood_of(self, sums: Counts, alpha: float | Vector) -> Likelihood:
-        return bernoulli(sums, alpha)
 
-
+@with_parameters
 class GaussianNB(NaiveBayes):
     """Naive Bayes on numbers: in each class every feature has a Gaussian of its own.
 
@@ -332,13 +310,13 @@ class GaussianNB(NaiveBayes):
 
     _merge_sums = staticmethod(merge_moments)
 
-    def __init__(self, *, priors: Any = None, var_smoothing: float = 1e-9) -> None:
-        self.priors = priors
-        self.var_smoothing = var_smoothing
+    _: KW_ONLY
+    priors: Any = None
+    var_smoothing: float = real(1e-9, least=0)
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         _require_prior("GaussianNB", "priors", self.priors)
-        require_real("GaussianNB", "var_smoothing", self.var_smoothing, least=0)
 
     def _part(self, block: Block, n_classes: int) -> Moments:
         return moments_of(block, n_classes=n_classes, form="features")

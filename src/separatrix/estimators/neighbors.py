@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Real
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.estimators.base.kernel_machine import KernelMachine, TakesTensors, tags_of_kernel
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
 from separatrix.estimators.base.prepare import (
     as_labels,
     check_samples,
@@ -39,12 +40,13 @@ from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Matrix, Vector
-from separatrix.validation import require_choice, require_integer, require_real, require_threads
+from separatrix.validation import require_integer, require_threads
 
 ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
 WITH_STORED_ZEROS = ("csr", "csc", "coo", "lil")
 
 
+@with_parameters
 class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
     """Majority vote of the k nearest training samples.
 
@@ -64,8 +66,6 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
     p, metric, metric_params
         As in scikit-learn: p of "minkowski", above 0; a name, a function of two samples, or
         "precomputed", where X holds distances.
-    n_jobs
-        Threads; None: all cores. The result does not depend on it.
     ties
         Equal votes go to the class of the "nearest" of the tied neighbours, or, as in scikit-learn, to
         the "lowest" class.
@@ -77,8 +77,8 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
     k_max
         Compute the leave-one-out accuracy for 1, 2, ..., k_max neighbours. Below the number of samples.
         None: do not.
-    verbose
-        Above 0, a progress bar on stderr.
+    n_jobs, verbose
+        Threads, None for all cores, which do not change the result; above 0, a progress bar on stderr.
     device
         "auto" uses an NVIDIA GPU if one is present, there are enough samples and the metric depends on
         a Euclidean norm; "cpu"; "cuda" raises an error if that is impossible. Results for tensors are
@@ -118,42 +118,21 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
     (1967).
     """
 
-    kernel_: Any
-    classes_: Any
-    _voters: list[Voters]
-
-    def __init__(
-        self,
-        n_neighbors: int = 5,
-        *,
-        weights: Any = "uniform",
-        algorithm: str = "auto",
-        leaf_size: int = 30,
-        p: float | None = 2,
-        metric: Any = "minkowski",
-        metric_params: dict[str, Any] | None = None,
-        n_jobs: int | None = None,
-        ties: str = "nearest",
-        class_weight: Any = None,
-        kernel: Any = None,
-        k_max: int | None = None,
-        verbose: int = 0,
-        device: str = "auto",
-    ) -> None:
-        self.n_neighbors = n_neighbors
-        self.weights = weights
-        self.algorithm = algorithm
-        self.leaf_size = leaf_size
-        self.p = p
-        self.metric = metric
-        self.metric_params = metric_params
-        self.n_jobs = n_jobs
-        self.ties = ties
-        self.class_weight = class_weight
-        self.kernel = kernel
-        self.k_max = k_max
-        self.verbose = verbose
-        self.device = device
+    n_neighbors: int = 5
+    _: KW_ONLY
+    weights: Any = "uniform"
+    algorithm: str = choice(*ALGORITHMS)
+    leaf_size: int = integer(30, least=1)
+    p: float | None = real(2, above=0, also=(None, np.inf))
+    metric: Any = "minkowski"
+    metric_params: dict[str, Any] | None = None
+    n_jobs: int | None = threads()
+    ties: str = "nearest"
+    class_weight: Any = None
+    kernel: Any = None
+    k_max: int | None = integer(None, least=1)
+    verbose: int = 0
+    device: str = choice(*DEVICES)
 
     @with_callbacks
     @rollback_on_error
@@ -289,16 +268,9 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = type(self).__name__
         require_votes(name, self.n_neighbors, self.ties, self.weights)
-        require_choice(name, "algorithm", self.algorithm, ALGORITHMS)
-        require_choice(name, "device", self.device, DEVICES)
-        require_integer(name, "leaf_size", self.leaf_size, least=1)
-        if self.k_max is not None:
-            require_integer(name, "k_max", self.k_max, least=1)
-        require_threads(name, self.n_jobs)
-        if self.p is not None and not (isinstance(self.p, Real) and self.p == np.inf):
-            require_real(name, "p", self.p, above=0)
         if self.kernel is not None:
             default = isinstance(self.metric, str) and self.metric == "minkowski"
             if not default or self.p != 2 or self.metric_params is not None:
@@ -336,7 +308,8 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
                 raise DataError(
                     "`sample_weight` must have a weight above zero; all weights are zero"
                 )
-            self.classes_, self._voters = [], []
+            self.classes_: Any = []
+            self._voters: list[Voters] = []
             for column in map(as_labels, np.asarray(y).T):
                 classes, codes = encode_labels(column)
                 votes = weights * class_weights(self, self.class_weight, column, classes)

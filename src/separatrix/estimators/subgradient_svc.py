@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
@@ -14,21 +15,26 @@ from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.estimators.base.linear_machine import LinearMachine, margin_widths
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.parameters import (
+    choice,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.prepare import prepare
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.subgradient import LOSSES, Objective, SubgradientFit, solve_subgradient
 from separatrix.types import Codes, Matrix
 from separatrix.validation import (
-    require_choice,
-    require_flag,
     require_integer,
-    require_real,
-    require_threads,
 )
 
 DTYPES = [np.float64, np.float32, np.uint8]  # read as they are; all else becomes the first
 
 
+@with_parameters
 class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
     """Linear support vector machine by subgradient descent with a fixed step.
 
@@ -48,14 +54,11 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         "hinge", max(0, 1 - t) of the margin t = y f(x), whose slope is -1 at t = 1 too;
         "squared_hinge", its square; "logistic", -log sigma(t); or "sigmoid", -sigma(t), which is
         bounded and not convex: it can rest where it is not least.
-    alpha
-        Step. Above 0.
-    eps
-        Stop when the objective changes by no more than this in a step. At least 0.
-    mu
-        Weight of the penalty. At least 0.
-    max_iter
-        Steps, at most. At least 1.
+    alpha, mu
+        Step, above 0, and weight of the penalty, at least 0.
+    eps, max_iter
+        Stop when the objective changes by no more than eps, at least 0, in a step; or after max_iter
+        steps, at least 1.
     average
         Predict with the mean of all iterates, the start among them, instead of the last.
     keep_iterates
@@ -63,12 +66,8 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         last. When they fill half the memory budget, every second one is dropped, with a warning.
     class_weight
         Dict from label to weight, or "balanced": multiplies the losses of samples of a class.
-    n_jobs
-        Threads; None: all cores. The result does not depend on it.
-    verbose
-        Above 0, a progress bar on stderr.
-    time_limit
-        Seconds after which to stop with the present weights.
+    time_limit, n_jobs, verbose
+        As in `LinearSVC`.
 
     Attributes
     ----------
@@ -108,32 +107,18 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
 
     _dtypes = DTYPES
 
-    def __init__(
-        self,
-        loss: str = "hinge",
-        *,
-        alpha: float = 1e-5,
-        eps: float = 1e-2,
-        mu: float = 1e-1,
-        max_iter: int = 1000,
-        average: bool = False,
-        keep_iterates: bool | int = True,
-        class_weight: Any = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-        time_limit: float | None = None,
-    ) -> None:
-        self.loss = loss
-        self.alpha = alpha
-        self.eps = eps
-        self.mu = mu
-        self.max_iter = max_iter
-        self.average = average
-        self.keep_iterates = keep_iterates
-        self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.time_limit = time_limit
+    loss: str = choice(*LOSSES)
+    _: KW_ONLY
+    alpha: float = real(1e-5, above=0)
+    eps: float = real(1e-2, least=0)
+    mu: float = real(1e-1, least=0)
+    max_iter: int = integer(1000, least=1)
+    average: bool = flag(False)
+    keep_iterates: bool | int = True
+    class_weight: Any = None
+    n_jobs: int | None = threads()
+    verbose: int = 0
+    time_limit: float | None = real(None, above=0)
 
     @with_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -225,15 +210,6 @@ class SubgradientSVC(CallbackSupportMixin, ClassifierMixin, LinearMachine):
         )
 
     def _check_parameters(self) -> None:
-        name = "SubgradientSVC"
-        require_choice(name, "loss", self.loss, LOSSES)
-        require_real(name, "alpha", self.alpha, above=0)
-        require_real(name, "eps", self.eps, least=0)
-        require_real(name, "mu", self.mu, least=0)
-        require_integer(name, "max_iter", self.max_iter, least=1)
-        require_flag(name, "average", self.average)
+        super()._check_parameters()
         if not isinstance(self.keep_iterates, bool | np.bool_):
-            require_integer(name, "keep_iterates", self.keep_iterates, least=1)
-        require_threads(name, self.n_jobs)
-        if self.time_limit is not None:
-            require_real(name, "time_limit", self.time_limit, above=0)
+            require_integer("SubgradientSVC", "keep_iterates", self.keep_iterates, least=1)

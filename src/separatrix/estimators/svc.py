@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import KW_ONLY
 from functools import partial
-from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,14 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.estimators.base.kernel_machine import TakesTensors
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import RowsClassified
+from separatrix.estimators.base.parameters import (
+    choice,
+    flag,
+    integer,
+    real,
+    threads,
+    with_parameters,
+)
 from separatrix.estimators.base.prepare import (
     Training,
     class_weights,
@@ -36,7 +44,7 @@ from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm.problem import SvmFit, SvmProblem
 from separatrix.types import Codes, Gram, Matrix
-from separatrix.validation import require_choice, require_flag, require_integer, require_real
+from separatrix.validation import require_flag
 
 HOLD_BELOW = 4096  # samples whose kernel matrix takes no time worth limiting
 HOLD_AT_MOST = 16384  # samples beyond which computing only the needed rows costs less
@@ -46,6 +54,7 @@ PROBABILITY = (
 )
 
 
+@with_parameters
 class SVC(CallbackSupportMixin, TakesTensors, SupportMachine):
     """Support vector machine: the boundary with the widest margin in the feature space of a kernel.
 
@@ -72,8 +81,6 @@ class SVC(CallbackSupportMixin, TakesTensors, SupportMachine):
         GPU 93 % of its free memory.
     class_weight
         Factors of C for each class, as a dict or "balanced".
-    verbose
-        Above 0, a progress bar on stderr.
     max_iter
         Steps on two coefficients for each boundary, at most; -1 for no limit.
     decision_function_shape, break_ties
@@ -89,10 +96,9 @@ class SVC(CallbackSupportMixin, TakesTensors, SupportMachine):
         None, "sigmoid" or "temperature": how `predict_proba` turns margins into probabilities.
     warm_start
         Start from the coefficients of the last fit if its labels were the same.
-    time_limit
-        Seconds after which to stop with the coefficients reached.
-    n_jobs
-        Threads, -1 or None for all cores.
+    time_limit, n_jobs, verbose
+        Seconds after which to stop with what was reached; threads, -1 or None for all cores; above 0,
+        a progress bar on stderr.
     device
         "auto": a GPU if one is present and the problem is large enough, "cpu", or "cuda": an error if
         that is not possible. CUDA tensors are processed on their device; results are tensors on it.
@@ -134,54 +140,29 @@ class SVC(CallbackSupportMixin, TakesTensors, SupportMachine):
     Set Selection Using Second Order Information, JMLR 6 (2005).
     """
 
-    def __init__(
-        self,
-        *,
-        C: float = 1.0,
-        kernel: Any = "rbf",
-        degree: int = 3,
-        gamma: Any = "scale",
-        coef0: float = 0.0,
-        shrinking: bool = True,
-        probability: Any = "deprecated",
-        tol: float = 1e-3,
-        cache_size: float | None = None,
-        class_weight: Any = None,
-        verbose: int = False,
-        max_iter: int = -1,
-        decision_function_shape: str = "ovr",
-        break_ties: bool = False,
-        random_state: Any = None,
-        multi_class: str = "ovo",
-        stop: str = "kkt",
-        calibration: str | None = None,
-        warm_start: bool = False,
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        device: str = "auto",
-    ) -> None:
-        self.C = C
-        self.kernel = kernel
-        self.degree = degree
-        self.gamma = gamma
-        self.coef0 = coef0
-        self.shrinking = shrinking
-        self.probability = probability
-        self.tol = tol
-        self.cache_size = cache_size
-        self.class_weight = class_weight
-        self.verbose = verbose
-        self.max_iter = max_iter
-        self.decision_function_shape = decision_function_shape
-        self.break_ties = break_ties
-        self.random_state = random_state
-        self.multi_class = multi_class
-        self.stop = stop
-        self.calibration = calibration
-        self.warm_start = warm_start
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.device = device
+    _: KW_ONLY
+    C: float = real(1.0, above=0, also=(np.inf,))
+    kernel: Any = "rbf"
+    degree: int = 3
+    gamma: Any = "scale"
+    coef0: float = 0.0
+    shrinking: bool = flag(True)
+    probability: Any = "deprecated"
+    tol: float = real(1e-3, above=0)
+    cache_size: float | None = real(None, above=0)
+    class_weight: Any = None
+    verbose: int = False
+    max_iter: int = integer(-1, least=-1)
+    decision_function_shape: str = choice("ovr", "ovo")
+    break_ties: bool = flag(False)
+    random_state: Any = None
+    multi_class: str = choice("ovo", "ovr")
+    stop: str = choice("kkt", "gap")
+    calibration: str | None = choice(None, *METHODS)
+    warm_start: bool = flag(False)
+    time_limit: float | None = real(None, above=0)
+    n_jobs: int | None = threads()
+    device: str = choice(*DEVICES)
 
     @with_callbacks
     @rollback_on_error
@@ -194,16 +175,13 @@ class SVC(CallbackSupportMixin, TakesTensors, SupportMachine):
         kernel, options = self._resolve_kernel(train.X), self._options()
         steps = options.progress_steps(len(train.classes))
         with monitored(self, train.X, train.y, steps=steps, task="step") as monitor:
-            solve = partial(
-                solve_svc,
-                kernel=kernel,
-                train=train,
-                options=options,
-                last_fits=getattr(self, "_fits", ()) if self.warm_start else (),
-                random=partial(generator, self),
-                monitor=monitor,
+            last, random = getattr(self, "_fits", ()), partial(generator, self)
+            state = run_on(
+                self._training_policy(train.X, kernel),
+                lambda device: solve_svc(
+                    device, kernel, train, options, last if self.warm_start else (), random, monitor
+                ),
             )
-            state = run_on(self._training_policy(train.X, kernel), solve)
         self.kernel_, self.classes_, self.shape_fit_ = kernel, train.classes, tuple(train.X.shape)
         self._keep(train, state)
         _warn_if_unfinished(type(self).__name__, options, state.fits)
@@ -310,26 +288,10 @@ class SVC(CallbackSupportMixin, TakesTensors, SupportMachine):
         self._fits = [fit._replace(rows=order[fit.rows]) for fit in fits]
 
     def _check_parameters(self) -> None:
-        name = type(self).__name__
-        if not (isinstance(self.C, Real) and np.isposinf(float(self.C))):
-            require_real(name, "C", self.C, above=0)
-        require_real(name, "tol", self.tol, above=0)
-        require_integer(name, "max_iter", self.max_iter, least=-1)
-        require_choice(name, "multi_class", self.multi_class, ("ovo", "ovr"))
-        require_choice(
-            name, "decision_function_shape", self.decision_function_shape, ("ovr", "ovo")
-        )
-        require_choice(name, "stop", self.stop, ("kkt", "gap"))
-        require_choice(name, "calibration", self.calibration, (None, *METHODS))
-        require_choice(name, "device", self.device, DEVICES)
-        for flag in ("shrinking", "break_ties", "warm_start"):
-            require_flag(name, flag, getattr(self, flag))
-        if self.time_limit is not None:
-            require_real(name, "time_limit", self.time_limit, above=0)
+        super()._check_parameters()
         if self.probability != "deprecated":
-            require_flag(name, "probability", self.probability)
+            require_flag(type(self).__name__, "probability", self.probability)
             warn_user(PROBABILITY, FutureWarning)
-        self._check_resources()
 
 
 def _warn_if_unfinished(name: str, options: SvcOptions, fits: list[SvmFit]) -> None:

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
-from typing import Any, NamedTuple, Self
+from dataclasses import KW_ONLY
+from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
-from sklearn.callback import CallbackSupportMixin
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils import Tags
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
+from separatrix.data.splits import Split
 from separatrix.errors import ParameterError
-from separatrix.estimators.base.device_params import device_of_search
-from separatrix.estimators.base.gram_training import resolve_kernels
-from separatrix.estimators.base.kernel_machine import TakesTensors, tags_of_kernel
+from separatrix.estimators.base.kernel_machine import tags_of_kernel
+from separatrix.estimators.base.kernel_search import KernelMachineCV
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import vote
-from separatrix.estimators.base.prepare import Training, check_samples, prepare, rollback_on_error
-from separatrix.estimators.base.search_results import results_table
+from separatrix.estimators.base.parameters import choice, real, with_parameters
+from separatrix.estimators.base.prepare import Training, prepare, rollback_on_error
 from separatrix.estimators.base.support import Support, class_segments, in_order, scores_of_all
 from separatrix.estimators.svc import SVC
-from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import resolve_kernel
-from separatrix.runtime.device import as_numpy, like, run_on
+from separatrix.runtime.device import DEVICES, as_numpy, run_on
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
@@ -38,14 +36,8 @@ from separatrix.types import Codes, Gram, Matrix, Vector
 from separatrix.validation import require_real
 
 
-class _Fold(NamedTuple):
-    """One fold over rows in class order."""
-
-    weights: Vector  # shape: (n,); what C is multiplied by; 0 where a row is left out
-    held_out: Codes
-
-
-class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
+@with_parameters
+class SVCCV(KernelMachineCV):
     """Support vector machine whose C and kernel are chosen by cross-validation.
 
     All folds, class pairs, widths and values of C share the inner products of the samples; along C
@@ -65,10 +57,8 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         Number of stratified folds, or a splitter of scikit-learn.
     estimator
         An `SVC` with all other parameters. None: the default.
-    time_limit
-        Seconds after which to stop searching; cells not reached count as 0.
-    verbose
-        Above 0, a progress bar on stderr.
+    time_limit, verbose
+        Seconds after which to stop searching; cells not reached count as 0. Above 0, a progress bar.
     device
         As in `SVC`, for the search and for the training of the best cell. A `device` of the `estimator`
         other than "auto" takes precedence.
@@ -92,26 +82,18 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
     {'C': 10, 'gamma': 0.001}
     """
 
-    def __init__(
-        self,
-        Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0),
-        gammas: Sequence[Any] | None = None,
-        *,
-        kernels: Sequence[Any] | None = None,
-        cv: Any = 5,
-        estimator: SVC | None = None,
-        time_limit: float | None = None,
-        verbose: int = 0,
-        device: str = "auto",
-    ) -> None:
-        self.Cs = Cs
-        self.gammas = gammas
-        self.kernels = kernels
-        self.cv = cv
-        self.estimator = estimator
-        self.time_limit = time_limit
-        self.verbose = verbose
-        self.device = device
+    Cs: Sequence[float] = (0.1, 1.0, 10.0, 100.0)
+    gammas: Sequence[Any] | None = None
+    _: KW_ONLY
+    kernels: Sequence[Any] | None = None
+    cv: Any = 5
+    estimator: SVC | None = None
+    time_limit: float | None = real(None, above=0)
+    verbose: int = 0
+    device: str = choice(*DEVICES)
+
+    _kind = SVC
+    _best_name = "best_estimator_"
 
     @with_callbacks
     @rollback_on_error
@@ -124,22 +106,12 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
         splits = list(check_cv(self.cv, train.y, classifier=True).split(train.X, labels))
         order = np.argsort(train.y, kind="stable")
         rank = np.argsort(order)  # of each sample among rows in class order
-        weights = (train.weights * train.class_weights)[order]
-        folds = [_fold(weights, rank[rows], rank[left]) for rows, left in splits]
+        folds = [Split(rank[rows], rank[left]) for rows, left in splits]
         steps = len(Cs) * len(kernels) * len(folds)
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
             scores, unfinished = run_on(
                 model._training_policy(train.X, *kernels, owner="SVCCV"),
-                partial(
-                    _search,
-                    model=model,
-                    train=train,
-                    order=order,
-                    folds=folds,
-                    Cs=Cs,
-                    kernels=kernels,
-                    monitor=monitor,
-                ),
+                lambda device: _search(device, model, train, order, folds, Cs, kernels, monitor),
             )
         if monitor.should_stop():
             warn_user(
@@ -153,35 +125,21 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
                 ConvergenceWarning,
             )
         cells = [{"C": C, **candidate} for C in Cs for candidate in candidates]
-        self.cv_results_ = results_table(cells, scores.reshape(-1, len(folds)))
-        self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
-        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
-        self.best_params_ = cells[self.best_index_]
+        self.best_params_ = self._keep_results(cells, scores.reshape(-1, len(folds)))
         self.best_estimator_: SVC = clone(model).set_params(**self.best_params_)
         self.best_estimator_.fit(train.X, labels, sample_weight=train.weights)
         self.classes_ = self.best_estimator_.classes_
         return self
 
-    def decision_function(self, X: Any) -> Matrix:
-        """The decision function of `best_estimator_`."""
-        values: Matrix = like(self._best().decision_function(self._checked(X)), X)
-        return values
-
-    def predict(self, X: Any) -> Any:
-        """Class of each sample, (n,)."""
-        return like(self._best().predict(self._checked(X)), X)
-
     @available_if(lambda self: self._model()._offers_probabilities())
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class, (n, k), where the estimator has a `calibration`."""
-        P: Matrix = like(self._best().predict_proba(self._checked(X)), X)
-        return P
+        return self._predict_best("predict_proba", X)
 
     @available_if(lambda self: self._model()._offers_probabilities())
-    def predict_log_proba(self, X: Any) -> Matrix:
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of `predict_proba`, (n, k)."""
-        P: Matrix = like(self._best().predict_log_proba(self._checked(X)), X)
-        return P
+        return self._predict_best("predict_log_proba", X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -194,41 +152,18 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
     @property
     def _own_kernel(self) -> Any:
         """The first of the kernels, which decides the kind of samples."""
-        if self.kernels is not None:
-            return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
-        return self.estimator.kernel if isinstance(self.estimator, SVC) else None
-
-    def _checked(self, X: Any) -> Any:
-        check_is_fitted(self)
-        return check_samples(self, X, reset=False)
-
-    def _best(self) -> SVC:
-        """The machine of the best cell, on the device asked for now."""
-        check_is_fitted(self)
-        self.best_estimator_.device = device_of_search(self)
-        return self.best_estimator_
-
-    def _model(self) -> SVC:
-        device = device_of_search(self)
-        if self.estimator is None:
-            return SVC(device=device)
-        if not isinstance(self.estimator, SVC):
-            raise ParameterError("SVCCV", "estimator", "an SVC or None", self.estimator)
-        copy: SVC = clone(self.estimator)
-        copy._check_parameters()
-        copy.device = device
-        return copy
+        if self.kernels is None and isinstance(self.estimator, SVC):
+            return self.estimator.kernel
+        return super()._own_kernel
 
     def _check_parameters(self) -> None:
         self._values_of_C()
-        self._model()
+        super()._check_parameters()
 
     def _values_of_C(self) -> list[float]:
         Cs = _as_list("Cs", self.Cs)
         for C in Cs:
             require_real("SVCCV", "Cs", C, above=0)
-        if self.time_limit is not None:
-            require_real("SVCCV", "time_limit", self.time_limit, above=0)
         return Cs
 
     def _candidates(self, model: SVC, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
@@ -239,9 +174,7 @@ class SVCCV(CallbackSupportMixin, TakesTensors, BaseEstimator):
                 raise ParameterError(
                     "SVCCV", "gammas", "None where `kernels` are given", self.gammas
                 )
-            kernels = resolve_kernels("SVCCV", self.kernels, model, X)
-            if any(isinstance(kernel, Precomputed) for kernel in kernels):
-                raise ParameterError("SVCCV", "kernels", "kernels on samples", self.kernels)
+            kernels = self._resolve_kernels(model, X)
             return [{"kernel": kernel} for kernel in kernels], kernels
         if self.gammas is None:
             return [{}], [resolve_kernel("SVCCV", model.kernel, X, **named)]
@@ -266,18 +199,12 @@ def _as_list(name: str, values: Any) -> list[Any]:
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
-def _fold(weights: Vector, trained: Codes, held_out: Codes) -> _Fold:
-    inside = np.zeros_like(weights)
-    inside[trained] = weights[trained]
-    return _Fold(inside, held_out)
-
-
 def _search(
     device: Any,
     model: SVC,
     train: Training,
     order: Codes,
-    folds: Sequence[_Fold],
+    folds: Sequence[Split],
     Cs: Sequence[float],
     kernels: list[Kernel],
     monitor: FitMonitor,
@@ -292,11 +219,14 @@ def _search(
         segments=class_segments(y, k),
         device=device,
     )
+    weights = np.zeros((len(folds), len(y)))
+    for row, (trained, _) in zip(weights, folds, strict=True):
+        row[trained] = (train.weights * train.class_weights)[order][trained]
     scores = np.zeros((len(Cs), len(kernels), len(folds)))
     unfinished, begun = 0, list[Vector]()
     for g, gram in enumerate(shared.grams(kernels)):
         if not monitor.should_stop():
-            scores[:, g], missed = _path(model, gram, y, k, folds, Cs, monitor, begun)
+            scores[:, g], missed = _path(model, gram, y, k, folds, weights, Cs, monitor, begun)
             unfinished += missed
     return scores, unfinished
 
@@ -306,7 +236,8 @@ def _path(
     gram: Gram,
     y: Codes,  # shape: (n,); in class order
     n_classes: int,
-    folds: Sequence[_Fold],
+    folds: Sequence[Split],
+    weights: Matrix,  # shape: (folds, n); factors of C, 0 for rows held out
     Cs: Sequence[float],
     monitor: FitMonitor,
     begun: list[Vector],
@@ -323,8 +254,7 @@ def _path(
     fits: list[SvmFit] = []
     last = 0.0
     for c in np.argsort(Cs, kind="stable"):
-        boxes = [Cs[c] * fold.weights for fold in folds]
-        problems = [SvmProblem(side, box) for box in boxes for side in sides.T]
+        problems = [SvmProblem(side, box) for box in Cs[c] * weights for side in sides.T]
         if begun and not fits:
             problems = [p._replace(start=a) for p, a in zip(problems, begun, strict=True)]
         if fits:
@@ -355,10 +285,10 @@ def _path(
             monitor.step()
     accuracies = np.zeros((len(Cs), len(folds)))
     for number, fold in enumerate(folds if reached else []):
-        S = scores_of_all(supports[number], gram, fold.held_out)
+        S = scores_of_all(supports[number], gram, fold.test)
         for number_of_C, c in enumerate(reached):
             guess = as_numpy(vote(S[:, number_of_C], n_classes, model.multi_class))
-            accuracies[c, number] = np.mean(guess == y[fold.held_out])
+            accuracies[c, number] = np.mean(guess == y[fold.test])
     return accuracies, unfinished
 
 

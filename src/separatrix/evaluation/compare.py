@@ -22,11 +22,10 @@ from separatrix.data.splits import (
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import DATA_KINDS
 from separatrix.evaluation.comparison import Comparison, SplitProtocol
-from separatrix.evaluation.profile import profile_samples
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples
-from separatrix.evaluation.study import evaluate_samples
-from separatrix.evaluation.suite import Suite, build_suite
+from separatrix.evaluation.study import evaluate
+from separatrix.evaluation.suite import Suite, suite
 from separatrix.runtime.progress import bar, busy
 from separatrix.validation import require_choice, require_integer
 
@@ -38,8 +37,8 @@ MIN_TEST_FOLDS = 10  # by default, k-fold splits are repeated until there are as
 
 def compare(
     models: Mapping[str, Any] | Sequence[str] | str | None,
-    X: Any,  # shape: (n, d), a frame, or n strings
-    y: Any,  # shape: (n,)
+    X: Any,  # shape: (n, d), a frame, n strings, or `CheckedSamples`
+    y: Any = None,  # shape: (n,)
     *,
     cv: int | None = None,
     repeats: int | None = None,
@@ -93,34 +92,7 @@ def compare(
     ['kernel', 'linear']
     """
     samples = check_samples(X, y, missing=True)
-    search = {"folds": folds, "random_state": random_state}
-    return compare_samples(
-        _models(models, samples, kind, search),
-        samples,
-        cv=cv,
-        repeats=repeats,
-        test_size=test_size,
-        groups=groups,
-        progress=progress,
-        done=done,
-        **search,
-    )
-
-
-def compare_samples(
-    models: Mapping[str, Any],
-    samples: CheckedSamples,
-    *,
-    cv: int | None = None,
-    repeats: int | None = None,
-    test_size: float = 0.2,
-    groups: Any = None,
-    folds: int = 3,
-    random_state: int = 0,
-    progress: bool | None = None,
-    done: Callable[[str, Evaluation], None] | None = None,
-) -> Comparison:
-    """Compare classifiers on samples that are already checked; see `compare`."""
+    models = _models(models, samples, kind, {"folds": folds, "random_state": random_state})
     check_classification_targets(samples.y)
     if len(np.unique(samples.y)) < 2:
         raise DataError(f"compare needs samples of at least 2 classes; got one, {samples.y[0]!r}")
@@ -141,7 +113,7 @@ def compare_samples(
             with busy(name, show=False), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 try:
-                    evaluations[name] = evaluate_samples(model, samples, name=name, **options)
+                    evaluations[name] = evaluate(model, samples, name=name, **options)
                 except Exception as error:
                     failed[name] = error
             count = _count_unconverged(caught)
@@ -173,7 +145,7 @@ def _models(
         if not (isinstance(keys, Sequence) and keys and all(isinstance(key, str) for key in keys)):
             must_be = "a dict with at least one classifier, keys of the suite, or 'all'"
             raise ParameterError("compare", "models", must_be, models)
-    return build_suite(profile_samples(samples, kind), models=keys, **search)
+    return suite(samples, models=keys, kind=kind, **search)
 
 
 def _protocol(cv: int | None, repeats: int | None, seed: int, groups: Any) -> SplitProtocol:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.evaluation.result import Evaluation
+from separatrix.evaluation.result import Evaluation, shorten
 from separatrix.evaluation.statistics import Difference, corrected_t, holm, interval
 
 COLUMNS = 110
@@ -166,7 +166,7 @@ class Comparison:
             bounds = f"{row['low']:.1f}..{row['high']:.1f}"
             behind = "" if first else f"{row['behind']:.2f}" + _plus_minus(row["half_width"])
             yield (
-                f"{_short(row['model'], 24):<25}"
+                f"{shorten(row['model'], 24):<25}"
                 + _number(row["train_error"], 6, 2)
                 + _number(row["test_error"], 8, 2)
                 + f"{bounds:>14}{behind:>14}{'' if first else _p(row['p_holm']):>8}"
@@ -251,7 +251,3 @@ def _plus_minus(half_width: float) -> str:
 def _number(value: float | None, width: int, digits: int) -> str:
     unknown = value is None or math.isnan(value)
     return f"{'-':>{width}}" if unknown else f"{value:>{width}.{digits}f}"
-
-
-def _short(name: str, most: int) -> str:
-    return name if len(name) <= most else name[: most - 3] + "..."

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError
-from separatrix.evaluation.samples import CheckedSamples, check_samples, is_graphs, is_text
+from separatrix.evaluation.samples import check_samples, is_graphs, is_text
 
 
 @dataclass(frozen=True)
@@ -28,18 +28,13 @@ class DataProfile:
     aligned: bool = False  # sequences of one length
 
 
-def profile(X: Any, y: Any, kind: str | None = None) -> DataProfile:
-    """Profile samples; `kind` says whether strings are "text" or "sequences".
+def profile(X: Any, y: Any = None, kind: str | None = None) -> DataProfile:
+    """Profile samples, or `CheckedSamples`; `kind` says whether strings are "text" or "sequences".
 
     >>> profile([[0, 2], [1, 3], [5, 2]], [0, 1, 1]).counts
     True
     """
-    return profile_samples(check_samples(X, y, missing=True), kind)
-
-
-def profile_samples(samples: CheckedSamples, kind: str | None = None) -> DataProfile:
-    """Profile samples that are already checked."""
-    X, y = samples
+    X, y = check_samples(X, y, missing=True)
     found = "text" if is_text(X) else "graphs" if is_graphs(X) else "vectors"
     kind = kind or found
     if found != ("text" if kind == "sequences" else kind):

@@ -229,7 +229,7 @@ class Evaluation:
         for row in self.rows():
             folds = f"{row['fold_error']:>14.2f}" if "fold_error" in row else f"{'-':>14}"
             lines.append(
-                f"{_shortened(row['kernel']):<44}{folds}{row['splits']:>8}"
+                f"{shorten(row['kernel'], 43):<44}{folds}{row['splits']:>8}"
                 + _mean_and_sd(row["train_error"], row["train_sd"])
                 + _mean_and_sd(row["test_error"], row["test_sd"])
                 + (f"{row['log_loss']:>11.4f}{row['brier']:>9.4f}" if more else "")
@@ -248,5 +248,6 @@ def _mean_and_sd(mean: float | None, sd: float | None) -> str:
     return f"{'-':>16}" if mean is None or sd is None else f"{mean:>9.2f} ± {sd:4.2f}"
 
 
-def _shortened(name: str, most: int = 43) -> str:
+def shorten(name: str, most: int) -> str:
+    """The name, or its beginning and dots if it is longer than `most` characters."""
     return name if len(name) <= most else name[: most - 3] + "..."

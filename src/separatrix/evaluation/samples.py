@@ -18,13 +18,13 @@ MAX_CATEGORIES = 1000
 
 
 class CheckedSamples(NamedTuple):
-    """Samples and labels that passed `check_samples`; functions that take these do not check again."""
+    """Samples and labels that passed `check_samples`; it then returns them at once."""
 
     X: Any  # a float matrix (n, d), dense or CSR, or n objects
     y: Any  # shape: (n,)
 
 
-def check_samples(X: Any, y: Any, *, missing: bool = False) -> CheckedSamples:
+def check_samples(X: Any, y: Any = None, *, missing: bool = False) -> CheckedSamples:
     """Check X, (n, d) or n strings or graphs, and y, (n,); NaN is an error unless `missing`.
 
     A string column of a frame is one-hot encoded.
@@ -33,6 +33,8 @@ def check_samples(X: Any, y: Any, *, missing: bool = False) -> CheckedSamples:
     >>> X[[1]].tolist()
     ['see you']
     """
+    if isinstance(X, CheckedSamples):
+        return X
     if is_graphs(X) or _is_sequences(X):
         X = check_graphs("X", X) if is_graphs(X) else check_sequences("X", X)
         y = column_or_1d(y, warn=True)

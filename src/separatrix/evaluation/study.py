@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,7 @@ from separatrix.estimators.base.gram_training import classify_many, resolve_kern
 from separatrix.estimators.base.multiclass import RowsClassified, winners
 from separatrix.estimators.base.support import class_segments
 from separatrix.evaluation.result import Evaluation
-from separatrix.evaluation.samples import CheckedSamples, check_samples
+from separatrix.evaluation.samples import check_samples
 from separatrix.evaluation.trial import Trial, fit_and_score, lead_of_others, rows_of
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
@@ -37,8 +36,8 @@ from separatrix.validation import require_flag, require_integer
 
 def evaluate(
     model: Any,
-    X: Any,  # shape: (n, d)
-    y: Any,  # shape: (n,)
+    X: Any,  # shape: (n, d), or `CheckedSamples`
+    y: Any = None,  # shape: (n,)
     *,
     kernels: Sequence[Any] | None = None,
     repeats: int = 20,
@@ -90,39 +89,7 @@ def evaluate(
     >>> found.test_error.shape
     (2, 5)
     """
-    return evaluate_samples(
-        model,
-        check_samples(as_numpy(X), as_numpy(y), missing=True),
-        kernels=kernels,
-        repeats=repeats,
-        test_size=test_size,
-        folds=folds,
-        random_state=random_state,
-        splits=splits,
-        retrain=retrain,
-        products=products,
-        progress=progress,
-        name=name,
-    )
-
-
-def evaluate_samples(
-    model: Any,
-    samples: CheckedSamples,
-    *,
-    kernels: Sequence[Any] | None = None,
-    repeats: int = 20,
-    test_size: float = 0.2,
-    folds: int | None = None,
-    random_state: int = 0,
-    splits: Sequence[Split] | None = None,
-    retrain: bool = True,
-    products: Products | None = None,
-    progress: bool | None = None,
-    name: str | None = None,
-) -> Evaluation:
-    """Evaluate a classifier on samples that are already checked; see `evaluate`."""
-    X, y = samples
+    X, y = check_samples(as_numpy(X), as_numpy(y), missing=True)
     _require_parameters(model, X, y, folds, random_state, retrain)
     no_search = kernels is None and folds is None
     # a shared fit has scores but no probabilities: models with probabilities are fitted one by one
@@ -251,8 +218,7 @@ class _Study:
         """Run all kernels on all splits, or cross-validate and then run the chosen kernels."""
         self.model._check_parameters()
         policy = self.model._training_policy(self.X, *self.kernels, owner="evaluate")
-        fill = partial(self._fill, folds=folds, seed=seed, retrain=retrain, products=products)
-        run_on(policy, fill)
+        run_on(policy, lambda device: self._fill(device, folds, seed, retrain, products))
 
     def _fill(
         self, device: Any, folds: int | None, seed: int, retrain: bool, products: Products

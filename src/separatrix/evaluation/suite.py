@@ -8,7 +8,7 @@ from typing import Any
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import DATA_KINDS, SUITE, EstimatorRecord, SuiteModel
 from separatrix.evaluation.candidates import BuildContext, build, obstacle
-from separatrix.evaluation.profile import DataProfile, profile
+from separatrix.evaluation.profile import profile
 from separatrix.validation import require_choice, require_integer
 
 
@@ -21,8 +21,8 @@ class Suite(dict[str, Any]):
 
 
 def suite(
-    X: Any,  # shape: (n, d), or n strings, or n graphs
-    y: Any,  # shape: (n,)
+    X: Any,  # shape: (n, d), n strings, n graphs, or `CheckedSamples`
+    y: Any = None,  # shape: (n,)
     *,
     models: Sequence[str] | None = None,
     kind: str | None = None,
@@ -58,28 +58,18 @@ def suite(
     """
     if kind is not None:
         require_choice("suite", "kind", kind, DATA_KINDS)
-    return build_suite(profile(X, y, kind), models=models, folds=folds, random_state=random_state)
-
-
-def build_suite(
-    profile: DataProfile,
-    *,
-    models: Sequence[str] | None = None,
-    folds: int = 3,
-    random_state: int = 0,
-) -> Suite:
-    """Build the classifiers that suit data of that profile; see `suite`."""
+    sizes = profile(X, y, kind)
     require_integer("suite", "folds", folds, least=2)
     # fewer folds if the rarest class has few rows; some of them may be test rows
-    folds = max(2, min(folds, profile.smallest // 2))
-    context = BuildContext(profile, folds, random_state)
+    folds = max(2, min(folds, sizes.smallest // 2))
+    context = BuildContext(sizes, folds, random_state)
     if models is None:
-        candidates = [pair for pair in SUITE.values() if profile.kind in pair[0].data_kinds]
+        candidates = [pair for pair in SUITE.values() if sizes.kind in pair[0].data_kinds]
     else:
         candidates = [_find(key) for key in models]
     built, left_out = {}, {}
     for model, record in candidates:
-        reason = obstacle(model, profile, requested=bool(models))
+        reason = obstacle(model, sizes, requested=bool(models))
         if reason:
             left_out[model.title] = reason
         else:

@@ -18,7 +18,7 @@ from separatrix.estimators.registry import REGISTRY
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples
-from separatrix.evaluation.study import evaluate_samples
+from separatrix.evaluation.study import evaluate
 
 SHARES = (1 / 16, 1 / 8, 1 / 4, 1 / 2)  # of the rows to train on
 FEWEST_OF_A_CLASS = 6  # rows; a search inside needs some for each of its folds
@@ -97,5 +97,5 @@ def errors_by_size(
             Split(split.train[subsample(y[split.train], size, seed=number)], split.test)
             for number, split in enumerate(splits)
         ]
-        found[size] = evaluate_samples(model, CheckedSamples(X, y), splits=parts, progress=False)
+        found[size] = evaluate(model, CheckedSamples(X, y), splits=parts, progress=False)
     return found

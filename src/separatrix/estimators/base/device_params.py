@@ -1,24 +1,11 @@
-"""The `device` parameter of searches, pipelines and the models inside them."""
+"""The `device` parameter of models, and of the models inside them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from separatrix.errors import UnsupportedError
-from separatrix.runtime.device import DEVICES, choose_device
-from separatrix.validation import require_choice
-
-
-def device_of_search(search: Any) -> str:
-    """The device of a search and of its best model: that of its estimator unless "auto", else its own.
-
-    >>> from separatrix import SVC, SVCCV
-    >>> device_of_search(SVCCV(estimator=SVC(), device="cpu"))
-    'cpu'
-    """
-    require_choice(type(search).__name__, "device", search.device, DEVICES)
-    own: str = getattr(search.estimator, "device", "auto")
-    return search.device if own == "auto" else own
+from separatrix.runtime.device import choose_device
 
 
 def set_device(device: str, *models: Any) -> None:

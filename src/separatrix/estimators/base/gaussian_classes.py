@@ -6,19 +6,16 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
 from sklearn.base import clone
 
 from separatrix.errors import DataError, MemoryBudgetError, ParameterError, UnsupportedError
 from separatrix.estimators.base.blocks import (
     ArrayBlocks,
     StreamBlocks,
-    blocks_of,
     require_repeatable,
 )
-from separatrix.estimators.base.monitoring import with_callbacks
+from separatrix.estimators.base.multiclass import log_probabilities, probabilities
 from separatrix.estimators.base.one_pass import OnePass
-from separatrix.estimators.base.prepare import rollback_on_error
 from separatrix.runtime.blocks import default_budget, in_words, row_blocks
 from separatrix.runtime.sums import dense, rows_of_a_block, total
 from separatrix.runtime.threads import thread_count
@@ -34,7 +31,7 @@ from separatrix.solvers.discriminant import (
 )
 from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix, Vector
-from separatrix.validation import require_choice, require_flag, require_real
+from separatrix.validation import require_choice, require_real
 
 PRIOR_TOLERANCE = 1e-5  # as in scikit-learn: priors whose sum is this close to 1 are not rescaled
 
@@ -51,23 +48,12 @@ class GaussianClasses(OnePass):
 
     solver: str
     shrinkage: Any
-    priors: Any
     covariance_estimator: Any
-    tol: float
-    store_covariance: bool
     _form: str
-    _solvers: ClassVar[tuple[str, ...]]  # the first takes moments only
+    _flexible: ClassVar[tuple[str, ...]] = ("eigen",)  # solvers that take any covariance
     _merge_sums = staticmethod(merge)
 
-    @with_callbacks
-    @rollback_on_error
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from samples X, (n, d), and their labels y, (n,), or from an iterable of blocks.
-
-        A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
-        """
-        self._check_parameters()
-        blocks = blocks_of(self, X, y, sample_weight)
+    def _fit_blocks(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> Self:
         if isinstance(self.shrinkage, str):
             require_repeatable(blocks, "shrinkage='auto' needs a second pass")
         if self.covariance_estimator is not None:
@@ -76,35 +62,13 @@ class GaussianClasses(OnePass):
         self._sum_up(blocks)
         return self._learn(blocks, self._estimate(blocks))
 
-    @rollback_on_error
-    def partial_fit(
-        self, X: Any, y: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Learn from more samples; all `classes` are named in the first call."""
-        self._check_parameters()
-        self._require_sums("partial_fit")
-        if not hasattr(self, "classes_"):
-            self._form = self._needed_form
-        return super().partial_fit(X, y, classes, sample_weight)
-
-    def merge(self, *others: Any) -> Self:
-        """Add what other models of this type and with the same classes learned from other samples."""
-        self._require_sums("merge")
-        return super().merge(*others)
-
     def predict_log_proba(self, X: Any) -> Matrix:
         """Log probability of each class, (n, k); finite even if the probability underflows to 0."""
-        values = self.decision_function(X)
-        if values.ndim == 1:
-            return np.column_stack([log_expit(-values), log_expit(values)])
-        return np.asarray(log_softmax(values, axis=1))
+        return log_probabilities(self.decision_function(X))
 
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k)."""
-        values = self.decision_function(X)
-        if values.ndim == 1:
-            return np.column_stack([expit(-values), expit(values)])
-        return np.asarray(softmax(values, axis=1))
+        return probabilities(self.decision_function(X))
 
     def decision_function(self, X: Any) -> Matrix:
         """Scores: logarithms of probabilities, up to a constant for each sample."""
@@ -130,15 +94,13 @@ class GaussianClasses(OnePass):
         return moments_of(block, n_classes=n_classes, form=self._form)
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         name = type(self).__name__
-        require_choice(name, "solver", self.solver, self._solvers)
         if isinstance(self.shrinkage, str):
             require_choice(name, "shrinkage", self.shrinkage, ("auto",))
         elif self.shrinkage is not None:
             require_real(name, "shrinkage", self.shrinkage, least=0, most=1)
-        require_flag(name, "store_covariance", self.store_covariance)
-        require_real(name, "tol", self.tol, least=0)
-        others = " or ".join(repr(solver) for solver in self._solvers[1:])
+        others = " or ".join(map(repr, self._flexible))
         if self.solver == "svd" and self.shrinkage is not None:
             raise UnsupportedError(
                 f"shrinkage of {name} is not supported with solver='svd'; use {others}"
@@ -159,7 +121,7 @@ class GaussianClasses(OnePass):
             )
 
     def _require_sums(self, what: str) -> None:
-        """Raise an error if the fit cannot continue from sums alone."""
+        super()._require_sums(what)
         name = type(self).__name__
         if isinstance(self.shrinkage, str):
             must_be = f"None or a number for {what}: rows are not kept"
@@ -174,10 +136,11 @@ class GaussianClasses(OnePass):
                 f"{what} with these parameters needs sums that the fit before did not keep: it kept "
                 f"{kept}; start again with partial_fit"
             )
+        if not hasattr(self, "classes_"):
+            self._form = self._needed_form
 
     def _require_like(self, other: Any) -> None:
         super()._require_like(other)
-        other._require_sums("merge")
         if other._form != self._form:
             raise DataError(
                 f"models to merge must have kept the same sums; got {self._form!r} and "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -21,38 +21,6 @@ from separatrix.runtime.threads import in_threads
 from separatrix.types import Codes, Gram
 
 Kept = TypeVar("Kept")
-
-
-class TrainsOnGram(Protocol):
-    """An estimator that trains on some rows of a Gram matrix and classifies all of them."""
-
-    time_limit: float | None
-    random_state: Any
-
-    def classify_rows(
-        self,
-        gram: Gram,
-        y: Codes,
-        rows: Codes,
-        *,
-        n_classes: int,
-        monitor: FitMonitor | None = None,
-        threads: int = 1,
-    ) -> RowsClassified:
-        """As in `KernelPerceptron` and `SVC`."""
-        ...
-
-    def classify_rows_many(
-        self,
-        gram: Gram,
-        y: Codes,
-        runs: Sequence[Codes],
-        *,
-        n_classes: int,
-        monitor: FitMonitor | None = None,
-    ) -> Iterator[RowsClassified]:
-        """As in `KernelPerceptron` and `SVC`."""
-        ...
 
 
 def with_seed(model: Any) -> Any:
@@ -98,7 +66,7 @@ def _require_samples_for(kernels: Sequence[Any], X: Any) -> None:
 
 
 def classify_many(
-    model: TrainsOnGram,
+    model: Any,  # with classify_rows and classify_rows_many, as `KernelPerceptron` and `SVC`
     shared: SharedProducts,
     y: Codes,  # shape: (n,)
     kernels: Sequence[Kernel],

@@ -7,12 +7,13 @@ from typing import Any, Self, TypeVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import Tags
 
 from separatrix.errors import ParameterError
 from separatrix.estimators.base.device_support import device_support_blocks
+from separatrix.estimators.base.parameters import Estimator
 from separatrix.kernels.base import Kernel, Precomputed, device_kernel_refusal
 from separatrix.kernels.gram.build import kernel_blocks
 from separatrix.kernels.names import resolve_kernel
@@ -21,7 +22,6 @@ from separatrix.runtime.blocks import MEBIBYTE
 from separatrix.runtime.device import DevicePolicy, as_numpy, is_tensor, run_on
 from separatrix.runtime.threads import thread_count
 from separatrix.types import Codes
-from separatrix.validation import require_real, require_threads
 
 MOST_MB = 2**40  # more than any machine has, and still a number of bytes
 LARGE_ROWS = 4096  # samples whose kernel matrix is large enough for a GPU
@@ -40,7 +40,7 @@ class TakesTensors(ClassifierMixin):
         return float(accuracy_score(labels, as_numpy(self.predict(X)), sample_weight=weights))
 
 
-class KernelMachine(BaseEstimator):
+class KernelMachine(Estimator):
     """An estimator with a `kernel`, whose nested parameters (`kernel__gamma`) can be set."""
 
     kernel: Any
@@ -48,7 +48,7 @@ class KernelMachine(BaseEstimator):
     n_jobs: int | None
     multi_class: str
     device: str  # of estimators that can run on a GPU
-    kernel_: Kernel
+    kernel_: Any  # a Kernel
     support_: Codes
     support_vectors_: Any
 
@@ -155,12 +155,6 @@ class KernelMachine(BaseEstimator):
             tolerance=self._kernel_tolerance,
             threads=self._threads,
         )
-
-    def _check_resources(self) -> None:
-        name = type(self).__name__
-        if self.cache_size is not None:
-            require_real(name, "cache_size", self.cache_size, above=0)
-        require_threads(name, self.n_jobs)
 
 
 def gpu_obstacle(kernel: Kernel, *samples: Any) -> str | None:

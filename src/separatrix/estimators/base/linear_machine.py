@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
-from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.base.multiclass import decision_values, winners
+from separatrix.estimators.base.parameters import Estimator
 from separatrix.estimators.base.prepare import check_samples
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.types import Codes, Matrix, Vector
@@ -18,7 +18,7 @@ from separatrix.types import Codes, Matrix, Vector
 BLOCK_BYTES = 16 * MEBIBYTE
 
 
-class LinearMachine(BaseEstimator):
+class LinearMachine(Estimator):
     """A classifier with weights `coef_`, (p, d), and biases `intercept_`, (p,)."""
 
     coef_: Any

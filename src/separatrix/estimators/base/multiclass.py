@@ -2,20 +2,25 @@
 
 Scores have one column for each problem of `solvers.decomposition.coding`. With two classes there is
 one, and the second class wins if it is above 0. Equal votes or scores go to the lowest class index, or,
-for votes, to the larger summed margin. Scores may be tensors on a GPU; so are the results then.
+for votes, to the larger summed margin. Scores may be tensors on a GPU; so are the results then, but
+for class codes, which are copied back.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import expit, log_expit, log_softmax, softmax
 
+from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, like
 from separatrix.solvers.decomposition import coding, pairs
 from separatrix.types import Codes, Matrix
 
 TIES = ("lowest", "margin")
+GPU_BLOCK_BYTES = 2**28  # of scores on a GPU that are classified at a time
 MATRIX_UP_TO = 64  # classes up to which pairs are summed by one product with k^3 / 2 numbers
 
 
@@ -105,6 +110,20 @@ def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> 
     return winners(values) if order is None else order[winners(values[:, order])]
 
 
+def probabilities(values: Matrix) -> Matrix:
+    """Probabilities, (n, k), whose logarithms, or log odds of the second of two, are decision values."""
+    if values.ndim == 1:
+        return np.column_stack([expit(-values), expit(values)])
+    return np.asarray(softmax(values, axis=1))
+
+
+def log_probabilities(values: Matrix) -> Matrix:
+    """Their logarithms, (n, k); finite even if the probability underflows to 0."""
+    if values.ndim == 1:
+        return np.column_stack([log_expit(-values), log_expit(values)])
+    return np.asarray(log_softmax(values, axis=1))
+
+
 class RowsClassified(NamedTuple):
     """Scores of every row of a Gram matrix under a model trained on some of them."""
 
@@ -123,3 +142,52 @@ class RowsClassified(NamedTuple):
     def codes(self, rows: Codes) -> Codes:
         """The most confident class of some rows, (rows,)."""
         return winners(self.values(rows))
+
+
+class GpuPredictions(RowsClassified):
+    """Rows whose scores are on a GPU, and whose class codes are in memory."""
+
+    all_codes: Codes  # shape: (n,)
+
+    def values(self, rows: Codes) -> Matrix:
+        """Confidence in each class for some rows, (rows, k), or in the second of two, (rows,)."""
+        return super().values(like(rows, self.scores))
+
+    def codes(self, rows: Codes) -> Codes:
+        """The most confident class of some rows, (rows,)."""
+        return self.all_codes[rows]
+
+
+def gpu_predictions(
+    S: Any,  # shape: (n, p)
+    n_iter: int,
+    n_classes: int,
+    scheme: str,
+    ties: str,
+) -> GpuPredictions:
+    """All rows, classified by one fit."""
+    codes = as_numpy(winners(decision_values(S, n_classes, scheme, ties)))
+    return _with_codes(codes, S, n_classes, scheme, ties, n_iter)
+
+
+def gpu_predictions_of_fits(
+    S: Any,  # shape: (f, p, n)
+    n_iter: Codes,  # shape: (f,)
+    n_classes: int,
+    scheme: str,
+    ties: str,
+) -> Iterator[GpuPredictions]:
+    """All rows, classified by each of many fits, many fits at a time."""
+    fits, p, n = S.shape
+    for part in row_blocks(fits, rows_that_fit(8 * p * n, GPU_BLOCK_BYTES)):
+        flat = S[part].transpose(1, 2).reshape(-1, p)
+        values = decision_values(flat, n_classes, scheme, ties)
+        codes = as_numpy(winners(values)).reshape(-1, n)
+        for fit, own in zip(range(part.start, part.stop), codes, strict=True):
+            yield _with_codes(own, S[fit].T, n_classes, scheme, ties, int(n_iter[fit]))
+
+
+def _with_codes(codes: Codes, *fields: Any) -> GpuPredictions:
+    found = GpuPredictions(*fields)
+    found.all_codes = codes
+    return found

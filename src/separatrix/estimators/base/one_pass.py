@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.callback import CallbackSupportMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,6 +19,7 @@ from separatrix.estimators.base.blocks import (
     yields_blocks,
 )
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.parameters import Estimator
 from separatrix.estimators.base.prepare import (
     classes_of_stream,
     prepare,
@@ -31,7 +31,7 @@ from separatrix.runtime.threads import thread_count
 from separatrix.types import Block
 
 
-class OnePass(CallbackSupportMixin, BaseEstimator):
+class OnePass(CallbackSupportMixin, Estimator):
     """A model that learns from sums: `_part` of a block, `_merge_sums` of two, `_learn` from the total.
 
     A part has `taken(order)`, which reorders its classes.
@@ -49,8 +49,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         A block is (X, y) or (X, y, sample_weight); y is then None, and one block is in memory at a time.
         """
         self._check_parameters()
-        self._sum_up(blocks_of(self, X, y, sample_weight))
-        return self._learn()
+        return self._fit_blocks(blocks_of(self, X, y, sample_weight), sample_weight)
 
     @rollback_on_error
     def partial_fit(
@@ -58,7 +57,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
     ) -> Self:
         """Learn from more samples, or blocks of them; all `classes` are named in the first call."""
         self._check_parameters()
-        require_whole(self, "partial_fit")
+        self._require_sums("partial_fit")
         if yields_blocks(X, y):
             require_no_weights(sample_weight)
             for number, block in enumerate(X):
@@ -86,7 +85,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
     def merge(self, *others: Any) -> Self:
         """Add what other models of this type and with the same classes learned from other samples."""
         check_is_fitted(self)
-        require_whole(self, "merge")
+        self._require_sums("merge")
         for other in others:
             self._require_like(other)
             self._sums = finite(self._merge_sums(self._sums, other._sums))
@@ -115,7 +114,7 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
         if type(other) is not type(self):
             raise DataError(f"{name} can only be merged with another; got {type(other).__name__}")
         check_is_fitted(other)
-        require_whole(other, "merge")
+        other._require_sums("merge")
         if list(other.classes_) != list(self.classes_):
             raise DataError(
                 f"models to merge must have the same classes; got {self.classes_.tolist()} "
@@ -127,8 +126,13 @@ class OnePass(CallbackSupportMixin, BaseEstimator):
                 f"and {other.n_features_in_}"
             )
 
-    def _check_parameters(self) -> None:
-        raise NotImplementedError
+    def _fit_blocks(self, blocks: ArrayBlocks | StreamBlocks, sample_weight: Any) -> Self:
+        self._sum_up(blocks)
+        return self._learn()
+
+    def _require_sums(self, what: str) -> None:
+        """Raise an error if the model cannot be continued from its sums."""
+        require_whole(self, what)
 
     def _part(self, block: Block, n_classes: int) -> Any:
         raise NotImplementedError

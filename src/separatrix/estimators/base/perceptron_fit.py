@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,62 +21,6 @@ from separatrix.solvers.perceptron.projectron import ProjectronFit, solve_projec
 from separatrix.types import Codes, Gram, Matrix
 
 PerceptronFit = KernelPerceptronFit | ProjectronFit
-
-
-class Predictor(Protocol):
-    """How the hypotheses of an online learner become one predictor."""
-
-    def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
-        """Coefficients of the support, (n, p)."""
-        ...
-
-    def scores(
-        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
-    ) -> Any:
-        """Scores from kernel values with the support, (m, s) -> (m, p)."""
-        ...
-
-
-class LastHypothesis:
-    """The hypothesis after the last example."""
-
-    def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
-        return last(log, n, p)
-
-    def scores(
-        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
-    ) -> Any:
-        return as_double(K) @ like(alpha, K)
-
-
-class AverageHypothesis(LastHypothesis):
-    """The mean of all hypotheses."""
-
-    def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
-        return averaged(log, n, p, n_steps)
-
-
-class MajorityVote(LastHypothesis):
-    """The vote of all hypotheses, counted on the CPU."""
-
-    def __init__(self, by_argmax: bool) -> None:
-        self.by_argmax = by_argmax
-
-    def scores(
-        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
-    ) -> Any:
-        p = alpha.shape[1]
-        return votes(as_numpy(K), log, p, n_steps, by_argmax=self.by_argmax and p > 1)
-
-
-class RandomHypothesis(LastHypothesis):
-    """A random hypothesis for each sample."""
-
-    def scores(
-        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
-    ) -> Any:
-        steps = rng.integers(max(1, n_steps), size=len(K))
-        return at_steps(as_numpy(K), log, alpha.shape[1], steps)
 
 
 class PerceptronOptions(NamedTuple):
@@ -98,13 +42,21 @@ class PerceptronOptions(NamedTuple):
         """The coding of the binary problems."""
         return "ovo" if self.multi_class == "ovo" else "ovr"
 
-    @property
-    def strategy(self) -> Predictor:
-        """The predictor as an object."""
+    def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
+        """Coefficients of the support, (n, p): of the mean of all hypotheses, else of the last."""
+        return averaged(log, n, p, n_steps) if self.predictor == "average" else last(log, n, p)
+
+    def scores(
+        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
+    ) -> Any:
+        """Scores from kernel values with the support, (m, s) -> (m, p); votes are counted on the CPU."""
+        p = alpha.shape[1]
         if self.predictor == "vote":
-            return MajorityVote(self.multi_class == "argmax")
-        kinds = {"last": LastHypothesis, "average": AverageHypothesis, "random": RandomHypothesis}
-        return kinds[self.predictor]()
+            by_argmax = self.multi_class == "argmax" and p > 1
+            return votes(as_numpy(K), log, p, n_steps, by_argmax=by_argmax)
+        if self.predictor == "random":
+            return at_steps(as_numpy(K), log, p, rng.integers(max(1, n_steps), size=len(K)))
+        return as_double(K) @ like(alpha, K)
 
     def n_boundaries(self, n_classes: int) -> int:
         """p."""
@@ -178,12 +130,12 @@ def scores_on_gram(
     if options.predictor == "last" and found.scores is not None:
         return found.scores.T
     support, index = np.unique(found.mistakes.rows, return_inverse=True)
-    log, strategy = found.mistakes._replace(rows=index), options.strategy
-    alpha = strategy.coefficients(log, len(support), p, found.n_steps)
+    log = found.mistakes._replace(rows=index)
+    alpha = options.coefficients(log, len(support), p, found.n_steps)
     if options.predictor in ("last", "average"):
         return scores_of_rows(gram, support, alpha)
     K = as_numpy(gram.tile(support, slice(0, gram.shape[0]))).T
-    return strategy.scores(K, alpha, log, found.n_steps, rng)
+    return options.scores(K, alpha, log, found.n_steps, rng)
 
 
 def pass_over_more(

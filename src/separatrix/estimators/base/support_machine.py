@@ -45,18 +45,16 @@ class SupportMachine(KernelMachine):
     _support: Support
     _calibration: Calibration
 
-    def decision_function(self, X: Any) -> Matrix:
+    def decision_function(self, X: Any) -> Any:
         """Confidence in each class, (n, k), or in the second of two, (n,).
 
         With `decision_function_shape="ovo"` the score at each pair's boundary, (n, k (k - 1) / 2).
         """
-        values: Matrix = like(self._values(self._score(X)), X)
-        return values
+        return like(self._values(self._score(X)), X)
 
-    def boundary_scores(self, X: Any) -> Matrix:
+    def boundary_scores(self, X: Any) -> Any:
         """Score of each sample at each of the p boundaries, positive on the first class's side."""
-        S: Matrix = like(self._score(X), X)
-        return S
+        return like(self._score(X), X)
 
     def predict(self, X: Any) -> Any:
         """Class of each sample, (n,): most votes, the lowest index among equals."""
@@ -66,7 +64,7 @@ class SupportMachine(KernelMachine):
         return like(self.classes_[as_numpy(self._codes(self._score(X)))], X)
 
     @available_if(lambda self: self._offers_probabilities())
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: Any) -> Any:
         """Probability of each class, (n, k). The most likely class is that of `predict`."""
         check_is_fitted(self)
         if not hasattr(self, "_calibration"):
@@ -75,15 +73,13 @@ class SupportMachine(KernelMachine):
                 "fit again"
             )
         S = as_numpy(self._score(X))
-        P: Matrix = like(self._calibration.probabilities(S, self._codes(S)), X)
-        return P
+        return like(self._calibration.probabilities(S, self._codes(S)), X)
 
     @available_if(lambda self: self._offers_probabilities())
-    def predict_log_proba(self, X: Any) -> Matrix:
+    def predict_log_proba(self, X: Any) -> Any:
         """Logarithm of `predict_proba`, (n, k)."""
         P: Matrix = self.predict_proba(X)
-        logarithms: Matrix = like(np.log(as_numpy(P)), X)
-        return logarithms
+        return like(np.log(as_numpy(P)), X)
 
     def explain(self, X: Any, n_terms: int = 5) -> SupportTerms:
         """The training rows that decided each prediction: the largest terms of the predicted class's sum.

@@ -6,22 +6,23 @@ search for the number of neighbours.
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Self
 
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import ClassifierMixin, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import ParameterError
+from separatrix.estimators.base.parameters import Estimator, integer, with_parameters
 from separatrix.estimators.least_squares import LeastSquaresClassifier
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.types import Matrix
-from separatrix.validation import require_integer
 
 
-class KNeighborsCV(ClassifierMixin, BaseEstimator):
+@with_parameters
+class KNeighborsCV(ClassifierMixin, Estimator):
     """Nearest neighbours whose number is chosen by leave-one-out.
 
     One search gives the errors of all numbers; the smallest best one is used.
@@ -48,13 +49,13 @@ class KNeighborsCV(ClassifierMixin, BaseEstimator):
     (19, 19)
     """
 
-    def __init__(self, k_max: int = 30, *, estimator: KNeighborsClassifier | None = None) -> None:
-        self.k_max = k_max
-        self.estimator = estimator
+    k_max: int = integer(30, least=1)
+    _: KW_ONLY
+    estimator: KNeighborsClassifier | None = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Store samples X, (n, d), with labels y, (n,), and choose the number of neighbours."""
-        require_integer("KNeighborsCV", "k_max", self.k_max, least=1)
+        self._check_parameters()
         model = self._model()
         rows = X.shape[0] if hasattr(X, "shape") else len(X)
         model.set_params(k_max=max(1, min(int(self.k_max), rows - 1)))
@@ -72,11 +73,10 @@ class KNeighborsCV(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         return self.estimator_.predict(X)
 
-    def predict_proba(self, X: Any) -> Matrix:
+    def predict_proba(self, X: Any) -> Any:
         """The share of the votes that each class has, (n, k)."""
         check_is_fitted(self)
-        shares: Matrix = self.estimator_.predict_proba(X)
-        return shares
+        return self.estimator_.predict_proba(X)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

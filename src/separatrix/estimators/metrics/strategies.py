@@ -7,6 +7,8 @@ converts the raw distances that it finds to distances of the metric.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,7 +28,6 @@ from separatrix.estimators.metrics.neighbor_rows import searchable, tensor_to_se
 from separatrix.kernels.base import FromCallable, Kernel
 from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear
 from separatrix.runtime.device import as_numpy, is_tensor
-from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense
 from separatrix.solvers.nearest.blocks import Blocks, PrecomputedDistances
 from separatrix.solvers.nearest.directions import canonical, directions_of, with_flags
@@ -66,27 +67,27 @@ class SearchStrategy(ABC):
         """Distances from the raw distances of the index."""
         return raw
 
-    def search(
-        self,
-        index: Index,
-        Q: Any,
-        k: int,
-        skip: Codes,
-        *,
-        threads: int,
-        monitor: FitMonitor | None,
-    ) -> Neighbors:
-        """Raw distances and rows of the k nearest rows of transformed queries."""
-        return index.nearest(Q, k, skip, threads=threads, monitor=monitor)
+    def search(self, index: Index, Q: Any, k: int, skip: Codes, **how: Any) -> Neighbors:
+        """Raw distances and rows of the k nearest rows of transformed queries; `how` as in `nearest`."""
+        return index.nearest(Q, k, skip, **how)
 
 
 class NormSearch(SearchStrategy):
-    """A p-norm of the difference, with an optional factor for each feature."""
+    """A p-norm of the difference, with an optional factor for each feature.
+
+    `convert` replaces the conversion of raw distances to those of the metric.
+    """
 
     converts_queries = True
 
-    def __init__(self, metric: Metric, factors: Vector | None = None) -> None:
+    def __init__(
+        self,
+        metric: Metric,
+        factors: Vector | None = None,
+        convert: Callable[[Matrix], Matrix] | None = None,
+    ) -> None:
         self._metric, self._factors = metric, factors
+        self._convert = convert or metric.distances
 
     def prepare_rows(self, X: Any) -> Any:
         if self._factors is None and is_tensor(X):
@@ -105,29 +106,7 @@ class NormSearch(SearchStrategy):
         return Q if self._factors is None else dense(as_numpy(Q)) * self._factors
 
     def to_distance(self, raw: Matrix) -> Matrix:
-        return self._metric.distances(raw)
-
-
-class SquaredEuclideanSearch(NormSearch):
-    """Squared Euclidean distances."""
-
-    def __init__(self) -> None:
-        super().__init__(metric_of("euclidean"))
-
-    def to_distance(self, raw: Matrix) -> Matrix:
-        return raw
-
-
-class ExponentialKernelSearch(NormSearch):
-    """Feature space of exp(-gamma raw), the Gaussian or Laplacian kernel, which orders rows as a norm."""
-
-    def __init__(self, metric: Metric, gamma: float) -> None:
-        super().__init__(metric)
-        self._gamma = gamma
-
-    def to_distance(self, raw: Matrix) -> Matrix:
-        """sqrt(2 - 2 exp(-gamma raw))."""
-        return np.asarray(np.sqrt(-2.0 * np.expm1(-self._gamma * raw)))
+        return self._convert(raw)
 
 
 class CosineSearch(SearchStrategy):
@@ -159,20 +138,11 @@ class CosineSearch(SearchStrategy):
     def to_distance(self, raw: Matrix) -> Matrix:
         return np.asarray(np.minimum(0.5 * raw, 2.0))
 
-    def search(
-        self,
-        index: Index,
-        Q: Any,
-        k: int,
-        skip: Codes,
-        *,
-        threads: int,
-        monitor: FitMonitor | None,
-    ) -> Neighbors:
+    def search(self, index: Index, Q: Any, k: int, skip: Codes, **how: Any) -> Neighbors:
         zeros = np.flatnonzero(directions_of(Q[:, : self._n_features]).none)
         if Q.shape[1] < self._width:
             Q = with_flags(Q, np.zeros(Q.shape[0], dtype=bool))
-        found = index.nearest(Q, k, skip, threads=threads, monitor=monitor)
+        found = index.nearest(Q, k, skip, **how)
         if len(zeros):  # orthogonal to all rows: the first ones are the nearest
             skipped = np.where(skip[zeros] < 0, k, skip[zeros])[:, None]
             found.distances[zeros] = 2.0
@@ -259,7 +229,7 @@ def strategy_for(
     if name in NORMS:
         return NormSearch(*norm_of(name, params, n_features))
     if name == "sqeuclidean":
-        return SquaredEuclideanSearch()
+        return NormSearch(metric_of("euclidean"), convert=np.asarray)
     if name == "seuclidean":
         factors = 1.0 / np.sqrt(positive_numbers("V", params["V"], n_features))
         return NormSearch(metric_of("euclidean"), factors)
@@ -273,7 +243,12 @@ def _kernel_strategy(kernel: Kernel) -> SearchStrategy:
     if type(kernel) is Linear:
         return NormSearch(metric_of("euclidean"))
     if type(kernel) is Gaussian:
-        return ExponentialKernelSearch(metric_of("euclidean"), kernel.gamma)
+        return NormSearch(metric_of("euclidean"), convert=partial(_exponential, kernel.gamma))
     if type(kernel) is Laplacian:
-        return ExponentialKernelSearch(metric_of("manhattan"), kernel.gamma)
+        return NormSearch(metric_of("manhattan"), convert=partial(_exponential, kernel.gamma))
     return KernelSearch(kernel)
+
+
+def _exponential(gamma: float, raw: Matrix) -> Matrix:
+    """Distances sqrt(2 - 2 exp(-gamma raw)) in the feature space of the Gaussian or Laplacian kernel."""
+    return np.asarray(np.sqrt(-2.0 * np.expm1(-gamma * raw)))

@@ -7,7 +7,6 @@ from separatrix.estimators.registry import (
     generative,
     kernel_machines,
     linear,
-    perceptrons,
     transformers,
 )
 from separatrix.estimators.registry.record import DATA_KINDS, EstimatorRecord, SuiteModel
@@ -26,7 +25,7 @@ REGISTRY: tuple[EstimatorRecord, ...] = (
     *kernel_machines.RECORDS,
     *linear.RECORDS,
     *generative.RECORDS,
-    *perceptrons.RECORDS,
+    linear.PERCEPTRON,
     *transformers.RECORDS,
 )
 CLASSIFIERS = {record.name: record for record in REGISTRY if record.kind == "classifier"}

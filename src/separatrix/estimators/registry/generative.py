@@ -16,7 +16,7 @@ def _lda_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
 RECORDS = (
     EstimatorRecord(
         name="LinearDiscriminantAnalysis",
-        module="separatrix.estimators.discriminant",
+        module="discriminant",
         solver="separatrix.solvers.discriminant, separatrix.solvers.moments",
         paper="Fisher 1936; Ledoit and Wolf 2004",
         not_for="classes with different covariances: use QuadraticDiscriminantAnalysis",
@@ -36,10 +36,11 @@ RECORDS = (
             (linear("shrinkage", "shrinkage", 0.0, (0.0, 1.0), "Towards round classes."),),
             arguments=_lda_arguments,
         ),
+        variants=("LinearDiscriminantAnalysis('eigen', 0.3)",),
     ),
     EstimatorRecord(
         name="QuadraticDiscriminantAnalysis",
-        module="separatrix.estimators.discriminant",
+        module="discriminant",
         solver="separatrix.solvers.discriminant, separatrix.solvers.moments",
         paper="Smith 1946; Friedman 1989",
         not_for="few samples per class: each covariance needs more than d; shrink it",
@@ -57,10 +58,11 @@ RECORDS = (
             "Gaussian classes, each with its own spread: conic boundaries.",
             (linear("reg_param", "shrinkage", 0.0, (0.0, 1.0), "Towards round classes."),),
         ),
+        variants=("QuadraticDiscriminantAnalysis(reg_param=0.1)",),
     ),
     EstimatorRecord(
         name="GaussianNB",
-        module="separatrix.estimators.naive_bayes",
+        module="naive_bayes",
         solver="separatrix.solvers.naive_bayes, separatrix.solvers.moments",
         paper="Duda and Hart 1973",
         not_for="correlated features: use QuadraticDiscriminantAnalysis",
@@ -81,7 +83,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="MultinomialNB",
-        module="separatrix.estimators.naive_bayes",
+        module="naive_bayes",
         solver="separatrix.solvers.naive_bayes",
         paper="Maron 1961; McCallum and Nigam 1998",
         not_for="calibrated probabilities: words are not independent; negative values",
@@ -94,10 +96,11 @@ RECORDS = (
                 requires=("counts",),
             ),
         ),
+        variants=("MultinomialNB(alpha=0)",),
     ),
     EstimatorRecord(
         name="BernoulliNB",
-        module="separatrix.estimators.naive_bayes",
+        module="naive_bayes",
         solver="separatrix.solvers.naive_bayes",
         paper="McCallum and Nigam 1998",
         not_for="counts that matter beyond zero or not: use MultinomialNB",
@@ -110,5 +113,6 @@ RECORDS = (
                 requires=("counts",),
             ),
         ),
+        variants=("BernoulliNB(alpha=0, fit_prior=False)", "BernoulliNB(binarize=1.0)"),
     ),
 )

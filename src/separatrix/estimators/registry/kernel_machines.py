@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from separatrix.estimators.registry.reasons import FOLDS, ORDER_DEPENDENT, VOTES, WITHIN_TOLERANCE
-from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundRecord, SuiteModel
+from separatrix.estimators.registry.record import (
+    FOLDS,
+    ORDER_DEPENDENT,
+    VOTES,
+    WITHIN_TOLERANCE,
+    EstimatorRecord,
+    PlaygroundRecord,
+    SuiteModel,
+)
 from separatrix.estimators.registry.sliders import (
     PASSES,
     PREDICTORS,
@@ -58,7 +65,7 @@ def _svc_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
 RECORDS = (
     EstimatorRecord(
         name="SVC",
-        module="separatrix.estimators.svc",
+        module="svc",
         solver="separatrix.solvers.svm.smo, separatrix.solvers.svm.working_set",
         paper="Cortes and Vapnik 1995; Fan, Chen and Lin 2005",
         not_for="millions of samples: use LinearSVC",
@@ -121,7 +128,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="SVCCV",
-        module="separatrix.estimators.svc_cv",
+        module="svc_cv",
         solver="separatrix.solvers.svm.smo",
         paper="DeCoste and Wagstaff 2000",
         not_for="choosing anything but C and the kernel: use GridSearchCV",
@@ -130,7 +137,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="KernelPerceptron",
-        module="separatrix.estimators.kernel_perceptron",
+        module="kernel_perceptron",
         solver="separatrix.solvers.perceptron.kernel_perceptron, separatrix.solvers.perceptron.projectron",
         paper="Freund and Schapire 1999; Orabona, Keshet and Caputo 2009",
         not_for="the last per cent of accuracy; noisy labels, unless averaged",
@@ -165,7 +172,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="KernelPerceptronCV",
-        module="separatrix.estimators.kernel_perceptron_cv",
+        module="kernel_perceptron_cv",
         solver="separatrix.solvers.perceptron.kernel_perceptron",
         paper="Freund and Schapire 1999",
         not_for="choosing anything but the kernel: use GridSearchCV",
@@ -173,7 +180,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="KNeighborsClassifier",
-        module="separatrix.estimators.neighbors",
+        module="neighbors",
         solver="separatrix.solvers.nearest",
         paper="Fix and Hodges 1951; Cover and Hart 1967",
         not_for="features on different scales: scale them; many irrelevant features",

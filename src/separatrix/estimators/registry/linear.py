@@ -1,13 +1,27 @@
-"""Records of the linear classifiers that minimise a loss."""
+"""Records of the linear classifiers."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from separatrix.estimators.registry.reasons import WITHIN_TOLERANCE
-from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundRecord, SuiteModel
-from separatrix.estimators.registry.sliders import C, choice, integer, log, switch
+from separatrix.estimators.registry.record import (
+    ORDER_DEPENDENT,
+    WITHIN_TOLERANCE,
+    EstimatorRecord,
+    PlaygroundRecord,
+    SuiteModel,
+)
+from separatrix.estimators.registry.sliders import (
+    PASSES,
+    PREDICTORS,
+    SHUFFLE,
+    C,
+    choice,
+    integer,
+    log,
+    switch,
+)
 
 
 def _logistic_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -21,10 +35,14 @@ def _least_squares_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
     return {"ridge": values.get("ridge", "loo")}
 
 
+def _without_tolerance(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {**values, "tol": None}  # only a pass without mistakes, or the last pass, stops it
+
+
 RECORDS = (
     EstimatorRecord(
         name="LinearSVC",
-        module="separatrix.estimators.linear_svc",
+        module="linear_svc",
         solver="separatrix.solvers.linear_svm.dual_descent, separatrix.solvers.linear_svm.primal_newton, "
         "separatrix.solvers.linear_svm.l1_penalty, separatrix.solvers.linear_svm.crammer_singer",
         paper="Hsieh, Chang, Lin, Keerthi and Sundararajan 2008; Keerthi and DeCoste 2005; "
@@ -50,6 +68,7 @@ RECORDS = (
         variants=("LinearSVC(loss='hinge')", "LinearSVC(multi_class='crammer_singer')"),
         exact_variants=(
             "LinearSVC(tol=1e-10)",
+            "LinearSVC(dual=True, tol=1e-10, max_iter=100_000)",
             "LinearSVC(loss='hinge', regularize_intercept=False, tol=1e-10)",
         ),
         endless=(
@@ -60,7 +79,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="SubgradientSVC",
-        module="separatrix.estimators.subgradient_svc",
+        module="subgradient_svc",
         solver="separatrix.solvers.subgradient",
         paper="Shor 1985",
         not_for="the exact minimum: use LinearSVC; unscaled features, with the default step",
@@ -99,7 +118,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="LogisticRegression",
-        module="separatrix.estimators.logistic_regression",
+        module="logistic_regression",
         solver="separatrix.solvers.logistic.newton, separatrix.solvers.logistic.laplace",
         paper="Berkson 1944; MacKay 1992",
         not_for="curved boundaries, unless after a feature map; sparse weights",
@@ -141,7 +160,7 @@ RECORDS = (
     ),
     EstimatorRecord(
         name="LeastSquaresClassifier",
-        module="separatrix.estimators.least_squares",
+        module="least_squares",
         solver="separatrix.solvers.least_squares, separatrix.solvers.moments",
         paper="Hoerl and Kennard 1970; Allen 1974; Reinsch 1971",
         not_for="samples far beyond the boundary on the correct side: use LogisticRegression",
@@ -178,4 +197,32 @@ RECORDS = (
             "LeastSquaresClassifier(max_norm=0.1)",
         ),
     ),
+)
+PERCEPTRON = EstimatorRecord(
+    name="Perceptron",
+    module="perceptron",
+    solver="separatrix.solvers.perceptron.primal",
+    paper="Rosenblatt 1958; Crammer and Singer 2003",
+    not_for="overlapping classes, unless averaged; probabilities",
+    linear=True,
+    suite=(
+        SuiteModel(
+            "perceptron",
+            "perceptron, averaged",
+            params={"predictor": "average"},
+            tuned={"predictor": "average"},
+        ),
+    ),
+    playground=PlaygroundRecord(
+        "perceptron",
+        "Perceptron",
+        "A straight boundary that moves at every mistake.",
+        (PREDICTORS, PASSES, SHUFFLE),
+        arguments=_without_tolerance,
+        steps="mistakes",
+        limits=("time_limit",),
+    ),
+    variants=("Perceptron(multi_class='ovr')",),
+    endless=("Perceptron(max_iter=10**7, tol=None)",),
+    expected_failures=ORDER_DEPENDENT,
 )

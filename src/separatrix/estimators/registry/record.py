@@ -11,6 +11,22 @@ from separatrix.estimators.registry.sliders import Parameter
 
 DATA_KINDS = ("vectors", "text", "sequences", "graphs")
 
+# checks of scikit-learn that may fail, with the reasons
+WEIGHT_CHECKS = (
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+ORDER_DEPENDENT = dict.fromkeys(
+    WEIGHT_CHECKS, "updates depend on the order of the samples; a weight is a step size"
+)
+WITHIN_TOLERANCE = dict.fromkeys(
+    WEIGHT_CHECKS,
+    "equal to the tolerance of the fit, and gamma='scale' ignores weights; passes at tol=1e-10 with "
+    "a given gamma",
+)
+VOTES = dict.fromkeys(WEIGHT_CHECKS, "weights are votes; a repeated row is another neighbour")
+FOLDS = dict.fromkeys(WEIGHT_CHECKS, "folds consist of rows; a repeated row may be in two folds")
+
 
 def _identity(values: Mapping[str, Any]) -> dict[str, Any]:
     return dict(values)
@@ -61,7 +77,7 @@ class EstimatorRecord:
     """One estimator of separatrix, with all that commands, documentation and tests derive from it."""
 
     name: str
-    module: str
+    module: str  # of separatrix.estimators
     solver: str
     paper: str
     not_for: str
@@ -83,4 +99,4 @@ class EstimatorRecord:
 
     def load(self) -> Any:
         """Import the class."""
-        return getattr(import_module(self.module), self.name)
+        return getattr(import_module(f"separatrix.estimators.{self.module}"), self.name)

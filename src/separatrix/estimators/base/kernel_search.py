@@ -1,0 +1,105 @@
+"""What `SVCCV` and `KernelPerceptronCV` share: the model, the results and the predictions of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.callback import CallbackSupportMixin
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.errors import ParameterError
+from separatrix.estimators.base.gram_training import resolve_kernels
+from separatrix.estimators.base.kernel_machine import TakesTensors
+from separatrix.estimators.base.parameters import Estimator
+from separatrix.estimators.base.prepare import check_samples
+from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.runtime.device import DEVICES, like
+from separatrix.types import Matrix
+from separatrix.validation import require_choice
+
+
+class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
+    """A kernel machine whose parameters are chosen by cross-validation."""
+
+    kernels: Any
+    estimator: Any
+    device: str
+    _kind: ClassVar[type]  # of the estimator
+    _best_name: ClassVar[str]  # attribute of the best model
+
+    def decision_function(self, X: Any) -> Any:
+        """The decision function of the best model."""
+        return self._predict_best("decision_function", X)
+
+    def predict(self, X: Any) -> Any:
+        """Class of each sample, (n,)."""
+        return self._predict_best("predict", X)
+
+    def _predict_best(self, method: str, X: Any) -> Any:
+        """The predictions of the best model, on the device asked for now."""
+        check_is_fitted(self)
+        best = getattr(self, self._best_name)
+        best.device = self._device
+        return like(getattr(best, method)(check_samples(self, X, reset=False)), X)
+
+    @property
+    def _own_kernel(self) -> Any:
+        """The first of the kernels, which decides the kind of samples."""
+        return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
+
+    @property
+    def _device(self) -> str:
+        """The device of the estimator unless "auto", else that of the search."""
+        require_choice(type(self).__name__, "device", self.device, DEVICES)
+        own: str = getattr(self.estimator, "device", "auto")
+        return self.device if own == "auto" else own
+
+    def _check_parameters(self) -> None:
+        self._model()
+
+    def _model(self) -> Any:
+        """A checked copy of the estimator, on the device of the search."""
+        super()._check_parameters()
+        name, kind = type(self).__name__, self._kind.__name__
+        if self.estimator is not None and not isinstance(self.estimator, self._kind):
+            article = "an" if kind == "SVC" else "a"
+            raise ParameterError(name, "estimator", f"{article} {kind} or None", self.estimator)
+        model = self._kind() if self.estimator is None else clone(self.estimator)
+        model._check_parameters()
+        return model.set_params(device=self._device)
+
+    def _resolve_kernels(self, model: Any, X: Any) -> list[Kernel]:
+        name = type(self).__name__
+        resolved = resolve_kernels(name, self.kernels, model, X)
+        for kernel in resolved:
+            if isinstance(kernel, Precomputed):
+                raise ParameterError(name, "kernels", "kernels on samples", kernel)
+        return resolved
+
+    def _keep_results(self, cells: list[dict[str, Any]], scores: Matrix) -> dict[str, Any]:
+        """Set the attributes of the search; returns the best cell."""
+        self.cv_results_ = results_table(cells, scores)
+        self.best_index_ = int(np.argmax(self.cv_results_["mean_test_score"]))
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+        return cells[self.best_index_]
+
+
+def results_table(params: Sequence[dict[str, Any]], scores: Matrix) -> dict[str, Any]:
+    """`cv_results_` from the parameters of each cell and its scores, (cells, folds).
+
+    >>> table = results_table([{"C": 1}, {"C": 2}], np.array([[0.5, 0.7], [0.9, 0.9]]))
+    >>> table["rank_test_score"].tolist(), table["param_C"]
+    ([2, 1], [1, 2])
+    """
+    mean = scores.mean(axis=1)
+    return {
+        "params": list(params),
+        **{f"param_{name}": [cell[name] for cell in params] for name in params[0]},
+        **{f"split{fold}_test_score": scores[:, fold] for fold in range(scores.shape[1])},
+        "mean_test_score": mean,
+        "std_test_score": scores.std(axis=1),
+        "rank_test_score": np.array([1 + int((mean > value).sum()) for value in mean]),
+    }
