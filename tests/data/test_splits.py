@@ -178,9 +178,9 @@ def test_impossible_parts_are_refused(draw, sentence):
 @pytest.mark.parametrize(
     ("draw", "sentence"),
     [
-        (lambda: stratified_splits([0, 1], repeats=0, test_size=0.5, seed=0), "`repeats`"),
-        (lambda: stratified_splits([0, 1], repeats=1, test_size=1.0, seed=0), "`test_size`"),
-        (lambda: stratified_folds([0, 1], folds=1, seed=0), "`folds` of stratified_folds"),
+        (lambda: stratified_splits([0, 0, 1, 1], repeats=0, test_size=0.5, seed=0), "`repeats`"),
+        (lambda: stratified_splits([0, 0, 1, 1], repeats=1, test_size=1.0, seed=0), "`test_size`"),
+        (lambda: stratified_folds([0, 0, 1, 1], folds=1, seed=0), "`folds` of stratified_folds"),
         (lambda: grouped_folds([0, 1], folds=2.0, seed=0), "`folds` of grouped_folds"),
         (lambda: subsample([0, 1], 0, seed=0), "`size` of subsample"),
         (lambda: subsample([0, 1], 1.5, seed=0), "`size` of subsample"),
