@@ -1,5 +1,6 @@
 import pytest
 
+from separatrix.data.formats.columns import choose_columns
 from separatrix.data.formats.layout import TableLayout
 from separatrix.data.formats.records import read_columns
 from separatrix.data.streams import open_
@@ -11,7 +12,8 @@ def read_with_header(path):
     with open_(path) as source:
         lines = iter(source.read_line, b"@data\n")
         names = tuple(line.decode().strip() for line in lines)
-        return read_columns(source, TableLayout(",", False, names), target="kind")
+        choice = choose_columns(source, names, "kind")
+        return read_columns(source, TableLayout(",", False, names), choice)
 
 
 def test_rows_after_a_header_of_another_format_are_parsed(tmp_path):

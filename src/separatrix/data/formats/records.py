@@ -16,7 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from separatrix.data.formats.cells import MalformedRecordError, RecordSplitter, TableCell
-from separatrix.data.formats.columns import ColumnTable, FeatureColumns, TableBuilder
+from separatrix.data.formats.columns import (
+    ColumnChoice,
+    ColumnTable,
+    TableBuilder,
+    choose_columns,
+)
 from separatrix.data.formats.layout import MISSING, TableLayout, is_number, text_blocks
 from separatrix.data.streams import UTF8_HINT, ByteSource, locate, newlines
 from separatrix.errors import DataFileError
@@ -27,17 +32,14 @@ _MISSING = pa.array(MISSING)
 
 
 def read_columns(
-    source: ByteSource,
-    layout: TableLayout,
-    target: str | None = None,
-    features: FeatureColumns | None = None,
+    source: ByteSource, layout: TableLayout, choice: ColumnChoice | None = None
 ) -> ColumnTable:
-    """The columns of delimited text from the position of the source on.
+    """The columns of delimited text from the position of the source on; by default all of them.
 
-    A column with a cell that is neither a number nor missing is a category, and so is the target. With
-    `features`, only their columns and the target are read.
+    A column with a cell that is neither a number nor missing is a category, and so is the target.
     """
-    return _RecordReader(source, layout, target, features).read()
+    choice = choice or choose_columns(source, layout.names)
+    return _RecordReader(source, layout, choice).read()
 
 
 class _RecordBlock(NamedTuple):
@@ -52,28 +54,16 @@ class _RecordBlock(NamedTuple):
 class _RecordReader:
     """Reads a source until every column is known to hold numbers or texts."""
 
-    def __init__(
-        self,
-        source: ByteSource,
-        layout: TableLayout,
-        target: str | None,
-        features: FeatureColumns | None,
-    ) -> None:
-        self.source, self.layout, self.target = source, layout, target
+    def __init__(self, source: ByteSource, layout: TableLayout, choice: ColumnChoice) -> None:
+        self.source, self.layout = source, layout
+        self.used, self.target, features = choice
         self.start = source.position, source.line
         self.splitter = RecordSplitter(layout.delimiter, len(layout.names))
-        self.required = set() if features is None else features.numeric()
-        self.used = [
-            name
-            for name in layout.names
-            if features is None or name in features.columns or name == target
-        ]
-        self.categories = {
-            name
-            for name in self.used
-            if name == target or (features is not None and name not in self.required)
-        }
-        self.texts = self.categories | (layout.texts - self.required if features is None else set())
+        self.required = choice.numeric()
+        self.categories = set() if self.target is None else {self.target}
+        if features is not None:
+            self.categories |= set(self.used) - self.required
+        self.texts = self.categories | (layout.texts if features is None else set())
 
     def read(self) -> ColumnTable:
         """The table; read again if a column that seemed numeric turns out to hold texts."""
