@@ -64,23 +64,6 @@ def test_more_levels_than_one_sweep_match_the_definition():
         np.testing.assert_array_equal(products(first, None, k, 0.5), exact[k - 1])
 
 
-def test_lodhis_worked_values_are_exact():
-    words = ["cat", "car", "bat", "bar"]
-
-    K = products(words, None, 2, 0.5)
-
-    fourth, itself = 0.5**4, 2 * 0.5**4 + 0.5**6
-    np.testing.assert_array_equal(
-        K,
-        [
-            [itself, fourth, fourth, 0],
-            [fourth, itself, 0, fourth],
-            [fourth, 0, itself, fourth],
-            [0, fourth, fourth, itself],
-        ],
-    )
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("decay", [0.2, 0.5, 0.97, 1.0])
 @pytest.mark.parametrize("k", [1, 2, 3, 4, 5, 7])
