@@ -2,6 +2,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import threading
 import zipfile
 from dataclasses import replace
@@ -291,6 +292,8 @@ def test_a_set_is_what_its_card_says(name):
     found = catalogue.load(name) if not DATASET_CARDS[name].files else _real(name)
     card = catalogue.dataset_card(name)
     assert (found.name, found.kind) == (name, card.kind)
+    if card.kind == "vectors":
+        assert f"{found.X.shape[1]}" == re.match(r"\d+", card.features)[0]
     labels, counts = np.unique(found.y, return_counts=True)
     if card.kind in ("text", "sequences") or found.y.min() < 0:
         assert dict(zip(map(str, labels), counts.tolist(), strict=True)) == dict(card.classes)
@@ -341,13 +344,7 @@ def test_the_command_lists_all(cache):
 
 def test_the_command_shows_a_card(cache):
     found = run("show", "mutag").stdout
-    for part in (
-        "188",
-        "1 125",
-        "TUDataset",
-        "no licence stated",
-        "MUTAG.zip (URL not checked)",
-    ):
+    for part in ("188", "1 125", "TUDataset", "no licence stated", "MUTAG.zip (URL not checked)"):
         assert part in found
     assert "unknown" in run("show", "usps").stdout
     assert json.loads(run("show", "mutag", "--json").stdout)["classes"] == {"-1": 63, "1": 125}
