@@ -173,8 +173,7 @@ def first_base(kernel: Kernel) -> ObjectKernel | None:
         return None
     if isinstance(kernel, ObjectKernel):
         return kernel
-    inner = kernel.get_params(deep=False).values()
-    return next(first_base(part) for part in inner if isinstance(part, Kernel))
+    return first_base(kernel.parts[0])
 
 
 def as_objects(owner: str, X: Any, accepted: str) -> Any:
