@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +21,7 @@ import scipy.sparse
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats import pairs
 from separatrix.data.streams import ByteSource, locate, newlines
-from separatrix.errors import DataError, DataFileError, ParameterError
+from separatrix.errors import DataFileError, ParameterError
 from separatrix.validation import require_integer
 
 _THREADS = min(4, os.cpu_count() or 1)
@@ -112,40 +112,6 @@ def svmlight_blocks(
         held = _slice(held, complete, len(held.labels))
     if len(held.labels):
         yield _csr(held, base, n_features), held.labels
-
-
-def write_svmlight(file: BinaryIO, X: Any, y: Any) -> None:
-    """Write samples and numeric labels to an open binary file, with indices from 1 on.
-
-    Numbers are the shortest that read back to the same bits. Stored zeros of a sparse X are written.
-
-    >>> import io
-    >>> file = io.BytesIO()
-    >>> write_svmlight(file, [[0.5, 0.0, 2.0], [0.0, 0.0, 0.0]], [1, -1])
-    >>> file.getvalue()
-    b'1 1:0.5 3:2\\n-1\\n'
-    """
-    X = scipy.sparse.csr_array(X, dtype=np.float64)
-    labels = np.asarray(y)
-    if labels.dtype.kind not in "biuf" or labels.shape != (X.shape[0],):
-        raise DataError(
-            f"svmlight files hold one number as a label for each of {X.shape[0]} rows; "
-            f"got {labels.dtype} of shape {labels.shape}"
-        )
-    if not (np.isfinite(X.data).all() and np.isfinite(labels).all()):
-        raise DataError("svmlight files hold finite numbers; found nan or inf in X or y")
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    for row, label in enumerate(labels.astype(float).tolist()):
-        inside = slice(X.indptr[row], X.indptr[row + 1])
-        pairs = zip((X.indices[inside] + 1).tolist(), X.data[inside].tolist(), strict=True)
-        words = [_shortest(label), *(f"{index}:{_shortest(value)}" for index, value in pairs)]
-        file.write(" ".join(words).encode() + b"\n")
-
-
-def _shortest(value: float) -> str:
-    return repr(value).removesuffix(".0")
 
 
 def _require_options(n_features: int | None, zero_based: object, owner: str) -> None:
