@@ -1,10 +1,8 @@
 import gzip
 import hashlib
-import io
 import json
 import re
 import threading
-import zipfile
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from tests.conftest import _real
+from tests.data.formats.samples import zipped
 
 from separatrix.cli import main
 from separatrix.data import catalogue
@@ -77,14 +76,6 @@ def listed(monkeypatch, *files):
 def small(home, *paths, member="", **changes):
     values = {"sha256": hashlib.sha256(SMALL).hexdigest(), "size": len(SMALL), **changes}
     return File("small.gz", tuple(home.address + path for path in paths), member=member, **values)
-
-
-def zipped(**members):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return file.getvalue()
 
 
 def lying_in(folder):

@@ -67,11 +67,14 @@ def weighted_degree(s, t, k):
 
 @cache
 def subsequences(s, k, decay):
-    """Each subsequence of k letters, with decay^span summed over the ways to find it."""
+    """Each subsequence of k letters, with decay^span summed over the ways to find it.
+
+    Exact if the decay is a Fraction.
+    """
     found = {}
     for positions in combinations(range(len(s)), k):
         letters = tuple(s[i] for i in positions)
-        found[letters] = found.get(letters, 0.0) + decay ** (positions[-1] - positions[0] + 1)
+        found[letters] = found.get(letters, 0) + decay ** (positions[-1] - positions[0] + 1)
     return found
 
 

@@ -166,14 +166,21 @@ def test_what_even_float64_cannot_give_is_said():
         make_gram(Polynomial(40), far)
 
 
-def test_products_are_computed_once_for_all_kernels(monkeypatch):
+@pytest.mark.parametrize(
+    ("kernels", "ways"),
+    [
+        ([*(Polynomial(d) for d in (1, 2, 3)), Normalized(Polynomial(2)), Linear()], 1),
+        ([Gaussian(0.1), Polynomial(2), Gaussian(0.2), Polynomial(3)], 2),
+    ],
+    ids=["one way of preparing", "two in turn"],
+)
+def test_products_are_computed_once_for_each_way_of_preparing(kernels, ways, monkeypatch):
     calls = []
     products = Vectors.own_products
     monkeypatch.setattr(Vectors, "own_products", lambda *args: calls.append(1) or products(*args))
-    kernels = [Polynomial(d) for d in (1, 2, 3)] + [Normalized(Polynomial(2)), Linear()]
     for kernel, gram in zip(kernels, SharedProducts(X).grams(kernels), strict=True):
         np.testing.assert_allclose(gram.matrix, kernel.block(X, X), rtol=1e-9, atol=1e-9)
-    assert len(calls) == 1
+    assert len(calls) == ways
 
 
 def test_shared_products_that_do_not_fit_give_the_same_rows_from_a_cache():
@@ -253,13 +260,3 @@ def test_a_matrix_that_is_none_is_not_held():
         make_gram(Precomputed(), X)
     with pytest.raises(DataError, match="must be a square kernel matrix"):
         next(SharedProducts(X).grams([Precomputed()]))
-
-
-def test_kernels_that_take_turns_share_both_ways_of_preparing(monkeypatch):
-    calls = []
-    products = Vectors.own_products
-    monkeypatch.setattr(Vectors, "own_products", lambda *args: calls.append(1) or products(*args))
-    kernels = [Gaussian(0.1), Polynomial(2), Gaussian(0.2), Polynomial(3)]
-    for kernel, gram in zip(kernels, SharedProducts(X).grams(kernels), strict=True):
-        np.testing.assert_allclose(gram.matrix, kernel.block(X, X), rtol=1e-9, atol=1e-9)
-    assert len(calls) == 2
