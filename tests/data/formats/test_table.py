@@ -1,9 +1,7 @@
 import csv
 import gzip
 import io
-import os
 import random
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -33,22 +31,6 @@ def test_numbers_stay_and_texts_become_a_column_a_value(write):
     )
     assert found.y.tolist() == ["a", "b", "a"]
     assert (found.target, found.name) == ("class", "data")
-
-
-def test_iris_as_it_comes():
-    path = Path(os.environ.get("SEPARATRIX_DATA", "")) / "iris.data"
-    if not path.is_file():
-        pytest.skip("iris.data is not here")
-    found = read_csv(path)
-
-    assert found.X.shape == (150, 4)
-    assert found.features == ("x1", "x2", "x3", "x4")
-    assert found.X[0].tolist() == [5.1, 3.5, 1.4, 0.2]
-    assert dict(zip(*np.unique(found.y, return_counts=True), strict=True)) == {
-        "Iris-setosa": 50,
-        "Iris-versicolor": 50,
-        "Iris-virginica": 50,
-    }
 
 
 def test_digits_with_the_label_first_as_they_come(write):
