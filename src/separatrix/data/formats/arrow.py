@@ -50,7 +50,7 @@ def read_arrow(
         builder = TableBuilder(source, numbers, texts, choice.target)
         for batch in batches(choice.used):
             batch.validate(full=True)
-            builder.add(_encode_texts(batch, texts))
+            builder.add(pa.Table.from_batches([_encode_texts(batch, texts)]))
     except SeparatrixError:
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError) as error:

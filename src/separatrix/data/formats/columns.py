@@ -164,35 +164,31 @@ class ColumnTable:
 
 
 class TableBuilder:
-    """Collects a `ColumnTable` from Arrow batches, within the limits of the source."""
+    """Collects a `ColumnTable` from Arrow tables, within the limits of the source."""
 
     def __init__(
         self, source: ByteSource, numbers: Sequence[str], texts: Sequence[str], target: str | None
     ) -> None:
         self.source, self.numbers, self.target = source, tuple(numbers), target
         self.rows = 0
-        self._parts: list[npt.NDArray[np.float64]] = []
+        self._tables: list[Any] = []  # of numbers
         self._codes: dict[str, list[npt.NDArray[np.int32]]] = {name: [] for name in texts}
         self._values: dict[str, dict[str, int]] = {name: {} for name in texts}
 
-    def add(self, batch: Any, locate_row: Callable[[int], tuple[int, int]] | None = None) -> None:
-        """Add a RecordBatch; `locate_row` returns line and column of the target in one of its rows."""
-        self.rows += batch.num_rows
+    def add(self, table: Any, locate_row: Callable[[int], tuple[int, int]] | None = None) -> None:
+        """Add an Arrow table; `locate_row` returns line and column of the target in one of its rows."""
+        self.rows += table.num_rows
         self.source.require_limit("rows", self.rows)
         self.source.require_limit("values", self.rows * (len(self.numbers) + len(self._codes)))
-        part = np.empty((len(self.numbers), batch.num_rows))
-        for i, name in enumerate(self.numbers):
-            column = batch.column(name)
-            column = column if column.type == "double" else column.cast("double", safe=False)
-            part[i] = column.to_numpy(zero_copy_only=False)
-        self._parts.append(np.ascontiguousarray(part.T))
+        self._tables.append(table.select(self.numbers))
         for name, codes in self._codes.items():
-            codes.append(self._encode(name, batch.column(name), locate_row))
+            column = table.column(name).unify_dictionaries().combine_chunks()
+            codes.append(self._encode(name, column, locate_row))
 
     def _encode(
         self, name: str, column: Any, locate_row: Callable[[int], tuple[int, int]] | None
     ) -> npt.NDArray[np.int32]:
-        """Codes of a column of texts, the same in all batches; -1 for missing."""
+        """Codes of a column of texts, the same in all tables; -1 for missing."""
         known = self._values[name]
         codes = [_code(known, value) for value in column.dictionary.to_pylist()]
         indices = column.indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)
@@ -221,10 +217,15 @@ class TableBuilder:
             for name, codes in self._codes.items()
         }
         numbers, end = np.empty((self.rows, len(self.numbers))), self.rows
-        while self._parts:  # each is released once copied, so that memory is not doubled
-            part = self._parts.pop()
-            numbers[end - len(part) : end] = part
-            end -= len(part)
+        scratch = np.empty((len(self.numbers), max(part.num_rows for part in self._tables)))
+        while self._tables:  # each is released once copied, so that memory is not doubled
+            part = self._tables.pop()
+            rows = scratch[:, : part.num_rows]
+            for row, column in zip(rows, part.columns, strict=True):
+                numeric = column if column.type == "double" else column.cast("double", safe=False)
+                row[:] = numeric.to_numpy()
+            numbers[end - part.num_rows : end] = rows.T
+            end -= part.num_rows
         return ColumnTable(self.rows, numbers, self.numbers, categories)
 
 

@@ -157,12 +157,10 @@ class _RecordReader:
             table = None if found else self._parse(block, types)
         except pa.ArrowInvalid:
             table = None
-        if table is None or _has_nan(table, builder.numbers):
+        if table is None or _has_nan(block, table, builder.numbers):
             table = self._convert_exactly(builder.numbers, block, found)
-        row = 0
-        for batch in table.to_batches() if not found else ():
-            builder.add(batch, partial(self._locate, block, self.target or "", row))
-            row += batch.num_rows
+        if not found:
+            builder.add(table, partial(self._locate, block, self.target or ""))
 
     def _parse(self, block: _RecordBlock, types: dict[str, Any]) -> Any:
         """The columns named in `types` as a pyarrow table."""
@@ -204,7 +202,7 @@ class _RecordReader:
                 table = table.set_column(table.column_names.index(name), name, column)
             elif name in self.required:
                 raise self.source.error(
-                    *self._locate(block, name, 0, wrong),
+                    *self._locate(block, name, wrong),
                     found=f"{values[wrong]!r:.60} in {name!r}",
                     expected="a number, as the model was fitted on",
                 )
@@ -224,14 +222,14 @@ class _RecordReader:
                     self.source.decode(block.raw[cells[i].offset :], *where)
         return self.source.error(block.line, found="unreadable records", expected="delimited text")
 
-    def _locate(self, block: _RecordBlock, name: str, start: int, row: int) -> tuple[int, int]:
-        """Line and column of a cell, in a row counted from the row `start` of the block."""
+    def _locate(self, block: _RecordBlock, name: str, row: int) -> tuple[int, int]:
+        """Line and column of a cell in a row of the block."""
         column = self.layout.names.index(name)
-        records = self._split(block)
-        cells, _ = next(islice(records, start + row, None))
+        cells, _ = next(islice(self._split(block), row, None))
         return locate(block.raw, block.line, cells[column].offset)
 
 
-def _has_nan(table: Any, names: tuple[str, ...]) -> bool:
+def _has_nan(block: _RecordBlock, table: Any, names: tuple[str, ...]) -> bool:
     """Whether a number is NaN and not null: pyarrow takes NAN and nan(1) for numbers."""
-    return any(pc.any(pc.is_nan(table.column(name))).as_py() for name in names)
+    possible = b"n" in block.text or b"N" in block.text
+    return possible and any(pc.any(pc.is_nan(table.column(name))).as_py() for name in names)
