@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from sklearn.datasets import load_iris
+from sklearn.datasets import dump_svmlight_file, load_iris
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import SVC, GaussianNB, load_libsvm, save
 from separatrix.cli.libsvm import svm_predict, svm_scale, svm_train
-from separatrix.data.formats.svmlight import write_svmlight
 from separatrix.kernels import Gaussian
 
 OURS = {"svm-train": svm_train, "svm-predict": svm_predict, "svm-scale": svm_scale}
@@ -48,8 +47,7 @@ def theirs(name, *words):
 
 
 def write(name, X, y):
-    with Path(name).open("wb") as file:
-        write_svmlight(file, X, y)
+    dump_svmlight_file(X, y, str(name), zero_based=False)
     return name
 
 
