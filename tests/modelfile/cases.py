@@ -7,20 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn import preprocessing as skp
 from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    StandardScaler,
-)
 
 from separatrix import (
     SVC,
@@ -266,7 +259,7 @@ CASES = [
     Case(
         "decision-pipeline",
         BayesDecision(
-            make_pipeline(StandardScaler(), SVC(calibration="sigmoid", random_state=0)),
+            make_pipeline(skp.StandardScaler(), SVC(calibration="sigmoid", random_state=0)),
             1.0 - np.eye(3),
             reject_cost=0.3,
         ),
@@ -277,27 +270,29 @@ CASES = [
         BayesDecision(SVCCV([1.0], estimator=SVC(calibration="sigmoid", random_state=0), cv=2)),
     ),
     Case("map-kernel", PolynomialMap(2, kernel=True, coef0=1.0)),
-    Case("standard", StandardScaler()),
-    Case("rescaled", MinMaxScaler()),
-    Case("largest", MaxAbsScaler()),
-    Case("normalizer", Normalizer()),
-    Case("one-hot", OneHotEncoder(), TENTHS),
-    Case("ordinal", OrdinalEncoder(), TENTHS),
+    Case("standard", skp.StandardScaler()),
+    Case("rescaled", skp.MinMaxScaler()),
+    Case("largest", skp.MaxAbsScaler()),
+    Case("normalizer", skp.Normalizer()),
+    Case("one-hot", skp.OneHotEncoder(), TENTHS),
+    Case("ordinal", skp.OrdinalEncoder(), TENTHS),
     Case("frozen", FrozenEstimator(GaussianNB().fit(X, Y))),
-    Case("pipeline-standard", make_pipeline(StandardScaler(), SVC())),
-    Case("pipeline-rescaled", make_pipeline(MinMaxScaler((0, 2)), MultinomialNB())),
-    Case("pipeline-largest", make_pipeline(MaxAbsScaler(), Normalizer("l1"), LinearSVC())),
-    Case("pipeline-one-hot", make_pipeline(OneHotEncoder(handle_unknown="ignore"), LinearSVC())),
+    Case("pipeline-standard", make_pipeline(skp.StandardScaler(), SVC())),
+    Case("pipeline-rescaled", make_pipeline(skp.MinMaxScaler((0, 2)), MultinomialNB())),
+    Case("pipeline-largest", make_pipeline(skp.MaxAbsScaler(), skp.Normalizer("l1"), LinearSVC())),
+    Case(
+        "pipeline-one-hot", make_pipeline(skp.OneHotEncoder(handle_unknown="ignore"), LinearSVC())
+    ),
     Case(
         "pipeline-one-hot-words",
-        make_pipeline(OneHotEncoder(drop="first"), BernoulliNB()),
+        make_pipeline(skp.OneHotEncoder(drop="first"), BernoulliNB()),
         np.column_stack([np.where(X > 3, "long", "short"), WORDS]).astype(object),
     ),
-    Case("pipeline-ordinal", make_pipeline(OrdinalEncoder(), SVC())),
+    Case("pipeline-ordinal", make_pipeline(skp.OrdinalEncoder(), SVC())),
     Case(
         "pipeline-long",
         make_pipeline(
-            StandardScaler(with_mean=False),
+            skp.StandardScaler(with_mean=False),
             "passthrough",
             PolynomialMap(2),
             Nystroem(n_components=6, random_state=0),
@@ -346,19 +341,21 @@ CASES = [
         "pipeline-triples",
         make_pipeline(
             CountVectorizer(analyzer="char", ngram_range=(3, 3), lowercase=False),
-            MaxAbsScaler(),
+            skp.MaxAbsScaler(),
             KNeighborsClassifier(3),
         ),
         SEQUENCES,
         WORDS,
     ),
     Case(
-        "pipeline-positions", make_pipeline(PositionIndicator(), MaxAbsScaler(), SVC()), SEQUENCES
+        "pipeline-positions",
+        make_pipeline(PositionIndicator(), skp.MaxAbsScaler(), SVC()),
+        SEQUENCES,
     ),
     Case(
         "pipeline-fill",
         make_pipeline(
-            SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler(), SVC()
+            SimpleImputer(strategy="median", keep_empty_features=True), skp.StandardScaler(), SVC()
         ),
         HOLES,
     ),

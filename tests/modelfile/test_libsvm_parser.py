@@ -6,17 +6,11 @@ import warnings
 import numpy as np
 import pytest
 from scipy.sparse import issparse
-from tests.modelfile.libsvm_tools import (
-    halves,
-    needs_svm_predict,
-    svm_predict,
-)
+from tests.modelfile.libsvm_tools import halves, needs_svm_predict, svm_predict
 
 from separatrix import SVC
 from separatrix.errors import ModelFileError, ParameterError
-from separatrix.kernels import (
-    Gaussian,
-)
+from separatrix.kernels import Gaussian
 from separatrix.modelfile import libsvm_parser
 from separatrix.modelfile import libsvm_text as libsvm
 from separatrix.modelfile.libsvm_text import load_libsvm, save_libsvm

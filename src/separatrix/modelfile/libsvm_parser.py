@@ -155,37 +155,34 @@ class _HeaderLines:
         return found
 
     def integers(self, key: str, count: int, *, least: int = 0) -> list[int]:
-        words = self._words(key, count)
-        bad = next((word for word in words if not INTEGER.fullmatch(word)), None)
-        if bad is not None:
-            raise self.error("schema", key, repr(bad[:40]), f"a whole number of {key}")
-        values = [int(word) for word in words]
+        values = self._parse(key, count, INTEGER, int, f"a whole number of {key}")
         if not all(least <= value <= LARGEST_INT for value in values):
             found, expected = f"{min(values)} to {max(values)}", f"from {least} to {LARGEST_INT}"
             raise self.error("invariant", key, found, f"{key} {expected}")
         return values
 
     def numbers(self, key: str, count: int | None) -> Vector:
-        words = self._words(key, count)
-        try:
-            if any("_" in word for word in words):  # which Python allows in numbers
-                raise ValueError
-            values = np.array(list(map(float, words)))
-        except ValueError:
-            bad = next((word[:40] for word in words if not NUMBER.fullmatch(word)), "")
-            raise self.error("schema", key, repr(bad), f"numbers of {key}") from None
+        values = np.array(self._parse(key, count, NUMBER, float, f"numbers of {key}"))
         if not np.isfinite(values).all():
             raise self.error("invariant", key, f"{key} that is not finite", "finite numbers")
         return values
 
-    def _words(self, key: str, count: int | None) -> list[str]:
+    def _parse(
+        self, key: str, count: int | None, pattern: re.Pattern[str], kind: type, expected: str
+    ) -> list[Any]:
         text = self.entries[key][1]
         if count is not None and text.count(" ") > 2 * count + 8:  # before they are split
             raise self.error("invariant", key, f"more values of {key}", str(count))
         words = text.split()
         if count is not None and len(words) != count:
             raise self.error("invariant", key, f"{len(words)} values of {key}", str(count))
-        return words
+        try:
+            if "_" in text or (kind is int and max(map(len, words)) > 19):
+                raise ValueError  # Python allows the first in numbers, and any number of digits
+            return list(map(kind, words))
+        except ValueError:
+            bad = next((word[:40] for word in words if not pattern.fullmatch(word)), "")
+            raise self.error("schema", key, repr(bad), expected) from None
 
     def kernel(self) -> tuple[Kernel, dict[str, Any]]:
         """The kernel, and the parameters of an SVC with it."""

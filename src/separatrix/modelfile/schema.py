@@ -6,9 +6,9 @@ A file names the kind of each model, and the name is looked up in the table of `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -20,9 +20,9 @@ from separatrix.kernels.graphs.graph_kernels import ShortestPath
 from separatrix.modelfile import fields as f
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.objects import sample_type
+from separatrix.modelfile.values import PARAMETERS, Value
 from separatrix.runtime.blocks import in_words, memory_of_this_machine
 from separatrix.solvers.moments import Moments
-from separatrix.solvers.perceptron.online_to_batch import Mistakes
 
 Values = dict[str, Any]
 OUTPUTS = ("default", "pandas", "polars")
@@ -30,7 +30,6 @@ IGNORED = {"_skl_callbacks", "_metadata_request", "_sklearn_version", "_slim"}  
 MACHINE_PARAMETERS = {"device"}  # the file may be read on another machine
 
 
-@dataclass(frozen=True)
 class OutputConfig(f.Field):
     """What scikit-learn's `set_output` has set."""
 
@@ -78,27 +77,14 @@ COMMON: dict[str, f.Field] = {
     "_sklearn_output_config": OutputConfig(),
 }
 FEATURES: dict[str, f.Field] = {"n_features_in_": f.Integer(1, "d")}
-OF_VECTORS = frozenset(FEATURES)  # samples that are objects have none
 CLASSES: dict[str, f.Field] = {**FEATURES, "classes_": Labels("k")}
-WEIGHTS: dict[str, f.Field] = {"coef_": f.MatrixField("p d"), "intercept_": f.Array("f8", "p")}
-BY_BOUNDARY = f.Array("f8", "p", "any")
-LOG = {
-    "rows": f.Array("i8", "m", least=0, below="s"),
-    "columns": f.Array("i8", "m", least=0, below="p"),
-    "deltas": f.Array("f8", "m"),
-    "steps": f.Array("i8", "m", least=0, rising=True),
-}
-MISTAKES = f.Struct(Mistakes, LOG)
+WEIGHTS: dict[str, f.Field] = {"coef_": f.MatrixField("p d"), "intercept_": f.Array("f8 p")}
+LOG = f.arrays(rows="i8 m >=0 <s", columns="i8 m >=0 <p", deltas="f8 m", steps="i8 m >=0 rising")
 
 
-def arrays(types: str, **shapes: str) -> dict[str, f.Field]:
-    """Fields of several attributes: arrays of finite numbers with these shapes."""
-    return {name: f.Array(types, shape) for name, shape in shapes.items()}
-
-
-def each(field: f.Field, *names: str) -> dict[str, f.Field]:
+def each(field: f.Field, names: str) -> dict[str, f.Field]:
     """The same field for several attributes."""
-    return dict.fromkeys(names, field)
+    return dict.fromkeys(names.split(), field)
 
 
 def set_attributes(model: Any, values: Values) -> None:
@@ -107,20 +93,16 @@ def set_attributes(model: Any, values: Values) -> None:
         setattr(model, name, value)
 
 
-@dataclass(frozen=True)
-class ModelSchema:
+class ModelSchema(NamedTuple):
     """One kind of model: its class, the field of each attribute, and the checks between them."""
 
     make: Callable[..., Any]
     fields: Mapping[str, f.Field]
-    extra: Mapping[str, f.Field] = field(
-        default_factory=dict
-    )  # not needed to predict: a slim file has none
-    optional: frozenset[str] = frozenset()  # attributes that need not be there
-    params: Mapping[str, f.Field] = field(
-        default_factory=dict
-    )  # those that `Value` does not describe
-    derived: Mapping[str, str] = field(default_factory=dict)  # not stored: path to another, or ""
+    extra: Mapping[str, f.Field] = {}  # a slim file has none: not for prediction
+    optional: str = ""  # names of attributes that need not be there
+    params: Mapping[str, f.Field] = {}  # those that `Value` does not describe
+    derived: str = ""  # names of attributes that `unpack` computes
+    copied: Mapping[str, str] = {}  # attributes that are others, by their paths
     pack: Callable[[Any, Values, bool], Values] = lambda _model, values, _slim: values
     unpack: Callable[[Any, Values], None] = set_attributes
     check: Callable[[Any, f.ShapeEnv], None] = lambda _model, _sizes: None
@@ -132,7 +114,11 @@ class ModelSchema:
 
     def required(self, slim: bool) -> set[str]:
         """Names of attributes that must be there."""
-        return set(self.all_fields(slim)) - self.optional - set(COMMON)
+        return set(self.all_fields(slim)) - set(self.optional.split()) - set(COMMON)
+
+    def param_field(self, name: str) -> f.Field:
+        """The field of a hyper-parameter."""
+        return self.params.get(name, PARAMETERS.get(name, Value()))
 
     def bind_boundaries(self, model: Any, sizes: f.ShapeEnv) -> None:
         """Compute the number of boundaries, p, once the number of classes is known."""
@@ -143,8 +129,8 @@ class ModelSchema:
     def restore(self, model: Any, values: Values, sizes: f.ShapeEnv) -> None:
         """Give a model its attributes, stored and derived, and check them together."""
         self.unpack(model, values)
-        for name, path in self.derived.items():
-            if path and hasattr(model, path.partition(".")[0]):
+        for name, path in self.copied.items():
+            if hasattr(model, path.partition(".")[0]):
                 setattr(model, name, attrgetter(path)(model))
         self.check(model, sizes)
 
@@ -170,6 +156,9 @@ def require(holds: bool, at: str, expected: str, found: object) -> None:
         raise f.mismatch_error(at, expected, found)
 
 
+FORM = f.Text(("pooled", "each", "features"))
+
+
 def _check_scatter(moments: Any, at: str) -> None:
     k, d = moments.mean.shape
     wanted = {"pooled": (d, d), "each": (k, d, d), "features": (k, d)}[moments.form]
@@ -178,17 +167,10 @@ def _check_scatter(moments: Any, at: str) -> None:
 
 def moments_field(letter: str = "d") -> f.Struct:
     """Sums over the samples of each class, with that many features."""
-    return f.Struct(
-        Moments,
-        {
-            "form": f.Text(("pooled", "each", "features")),
-            "weight": f.Array("f8", "k", least=0.0),
-            "samples": f.Array("i8", "k", least=0),
-            "mean": f.Array("f8", f"k {letter}"),
-            "scatter": f.Array("f8", f.ANY_SHAPE),
-        },
-        _check_scatter,
+    fields = f.arrays(
+        weight="f8 k >=0", samples="i8 k >=0", mean=f"f8 k {letter}", scatter="f8 ..."
     )
+    return f.Struct(Moments, {"form": FORM, **fields}, _check_scatter)
 
 
 def check_kernel(model: Any, sizes: f.ShapeEnv) -> None:

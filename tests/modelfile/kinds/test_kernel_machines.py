@@ -1,14 +1,10 @@
 """Files of kernel machines."""
 
 import numpy as np
-from tests.modelfile.cases import BY_NAME, X, Y
+from tests.modelfile.cases import X, Y
 from tests.modelfile.hostile import refused, split_file
 
-from separatrix import (
-    SVC,
-    load,
-    save,
-)
+from separatrix import SVC, load, save
 
 
 def test_boundaries_are_counted_from_the_classes(path):
@@ -17,14 +13,6 @@ def test_boundaries_are_counted_from_the_classes(path):
     for name, array in tensors.items():
         if array.shape == (3,) and name != "model.classes_":
             tensors[name] = np.zeros(many, array.dtype)
-    assert refused(document, tensors, path) == "invariant"
-
-
-def test_a_search_and_its_best_agree_on_probabilities(path):
-    """The 145,329th."""
-    document, tensors = split_file(BY_NAME["decision-around-search"].fitted(), path)
-    search = document["model"]["state"]["estimator_"]
-    search["state"]["best_estimator_"]["params"]["calibration"] = None
     assert refused(document, tensors, path) == "invariant"
 
 

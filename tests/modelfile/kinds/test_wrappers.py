@@ -4,20 +4,10 @@ import numpy as np
 import pytest
 from sklearn.compose import make_column_selector
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import (
-    MinMaxScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from tests.modelfile.cases import WORDS, X, Y
 
-from separatrix import (
-    SVC,
-    BayesDecision,
-    GaussianNB,
-    LogisticRegression,
-    load,
-    save,
-)
+from separatrix import SVC, BayesDecision, GaussianNB, LogisticRegression, load, save
 from separatrix.errors import ModelFileError
 
 

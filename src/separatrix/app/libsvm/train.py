@@ -9,12 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from separatrix.app.libsvm.samples import (
-    PathLike,
-    TrainingSet,
-    training_samples,
-    with_hint,
-)
+from separatrix.app.libsvm.samples import PathLike, TrainingSet, training_samples, with_hint
 from separatrix.errors import ParameterError, UnsupportedError
 from separatrix.estimators.base.gram_training import classify_many, resolve_kernels
 from separatrix.estimators.base.multiclass import RowsClassified
