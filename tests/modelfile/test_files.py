@@ -7,17 +7,24 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.sparse import csr_array, csr_matrix
+from sklearn import preprocessing as skp
 from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from tests.modelfile.cases import (
     CASES,
     EVERY_KERNEL,
+    HOLES,
     IRIS,
+    MOLECULES,
     NAMES,
     OBJECT_KERNELS,
+    SEQUENCES,
     TENTHS,
+    TEXTS,
     TWO,
     WORDS,
     X,
@@ -26,9 +33,12 @@ from tests.modelfile.cases import (
 )
 
 import separatrix as sx
+from separatrix import kernels
 from separatrix.data.graph import Graph
 from separatrix.errors import UnsupportedError
+from separatrix.estimators.base.tuned import KNeighborsCV, best_model
 from separatrix.estimators.decision import CostCurve
+from separatrix.estimators.positions import PositionIndicator
 from separatrix.estimators.registry import REGISTRY
 from separatrix.kernels import Gaussian, Linear
 from separatrix.kernels.vocabulary import PairTable, Vocabulary
@@ -109,6 +119,51 @@ def plain_graph(graph):
     }
 
 
+TABLE = np.column_stack([WORDS.astype(object), Y, X[:, 0].round()])
+TABLE[3, 0], TABLE[5, 2] = None, np.nan
+WIDE = np.tile(WORDS.astype(object)[:, None], (1, 1200))
+WIDE[:, ::3] = Y[:, None]
+GAPS = np.where(np.arange(120).reshape(30, 4) == 17, np.nan, X.round())
+GRID = GridSearchCV(sx.LinearSVC(), {"C": [0.1, 1]}, cv=2)
+POSITIONS = (PositionIndicator(), skp.MaxAbsScaler())
+ROUND_TRIPS = [
+    *(
+        (skp.OneHotEncoder(dtype=kind), X)
+        for kind in (int, bool, np.uint8, np.float32, "float32", float)
+    ),
+    *(
+        (encoder, samples)
+        for encoder in (skp.OneHotEncoder(), skp.OrdinalEncoder())
+        for samples in (TABLE, GAPS, WIDE)
+    ),
+    *(
+        (SimpleImputer(missing_values=51, strategy=how, fill_value=5), (10 * X).astype(kind))
+        for how in ("most_frequent", "constant")
+        for kind in (np.float16, np.float32, np.int8, np.int64)
+    ),
+    (PositionIndicator(), [*SEQUENCES[2:], "\n\ud800", "日"]),
+    (sx.LeastSquaresClassifier(1.0, features=SimpleImputer()), X),
+    (sx.SVC(cache_size=1e308), X),
+    (make_pipeline(skp.StandardScaler(), "passthrough"), X),
+    (skp.MinMaxScaler(), X.astype(np.float16)),
+    (sx.SVC(kernel=kernels.Spectrum(2)), np.array(SEQUENCES)),
+    (make_pipeline(TfidfVectorizer(), GRID), TEXTS),
+    (make_pipeline(*POSITIONS, KNeighborsCV(5)), SEQUENCES),
+    (make_pipeline(*POSITIONS, sx.SVCCV([1.0], cv=2)), SEQUENCES),
+    (make_pipeline(SimpleImputer(), skp.StandardScaler(), KNeighborsCV(5)), HOLES),
+    (sx.SVCCV([0.1, 1.0], kernels=[kernels.WeisfeilerLehman(d) for d in (1, 2)], cv=2), MOLECULES),
+]
+
+
+@pytest.mark.parametrize(("model", "samples"), ROUND_TRIPS, ids=lambda v: type(v).__name__)
+def test_unusual_types_and_best_models_of_searches_are_kept(model, samples, tmp_path):
+    model = best_model(clone(model).fit(samples, Y))
+    again = kept(model, tmp_path)
+    same(answers(again, samples), answers(model, samples))
+    if hasattr(model, "get_feature_names_out"):
+        assert again.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+
+
 def test_every_estimator_and_every_kernel_has_a_kind_and_a_case():
     made = {type(case.model).__name__ for case in CASES}
     assert {entry.name for entry in REGISTRY} <= set(KINDS)
@@ -147,7 +202,7 @@ def test_small_batches_are_the_same_too(model, batch, tmp_path):
 
 @pytest.mark.slow
 def test_another_process_gives_the_same_answers(tmp_path):
-    model = make_pipeline(StandardScaler(), sx.SVC()).fit(X, Y)
+    model = make_pipeline(skp.StandardScaler(), sx.SVC()).fit(X, Y)
     sx.save(model, tmp_path / "there.model")
     np.save(tmp_path / "X.npy", X)
     script = (
@@ -253,7 +308,7 @@ def test_a_warm_start_begins_from_the_file(model, tmp_path):
 def test_names_of_features_and_frames_come_back(tmp_path):
     names = ["sepal length", "sepal width", "Blütenlänge", "Blütenbreite"]
     frame = pd.DataFrame(X, columns=names)
-    model = make_pipeline(StandardScaler().set_output(transform="pandas"), sx.SVC()).fit(
+    model = make_pipeline(skp.StandardScaler().set_output(transform="pandas"), sx.SVC()).fit(
         frame, WORDS
     )
     again = kept(model, tmp_path)

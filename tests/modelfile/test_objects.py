@@ -23,7 +23,6 @@ import separatrix as sx
 from separatrix import kernels as kn
 from separatrix.data.graph import Graph
 from separatrix.errors import ModelFileError
-from separatrix.estimators.base.tuned import best_model
 from separatrix.kernels.vocabulary import hash_slot
 from separatrix.modelfile import objects as fields_of_objects
 from separatrix.modelfile.fields import Archive
@@ -125,13 +124,6 @@ def test_a_graph_without_nodes_takes_after_the_others():
     kn.VertexHistogram().checked(found)
 
 
-def test_strings_of_numpy_are_strings(path):
-    model = sx.SVC(kernel=kn.Spectrum(2)).fit(np.array(SEQUENCES), Y)
-    again = sx.load(sx.save(model, path))
-    assert {type(item) for item in again.support_vectors_} == {str}
-    np.testing.assert_array_equal(again.predict(SEQUENCES), model.predict(SEQUENCES))
-
-
 @pytest.mark.parametrize(
     ("samples", "sentence"),
     [
@@ -154,13 +146,6 @@ def test_learning_goes_on_from_a_file(path):
     for one in (model, again):
         one.partial_fit(SEQUENCES[1::2], Y[1::2])
     same(answers(again, SEQUENCES), answers(model, SEQUENCES))
-
-
-def test_what_a_search_settled_is_kept(path):
-    search = sx.SVCCV([0.1, 1.0], kernels=[kn.WeisfeilerLehman(1), kn.WeisfeilerLehman(2)], cv=2)
-    best = best_model(search.fit(MOLECULES, Y))
-    again = sx.load(sx.save(best, path, data=(MOLECULES, Y)))
-    np.testing.assert_array_equal(again.predict(MOLECULES), search.predict(MOLECULES))
 
 
 VECTORS = "model.support_vectors_"

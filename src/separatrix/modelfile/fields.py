@@ -24,6 +24,7 @@ from separatrix.runtime.blocks import MEBIBYTE
 MAX_INTEGER = 2**53
 LONGEST_TEXT = 10_000
 LONGEST_WORD = 10_000  # letters
+MOST_ENTRIES = 64  # of an object with any keys
 MOST_ITEMS = 100_000  # of a list in the document
 MOST_DIFFERENT = 64  # words of a list with repetitions
 MOST_WORDS = 200_000  # each takes some eighty bytes in memory
@@ -234,6 +235,25 @@ class Listed(Field):
         if not isinstance(document, list) or len(document) > MOST_ITEMS:
             raise schema_error(at, f"a list of at most {MOST_ITEMS} items", document)
         return [self.inner.get(item, f"{at}[{i}]", file) for i, item in enumerate(document)]
+
+
+@dataclass(frozen=True)
+class Entries(Field):
+    """A dict with few keys, and values of one kind."""
+
+    inner: Field
+    keys: Text = Text()
+
+    def put(self, value: Any, at: str, file: Archive) -> dict[str, Any]:
+        return {name: self.inner.put(item, at, file) for name, item in value.items()}
+
+    def get(self, document: Any, at: str, file: Archive) -> dict[str, Any]:
+        if not isinstance(document, dict) or len(document) > MOST_ENTRIES:
+            raise schema_error(at, "an object", document)
+        return {
+            self.keys.get(name, at, file): self.inner.get(item, at, file)
+            for name, item in document.items()
+        }
 
 
 @dataclass(frozen=True)

@@ -141,43 +141,38 @@ class CategoryColumns(f.Field):
         columns = []
         for number, entry in enumerate(document):
             name, form, size = entry if isinstance(entry, list) and len(entry) == 3 else ("", 0, -1)
-            known = name in ("mixed", "words", *f.NUMBERS.split("|"))
+            position, known = f"{at}[{number}]", name in ("mixed", "words", *f.NUMBERS.split("|"))
             if type(size) is not int or size < 0 or not known:
-                raise f.schema_error(f"{at}[{number}]", "an array, a kind and a length", entry)
-            if name not in labels:
-                labels[name] = self._read(name, f"{at}.{name}", file)
-            start = taken.get(name, 0)
-            taken[name] = start + size
-            part = labels[name][start : start + size]
-            columns.append(self._column(part, form, size, f"{at}[{number}]", file))
+                raise f.schema_error(position, "an array, a kind and a length", entry)
+            if name == "mixed":
+                value = _get_mixed(form.get("mixed") if isinstance(form, dict) else form, position)
+            else:
+                if name not in labels:
+                    labels[name] = _read_column(name, f"{at}.{name}", file)
+                start = taken.get(name, 0)
+                taken[name] = start + size
+                value = labels[name][start : taken[name]]
+                if name == "words":
+                    value = _as_words(value, form, position, file)
+                elif form != "numbers":
+                    raise f.schema_error(position, "numbers", form)
+            self.each.check(value, position)
+            if len(value) != size:
+                raise f.mismatch_error(position, f"{size} labels", len(value))
+            columns.append(value)
         for name, found in labels.items():
-            if name != "mixed" and taken[name] != len(found):
+            if taken[name] != len(found):
                 raise f.mismatch_error(f"{at}.{name}", f"{taken[name]} labels", len(found))
         return columns
 
-    def _read(self, name: str, at: str, file: f.Archive) -> Any:
-        """The labels of all columns of one type; an empty tuple for those in the document."""
-        if name == "mixed":
-            return ()
-        if name == "words":
-            return _get_words(at, file)
-        array = f.Array(f"{name} n any").read(at, file.scope())
-        file.spend("words", len(array), f.MOST_WORDS, at)
-        return array
 
-    def _column(self, part: Any, form: Any, size: int, at: str, file: f.Archive) -> Any:
-        if isinstance(part, tuple):
-            value = self.each.get(form, at, f.Archive())
-        elif isinstance(part, list):
-            value = _as_words(part, form, at, file)
-        elif form == "numbers":
-            value = part.copy()
-        else:
-            raise f.schema_error(at, "numbers", form)
-        self.each.check(value, at)
-        if len(value) != size:
-            raise f.mismatch_error(at, f"{size} labels", len(value))
-        return value
+def _read_column(name: str, at: str, file: f.Archive) -> Any:
+    """The labels of all columns of one type."""
+    if name == "words":
+        return _get_words(at, file)
+    array = f.Array(f"{name} n any").read(at, file.scope())
+    file.spend("words", len(array), f.MOST_WORDS, at)
+    return array
 
 
 @dataclass(frozen=True)

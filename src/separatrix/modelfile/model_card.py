@@ -29,7 +29,6 @@ CERTIFICATE = (  # attributes of a fitted model; of several boundaries, the wors
     *("violation_", "dual_gap_", "gradient_", "n_iter_"),
     *("rank_", "best_score_", "fit_status_"),
 )
-MOST_ENTRIES = 64
 
 
 @dataclass(frozen=True)
@@ -56,31 +55,13 @@ class ModelCard:
         return MODEL_CARD.put(self, "card", f.Archive())
 
 
-@dataclass(frozen=True)
-class _Entries(f.Field):
-    """An object with few keys, and values of one kind."""
-
-    inner: f.Field
-
-    def put(self, value: Any, at: str, file: f.Archive) -> dict[str, Any]:
-        return {name: self.inner.put(item, at, file) for name, item in value.items()}
-
-    def get(self, document: Any, at: str, file: f.Archive) -> dict[str, Any]:
-        if not isinstance(document, dict) or len(document) > MOST_ENTRIES:
-            raise f.schema_error(at, "an object", document)
-        return {
-            f.Text().get(name, at, file): self.inner.get(item, at, file)
-            for name, item in document.items()
-        }
-
-
 TRAINING_DATA = f.Struct(
     TrainingData, {"sha256": f.Text(), "samples": f.Integer(), "features": f.Maybe(f.Integer())}
 )
 MODEL_CARD = f.Struct(
     ModelCard,
     {
-        **{"versions": _Entries(f.Text()), "certificate": _Entries(f.Real("any"))},
+        **{"versions": f.Entries(f.Text()), "certificate": f.Entries(f.Real("any"))},
         **{"data": f.Maybe(TRAINING_DATA), "seed": f.Maybe(f.Integer(-f.MAX_INTEGER))},
         "note": f.Text(),
     },

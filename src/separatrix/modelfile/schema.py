@@ -30,14 +30,6 @@ IGNORED = {"_skl_callbacks", "_metadata_request", "_sklearn_version", "_slim"}  
 MACHINE_PARAMETERS = {"device"}  # the file may be read on another machine
 
 
-class OutputConfig(f.Field):
-    """What scikit-learn's `set_output` has set."""
-
-    def get(self, document: Any, at: str, file: f.Archive) -> dict[str, str]:
-        f.require_keys(document, at, set(), {"transform"})
-        return {key: f.Text(OUTPUTS).get(value, at, file) for key, value in document.items()}
-
-
 @dataclass(frozen=True)
 class InnerModel(f.Field):
     """A fitted model inside another, of one of some kinds."""
@@ -74,7 +66,7 @@ class Shape(f.Field):
 
 COMMON: dict[str, f.Field] = {
     "feature_names_in_": Labels("d", rising=False, distinct=False),
-    "_sklearn_output_config": OutputConfig(),
+    "_sklearn_output_config": f.Entries(f.Text(OUTPUTS), f.Text(("transform",))),
 }
 FEATURES: dict[str, f.Field] = {"n_features_in_": f.Integer(1, "d")}
 CLASSES: dict[str, f.Field] = {**FEATURES, "classes_": Labels("k")}

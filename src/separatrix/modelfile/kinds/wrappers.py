@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,19 +15,10 @@ from separatrix.estimators.decision import BayesDecision, CostCurve
 from separatrix.modelfile import fields as f
 from separatrix.modelfile import schema as s
 from separatrix.modelfile.labels import Labels
+from separatrix.modelfile.values import checked
 
 MOST_STEPS = 64
-
-
-class _LeftOut(f.Field):
-    """A parameter that is no part of a model, as a cache folder; it is read as None."""
-
-    def put(self, value: Any, at: str, file: f.Archive) -> None:
-        return None
-
-    def get(self, document: Any, at: str, file: f.Archive) -> None:
-        if document is not None:
-            raise f.schema_error(at, "null", document)
+LEFT_OUT = replace(checked(lambda value: value is None, "null"), encode=lambda _folder: None)
 
 
 class Steps(f.Field):
@@ -102,6 +94,6 @@ KINDS = {
     ),
     "FrozenEstimator": s.ModelSchema(FrozenEstimator, {}, params={"estimator": s.InnerModel()}),
     "Pipeline": s.ModelSchema(
-        Pipeline, {}, params={"steps": Steps(), "memory": _LeftOut()}, check=_check_pipeline
+        Pipeline, {}, params={"steps": Steps(), "memory": LEFT_OUT}, check=_check_pipeline
     ),
 }
