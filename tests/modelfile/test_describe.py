@@ -16,14 +16,14 @@ from separatrix.modelfile import files
 from separatrix.modelfile.describe import escape_markdown
 
 
+def described(model, path, **more):
+    return sx.describe(sx.save(model, path, **more))
+
+
 def test_a_description_takes_no_more_models_and_keys_than_there_can_be(path):
     document, tensors = split_file(sx.LogisticRegression().fit(X, Y), path)
-    small = {
-        "kind": "Normalizer",
-        "params": {"norm": "l2", "copy": True},
-        "state": {},
-        "slim": False,
-    }
+    params = {"norm": "l2", "copy": True}
+    small = {"kind": "Normalizer", "params": params, "state": {}, "slim": False}
     document["model"]["params"]["k" * 100_000] = {str(i): small for i in range(3000)}
     path.write_bytes(signed(document, tensors))
     with pytest.raises(ModelFileError, match="must be an object with"):
@@ -49,23 +49,17 @@ def test_a_description_shows_the_labels_that_the_document_speaks_of(path):
             sx.describe(path)
 
 
-@pytest.mark.parametrize("note", ["~~~", "# Verified", "    code", "---", "1. x"])
+@pytest.mark.parametrize("note", ["~~~", "# Verified", "    code", "---", "1. x", "von 👩‍🔬"])
 def test_a_note_stays_in_its_cell(note, path):
-    lines = str(
-        sx.describe(sx.save(sx.LogisticRegression().fit(X, Y), path, note=note))
-    ).splitlines()
-    assert f"| note | {note} |" in lines
-
-
-def described(model, tmp_path, **more):
-    return sx.describe(sx.save(model, tmp_path / "x.model", **more))
+    found = described(sx.LogisticRegression().fit(X, Y), path, note=note)
+    assert f"| note | {note} |" in str(found).splitlines()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
-def test_every_file_has_a_card(case, tmp_path):
+def test_every_file_has_a_card(case, path):
     model = case.fitted()
-    found = described(model, tmp_path, slim=True)
+    found = described(model, path, slim=True)
     assert found.kind == type(model).__name__
     if hasattr(model, "classes_") and not isinstance(model.classes_, list):
         assert found.classes == model.classes_.tolist()
@@ -73,19 +67,19 @@ def test_every_file_has_a_card(case, tmp_path):
     assert f"# {found.kind}" in str(found)
 
 
-def test_no_model_is_built(tmp_path, monkeypatch):
-    path = sx.save(sx.SVC().fit(X, Y), tmp_path / "x.model")
+def test_no_model_is_built(path, monkeypatch):
+    path = sx.save(sx.SVC().fit(X, Y), path)
     monkeypatch.setattr(files, "_Reader", None)
     assert sx.describe(path).kind == "SVC"
     with pytest.raises(ModelFileError, match="not callable"):
         sx.load(path)
 
 
-def test_models_inside_are_told_with_their_place(tmp_path):
+def test_models_inside_are_told_with_their_place(path):
     inner = make_pipeline(
         StandardScaler(), sx.SVCCV([1.0], estimator=sx.SVC(calibration="sigmoid"), cv=2)
     )
-    found = described(sx.BayesDecision(inner, reject_cost=0.1).fit(X, Y), tmp_path)
+    found = described(sx.BayesDecision(inner, reject_cost=0.1).fit(X, Y), path)
     kinds = {part.position: part.kind for part in found.parts}
     assert kinds == {
         "model": "BayesDecision",
@@ -98,29 +92,29 @@ def test_models_inside_are_told_with_their_place(tmp_path):
     assert "violation" in found.card.certificate
 
 
-def test_names_of_features_are_there(tmp_path):
+def test_names_of_features_are_there(path):
     names = ["a|b", "<script>", "c\nd", "`e`"]
-    found = described(sx.LinearSVC().fit(pd.DataFrame(X, columns=names), Y), tmp_path)
+    found = described(sx.LinearSVC().fit(pd.DataFrame(X, columns=names), Y), path)
     assert found.feature_names == names
     assert "4: a\\|b, &lt;script&gt;, c\\\\nd, \\`e\\`" in str(found)
     assert "<script>" not in str(found)
     assert escape_markdown("\x1b[31m") == "\\\\x1b\\[31m"
 
 
-def test_a_slim_file_says_so(tmp_path):
+def test_a_slim_file_says_so(path):
     model = sx.Perceptron().fit(X, Y)
     assert "slim: it predicts, and cannot be trained further" in str(
-        described(model, tmp_path, slim=True)
+        described(model, path, slim=True)
     )
-    assert "it predicts, and cannot" not in str(described(model, tmp_path))
+    assert "it predicts, and cannot" not in str(described(model, path))
 
 
-def test_a_damaged_file_is_not_described(tmp_path):
-    path = sx.save(sx.GaussianNB().fit(X, Y), tmp_path / "x.model")
+def test_a_damaged_file_is_not_described(path):
+    path = sx.save(sx.GaussianNB().fit(X, Y), path)
     raw = bytearray(path.read_bytes())
     raw[-1] ^= 1
     path.write_bytes(raw)
     with pytest.raises(ModelFileError, match="damaged"):
         sx.describe(path)
     with pytest.raises(ModelFileError, match="no file"):
-        sx.describe(tmp_path / "nothing")
+        sx.describe(path.parent / "nothing")

@@ -6,29 +6,13 @@ import pytest
 from scipy.sparse import csc_array, csr_array
 from sklearn.pipeline import make_pipeline
 from tests.modelfile.cases import BY_NAME, MOLECULES, SEQUENCES, TEXTS, WORDS, X, Y
+from tests.modelfile.test_describe import described
 
 import separatrix as sx
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError
 from separatrix.kernels import Gaussian, Normalized, Polynomial, Spectrum, WeisfeilerLehman
 from separatrix.modelfile.model_card import data_hash
-
-
-def test_the_data_of_a_card_is_samples_and_their_labels(path):
-    model = sx.LogisticRegression().fit(X, Y)
-    with pytest.raises(DataError, match="a label for each sample"):
-        sx.save(model, path, data=(X, Y[:3]))
-    with pytest.raises(DataError, match="ragged"):
-        sx.save(model, path, data=([[1.0], [1.0, 2.0]], [0, 1]))
-    sx.save(model, path, data=(X, Y), note="von der 👩‍🔬")
-    assert "von der 👩‍🔬" in str(sx.describe(path))
-
-
-def objects(*items):
-    found = np.empty(len(items), dtype=object)
-    for row, item in enumerate(items):
-        found[row] = item
-    return found
 
 
 def test_the_card_says_sequences_or_graphs(path):
@@ -60,7 +44,7 @@ def test_the_hash_of_objects_is_that_of_their_values(name, path):
     case = BY_NAME[name]
     model = case.fitted()
     hashes = set()
-    for samples in (case.X, tuple(case.X), objects(*case.X)):
+    for samples in (case.X, tuple(case.X), np.fromiter(case.X, dtype=object)):
         hashes.add(sx.describe(sx.save(model, path, data=(samples, case.y))).card.data.sha256)
     assert len(hashes) == 1
     changed = [*case.X[:-1], case.X[0]]
@@ -86,13 +70,27 @@ def test_the_hash_of_a_graph_is_of_all_its_parts():
 
 
 @pytest.mark.parametrize(
-    ("samples", "sentence"),
-    [(X, "sequences; Spectrum takes"), (MOLECULES, "sequences; .*Graph"), (SEQUENCES[:3], "label")],
+    ("name", "data", "sentence"),
+    [
+        ("svc", X, r"tuple \(X, y\); got ndarray"),
+        ("svc", (X, Y[:3]), "a label for each sample"),
+        ("svc", ([[1.0], [1.0, 2.0]], [0, 1]), "ragged"),
+        ("svc", (X[:, :3], Y), r"4 features; X has shape \(30, 3\)"),
+        ("svc", (TEXTS, Y), r"4 features; X has shape \(30,\)"),
+        ("svc-on-spectrum", (X, Y), "sequences; Spectrum takes"),
+        ("svc-on-spectrum", (MOLECULES, Y), "sequences; .*Graph"),
+        ("svc-on-spectrum", (SEQUENCES[:3], Y), "label"),
+        ("decision-texts", (TEXTS[:3], Y), "a label for each sample"),
+        *(
+            ("decision-texts", (samples, Y), "trained on: texts; X has shape")
+            for samples in (X, [["a"], ["b"]] * 15, Y)
+        ),
+    ],
 )
-def test_the_data_of_a_model_of_sequences_is_sequences(samples, sentence, path):
-    model = sx.SVC(kernel=Spectrum(2)).fit(SEQUENCES, Y)
+def test_other_data_than_the_model_was_trained_on_is_refused(name, data, sentence, path):
     with pytest.raises(DataError, match=sentence):
-        sx.save(model, path, data=(samples, Y))
+        sx.save(BY_NAME[name].fitted(), path, data=data)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series, lambda t: np.array(t, object)])
@@ -106,18 +104,6 @@ def test_the_card_of_a_model_of_texts_has_their_number_and_hash(form, path):
     assert sx.load(path).predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
 
 
-def test_the_data_of_a_model_of_texts_is_texts(path):
-    model = BY_NAME["decision-texts"].fitted()
-    for samples in (X, [["a"], ["b"]] * 15, Y):
-        with pytest.raises(DataError, match="trained on: texts; X has shape"):
-            sx.save(model, path, data=(samples, Y))
-    with pytest.raises(DataError, match="a label for each sample"):
-        sx.save(model, path, data=(TEXTS[:3], Y))
-    with pytest.raises(DataError, match=r"4 features; X has shape \(30,\)"):
-        sx.save(sx.SVC().fit(X, Y), path, data=(TEXTS, Y))
-    assert not path.exists()
-
-
 def test_a_long_text_does_not_widen_the_others():
     """NumPy's words all have room for the longest: these would take 400 GB."""
     texts = ["a"] * 100_000
@@ -125,15 +111,11 @@ def test_a_long_text_does_not_widen_the_others():
     assert data_hash(texts) != data_hash(["a"] * 100_000)
 
 
-def described(model, tmp_path, **more):
-    return sx.describe(sx.save(model, tmp_path / "x.model", **more))
-
-
-def test_the_card_says_what_the_model_was_trained_on(tmp_path):
+def test_the_card_says_what_the_model_was_trained_on(path):
     model = sx.SVC(C=10, kernel=Normalized(Polynomial(2)) + Gaussian(0.1), random_state=7).fit(
         X, WORDS
     )
-    found = described(model, tmp_path, data=(X, WORDS), note="for the greenhouse")
+    found = described(model, path, data=(X, WORDS), note="for the greenhouse")
     card = found.card
     assert (card.data.samples, card.data.features) == (30, 4)
     assert card.data.sha256 == data_hash(X, WORDS)
@@ -155,15 +137,15 @@ def test_the_card_says_what_the_model_was_trained_on(tmp_path):
         assert part in text
 
 
-def test_the_certificate_of_each_kind_is_a_number(tmp_path):
+def test_the_certificate_of_each_kind_is_a_number(path):
     for model, name in (
         (sx.Perceptron(), "mistakes in the last pass"),
         (sx.LinearSVC(), "dual_gap"),
         (sx.SVC(), "violation"),
     ):
-        card = described(model.fit(X, Y), tmp_path).card
+        card = described(model.fit(X, Y), path).card
         assert np.isfinite(card.certificate[name])
-    assert described(sx.KNeighborsClassifier().fit(X, Y), tmp_path).card.certificate == {}
+    assert described(sx.KNeighborsClassifier().fit(X, Y), path).card.certificate == {}
 
 
 def test_the_hash_is_of_the_values_and_not_of_how_they_lie():

@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from separatrix.modelfile.container import NAMES, read_container
-from separatrix.modelfile.fields import Archive, Maybe, require_keys, schema_error
+from separatrix.modelfile.fields import Archive, Maybe, find_in, require_keys, schema_error
 from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, check_version, name_file
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.labels import Labels
@@ -207,11 +207,10 @@ def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every fitted model in a document, with its position."""
     if isinstance(document, dict) and "kind" in document and "state" in document:
         require_keys(document, at, {"kind", "params", "state", "slim"})
-        kind, params, state = (document[key] for key in ("kind", "params", "state"))
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise schema_error(f"{at}.kind", f"one of {', '.join(KINDS)}", kind)
-        require_keys(params, f"{at}.params", KINDS[kind].parameters)
-        require_keys(state, f"{at}.state", set(), set(KINDS[kind].all_fields(slim=False)))
+        kind = find_in(KINDS, document["kind"], f"{at}.kind")
+        params, state = document["params"], document["state"]
+        require_keys(params, f"{at}.params", kind.parameters)
+        require_keys(state, f"{at}.state", set(), set(kind.all_fields(slim=False)))
         yield at, document
         for name, value in (*params.items(), *state.items()):
             yield from _walk(value, f"{at}.{name}")

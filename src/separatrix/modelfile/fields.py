@@ -55,6 +55,13 @@ def require_keys(document: Any, at: str, needed: set[str], allowed: set[str] | N
         raise schema_error(at, f"an object with {sorted(needed)}", f"one {found}")
 
 
+def find_in(table: Mapping[str, Any], name: Any, at: str) -> Any:
+    """The entry of that name in a closed table."""
+    if not isinstance(name, str) or name not in table:
+        raise schema_error(at, f"one of {', '.join(table)}", repr(name))
+    return table[name]
+
+
 class ShapeEnv(dict[str, int]):
     """Lengths of the letters in the shapes of one model."""
 

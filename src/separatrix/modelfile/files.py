@@ -22,7 +22,7 @@ from separatrix.modelfile.container import (
     round_trip,
     write_container,
 )
-from separatrix.modelfile.fields import Archive, require_keys, schema_error
+from separatrix.modelfile.fields import Archive, find_in, require_keys, schema_error
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.model_card import make_model_card, read_model_card
 from separatrix.modelfile.schema import IGNORED, MACHINE_PARAMETERS, ModelSchema, Values
@@ -238,9 +238,7 @@ class _Reader:
             self._add(self.inside[position])
             return self.models[position]
         require_keys(document, at, {"kind", "params"}, {"state", "slim"})
-        name = document["kind"]
-        if not isinstance(name, str) or name not in KINDS:
-            raise schema_error(f"{at}.kind", f"one of {', '.join(KINDS)}", repr(name))
+        kind = find_in(KINDS, document["kind"], f"{at}.kind")
         if ("state" in document) != ("slim" in document):
             raise schema_error(at, "with both state and slim, or neither", sorted(document))
         self.depth += 1
@@ -249,9 +247,9 @@ class _Reader:
         before = self.count
         self._add(1)
         file = self.file.scope()
-        model = self._make(KINDS[name], document["params"], at, file)
+        model = self._make(kind, document["params"], at, file)
         if "state" in document:
-            self._restore(model, KINDS[name], document, at, file)
+            self._restore(model, kind, document, at, file)
             self.models[at], self.inside[at] = model, self.count - before
         self.depth -= 1
         return model

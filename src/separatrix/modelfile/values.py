@@ -80,7 +80,7 @@ class KernelObject(f.Field):
 
     def get(self, document: Any, at: str, file: f.Archive) -> Kernel:
         f.require_keys(document, at, {"kernel", "params"})
-        kind = _find_in(document["kernel"], KERNELS, at)
+        kind = f.find_in(KERNELS, document["kernel"], at)
         f.require_keys(document["params"], at, {field.name for field in fields(kind)})
         params = {
             key: KERNEL_PARAMETERS.get(key, KERNEL_OR_NUMBER).get(inner, f"{at}.{key}", file)
@@ -94,12 +94,6 @@ class KernelObject(f.Field):
             names = " or ".join(kind.__name__ for kind in self.only)
             raise f.schema_error(at, f"a {names}", document["kernel"])
         return kernel
-
-
-def _find_in(name: Any, table: dict[str, Any], at: str) -> Any:
-    if not isinstance(name, str) or name not in table:
-        raise f.schema_error(at, f"one of {', '.join(table)}", name)
-    return table[name]
 
 
 class Value(f.Field):
@@ -154,7 +148,7 @@ class Value(f.Field):
             "dict": lambda: self._get_dict(inner, at, file),
             "array": lambda: ANY_ARRAY.get(inner, at, file.scope()),
             "model": lambda: file.get_model(inner, at),
-            "type": lambda: _find_in(inner, TYPES, at),
+            "type": lambda: f.find_in(TYPES, inner, at),
         }
         if what not in readers:
             raise f.schema_error(at, "a value", document)
@@ -178,7 +172,7 @@ class Value(f.Field):
 
     def _get_splitter(self, document: dict[str, Any], at: str, file: f.Archive) -> Any:
         f.require_keys(document, at, {"splitter", "params"})
-        make, names = _find_in(document["splitter"], SPLITTERS, at)
+        make, names = f.find_in(SPLITTERS, document["splitter"], at)
         f.require_keys(document["params"], at, set(names))
         items = document["params"].items()
         params = {key: self.get(value, f"{at}.{key}", file) for key, value in items}
