@@ -57,6 +57,7 @@ from separatrix.kernels import (
     WeisfeilerLehman,
 )
 
+KNN = KNeighborsClassifier
 IRIS, SPECIES = load_iris(return_X_y=True)
 ROWS = np.r_[0:50:5, 50:100:5, 100:150:5]  # ten of each class
 X, Y = IRIS[ROWS], SPECIES[ROWS]
@@ -145,7 +146,7 @@ OBJECT_KERNELS = {
 }
 
 CASES = [
-    *on_rows("knn", KNeighborsClassifier(3)),
+    *on_rows("knn", KNN(3)),
     *on_rows("perceptron", Perceptron(max_iter=20, tol=None)),
     *on_rows("kernel-perceptron", KernelPerceptron(max_iter=5)),
     *on_rows("svc", SVC()),
@@ -177,7 +178,7 @@ CASES = [
         if name != "sigmoid"  # not positive, and says so
     ),
     *(
-        Case(f"knn-{name}", KNeighborsClassifier(3, kernel=kernel))
+        Case(f"knn-{name}", KNN(3, kernel=kernel))
         for name, kernel in EVERY_KERNEL.items()
         if name != "sigmoid"
     ),
@@ -207,33 +208,26 @@ CASES = [
         csr_array(TENTHS),
     ),
     Case("perceptron-radius", Perceptron(bias="radius", max_iter=4, tol=None)),
-    Case("knn-distance", KNeighborsClassifier(5, weights="distance", k_max=4)),
-    Case("knn-cosine", KNeighborsClassifier(3, metric="cosine")),
-    Case(
-        "knn-cosine-zero", KNeighborsClassifier(3, metric="cosine"), np.vstack([X[:-1], 0 * X[:1]])
-    ),
-    Case("knn-manhattan", KNeighborsClassifier(3, p=1)),
-    Case("knn-minkowski", KNeighborsClassifier(3, p=1.5, metric_params={"w": np.arange(1.0, 5)})),
-    Case(
-        "knn-seuclidean",
-        KNeighborsClassifier(3, metric="seuclidean", metric_params={"V": X.var(axis=0)}),
-    ),
+    Case("knn-distance", KNN(5, weights="distance", k_max=4)),
+    Case("knn-cosine", KNN(3, metric="cosine")),
+    Case("knn-cosine-zero", KNN(3, metric="cosine"), np.vstack([X[:-1], 0 * X[:1]])),
+    Case("knn-manhattan", KNN(3, p=1)),
+    Case("knn-minkowski", KNN(3, p=1.5, metric_params={"w": np.arange(1.0, 5)})),
+    Case("knn-seuclidean", KNN(3, metric="seuclidean", metric_params={"V": X.var(axis=0)})),
     Case(
         "knn-mahalanobis",
-        KNeighborsClassifier(
-            3, metric="mahalanobis", metric_params={"VI": np.linalg.inv(np.cov(X.T))}
-        ),
+        KNN(3, metric="mahalanobis", metric_params={"VI": np.linalg.inv(np.cov(X.T))}),
     ),
-    Case("knn-canberra", KNeighborsClassifier(3, metric="canberra")),
-    Case("knn-jaccard", KNeighborsClassifier(3, metric="jaccard"), TENTHS > 30),
-    Case("knn-precomputed", KNeighborsClassifier(3, metric="precomputed"), DISTANCES),
-    Case("knn-bytes", KNeighborsClassifier(3), TENTHS.astype(np.uint8)),
+    Case("knn-canberra", KNN(3, metric="canberra")),
+    Case("knn-jaccard", KNN(3, metric="jaccard"), TENTHS > 30),
+    Case("knn-precomputed", KNN(3, metric="precomputed"), DISTANCES),
+    Case("knn-bytes", KNN(3), TENTHS.astype(np.uint8)),
     Case(
         "knn-nan",
-        KNeighborsClassifier(3, metric="nan_euclidean"),
+        KNN(3, metric="nan_euclidean"),
         np.where(np.arange(120).reshape(30, 4) % 17 == 0, np.nan, X),
     ),
-    Case("knn-outputs", KNeighborsClassifier(3), X, np.column_stack([Y, Y % 2])),
+    Case("knn-outputs", KNN(3), X, np.column_stack([Y, Y % 2])),
     Case("linear-svc-crammer", LinearSVC(multi_class="crammer_singer", max_iter=5000)),
     Case("linear-svc-l1", LinearSVC(penalty="l1")),
     Case("least-squares-features", LeastSquaresClassifier(1.0, features=PolynomialMap(2))),
@@ -297,7 +291,7 @@ CASES = [
             PolynomialMap(2),
             Nystroem(n_components=6, random_state=0),
             LinearDiscriminantAnalysis(),
-            KNeighborsClassifier(3),
+            KNN(3),
         ),
     ),
     Case("count", CountVectorizer(), TEXTS),
@@ -342,7 +336,7 @@ CASES = [
         make_pipeline(
             CountVectorizer(analyzer="char", ngram_range=(3, 3), lowercase=False),
             skp.MaxAbsScaler(),
-            KNeighborsClassifier(3),
+            KNN(3),
         ),
         SEQUENCES,
         WORDS,
@@ -369,7 +363,7 @@ CASES = [
         for name in ("spectrum-weights", "subsequence", "subtrees", "normalized-graphs")
         for kind, model in (
             ("kernel-perceptron", KernelPerceptron(OBJECT_KERNELS[name][0], max_iter=4)),
-            ("knn", KNeighborsClassifier(3, kernel=OBJECT_KERNELS[name][0])),
+            ("knn", KNN(3, kernel=OBJECT_KERNELS[name][0])),
             ("nystroem", Nystroem(OBJECT_KERNELS[name][0], n_components=5, random_state=0)),
         )
     ),

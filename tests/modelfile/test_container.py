@@ -10,12 +10,7 @@ from safetensors.numpy import load_file
 from tests.modelfile.hostile import sign
 
 from separatrix.errors import ModelFileError
-from separatrix.modelfile.container import (
-    BEGIN,
-    LARGEST_HEADER,
-    read_container,
-    write_container,
-)
+from separatrix.modelfile.container import BEGIN, LARGEST_HEADER, read_container, write_container
 from separatrix.runtime.strict_json import parsed_json
 
 TENSORS = {
@@ -143,6 +138,14 @@ EIGHT = b"12345678"
 )
 def test_a_table_with_the_right_checksum_is_not_believed(tmp_path, table, data, reason):
     assert refused(tmp_path / "x.model", sign(header_of(**table), data)) == reason
+
+
+def test_arrays_at_odd_addresses_are_aligned(tmp_path):
+    table = {"x": entry("U8", [1], [0, 1]), "y": entry(offsets=[1, 9])}
+    (tmp_path / "x.model").write_bytes(sign(header_of(**table), b"\7" + np.float64(0.1).tobytes()))
+    found = read_container(tmp_path / "x.model", versions=any_version).tensors
+    assert (found["x"], found["y"]) == (7, 0.1)
+    assert found["y"].flags.aligned
 
 
 INSIDE = '{"sha256":"' + "0" * 64 + '",'

@@ -244,6 +244,7 @@ ONLINE = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:KernelPerceptron still made")
 @pytest.mark.parametrize("model", ONLINE)
 def test_learning_goes_on_from_a_whole_file_and_not_from_a_slim_one(model, tmp_path):
     samples = X if getattr(model, "kernel", None) != kernels.Spectrum(2) else np.array(SEQUENCES)

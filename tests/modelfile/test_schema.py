@@ -19,10 +19,7 @@ def words(*texts):
     """The arrays of a vocabulary of these words."""
     letters = [text.encode() for text in texts]
     ends = np.cumsum([len(word) for word in letters], dtype=np.int64)
-    return {
-        "@.vocabulary_": np.frombuffer(b"".join(letters), np.uint8),
-        "@.vocabulary_.ends": ends,
-    }
+    return {"@.vocabulary_": np.frombuffer(b"".join(letters), np.uint8), "@.vocabulary_.ends": ends}
 
 
 ATTRIBUTES = [
@@ -80,11 +77,7 @@ OTHER_SAMPLES = [
         ("nystroem-on-subtrees", {"kernel": "Precomputed", "params": {}}),
         *(("svc", VERTICES), ("knn-gaussian", VERTICES)),
     )
-    for positions in (
-        ("params.kernel", "state.kernel_"),
-        ("params.kernel",),
-        ("state.kernel_",),
-    )
+    for positions in (("params.kernel", "state.kernel_"), ("params.kernel",), ("state.kernel_",))
 ]
 TRANSFORMERS = [
     ("polynomial-map", {"params.memory_limit": 1e12}, "schema"),
@@ -131,11 +124,7 @@ TRANSFORMERS = [
         ("fill-mean", {"state._fit_dtype": kind}, "schema")
         for kind in ("O", "b1", "f16", "S8", "x", 8, None, "f8,f8")
     ),
-    (
-        "fill-bytes",
-        {"params.fill_value": 300, "@.statistics_": np.full(4, 300.0)},
-        "invariant",
-    ),
+    ("fill-bytes", {"params.fill_value": 300, "@.statistics_": np.full(4, 300.0)}, "invariant"),
 ]
 TEXT_PARAMETERS = [
     (name, {f"{position}.{parameter}": value}, "unsupported schema invariant")

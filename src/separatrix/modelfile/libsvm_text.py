@@ -23,7 +23,6 @@ from separatrix.kernels.base import Precomputed
 from separatrix.modelfile.container import open_container, unwritable
 from separatrix.modelfile.files import PathLike, as_path, require_fitted
 from separatrix.modelfile.libsvm_parser import (
-    BY_NAME,
     KERNELS,
     LARGEST_INT,
     LONGEST_LINE,
@@ -42,7 +41,7 @@ from separatrix.validation import require_integer
 
 BLOCK_BYTES = 16 * MEBIBYTE  # of support vectors written at a time
 SPARSE_BELOW = 0.25  # fraction of stored values
-BY_MAKE = {names.make: names for names in KERNELS}
+NAMES = {make: name for name, make in KERNELS.items()}
 
 
 def save_libsvm(model: Any, path: PathLike) -> Path:
@@ -145,7 +144,7 @@ class _PairBoundaries(NamedTuple):
         full *= _first_sign(own, k)  # positive for its own class, then for the first of the pair
         full, own = full[rows][:, order], np.repeat(np.arange(k), self.counts[order])
         full *= _first_sign(own, k)
-        coef = full[own[:, None] != np.arange(k)].reshape(len(own), k - 1).T
+        coef = np.ascontiguousarray(full[own[:, None] != np.arange(k)].reshape(-1, k - 1).T)
         first, second = order[pairs(k)].T
         between = np.zeros((k, k))
         between[tuple(pairs(k).T)] = self.intercept
@@ -176,9 +175,9 @@ def _require_svc(model: Any) -> None:
             f"LIBSVM's files hold vectors, and this SVC was trained on {model.kernel_.takes}; `save` "
             "writes a file of separatrix, which can hold them"
         )
-    if type(model.kernel_) not in BY_MAKE:
+    if type(model.kernel_) not in NAMES:
         raise _unsupported(
-            f"LIBSVM has no kernel {model.kernel_!r:.80}; it has {', '.join(BY_NAME)}. `save` writes "
+            f"LIBSVM has no kernel {model.kernel_!r:.80}; it has {', '.join(KERNELS)}. `save` writes "
             "a file of separatrix, which can hold more"
         )
     if model.multi_class == "ovr" and len(model.classes_) > 2:
@@ -206,11 +205,9 @@ def _lines_of(model: Any, labels: list[int]) -> Iterator[str]:
     support, sign = model._support, _sign(k)
     own = _PairBoundaries(np.diff(support.cuts), sign * support.coef, sign * support.intercept)
     boundaries, rows = own.in_order(order)
-    names, kernel = BY_MAKE[type(model.kernel_)], model.kernel_
     yield "svm_type c_svc"
-    yield f"kernel_type {names.theirs}"
-    for name in names.parameters:
-        value = getattr(kernel, name)
+    yield f"kernel_type {NAMES[type(model.kernel_)]}"
+    for name, value in model.kernel_.get_params(deep=False).items():
         yield f"{name} {int(value) if name == 'degree' else repr(float(value))}"
     yield f"nr_class {k}"
     yield f"total_sv {len(rows)}"

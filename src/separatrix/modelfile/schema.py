@@ -98,7 +98,7 @@ class ModelSchema(NamedTuple):
     pack: Callable[[Any, Values, bool], Values] = lambda _model, values, _slim: values
     unpack: Callable[[Any, Values], None] = set_attributes
     check: Callable[[Any, f.ShapeEnv], None] = lambda _model, _sizes: None
-    boundaries: Callable[[Any, int], int] | None = None  # p of a model with k classes
+    boundaries: bool = False  # whether p is the number of boundaries between k classes
 
     def all_fields(self, slim: bool) -> dict[str, f.Field]:
         """Fields of the attributes by name, in the order they are written and read."""
@@ -114,9 +114,11 @@ class ModelSchema(NamedTuple):
 
     def bind_boundaries(self, model: Any, sizes: f.ShapeEnv) -> None:
         """Compute the number of boundaries, p, once the number of classes is known."""
-        if self.boundaries is not None and "k" in sizes and "p" not in sizes:
-            require(sizes["k"] >= 2, "classes_", "at least two", sizes["k"])
-            sizes["p"] = self.boundaries(model, sizes["k"])
+        if self.boundaries and "k" in sizes and "p" not in sizes:
+            k = sizes["k"]
+            require(k >= 2, "classes_", "at least two", k)
+            pairs = getattr(model, "multi_class", None) == "ovo"
+            sizes["p"] = 1 if k == 2 else k * (k - 1) // 2 if pairs else k
 
     def restore(self, model: Any, values: Values, sizes: f.ShapeEnv) -> None:
         """Give a model its attributes, stored and derived, and check them together."""
@@ -130,16 +132,6 @@ class ModelSchema(NamedTuple):
     def parameters(self) -> set[str]:
         """Names of the hyper-parameters that a file has."""
         return set(self.make._get_param_names()) - MACHINE_PARAMETERS  # type: ignore[attr-defined]
-
-
-def count_one_vs_rest(_model: Any, k: int) -> int:
-    """Boundaries of each class against the rest."""
-    return 1 if k == 2 else k
-
-
-def count_boundaries(model: Any, k: int) -> int:
-    """Boundaries of each pair of classes, or of each class against the rest."""
-    return k * (k - 1) // 2 if model.multi_class == "ovo" else count_one_vs_rest(model, k)
 
 
 def require(holds: bool, at: str, expected: str, found: object) -> None:

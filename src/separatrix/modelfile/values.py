@@ -11,16 +11,8 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from sklearn import model_selection
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    LeaveOneOut,
-    ShuffleSplit,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
 
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.kernels.base import FromCallable, Kernel
@@ -29,15 +21,15 @@ from separatrix.modelfile import fields as f
 from separatrix.modelfile.container import one_line
 from separatrix.runtime.blocks import MEBIBYTE, memory_of_this_machine
 
-FOLDS = ("n_splits", "shuffle", "random_state")
-SHUFFLES = ("n_splits", "test_size", "train_size", "random_state")
-SPLITTERS: dict[str, tuple[type, tuple[str, ...]]] = {
-    "LeaveOneOut": (LeaveOneOut, ()),
-    **{kind.__name__: (kind, SHUFFLES) for kind in (ShuffleSplit, StratifiedShuffleSplit)},
-    **{
-        kind.__name__: (kind, FOLDS)
-        for kind in (GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold)
-    },
+SEED = "random_state"
+SPLITTERS: dict[str, tuple[type, tuple[str, ...]]] = {  # with their parameters
+    name: (getattr(model_selection, name), params)
+    for names, params in (
+        ("LeaveOneOut", ()),
+        ("KFold GroupKFold StratifiedKFold StratifiedGroupKFold", ("n_splits", "shuffle", SEED)),
+        ("ShuffleSplit StratifiedShuffleSplit", ("n_splits", "test_size", "train_size", SEED)),
+    )
+    for name in names.split()
 }
 TYPES: dict[str, type] = {
     kind.__name__: kind

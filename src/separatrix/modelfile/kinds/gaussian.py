@@ -100,7 +100,7 @@ KINDS = {
         },
         optional="xbar_ scalings_ explained_variance_ratio_ covariance_",
         check=_check_linear,
-        boundaries=s.count_one_vs_rest,
+        boundaries=True,
     ),
     "QuadraticDiscriminantAnalysis": s.ModelSchema(
         discriminant.QuadraticDiscriminantAnalysis,

@@ -165,7 +165,7 @@ KINDS = {
         pack=_pack_perceptron,
         unpack=_unpack_vectors,
         check=_check_perceptron,
-        boundaries=s.count_boundaries,
+        boundaries=True,
     ),
     "KernelPerceptronCV": s.ModelSchema(
         KernelPerceptronCV,
@@ -201,7 +201,7 @@ KINDS = {
         pack=_pack_svc,
         unpack=_unpack_svc,
         check=_check_svc,
-        boundaries=s.count_boundaries,
+        boundaries=True,
     ),
     "SVCCV": s.ModelSchema(
         SVCCV,

@@ -157,7 +157,7 @@ KINDS = {
         pack=_pack_perceptron,
         unpack=_unpack_perceptron,
         check=_check_perceptron,
-        boundaries=s.count_one_vs_rest,
+        boundaries=True,
     ),
     "LinearSVC": s.ModelSchema(
         LinearSVC,
@@ -166,7 +166,7 @@ KINDS = {
             **f.arrays(objective_="f8 q any", dual_gap_="f8 q any", margin_width_="f8 p any"),
             **{"n_iter_": f.Integer(), "solver_": f.Text()},
         },
-        boundaries=s.count_one_vs_rest,
+        boundaries=True,
     ),
     "SubgradientSVC": s.ModelSchema(
         SubgradientSVC,
@@ -177,7 +177,7 @@ KINDS = {
             **{"n_iter_": f.Integer(), "stop_": f.Text()},
             "stops_": Labels("p", rising=False, distinct=False),
         },
-        boundaries=s.count_one_vs_rest,
+        boundaries=True,
     ),
     "LeastSquaresClassifier": s.ModelSchema(
         LeastSquaresClassifier,
@@ -189,7 +189,7 @@ KINDS = {
         {"_sums": f.Maybe(s.moments_field("e")), "loo_": f.Struct(RidgePath, PATH)},
         optional="loo_",
         check=_check_least_squares,
-        boundaries=s.count_one_vs_rest,
+        boundaries=True,
     ),
     "LogisticRegression": s.ModelSchema(
         LogisticRegression,
@@ -202,6 +202,6 @@ KINDS = {
         },
         optional="coef_std_ intercept_std_ log_evidence_",
         check=_check_logistic,
-        boundaries=s.count_one_vs_rest,
+        boundaries=True,
     ),
 }
