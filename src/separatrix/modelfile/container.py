@@ -193,24 +193,17 @@ def _unusable(name: str, part: str, why: object) -> ModelFileError:
 
 
 def _parse_header(name: str, header: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The document, and the table of arrays."""
-    table = _parse(name, "the header", header.decode("latin-1"))
-    metadata = table.pop("__metadata__")
+    """The document, and the table of arrays; both are objects, since the header starts with `BEGIN`."""
+    try:
+        table = parsed_json(header.decode("latin-1"))
+        metadata = table.pop("__metadata__")
+        document = parsed_json(metadata["separatrix"])
+    except (ValueError, RecursionError) as error:
+        raise _unusable(name, "the header", error) from None
     if not header.isascii() or list(metadata) != ["separatrix"]:
         raise _unusable(name, "the metadata", "it has other keys than 'separatrix'")
-    document = _parse(name, "the document", metadata["separatrix"])
     document.pop("sha256")
     return document, table
-
-
-def _parse(name: str, what: str, text: str) -> dict[str, Any]:
-    try:
-        found = parsed_json(text)
-    except (ValueError, RecursionError) as error:
-        raise _unusable(name, what, error) from None
-    if not isinstance(found, dict):
-        raise _unusable(name, what, "it is no object")
-    return found
 
 
 def _check_table(name: str, table: dict[str, Any], nbytes: int) -> None:
