@@ -270,7 +270,7 @@ def _check_rows(lines: NumberedLines, rows: SupportRows, *, precomputed: bool) -
     ]
     of_kernel_values = [
         (indices != 0, "invariant", expected),
-        ((numbers < 1) | (numbers % 1 != 0), "invariant", "a whole number from 1"),
+        ((numbers < 1) | (numbers != np.floor(numbers)), "invariant", "a whole number from 1"),
         (numbers > LARGEST_INT, "limit", f"at most {LARGEST_INT}"),
     ]
     finite = (~np.isfinite(numbers), "invariant", "finite numbers")

@@ -139,7 +139,7 @@ class _PairBoundaries(NamedTuple):
         k = len(order)
         own = np.repeat(np.arange(k), self.counts)
         rows = np.argsort(np.argsort(order)[own], kind="stable")
-        full = np.empty((len(own), k))  # of each row against each class, its own among them
+        full = np.zeros((len(own), k))  # of each row against each class, its own among them
         full[own[:, None] != np.arange(k)] = self.coef.T.ravel()
         full *= _first_sign(own, k)  # positive for its own class, then for the first of the pair
         full, own = full[rows][:, order], np.repeat(np.arange(k), self.counts[order])
