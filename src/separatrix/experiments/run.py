@@ -167,7 +167,7 @@ def _write_result(path: Path, step: Step, run_hash: str, result: StepResult) -> 
 def _read_result(path: Path, step: Step, run_hash: str) -> StepResult | None:
     """The result in a file; None if it is missing, damaged or of another run."""
     try:
-        document, tensors, _, _ = read_container(path, versions=_reject_format)
+        document, tensors, _ = read_container(path, versions=_reject_format)
     except ModelFileError:
         return None
     if (document.get("step"), document.get("run")) != (step.name, run_hash):
