@@ -8,13 +8,19 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.experiments.kills import SMALL, killed_once_begun, killed_until_done, run_command, table
+from tests.experiments.kills import (
+    SMALL,
+    killed_once_begun,
+    killed_until_done,
+    read_results,
+    run_command,
+    table,
+)
 
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import ALL_SPLITS, Experiment, Row, Step, StepResult, params_json
-from separatrix.experiments.table import read_results
 from separatrix.report.page import render
 from separatrix.studies import usps
 from separatrix.studies.reproduce import page_of
@@ -137,7 +143,7 @@ def test_a_run_whose_folder_was_taken_over_writes_no_table(tmp_path):
 
     with pytest.raises(ExperimentError, match="another run took"):
         run(toy([Step("slow", other)], {"seed": 1}), tmp_path)
-    assert [one["value"] for one in read_results(tmp_path / "results.parquet")] == [2.0]
+    assert [one["value"] for one in read_results(tmp_path)] == [2.0]
 
 
 def test_a_fresh_start_leaves_no_old_table_behind(tmp_path):
@@ -164,7 +170,7 @@ def test_two_steps_of_one_name_are_refused():
 
 def test_the_table_has_what_is_needed_to_run_it_again(tmp_path):
     run(toy([Step("only", lambda _: StepResult([row("a", 0.25, C=1)]))]), tmp_path)
-    (found,) = read_results(tmp_path / "results.parquet")
+    (found,) = read_results(tmp_path)
     assert found["seed"] == 0
     assert found["threads"] >= 1
     assert len(found["data_sha256"]) == 64

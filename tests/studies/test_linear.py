@@ -10,14 +10,12 @@ from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, RunContext, params_json
 from separatrix.studies.linear import experiment
 from separatrix.studies.linear.doubt import DISTANCES, DOUBT
-from separatrix.studies.linear.gaussian import TERMS
-from separatrix.studies.linear.geometry import DISTANCE, REGIONS
+from separatrix.studies.linear.generative import MESSAGES, TERMS, WORDS
+from separatrix.studies.linear.geometry import DISTANCE, REGIONS, SOFTMAX
 from separatrix.studies.linear.losses import FAR, LOSSES, loss_at
 from separatrix.studies.linear.margins import COSTS, MARGINS
 from separatrix.studies.linear.samples import angle_between
-from separatrix.studies.linear.softmax import SOFTMAX
 from separatrix.studies.linear.squares import FISHER, ONE_HOT, RIDGE
-from separatrix.studies.linear.words import MESSAGES, WORDS
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 from tests.conftest import _real
-from tests.studies.made_up_dna import write
+from tests.studies.synthetic_dna import write
 
 from separatrix.experiments.run import run
-from separatrix.plots.tables import Table
-from separatrix.report.page import render
+from separatrix.report.page import Table, render
 from separatrix.studies.promoters import (
     ANY,
     DEGREE,

@@ -25,8 +25,7 @@ from separatrix.experiments.outcome import comparison_of
 from separatrix.experiments.plan import ExperimentPlan, plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
-from separatrix.experiments.steps import Experiment
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Experiment, Results
 from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.page import Page, require_packages, write

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Results
 from separatrix.plots.figures import new_axes
-from separatrix.plots.tables import Table
 from separatrix.report.comparison_pictures import short
-from separatrix.report.page import Picture, Section
+from separatrix.report.page import Picture, Section, Table
 
 MOST_DRAWN = 60  # candidates; more are only in the table
 

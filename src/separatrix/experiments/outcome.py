@@ -10,8 +10,7 @@ from separatrix.evaluation.compare import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.experiments.plan import ExperimentPlan
 from separatrix.experiments.protocol import CandidateFamily, StudyProtocol
-from separatrix.experiments.steps import RunContext
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Results, RunContext
 
 
 def comparison_of(plan: ExperimentPlan, results: Results) -> Comparison:

@@ -28,9 +28,8 @@ from separatrix.plots.color_scale import (
     wrapped_title,
 )
 from separatrix.plots.figures import INK
-from separatrix.plots.graph_layout import ROOM, graph_layout, neighbours, require_graph, rings_of
+from separatrix.plots.graph_layout import ROOM, graph_layout, require_graph, rings_of
 from separatrix.plots.svg import cleaned
-from separatrix.plots.tables import Table
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer
 
@@ -129,26 +128,6 @@ def plot_graphs(
         _draw_atoms(axes, shape, one, _texts(graph, names), end)
     draw_scale(figure, end, words, left=EDGE, marks=("dashed rim", "solid rim"))
     return figure
-
-
-def graph_table(
-    graph: Graph, values: Any, *, names: Mapping[Any, str] | None = None
-) -> Table:  # values: (n_nodes,)
-    """The same as a table: every node with its label, its value and the nodes it is joined to.
-
-    >>> graph_table(Graph(3, np.array([[0, 1], [1, 2]])), [0.5, -1.0, 0.0]).rows
-    [(1, '1', 0.5, '2'), (2, '2', -1.0, '1, 3'), (3, '3', 0.0, '2')]
-    """
-    require_graph(graph)
-    strengths = checked_values(values, graph.n_nodes, "nodes")
-    joined = [sorted(int(other) + 1 for other in around) for around in neighbours(graph)]
-    rows = [
-        (node + 1, text, float(value), ", ".join(map(str, others)))
-        for node, (text, value, others) in enumerate(
-            zip(_texts(graph, names), strengths, joined, strict=True)
-        )
-    ]
-    return Table(["node", "label", "value", "joined to"], rows, bars=["value"])
 
 
 def _panels(

@@ -10,8 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.plots.figures import INK, new_figure
-from separatrix.plots.region_figures import COLOURS, MARKERS
+from separatrix.plots.figures import COLOURS, INK, MARKERS, new_figure
 from separatrix.types import Vector
 from separatrix.validation import require_integer
 

@@ -16,28 +16,13 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.regions import RULES, Regions, decision_regions, planar_samples
-from separatrix.plots.figures import INK, new_figure
+from separatrix.plots.figures import COLOURS, INK, MARKERS, new_figure
 from separatrix.types import Codes, Matrix, Vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = (
-    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442"),
-    *("#882255", "#999933", "#332288"),
-)
-MARKERS = (
-    "o",
-    "s",
-    "^",
-    "D",
-    "v",
-    "P",
-    "X",
-    "*",
-    "<",
-)  # 9 against 10: pairs repeat after 90 classes
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++", "ooo")
 NOWHERE = "#8C8C8C"  # grey belongs to no class
 TINT = 0.24  # share of a class's colour in its region

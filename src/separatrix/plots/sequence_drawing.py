@@ -6,8 +6,6 @@ Colours are those of `scale.py`; a line above a letter, or below it, says the sa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,7 +18,6 @@ from separatrix.plots.color_scale import (
     FAINT,
     QUIET,
     SCALE,
-    STRONGEST,
     breadth_of,
     checked_classes,
     checked_limit,
@@ -128,42 +125,6 @@ def plot_letters(
     return figure
 
 
-def letters_html(
-    sequence: Any,
-    values: Any,  # shape: (letters,)
-    *,
-    title: str | None = None,
-    classes: Sequence[Any] | None = None,
-    limit: float | None = None,
-) -> str:
-    """The same as a piece of HTML, every text escaped; it takes ink and ground from its page.
-
-    Letters side by side that have one value share a span. A span's `title` has positions and value.
-
-    >>> letters_html("<", [1.0]).count("&lt;")
-    1
-    """
-    texts = _texts(sequence)
-    strengths = checked_values(values, len(texts), _kind(sequence))
-    end = checked_limit("letters_html", limit, strengths)
-    words = checked_classes("letters_html", classes)
-    letters = _is_text(sequence)
-    spans = (
-        _span("".join(texts[start:stop]), value, end, start, stop)
-        for start, stop, value in _runs(strengths, merge=letters)
-    )
-    head = f'<p style="margin:0;font-weight:600">{_safe(title)}</p>' if title else ""
-    label = _safe(f"{title or 'Sequence'}: {len(texts)} {_kind(sequence)}")
-    return (
-        '<div style="margin:0 0 1.4em;print-color-adjust:exact;-webkit-print-color-adjust:exact">'
-        f"{head}"
-        f'<p role="group" aria-label="{label}" style="margin:0.4em 0;white-space:pre-wrap;'
-        f'line-height:1.8;overflow-wrap:anywhere;font-family:var(--mono,ui-monospace,monospace)">'
-        f"{('' if letters else ' ').join(spans)}</p>"
-        f"{_legend(words, end)}</div>"
-    )
-
-
 def letters_table(sequence: Any, values: Any) -> Table:  # values: (letters,)
     """The same as a table: position, counted from 1, letter or word, and value.
 
@@ -255,43 +216,3 @@ def _draw_grounds(axes: Axes, row: int, tiles: list[Tile], limit: float) -> None
 def _inside(tiles: list[Tile]) -> list[tuple[float, float]]:
     """Where grounds begin and end: a little apart."""
     return [(tile.left + 0.04, tile.right - 0.04) for tile in tiles]
-
-
-def _runs(values: Vector, *, merge: bool) -> Iterator[tuple[int, int, float]]:
-    """Start, end and value of neighbours that are the same."""
-    start = 0
-    for value, run in groupby(enumerate(values.tolist()), lambda one: (one[1], merge or one[0])):
-        length = sum(1 for _ in run)
-        yield start, start + length, value[0]
-        start += length
-
-
-def _span(text: str, value: float, limit: float, start: int, stop: int) -> str:
-    """A piece of text on its colour; thinned colours lie on the page's own ground."""
-    where = f"{start + 1}" if stop == start + 1 else f"{start + 1}–{stop}"
-    return f'<span title="{where}: {value:+.3g}"{_style(value, limit)}>{_safe(text)}</span>'
-
-
-def _style(value: float, limit: float) -> str:
-    share = min(abs(value) / limit, 1.0)
-    depth = f"{STRONGEST * share:.2f}"
-    if float(depth) == 0:
-        return ""
-    red, green, blue = ABOVE if value > 0 else BELOW
-    line = "overline" if value > 0 else "underline"
-    mark = f";text-decoration:{line} {0.5 + 2 * share:.1f}px" if share >= FAINT else ""
-    return f' style="background:rgba({red},{green},{blue},{depth}){mark}"'
-
-
-def _legend(words: tuple[str, str], limit: float) -> str:
-    """What the two colours and lines mean."""
-    ends = [
-        f"<span{_style(sign * limit, limit)}>&nbsp;{shown}{limit:.3g}&nbsp;</span> {_safe(word)}, "
-        f"line {where}"
-        for sign, shown, word, where in ((-1, "−", words[0], "below"), (1, "+", words[1], "above"))
-    ]
-    return f'<p style="margin:0;font-size:0.85em">{" · ".join(ends)}</p>'
-
-
-def _safe(text: str) -> str:
-    return escape(cleaned(text))

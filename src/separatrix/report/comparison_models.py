@@ -13,9 +13,8 @@ from separatrix.estimators.base.tuned import best_model
 from separatrix.evaluation.regions import RULES, decision_regions
 from separatrix.plots.figures import plot_features
 from separatrix.plots.region_figures import plot_regions
-from separatrix.plots.tables import Table
 from separatrix.report.comparison_pictures import plot_weights, with_short_names
-from separatrix.report.page import Picture, Section
+from separatrix.report.page import Picture, Section, Table
 from separatrix.types import Codes, Matrix
 
 MOST_BARS = 20

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.errors import DataError
-from separatrix.plots.figures import new_figure
-from separatrix.plots.region_figures import COLOURS, MARKERS
+from separatrix.plots.figures import COLOURS, MARKERS, new_figure
 from separatrix.plots.svg import cleaned
 
 if TYPE_CHECKING:

@@ -11,9 +11,8 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from separatrix.plots.neighbor_curves import plot_k
-from separatrix.plots.tables import Table
 from separatrix.report.comparison_pictures import plot_candidates, plot_parameter
-from separatrix.report.page import Picture, Section
+from separatrix.report.page import Picture, Section, Table
 
 MOST_CELLS = 60  # of a search that is drawn
 

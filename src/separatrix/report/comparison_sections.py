@@ -13,7 +13,6 @@ from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.plots.figures import plot_confusion, plot_hardest
 from separatrix.plots.probabilities import plot_reliability
-from separatrix.plots.tables import Table
 from separatrix.report.comparison_pictures import (
     plot_leaderboard,
     plot_sizes,
@@ -21,7 +20,7 @@ from separatrix.report.comparison_pictures import (
     short,
     with_short_names,
 )
-from separatrix.report.page import Picture, Section
+from separatrix.report.page import Picture, Section, Table
 from separatrix.types import Matrix
 
 CERTAIN = 0.05  # level of the tests

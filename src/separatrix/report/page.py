@@ -25,6 +25,18 @@ from separatrix.runtime.atomic_files import atomic_write
 if TYPE_CHECKING:
     from jinja2 import Template
 
+__all__ = [
+    "Page",
+    "Picture",
+    "Section",
+    "Shows",
+    "Table",
+    "render",
+    "require_packages",
+    "shown",
+    "write",
+]
+
 NOTHING = "–"
 LONGEST_WORD = 24  # letters; longer ones are broken
 MOST_DIGITS = 1e7  # whole numbers of floats below this are written out
@@ -42,21 +54,12 @@ class Picture:
     table: Table
 
 
-@dataclass(frozen=True)
-class Passage:
-    """A piece of HTML that is safe as it is, what one sees in it, and the same as a table."""
-
-    html: str
-    caption: str
-    table: Table
-
-
-Shows = Sequence[Picture | Passage | Table]
+Shows = Sequence[Picture | Table]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, paragraphs, then pictures, passages and tables."""
+    """A heading, paragraphs, then pictures and tables."""
 
     title: str
     words: Sequence[str] = ()
@@ -93,8 +96,6 @@ def render(page: Page) -> str:
             if isinstance(one, Picture):
                 pictures += 1
                 shows.append(_picture(one, f"p{pictures}"))
-            elif isinstance(one, Passage):
-                shows.append(_passage(one))
             else:
                 shows.append({"table": _table(one)})
         words = [cleaned(paragraph) for paragraph in section.words]
@@ -209,16 +210,6 @@ def _picture(picture: Picture, name: str) -> dict[str, Any]:
         "svg": draw_svg(picture.figure, name, caption=picture.caption),
         "caption": cleaned(picture.caption),
         "table": _table(picture.table),
-    }
-
-
-def _passage(passage: Passage) -> dict[str, Any]:
-    from markupsafe import Markup
-
-    return {
-        "svg": Markup(passage.html),  # whoever made it has escaped every text
-        "caption": cleaned(passage.caption),
-        "table": _table(passage.table),
     }
 
 

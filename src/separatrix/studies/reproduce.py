@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from importlib import import_module
 
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Results
 from separatrix.report.page import Page, Section
 from separatrix.studies.catalogue import NAMED
 

@@ -21,18 +21,23 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import precision_recall_fscore_support
 from sklearn.model_selection import StratifiedKFold
 
+from separatrix import SVC, SVCCV
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split
-from separatrix.estimators.svc import SVC
-from separatrix.estimators.svc_cv import SVCCV
 from separatrix.experiments.protocol import SplitSamples
-from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import (
+    Experiment,
+    Results,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    metric_rows,
+)
 from separatrix.kernels import BagOfWords, Kernel, Linear, Normalized, Spectrum, Subsequence
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.plots.figures import new_axes
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
+from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies.reproduce import study_page
 from separatrix.studies.summaries import format_spread, most_common, row_params, step_seconds
 from separatrix.types import Codes, Matrix

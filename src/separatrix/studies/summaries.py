@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from separatrix.errors import ExperimentError
-from separatrix.experiments.steps import Row, params_json
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Results, Row, params_json
 
 
 def format_spread(values: Any, digits: int = 2) -> str:

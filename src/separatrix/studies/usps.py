@@ -12,22 +12,26 @@ from typing import Any
 
 import numpy as np
 
+from separatrix import SVC, KernelPerceptron, KNeighborsClassifier
 from separatrix.data.splits import Split, random_splits
-from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.estimators.svc import SVC
 from separatrix.experiments.protocol import (
     CandidateFamily,
     GridCandidate,
     SplitSamples,
     StudyProtocol,
 )
-from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import (
+    Experiment,
+    Results,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    metric_rows,
+)
 from separatrix.kernels.vector_kernels import Gaussian, Polynomial
 from separatrix.plots.figures import INK, draw_confusion, new_axes
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
+from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.runtime.device import choose_device
 from separatrix.studies.reproduce import study_page
 from separatrix.studies.summaries import format_spread, params_of, row_params, step_seconds

@@ -4,16 +4,17 @@ import json
 
 import numpy as np
 import pytest
+from tests.studies.quick_runs import OPTIONS, quick_run
 
 from separatrix import KNeighborsClassifier, Perceptron
 from separatrix.data.catalogue import load
-from separatrix.errors import ExperimentError, ParameterError
 from separatrix.experiments.run import run
-from separatrix.experiments.steps import Row, params_json
+from separatrix.experiments.steps import params_json
 from separatrix.studies.catalogue import make
 from separatrix.studies.knn_and_perceptron.steps import (
     DATA,
     FEATURES,
+    NAME,
     NEIGHBOURS,
     PERCEPTRON,
     TEST_SIZE,
@@ -22,12 +23,10 @@ from separatrix.studies.knn_and_perceptron.steps import (
     train_by_pass,
 )
 
-VALUE = Row._fields.index("value")
-
 
 @pytest.fixture(scope="module")
-def iris(tmp_path_factory):
-    return run(experiment(quick=True), tmp_path_factory.mktemp("iris"), progress=False)
+def iris():
+    return quick_run(NAME).results
 
 
 def number(results, part, metric):
@@ -36,17 +35,8 @@ def number(results, part, metric):
 
 
 @pytest.mark.slow
-def test_two_runs_differ_in_nothing_but_times(iris, tmp_path):
-    again = run(experiment(quick=True), tmp_path, progress=False)
-    assert [row[: VALUE + 1] for row in again.rows] == [row[: VALUE + 1] for row in iris.rows]
-    for step, arrays in iris.arrays.items():
-        for name, array in arrays.items():
-            np.testing.assert_array_equal(again.arrays[step][name], array)
-
-
-@pytest.mark.slow
 def test_another_seed_draws_other_splits(iris, tmp_path):
-    other = run(experiment(quick=True, seed=1), tmp_path, progress=False)
+    other = run(make(NAME, quick=True, seed=1, **OPTIONS[NAME]), tmp_path, progress=False)
     assert not np.array_equal(other.arrays[NEIGHBOURS]["test"], iris.arrays[NEIGHBOURS]["test"])
 
 
@@ -77,10 +67,10 @@ def test_errors_on_adult_are_the_published_ones(a4a, tmp_path):
 
 def test_every_k_is_as_if_it_had_been_fitted_alone(iris):
     X, y = load("iris").X, load("iris").y
-    study = experiment(quick=True).steps[1].run.__self__
+    study = make(NAME, quick=True, **OPTIONS[NAME]).steps[1].run.__self__
     first = study.split(load("iris"))[0]
     assert len(first.X) + len(first.X_test) == len(X) == len(y)
-    for k in (1, 4, 17):
+    for k in (1, 4, 12):
         alone = KNeighborsClassifier(k).fit(first.X, first.y).score(first.X_test, first.y_test)
         assert iris.arrays[NEIGHBOURS]["test"][0, k - 1] == pytest.approx(alone, abs=1e-15)
 
@@ -162,31 +152,6 @@ def test_a_file_of_ones_own_will_do(tmp_path):
     assert results.arrays[NEIGHBOURS]["test"].shape == (2, 104)  # neighbours: all others
     features = {json.loads(row.parameters)["feature"] for row in results.where(part=FEATURES)}
     assert features == {"a", "b", "c", "d"}
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("classifier", "tree"),
-        ("distance", "cosine"),
-        ("k_max", 0),
-        ("subsample", 1),
-        ("test_size", 1.0),
-        ("repeats", 0),
-        ("max_iter", 0),
-        ("seed", -1),
-    ],
-)
-def test_bad_options_are_named(option, value):
-    with pytest.raises(ParameterError, match=f"^`{option}` of knn-and-perceptron must be"):
-        experiment(**{option: value})
-
-
-def test_what_is_not_vectors_is_refused(tmp_path):
-    path = tmp_path / "mails.txt"
-    path.write_text("ham\tsee you at noon\nspam\tyou have won\n", encoding="utf-8")
-    with pytest.raises(ExperimentError, match=r"needs vectors with labels; mails\.txt holds text"):
-        run(experiment(data=str(path)), tmp_path / "run", progress=False)
 
 
 def test_data_of_a_named_experiment_may_be_a_file(tmp_path):

@@ -7,23 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.experiments.table import Results
-from separatrix.plots.figures import INK, SCORES, new_axes, write_cells
-from separatrix.plots.region_figures import COLOURS, MARKERS
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section, Shows
-from separatrix.studies.kernel_methods.steps import (
-    BOUND,
-    DEFINITE,
-    FORMS,
-    MAP,
-    OBJECT_TYPES,
-    OBJECTS,
-    OLIGONUCLEOTIDES,
-    SEQUENCES,
-    SYNTHETIC,
-    words,
-)
+from separatrix.experiments.steps import Results
+from separatrix.plots.figures import COLOURS, INK, MARKERS, SCORES, new_axes, write_cells
+from separatrix.report.page import Page, Picture, Section, Shows, Table
+from separatrix.studies.kernel_methods import steps
+from separatrix.studies.kernel_methods.steps import BOUND, DEFINITE, FORMS, MAP, OBJECTS, SEQUENCES
 from separatrix.studies.reproduce import study_page
 from separatrix.studies.summaries import metric_values, row_params
 
@@ -68,7 +56,7 @@ def _forms(results: Results) -> Section:
     _draw_line(left, found["w"], float(found["b"][0]))
     left.set_title("marker size: mistakes on the sample", fontsize=9)
     for name, marker, size, color in (("primal", "o", 7, COLOURS[0]), ("dual", "x", 5, COLOURS[4])):
-        log = found[f"{SYNTHETIC.replace(' ', '_')}_{name}"]
+        log = found[f"{steps.SYNTHETIC.replace(' ', '_')}_{name}"]
         line_style = {"markersize": size, "markerfacecolor": "none" if marker == "o" else color}
         right.plot(np.arange(1, len(log) + 1), log, marker, color=color, label=name, **line_style)
     right.set(xlabel="mistake", ylabel="misclassified sample")
@@ -212,7 +200,7 @@ def _degree(name: str) -> str:
 
 
 def _oligonucleotides(results: Results) -> Section:
-    found = results.arrays[OLIGONUCLEOTIDES]
+    found = results.arrays[steps.OLIGONUCLEOTIDES]
 
     def table(names: Any, key: str, caption: str) -> Table:
         lines = found[key].astype(int) if key == "counts" else found[key]
@@ -226,7 +214,7 @@ def _oligonucleotides(results: Results) -> Section:
     axes.set_xticks(range(3), SEQUENCES, fontsize=7)
     axes.set_yticks(range(3), SEQUENCES, fontsize=7)
     figure.colorbar(image, ax=axes, label="similarity")
-    difference = results.values(part=OLIGONUCLEOTIDES, metric="difference_from_counts").max()
+    difference = results.values(part=steps.OLIGONUCLEOTIDES, metric="difference_from_counts").max()
     dimensions = range(1, found["embedding"].shape[1] + 1)
     paragraphs = [
         "The same three oligonucleotides as rows of 16 word counts, and as the pairwise similarities of "
@@ -235,7 +223,7 @@ def _oligonucleotides(results: Results) -> Section:
         "however long they grow, and its embedding recovers vectors with the same inner products."
     ]
     shows: Shows = [
-        table(words(), "counts", "As vectors: how often each word of two letters occurs."),
+        table(steps.words(), "counts", "As vectors: how often each word of two letters occurs."),
         Picture(
             figure,
             "Similarity of each pair of sequences.",
@@ -290,7 +278,7 @@ def _objects(results: Results) -> Section:
         "on objects with a kernel or on the matrix itself. The last columns give the share of test "
         "objects that both predict alike."
     ]
-    missing = [kind for kind in OBJECT_TYPES if kind.name not in kinds]
+    missing = [kind for kind in steps.OBJECT_TYPES if kind.name not in kinds]
     if missing:
         names = " and ".join(f"{kind.name} ({kind.data})" for kind in missing)
         paragraphs.append(

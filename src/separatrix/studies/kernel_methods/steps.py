@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix import SVC, KernelPerceptron
 from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.data.dataset import Dataset
-from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.estimators.svc import SVC
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.kernels import (
     Gaussian,

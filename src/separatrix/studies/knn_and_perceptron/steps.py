@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix import KNeighborsClassifier, Perceptron
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import random_splits
-from separatrix.errors import ExperimentError
-from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.estimators.perceptron import Perceptron
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.runtime.device import choose_device
+from separatrix.studies.inputs import require_labelled
 from separatrix.validation import require_choice, require_integer, require_real
 
 NAME = "knn-and-perceptron"
@@ -231,9 +230,7 @@ class _KnnStudy:
 
     def split(self, data: Dataset) -> list[TrainTest]:
         """The test part of the data set, or random splits."""
-        if data.kind != "vectors" or data.y is None:
-            kind = data.kind if data.y is not None else "no labels"
-            raise ExperimentError(f"{NAME} needs vectors with labels; {data.name} holds {kind}")
+        require_labelled(NAME, data, "vectors")
         y = np.asarray(data.y)
         rng = np.random.default_rng(self.options["seed"])
         rows = self._subsample(len(y), self.options["subsample"], rng)

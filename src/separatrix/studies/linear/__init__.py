@@ -5,20 +5,9 @@ A part is one step: its rows hold the claim and the deviation from it, its array
 
 from __future__ import annotations
 
-from separatrix.experiments.steps import Experiment, Step
-from separatrix.experiments.table import Results
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Section
-from separatrix.studies.linear import (
-    doubt,
-    gaussian,
-    geometry,
-    losses,
-    margins,
-    softmax,
-    squares,
-    words,
-)
+from separatrix.experiments.steps import Experiment, Results, Step
+from separatrix.report.page import Page, Section, Table
+from separatrix.studies.linear import doubt, generative, geometry, losses, margins, squares
 from separatrix.studies.linear.claims import all_claims
 from separatrix.studies.reproduce import study_page
 
@@ -29,10 +18,10 @@ PARTS = (
     (squares.ONE_HOT, squares.fit_one_hot, squares.one_hot_section),
     (squares.RIDGE, squares.fit_ridges, squares.ridge_section),
     (squares.FISHER, squares.compare_directions, squares.fisher_section),
-    (gaussian.TERMS, gaussian.compute_terms, gaussian.terms_section),
-    (words.WORDS, words.count_words, words.words_section),
+    (generative.TERMS, generative.compute_terms, generative.terms_section),
+    (generative.WORDS, generative.count_words, generative.words_section),
     (doubt.DOUBT, doubt.compare_costs_and_doubt, doubt.doubt_section),
-    (softmax.SOFTMAX, softmax.check_softmax, softmax.softmax_section),
+    (geometry.SOFTMAX, geometry.check_softmax, geometry.softmax_section),
     (margins.MARGINS, margins.check_margins, margins.margins_section),
     (losses.LOSSES, losses.check_losses, losses.losses_section),
 )

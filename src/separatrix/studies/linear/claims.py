@@ -7,15 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Results
 from separatrix.studies.linear.doubt import DISTANCES, DOUBT
-from separatrix.studies.linear.gaussian import LINEAR, QUADRATIC, TERMS
-from separatrix.studies.linear.geometry import DISTANCE, REGIONS
+from separatrix.studies.linear.generative import LINEAR, QUADRATIC, TERMS, WORDS
+from separatrix.studies.linear.geometry import DISTANCE, REGIONS, SOFTMAX
 from separatrix.studies.linear.losses import FAR, LOSSES
 from separatrix.studies.linear.margins import MARGINS, objective_difference
-from separatrix.studies.linear.softmax import SOFTMAX
 from separatrix.studies.linear.squares import FISHER, ONE_HOT, RIDGE, ridge_difference
-from separatrix.studies.linear.words import WORDS
 from separatrix.studies.summaries import largest_value, single_value
 
 ROUNDING = 1e-9  # largest rounding error of a zero

@@ -7,17 +7,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
-from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.images import as_bytes, jittered, shifts_within, sides, slants
 from separatrix.data.splits import stratified_splits, subsample, subsampled
-from separatrix.errors import ExperimentError, ParameterError
 from separatrix.experiments.steps import Experiment, RunContext, Step, StepResult, metric_rows
 from separatrix.runtime.device import choose_device
 from separatrix.runtime.resource_usage import ResourceUsage
+from separatrix.studies.inputs import dense, dense_images, mnist_or_digits, parse_integers
 from separatrix.studies.mnist_virtual_sv.training import (
     DEGREE,
     JITTERS,
@@ -90,10 +88,10 @@ def experiment(
     require_choice(NAME, "deskew", deskew, DESKEW)
     require_choice(NAME, "multi_class", multi_class, ("ovo", "ovr"))
     require_choice(NAME, "copies", copies, ("own", "all"))
-    pixels = _parse_pixels(jitters)
+    must_be = f"numbers of pixels from 1 to {MOST_PIXELS}, such as [1, 2]"
+    pixels = parse_integers(NAME, "jitters", jitters, must_be, least=1, most=MOST_PIXELS)
     on_gpu = choose_device(NAME, device, None) is not None
-    if data is None:
-        data = "digits" if quick and state("mnist") == TO_DOWNLOAD else "mnist"
+    data = data or mnist_or_digits(quick)
     if subsample is None:
         subsample = QUICK_ROWS if quick else ROWS if on_gpu else CPU_ROWS
     require_integer(NAME, "subsample", subsample, least=20)
@@ -194,17 +192,15 @@ class _VirtualStudy:
         return support if self.options["copies"] == "own" else merge_boundaries(support)
 
     def _split_images(self, data: Dataset) -> DigitImages:
-        if data.kind != "vectors" or data.y is None:
-            raise ExperimentError(f"{NAME} needs images with labels; {data.name} has none")
         seed, test_size = self.options["seed"], self.options["test_size"]
-        X, y = _dense(data.X), np.asarray(data.y)
+        X, y = dense_images(NAME, data)
         low, high, shape = float(X.min()), float(X.max()), data.image or sides(X.shape[1])
         if data.X_test is None:
             (train, held), *_ = stratified_splits(y, repeats=1, test_size=0.2, seed=seed)
             test, test_labels, test_rows = X[held], y[held], held
             X, y = X[train], y[train]
         else:
-            test, test_labels = _dense(data.X_test), np.asarray(data.y_test)
+            test, test_labels = dense(data.X_test), np.asarray(data.y_test)
             test_rows = np.arange(len(test))
         if test_size < 1:
             some = subsample(test_labels, float(test_size), seed=seed)
@@ -231,24 +227,3 @@ def _most_slanted(slant: Any, own: Any) -> int:
     """The row with the largest slant among the first of a label."""
     first = np.flatnonzero(own)[:CANDIDATES]
     return int(first[np.argmax(np.abs(slant[first]))])
-
-
-def _dense(X: Any) -> Any:
-    return X.toarray() if issparse(X) else np.asarray(X)
-
-
-def _parse_pixels(jitters: Any) -> list[int]:
-    """The numbers of pixels, sorted.
-
-    >>> _parse_pixels("2,1"), _parse_pixels([1])
-    ([1, 2], [1])
-    """
-    try:
-        given = jitters.split(",") if isinstance(jitters, str) else jitters
-        moves = sorted({int(pixels) for pixels in given})
-    except (TypeError, ValueError):
-        moves = []
-    if not moves or moves[0] < 1 or moves[-1] > MOST_PIXELS:
-        must_be = f"numbers of pixels from 1 to {MOST_PIXELS}, such as [1, 2]"
-        raise ParameterError(NAME, "jitters", must_be, jitters)
-    return moves

@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.evaluation.regions import Regions
-from separatrix.plots.figures import new_axes
+from separatrix.plots.figures import COLOURS, MARKERS, new_axes
 from separatrix.plots.region_figures import (
-    COLOURS,
-    MARKERS,
     NOWHERE,
     _draw_boundaries,
     _fill,
