@@ -18,7 +18,7 @@ from tests.experiments.kills import (
 )
 
 from separatrix.data.dataset import Dataset
-from separatrix.errors import ExperimentError
+from separatrix.errors import ExperimentError, ParameterError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import ALL_SPLITS, Experiment, Row, Step, StepResult, params_json
 from separatrix.report.page import render
@@ -158,7 +158,7 @@ def test_a_fresh_start_leaves_no_old_table_behind(tmp_path):
 
 @pytest.mark.parametrize("seed", [-1, 2**32])
 def test_a_seed_that_no_table_holds_is_refused_before_anything_runs(seed):
-    with pytest.raises(ExperimentError, match=f"seed is {seed}, expected 0 to"):
+    with pytest.raises(ParameterError, match=f"`seed` of toy must be .* at .*; got {seed}"):
         toy([Step("only", lambda _: StepResult([]))], {"seed": seed})
 
 

@@ -18,8 +18,9 @@ import numpy.typing as npt
 
 from separatrix.data.catalogue import load
 from separatrix.data.dataset import Dataset
-from separatrix.errors import ExperimentError
+from separatrix.errors import ExperimentError, ParameterError
 from separatrix.runtime.atomic_files import atomic_write
+from separatrix.validation import require_integer
 
 LARGEST_SEED = 2**32 - 1  # as in scikit-learn
 MEASURED = ("seconds", "memory")  # columns in which two runs of the same experiment differ
@@ -76,8 +77,9 @@ class Experiment:
                 f"the steps of {self.name} need one name each; got {', '.join(names) or 'none'}"
             )
         seed = self.options.get("seed", 0)
-        if not 0 <= seed <= LARGEST_SEED:
-            raise ExperimentError(f"seed is {seed}, expected 0 to {LARGEST_SEED}")
+        require_integer(self.name, "seed", seed, least=0)
+        if seed > LARGEST_SEED:
+            raise ParameterError(self.name, "seed", f"at most {LARGEST_SEED}", seed)
 
 
 @dataclass
@@ -88,6 +90,11 @@ class RunContext:
     _data: dict[str, Dataset] = field(default_factory=dict)
     _shared: dict[Any, Any] = field(default_factory=dict)
     _results: dict[str, StepResult] = field(default_factory=dict)
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the experiment."""
+        return self.experiment.options
 
     def data(self, name: str) -> Dataset:
         """The data set of that name, loaded on first use."""

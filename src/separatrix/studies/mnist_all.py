@@ -22,7 +22,6 @@ from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.runtime.device import choose_device
 from separatrix.runtime.resource_usage import ResourceUsage
 from separatrix.studies.reproduce import study_page
-from separatrix.validation import require_integer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,7 +74,6 @@ def experiment(
     device: str = "auto",
 ) -> steps.Experiment:
     """One step per classifier; quick: scikit-learn's digits."""
-    require_integer(NAME, "seed", seed, least=0)
     choose_device(NAME, device, worth=False)
     data = data or ("digits" if quick else "mnist")
     options = {"quick": quick, "seed": seed, "data": data, "subsample": subsample}

@@ -65,14 +65,7 @@ def experiment(
 ) -> Experiment:
     """Leave-one-out of three families of kernels, each with its own nested choice, and of all three.
 
-    Parameters
-    ----------
-    quick
-        Forty sequences and fewer kernels.
-    data
-        A name of the catalogue, or a file of sequences.
-    subsample
-        Number of sequences to draw. None: all.
+    A quick run has 40 sequences (`subsample`) and fewer kernels.
     """
     inner: dict[str, Any] = {"inner": 3 if quick else FOLDS, "seed": seed}
     return sequence_experiment(

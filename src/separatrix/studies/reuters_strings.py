@@ -121,7 +121,6 @@ def experiment(*, quick: bool = False, seed: int = 0, repeats: int | None = None
     repeats
         Number of random divisions into training and test documents. None: ten, or three.
     """
-    require_integer(NAME, "seed", seed, least=0)
     repeats = (3 if quick else 10) if repeats is None else repeats
     require_integer(NAME, "repeats", repeats, least=1)
     study = _TextStudy(QUICK if quick else FULL, seed, repeats)

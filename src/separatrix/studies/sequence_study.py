@@ -323,7 +323,6 @@ def sequence_experiment(
 ) -> Experiment:
     """The steps of a study: the data, every family under every scheme, and its own."""
     seed, data, subsample = options["seed"], options["data"], options["subsample"]
-    require_integer(name, "seed", seed, least=0)
     if subsample is None and options["quick"]:
         subsample = quick_rows
     if subsample is not None:

@@ -98,14 +98,7 @@ def experiment(
 ) -> steps.Experiment:
     """Ten folds of kernel SVMs, linear models, neighbours and perceptrons, with nested choices.
 
-    Parameters
-    ----------
-    quick
-        300 sequences, three folds and smaller grids.
-    data
-        A name of the catalogue, or a file of sequences.
-    subsample
-        Number of sequences to draw. None: all.
+    A quick run has 300 sequences (`subsample`), three folds and smaller grids.
     """
     folds: dict[str, Any] = {
         "folds": 3 if quick else FOLDS,
@@ -166,7 +159,7 @@ def _explain_sequences(context: RunContext, study: SequenceStudy) -> StepResult:
 def _fit_on_words(context: RunContext, study: SequenceStudy) -> Any:
     """The linear SVM on words with C=1, trained on the first part; the data, and the test rows."""
     data, (train, test) = study.sequences(context), study.splits(context, PLAIN).splits[0]
-    svm = LinearSVC(C=1.0, random_state=context.experiment.options["seed"])
+    svm = LinearSVC(C=1.0, random_state=context.options["seed"])
     model = make_pipeline(KernelFeatures(Normalized(WeightedDegree(WORD))), svm)
     return model.fit(data.X[train], data.y[train]), data, test
 

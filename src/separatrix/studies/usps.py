@@ -69,7 +69,6 @@ def experiment(
     device: str = "auto",
 ) -> Experiment:
     """All seven parts; quick: three splits of scikit-learn's digits."""
-    require_integer(NAME, "seed", seed, least=0)
     choose_device(NAME, device, worth=False)
     data = data or ("digits" if quick else "usps")
     repeats = (3 if quick else 20) if repeats is None else repeats

@@ -8,6 +8,7 @@ from tests.studies.quick_runs import OPTIONS, quick_run
 
 from separatrix import KNeighborsClassifier, Perceptron
 from separatrix.data.catalogue import load
+from separatrix.data.dataset import Dataset
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import params_json
 from separatrix.studies.catalogue import make
@@ -18,7 +19,6 @@ from separatrix.studies.knn_and_perceptron.steps import (
     NEIGHBOURS,
     PERCEPTRON,
     TEST_SIZE,
-    TrainTest,
     experiment,
     train_by_pass,
 )
@@ -78,7 +78,7 @@ def test_every_k_is_as_if_it_had_been_fitted_alone(iris):
 def test_passes_one_by_one_are_one_fit():
     X, y = load("iris").X, load("iris").y
     order = np.random.default_rng(0).permutation(150)
-    part = TrainTest(X[order[:100]], y[order[:100]], X[order[100:]], y[order[100:]])
+    part = Dataset("iris", X[order[:100]], y[order[:100]], X[order[100:]], y[order[100:]])
     found = train_by_pass(part, 30)
     whole = Perceptron(shuffle=False, tol=None, max_iter=30).fit(part.X, part.y)
     np.testing.assert_array_equal(found.model.coef_, whole.coef_)
@@ -88,7 +88,7 @@ def test_passes_one_by_one_are_one_fit():
 
 def test_a_clean_pass_ends_it_and_what_follows_is_as_it_was():
     X, y = load("iris").X, load("iris").y == 0
-    found = train_by_pass(TrainTest(X, y, X, y), 50)
+    found = train_by_pass(Dataset("iris", X, y, X, y), 50)
     assert found.passes < 50
     assert not found.mistakes[found.passes - 1 :].any()
     assert (found.accuracy[found.passes - 1 :] == 1.0).all()

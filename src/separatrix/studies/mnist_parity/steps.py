@@ -20,7 +20,6 @@ from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import choose_device
 from separatrix.studies.inputs import dense, dense_images, mnist_or_digits, parse_integers
 from separatrix.types import Matrix, Vector
-from separatrix.validation import require_integer
 
 NAME = "mnist-parity"
 DATA = "1 data"
@@ -53,19 +52,10 @@ def experiment(
 ) -> Experiment:
     """The descent with two sets of constants, its loss curves and weights, and kernel SVMs.
 
-    Parameters
-    ----------
-    quick
-        The first 6000 and 2000 rows; without MNIST, scikit-learn's 8 x 8 digits scaled to 0..255.
-    data
-        A name of the catalogue, or a file, such as the CSV of Kaggle's digit-recognizer: a header, the
-        label, then the pixels. None: MNIST.
-    v
-        Labels that count as +1, all others are -1; a sequence, or a text such as "0,1".
-    device
-        "auto", "cpu" or "cuda": the device of the kernel SVMs.
+    `data` may be a file such as the CSV of Kaggle's digit-recognizer: a header, the label, then pixels.
+    `v` has the labels that count as +1, a sequence or a text such as "0,1"; all others are -1. A quick
+    run takes the first 6000 and 2000 rows; without MNIST, scikit-learn's 8 x 8 digits scaled to 0..255.
     """
-    require_integer(NAME, "seed", seed, least=0)
     choose_device(NAME, device, worth=False)
     target = parse_integers(NAME, "v", v, "digits that count as +1, such as [0, 2, 4, 6, 8]")
     data = data or mnist_or_digits(quick)

@@ -60,29 +60,10 @@ def experiment(
 ) -> Experiment:
     """One step per model: every image, then the support vectors with their copies.
 
-    Parameters
-    ----------
-    quick
-        500 rows and a tenth of the test part; without MNIST, scikit-learn's 8 x 8 digits.
-    data
-        A name of the catalogue, or a file of images. None: MNIST.
-    subsample
-        Number of training images. None: all 60,000 with a GPU, 2000 without.
-    test_size
-        Share of the test part. None: all of it.
-    jitters
-        Pixels by which support vectors are shifted; a sequence, or a text such as "1,2".
-    degree, C, multi_class
-        Of the SVM.
-    deskew
-        "no", "yes" or "both": whether images are deskewed first.
-    copies
-        "own": a boundary trains on copies of its own support vectors. "all": on copies of those of
-        all boundaries, as it always does one-vs-one.
-    device
-        "auto", "cpu" or "cuda": the device of the SVM.
+    Options are those of `run_virtual_sv`; `jitters` may be a text such as "1,2", `deskew` is "no", "yes"
+    or "both". `subsample` is the number of training images, None: all 60,000 with a GPU, 2000 without;
+    `test_size` the share of the test part. A quick run takes 500 images and a tenth of the test part.
     """
-    require_integer(NAME, "seed", seed, least=0)
     require_integer(NAME, "degree", degree, least=1)
     require_real(NAME, "C", C, above=0)
     require_choice(NAME, "deskew", deskew, DESKEW)

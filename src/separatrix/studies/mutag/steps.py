@@ -100,14 +100,8 @@ def families(most: int) -> list[GraphKernelFamily]:
 def experiment(*, quick: bool = False, seed: int = 0, repeats: int | None = None) -> Experiment:
     """Accuracy of each kernel, chosen parameters, confusions, and attribution to atoms.
 
-    Parameters
-    ----------
-    quick
-        Ten folds once, few rounds, and few folds inside the training parts.
-    repeats
-        Repetitions of the ten folds. None: ten, or one.
+    A quick run has ten folds once instead of ten times (`repeats`), fewer rounds, and fewer inner folds.
     """
-    require_integer(NAME, "seed", seed, least=0)
     repeats = (1 if quick else 10) if repeats is None else repeats
     require_integer(NAME, "repeats", repeats, least=1)
     study = _MutagStudy(seed, repeats, QUICK_INNER if quick else INNER)
