@@ -205,12 +205,6 @@ def test_a_picture_on_a_page_takes_its_ink_and_ground():
     )
 
 
-def test_the_table_has_every_letter_with_its_value():
-    table = letters_table("AC", [0.5, -1.0])
-    assert list(table.columns) == ["position", "letter", "value"]
-    assert table.rows == [(1, "A", 0.5), (2, "C", -1.0)]
-
-
 @pytest.mark.parametrize("draw", [plot_letters, letters_table])
 @pytest.mark.parametrize(
     ("sequence", "values", "sentence"),

@@ -18,7 +18,6 @@ from separatrix.studies.sequence_study import (
     NeighborsCandidate,
     NestedSplits,
     PipelineCandidate,
-    SequenceSamples,
     SequenceStudy,
     SvmCandidate,
     group_identical,
@@ -185,9 +184,3 @@ def test_a_class_that_would_be_left_out_at_once_is_refused(data, context):
     study = SequenceStudy("made up", lambda _context: one, {"group out": WAYS["group out"]}, {})
     with pytest.raises(ExperimentError, match="all sequences of class EI would be left out"):
         study.splits(context, "group out")
-
-
-def test_identical_sequences_have_one_number():
-    X = np.array(["AC", "GT", "AC"], dtype=object)
-    assert isinstance(SequenceSamples(X, None, group_identical(X)).groups[0], np.integer)
-    assert group_identical(X).tolist() == [0, 1, 0]

@@ -114,12 +114,7 @@ def families(sizes: TextGrid) -> list[TextKernelFamily]:
 def experiment(*, quick: bool = False, seed: int = 0, repeats: int | None = None) -> Experiment:
     """Precision, recall and F1 of each class against the rest, for each kernel.
 
-    Parameters
-    ----------
-    quick
-        60 documents of 200 letters, few lengths, one decay, three runs.
-    repeats
-        Number of random divisions into training and test documents. None: ten, or three.
+    A quick run has 60 documents of 200 letters, few lengths, one decay and three divisions (`repeats`).
     """
     repeats = (3 if quick else 10) if repeats is None else repeats
     require_integer(NAME, "repeats", repeats, least=1)
@@ -151,13 +146,8 @@ def draw_documents(data: Dataset, sizes: TextGrid, *, repeats: int, seed: int) -
     splits = []
     for _ in range(repeats):
         mixed = [start + rng.permutation(stop - start) for start, stop in pairwise(ends)]
-        train, test = (
-            np.sort(np.concatenate([own[part] for own, part in zip(mixed, parts, strict=True)]))
-            for parts in (
-                [slice(count) for count in sizes.train],
-                [slice(count, None) for count in sizes.train],
-            )
-        )
+        halves = [np.split(own, [count]) for own, count in zip(mixed, sizes.train, strict=True)]
+        train, test = (np.sort(np.concatenate(part)) for part in zip(*halves, strict=True))
         splits.append(Split(train, test))
     return SplitSamples(X, labels[taken], splits)
 

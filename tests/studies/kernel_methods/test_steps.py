@@ -93,10 +93,8 @@ def test_all_kernels_but_the_sigmoid_have_a_feature_space(results):
 
 
 def test_words_are_counted_with_overlaps():
-    assert words()[:5] == ["AA", "AC", "AG", "AT", "CA"]
     counts = dict(zip(words(), word_counts("AAATG"), strict=True))
     assert {word: n for word, n in counts.items() if n} == {"AA": 2, "AT": 1, "TG": 1}
-    assert word_counts("A").tolist() == [0] * 16
 
 
 def test_the_three_sequences_say_the_same_as_vectors_and_as_a_matrix(results):

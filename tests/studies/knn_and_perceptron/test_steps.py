@@ -142,21 +142,14 @@ def test_options_choose_classifier_sub_sample_test_size_and_distance(tmp_path):
     }
 
 
-def test_a_file_of_ones_own_will_do(tmp_path):
+def test_data_may_be_a_file(tmp_path):
     X, y = load("iris").X, load("iris").y
     lines = [",".join([*map(str, x), "abc"[label]]) for x, label in zip(X, y, strict=True)]
     path = tmp_path / "flowers.csv"
     path.write_text("a,b,c,d,class\n" + "\n".join(lines) + "\n", encoding="utf-8")
-    made = experiment(quick=True, data=str(path), k_max=200, max_iter=10, repeats=2)
+    options = {"k_max": 200, "max_iter": 10, "repeats": 2}
+    made = make(NAME, quick=True, data=str(path), **options)
     results = run(made, tmp_path / "run", progress=False)
     assert results.arrays[NEIGHBOURS]["test"].shape == (2, 104)  # neighbours: all others
     features = {json.loads(row.parameters)["feature"] for row in results.where(part=FEATURES)}
     assert features == {"a", "b", "c", "d"}
-
-
-def test_data_of_a_named_experiment_may_be_a_file(tmp_path):
-    rng = np.random.default_rng(0)
-    lines = [f"{rng.normal() + i % 2},{rng.normal()},{'ab'[i % 2]}" for i in range(40)]
-    (tmp_path / "own.csv").write_text("\n".join(["x,z,class", *lines]) + "\n")
-    asked = make("knn-and-perceptron", quick=True, data=str(tmp_path / "own.csv"), repeats=1)
-    assert len(asked.load(asked.data[0]).y) == 40
