@@ -93,7 +93,7 @@ def _accuracies(results: Results, found: dict[str, Any]) -> Section:
         "tests."
     )
     numbers = Table((*columns, "p", "seconds"), rows, caption)
-    folds, repeats = steps.QUICK_INNER if results.options["quick"] else steps.INNER
+    folds, repeats = (steps.QUICK_INNER if results.options["quick"] else steps.INNER).values()
     inner = f"{folds} folds" if repeats == 1 else f"{repeats} times {folds} folds"
     normal, plain = (steps.EXPONENTS[key] for key in (True, False))
     words = [
