@@ -11,8 +11,7 @@ from separatrix.errors import ExperimentError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, RunContext, params_json
 from separatrix.report.page import Picture, render
-from separatrix.studies.linear import experiment, page
-from separatrix.studies.linear.claims import all_claims
+from separatrix.studies.linear import all_claims, experiment, page
 from separatrix.studies.linear.doubt import DISTANCES, DOUBT
 from separatrix.studies.linear.generative import MESSAGES, TERMS, WORDS
 from separatrix.studies.linear.geometry import DISTANCE, REGIONS, SOFTMAX

@@ -31,7 +31,7 @@ def study_page(
     )
 
 
-def command_of(results: Results, more: Sequence[str] = ()) -> str:
+def command_of(results: Results) -> str:
     """The command line that reproduces the results, with every option."""
     words = ["separatrix", "run", results.name]
     for key, value in results.options.items():
@@ -42,7 +42,7 @@ def command_of(results: Results, more: Sequence[str] = ()) -> str:
             words += [flag, ",".join(map(str, value))]
         elif value is not None:
             words += [flag, str(value)]
-    return shlex.join([*words, *more])
+    return shlex.join(words)
 
 
 def python_of(results: Results) -> str:

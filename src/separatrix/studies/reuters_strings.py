@@ -9,6 +9,7 @@ Folds inside the training part choose C, and in the parts called "chosen" also l
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -39,7 +40,7 @@ from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.plots.figures import new_axes
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies.reproduce import study_page
-from separatrix.studies.summaries import format_spread, most_common, row_params, step_seconds
+from separatrix.studies.summaries import format_spread, row_params, step_seconds
 from separatrix.types import Codes, Matrix
 from separatrix.validation import require_integer
 
@@ -394,7 +395,7 @@ def _choices(results: Results, cells: Cells) -> Section:
                 for p in chosen
                 if p["class"] == label
             )
-            listed = "; ".join(f"{text}: {count}" for text, count in most_common(texts, 3))
+            listed = "; ".join(f"{text}: {count}" for text, count in Counter(texts).most_common(3))
             f1 = format_spread(cells[part, label, "f1", None, None], 3)
             rows.append((name, label, f1, listed))
     table = Table(

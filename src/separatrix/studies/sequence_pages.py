@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from separatrix.experiments.steps import Results
 from separatrix.plots.figures import INK, MISTAKES, name_confusion_axes, new_axes, write_cells
 from separatrix.report.page import Picture, Section, Table
 from separatrix.studies.sequence_study import BASES, DATA
-from separatrix.studies.summaries import metric_values, most_common, row_params
+from separatrix.studies.summaries import metric_values, row_params
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,8 +92,8 @@ def choices_section(results: Results, schemes: Sequence[str], families: Sequence
     for scheme in schemes:
         for family in families:
             chosen = results.where(part=scheme, model=family, metric="chosen_error")
-            texts = most_common((format_settings(row.parameters) for row in chosen), MOST_CHOICES)
-            for position, (text, times) in enumerate(texts):
+            texts = Counter(format_settings(row.parameters) for row in chosen)
+            for position, (text, times) in enumerate(texts.most_common(MOST_CHOICES)):
                 first = (scheme, family) if position == 0 else ("", "")
                 rows.append((*first, text, f"{times} of {len(chosen)}"))
     caption = f"The {MOST_CHOICES} settings chosen most often, over all training parts."

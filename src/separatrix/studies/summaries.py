@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -59,8 +58,3 @@ def largest_value(results: Results, part: str, metric: str, **fields: Any) -> fl
 def step_seconds(results: Results, part: str) -> float:
     """Time of all steps of a part; rows of one step share its time."""
     return float(sum({row.seconds for row in results.where(part=part)}))
-
-
-def most_common(texts: Any, count: int) -> list[tuple[str, int]]:
-    """The most frequent texts with their frequencies."""
-    return Counter(texts).most_common(count)

@@ -18,7 +18,6 @@ from separatrix.studies.mutag.steps import BONDS, CONFUSIONS, FOLDS, MOLECULES, 
 from separatrix.studies.reproduce import study_page
 from separatrix.studies.summaries import (
     format_spread,
-    most_common,
     params_of,
     row_params,
     step_seconds,
@@ -130,7 +129,7 @@ def _choices(results: Results) -> Section:
     rows = []
     for name in accuracies(results):
         chosen = [_describe_choice(params) for params in _chosen_cells(results, name)]
-        for text, count in most_common(chosen, 5):
+        for text, count in Counter(chosen).most_common(5):
             rows.append((name, text, count, f"{count / len(chosen):.0%}"))
     columns = ("kernel", "chosen", "training parts", "share")
     table = Table(columns, rows, "The five most frequent choices of each.")
