@@ -30,6 +30,7 @@ LARGEST_DOT, SMALLEST_DOT = 24.0, 7.0  # area of a marker, for few samples and f
 MOST_LINES = 6  # above, boundaries of binary problems would hide the regions
 DOTS_AS_SHAPES = 2000  # above, points of a vector picture are pixels
 BINS = 30
+_LEGEND_STYLE: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": INK}
 
 
 def plot_regions(
@@ -115,17 +116,9 @@ def plot_embedding(
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(f"{len(Z)} samples on the axes of {type(transformer).__name__}", fontsize=10)
     handles, _ = axes.get_legend_handles_labels()
-    figure.legend(
-        handles,
-        [f"{label}" for label in labels],
-        loc="outside right upper",
-        markerscale=np.sqrt(LARGEST_DOT / _dot(len(Z))),
-        **_LEGEND_STYLE,
-    )
+    style = {**_LEGEND_STYLE, "markerscale": np.sqrt(LARGEST_DOT / _dot(len(Z)))}
+    figure.legend(handles, [f"{label}" for label in labels], loc="outside right upper", **style)
     return figure
-
-
-_LEGEND_STYLE: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": INK}
 
 
 def _regions(model: Any, X: Any, y: Any, asked: dict[str, Any]) -> Regions:
@@ -163,19 +156,9 @@ def _fill(axes: Axes, regions: Regions) -> None:
     )
     first, second = regions.first, regions.second
     half = (first[1] - first[0]) / 2, (second[1] - second[0]) / 2
-    axes.imshow(
-        tints[regions.codes],  # code -1 takes the last
-        extent=(
-            first[0] - half[0],
-            first[-1] + half[0],
-            second[0] - half[1],
-            second[-1] + half[1],
-        ),
-        origin="lower",
-        aspect="auto",
-        interpolation="none",
-        zorder=0,
-    )
+    extent = (first[0] - half[0], first[-1] + half[0], second[0] - half[1], second[-1] + half[1])
+    style: dict[str, Any] = {"aspect": "auto", "interpolation": "none", "zorder": 0}
+    axes.imshow(tints[regions.codes], extent=extent, origin="lower", **style)  # -1: the last tint
     if regions.indeterminate:
         hatched = axes.contourf(
             first, second, regions.codes < 0, levels=[0.5, 1.5], colors="none", hatches=["//////"]
@@ -184,17 +167,10 @@ def _fill(axes: Axes, regions: Regions) -> None:
 
 
 def _draw_boundaries(axes: Axes, regions: Regions) -> None:
+    style: dict[str, Any] = {"levels": [0], "colors": INK, "linewidths": 1.1, "zorder": 2}
     for field in _lines(regions):
         if field.min() < 0 < field.max():
-            axes.contour(
-                regions.first,
-                regions.second,
-                _smooth(field),
-                levels=[0],
-                colors=INK,
-                linewidths=1.1,
-                zorder=2,
-            )
+            axes.contour(regions.first, regions.second, _smooth(field), **style)
 
 
 def _lines(regions: Regions) -> Any:
@@ -246,19 +222,12 @@ def _draw_margins(axes: Axes, model: Any) -> float:
 def _scatter(axes: Axes, Z: Matrix, codes: Codes, k: int) -> None:
     """One colour and marker for each class; many samples get small ones."""
     size = _dot(len(Z))
+    edges = {"edgecolors": "white", "linewidths": 0.4 * size / LARGEST_DOT}
+    style: dict[str, Any] = {**edges, "rasterized": len(Z) > DOTS_AS_SHAPES, "zorder": 3}
     for code in range(k):
-        axes.scatter(
-            Z[codes == code, 0],
-            Z[codes == code, 1],
-            s=size,
-            color=_colour(code),
-            marker=_marker(code),
-            edgecolors="white",
-            linewidths=0.4 * size / LARGEST_DOT,
-            rasterized=len(Z) > DOTS_AS_SHAPES,
-            zorder=3,
-            label=code,
-        )
+        own: dict[str, Any] = {"color": _colour(code), "marker": _marker(code), "label": code}
+        x, y = Z[codes == code, :2].T
+        axes.scatter(x, y, s=size, **own, **style)
 
 
 def _dot(n: int) -> float:
@@ -286,15 +255,8 @@ def _legend_of_regions(figure: Figure, regions: Regions, apart: float | None) ->
     texts = []
     share = regions.share
     for code, label in enumerate(regions.labels.tolist()):
-        marker = Line2D(
-            [],
-            [],
-            linestyle="",
-            marker=_marker(code),
-            color=_colour(code),
-            markeredgecolor="white",
-            markeredgewidth=0.4,
-        )
+        style: dict[str, Any] = {"marker": _marker(code), "color": _colour(code), "linestyle": ""}
+        marker = Line2D([], [], markeredgecolor="white", markeredgewidth=0.4, **style)
         handles.append((Patch(facecolor=_tint(_colour(code))), marker))
         texts.append(f"{label}\n{_percent(share[label])} of the area")
     if share[None]:
@@ -305,15 +267,8 @@ def _legend_of_regions(figure: Figure, regions: Regions, apart: float | None) ->
     if apart is not None:
         handles.append(Line2D([], [], color=INK, linewidth=0.9, linestyle=(0, (5, 3))))
         texts.append(f"margins\n{apart:.3g} apart")
-    figure.legend(
-        handles,
-        texts,
-        loc="outside right upper",
-        handlelength=2.2,
-        handleheight=1.9,
-        labelspacing=0.9,
-        **_LEGEND_STYLE,
-    )
+    spacing = {"handlelength": 2.2, "handleheight": 1.9, "labelspacing": 0.9}
+    figure.legend(handles, texts, loc="outside right upper", **spacing, **_LEGEND_STYLE)
 
 
 def _axis_label(transformer: Any, axis: int) -> str:

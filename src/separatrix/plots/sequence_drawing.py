@@ -11,25 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from separatrix.errors import DataError
-from separatrix.plots.color_scale import (
-    ABOVE,
-    BELOW,
-    EDGE,
-    FAINT,
-    QUIET,
-    SCALE,
-    breadth_of,
-    checked_classes,
-    checked_limit,
-    checked_values,
-    cut_short,
-    draw_scale,
-    fixed_figure,
-    height_of,
-    placed,
-    shades,
-    wrapped_title,
-)
+from separatrix.plots import color_scale
+from separatrix.plots.color_scale import ABOVE, BELOW, EDGE, FAINT, QUIET, SCALE, shades
 from separatrix.plots.figures import INK
 from separatrix.plots.svg import cleaned
 from separatrix.plots.tables import Table
@@ -100,18 +83,20 @@ def plot_letters(
     """
     require_integer("plot_letters", "width", width, least=1)
     texts = _texts(sequence)
-    strengths = checked_values(values, len(texts), _kind(sequence))
-    end = checked_limit("plot_letters", limit, strengths)
-    ends = checked_classes("plot_letters", classes)
+    strengths = color_scale.checked_values(values, len(texts), _kind(sequence))
+    end = color_scale.checked_limit("plot_letters", limit, strengths)
+    ends = color_scale.checked_classes("plot_letters", classes)
     lines = list(_lines(texts, strengths, width, words=not _is_text(sequence)))
 
     taken = max((line.tiles[-1].right for line in lines), default=0.0)
     inside = max(taken * LETTER, NARROWEST - NUMBERS - 2 * EDGE)
     height = max(len(lines), 1) * LINE
-    heading = wrapped_title(title, inside)
-    above = height_of(heading)
-    figure = fixed_figure(NUMBERS + inside + 2 * EDGE, height + above + SCALE + 2 * EDGE)
-    axes = placed(figure, EDGE, EDGE + SCALE, NUMBERS + inside, height)
+    heading = color_scale.wrapped_title(title, inside)
+    above = color_scale.height_of(heading)
+    figure = color_scale.fixed_figure(
+        NUMBERS + inside + 2 * EDGE, height + above + SCALE + 2 * EDGE
+    )
+    axes = color_scale.placed(figure, EDGE, EDGE + SCALE, NUMBERS + inside, height)
     axes.set_xlim(-NUMBERS / LETTER, inside / LETTER)
     axes.set_ylim(max(len(lines), 1), 0)
     for row, line in enumerate(lines):
@@ -121,7 +106,9 @@ def plot_letters(
     axes.set_title(
         heading, fontsize=9.5, loc="left", x=NUMBERS / (NUMBERS + inside), parse_math=False
     )
-    draw_scale(figure, end, ends, left=EDGE + NUMBERS, marks=("line below", "line above"))
+    color_scale.draw_scale(
+        figure, end, ends, left=EDGE + NUMBERS, marks=("line below", "line above")
+    )
     return figure
 
 
@@ -132,7 +119,7 @@ def letters_table(sequence: Any, values: Any) -> Table:  # values: (letters,)
     [(1, 'not', -2.0), (2, 'good', 0.5)]
     """
     texts = _texts(sequence)
-    strengths = checked_values(values, len(texts), _kind(sequence))
+    strengths = color_scale.checked_values(values, len(texts), _kind(sequence))
     name = "letter" if _is_text(sequence) else "word"
     rows = zip(range(1, len(texts) + 1), texts, strengths.tolist(), strict=True)
     return Table(["position", name, "value"], list(rows), bars=["value"])
@@ -163,8 +150,8 @@ def _lines(texts: list[str], values: Vector, width: int, *, words: bool) -> Iter
     """Letters or words in lines of at most `width`; a word that is longer is cut."""
     line, left = Line(0, []), 0.0
     for position, (text, value) in enumerate(zip(texts, values.tolist(), strict=True)):
-        text = cut_short(text, max(int(width / IN_WORD), 2)) if words else text
-        breadth = IN_WORD * max(breadth_of(text), 1) + 2 * AROUND if words else 1.0
+        text = color_scale.cut_short(text, max(int(width / IN_WORD), 2)) if words else text
+        breadth = IN_WORD * max(color_scale.breadth_of(text), 1) + 2 * AROUND if words else 1.0
         if line.tiles and left + breadth > width:
             yield line
             line, left = Line(position, []), 0.0
@@ -178,19 +165,11 @@ def _draw_line(axes: Axes, row: int, line: Line, limit: float) -> None:
     """Ground, letters, marks of the sign, and the number of the first one."""
     number = f"{line.first + 1}"
     axes.text(-0.8, row + 0.5, number, ha="right", va="center", fontsize=6.5, color=QUIET)
+    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "family": "monospace"}
+    style |= {"fontsize": SIZE, "color": INK, "parse_math": False}
     for tile in line.tiles:
         if tile.text.strip():
-            axes.text(
-                (tile.left + tile.right) / 2,
-                row + 0.52,
-                tile.text,
-                ha="center",
-                va="center_baseline",
-                fontsize=SIZE,
-                family="monospace",
-                color=INK,
-                parse_math=False,
-            )
+            axes.text((tile.left + tile.right) / 2, row + 0.52, tile.text, **style)
     _draw_grounds(axes, row, line.tiles, limit)
 
 

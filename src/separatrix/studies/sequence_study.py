@@ -65,17 +65,23 @@ class SequenceCandidate(Protocol):
 
 
 @dataclass(frozen=True)
-class SvmCandidate:
-    """An SVM with one kernel; folds choose C."""
+class KernelCandidate:
+    """A model with one kernel."""
 
     kernel: Kernel
-    Cs: Sequence[float]
-    family: Sequence[Kernel]  # kernels whose matrices are computed together
 
     @property
     def parameters(self) -> Mapping[str, Any]:
         """The kernel."""
         return kernel_params(self.kernel)
+
+
+@dataclass(frozen=True)
+class SvmCandidate(KernelCandidate):
+    """An SVM; folds choose C."""
+
+    Cs: Sequence[float]
+    family: Sequence[Kernel]  # kernels whose matrices are computed together
 
     def fit_predict(
         self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
@@ -91,16 +97,10 @@ class SvmCandidate:
 
 
 @dataclass(frozen=True)
-class NeighborsCandidate:
-    """Nearest neighbours in the feature space of one kernel; folds choose k."""
+class NeighborsCandidate(KernelCandidate):
+    """Nearest neighbours in the feature space of the kernel; folds choose k."""
 
-    kernel: Kernel
     k_max: int
-
-    @property
-    def parameters(self) -> Mapping[str, Any]:
-        """The kernel."""
-        return kernel_params(self.kernel)
 
     def fit_predict(
         self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
