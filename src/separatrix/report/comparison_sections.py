@@ -239,15 +239,8 @@ def calibration_section(comparison: Comparison, rows: list[dict[str, Any]]) -> S
         "are calibrated, below it too high. Expected calibration error: "
         f"{reliability.expected_calibration_error:.3f}."
     )
-    return Section(
-        "Calibration",
-        [],
-        [
-            Picture(
-                with_short_names(plot_reliability(found), MOST_LETTERS_OF_A_TITLE), caption, table
-            )
-        ],
-    )
+    figure = with_short_names(plot_reliability(found), MOST_LETTERS_OF_A_TITLE)
+    return Section("Calibration", [], [Picture(figure, caption, table)])
 
 
 def times_section(rows: list[dict[str, Any]]) -> Section:

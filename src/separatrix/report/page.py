@@ -19,23 +19,11 @@ from typing import TYPE_CHECKING, Any
 from separatrix.errors import MissingPackageError
 from separatrix.plots.figures import new_figure
 from separatrix.plots.svg import cleaned, draw_svg
-from separatrix.plots.tables import Table
+from separatrix.plots.tables import Table as Table
 from separatrix.runtime.atomic_files import atomic_write
 
 if TYPE_CHECKING:
     from jinja2 import Template
-
-__all__ = [
-    "Page",
-    "Picture",
-    "Section",
-    "Shows",
-    "Table",
-    "render",
-    "require_packages",
-    "shown",
-    "write",
-]
 
 NOTHING = "–"
 LONGEST_WORD = 24  # letters; longer ones are broken

@@ -7,6 +7,7 @@ the same rows as part 2, so part 2 costs only its folds. One neighbour search an
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -126,7 +127,12 @@ def _sweep_widths(context: RunContext, protocol: StudyProtocol, device: str) -> 
     """Fold errors of widths far apart on the first split; the best is the centre of the fine grid."""
     X = context.data(protocol.data).X
     middle = 1.0 / (X.shape[1] * float(np.var(X)))
-    first = StudyProtocol(protocol.data, _first_split(protocol), 1, protocol.seed, protocol.folds)
+
+    def first_split(context: RunContext) -> SplitSamples:
+        X, y, splits = protocol.samples(context)
+        return SplitSamples(X, y, splits[:1])
+
+    first = replace(protocol, samples=first_split, repeats=1)
     rows: list[Row] = []
     for step in range(-3, 4):
         model = KernelPerceptron(Gaussian(middle * 4.0**step), **_rest(device))
@@ -134,14 +140,6 @@ def _sweep_widths(context: RunContext, protocol: StudyProtocol, device: str) -> 
         rows += first.score_on_folds(context, family, 0).rows
     best = int(np.argmin([row.value for row in rows])) - 3
     return StepResult(rows, {"best": np.array([middle * 4.0**best])})
-
-
-def _first_split(protocol: StudyProtocol) -> Callable[[RunContext], SplitSamples]:
-    def draw(context: RunContext) -> SplitSamples:
-        X, y, splits = protocol.samples(context)
-        return SplitSamples(X, y, splits[:1])
-
-    return draw
 
 
 def _count_confusions(
@@ -219,14 +217,8 @@ def page(results: Results) -> Page:
         + ", ".join(f"{p['row']} (a {p['label']} predicted as {p['predicted']})" for p in hardest)
         + ".",
     ]
-    sections = [
-        _degrees(results),
-        _chosen_degrees(results),
-        _confusions(results),
-        _hardest(results),
-        _widths(results),
-        _comparison(results, errors),
-    ]
+    parts = (_degrees, _chosen_degrees, _confusions, _hardest, _widths)
+    sections = [*(section(results) for section in parts), _comparison(results, errors)]
     return study_page(results, summary, sections)
 
 

@@ -38,15 +38,8 @@ def page(results: Results) -> Page:
         f"Inner products of the degree-2 map equal the kernel to {error:.0e} of its largest value, and "
         "the 3 x 3 similarities of three sequences hold the same information as their word counts.",
     ]
-    sections = [
-        _forms(results),
-        _bound(results),
-        _map(results),
-        _definite(results),
-        _oligonucleotides(results),
-        _objects(results),
-    ]
-    return study_page(results, summary, sections)
+    parts = (_forms, _bound, _map, _definite, _oligonucleotides, _objects)
+    return study_page(results, summary, [section(results) for section in parts])
 
 
 def _forms(results: Results) -> Section:
@@ -179,11 +172,8 @@ def _draw_spectra(kernels: list[str], found: Mapping[str, Any]) -> Figure:
     left.legend(fontsize=7)
     for digit in np.unique(found["labels"]):
         own = found["embedding"][found["labels"] == digit]
-        line_style = {
-            "color": COLOURS[digit % len(COLOURS)],
-            "marker": MARKERS[digit % len(MARKERS)],
-        }
-        right.scatter(own[:, 0], own[:, 1], s=14, label=str(digit), linewidths=0, **line_style)
+        style = {"color": COLOURS[digit % len(COLOURS)], "marker": MARKERS[digit % len(MARKERS)]}
+        right.scatter(own[:, 0], own[:, 1], s=14, label=str(digit), linewidths=0, **style)
     right.set(xlabel="first axis", ylabel="second axis")
     where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     right.legend(fontsize=7, title="digit", title_fontsize=7, frameon=False, **where)
@@ -305,13 +295,8 @@ def _draw_points(axes: Axes, X: Any, y: Any, sizes: Any) -> None:
     sizes = np.broadcast_to(sizes, len(y))
     for side, (color, marker) in SIDES.items():
         own = y == side
-        line_style: dict[str, Any] = {
-            "color": color,
-            "marker": marker,
-            "linewidths": 0,
-            "alpha": 0.85,
-        }
-        axes.scatter(X[own, 0], X[own, 1], s=sizes[own], label=f"{side:+d}", **line_style)
+        style: dict[str, Any] = {"color": color, "marker": marker, "linewidths": 0, "alpha": 0.85}
+        axes.scatter(X[own, 0], X[own, 1], s=sizes[own], label=f"{side:+d}", **style)
     axes.set(xlabel="x1", ylabel="x2")
 
 

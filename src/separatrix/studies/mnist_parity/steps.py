@@ -261,7 +261,7 @@ def _scale(X: Any) -> Matrix:
 def describe_target(v: list[int]) -> str:
     """The labels that count as +1.
 
-    >>> describe_target([0, 2, 4, 6, 8]), _describe_target([0, 1])
+    >>> describe_target([0, 2, 4, 6, 8]), describe_target([0, 1])
     ('even digits', '{0, 1}')
     """
     return "even digits" if v == list(EVEN) else "{" + ", ".join(map(str, v)) + "}"
