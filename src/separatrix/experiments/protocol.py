@@ -176,7 +176,7 @@ class StudyProtocol:
         train, test = splits[number]
         candidates = [make(context) for make in f.candidates]
         ks = np.array([c.parameters["n_neighbors"] for c in candidates]) - 1
-        shared: SharedNeighbors = context.shared(
+        shared = context.shared(
             ("neighbors", id(X), f.metric, int(ks.max())),  # it holds X, so the id stays unique
             lambda: SharedNeighbors.of(
                 X, k=int(ks.max()) + 1, metric=f.metric, device=candidates[0].model.device

@@ -60,8 +60,7 @@ def samples(context: RunContext, data: str, splits: Splits, scale: float | str) 
         X = np.array(X, dtype=object) if isinstance(X, list) else _scale(X, scale)
         return SplitSamples(X, np.asarray(y), splits.splits)
 
-    ready: SplitSamples = context.shared(("samples", str(scale)), make)
-    return ready
+    return context.shared(("samples", str(scale)), make)
 
 
 def without_column(data: Dataset, name: str) -> Dataset:

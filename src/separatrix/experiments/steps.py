@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from separatrix.data.dataset import Dataset
 from separatrix.errors import ExperimentError, ParameterError
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.validation import require_integer
+
+Shared = TypeVar("Shared")
 
 LARGEST_SEED = 2**32 - 1  # as in scikit-learn
 MEASURED = ("seconds", "memory")  # columns in which two runs of the same experiment differ
@@ -102,11 +104,12 @@ class RunContext:
             self._data[name] = self.experiment.load(name)
         return self._data[name]
 
-    def shared(self, key: Any, make: Callable[[], Any]) -> Any:
+    def shared(self, key: Any, make: Callable[[], Shared]) -> Shared:
         """An object that several steps use, such as inner products; made on first use."""
         if key not in self._shared:
             self._shared[key] = make()
-        return self._shared[key]
+        found: Shared = self._shared[key]
+        return found
 
     def result(self, step: str) -> StepResult:
         """The result of an earlier step, of this run or of the one that it resumes."""

@@ -98,8 +98,7 @@ def split_parts(context: RunContext, data: str, subsample: int | None, seed: int
             return Dataset(data, X[train], y[train], X[test], y[test])
         return Dataset(data, X, y, found.X_test.astype(np.float32) / top, np.asarray(found.y_test))
 
-    parts: Dataset = context.shared("parts", make)
-    return parts
+    return context.shared("parts", make)
 
 
 def _fit_and_test(

@@ -214,8 +214,7 @@ class _TextStudy:
     def texts(self, context: RunContext) -> SplitSamples:
         """The documents and their divisions, drawn once."""
         draw = partial(draw_documents, repeats=self.repeats, seed=self.seed)
-        made: SplitSamples = context.shared("texts", lambda: draw(context.data(DATA), self.sizes))
-        return made
+        return context.shared("texts", lambda: draw(context.data(DATA), self.sizes))
 
     def _test_kernels(
         self, texts: SplitSamples, family: TextKernelFamily

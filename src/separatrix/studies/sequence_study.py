@@ -87,7 +87,7 @@ class SvmCandidate(KernelCandidate):
         self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
     ) -> CandidateResult:
         """All folds read rows of one matrix."""
-        matrices: KernelMatrices = context.shared("matrices", KernelMatrices)
+        matrices = context.shared("matrices", KernelMatrices)
         K = matrices.compute(data.X, self.kernel, self.family)
         train, test = split
         search = SVCCV(self.Cs, estimator=SVC(kernel="precomputed"), cv=inner)
@@ -226,8 +226,7 @@ class SequenceStudy:
                     )
             return found
 
-        made: NestedSplits = context.shared(("splits", scheme), make)
-        return made
+        return context.shared(("splits", scheme), make)
 
     def test(self, scheme: str, family: str, position: int, context: RunContext) -> StepResult:
         """One candidate on all parts."""
@@ -329,11 +328,10 @@ def sequence_experiment(
         require_integer(name, "subsample", subsample, least=fewest)
 
     def load(context: RunContext) -> SequenceSamples:
-        made: SequenceSamples = context.shared(
+        return context.shared(
             "sequences",
             lambda: to_sequences(subsampled(context.data(data), subsample, seed), groups),
         )
-        return made
 
     made = SequenceStudy(data, load, **study)
     steps = [Step(DATA, partial(describe_data, study=made)), *made.steps()]

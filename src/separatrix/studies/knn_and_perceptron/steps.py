@@ -192,8 +192,7 @@ class _KnnStudy:
 
     def parts(self, context: RunContext) -> list[Dataset]:
         """The given parts, or random ones; made once."""
-        made: list[Dataset] = context.shared("parts", lambda: self.split(context.data(self.data)))
-        return made
+        return context.shared("parts", lambda: self.split(context.data(self.data)))
 
     def has_test_part(self, data: Dataset) -> bool:
         """Whether the test part of the data set is used."""

@@ -155,10 +155,7 @@ class _ParityStudy:
 
     def images(self, context: RunContext) -> ParityImages:
         """The images, made once."""
-        made: ParityImages = context.shared(
-            "images", lambda: self._split_images(context.data(self.data))
-        )
-        return made
+        return context.shared("images", lambda: self._split_images(context.data(self.data)))
 
     def _descend(
         self,

@@ -155,17 +155,13 @@ class _VirtualStudy:
 
     def digits(self, context: RunContext) -> DigitImages:
         """The images, made once."""
-        made: DigitImages = context.shared(
+        return context.shared(
             "digits", lambda: self._split_images(context.data(self.options["data"]))
         )
-        return made
 
     def upright(self, context: RunContext) -> DigitImages:
         """The deskewed images, made once."""
-        made: DigitImages = context.shared(
-            "upright", lambda: prepare_images(self.digits(context), True)
-        )
-        return made
+        return context.shared("upright", lambda: prepare_images(self.digits(context), True))
 
     def _support(self, first: StepResult) -> TrainedSupport:
         arrays = first.arrays
