@@ -194,7 +194,7 @@ def test_a_given_test_part_is_the_only_split(tmp_path):
     ((protocol, family),) = made.protocols.values()
     assert protocol.repeats == 1
     found = run(made.experiment, tmp_path)
-    assert len(found.arrays[family.split_step(0)]["predicted"]) == 10
+    assert len(found.arrays[family.step("split", 0)]["predicted"]) == 10
     assert str(comparison_of(made, found)).startswith("1 split, 30 rows to train and 10 to test;")
     with pytest.raises(ExperimentError, match="has no test part"):
         planned(model=[{"type": "GaussianNB"}], split={"method": "given"})

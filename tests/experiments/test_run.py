@@ -23,7 +23,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.steps import ALL_SPLITS, Experiment, Row, Step, StepResult, params_json
 from separatrix.report.page import render
 from separatrix.studies import usps
-from separatrix.studies.reproduce import page_of
+from separatrix.studies.catalogue import page_of
 
 
 def row(name, value, **parameters):

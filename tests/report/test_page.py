@@ -23,8 +23,7 @@ from separatrix.data.splits import subsampled
 from separatrix.errors import DataError
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.suite import suite
-from separatrix.experiments.grid_section import grids
-from separatrix.experiments.outcome import comparison_of
+from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import parse_spec

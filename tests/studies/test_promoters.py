@@ -5,6 +5,7 @@ from tests.studies.synthetic_dna import write
 
 from separatrix.experiments.run import run
 from separatrix.report.page import Table, render
+from separatrix.studies.catalogue import page_of
 from separatrix.studies.promoters import (
     ANY,
     DEGREE,
@@ -15,7 +16,6 @@ from separatrix.studies.promoters import (
     SPECTRUM,
     experiment,
 )
-from separatrix.studies.reproduce import page_of
 from separatrix.studies.sequence_study import group_related
 
 

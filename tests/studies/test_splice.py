@@ -6,7 +6,7 @@ from tests.conftest import _real
 from tests.studies.quick_runs import quick_run
 
 from separatrix.report.page import Table, render
-from separatrix.studies.reproduce import page_of
+from separatrix.studies.catalogue import page_of
 from separatrix.studies.sequence_study import DATA, group_identical, to_sequences
 from separatrix.studies.splice import DEGREE, GROUPED, LETTERS, PLAIN, POSITIONS, families
 

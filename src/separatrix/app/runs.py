@@ -20,8 +20,7 @@ from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.profile import profile_samples
 from separatrix.evaluation.samples import check_samples, require_classes
 from separatrix.evaluation.suite import build_suite
-from separatrix.experiments.grid_section import grids
-from separatrix.experiments.outcome import comparison_of
+from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import ExperimentPlan, plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
@@ -30,8 +29,8 @@ from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.page import Page, require_packages, write
 from separatrix.runtime.progress import busy
-from separatrix.studies.catalogue import NAMED, make
-from separatrix.studies.reproduce import facts_of, page_of
+from separatrix.studies.catalogue import NAMED, make, page_of
+from separatrix.studies.pages import facts_of
 
 
 @dataclass(frozen=True)

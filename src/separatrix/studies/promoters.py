@@ -18,7 +18,7 @@ from separatrix.experiments.steps import Experiment, Results
 from separatrix.kernels import Kernel, Normalized, Spectrum, Subsequence, WeightedDegree
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies import sequence_pages as pages
-from separatrix.studies.reproduce import study_page
+from separatrix.studies.pages import study_page
 from separatrix.studies.sequence_study import (
     DATA,
     group_related,

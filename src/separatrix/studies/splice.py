@@ -23,7 +23,7 @@ from separatrix.plots.figures import INK, new_axes
 from separatrix.plots.sequence_drawing import letters_table, plot_letters
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies import sequence_pages as pages
-from separatrix.studies.reproduce import study_page
+from separatrix.studies.pages import row_params, study_page
 from separatrix.studies.sequence_study import (
     NeighborsCandidate,
     PipelineCandidate,
@@ -35,7 +35,6 @@ from separatrix.studies.sequence_study import (
     stratified_scheme,
     svm_candidates,
 )
-from separatrix.studies.summaries import row_params
 
 NAME = "splice"
 PLAIN, GROUPED = SCHEMES = ("stratified folds", "identical sequences together")

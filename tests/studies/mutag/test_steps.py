@@ -15,6 +15,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.steps import RunContext
 from separatrix.kernels import VertexHistogram, WeisfeilerLehman
 from separatrix.report.page import Picture, render
+from separatrix.studies.catalogue import page_of
 from separatrix.studies.mutag import steps as mutag
 from separatrix.studies.mutag.steps import (
     BONDS,
@@ -35,7 +36,6 @@ from separatrix.studies.mutag.steps import (
     read_molecule,
     step_name,
 )
-from separatrix.studies.reproduce import page_of
 
 
 def made_up(n=40, seed=0):

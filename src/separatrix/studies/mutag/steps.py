@@ -29,7 +29,7 @@ from separatrix.kernels import (
     VertexHistogram,
     WeisfeilerLehman,
 )
-from separatrix.studies.summaries import row_params
+from separatrix.studies.pages import row_params
 from separatrix.types import Codes
 from separatrix.validation import require_integer
 

@@ -1,14 +1,17 @@
-"""Values of a results table, looked up and formatted for the pages of studies."""
+"""Pages of studies: values of the results table, and the command and code that reproduce them."""
 
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from separatrix.errors import ExperimentError
 from separatrix.experiments.steps import Results, Row, params_json
+from separatrix.report.page import Page, Section
 
 
 def format_spread(values: Any, digits: int = 2) -> str:
@@ -58,3 +61,53 @@ def largest_value(results: Results, part: str, metric: str, **fields: Any) -> fl
 def step_seconds(results: Results, part: str) -> float:
     """Time of all steps of a part; rows of one step share its time."""
     return float(sum({row.seconds for row in results.where(part=part)}))
+
+
+def study_page(
+    results: Results, summary: Sequence[str], sections: Sequence[Section], title: str = ""
+) -> Page:
+    """A page with the command, the code and the versions that reproduce the results."""
+    return Page(
+        title=title or results.title,
+        summary=summary,
+        sections=sections,
+        command=command_of(results),
+        python=python_of(results),
+        facts=facts_of(results),
+    )
+
+
+def command_of(results: Results) -> str:
+    """The command line that reproduces the results, with every option."""
+    words = ["separatrix", "run", results.name]
+    for key, value in results.options.items():
+        flag = f"--{key.replace('_', '-')}"
+        if isinstance(value, bool):
+            words += [flag] if value else []
+        elif isinstance(value, list | tuple):
+            words += [flag, ",".join(map(str, value))]
+        elif value is not None:
+            words += [flag, str(value)]
+    return shlex.join(words)
+
+
+def python_of(results: Results) -> str:
+    """Python code that reproduces the results."""
+    options = ", ".join(f"{key}={value!r}" for key, value in results.options.items())
+    return (
+        "from pathlib import Path\n"
+        "from separatrix.experiments.run import run\n"
+        "from separatrix.studies.catalogue import make\n\n"
+        f'results = run(make("{results.name}", {options}), Path("{results.name}"))\n'
+    )
+
+
+def facts_of(results: Results) -> dict[str, object]:
+    """What the numbers depend on: versions, seed, threads, hashes of the data."""
+    hashes = {f"SHA-256 of {name}": value for name, value in results.data_sha256.items()}
+    return {
+        "seed": results.options.get("seed"),
+        "threads": results.threads,
+        **results.versions,
+        **hashes,
+    }

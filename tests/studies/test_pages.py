@@ -11,8 +11,8 @@ from tests.studies.quick_runs import quick_run
 
 from separatrix.experiments.steps import Results
 from separatrix.report.page import Page, Picture, Table, render
+from separatrix.studies.catalogue import page_of
 from separatrix.studies.kernel_methods.steps import OBJECT_TYPES
-from separatrix.studies.reproduce import page_of
 
 NAMES = ("knn-and-perceptron", "kernel-methods", "mnist-parity", "mnist-virtual-sv")
 
