@@ -18,15 +18,9 @@ from separatrix.experiments.steps import Experiment, Results
 from separatrix.kernels import Kernel, Normalized, Spectrum, Subsequence, WeightedDegree
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies import sequence_pages as pages
+from separatrix.studies import sequence_study as sequences
 from separatrix.studies.pages import study_page
-from separatrix.studies.sequence_study import (
-    DATA,
-    group_related,
-    leave_group_out_scheme,
-    leave_one_out_scheme,
-    sequence_experiment,
-    svm_candidates,
-)
+from separatrix.studies.sequence_study import DATA, sequence_experiment, svm_candidates
 
 NAME = "promoters"
 ONE, RELATED = SCHEMES = ("one row left out", "its relatives left out too")
@@ -74,10 +68,10 @@ def experiment(
         {"quick": quick, "seed": seed, "data": data, "subsample": subsample},
         fewest=8,
         quick_rows=QUICK_ROWS,
-        groups=partial(group_related, letters=SHARED),
+        groups=partial(sequences.group_related, letters=SHARED),
         schemes={
-            ONE: partial(leave_one_out_scheme, **inner),
-            RELATED: partial(leave_group_out_scheme, **inner),
+            ONE: partial(sequences.leave_one_out_scheme, **inner),
+            RELATED: partial(sequences.leave_group_out_scheme, **inner),
         },
         families={name: svm_candidates(some, CS) for name, some in kernels(quick).items()},
         unions={ANY: (DEGREE, SPECTRUM, GAPS)},

@@ -23,18 +23,9 @@ from separatrix.plots.figures import INK, new_axes
 from separatrix.plots.sequence_drawing import letters_table, plot_letters
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies import sequence_pages as pages
+from separatrix.studies import sequence_study as sequences
 from separatrix.studies.pages import row_params, study_page
-from separatrix.studies.sequence_study import (
-    NeighborsCandidate,
-    PipelineCandidate,
-    SequenceCandidate,
-    SequenceStudy,
-    group_identical,
-    grouped_scheme,
-    sequence_experiment,
-    stratified_scheme,
-    svm_candidates,
-)
+from separatrix.studies.sequence_study import SequenceStudy, sequence_experiment, svm_candidates
 
 NAME = "splice"
 PLAIN, GROUPED = SCHEMES = ("stratified folds", "identical sequences together")
@@ -63,7 +54,7 @@ PUBLISHED = {  # error % of neither, EI, IE, from the UCI archive
 GOOD = "95 to 97 %"  # accuracy of good string kernels
 
 
-def families(quick: bool, seed: int) -> dict[str, Sequence[SequenceCandidate]]:
+def families(quick: bool, seed: int) -> dict[str, Sequence[sequences.SequenceCandidate]]:
     """Candidates of each family."""
     degrees = (1, 3, 6) if quick else (1, 2, 3, 4, 6, 8, 12)
     lengths = (3, 4) if quick else (3, 4, 5, 6)
@@ -86,7 +77,7 @@ def families(quick: bool, seed: int) -> dict[str, Sequence[SequenceCandidate]]:
             for k in (1, WORD)
             for alpha in (0.1, 1.0)
         ],
-        NEAREST: [NeighborsCandidate(Normalized(WeightedDegree(k)), K_MAX) for k in near],
+        NEAREST: [sequences.NeighborsCandidate(Normalized(WeightedDegree(k)), K_MAX) for k in near],
         PERCEPTRON: _perceptrons("last", seed),
         AVERAGED: _perceptrons("average", seed),
     }
@@ -110,10 +101,10 @@ def experiment(
         {"quick": quick, "seed": seed, "data": data, "subsample": subsample},
         fewest=30,
         quick_rows=QUICK_ROWS,
-        groups=group_identical,
+        groups=sequences.group_identical,
         schemes={
-            PLAIN: partial(stratified_scheme, **folds),
-            GROUPED: partial(grouped_scheme, **folds),
+            PLAIN: partial(sequences.stratified_scheme, **folds),
+            GROUPED: partial(sequences.grouped_scheme, **folds),
         },
         families=families(quick, seed),
         more={POSITIONS: _weigh_positions, LETTERS: _explain_sequences},
@@ -172,18 +163,20 @@ def _mean_share(found: Sequence[Attribution], label: Any, longest: int) -> Any:
     return total / max(1, len(own))
 
 
-def _on_words(kernel: Kernel, model: Any, **parameters: Any) -> SequenceCandidate:
+def _on_words(kernel: Kernel, model: Any, **parameters: Any) -> sequences.SequenceCandidate:
     pipeline = make_pipeline(KernelFeatures(kernel), model)
-    return PipelineCandidate({"k": getattr(kernel.base, "k", None), **parameters}, pipeline)
+    return sequences.PipelineCandidate(
+        {"k": getattr(kernel.base, "k", None), **parameters}, pipeline
+    )
 
 
-def _perceptrons(predictor: str, seed: int) -> list[SequenceCandidate]:
+def _perceptrons(predictor: str, seed: int) -> list[sequences.SequenceCandidate]:
     """On indicators of every letter at every position."""
-    candidates: list[SequenceCandidate] = []
+    candidates: list[sequences.SequenceCandidate] = []
     for passes in (5, 20):
         model = Perceptron(max_iter=passes, tol=None, predictor=predictor, random_state=seed)
         pipeline = make_pipeline(KernelFeatures(WeightedDegree(1)), model)
-        candidates.append(PipelineCandidate({"passes": passes}, pipeline))
+        candidates.append(sequences.PipelineCandidate({"passes": passes}, pipeline))
     return candidates
 
 

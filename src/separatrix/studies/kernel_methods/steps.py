@@ -9,25 +9,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from separatrix import SVC, KernelPerceptron
+from separatrix import SVC, KernelPerceptron, kernels
 from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.data.dataset import Dataset
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
-from separatrix.kernels import (
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    Normalized,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-    Spectrum,
-    WeisfeilerLehman,
-    eigen_embedding,
-    is_positive_semidefinite,
-    quadratic_map,
-)
+from separatrix.kernels import Gaussian, Kernel, Linear, Normalized, Polynomial, Spectrum
 from separatrix.solvers.perceptron.dual import mistake_bound, solve_dual, solve_primal
 from separatrix.types import Matrix, Signs
 
@@ -73,7 +59,7 @@ OBJECT_TYPES = (
         "images", "digits", lambda data: np.asarray(data.X) / 16.0, Gaussian.from_variance(SIGMA)
     ),
     ObjectType("strings", "promoters", lambda data: data.X, Normalized(Spectrum(3))),
-    ObjectType("molecules", "mutag", lambda data: data.X, Normalized(WeisfeilerLehman(3))),
+    ObjectType("molecules", "mutag", lambda data: data.X, Normalized(kernels.WeisfeilerLehman(3))),
 )
 
 
@@ -168,9 +154,9 @@ def check_map(context: RunContext) -> StepResult:
     rows: list[Row] = []
     digits = _first_digits(context)
     ring = circle(np.random.default_rng(context.options["seed"]), n=100)
-    arrays: dict[str, Any] = {"X": ring.X, "y": ring.y, "mapped": quadratic_map(ring.X)}
+    arrays: dict[str, Any] = {"X": ring.X, "y": ring.y, "mapped": kernels.quadratic_map(ring.X)}
     for data, X, y in (ring, BinaryProblem("digits", digits.X, _signs(digits.y % 2 == 0))):
-        mapped, K = quadratic_map(X), Polynomial(2).block(X, X)
+        mapped, K = kernels.quadratic_map(X), Polynomial(2).block(X, X)
         primal = solve_primal(mapped, y, max_iter=PASSES)
         dual = solve_dual(K, y, max_iter=PASSES)
         values = {
@@ -192,29 +178,29 @@ def check_definite(context: RunContext) -> StepResult:
     digits = _first_digits(context)
     X = digits.X / 16.0
     gaussian = Gaussian.from_variance(SIGMA)
-    kernels = (
+    tried = (
         *(Linear(), Polynomial(2), Polynomial(3), gaussian),
-        *(Laplacian(0.1), Sigmoid(1.0, -1.0)),
+        *(kernels.Laplacian(0.1), kernels.Sigmoid(1.0, -1.0)),
     )
     rows, spectra = [], []
-    for kernel in kernels:
+    for kernel in tried:
         K = _symmetric(kernel, X)
         eigenvalues = np.linalg.eigvalsh(K)[::-1]
-        definite = is_positive_semidefinite(K)
+        definite = kernels.is_positive_semidefinite(K)
         values: dict[str, Any] = {
             "largest_eigenvalue": eigenvalues[0],
             "lowest_eigenvalue": eigenvalues[-1],
             "positive_semidefinite": definite,
         }
         if definite:
-            F = eigen_embedding(K, tol=1e-12)
+            F = kernels.eigen_embedding(K, tol=1e-12)
             values["dimensions"] = F.shape[1]
             values["embedding_error"] = np.abs(F @ F.T - K).max() / np.abs(K).max()
         rows += metric_rows(DEFINITE, "digits", "kernel matrix", values, kernel=repr(kernel))
         spectra.append(eigenvalues)
     K = _symmetric(gaussian, X)
     centre = np.eye(len(K)) - 1.0 / len(K)
-    F = eigen_embedding(centre @ K @ centre, 2)
+    F = kernels.eigen_embedding(centre @ K @ centre, 2)
     signs = np.sign(F[np.abs(F).argmax(axis=0), [0, 1]])  # the sign of an axis is arbitrary
     arrays = {"spectra": np.array(spectra), "embedding": F * signs, "labels": digits.y}
     return StepResult(rows, arrays)
@@ -225,7 +211,7 @@ def compare_sequences(_context: RunContext) -> StepResult:
     counts = np.array([word_counts(sequence) for sequence in SEQUENCES], dtype=np.float64)
     K = Spectrum(WORD).block(SEQUENCES, SEQUENCES)
     cosine = Normalized(Spectrum(WORD)).block(SEQUENCES, SEQUENCES)
-    F = eigen_embedding(K)
+    F = kernels.eigen_embedding(K)
     rows: list[Row] = []
     for s, line in zip(SEQUENCES, counts, strict=True):
         for word, count in zip(words(), line, strict=True):
@@ -236,7 +222,7 @@ def compare_sequences(_context: RunContext) -> StepResult:
             rows += metric_rows(OLIGONUCLEOTIDES, SEQUENCES[i], "words", {metric: value}, **about)
     values = {
         "difference_from_counts": np.abs(K - Linear().block(counts, counts)).max(),
-        "positive_semidefinite": is_positive_semidefinite(K),
+        "positive_semidefinite": kernels.is_positive_semidefinite(K),
         "dimensions": F.shape[1],
         "embedding_error": np.abs(F @ F.T - K).max(),
     }
@@ -256,11 +242,11 @@ def classify(context: RunContext, kind: ObjectType) -> StepResult:
     K, K_test = kind.kernel.block(X, X), kind.kernel.block(X_test, X)
     values: dict[str, Any] = {
         "objects": len(train),
-        "positive_semidefinite": is_positive_semidefinite((K + K.T) / 2),
+        "positive_semidefinite": kernels.is_positive_semidefinite((K + K.T) / 2),
     }
     for model in (KernelPerceptron, SVC):
         direct = model(kernel=kind.kernel).fit(X, y[train]).predict(X_test)
-        ready = model(kernel=Precomputed()).fit(K, y[train]).predict(K_test)
+        ready = model(kernel=kernels.Precomputed()).fit(K, y[train]).predict(K_test)
         values[f"{model.__name__}_test_accuracy"] = (direct == y[test]).mean()
         values[f"{model.__name__}_agreement_with_ready_matrix"] = (direct == ready).mean()
     rows = metric_rows(OBJECTS, kind.data, kind.name, values, kernel=repr(kind.kernel))

@@ -16,20 +16,8 @@ from separatrix.experiments.steps import Experiment, RunContext, Step, StepResul
 from separatrix.runtime.device import choose_device
 from separatrix.runtime.resource_usage import ResourceUsage
 from separatrix.studies.inputs import dense, dense_images, mnist_or_digits, parse_integers
-from separatrix.studies.mnist_virtual_sv.training import (
-    DEGREE,
-    JITTERS,
-    C,
-    DigitImages,
-    StageResult,
-    TrainedSupport,
-    make_svm,
-    merge_boundaries,
-    prepare_images,
-    stage_name,
-    train_first,
-    train_on_copies,
-)
+from separatrix.studies.mnist_virtual_sv import training
+from separatrix.studies.mnist_virtual_sv.training import DEGREE, JITTERS, C, DigitImages, stage_name
 from separatrix.validation import require_choice, require_integer, require_real
 
 NAME = "mnist-virtual-sv"
@@ -92,7 +80,7 @@ def experiment(
         "multi_class": multi_class,
         "copies": copies,
     }
-    make = partial(make_svm, C=C, degree=degree, multi_class=multi_class, device=device)
+    make = partial(training.make_svm, C=C, degree=degree, multi_class=multi_class, device=device)
     study = _VirtualStudy(options, make)
     steps = [Step(DATA, study.describe_data)]
     for upright in DESKEW[deskew]:
@@ -134,9 +122,9 @@ class _VirtualStudy:
         what = stage_name(upright, pixels)
         if pixels:
             support = self._support(context.result(stage_name(upright, 0)))
-            found = train_on_copies(digits, self.make, what, support, pixels)
+            found = training.train_on_copies(digits, self.make, what, support, pixels)
         else:
-            found, support = train_first(digits, self.make(), what)
+            found, support = training.train_first(digits, self.make(), what)
         stage = found.stage
         row = partial(self._rows, what, deskewed=upright, pixels=pixels, gram=found.gram)
         error = np.mean(found.predicted != digits.test_labels)
@@ -161,12 +149,16 @@ class _VirtualStudy:
 
     def upright(self, context: RunContext) -> DigitImages:
         """The deskewed images, made once."""
-        return context.shared("upright", lambda: prepare_images(self.digits(context), True))
+        return context.shared(
+            "upright", lambda: training.prepare_images(self.digits(context), True)
+        )
 
-    def _support(self, first: StepResult) -> TrainedSupport:
+    def _support(self, first: StepResult) -> training.TrainedSupport:
         arrays = first.arrays
-        support = TrainedSupport(arrays["support"].astype(np.intp), arrays["own"].astype(bool))
-        return support if self.options["copies"] == "own" else merge_boundaries(support)
+        support = training.TrainedSupport(
+            arrays["support"].astype(np.intp), arrays["own"].astype(bool)
+        )
+        return support if self.options["copies"] == "own" else training.merge_boundaries(support)
 
     def _split_images(self, data: Dataset) -> DigitImages:
         seed, test_size = self.options["seed"], self.options["test_size"]
@@ -188,7 +180,7 @@ class _VirtualStudy:
         return DigitImages(images, np.asarray(drawn.y), tested, test_labels, test_rows)
 
 
-def _misclassified(digits: DigitImages, found: StageResult) -> dict[str, Any]:
+def _misclassified(digits: DigitImages, found: training.StageResult) -> dict[str, Any]:
     """The first misclassified test images with labels and predictions."""
     wrong = np.flatnonzero(found.predicted != digits.test_labels)[:MOST_WRONG]
     labels = np.unique(digits.labels)

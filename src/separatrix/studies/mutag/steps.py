@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import RepeatedStratifiedKFold
 
+from separatrix import kernels
 from separatrix.data.graph import Graph
 from separatrix.data.splits import Split, stratified_folds
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
@@ -21,14 +22,7 @@ from separatrix.estimators.object_attribution import explain_object
 from separatrix.estimators.svc import SVC
 from separatrix.estimators.svc_cv import SVCCV
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
-from separatrix.kernels import (
-    EdgeHistogram,
-    Kernel,
-    Normalized,
-    ShortestPath,
-    VertexHistogram,
-    WeisfeilerLehman,
-)
+from separatrix.kernels import Kernel, Normalized, ShortestPath, VertexHistogram, WeisfeilerLehman
 from separatrix.studies.pages import row_params
 from separatrix.types import Codes
 from separatrix.validation import require_integer
@@ -83,7 +77,7 @@ def families(most: int) -> list[GraphKernelFamily]:
         GraphKernelFamily(PATHS, [ShortestPath(both_ways=False, nodes=True)]),
         GraphKernelFamily(BOTH_WAYS, [ShortestPath()]),
         GraphKernelFamily("atoms", [VertexHistogram()]),
-        GraphKernelFamily("bonds", [EdgeHistogram()]),
+        GraphKernelFamily("bonds", [kernels.EdgeHistogram()]),
         GraphKernelFamily(f"{SUBTREES}, {NEIGHBOURS}", subtrees, NEIGHBOURS),
         GraphKernelFamily(f"{SUBTREES}, {PERCEPTRON}", subtrees, PERCEPTRON),
     ]
@@ -146,8 +140,8 @@ def _choose_svm(family: GraphKernelFamily, X: Any, y: Any, folds: Any, normal: b
 
 
 def _choose_perceptron(family: GraphKernelFamily, X: Any, y: Any, folds: Any) -> FoldChoice:
-    kernels = [*_kernels(family, True), *_kernels(family, False)]
-    search = KernelPerceptronCV(kernels, cv=folds, estimator=KernelPerceptron(max_iter=50))
+    tried = [*_kernels(family, True), *_kernels(family, False)]
+    search = KernelPerceptronCV(tried, cv=folds, estimator=KernelPerceptron(max_iter=50))
     search.fit(X, y)
     return FoldChoice(search.best_score_, _kernel_params(search.best_kernel_), search.estimator_)
 
