@@ -19,7 +19,7 @@ from separatrix.studies.linear.losses import FAR, LOSSES, loss_at
 from separatrix.studies.linear.margins import COSTS, MARGINS
 from separatrix.studies.linear.samples import angle_between
 from separatrix.studies.linear.squares import FISHER, ONE_HOT, RIDGE
-from separatrix.studies.pages import single_value
+from separatrix.studies.views import single_value
 
 
 @pytest.fixture(scope="module")

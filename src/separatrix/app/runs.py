@@ -30,7 +30,7 @@ from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.page import Page, require_packages, write
 from separatrix.runtime.progress import busy
 from separatrix.studies.catalogue import NAMED, make, page_of
-from separatrix.studies.pages import facts_of
+from separatrix.studies.views import facts_of
 
 
 @dataclass(frozen=True)

@@ -71,12 +71,8 @@ def plot_regions(
 
     figure = new_figure(6.4, 4.2)
     axes = figure.add_subplot()
-    _fill(axes, regions)
-    _draw_boundaries(axes, regions)
+    draw_regions(axes, regions, samples, codes)
     apart = _draw_margins(axes, model) if show_margins else None
-    _scatter(axes, samples, codes, len(regions.labels))
-    axes.set_xlim(regions.first[0], regions.first[-1])
-    axes.set_ylim(regions.second[0], regions.second[-1])
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
     axes.set_title(f"{regions.name}: {RULES[regions.rule]}", fontsize=10)
@@ -111,7 +107,7 @@ def plot_embedding(
         _histograms(axes, Z[:, 0], codes, len(labels))
         axes.set_ylabel("samples")
     else:
-        _scatter(axes, Z, codes, len(labels))
+        draw_classes(axes, Z, codes, len(labels))
         axes.set_ylabel(_axis_label(transformer, 1))
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(f"{len(Z)} samples on the axes of {type(transformer).__name__}", fontsize=10)
@@ -119,6 +115,15 @@ def plot_embedding(
     style = {**_LEGEND_STYLE, "markerscale": np.sqrt(LARGEST_DOT / _dot(len(Z)))}
     figure.legend(handles, [f"{label}" for label in labels], loc="outside right upper", **style)
     return figure
+
+
+def draw_regions(axes: Axes, regions: Regions, X: Matrix, codes: Codes) -> None:
+    """Regions, their boundaries, and samples on top."""
+    _fill(axes, regions)
+    _draw_boundaries(axes, regions)
+    draw_classes(axes, X, codes, len(regions.labels))
+    axes.set_xlim(regions.first[0], regions.first[-1])
+    axes.set_ylim(regions.second[0], regions.second[-1])
 
 
 def _regions(model: Any, X: Any, y: Any, asked: dict[str, Any]) -> Regions:
@@ -151,9 +156,7 @@ def _codes(y: Any, labels: Any) -> Codes:
 
 def _fill(axes: Axes, regions: Regions) -> None:
     """Each region in a light tint of its colour; the part of no class in grey and hatched."""
-    tints = np.array(
-        [_tint(_colour(code)) for code in range(len(regions.labels))] + [_tint(NOWHERE)]
-    )
+    tints = np.array([tint(_colour(code)) for code in range(len(regions.labels))] + [tint(NOWHERE)])
     first, second = regions.first, regions.second
     half = (first[1] - first[0]) / 2, (second[1] - second[0]) / 2
     extent = (first[0] - half[0], first[-1] + half[0], second[0] - half[1], second[-1] + half[1])
@@ -219,7 +222,7 @@ def _draw_margins(axes: Axes, model: Any) -> float:
     return float(2 / np.linalg.norm(w))
 
 
-def _scatter(axes: Axes, Z: Matrix, codes: Codes, k: int) -> None:
+def draw_classes(axes: Axes, Z: Matrix, codes: Codes, k: int) -> None:
     """One colour and marker for each class; many samples get small ones."""
     size = _dot(len(Z))
     edges = {"edgecolors": "white", "linewidths": 0.4 * size / LARGEST_DOT}
@@ -257,11 +260,11 @@ def _legend_of_regions(figure: Figure, regions: Regions, apart: float | None) ->
     for code, label in enumerate(regions.labels.tolist()):
         style: dict[str, Any] = {"marker": _marker(code), "color": _colour(code), "linestyle": ""}
         marker = Line2D([], [], markeredgecolor="white", markeredgewidth=0.4, **style)
-        handles.append((Patch(facecolor=_tint(_colour(code))), marker))
+        handles.append((Patch(facecolor=tint(_colour(code))), marker))
         texts.append(f"{label}\n{_percent(share[label])} of the area")
     if share[None]:
         handles.append(
-            Patch(facecolor=_tint(NOWHERE), edgecolor=NOWHERE, hatch="//////", linewidth=0)
+            Patch(facecolor=tint(NOWHERE), edgecolor=NOWHERE, hatch="//////", linewidth=0)
         )
         texts.append(f"indeterminate\n{_percent(share[None])} of the area")
     if apart is not None:
@@ -297,10 +300,10 @@ def _marker(code: int) -> str:
     return MARKERS[code % len(MARKERS)]
 
 
-def _tint(colour: str) -> tuple[float, ...]:
+def tint(colour: str) -> tuple[float, ...]:
     """The colour mixed with white.
 
-    >>> _tint("#000000")
+    >>> tint("#000000")
     (0.76, 0.76, 0.76)
     """
     levels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))

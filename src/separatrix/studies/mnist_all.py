@@ -21,7 +21,7 @@ from separatrix.plots.figures import INK, new_axes
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.runtime.device import choose_device
 from separatrix.runtime.resource_usage import ResourceUsage
-from separatrix.studies.pages import study_page
+from separatrix.studies.views import study_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

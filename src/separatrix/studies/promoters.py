@@ -19,8 +19,8 @@ from separatrix.kernels import Kernel, Normalized, Spectrum, Subsequence, Weight
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies import sequence_pages as pages
 from separatrix.studies import sequence_study as sequences
-from separatrix.studies.pages import study_page
 from separatrix.studies.sequence_study import DATA, sequence_experiment, svm_candidates
+from separatrix.studies.views import study_page
 
 NAME = "promoters"
 ONE, RELATED = SCHEMES = ("one row left out", "its relatives left out too")

@@ -39,7 +39,7 @@ from separatrix.kernels import BagOfWords, Kernel, Linear, Normalized, Spectrum,
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.plots.figures import new_axes
 from separatrix.report.page import Page, Picture, Section, Table
-from separatrix.studies.pages import format_spread, row_params, step_seconds, study_page
+from separatrix.studies.views import format_spread, row_params, step_seconds, study_page
 from separatrix.types import Codes, Matrix
 from separatrix.validation import require_integer
 

@@ -12,8 +12,8 @@ import numpy as np
 from separatrix.experiments.steps import Results
 from separatrix.plots.figures import INK, MISTAKES, name_confusion_axes, new_axes, write_cells
 from separatrix.report.page import Picture, Section, Table
-from separatrix.studies.pages import metric_values, row_params
 from separatrix.studies.sequence_study import BASES, DATA
+from separatrix.studies.views import metric_values, row_params
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

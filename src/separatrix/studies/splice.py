@@ -24,8 +24,8 @@ from separatrix.plots.sequence_drawing import letters_table, plot_letters
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies import sequence_pages as pages
 from separatrix.studies import sequence_study as sequences
-from separatrix.studies.pages import row_params, study_page
 from separatrix.studies.sequence_study import SequenceStudy, sequence_experiment, svm_candidates
+from separatrix.studies.views import row_params, study_page
 
 NAME = "splice"
 PLAIN, GROUPED = SCHEMES = ("stratified folds", "identical sequences together")

@@ -34,7 +34,7 @@ from separatrix.kernels.vector_kernels import Gaussian, Polynomial
 from separatrix.plots.figures import INK, draw_confusion, new_axes
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.runtime.device import choose_device
-from separatrix.studies.pages import format_spread, params_of, row_params, step_seconds, study_page
+from separatrix.studies.views import format_spread, params_of, row_params, step_seconds, study_page
 from separatrix.validation import require_integer
 
 NAME = "usps-kernel-perceptron"

@@ -12,7 +12,7 @@ from separatrix.plots.figures import COLOURS, INK, MARKERS, SCORES, new_axes, wr
 from separatrix.report.page import Page, Picture, Section, Shows, Table
 from separatrix.studies.kernel_methods import steps
 from separatrix.studies.kernel_methods.steps import BOUND, DEFINITE, FORMS, MAP, OBJECTS, SEQUENCES
-from separatrix.studies.pages import metric_values, row_params, study_page
+from separatrix.studies.views import metric_values, row_params, study_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,7 +12,7 @@ from separatrix.plots.neighbor_curves import BAND, plot_k
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies.knn_and_perceptron import steps
 from separatrix.studies.knn_and_perceptron.steps import DATA, FEATURES, NEIGHBOURS, PERCEPTRON
-from separatrix.studies.pages import format_spread, metric_values, params_of, row_params, study_page
+from separatrix.studies.views import format_spread, metric_values, params_of, row_params, study_page
 
 PUBLISHED_ERRORS = {1: 5937, 41: 4626}  # by k; of 27,780, Euclidean, a4a
 MOST_PANELS, PANEL_COLUMNS = 10, 3

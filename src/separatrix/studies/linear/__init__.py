@@ -13,7 +13,7 @@ import numpy as np
 from separatrix.experiments.steps import Experiment, Results, Step
 from separatrix.report.page import Page, Section, Table
 from separatrix.studies.linear import doubt, generative, geometry, losses, margins, squares
-from separatrix.studies.pages import largest_value, single_value, study_page
+from separatrix.studies.views import largest_value, single_value, study_page
 
 ROUNDING = 1e-9  # largest rounding error of a zero
 PARTS = (

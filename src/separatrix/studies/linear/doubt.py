@@ -16,7 +16,7 @@ from separatrix.report.page import Picture, Section, Shows, Table
 from separatrix.solvers.logistic.laplace import mackay, mean_sigmoid
 from separatrix.studies.linear.figures import GREY, STYLES, draw_samples, legend_below, panel_figure
 from separatrix.studies.linear.samples import boundary, generator, is_quick
-from separatrix.studies.pages import single_value
+from separatrix.studies.views import single_value
 from separatrix.types import Matrix, Vector
 
 DOUBT = "9 costs and doubt"

@@ -19,7 +19,7 @@ from separatrix.report.page import Picture, Section, Shows, Table
 from separatrix.solvers.decomposition import pairs
 from separatrix.studies.linear import figures
 from separatrix.studies.linear.samples import PETALS, SPECIES, grid_size, petals
-from separatrix.studies.pages import largest_value, params_of, single_value
+from separatrix.studies.views import largest_value, params_of, single_value
 from separatrix.types import Matrix, Vector
 
 TERMS = "7 quadratic terms"

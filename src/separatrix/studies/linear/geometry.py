@@ -19,7 +19,7 @@ from separatrix.plots.figures import COLOURS, INK
 from separatrix.report.page import Picture, Section, Table
 from separatrix.studies.linear import figures, samples
 from separatrix.studies.linear.samples import PETALS, SPECIES
-from separatrix.studies.pages import largest_value, metric_values, single_value
+from separatrix.studies.views import largest_value, metric_values, single_value
 from separatrix.types import Matrix
 
 DISTANCE = "1 signed distance"

@@ -18,7 +18,7 @@ from separatrix.solvers.subgradient import LOSSES as MARGIN_LOSSES
 from separatrix.solvers.subgradient import Objective
 from separatrix.studies.linear.figures import GREY, STYLES, draw_samples, legend_below, panel_figure
 from separatrix.studies.linear.samples import angle_between, boundary, generator
-from separatrix.studies.pages import largest_value, single_value
+from separatrix.studies.views import largest_value, single_value
 from separatrix.types import Matrix, Vector
 
 FAR = "3 far points"

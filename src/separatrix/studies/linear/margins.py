@@ -14,7 +14,7 @@ from separatrix.plots.figures import COLOURS, INK
 from separatrix.report.page import Picture, Section, Shows, Table
 from separatrix.studies.linear import figures, samples
 from separatrix.studies.linear.samples import PETALS, SPECIES
-from separatrix.studies.pages import largest_value, row_params, single_value
+from separatrix.studies.views import largest_value, row_params, single_value
 from separatrix.types import Codes, Matrix, Vector
 
 if TYPE_CHECKING:

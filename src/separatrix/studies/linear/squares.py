@@ -13,7 +13,7 @@ from separatrix.plots.figures import COLOURS, INK, MARKERS, write_cells
 from separatrix.report.page import Picture, Section, Table
 from separatrix.studies.linear import figures, samples
 from separatrix.studies.linear.samples import FEATURES, SPECIES
-from separatrix.studies.pages import largest_value, row_params, single_value
+from separatrix.studies.views import largest_value, row_params, single_value
 from separatrix.types import Codes, Vector
 
 ONE_HOT = "4 one-hot targets"

@@ -11,7 +11,7 @@ from separatrix.plots.figures import COLOURS, INK, new_axes
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies.mnist_parity import steps
 from separatrix.studies.mnist_parity.steps import DATA, GAUSSIAN, HONEST, LINEAR, PARITY, PUBLISHED
-from separatrix.studies.pages import metric_values, params_of, row_params, study_page
+from separatrix.studies.views import metric_values, params_of, row_params, study_page
 
 SIGNED = "PuOr"  # a colour-blind safe map; white is 0
 ROWS, TEST_ROWS = 60_000, 10_000  # of MNIST, for which there are published numbers

@@ -15,7 +15,7 @@ from separatrix.experiments.steps import Results
 from separatrix.plots.figures import COLOURS, INK, new_axes
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies.mnist_virtual_sv.steps import DATA, MOST_WRONG, ROWS
-from separatrix.studies.pages import row_params, study_page
+from separatrix.studies.views import row_params, study_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from separatrix.plots.graph_drawing import MUTAG_ATOMS, MUTAG_BONDS, plot_graphs
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies.mutag import steps
 from separatrix.studies.mutag.steps import BONDS, CONFUSIONS, FOLDS, MOLECULES, PATHS, SUBTREES
-from separatrix.studies.pages import format_spread, params_of, row_params, step_seconds, study_page
+from separatrix.studies.views import format_spread, params_of, row_params, step_seconds, study_page
 
 PUBLISHED = {  # accuracy %, ten times ten folds
     SUBTREES: "82.05 (2011), 87.26 (2019)",

@@ -23,7 +23,7 @@ from separatrix.estimators.svc import SVC
 from separatrix.estimators.svc_cv import SVCCV
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.kernels import Kernel, Normalized, ShortestPath, VertexHistogram, WeisfeilerLehman
-from separatrix.studies.pages import row_params
+from separatrix.studies.views import row_params
 from separatrix.types import Codes
 from separatrix.validation import require_integer
 

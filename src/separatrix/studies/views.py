@@ -1,4 +1,4 @@
-"""Pages of studies: values of the results table, and the command and code that reproduce them."""
+"""Views of results: values of the table, and pages with the command and code that reproduce them."""
 
 from __future__ import annotations
 
