@@ -234,8 +234,7 @@ class SequenceStudy:
         candidate = self.families[family][position]
         classes, codes = np.unique(data.y, return_inverse=True)
         predicted = np.full(len(codes), -1, dtype=np.int32)
-        rows: list[Row] = []
-        accuracy = []
+        rows, accuracy = [], []
         for number, (split, folds) in enumerate(zip(splits, inner, strict=True)):
             found = candidate.fit_predict(context, data, split, folds)
             predicted[split.test] = np.searchsorted(classes, found.guess)

@@ -169,7 +169,7 @@ def test_without_a_gpu_fewer_rows_are_taken(monkeypatch):
 
 
 def test_the_device_reaches_the_machine():
-    model = experiment(device="cpu").steps[1].run.func.__self__.make()
+    model = experiment(device="cpu").steps[1].run.func.__self__.model
     assert model.device == "cpu"
     assert (model.C, model.multi_class) == (2.0, "ovr")
 

@@ -55,8 +55,7 @@ def fit_ridges(context: RunContext) -> StepResult:
     side = 2.0 * y - 1.0
     ridges = np.logspace(-2, 4, 13 if samples.is_quick(context) else 31)
     left_out = LeastSquaresClassifier(ridge=ridges).fit(Z, y).loo_
-    rows: list[Row] = []
-    weights = []
+    rows, weights = [], []
     for i, strength in enumerate(ridges.tolist()):
         w, bias = samples.boundary(LeastSquaresClassifier(ridge=strength).fit(Z, y))
         weights.append(w)

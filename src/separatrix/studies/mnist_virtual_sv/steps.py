@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from separatrix import SVC
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.images import as_bytes, jittered, shifts_within, sides, slants
@@ -80,8 +81,9 @@ def experiment(
         "multi_class": multi_class,
         "copies": copies,
     }
-    make = partial(training.make_svm, C=C, degree=degree, multi_class=multi_class, device=device)
-    study = _VirtualStudy(options, make)
+    kernel = training.power_kernel(degree)
+    model = SVC(C=C, kernel=kernel, multi_class=multi_class, device=device)
+    study = _VirtualStudy(options, model)
     steps = [Step(DATA, study.describe_data)]
     for upright in DESKEW[deskew]:
         for shift in (0, *pixels):
@@ -93,8 +95,8 @@ def experiment(
 class _VirtualStudy:
     """The steps, under one set of options."""
 
-    def __init__(self, options: dict[str, Any], make: Callable[[], Any]) -> None:
-        self.options, self.make = options, make
+    def __init__(self, options: dict[str, Any], model: SVC) -> None:
+        self.options, self.model = options, model
         self._rows = partial(metric_rows, data=options["data"], model="SVC")
 
     def describe_data(self, context: RunContext) -> StepResult:
@@ -122,9 +124,9 @@ class _VirtualStudy:
         what = stage_name(upright, pixels)
         if pixels:
             support = self._support(context.result(stage_name(upright, 0)))
-            found = training.train_on_copies(digits, self.make, what, support, pixels)
+            found = training.train_on_copies(digits, self.model, what, support, pixels)
         else:
-            found, support = training.train_first(digits, self.make(), what)
+            found, support = training.train_first(digits, self.model, what)
         stage = found.stage
         row = partial(self._rows, what, deskewed=upright, pixels=pixels, gram=found.gram)
         error = np.mean(found.predicted != digits.test_labels)

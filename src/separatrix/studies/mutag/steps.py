@@ -190,8 +190,7 @@ def count_confusions(context: RunContext, families: list[GraphKernelFamily]) -> 
     _, y, _ = samples(context)
     classes, codes = np.unique(y, return_inverse=True)
     k = len(classes)
-    rows: list[Row] = []
-    wrong = []
+    rows, wrong = [], []
     for family in families:
         names = [step_name(family.name, repeat) for repeat in range(context.options["repeats"])]
         guesses = [context.result(name).arrays["predicted"] for name in names]
