@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.discriminant import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
-from separatrix.estimators.naive_bayes import MultinomialNB
-from separatrix.evaluation.regions import decision_regions
+import separatrix
+from separatrix import MultinomialNB, decision_regions
 from separatrix.experiments.steps import Results, Row, RunContext, StepResult, metric_rows
 from separatrix.plots.figures import COLOURS, MARKERS
 from separatrix.report.page import Picture, Section, Shows, Table
@@ -35,13 +31,8 @@ def compute_terms(context: RunContext) -> StepResult:
     labels = np.array(names)[y]
     rows: list[Row] = []
     arrays: dict[str, Any] = {"X": X, "codes": y}
-    models = (
-        LinearDiscriminantAnalysis(store_covariance=True),
-        QuadraticDiscriminantAnalysis(store_covariance=True),
-    )
-    for model in models:
-        name = type(model).__name__
-        model.fit(X, labels)
+    for name in MODELS:
+        model = getattr(separatrix, name)(store_covariance=True).fit(X, labels)
         row = partial(metric_rows, TERMS, "iris petals", name)
         Q = _quadratic_forms(model, len(names))
         measured = _measure_forms(model, X.mean(axis=0))

@@ -12,15 +12,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from separatrix import kernels
+from separatrix import (
+    SVC,
+    SVCCV,
+    KernelPerceptron,
+    KernelPerceptronCV,
+    KNeighborsClassifier,
+    kernels,
+)
 from separatrix.data.graph import Graph
 from separatrix.data.splits import Split, stratified_folds
-from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
-from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.object_attribution import explain_object
-from separatrix.estimators.svc import SVC
-from separatrix.estimators.svc_cv import SVCCV
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.kernels import Kernel, Normalized, ShortestPath, VertexHistogram, WeisfeilerLehman
 from separatrix.studies.views import row_params
