@@ -19,19 +19,17 @@ from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.samples import check_samples, require_classes
 from separatrix.evaluation.suite import suite
-from separatrix.experiments.grid_section import grids
-from separatrix.experiments.outcome import comparison_of
+from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import ExperimentPlan, plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
-from separatrix.experiments.steps import Experiment
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Experiment, Results
 from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.page import Page, require_packages, write
 from separatrix.runtime.progress import busy
-from separatrix.studies.catalogue import NAMED, make
-from separatrix.studies.reproduce import facts_of, page_of
+from separatrix.studies.catalogue import NAMED, make, page_of
+from separatrix.studies.views import facts_of
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ import numpy as np
 
 from separatrix.errors import ExperimentError, ModelFileError
 from separatrix.evaluation.hashes import hash_of
-from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Experiment, Results, Row, RunContext, Step, StepResult
 from separatrix.modelfile.container import read_container, write_container
 from separatrix.modelfile.model_card import versions_here
 from separatrix.runtime.atomic_files import atomic_write
