@@ -1,10 +1,8 @@
 """Strings and graphs from the command line: fit, tune, evaluate, explain, compare."""
 
-import json
-
 import numpy as np
 import pytest
-from tests.cli.test_file_commands import run
+from tests.cli.command import run, run_json
 
 from separatrix import load
 from separatrix.app.train_from_file import parse_normalized_kernel
@@ -62,9 +60,9 @@ def test_a_machine_over_graphs_is_fitted_kept_measured_and_explained(molecules, 
     )
 
     assert load(kept)[-1].kernel == Normalized(WeisfeilerLehman(2))
-    measured = json.loads(run("evaluate", kept, molecules, "--json").stdout)
+    measured = run_json("evaluate", kept, molecules)
     assert measured["metrics"]["error"] == 0.0
-    told = json.loads(run("explain", kept, molecules, "--row", 1, "--json").stdout)
+    told = run_json("explain", kept, molecules, "--row", 1)
     assert len(told["shares"]["values"]) == 3
     picture = tmp_path / "why.svg"
     run("explain", kept, molecules, "--row", 1, "--picture", picture)
@@ -74,16 +72,14 @@ def test_a_machine_over_graphs_is_fitted_kept_measured_and_explained(molecules, 
 @pytest.mark.slow
 def test_lengths_of_words_are_tuned_over_strings(sites, tmp_path):
     kept = tmp_path / "sites.model"
-    told = json.loads(
-        run("tune", sites, "--model", "svm-string", "--folds", 3, "--out", kept, "--json").stdout
-    )
+    told = run_json("tune", sites, "--model", "svm-string", "--folds", 3, "--out", kept)
     assert told["chosen"]["kernel"].startswith("Normalized(kernel=")
-    assert json.loads(run("evaluate", kept, sites, "--json").stdout)["metrics"]["error"] < 0.1
+    assert run_json("evaluate", kept, sites)["metrics"]["error"] < 0.1
 
 
 @pytest.mark.slow
 def test_graphs_are_compared_by_all_that_suits(molecules):
-    told = json.loads(run("compare", molecules, "--cv", 3, "--repeats", 1, "--json").stdout)
+    told = run_json("compare", molecules, "--cv", 3, "--repeats", 1)
     names = {row["model"] for row in told["rows"]}
     assert {"SVM, graph kernel", "nearest neighbours", "naive Bayes, multinomial"} <= names
     assert "SVM, string kernel" not in told["left_out"]

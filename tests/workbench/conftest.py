@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import pytest
 from tests.browser import Browser
+from tests.workbench.live_server import guarded_app, serve_app
 from tests.workbench.workbench_process import WorkbenchProcess, until
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A server with routes of each kind behind the guard."""
+    with serve_app(guarded_app) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")

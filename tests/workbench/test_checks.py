@@ -7,18 +7,11 @@ import socket
 
 import pytest
 from tests.workbench.attacks import GARBAGE
-from tests.workbench.live_server import LiveServer, guarded_app, parsed, serve_app
+from tests.workbench.live_server import LiveServer, parsed
 
 from separatrix.workbench import checks, pages
 from separatrix.workbench.replies import RequestError
 from separatrix.workbench.settings import MEGABYTE
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serve_app(guarded_app) as found:
-        yield found
-
 
 # Methods, types, sizes
 
@@ -145,13 +138,13 @@ def test_a_body_longer_than_declared_is_cut_and_refused(server: LiveServer):
 
 def test_a_body_that_never_comes_is_given_up(monkeypatch):
     monkeypatch.setattr(checks, "BODY_SECONDS", 0.0)
-    scope = {"type": "http", "headers": []}
+    scope = {"type": "http", "path": "/", "headers": []}
 
     async def never():
         await asyncio.Event().wait()
 
     with pytest.raises(RequestError, match="did not arrive") as refused:
-        asyncio.run(checks.read_limited(scope, never, 10))
+        asyncio.run(checks.read_limited(scope, never))
     assert refused.value.code == "timeout"
 
 

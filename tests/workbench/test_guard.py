@@ -7,18 +7,11 @@ import secrets
 
 import pytest
 from tests.workbench.attacks import FOREIGN, HOSTS
-from tests.workbench.live_server import LiveServer, guarded_app, serve_app
+from tests.workbench.live_server import LiveServer
 
 from separatrix.workbench import checks
 from separatrix.workbench.guard import HEADERS, Guard
 from separatrix.workbench.tokens import Tokens
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serve_app(guarded_app) as found:
-        yield found
-
 
 # Tokens and cookies
 

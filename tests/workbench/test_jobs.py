@@ -27,7 +27,7 @@ def test_jobs_run_one_after_another_in_order(tmp_path):
             numbers = [jobs.submit(study_request(seed))["id"] for seed in (fake_workers.HANG, 0, 0)]
             await until(lambda: (jobs.get(numbers[0])["progress"] or {}).get("message") == "a step")
             before = [jobs.get(number)["status"] for number in numbers]
-            jobs.cancel(numbers[0])
+            await jobs.cancel(numbers[0])
             after = [await wait_until_ended(jobs, number) for number in numbers]
             return before, after, [one["id"] for one in jobs.list_all()], numbers
 
@@ -58,7 +58,7 @@ def test_the_outcome_of_a_job_survives_a_restart(tmp_path):
     async def second(before):
         async with start_jobs(tmp_path) as jobs:
             now = [jobs.get(one["id"]) for one in before]
-            jobs.resume(now[3]["id"])
+            await jobs.resume(now[3]["id"])
             return now, await wait_until_ended(jobs, now[3]["id"])
 
     before = asyncio.run(first())
@@ -114,7 +114,7 @@ def test_only_ended_jobs_are_deleted_with_their_folders(tmp_path):
             await born(jobs, tmp_path, number)
             with pytest.raises(RequestError) as busy:
                 await jobs.delete(number)
-            jobs.cancel(number)
+            await jobs.cancel(number)
             await until(lambda: jobs._run is None)
             await jobs.delete(number)
             with pytest.raises(RequestError) as missing:
@@ -172,9 +172,9 @@ def test_a_cancelled_and_resumed_job_ends_with_the_same_table(tmp_path):
             step = tmp_path / "jobs" / number / "run" / "steps" / "000.step"
             await until(step.exists)
             written = step.stat().st_mtime_ns
-            cancelled = jobs.cancel(number)
+            cancelled = await jobs.cancel(number)
             await until(lambda: jobs._run is None)
-            jobs.resume(number)
+            await jobs.resume(number)
             return (
                 cancelled,
                 await wait_until_ended(jobs, number),
@@ -222,7 +222,7 @@ def test_a_killed_server_ends_its_job_and_the_next_server_resumes_it(tmp_path):
     async def resumed():
         async with start_jobs(tmp_path) as jobs:
             (found,) = jobs.list_all()
-            jobs.resume(found["id"])
+            await jobs.resume(found["id"])
             return found, await wait_until_ended(jobs, found["id"])
 
     asyncio.run(killed())
@@ -252,7 +252,7 @@ def test_a_job_can_be_ended_on_a_full_disk(tmp_path, monkeypatch):
             )
             await until(lambda: (jobs.get(runs)["progress"] or {}).get("message") == "a step")
             monkeypatch.setattr(job_store, "atomic_write", _full_disk)
-            cancelled = jobs.cancel(runs)
+            cancelled = await jobs.cancel(runs)
             return (
                 cancelled,
                 await wait_until_ended(jobs, runs),

@@ -11,33 +11,17 @@ from hypothesis import strategies as st
 from pydantic import Field
 from tests.workbench.attacks import bodies
 from tests.workbench.hostile import NAMES
-from tests.workbench.live_server import LiveServer, guarded_app, serve_app
+from tests.workbench.live_server import LiveServer, Text
 
-from separatrix.workbench.replies import (
-    MAX_ECHO,
-    RequestError,
-    RequestModel,
-    internal_error,
-    parse_body,
-)
-from separatrix.workbench.settings import Settings
+from separatrix.workbench.replies import MAX_ECHO, RequestError, internal_error, parse_body
+from separatrix.workbench.strict_model import StrictModel
 
 
-class Text(RequestModel):
-    text: str
-
-
-class Scene(RequestModel):
+class Scene(StrictModel):
     points: list[tuple[float, float, str]] = Field(max_length=3)
     count: int = Field(default=1, ge=1, le=9)
     rule: Literal["each", "pairs"] = "each"
     on: bool = False
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serve_app(guarded_app) as found:
-        yield found
 
 
 def test_a_hundred_malformed_bodies_are_refused(server: LiveServer):
@@ -148,18 +132,3 @@ def test_a_fault_is_told_on_stderr_only(capsys):
     assert (refusal.status, refusal.code) == (500, "internal")
     assert b"insides" not in refusal.body()
     assert "the insides" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("port", -1),
-        ("port", 65536),
-        ("memory", 0),
-        ("time_limit", 0.0),
-        ("time_limit", float("nan")),
-    ],
-)
-def test_settings_refuse_what_cannot_be(name, value):
-    with pytest.raises(ValueError, match=f"`{name}` of Settings must be"):
-        Settings(**{name: value})

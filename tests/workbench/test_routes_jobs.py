@@ -6,11 +6,13 @@ import shlex
 import numpy as np
 import pandas
 import pytest
-from tests.workbench.job_runs import make_client, start_jobs, wait_until_ended
+from tests.workbench.job_runs import start_jobs, wait_until_ended
+from tests.workbench.route_client import make_client
 
 import separatrix
 from separatrix.data.catalogue import load
 from separatrix.workbench import job
+from separatrix.workbench.routes_jobs import router
 
 HOSTILE = '<script>window.pwned=1</script> \'; rm -rf /\n"x".csv'
 
@@ -33,7 +35,7 @@ def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
     target = "-3"  # could be a position, and is a name
 
     async def scenario():
-        async with start_jobs(tmp_path, main=job.main) as jobs, make_client(jobs) as client:
+        async with start_jobs(tmp_path, main=job.main) as jobs, make_client(router(jobs)) as client:
             kept = (
                 await client.post("/api/uploads", json=uploaded(HOSTILE, iris_csv(target)))
             ).json()
@@ -89,7 +91,7 @@ def test_an_unreadable_file_is_refused_with_the_message_of_the_reader_and_not_ke
     content = b"a,b\n1,x\n2,y,z\n"
 
     async def scenario():
-        async with start_jobs(tmp_path) as jobs, make_client(jobs) as client:
+        async with start_jobs(tmp_path) as jobs, make_client(router(jobs)) as client:
             return await client.post("/api/uploads", json=uploaded("../evil.csv", content))
 
     answer = asyncio.run(scenario())
@@ -124,7 +126,7 @@ def test_invalid_requests_are_refused(tmp_path):
     }
 
     async def scenario():
-        async with start_jobs(tmp_path) as jobs, make_client(jobs) as client:
+        async with start_jobs(tmp_path) as jobs, make_client(router(jobs)) as client:
             return {
                 asked: await client.request(asked[0], asked[1], content=asked[2])
                 for asked in wanted
@@ -144,7 +146,7 @@ def test_experiments_are_listed_with_the_availability_of_their_data(tmp_path, mo
     monkeypatch.setattr("separatrix.data.catalogue.cache_folder", lambda: tmp_path)
 
     async def scenario():
-        async with start_jobs(tmp_path) as jobs, make_client(jobs) as client:
+        async with start_jobs(tmp_path) as jobs, make_client(router(jobs)) as client:
             return (await client.get("/api/experiments")).json()
 
     found = asyncio.run(scenario())

@@ -1,11 +1,7 @@
-import json
-
 import pytest
-from tests.workbench.route_client import Client
+from tests.workbench.route_client import Client, LocalBackend
 
-from separatrix.errors import SeparatrixError
 from separatrix.workbench.playground.service import Playground
-from separatrix.workbench.replies import RequestError
 from separatrix.workbench.routes_playground import router
 from separatrix.workbench.settings import Settings
 
@@ -13,31 +9,9 @@ SCENE = {"points": [[0, 0, "a"], [1, 1, "b"]], "model": "svm", "parameters": {}}
 PICTURE = {**SCENE, "window": [0, 1, 0, 1], "grid": 20}
 
 
-class LocalBackend:
-    """The backend with its service in this process: requests and answers are JSON all the same."""
-
-    def __init__(self):
-        self.asked, self.cancelled = 0, 0
-        self.service = Playground(Settings())
-
-    async def call(self, name, arguments, *, seconds):
-        assert seconds > 0
-        self.asked += 1
-        method = name.removeprefix("playground.")
-        assert method in self.service.requests
-        try:
-            answer = getattr(self.service, method)(**json.loads(json.dumps(arguments)))
-        except (SeparatrixError, ValueError) as error:
-            raise RequestError(422, "refused", str(error)) from error
-        return json.dumps(answer, allow_nan=False).encode()
-
-    def cancel(self):
-        self.cancelled += 1
-
-
 @pytest.fixture(scope="module")
 def backend():
-    return LocalBackend()
+    return LocalBackend("playground", Playground(Settings()))
 
 
 @pytest.fixture(scope="module")
@@ -121,13 +95,13 @@ def test_cancelling_reaches_the_bench(client, backend):
     ],
 )
 def test_what_the_schema_does_not_allow_never_reaches_the_bench(client, backend, path, body):
-    before = backend.asked
+    before = backend.calls
 
     answer = client.post(f"/api/playground/{path}", json=body)
 
     assert answer.status_code == 422
     assert answer.json()["error"]["code"] == "schema"
-    assert backend.asked == before
+    assert backend.calls == before
 
 
 @pytest.mark.parametrize(

@@ -262,7 +262,7 @@ def test_the_command_says_that_a_port_is_taken(tmp_path):
         refused = CliRunner().invoke(main, words)
 
     assert refused.exit_code == 1
-    assert "without --port a free one is taken" in refused.output
+    assert "without --port a free one is used" in refused.output
 
 
 # Its life

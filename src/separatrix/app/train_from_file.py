@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from separatrix.app.estimate import Estimate, estimate, last_step
+from separatrix.app.estimate import last_step
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.estimators.base.device_params import set_device
@@ -113,16 +112,17 @@ def fit_file(
     """Fit a model to data, or tune and then fit it, and save it."""
     if not out.parent.is_dir():  # before a fit that may take hours
         raise ModelFileError("unwritable", f"cannot write {out}: the folder does not exist")
-    model = make_model(
-        data, key, parameters or {}, tune=tune, folds=folds, seed=seed, device=device
-    )
+    options: dict[str, Any] = {"tune": tune, "folds": folds, "seed": seed, "device": device}
+    model = make_model(data, key, parameters or {}, **options)
     begun = time.perf_counter()
-    model = clone(model).fit(data.X, data.y)
+    model.fit(data.X, data.y)
     seconds = time.perf_counter() - begun
     chosen = chosen_params(model)
     model = best_model(model)
     train_error = float(np.mean(model.predict(data.X) != np.asarray(data.y)))
-    set_feature_names(model, data.features)
+    if data.features is not None:
+        first = model[0] if isinstance(model, Pipeline) else model
+        first.feature_names_in_ = np.array(list(data.features), dtype=object)
     path = save(model, out, slim=slim, data=(data.X, data.y), note=note)
     return SavedFit(
         model=model,
@@ -159,18 +159,3 @@ def make_model(
     if device != "auto":
         set_device(device, model)
     return model
-
-
-def plan_fit(
-    data: Dataset, key: str, parameters: Mapping[str, Any], *, seed: int, **options: Any
-) -> tuple[Any, Estimate]:
-    """Return the model that would be fitted, and an estimate of time and memory."""
-    model = make_model(data, key, parameters, seed=seed, **options)
-    return model, estimate(model, data, seed=seed)
-
-
-def set_feature_names(model: Any, names: Sequence[str] | None) -> None:
-    """Store the column names in a model that was fitted to a matrix."""
-    if names is not None:
-        first = model[0] if isinstance(model, Pipeline) else model
-        first.feature_names_in_ = np.array(list(names), dtype=object)

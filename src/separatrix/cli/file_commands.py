@@ -77,7 +77,7 @@ def fit(
         from separatrix.app.train_from_file import parse_normalized_kernel
 
         parameters["kernel"] = parse_normalized_kernel(kernel)
-    _fit(data, key, parameters, out, tune=False, folds=0, **options)
+    _fit(data, out, key=key, parameters=parameters, tune=False, folds=0, **options)
 
 
 @click.command(cls=Command)
@@ -89,52 +89,40 @@ def fit(
 @training_options
 def tune(data: str, key: str, folds: int, out: Path | None, **options: Any) -> None:
     """Choose the parameters of a model by cross-validation on DATA, fit and save it."""
-    _fit(data, key, {}, out, tune=True, folds=folds, **options)
+    _fit(data, out, key=key, parameters={}, tune=True, folds=folds, **options)
 
 
 def _fit(
     name: str,
-    key: str,
-    parameters: dict[str, Any],
     out: Path | None,
     *,
-    tune: bool,
-    folds: int,
+    target: str | None,
+    format: str | None,
+    header: bool | None,
+    delimiter: str | None,
     slim: bool,
     dry_run: bool,
-    seed: int,
-    device: str,
     quiet: bool,
     as_json: bool,
-    **file: Any,
+    **fit: Any,
 ) -> None:
     from separatrix.app.read_data import read_labelled
     from separatrix.app.train_from_file import fit_file
     from separatrix.runtime.progress import busy
 
     progress = False if quiet else None
-    data = read_labelled(name, progress=progress, **file)
+    file = {"target": target, "format": format, "delimiter": delimiter}
+    data = read_labelled(name, progress=progress, header=header, **file)
     path = out or Path(f"{Path(name).name}.model")
     if dry_run:
-        options = {"tune": tune, "folds": folds, "seed": seed, "device": device}
-        _print_plan(data, key, parameters, path, as_json, **options)
+        _print_plan(data, path, as_json, **fit)
         return
-    with busy(f"{'tuning' if tune else 'fitting'} {key}", show=progress):
-        done = fit_file(
-            data,
-            path,
-            key=key,
-            parameters=parameters,
-            tune=tune,
-            folds=folds,
-            seed=seed,
-            slim=slim,
-            device=device,
-        )
-    if as_json:
-        show_json(done.as_dict())
-        return
+    with busy(f"{'tuning' if fit['tune'] else 'fitting'} {fit['key']}", show=progress):
+        done = fit_file(data, path, slim=slim, **fit)
     found = done.as_dict()
+    if as_json:
+        show_json(found)
+        return
     chosen = "".join(f", {param} = {value}" for param, value in found["chosen"].items())
     click.echo(
         f"{found['model']}{chosen}: {done.samples} samples, {len(done.classes)} classes, "
@@ -144,28 +132,16 @@ def _fit(
     print_message(f"wrote {done.path}", quiet=quiet)
 
 
-def _print_plan(
-    data: Any,
-    key: str,
-    parameters: dict[str, Any],
-    path: Path,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    from separatrix.app.train_from_file import plan_fit
+def _print_plan(data: Any, path: Path, as_json: bool, **fit: Any) -> None:
+    from separatrix.app.estimate import estimate
+    from separatrix.app.train_from_file import make_model
     from separatrix.runtime.blocks import in_words
 
-    model, expected = plan_fit(data, key, parameters, **options)
+    model = make_model(data, **fit)
+    expected = estimate(model, data, seed=fit["seed"])
     if as_json:
-        show_json(
-            {
-                "samples": len(data.y),
-                "model": repr(model),
-                "file": str(path),
-                "seconds": expected.seconds,
-                "bytes": expected.bytes,
-            }
-        )
+        plan = {"samples": len(data.y), "model": repr(model), "file": str(path)}
+        show_json({**plan, "seconds": expected.seconds, "bytes": expected.bytes})
         return
     click.echo(f"would fit to {len(data.y)} samples of {data.name}:\n{model}\nand write {path}")
     click.echo(f"about {expected.seconds:.1f} s and {in_words(expected.bytes)} of memory")
@@ -195,11 +171,7 @@ def predict(
     Columns are selected by the names that the model stores. For a model without names, `--target` names
     a column to drop.
     """
-    from separatrix.app.predict_from_file import (
-        predict_rows,
-        print_predictions,
-        write_predictions,
-    )
+    from separatrix.app.predict_from_file import predict_rows, print_predictions, write_predictions
     from separatrix.app.read_data import read_for
 
     fitted = _load(model, device)

@@ -11,12 +11,22 @@ import asyncio
 import json
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from fastapi import Request, Response
+
 from separatrix.workbench.dispatcher import main as run_dispatcher
-from separatrix.workbench.replies import RequestError, error_from_exit, error_from_worker
+from separatrix.workbench.replies import (
+    JSON,
+    RequestError,
+    error_from_exit,
+    error_from_worker,
+    read_body,
+)
 from separatrix.workbench.settings import Settings
+from separatrix.workbench.strict_model import StrictModel
 from separatrix.workbench.worker import Header, Main, Worker
 
 LOADING_SECONDS = 300.0  # until the process begins with a request
@@ -145,3 +155,16 @@ class Backend:
     def _expire_loading(self) -> None:
         message = f"the worker did not begin with this request within {LOADING_SECONDS:g} seconds"
         self._replace(RequestError(503, "worker", message, "a new one is starting: try again"))
+
+
+def forward(
+    backend: Backend, name: str, model: type[StrictModel], seconds: float
+) -> Callable[[Request], Awaitable[Response]]:
+    """A route that passes its body, checked against `model`, to "SERVICE.METHOD"."""
+
+    async def route(request: Request) -> Response:
+        body = await read_body(request, model)
+        answer = await backend.call(name, body.model_dump(), seconds=seconds)
+        return Response(answer, media_type=JSON)
+
+    return route

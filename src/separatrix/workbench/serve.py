@@ -28,7 +28,7 @@ def serve(settings: Settings, *, port: int | None, show: Show, on_ready: Show) -
     """Run the workbench until Ctrl-C or SIGTERM.
 
     Given
-        port       None for the default one, or any free one if it is taken
+        port       None for the default one, or any free one if it is in use
         show       prints a message
         on_ready   gets the link once the server answers
     """
@@ -86,7 +86,7 @@ def bind_socket(port: int | None) -> socket.socket:
         if port is None:
             return _bind(0)
         taken = ParameterError("workbench", "port", "free to listen on", port)
-        taken.hint = f"{error.strerror}; without --port a free one is taken"
+        taken.hint = f"{error.strerror}; without --port a free one is used"
         raise taken from error
 
 
@@ -106,18 +106,14 @@ def _bind(port: int) -> socket.socket:
 
 def open_browser(link: str) -> None:
     """Open the link unless the browser would run in the terminal."""
-    if os.name == "posix" and sys.platform != "darwin" and not _has_display():
-        return
-    Thread(target=_open, args=(link,), daemon=True).start()
 
+    def open_link() -> None:
+        with suppress(webbrowser.Error, OSError):  # the terminal shows the link as well
+            webbrowser.open(link)
 
-def _open(link: str) -> None:
-    with suppress(webbrowser.Error, OSError):  # the terminal shows the link as well
-        webbrowser.open(link)
-
-
-def _has_display() -> bool:
-    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    if display or os.name != "posix" or sys.platform == "darwin":
+        Thread(target=open_link, daemon=True).start()
 
 
 @contextmanager

@@ -163,12 +163,12 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_SIGNAL_AT_PARENT_DEATH, signal.SIGKILL)
         if os.getppid() != parent.pid:  # it died before the call
             os._exit(1)
-    Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()
 
+    def exit_with_parent() -> None:
+        connections.wait([parent.sentinel])
+        os._exit(1)
 
-def _exit_after(sentinel: int) -> None:
-    connections.wait([sentinel])
-    os._exit(1)
+    Thread(target=exit_with_parent, daemon=True).start()
 
 
 def _limit_memory(memory: int) -> None:

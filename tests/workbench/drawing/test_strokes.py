@@ -79,23 +79,6 @@ def test_digits_are_counts_of_a_bitmap():
     assert set(counts.ravel()) <= set(range(17))
 
 
-@pytest.mark.parametrize(
-    "strokes",
-    [
-        [[[0.5, 5.0]]],
-        [[[float("nan"), 0.5]]],
-        [[[float("inf"), 0.5]]],
-        [[[0.5, 0.5, 0.5]]],
-        [[0.5, 0.5]],
-        [[[0.5, 0.5]]] * 201,
-        [[[0.5, 0.5]] * 20_001],
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(strokes):
-    with pytest.raises(DataError):
-        rasterize(strokes, DIGITS)
-
-
 def like_the_data(data, canvas):
     """Mean ink and width of strokes: of the data, and of all drawings."""
     images = canvas.ink_of(np.asarray(data.X)[:5000]).reshape(-1, canvas.side, canvas.side)

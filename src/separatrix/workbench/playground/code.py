@@ -35,23 +35,25 @@ def literal(value: Any) -> str:
 
 def imports(scene: Scene, *more: str) -> list[str]:
     """The imports of `constructor`, and `more` from the library."""
+    scaler = [
+        "from sklearn.pipeline import make_pipeline",
+        "from sklearn.preprocessing import StandardScaler",
+        "",
+    ]
     names = ", ".join(sorted({scene.model.class_name, *more}))
-    lines = [f"from separatrix import {names}"]
-    if scene.standardise:
-        lines = [
-            "from sklearn.pipeline import make_pipeline",
-            "from sklearn.preprocessing import StandardScaler",
-            "",
-            *lines,
-        ]
-    return lines
+    return [*(scaler if scene.standardise else []), f"from separatrix import {names}"]
 
 
 def python_of(scene: Scene) -> str:
-    """Fit the same model to the same points."""
+    """Fit the same model to the same points. Labels are in the last column."""
     regions = f"decision_regions(model, data.X, data.y, rule={scene.rule!r})"
     other_rule = [] if scene.rule == "predict" else [f"print({regions})"]
-    reader, reading = _reading(scene)
+    if _fits_table(scene):
+        reader = "from separatrix.data.read import read"
+        reading = f'read("{POINTS}", target=-1)'
+    else:
+        reader = "from pathlib import Path\n\nfrom separatrix.experiments.spec import read_spec"
+        reading = f'read_spec(Path("{EXPERIMENT}")).inline.dataset("points")'
     lines = [
         *imports(scene, *(["decision_regions"] if other_rule else [])),
         reader,
@@ -74,16 +76,6 @@ def command_of(scene: Scene) -> str:
     for name, value in scene.arguments.items():
         words += ["--set", f"{name}={value if isinstance(value, str) else json.dumps(value)}"]
     return f"{run}# fit scales the columns before it fits\n{shlex.join(words)}\n"
-
-
-def _reading(scene: Scene) -> tuple[str, str]:
-    """How a script reads the points: an import and an expression. Labels are in the last column."""
-    if _fits_table(scene):
-        return "from separatrix.data.read import read", f'read("{POINTS}", target=-1)'
-    return (
-        "from pathlib import Path\n\nfrom separatrix.experiments.spec import read_spec",
-        f'read_spec(Path("{EXPERIMENT}")).inline.dataset("points")',
-    )
 
 
 def _fits_table(scene: Scene) -> bool:

@@ -12,7 +12,9 @@ import io
 import re
 from typing import Any
 
-from separatrix.workbench.playground.code import EXPERIMENT, POINTS, constructor, imports, literal
+import numpy as np
+
+from separatrix.workbench.playground.code import POINTS, constructor, imports, literal
 from separatrix.workbench.playground.scene import Scene
 
 NAME = "playground"
@@ -29,10 +31,7 @@ def export_scene(
     stem = file_stem(name)
     return {
         "python": {"name": f"{stem}.py", "text": script(scene, stem, columns, source)},
-        "experiment": {
-            "name": EXPERIMENT if stem == NAME else f"{stem}.toml",
-            "text": experiment(scene, name, columns),
-        },
+        "experiment": {"name": f"{stem}.toml", "text": experiment(scene, name, columns)},
         "points": {"name": POINTS, "text": table(scene, columns)},
     }
 
@@ -84,15 +83,12 @@ def script(scene: Scene, stem: str, columns: list[str], source: dict[str, Any] |
 def experiment(scene: Scene, name: str, columns: list[str]) -> str:
     """An experiment file: the model on splits of the points."""
     scale = "standard" if scene.standardise else "none"
-    words = {**scene.arguments}
+    words = dict(scene.arguments)
     if words.get("tol", 0) is None:  # TOML has no null
         words["tol"] = 0.0
         words["n_iter_no_change"] = words["max_iter"]
     parameters = ", ".join(f"{key} = {toml_value(value)}" for key, value in words.items())
-    rows = "\n".join(
-        f"    [{toml_value(x)}, {toml_value(y)}, {toml_value(label)}],"
-        for x, y, label in _rows(scene)
-    )
+    rows = "\n".join(f"    [{', '.join(map(toml_value, row))}]," for row in _rows(scene))
     title = name.strip()[:MAX_NAME] or NAME
     return f"""\
 title = {toml_value(title)}
@@ -143,8 +139,7 @@ def _escaped(letter: str) -> str:
 
 def _split(scene: Scene) -> str:
     """Repeated splits; two folds for small classes."""
-    smallest = min((scene.y == code).sum() for code in range(len(scene.labels)))
-    if smallest >= MIN_FOR_SPLITS:
+    if np.bincount(scene.y).min() >= MIN_FOR_SPLITS:
         return '[split]\nmethod = "stratified"\nrepeats = 10\ntest_size = 0.25\n'
     return '[split]\nmethod = "folds"\nfolds = 2\nrepeats = 5\n'
 

@@ -28,9 +28,7 @@ class Playground:
         """Fit one more model to a few points, so that its compiled code is loaded."""
         if self._unused:
             points = generate_points("moons", n=40, noise=0.2, seed=0)
-            self.fit(
-                points=points, model=self._unused.pop(0), parameters={}, window=WINDOW, grid=20
-            )
+            fit_picture(Scene.of(points, self._unused.pop(0), {}), WINDOW, 20)
         return bool(self._unused)
 
     def state(self) -> dict[str, Any]:
@@ -40,20 +38,15 @@ class Playground:
     def points(
         self,
         *,
-        generator: str | None = None,
-        n: int = 200,
-        noise: float = 0.2,
-        seed: int = 0,
         data: str | None = None,
         columns: list[str] | None = None,
         csv: dict[str, Any] | None = None,
+        **generator: Any,
     ) -> dict[str, Any]:
         """Points from a table, a data set or a generator."""
         if csv is not None:
             return from_csv(**csv)
-        if data is not None:
-            return from_data(data, columns)
-        return from_generator(generator or "moons", n, noise, seed)
+        return from_generator(**generator) if data is None else from_data(data, columns)
 
     def fit(self, *, window: list[float], grid: int = 100, **scene: Any) -> dict[str, Any]:
         """The picture of a scene."""
