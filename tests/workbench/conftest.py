@@ -30,7 +30,7 @@ def bench(browser, tmp_path_factory):
     """A workbench of its own folder; the browser comes first, for without one there is no test."""
     with WorkbenchProcess(tmp_path_factory.mktemp("workbench")) as found:
         yield found
-    assert [line for line in found.said if "Traceback" in line] == [], "".join(found.said)
+    assert [line for line in found.messages if "Traceback" in line] == [], "".join(found.messages)
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas
 import pytest
+from tests.workbench.shown_code import require_code
 from tests.workbench.workbench_process import WorkbenchProcess
 
 import separatrix
@@ -185,12 +186,8 @@ def test_the_page_shows_the_command_that_does_the_same(visit):
     tab = opened(visit)
     tab.locator(f"[data-test=experiment][data-name='{QUICK}'] input").check()
     tab.locator("[data-test=seed]").fill("7")
-    code = tab.get_by_role("tabpanel")
 
-    expect(code).to_contain_text('"seed": 7')
-    compile(code.text_content(), "shown", "exec")
-    tab.get_by_role("tab", name="Command line").click()
-    expect(code).to_have_text(f"separatrix run {QUICK} --quick --seed 7")
+    require_code(tab, '"seed": 7', f"separatrix run {QUICK} --quick --seed 7")
 
 
 @pytest.mark.long  # without a browser it is among the quick ones, in test_jobs.py

@@ -18,6 +18,7 @@ from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 import pytest
+from tests.workbench.shown_code import require_code
 from tests.workbench.workbench_process import until
 
 from separatrix import SVC, KernelPerceptron, Perceptron, SubgradientSVC
@@ -523,10 +524,4 @@ def test_the_picture_is_saved_as_png(visit):
 
 
 def test_the_page_shows_the_same_as_python_and_as_a_command(visit):
-    tab = opened(visit, made())
-    code = tab.get_by_role("tabpanel")
-
-    expect(code).to_contain_text("SVC(")
-    compile(code.text_content(), "shown", "exec")
-    tab.get_by_role("tab", name="Command line").click()
-    expect(code).to_contain_text("separatrix ")
+    require_code(opened(visit, made()), "SVC(", "separatrix ")

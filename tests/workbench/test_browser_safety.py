@@ -146,7 +146,7 @@ NAME_SHOWN_OF_EACH_FILE = """async names => {
 def test_hostile_names_of_columns_are_text_in_experiments_and_quoted_in_code(visit, bench):
     tab = visit("experiments").tab
     tab.get_by_text("Your own file").click()
-    name = NAMES[9]
+    name = "<img src=x onerror='window.pwned=1'>"
     file = {"name": name, "mimeType": "text/csv", "buffer": a_table(COLUMNS)}
     tab.locator("[data-test=file]").set_input_files(file)
 

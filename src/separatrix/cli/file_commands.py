@@ -11,6 +11,7 @@ import click
 
 from separatrix.cli.common import (
     Command,
+    combine_options,
     device_option,
     file_options,
     json_option,
@@ -30,24 +31,20 @@ model_option = click.option(
 )
 
 
-def training_options(command: Any) -> Any:
-    """Add the options that `fit` and `tune` share."""
-    for option in (
-        json_option,
-        quiet_option,
-        device_option,
-        seed_option,
-        click.option(
-            "--dry-run",
-            is_flag=True,
-            help="Print the model and an estimate of time and memory, and exit",
-        ),
-        click.option("--slim", is_flag=True, help="Store only what predictions need"),
-        click.option("--out", type=FILE, help="Model file to write  [default: DATA.model]"),
-        file_options,
-    ):
-        command = option(command)
-    return command
+training_options = combine_options(
+    file_options,
+    click.option("--out", type=FILE, help="Model file to write  [default: DATA.model]"),
+    click.option("--slim", is_flag=True, help="Store only what predictions need"),
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Print the model and an estimate of time and memory, and exit",
+    ),
+    seed_option,
+    device_option,
+    quiet_option,
+    json_option,
+)
 
 
 @click.command(cls=Command)
