@@ -1,15 +1,14 @@
 """Jobs with fake or real processes."""
 
-import asyncio
 from contextlib import asynccontextmanager
 
 from tests.workbench import fake_workers
+from tests.workbench.asynchronous import until
 
 from separatrix.workbench.jobs import Jobs
 from separatrix.workbench.records import StudyRequest
 from separatrix.workbench.settings import Settings
 
-SECONDS = 600.0  # longer than anything here takes on a loaded machine
 QUICK = "knn-and-perceptron"
 
 
@@ -25,12 +24,6 @@ async def start_jobs(folder, *, main=fake_workers.run_job, **settings):
 
 def study_request(seed=0):
     return StudyRequest(kind="named", name=QUICK, quick=True, seed=seed)
-
-
-async def until(condition):
-    async with asyncio.timeout(SECONDS):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 async def wait_until_ended(jobs, number):

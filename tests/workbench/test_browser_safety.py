@@ -261,19 +261,6 @@ INJECTED = """() => {
 }"""
 
 
-def test_the_page_comes_with_its_policy(visit, bench):
-    tab = visit("draw").tab
-    headers = tab.goto(f"{bench.address}/").headers
-
-    policy = headers["content-security-policy"]
-    assert "default-src 'none'" in policy
-    assert "script-src 'self'" in policy
-    assert "unsafe" not in policy
-    assert headers["x-content-type-options"] == "nosniff"
-    assert headers["referrer-policy"] == "no-referrer"
-    assert tab.evaluate("document.cookie") == ""  # no script can read it
-
-
 def test_a_link_works_once_and_then_says_how_to_get_another(bench, browser):
     link = bench.link()
     browser.open(link).close()

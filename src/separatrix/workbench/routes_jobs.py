@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
@@ -72,21 +71,17 @@ def router(jobs: Jobs) -> APIRouter:
     async def get_job(number: str) -> Response:
         return json_reply(jobs.get(number))
 
-    for name, change in {
-        "cancel": jobs.cancel,
-        "resume": jobs.resume,
-        "delete": jobs.delete,
-    }.items():
-        routes.post(f"/api/jobs/{{number}}/{name}")(_make_change(change))
+    for change in ("cancel", "resume", "delete"):
+        routes.post(f"/api/jobs/{{number}}/{change}")(_make_change(jobs, change))
     for name, options in DOWNLOADS.items():
         routes.get(f"/jobs/{{number}}/{name}")(_make_download(jobs, name, options))
     return routes
 
 
-def _make_change(change: Callable[[str], Awaitable[dict[str, Any]]]) -> Any:
+def _make_change(jobs: Jobs, change: str) -> Any:
     async def route(number: str, request: Request) -> Response:
         await read_body(request, EmptyRequest)
-        return json_reply(await change(number))
+        return json_reply(await getattr(jobs, change)(number))
 
     return route
 

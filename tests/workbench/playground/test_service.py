@@ -214,14 +214,6 @@ def test_every_wrong_parameter_is_refused_with_what_was_expected(
         fit(playground, **{**make_scene(model=key), "parameters": parameters})
 
 
-def test_a_parameter_that_does_not_count_is_not_handed_on():
-    points = make_scene()["points"]
-
-    scene = Scene.of(points, "svm", {"kernel": "linear", "gamma": 3.0})
-
-    assert scene.arguments == {"kernel": "linear", "C": 1.0}
-
-
 def test_the_table_of_models_is_what_the_library_takes():
     points = make_scene()["points"]
     for model in MODELS.values():

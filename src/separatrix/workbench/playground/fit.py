@@ -17,7 +17,7 @@ import numpy as np
 from separatrix.errors import DataError
 from separatrix.evaluation.regions import Regions, decision_regions
 from separatrix.runtime.threads import blas_on_one_thread
-from separatrix.workbench.playground.code import command_of, python_of
+from separatrix.workbench.playground.export import command_of, python_of
 from separatrix.workbench.playground.facts import list_facts, support_rows
 from separatrix.workbench.playground.scene import Scene
 

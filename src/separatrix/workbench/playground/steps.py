@@ -19,7 +19,7 @@ from separatrix.estimators.perceptron import Perceptron
 from separatrix.solvers.perceptron.online_to_batch import Mistakes, last
 from separatrix.solvers.perceptron.primal import Pass
 from separatrix.types import Codes, Matrix, Vector
-from separatrix.workbench.playground.code import python_of
+from separatrix.workbench.playground.export import python_of
 from separatrix.workbench.playground.fit import collect_warnings, compute_regions, encode_regions
 from separatrix.workbench.playground.scene import Scene, final_estimator
 
