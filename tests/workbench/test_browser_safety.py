@@ -6,7 +6,6 @@ a page (`conftest.visit`).
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import json
@@ -17,6 +16,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from tests.workbench.hostile import NAMES
+from tests.workbench.shown_code import compare_arguments
 from tests.workbench.workbench_process import WorkbenchProcess
 
 from separatrix.workbench.records import FileRequest, JobRecord
@@ -158,12 +158,12 @@ def test_hostile_names_of_columns_are_text_in_experiments_and_quoted_in_code(vis
     commands = tab.evaluate(CODE_OF_EACH_TARGET)
     assert len(python) == len(commands) == len(COLUMNS) + 1
     for place, target in enumerate([*COLUMNS, "label"]):
-        wanted = (target, str(place))  # what could be taken for a position is given by its own
-        assert given_to_python(python[place]) == (name, python_target := named(python[place]))
-        assert python_target in wanted
+        file_name, column = compare_arguments(python[place])
+        assert file_name == name
+        assert column in (target, str(place))  # a position if the name would be parsed as one
         words = shlex.split(commands[place])
         assert words[:3] == ["separatrix", "compare", name]
-        assert words[words.index("--target") + 1] == python_target
+        assert words[words.index("--target") + 1] == column
     unhurt(tab, bench.address)
 
 
@@ -175,20 +175,6 @@ CODE_OF_EACH_TARGET = """() => {
     return document.querySelector("[role=tabpanel]").textContent;
   });
 }"""
-
-
-def call_in(code):
-    calls = (node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call))
-    return next(call for call in calls if getattr(call.func, "id", "") == "compare_data")
-
-
-def given_to_python(code):
-    return ast.literal_eval(call_in(code).args[0]), named(code)
-
-
-def named(code):
-    words = {word.arg: word.value for word in call_in(code).keywords}
-    return ast.literal_eval(words["target"])
 
 
 @pytest.fixture

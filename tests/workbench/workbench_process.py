@@ -96,7 +96,7 @@ class WorkbenchProcess:
 
     def _asked(self, method: str, path: str, body: bytes | None) -> Any:
         if not self._cookie:
-            self._cookie = self.let_in(self.link())
+            self.let_in(self.link())
         headers = {"Cookie": self._cookie}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -106,11 +106,11 @@ class WorkbenchProcess:
             raise Refused(reply.status, answer["error"])
         return answer
 
-    def let_in(self, link: str) -> str:
-        """The cookie that a link gives."""
+    def let_in(self, link: str) -> None:
+        """Get access by a link."""
         parts = urlsplit(link)
         reply, _ = self._exchange("GET", f"{parts.path or '/'}?{parts.query}", None, {})
-        return str(reply.headers["Set-Cookie"]).partition(";")[0]
+        self._cookie = str(reply.headers["Set-Cookie"]).partition(";")[0]
 
     def _exchange(self, method: str, path: str, body: bytes | None, headers: Any) -> Any:
         connection = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=SECONDS)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from scipy.sparse import issparse
@@ -25,23 +24,13 @@ from separatrix.evaluation.samples import require_labels
 from separatrix.runtime.atomic_files import atomic_write
 
 
-@dataclass(frozen=True)
-class FileScores:
+class FileScores(NamedTuple):
     """Metrics of a model on labelled samples."""
 
     samples: int
     classes: list[Any]
-    metrics: Mapping[str, float]
+    metrics: dict[str, float]
     confusion: Any  # shape: (k, k); rows are true classes, columns predicted ones
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the scores as plain values."""
-        return {
-            "samples": self.samples,
-            "classes": self.classes,
-            "metrics": dict(self.metrics),
-            "confusion": self.confusion.tolist(),
-        }
 
     def __str__(self) -> str:
         lines = [f"{self.samples} samples"]
@@ -112,7 +101,7 @@ def score_file(model: Any, data: Dataset) -> FileScores:
         wide[:, np.searchsorted(classes, known)] = P
     values = compute_metrics(NAMES, codes, guess, wide)
     confusion = confusion_matrix(codes, guess, labels=np.arange(len(classes)))
-    return FileScores(len(codes), classes.tolist(), values, confusion)
+    return FileScores(len(codes), classes.tolist(), dict(values), confusion)
 
 
 def require_samples(model: Any, data: Dataset) -> None:

@@ -116,17 +116,16 @@ def _fit(
         return
     with busy(f"{'tuning' if fit['tune'] else 'fitting'} {fit['key']}", show=progress):
         done = fit_file(data, path, slim=slim, **fit)
-    found = done.as_dict()
     if as_json:
-        show_json(found)
+        show_json(done._asdict())
         return
-    chosen = "".join(f", {param} = {value}" for param, value in found["chosen"].items())
+    chosen = "".join(f", {param} = {value}" for param, value in done.chosen.items())
     click.echo(
-        f"{found['model']}{chosen}: {done.samples} samples, {len(done.classes)} classes, "
+        f"{done.model}{chosen}: {done.samples} samples, {len(done.classes)} classes, "
         f"training error {100 * done.train_error:.2f} %, {done.seconds:.2f} s"
     )
     _print_notes(done, quiet=quiet)
-    print_message(f"wrote {done.path}", quiet=quiet)
+    print_message(f"wrote {done.file}", quiet=quiet)
 
 
 def _print_plan(data: Any, path: Path, as_json: bool, **fit: Any) -> None:
@@ -202,7 +201,7 @@ def evaluate(model: Path, data: str, device: str, as_json: bool, **file: Any) ->
     samples = read_for(fitted, data, labelled=True, **file)
     _print_notes(samples)
     scores = score_file(fitted, samples)
-    show_json(scores.as_dict()) if as_json else click.echo(scores)
+    show_json(scores._asdict()) if as_json else click.echo(scores)
 
 
 @click.command(cls=Command)

@@ -138,7 +138,7 @@ def _compare_file(task: dict[str, Any]) -> dict[str, Any]:
         data = read_labelled(task["path"], **file)
         fitted = fit_file(data, folder / "best.model", key=key_of(best), tune=True, seed=seed)
     first = comparison.rows()[0]
-    chosen = ", ".join(f"{name} = {value}" for name, value in fitted.as_dict()["chosen"].items())
+    chosen = ", ".join(f"{name} = {value}" for name, value in fitted.chosen.items())
     title = f"{best[:1].upper()}{best[1:]}"
     words = [
         f"{title} makes the fewest mistakes: {first['test_error']:.2f} % of the test rows, over "
