@@ -61,40 +61,35 @@ def test_cancelling_reaches_the_bench(client, backend):
     assert backend.cancelled == 1
 
 
+INVALID_FIELDS = {
+    "grid": [19, 201, 20.5],
+    "window": [[1, 0, 0, 1], [0, 1, 0], [0, 1e300, 0, 1]],
+    "points": [
+        *([[0, 0, "a"]] * 5001, [[1e10, 0, "a"]], [[0, 0, "a" * 201]], [[0, 0, 1]]),
+        *([[0, 0, "a\0"]], [[True, 0, "a"]], [["0", 0, "a"]], [[0, 0]]),
+    ],
+    "parameters": [{"C": [1]}, {"C" * 41: 1}],
+    "standardise": [1],
+    "colour": ["red"],
+}
+MOONS = {"generator": "moons"}
+
+
 @pytest.mark.parametrize(
     ("path", "body"),
     [
-        ("fit", {**PICTURE, "grid": 19}),
-        ("fit", {**PICTURE, "grid": 201}),
-        ("fit", {**PICTURE, "grid": 20.5}),
-        ("fit", {**PICTURE, "window": [1, 0, 0, 1]}),
-        ("fit", {**PICTURE, "window": [0, 1, 0]}),
-        ("fit", {**PICTURE, "window": [0, 1e300, 0, 1]}),
-        ("fit", {**PICTURE, "points": [[0, 0, "a"]] * 5001}),
-        ("fit", {**PICTURE, "points": [[1e10, 0, "a"]]}),
-        ("fit", {**PICTURE, "points": [[0, 0, "a" * 201]]}),
-        ("fit", {**PICTURE, "points": [[0, 0, 1]]}),
-        ("fit", {**PICTURE, "points": [[0, 0, "a\0"]]}),
-        ("fit", {**PICTURE, "points": [[True, 0, "a"]]}),
-        ("fit", {**PICTURE, "points": [["0", 0, "a"]]}),
-        ("fit", {**PICTURE, "points": [[0, 0]]}),
-        ("fit", {**PICTURE, "parameters": {"C": [1]}}),
-        ("fit", {**PICTURE, "parameters": {"C" * 41: 1}}),
-        ("fit", {**PICTURE, "standardise": 1}),
-        ("fit", {**PICTURE, "colour": "red"}),
+        *(("fit", {**PICTURE, name: bad}) for name, all_ in INVALID_FIELDS.items() for bad in all_),
         ("fit", SCENE),
+        *(("points", {**MOONS, **bad}) for bad in ({"n": 3}, {"noise": 3}, {"seed": 2**32})),
         ("points", {}),
-        ("points", {"generator": "moons", "data": "iris"}),
-        ("points", {"generator": "moons", "n": 3}),
-        ("points", {"generator": "moons", "noise": 3}),
-        ("points", {"generator": "moons", "seed": 2**32}),
+        ("points", {**MOONS, "data": "iris"}),
         ("points", {"data": "iris", "columns": ["a"]}),
         ("points", {"csv": {"text": "a"}}),
         ("step", {**PICTURE, "step": -1}),
         ("export", {**SCENE, "name": "a" * 201}),
     ],
 )
-def test_what_the_schema_does_not_allow_never_reaches_the_bench(client, backend, path, body):
+def test_requests_that_do_not_fit_the_schema_never_reach_the_service(client, backend, path, body):
     before = backend.calls
 
     answer = client.post(f"/api/playground/{path}", json=body)

@@ -21,10 +21,10 @@ def list_all(as_json: bool) -> None:
     from separatrix.data import catalogue
 
     rows = []
-    for card in map(catalogue.dataset_card, catalogue.names()):
-        row = {name: getattr(card, name) for name in ("name", "rows", "test_rows")}
-        state = catalogue.state(card.name)
-        rows.append({**row, "classes": len(card.classes), "kind": card.kind, "state": state})
+    for entry in map(catalogue.dataset_card, catalogue.names()):
+        row = {name: getattr(entry, name) for name in ("name", "rows", "test_rows")}
+        state = catalogue.state(entry.name)
+        rows.append({**row, "classes": len(entry.classes), "kind": entry.kind, "state": state})
     if as_json:
         show_json(rows)
         return
