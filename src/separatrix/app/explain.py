@@ -122,11 +122,9 @@ def _permuted(model: Any, data: Dataset, count: int) -> ModelExplanation:
     names = data.features or _numbered(X.shape[1])
     mean, sd = found.importances_mean, found.importances_std
     rows = [(names[j], float(mean[j]), float(sd[j])) for j in _largest(mean, count)]
-    return ModelExplanation(
-        f"Permutation importance on {data.name}: accuracy lost when a feature is shuffled, 5 times.",
-        ("feature", "loss", "sd"),
-        rows,
-    )
+    lost = "accuracy lost when a feature is shuffled, 5 times"
+    caption = f"Permutation importance on {data.name}: {lost}."
+    return ModelExplanation(caption, ("feature", "loss", "sd"), rows)
 
 
 def _counted_weights(model: Any, count: int) -> ModelExplanation:
@@ -145,11 +143,9 @@ def _support(inner: Any) -> ModelExplanation:
     if hasattr(inner, "n_support_"):
         counts = np.asarray(inner.n_support_).tolist()
         rows = list(zip(inner.classes_.tolist(), counts, strict=False))
-    return ModelExplanation(
-        f"{len(inner.support_)} support vectors; pass data and a row to see those most similar to it.",
-        ("class", "support vectors"),
-        rows,
-    )
+    hint = "pass data and a row to see those most similar to it"
+    caption = f"{len(inner.support_)} support vectors; {hint}."
+    return ModelExplanation(caption, ("class", "support vectors"), rows)
 
 
 def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> ModelExplanation:

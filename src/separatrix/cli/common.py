@@ -42,16 +42,15 @@ class Command(click.Command):
         try:
             with print_warnings(quiet=ctx.params.get("quiet", False)):
                 return super().invoke(ctx)
-        except (MissingDataError, MissingPackageError) as error:
-            raise CommandError(_in_one_line(error), error.hint, MISSING) from error
-        except SeparatrixError as error:
-            raise CommandError(_in_one_line(error), error.hint, ERROR) from error
+        except (SeparatrixError, ValueError) as error:  # ValueError: scikit-learn's input checks
+            code = MISSING if isinstance(error, MissingDataError | MissingPackageError) else ERROR
+            raise CommandError(_in_one_line(error), getattr(error, "hint", ""), code) from error
         except BrokenPipeError:
             raise  # the reader of the output is gone; click exits quietly
         except OSError as error:
-            raise CommandError(_os_message(error), "", ERROR) from error
-        except ValueError as error:  # scikit-learn's input checks
-            raise CommandError(_in_one_line(error), "", ERROR) from error
+            path = f"{error.filename}: " if error.filename else ""
+            message = path + (error.strerror or _in_one_line(error))
+            raise CommandError(message, "", ERROR) from error
         except MemoryError as error:
             hint = "use fewer samples or a machine with more memory"
             raise CommandError(f"out of memory: {error}", hint, ERROR) from error
@@ -139,11 +138,6 @@ def _finite(value: Any) -> Any:
 def _plain(value: Any) -> Any:
     """Convert NumPy values to Python's, and paths to strings."""
     return _finite(value.tolist()) if hasattr(value, "tolist") else str(value)
-
-
-def _os_message(error: OSError) -> str:
-    path = f"{error.filename}: " if error.filename else ""
-    return path + (error.strerror or _in_one_line(error))
 
 
 def _in_one_line(error: BaseException) -> str:
