@@ -40,7 +40,7 @@ def model(people):
     return path
 
 
-def test_a_table_is_fitted_and_the_model_says_what_a_fit_in_python_says(people, model):
+def test_a_model_fitted_to_a_table_predicts_like_a_fit_in_python(people, model):
     kept, data = load(model), read(people)
     assert kept[-1].C == 0.5
     assert kept.feature_names_in_.tolist() == list(data.features)
@@ -132,7 +132,7 @@ def test_text_goes_from_a_file_to_a_model_and_back(tmp_path):
     assert "cash" in run("explain", tmp_path / "m").stdout
 
 
-def test_a_dry_run_writes_nothing_and_says_what_it_would_take(people):
+def test_a_dry_run_writes_nothing_and_estimates_time_and_memory(people):
     found = run_json("fit", "digits", "--dry-run", "--out", people.parent / "x")
     assert found["seconds"] > 0
     assert found["bytes"] > 1000
@@ -272,7 +272,7 @@ def test_the_small_fits_of_a_dry_run_do_not_warn(people):
     assert "would fit to 10 samples" in planned.stdout
 
 
-def test_how_a_table_is_read_can_be_said(tmp_path):
+def test_the_layout_of_a_table_can_be_given(tmp_path):
     rows = "".join(f"{i};{i % 3};{'ab'[i % 2]}\n" for i in range(20))
     (tmp_path / "odd.data").write_text("0;1;2\n" + rows)
     words = ["--format", "csv", "--delimiter", ";", "--header", "--target", "2", "--model", "lda"]

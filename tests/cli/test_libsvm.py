@@ -117,7 +117,7 @@ POLYNOMIAL, SIGMOID = "-t 1 -d 2 -g 0.125 -r 1", "-t 3 -g 0.015625 -r -0.25"
 @pytest.mark.parametrize(
     "flags", ["", "-t 0 -c 0.5", POLYNOMIAL, SIGMOID, "-w1 5 -w2 0.5 -c 2", "-m 1"]
 )
-def test_training_says_and_writes_what_svm_train_does(flags):
+def test_training_prints_and_writes_what_svm_train_does(flags):
     iris()
     flags = [*flags.split(), "-e", "1e-7"]
     mine = numbers(done("svm-train", *flags, "iris", "ours.model").stdout)
@@ -356,7 +356,7 @@ def test_what_cannot_be_trained_is_refused_by_name(words, named):
         ("svm-scale", "-l", "-l needs lower"),
     ],
 )
-def test_wrong_words_are_told(command, words, said):
+def test_wrong_flags_are_usage_errors(command, words, said):
     found = ours(command, *words.split())
     assert found.exit_code == 2
     assert said in found.stderr
@@ -438,7 +438,7 @@ def test_files_that_are_not_there_or_not_right_are_one_line(words):
         ("\xff\x00", "ranges:1: found"),
     ],
 )
-def test_a_scaling_file_that_is_wrong_is_one_line(text, said):
+def test_an_invalid_scaling_file_is_one_line(text, said):
     Path("ranges").write_bytes(text.encode("latin-1"))
     hint = "hint: -r needs a file that svm-scale -s wrote"
     assert_refused(ours("svm-scale", "-r", "ranges", iris()), said, hint)

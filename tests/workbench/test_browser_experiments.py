@@ -130,7 +130,7 @@ def csv_of(X, y):
     return "petal,sepal,flower\n" + "".join(lines)
 
 
-def test_a_file_is_uploaded_its_target_chosen_and_its_model_predicts_elsewhere(visit):
+def test_a_file_is_uploaded_its_target_chosen_and_its_model_downloaded(visit):
     X, y = flowers()
     tab = opened(visit)
     tab.get_by_text("Your own file").click()
@@ -176,7 +176,7 @@ def test_a_file_that_cannot_be_read_is_refused_in_words_and_another_can_be_chose
     expect(tab.locator("[data-test=upload-name]")).to_have_text("good.csv")
 
 
-def test_a_job_that_is_not_there_is_said_not_to_be(visit):
+def test_a_missing_job_is_reported(visit):
     tab = visit("experiments/0123456789abcdef").tab
 
     expect(tab.locator("[data-test=job-missing]")).to_contain_text("no such experiment")

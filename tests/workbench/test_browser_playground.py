@@ -346,7 +346,7 @@ CSV = "length,width,weight,kind\n" + "".join(
 )
 
 
-def test_a_csv_file_is_taken_and_its_columns_are_chosen(visit):
+def test_a_csv_file_is_read_and_its_columns_are_chosen(visit):
     tab = opened(visit, made())
     file = {"name": "things.csv", "mimeType": "text/csv", "buffer": CSV.encode()}
     tab.locator("[data-test=csv]").set_input_files(file)
@@ -453,7 +453,7 @@ def assert_same_scene(tab, X, y, said):
         ({"model": "svm", "make": "moons,1e9,0,0"}, "number of points"),
     ],
 )
-def test_a_broken_link_is_said_to_be_and_the_first_scene_is_shown(visit, query, reason):
+def test_a_broken_link_is_reported_and_the_first_scene_is_shown(visit, query, reason):
     tab = opened(visit, scene(**query))
 
     expect(tab.locator(".toast")).to_contain_text("could not be read")

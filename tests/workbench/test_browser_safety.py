@@ -247,7 +247,7 @@ INJECTED = """() => {
 }"""
 
 
-def test_a_link_works_once_and_then_says_how_to_get_another(bench, browser):
+def test_a_link_works_once_and_then_shows_how_to_get_another(bench, browser):
     link = bench.link()
     browser.open(link).close()
     again = browser.open(link)

@@ -16,7 +16,7 @@ from separatrix.workbench.tokens import Tokens
 # Tokens and cookies
 
 
-def test_a_token_works_once_and_a_fresh_link_is_told():
+def test_a_token_works_once_and_a_new_link_is_reported():
     links: list[str] = []
     tokens = Tokens(1234, on_renewal=links.append)
     first = tokens.link().partition("token=")[2]
@@ -27,7 +27,7 @@ def test_a_token_works_once_and_a_fresh_link_is_told():
 
 
 @pytest.mark.parametrize("token", ["", "x", "x" * 43, "\x00", "é", "\ud800", "None", "*"])
-def test_no_other_token_is_taken(token):
+def test_other_tokens_are_refused(token):
     assert not Tokens(1234).redeem(token)
 
 

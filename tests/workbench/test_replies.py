@@ -107,14 +107,14 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("body", SENTENCES)
-def test_a_schema_error_says_where_what_was_found_and_what_was_expected(body):
+def test_a_schema_error_names_the_field_the_value_and_what_was_expected(body):
     with pytest.raises(RequestError) as refused:
         parse_body(body.encode(), Scene)
     assert (refused.value.status, refused.value.code) == (422, "schema")
     assert refused.value.message == SENTENCES[body]
 
 
-def test_what_was_found_is_said_back_shortened():
+def test_long_values_are_shortened_in_messages():
     for body in ({"text": ["x" * 10_000]}, {"text": "a", "x" * 10_000: 1}):
         with pytest.raises(RequestError) as refused:
             parse_body(json.dumps(body).encode(), Text)

@@ -55,7 +55,7 @@ def test_what_does_not_fit_the_schema_is_refused(client):
         assert refused.json()["error"]["code"] == "schema"
 
 
-def test_the_commands_run_and_say_the_same(backend, monkeypatch, tmp_path):
+def test_the_commands_run_and_predict_the_same(backend, monkeypatch, tmp_path):
     while not backend.service.state()["models"]:
         backend.service.work()
     answer = backend.service.answer(strokes=HANDWRITING["5"][0])

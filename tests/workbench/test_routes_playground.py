@@ -19,7 +19,7 @@ def client(backend):
     return Client(router(backend))
 
 
-def test_what_can_be_chosen_is_told(client):
+def test_the_choices_are_listed(client):
     assert client.get("/api/playground/models").json()["models"][0]["key"] == "svm"
 
 

@@ -150,7 +150,7 @@ def test_a_chosen_port_that_is_in_use_is_an_error(tmp_path):
     assert "without --port a free one is used" in refused
 
 
-def test_without_a_name_another_port_is_taken(monkeypatch):
+def test_a_default_port_in_use_is_replaced_by_a_free_one(monkeypatch):
     with serve.bind_socket(0) as other:
         other.listen()
         monkeypatch.setattr(serve, "PORT", other.getsockname()[1])
@@ -192,7 +192,7 @@ def test_the_browser_is_opened_where_there_is_a_screen(monkeypatch):
     assert opened == ["http://a"]
 
 
-def test_the_command_refuses_what_is_not_there(tmp_path):
+def test_missing_models_and_data_are_errors(tmp_path):
     model = run("workbench", tmp_path / "no.model", code=2)
     data = run("workbench", "--data", "nothing", "--folder", tmp_path / "w", code=3)
 
@@ -201,7 +201,7 @@ def test_the_command_refuses_what_is_not_there(tmp_path):
     assert not (tmp_path / "w").exists()
 
 
-def test_without_its_packages_the_command_says_how_to_get_them(monkeypatch):
+def test_a_missing_package_is_an_error_with_the_command_to_install_it(monkeypatch):
     monkeypatch.delitem(sys.modules, "separatrix.workbench.serve")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
 

@@ -87,7 +87,7 @@ class Backend:
             return await self._answer
         finally:
             self._answer = None
-            worker.set_deadline(None)
+            worker.clear_deadline()
 
     def _release(self, task: asyncio.Task[bytes]) -> None:
         self._turn.release()
@@ -148,9 +148,8 @@ class Backend:
 
     def _expire(self) -> None:
         message = f"the computation took longer than {self._seconds:g} seconds and was stopped"
-        self._replace(
-            RequestError(408, "timeout", message, "take fewer points or other parameters")
-        )
+        hint = "take fewer points or other parameters"
+        self._replace(RequestError(408, "timeout", message, hint))
 
     def _expire_loading(self) -> None:
         message = f"the worker did not begin with this request within {LOADING_SECONDS:g} seconds"

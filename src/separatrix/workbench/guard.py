@@ -28,20 +28,20 @@ HEADERS = {
     b"cache-control": b"no-store",
 }
 ACCESS_HINT = "open the link in the terminal of the workbench, which shows a new one after each use"
-ACCESS_PAGE = f"""<!doctype html>
+PAGE = """<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>separatrix workbench</title></head>
-<body><h1>This browser has no access</h1><p>To get access, {ACCESS_HINT}.</p></body>
+<meta name="color-scheme" content="light dark"><title>separatrix workbench</title>{head}</head>
+<body>{body}</body>
 </html>
 """
-REDIRECT_PAGE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/">
-<meta name="color-scheme" content="light dark"><title>separatrix workbench</title></head>
-<body><p><a href="/">The workbench</a></p></body>
-</html>
-"""
+ACCESS_PAGE = PAGE.format(
+    head="", body=f"<h1>This browser has no access</h1><p>To get access, {ACCESS_HINT}.</p>"
+)
+REDIRECT_PAGE = PAGE.format(
+    head='<meta http-equiv="refresh" content="0; url=/">',
+    body='<p><a href="/">The workbench</a></p>',
+)
 
 
 class Guard:

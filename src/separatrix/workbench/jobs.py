@@ -11,6 +11,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,14 +26,14 @@ from separatrix.workbench.uploads import Uploads
 from separatrix.workbench.worker import Header, Main, Worker
 
 
+@dataclass
 class _Run:
     """The job that has a process."""
 
-    def __init__(self, record: JobRecord) -> None:
-        self.record = record
-        self.worker: Worker | None = None
-        self.progress: Header = {"message": "starting", "done": 0, "total": 1}
-        self.outcome: Header | None = None
+    record: JobRecord
+    worker: Worker | None = None
+    progress: Header = field(default_factory=lambda: {"message": "starting", "done": 0, "total": 1})
+    outcome: Header | None = None
 
     def on_message(self, header: Header, _body: bytes) -> None:
         if header.pop("kind") == "progress":
@@ -175,12 +176,9 @@ class Jobs:
         self._start_next()
 
 
-def _task(record: JobRecord, folder: Path, uploads: Uploads) -> dict[str, Any]:
+def _task(record: JobRecord, folder: Path, uploads: Uploads) -> Header:
     """What the process needs to know."""
-    task: dict[str, Any] = {
-        "request": record.request.model_dump(),
-        "folder": str(folder.absolute()),
-    }
+    task: Header = {"request": record.request.model_dump(), "folder": str(folder.absolute())}
     if isinstance(record.request, FileRequest):
         path = uploads.path(uploads.get(record.request.upload)).absolute()
         task |= {"path": str(path), "file_name": record.file_name, "column": record.column}

@@ -86,15 +86,6 @@ def test_digits_of_many_hands_are_mostly_recognised(shared):
     assert np.mean(votes) > 0.8
 
 
-@pytest.mark.slow
-def test_plain_digits_are_recognised_by_their_neighbours_on_usps(usps, tmp_path):
-    drawing = Drawing(Settings(folder=tmp_path, data="usps"))
-    while not drawing.state()["models"]:
-        drawing.work()
-    for label, ways in HANDWRITING.items():
-        assert labels(drawing.answer(strokes=ways[0])) == {"neighbours": label}
-
-
 def test_answers_are_those_of_the_models(shared):
     for label, ways in HANDWRITING.items():
         answer = shared.answer(strokes=ways[1])
@@ -235,7 +226,7 @@ def test_unknown_labels_and_blank_pages_teach_nothing(shared):
         '{"format": 1, "format": 1, "corrections": []}',
     ],
 )
-def test_a_damaged_file_is_put_aside_and_said(tmp_path, damage):
+def test_a_damaged_file_is_renamed_and_reported(tmp_path, damage):
     file = tmp_path / "corrections" / "digits.json"
     file.parent.mkdir()
     file.write_text(damage)
@@ -246,7 +237,7 @@ def test_a_damaged_file_is_put_aside_and_said(tmp_path, damage):
 
 
 @pytest.mark.slow
-def test_what_is_kept_of_labels_that_are_gone_harms_nobody(tmp_path):
+def test_corrections_with_unknown_labels_are_ignored(tmp_path):
     file = tmp_path / "corrections" / "digits.json"
     file.parent.mkdir()
     kept = {"format": 1, "corrections": [{"label": "x", "strokes": FIVE}]}
@@ -336,7 +327,7 @@ def test_the_script_of_a_file_learns_from_the_very_same_numbers(tmp_path):
     np.testing.assert_array_equal(names["X_test"], pictures.X_test)
 
 
-def test_a_file_that_holds_no_pictures_is_said_and_the_digits_are_drawn(tmp_path):
+def test_a_file_without_pictures_is_reported_and_replaced_by_the_digits(tmp_path):
     (tmp_path / "own.csv").write_text("a,b,label\n1,2,x\n3,4,y\n")
     drawing = Drawing(Settings(folder=tmp_path, data=str(tmp_path / "own.csv")))
     drawing.work()

@@ -16,7 +16,7 @@ from separatrix.workbench.playground.points import from_csv
 
 
 @pytest.mark.parametrize("key", GENERATORS)
-def test_a_generator_gives_as_many_points_of_as_many_classes_as_it_says(playground, key):
+def test_a_generator_gives_the_number_of_points_and_classes(playground, key):
     answer = playground.points(generator=key, n=61, noise=0.1, seed=5)
 
     assert len(answer["points"]) == 61
@@ -111,7 +111,7 @@ def test_numbers_of_which_few_are_different_are_labels_as_they_are_written():
     assert {point[2] for point in answer["points"]} == {"0", "1"}
 
 
-def test_a_long_table_is_sampled_and_that_is_said():
+def test_a_long_table_is_sampled_with_a_note():
     answer = from_csv("t.csv", "x,y,kind\n" + "".join(f"{i},{-i},k{i % 3}\n" for i in range(6000)))
 
     assert len(answer["points"]) == 5000

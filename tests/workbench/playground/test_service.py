@@ -76,7 +76,7 @@ def test_support_vectors_are_rows_and_margins_are_where_the_score_is_one(playgro
 
 
 @pytest.mark.parametrize("rule", ["rest", "each", "pairs"])
-def test_other_rules_leave_cells_to_nobody_as_the_library_does(playground, rule):
+def test_other_rules_leave_the_same_cells_indeterminate_as_the_library(playground, rule):
     scene = make_scene("blobs4", model="linear-svm", rule=rule)
     X, y = as_arrays(scene["points"])
 
@@ -125,7 +125,7 @@ def test_neighbours_left_out_are_counted_as_the_library_counts_them(playground):
     assert error.endswith(f"({wrong} of 80)")
 
 
-def test_more_neighbours_than_points_are_fewer_and_that_is_said(playground):
+def test_too_many_neighbours_are_limited_with_a_note(playground):
     answer = fit(playground, **make_scene(n=4, model="knn", parameters={"n_neighbors": 50}))
 
     assert answer["warnings"][0].startswith("k is 4:")
@@ -140,7 +140,7 @@ def test_warnings_of_a_fit_are_sentences(playground):
     assert "\n" not in said
 
 
-def test_a_separable_perceptron_says_novikoffs_bound(playground):
+def test_the_facts_of_a_separable_perceptron_have_novikoffs_bound(playground):
     answer = fit(playground, **make_scene("separable", model="perceptron"))
 
     mistakes, bound = (
@@ -225,7 +225,7 @@ def test_the_table_of_models_is_what_the_library_takes():
                 Scene.of(points, model.key, {**others, parameter.name: value}).estimator()
 
 
-def test_what_can_be_chosen_is_json_and_says_the_defaults():
+def test_the_catalogue_is_json_with_valid_defaults():
     told = json.loads(json.dumps(catalogue()))
 
     assert [model["key"] for model in told["models"]] == list(MODELS)

@@ -74,7 +74,7 @@ def test_weights_of_standardised_points_are_for_the_points_as_they_are(playgroun
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_the_mean_weights_are_told_where_the_model_predicts_with_them(playground):
+def test_the_mean_weights_are_sent_if_the_model_predicts_with_them(playground):
     scene = scene_of("moons", "perceptron", predictor="average", max_iter=4)
 
     answer = playground.steps(**scene)
@@ -151,7 +151,7 @@ def test_a_step_that_is_too_large_ends_where_numbers_do(playground):
     assert answer["warnings"]
 
 
-def test_more_than_two_thousand_steps_are_cut_and_that_is_said(playground):
+def test_more_than_two_thousand_steps_are_cut_with_a_flag(playground):
     scene = scene_of("moons", "perceptron", max_iter=1000)
 
     answer = playground.steps(**scene)

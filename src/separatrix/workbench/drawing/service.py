@@ -66,19 +66,17 @@ class Drawing:
 
     def data(self, *, data: str) -> dict[str, Any]:
         """Switch to another data set; its models load in the background."""
-        entry = next((entry for entry in self._data_sets if entry["name"] == data), None)
-        if entry is None:
-            names = ", ".join(entry["name"] for entry in self._data_sets)
-            raise DataError(f"there is no data set {data[:ECHOED]!r} to draw; there are {names}")
+        names = [entry["name"] for entry in self._data_sets]
+        if data not in names:
+            listed = ", ".join(names)
+            raise DataError(f"there is no data set {data[:ECHOED]!r} to draw; there are {listed}")
         require_local(data)
         if data != self._name:
             self._problems = list(self._left_out)
             self._begin(data)
         return self.state()
 
-    def answer(
-        self, *, strokes: Strokes, count: int = 8, model: str | None = None
-    ) -> dict[str, Any]:
+    def answer(self, *, strokes: Strokes, count: int = 8, model: str | None = None) -> Any:
         """The answer of each model for a drawing, with its reasons; the script is about `model`."""
         started = time.perf_counter()
         panel = self._panel or self._open()

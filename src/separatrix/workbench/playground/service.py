@@ -36,12 +36,7 @@ class Playground:
         return {}
 
     def points(
-        self,
-        *,
-        data: str | None = None,
-        columns: list[str] | None = None,
-        csv: dict[str, Any] | None = None,
-        **generator: Any,
+        self, *, data: str | None = None, columns: Any = None, csv: Any = None, **generator: Any
     ) -> dict[str, Any]:
         """Points from a table, a data set or a generator."""
         if csv is not None:
@@ -56,19 +51,12 @@ class Playground:
         """The steps in which the model of a scene learns."""
         return record_steps(Scene.of(**scene))
 
-    def step(
-        self, *, window: list[float], step: int, grid: int = 100, **scene: Any
-    ) -> dict[str, Any]:
+    def step(self, *, window: list[float], step: int, grid: int = 100, **scene: Any) -> Any:
         """The picture after a number of steps."""
         return picture_after(Scene.of(**scene), step, window, grid)
 
     def export(
-        self,
-        *,
-        name: str = "playground",
-        source: dict[str, Any] | None = None,
-        names: list[str] | None = None,
-        **scene: Any,
+        self, *, name: str = "playground", source: Any = None, names: Any = None, **scene: Any
     ) -> dict[str, Any]:
         """A script, an experiment file and the points as a table."""
         return export_scene(Scene.of(**scene), name, source, names)
