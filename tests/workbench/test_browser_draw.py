@@ -120,14 +120,8 @@ def test_a_digit_changes_its_answer_as_a_stroke_is_added_and_undone(page):
 
 
 REASONS = {
-    "neighbours": "decided",
-    "svm": "decided",
-    "svm-polynomial": "decided",
-    "kernel-perceptron": "decided",
-    "perceptron": "evidence",
-    "linear-svm": "evidence",
-    "logistic": "evidence",
-    "linear-discriminant": "evidence",
+    **dict.fromkeys(("neighbours", "svm", "svm-polynomial", "kernel-perceptron"), "decided"),
+    **dict.fromkeys(("perceptron", "linear-svm", "logistic", "linear-discriminant"), "evidence"),
     "quadratic": "neighbours",
 }
 

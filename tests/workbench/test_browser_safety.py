@@ -269,16 +269,9 @@ def drawn(tab):
     expect(tab.locator("[data-test=why] figure").first).to_be_visible()
 
 
-def played(tab):
-    expect(tab.locator("[data-test=facts]")).to_contain_text("Training error")
-
-
-def stepped(tab):
-    expect(tab.locator("[data-test=step-message]")).to_contain_text("Row")
-
-
-def chosen(tab):
-    expect(tab.locator("[data-test=experiment]").first).to_be_visible()
+def shows(hook, text=""):
+    """Waits for an element with this text."""
+    return lambda tab: expect(tab.locator(f"[data-test={hook}]").first).to_contain_text(text)
 
 
 def uploaded(tab):
@@ -289,16 +282,13 @@ def uploaded(tab):
     expect(tab.locator("[data-test=models]")).to_be_visible()
 
 
-def invited(tab):
-    expect(tab.locator("[data-test=model]")).to_have_count(9)
-
-
+STEPS = "playground?model=perceptron&make=moons,60,0.1,0&step=3"
 STATES = {
-    "draw, empty": ("draw", invited),
+    "draw, empty": ("draw", lambda tab: expect(tab.locator("[data-test=model]")).to_have_count(9)),
     "draw": ("draw", drawn),
-    "playground": ("playground", played),
-    "playground, steps": ("playground?model=perceptron&make=moons,60,0.1,0&step=3", stepped),
-    "experiments": ("experiments", chosen),
+    "playground": ("playground", shows("facts", "Training error")),
+    "playground, steps": (STEPS, shows("step-message", "Row")),
+    "experiments": ("experiments", shows("experiment")),
     "experiments, file": ("experiments", uploaded),
 }
 

@@ -25,6 +25,7 @@ from separatrix.workbench.drawing.canvas import side_of
 from separatrix.workbench.drawing.models import Recipe, set_if_known
 from separatrix.workbench.drawing.pictures import Pictures, label_text
 
+MAX_WIDTH = 16  # numbers in a line of a script, if the pictures allow
 LOG_ODDS = float(np.log(9.0))
 MAX_REPEATS = 100_000  # of one drawing, until a perceptron answers right
 MAX_KERNEL_REPEATS = 50  # each costs a row of kernel values
@@ -63,6 +64,31 @@ class LoadedModel:
 
     def forget(self) -> None:
         """Restore the model before any correction."""
+
+    def write_script(self, values: Vector | None, side: int, corrections: int) -> str:
+        """Python that makes the model and predicts a picture, or computes its error without one."""
+        lines = ["import numpy as np", *self.imports, "", self.code]
+        if corrections and self.online:
+            learned = "the one correction" if corrections == 1 else f"the {corrections} corrections"
+            lines.append(f"# without {learned} made in the workbench")
+        lines.append("")
+        if values is None:
+            lines.append(self.summary)
+        else:
+            width = side if side <= MAX_WIDTH or side % 2 else side // 2
+            rows = (", ".join(map(_number, row)) for row in values.reshape(-1, width))
+            lines += ["picture = np.array([", *(f"    {row}," for row in rows), "])"]
+            row = "picture[None]" if self.unit == 1 else f"(picture[None] / {self.unit!r})"
+            lines.append(f"print(model.predict({row}.astype(np.{self.dtype}))[0])")
+        return "\n".join(lines) + "\n"
+
+    def write_command(self, values: Vector | None) -> str:
+        """Similar commands: `separatrix fit` scales each column by itself."""
+        lines = list(self.commands)
+        if values is not None:
+            lines.append(f"echo {','.join(map(_number, values))} > picture.csv")
+            lines.append(f"separatrix predict {self.file} picture.csv --no-header")
+        return "\n".join(lines or [f"separatrix info {self.file}"])
 
 
 class SavedModel(LoadedModel):
@@ -214,3 +240,12 @@ def to_shares(scores: Vector, lead: float) -> Vector:
     [0.1, 0.9]
     """
     return np.asarray(softmax(scores * (LOG_ODDS / lead)))
+
+
+def _number(value: float) -> str:
+    """The shortest text of a number.
+
+    >>> _number(16.0), _number(-0.25)
+    ('16', '-0.25')
+    """
+    return repr(int(value)) if float(value).is_integer() else repr(float(np.round(value, 6)))

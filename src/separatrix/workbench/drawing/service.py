@@ -11,7 +11,7 @@ from typing import Any
 
 from separatrix.errors import DataError, SeparatrixError
 from separatrix.types import Vector
-from separatrix.workbench.drawing import pictures, script
+from separatrix.workbench.drawing import pictures
 from separatrix.workbench.drawing.corrections import Correction, Corrections
 from separatrix.workbench.drawing.loaded_models import LoadedModel, TrainedModel, open_saved
 from separatrix.workbench.drawing.models import Recipe, list_recipes
@@ -169,8 +169,8 @@ class Drawing:
             return {"python": "", "command": ""}
         side, corrections = self._panel.pictures.canvas.side, len(self._corrections.items)
         return {
-            "python": script.write_script(model, values, side, corrections),
-            "command": script.write_command(model, values),
+            "python": model.write_script(values, side, corrections),
+            "command": model.write_command(values),
         }
 
     def _loading(self) -> dict[str, Any] | None:
