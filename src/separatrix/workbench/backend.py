@@ -148,7 +148,7 @@ class Backend:
 
     def _expire(self) -> None:
         message = f"the computation took longer than {self._seconds:g} seconds and was stopped"
-        hint = "take fewer points or other parameters"
+        hint = "use fewer points or other parameters"
         self._replace(RequestError(408, "timeout", message, hint))
 
     def _expire_loading(self) -> None:

@@ -157,7 +157,7 @@ class Jobs:
 
     def _expire(self, record: JobRecord) -> None:
         message = f"the job took longer than {self._settings.time_limit / 60:g} minutes"
-        hint = "resume it to go on, or start the workbench with a larger --time-limit"
+        hint = "resume it, or start the workbench with a larger --time-limit"
         self._end(record, "failed", error=JobError(message=f"{message} and was stopped", hint=hint))
 
     def _end(self, record: JobRecord, status: Any, **changes: Any) -> None:
@@ -213,7 +213,7 @@ def _outcome(run: _Run, code: int) -> dict[str, Any]:
     outcome = run.outcome
     if outcome is None:
         message = error_from_exit(code).message.replace("worker", "job")
-        hint = "resume it to go on; with less to do, or a larger --memory, if it ends again"
+        hint = "resume it; if it fails again, use fewer rows or a larger --memory"
         return {"status": "failed", "error": JobError(message=message, hint=hint)}
     if "message" in outcome:
         return {"status": "failed", "error": JobError(**outcome)}

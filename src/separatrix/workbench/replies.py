@@ -141,7 +141,7 @@ def error_from_exit(code: int) -> RequestError:
     """The error for a worker that died with this exit code."""
     if code == -signal.SIGKILL:
         message = "the worker was killed by the system, most likely because memory ran out"
-        return RequestError(413, "memory", message, "take fewer rows; a new worker is starting")
+        return RequestError(413, "memory", message, "use fewer rows; a new worker is starting")
     message = f"the worker died ({f'signal {-code}' if code < 0 else f'exit code {code}'})"
     return RequestError(503, "worker", message, "a new one is starting: try again")
 

@@ -104,7 +104,7 @@ def _describe(name: str) -> dict[str, Any]:
     if missing:
         commands = " and ".join(f"separatrix data get {data}" for data in missing)
         hint = f"{' and '.join(missing)} is not on this machine; get it with: {commands}"
-        hint += ". Some quick versions do without."
+        hint += ". Some quick versions do not need it."
     entry = {"name": name, "caption": known.caption, "data": known.data}
     return {**entry, "available": not missing, "hint": hint}
 

@@ -85,9 +85,9 @@ def bind_socket(port: int | None) -> socket.socket:
     except OSError as error:
         if port is None:
             return _bind(0)
-        taken = ParameterError("workbench", "port", "free to listen on", port)
-        taken.hint = f"{error.strerror}; without --port a free one is used"
-        raise taken from error
+        in_use = ParameterError("workbench", "port", "free to listen on", port)
+        in_use.hint = f"{error.strerror}; without --port a free one is used"
+        raise in_use from error
 
 
 def _bind(port: int) -> socket.socket:
@@ -140,7 +140,9 @@ def _lock_folder(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            taken = ParameterError("workbench", "folder", "used by no other", str(folder))
-            taken.hint = "another workbench runs there: stop it, or name another with --folder"
-            raise taken from error
+            in_use = ParameterError(
+                "workbench", "folder", "used by no other workbench", str(folder)
+            )
+            in_use.hint = "stop the workbench that uses it, or choose another --folder"
+            raise in_use from error
         yield

@@ -105,7 +105,7 @@ async def preview_file(path: Path, memory: int) -> dict[str, Any]:
 
     worker = Worker(main, str(path), memory=memory, on_message=on_message, on_exit=on_exit)
     message = f"the file could not be read within {SECONDS:g} seconds"
-    expired = RequestError(408, "timeout", message, "take fewer rows")
+    expired = RequestError(408, "timeout", message, "use fewer rows")
     worker.set_deadline(SECONDS, lambda: refuse(expired))
     try:
         return await found

@@ -197,7 +197,7 @@ def describe_error(error: Exception) -> dict[str, str]:
     if isinstance(error, MemoryError) or "can't start new thread" in message:
         code = "memory"
         message = (isinstance(error, MemoryError) and message) or "not enough memory"
-        hint = hint or "take fewer rows, or start with a larger --memory"
+        hint = hint or "use fewer rows, or start with a larger --memory"
     elif isinstance(error, OSError) and not isinstance(error, SeparatrixError):
         message = f"cannot read or write a file: {error.strerror or 'no reason given'}"
     elif not isinstance(error, SeparatrixError | ValueError):

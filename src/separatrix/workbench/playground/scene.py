@@ -98,7 +98,7 @@ def final_estimator(model: Any) -> Any:
 def _require_classes(n: int, labels: list[str]) -> None:
     if not 1 <= n <= MAX_POINTS:
         error = DataError(f"a picture needs 1 to {MAX_POINTS:,} points; got {n:,}")
-        error.hint = "take a part of them" if n else "add some points"
+        error.hint = "use a subset of them" if n else "add some points"
         raise error
     if len(labels) == 1:
         error = DataError(f"all points have one class, {labels[0]!r:.60}: there is no boundary")
