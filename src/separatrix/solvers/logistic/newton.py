@@ -56,6 +56,7 @@ class LogisticFit(NamedTuple):
 Evaluate = Callable[[Matrix, bool], Sums]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # found by whoever looks at the sums
 def sums_of(
     block: Block,
     theta: Matrix,  # shape: (p, D)
@@ -69,18 +70,6 @@ def sums_of(
 
     Products are in `dtype`, sums over samples in float64. Without `margin`, margins are not looked at.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # found by whoever looks at the sums
-        return _sums_of(block, theta, intercept, hessian, margin, dtype)
-
-
-def _sums_of(
-    block: Block,
-    theta: Matrix,
-    intercept: bool,
-    hessian: bool,
-    margin: bool,
-    dtype: Any,
-) -> Sums:
     d = theta.shape[1] - intercept
     if issparse(block.X) and not hessian:
         X = block.X.astype(np.float64, copy=False)
@@ -107,13 +96,8 @@ def _sums_of(
 def merge(a: Sums, b: Sums) -> Sums:
     """Sums over two sets of samples together."""
     both = None if a.hessian is None or b.hessian is None else a.hessian + b.hessian
-    return Sums(
-        a.loss + b.loss,
-        a.gradient + b.gradient,
-        both,
-        min(a.least, b.least),
-        max(a.most, b.most),
-    )
+    margins = min(a.least, b.least), max(a.most, b.most)
+    return Sums(a.loss + b.loss, a.gradient + b.gradient, both, *margins)
 
 
 class LogisticCurvature(NamedTuple):
@@ -165,7 +149,11 @@ def _hessian(X: Matrix, curve: LogisticCurvature, intercept: bool) -> Matrix:
     H = np.zeros((p, D, p, D))
     for c in range(p):
         root = np.sqrt(curve.own[:, c])
-        H[c, :, c] = _scatter(X * root[:, None], root, intercept)
+        rooted = X * root[:, None]
+        H[c, : X.shape[1], c, : X.shape[1]] = rooted.T @ rooted
+        if intercept:
+            H[c, -1, c, :-1] = H[c, :-1, c, -1] = root @ rooted
+            H[c, -1, c, -1] = root @ root
     H = H.reshape(p * D, p * D)
     if curve.shared is not None:
         Z = np.empty((len(X), p, D))
@@ -175,19 +163,6 @@ def _hessian(X: Matrix, curve: LogisticCurvature, intercept: bool) -> Matrix:
         Z = Z.reshape(len(X), p * D)
         H -= Z.T @ Z
     return H
-
-
-def _scatter(X: Matrix, ones: Vector, intercept: bool) -> Matrix:
-    """X'X with the column of ones at the end, where there is one."""
-    S = np.asarray(X.T @ X)
-    if not intercept:
-        return S
-    D = len(S) + 1
-    whole = np.empty((D, D))
-    whole[:-1, :-1] = S
-    whole[-1, :-1] = whole[:-1, -1] = ones @ X
-    whole[-1, -1] = ones @ ones
-    return whole
 
 
 def solve_newton(
@@ -315,20 +290,9 @@ def solve_lbfgs(
     at(begin)
     reason = _reason(lowest[1], 0, weight, tol, max_iter, monitor)
     if not reason:
-        minimize(
-            at,
-            begin,
-            jac=True,
-            method="L-BFGS-B",
-            callback=between,
-            options={
-                "maxcor": MEMORY,
-                "maxiter": max_iter,
-                "maxfun": 20 * max_iter,
-                "ftol": 0.0,
-                "gtol": 0.0,
-            },
-        )
+        limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": MEMORY}
+        options = {"ftol": 0.0, "gtol": 0.0} | limits
+        minimize(at, begin, jac=True, method="L-BFGS-B", callback=between, options=options)
         reason = reasons[0] if reasons else "rounding"
     point, sums = lowest
     if reason == "rounding" and _largest(sums, weight) <= tol:

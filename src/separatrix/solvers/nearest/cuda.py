@@ -17,6 +17,7 @@ from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_
 from separatrix.runtime.device import as_tensor, device_name, free_bytes, is_tensor
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.simd import SUMS
+from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.low_precision import (
     GROUP,
     LowPrecisionFilter,
@@ -25,7 +26,6 @@ from separatrix.solvers.nearest.low_precision import (
 )
 from separatrix.solvers.nearest.metrics import CHUNK
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
-from separatrix.types import Codes
 
 EXTRA_INTEGER, EXTRA = 3, 11  # candidates besides the k lowest scores: integer rows, others
 SCORE_BYTES = 2048 * MEBIBYTE  # of a tile
@@ -40,7 +40,7 @@ class TensorNeighbors(NamedTuple):
     rows: Any  # shape: (m, k)
 
 
-class GpuIndex:
+class GpuIndex(Index):
     """Rows X, (n, d), of uint8, float32 or float64, NumPy's or torch's, on a torch device; Euclidean."""
 
     method = "gpu"
@@ -58,22 +58,15 @@ class GpuIndex:
         self._device = device
         self._given, self._X = X, on_device(X, device)
         self._n, self._d = n, d
-        whole = whole_scale(self._X)
-        self._filters = {whole is not None: LowPrecisionFilter(self._X, whole)}
+        self._filters: dict[bool, LowPrecisionFilter] = {}
+        self._add_filter(whole_scale(self._X))
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes on the device besides the rows."""
-        return sum(one.nbytes for one in self._filters.values())
-
-    def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """The k nearest rows of each query; see `Index`. Q is of uint8, float32 or float64."""
-        monitor = monitor or FitMonitor()
-        Q = self._X if Q is self._given else on_device(Q, self._device)
+    def answer(self, search: Search) -> Neighbors:
+        """The k nearest rows of each query, of uint8, float32 or float64."""
+        k, monitor = search.k, search.monitor
+        Q = self._X if search.Q is self._given else on_device(search.Q, self._device)
         filter_ = self._filter_for(Q)
-        own = on_device(skip, self._device)
+        own = on_device(search.skip, self._device)
         found = _no_neighbors(len(Q), k, self._device)
         free = free_bytes(self._device)
         for part in row_blocks(len(Q), self._queries_at_once(len(Q), k, free // 4)):
@@ -90,8 +83,12 @@ class GpuIndex:
         if True in self._filters and len(Q) and self._filters[True].suits(Q):
             return self._filters[True]
         if False not in self._filters:
-            self._filters[False] = LowPrecisionFilter(self._X, None)
+            self._add_filter(None)
         return self._filters[False]
+
+    def _add_filter(self, whole: float | None) -> None:
+        self._filters[whole is not None] = added = LowPrecisionFilter(self._X, whole)
+        self.nbytes += added.nbytes
 
     def _queries_at_once(self, m: int, k: int, budget: int) -> int:
         """Queries of a tile; all tiles have about the same size."""

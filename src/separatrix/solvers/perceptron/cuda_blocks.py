@@ -21,8 +21,8 @@ from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import as_numpy, as_tensor
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron import triton as programs
-from separatrix.solvers.perceptron.kernel_perceptron import Scan, add_rows
-from separatrix.types import Codes, Matrix, Signs, Vector
+from separatrix.solvers.perceptron.kernel_perceptron import Events, Scan, ScoredBlock, add_rows
+from separatrix.types import Codes, Matrix, Signs
 
 Tensor = Any
 BLOCK = 2048  # examples that one problem scans at once: with more, fewer programs fit on a GPU
@@ -240,7 +240,7 @@ class CompiledBlocks(BlockState):
         parts = (np.concatenate(part) for part in zip(*self._events, strict=True))
         return wrong, tuple(torch.as_tensor(part) for part in parts)
 
-    def _scan_examples(self, S: Matrix, examples: Codes) -> tuple[Codes, Codes, Vector]:
+    def _scan_examples(self, S: Matrix, examples: Codes) -> Events:
         """The mistakes of a block; S, (p, n), is up to date afterwards."""
         rows = self.scan.rows
         if self.gram.complete:
@@ -257,12 +257,11 @@ class CompiledBlocks(BlockState):
             add_rows(S, storage.numpy(), 0, self.n, *found)
         return events
 
-    def _advance(
-        self, K: Matrix, S: Matrix, columns: Codes, examples: Codes
-    ) -> tuple[Codes, Codes, Vector]:
+    def _advance(self, K: Matrix, S: Matrix, columns: Codes, examples: Codes) -> Events:
         log, position, parts = self.scan.log(S.shape[1]), 0, []
+        block = ScoredBlock(K, columns, S, columns)
         while position < len(examples):
-            position, events = self.scan.advance(K, columns, S, columns, examples, position, log)
+            position, events = self.scan.advance(block, examples, position, log)
             parts.append(events)
         at, problems, deltas = (np.concatenate(part) for part in zip(*parts, strict=True))
         return at, problems, deltas
