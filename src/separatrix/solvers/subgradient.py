@@ -85,9 +85,8 @@ class Objective:
         if len(done) < len(found):
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # a step too large is seen by its f
-            f, g, G = (
-                sum(sums[1:], start=sums[0]) / self.total for sums in zip(*done, strict=True)
-            )
+            parts = zip(*done, strict=True)
+            f, g, G = (sum(sums[1:], start=sums[0]) / self.total for sums in parts)
             f += self.mu * np.einsum("cj,cj->c", W, W)
             G += 2.0 * self.mu * W
         return ObjectiveValue(f, np.column_stack([g, G]))

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -207,64 +208,17 @@ def test_no_step_at_all_is_a_stall_with_and_without_a_margin(monkeypatch):
     assert [fit.stop for fit in there] == ["stalled", "stalled"]
 
 
-PROGRAMS = """
-import numpy as np, torch
-from separatrix.solvers.svm import triton as programs
-
-assert programs.runs_triton(torch.device("cpu"))
-rng = np.random.default_rng(0)
-n, r, w, p = 50, 37, 16, 3
-root = rng.normal(size=(n, 6))
-storage = torch.as_tensor(root @ root.T)[torch.as_tensor(rng.permutation(n))].contiguous()
-where = torch.as_tensor(rng.permutation(n).astype(np.int32))
-columns = torch.as_tensor(np.stack([rng.choice(n, r + 1) for _ in range(2)]).astype(np.int32))
-layout, numbers = torch.tensor([1, 0, 1, 0]), torch.tensor([3, 0, 2])
-rows = torch.as_tensor(rng.choice(n, (p, w)).astype(np.int32))
-steps = torch.as_tensor(rng.normal(size=(p, w)) * (rng.random((p, w)) < 0.6))
-F = torch.as_tensor(rng.normal(size=(4, r + 1)))
-
-# what they do by torch and by compiled loops, and then by Triton
-A = torch.as_tensor(rng.normal(size=(p, w, 4)))
-tiles = A @ A.transpose(1, 2) + torch.eye(w)
-diagonal = torch.diagonal(tiles, dim1=1, dim2=2).contiguous()
-y = torch.as_tensor(rng.choice([-1.0, 1.0], (p, w)))
-low, high = torch.where(y < 0, -2.0, 0.0).double(), torch.where(y > 0, 2.0, 0.0).double()
-errors = torch.as_tensor(rng.normal(size=(p, w)))
-low[:, -2:] = high[:, -2:] = 0.0  # padding
-tol, most = torch.tensor([1e-6, 1e-2, 1e-6]).double(), torch.tensor([10_000, 10_000, 5])
-
-def everything():
-    gathered = programs.gather_tiles(storage, where, rows)
-    added = F.clone()
-    programs.add_rows(added, storage, where, columns, layout, numbers, rows, steps)
-    b = torch.zeros((p, w)).double()
-    made = programs.solve_tiles(tiles, diagonal, b, low, high, errors, tol, most)
-    return gathered, added, b, made
-
-by_triton = everything()
-programs.runs_triton = lambda device: False
-by_loops = everything()
-assert torch.equal(by_triton[0], by_loops[0])
-assert torch.allclose(by_triton[1], by_loops[1], rtol=1e-12)
-assert torch.equal(by_triton[1][1], F[1]), "a problem that took no part"
-# of rows that ask the same, which is every second step, each may take another one
-assert torch.allclose(by_triton[2][0], by_loops[2][0], atol=1e-6)
-b, made = by_triton[2:]
-assert (b >= low).all() and (b <= high).all() and b.sum(dim=1).abs().max() < 1e-12
-f = errors + (tiles @ b[:, :, None])[:, :, 0]
-up, down = torch.where(b < high, -f, -torch.inf), torch.where(b > low, f, -torch.inf)
-violation = up.amax(dim=1) + down.amax(dim=1)
-assert (violation[:2] <= tol[:2]).all() and int(made[2]) == 5 and (made > 0).all()
-"""
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="Triton is Linux's")
-def test_the_programs_of_a_card_do_what_the_compiled_loops_do():
-    environment = {**os.environ, "TRITON_INTERPRET": "1"}
-
+@pytest.mark.skipif(sys.platform != "linux", reason="Triton needs Linux")
+def test_triton_programs_do_what_the_compiled_loops_do():
+    """In Triton's interpreter, which must be asked for before the programs are imported."""
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAMS], env=environment, capture_output=True, text=True
+        [sys.executable, "-m", "tests.gpu", "--pretend", "tile", "rows_are_added"],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
     )
 
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "4 passed, 0 skipped" in ran.stdout

@@ -105,9 +105,8 @@ class LogisticSolver:
         self._require_memory()
         if start is None:
             begin = self._start_with_subsample(C, begin)
-        near = bool(begin.any())
         with self._blas_threads():
-            return self._newton_steps(self._samples, C, begin, self.tol, max_iter, near=near)
+            return self._newton_steps(self._samples, C, begin, self.tol, max_iter)
 
     def _blas_threads(self) -> AbstractContextManager[None]:
         """BLAS on one thread for short Newton steps, in which more threads would only spin."""
@@ -190,9 +189,7 @@ class LogisticSolver:
         begin: Matrix,
         tol: float,
         max_iter: int,
-        *,
         scale: float = 1.0,
-        near: bool = False,
     ) -> LogisticFit:
         return solve_newton(
             self._evaluate(samples, np.float64, scale=scale),
@@ -201,7 +198,7 @@ class LogisticSolver:
             weight=self._weight,
             tol=tol,
             max_iter=max_iter,
-            near=near,
+            near=bool(begin.any()),
             monitor=self.monitor if scale == 1.0 else self.monitor.inner(),
         )
 
@@ -217,8 +214,7 @@ class LogisticSolver:
                 return begin
             tol = max(self.tol, 0.1 / n**0.5)  # the noise of the subsample
             scale = self._weight / weight
-            near = bool(begin.any())
-            found = self._newton_steps(few, C, begin, tol, FIRST_STEPS, scale=scale, near=near)
+            found = self._newton_steps(few, C, begin, tol, FIRST_STEPS, scale)
             if not np.isfinite(found.theta).all() or found.most > 1e3:  # separated, or of one class
                 return begin
             begin = found.theta

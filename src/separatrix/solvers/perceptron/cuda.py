@@ -185,13 +185,11 @@ class PerceptronBatch:
         ).to(keys.device)
         sort_keys = (keys // width * epochs + epoch) * width + keys % width
         order = torch.argsort(sort_keys)
-        sort_keys, columns, rows, deltas = (
-            as_numpy(values[order]) for values in (sort_keys, columns, rows, deltas)
-        )
+        sorted_log = (as_numpy(values[order]) for values in (sort_keys, columns, rows, deltas))
+        sort_keys, columns, rows, deltas = sorted_log
         fit, inside = sort_keys // (epochs * width), sort_keys % (epochs * width)
-        steps = (
-            inside // width * self.lengths[fit] + inside % width // self.state.keys_of_an_example
-        )
+        step = inside % width // self.state.keys_of_an_example
+        steps = inside // width * self.lengths[fit] + step
         cuts = np.searchsorted(fit, np.arange(1, len(self.lengths)))
         fields = (rows.astype(np.intp), columns.astype(np.intp), deltas, steps.astype(np.intp))
         parts = zip(*(np.split(field, cuts) for field in fields), strict=True)

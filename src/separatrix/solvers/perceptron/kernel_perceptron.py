@@ -33,9 +33,7 @@ from separatrix.types import Codes, Matrix, RowMatrix, Signs, Vector
 
 BLOCKS = (512, 2048)  # fewest and most examples of a block when the Gram is not held
 PENDING = 512  # mistaken rows that wait for one product
-ROWS_A_PRODUCT_COSTS = (
-    100  # a product of few rows with all n costs as much as so many in a wide one
-)
+ROWS_A_PRODUCT_COSTS = 100  # in a wide product: a product of few rows costs as much
 STRIP = 4096  # columns of S that stay in a core's cache while mistakes are added to them
 
 Events = tuple[Codes, Codes, Vector]  # positions in the order, problems, and what was added
