@@ -344,6 +344,7 @@ def _verify(
     """Compute exact distances of rows whose bounds allow it; returns the mask of the others and a count."""
     X, order, slacks, inverse = coded.X, coded.order, coded.slacks, coded.inverse
     distances, skip, is_bytes = heaps.distances, queries.skip[i], queries.is_bytes[i]
+    Q, own_bytes = queries.Q, queries.bytes
     checked = 0
     left = mask
     slack = queries.spare[i] + (slacks[-1] if len(slacks) > 0 else 0.0)
@@ -361,9 +362,9 @@ def _verify(
         row = order[at]
         checked += 1
         if is_bytes:
-            distance = _byte_distance(X, row, queries.bytes, i, distances[i, 0])
+            distance = _byte_distance(X, row, own_bytes, i, distances[i, 0])
         else:
-            distance = raw_distance(X, row, queries.Q, i, MANHATTAN, 1.0, distances[i, 0])
+            distance = raw_distance(X, row, Q, i, MANHATTAN, 1.0, distances[i, 0])
         if enter(heaps, i, distance, row):
             limit = min(cap, _limit(distances[i, 0], inverse, slack))
     return left, checked

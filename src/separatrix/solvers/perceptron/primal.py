@@ -109,25 +109,6 @@ def pass_over(
     return Pass(losses, Mistakes.concatenate(log), wrong, seen)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _correct(
-    state: OnlineState,
-    rows: CompiledRows,
-    i: int,
-    c: int,
-    delta: float,
-    bias_step: float,
-    step: int,
-    average: bool,
-) -> None:
-    """Add delta x_i to boundary c, and update what its average needs."""
-    add_row(rows, i, delta, state.W[c])
-    state.b[c] += delta * bias_step
-    if average:
-        add_row(rows, i, delta * step, state.U[c])
-        state.u[c] += delta * step * bias_step
-
-
 @njit(cache=True, nogil=True)
 def _pass(
     state: OnlineState,
@@ -148,6 +129,7 @@ def _pass(
     By signs each boundary is corrected at once: to keep its score for later costs more than a short row.
     """
     W, b = state.W, state.b
+    U, u = state.U, state.u
     log_positions, log_columns, log_deltas = log[0], log[1], log[2]
     count = wrong = 0
     by_argmax, logged = len(owners) > 0, len(log_columns) > 0
@@ -163,10 +145,13 @@ def _pass(
                 mistaken = True
                 losses[c] -= sides[i, c] * score
                 delta = rates[0, i] if sides[i, c] > 0 else -rates[1, i]
-                _correct(state, rows, i, c, delta, bias_step, met + position, average)
+                add_row(rows, i, delta, W[c])
+                b[c] += delta * bias_step
+                if average:
+                    add_row(rows, i, delta * (met + position), U[c])
+                    u[c] += delta * (met + position) * bias_step
                 if logged and delta != 0.0:
-                    log_positions[count], log_columns[count] = position, c
-                    log_deltas[count] = delta
+                    log_positions[count], log_columns[count], log_deltas[count] = position, c, delta
                     count += 1
         if by_argmax:
             guess, own = np.argmax(scores), owners[i]
@@ -175,7 +160,11 @@ def _pass(
                 losses[0] += scores[guess] - scores[own]
                 for c in (min(guess, own), max(guess, own)):
                     delta = rates[0, i] if c == own else -rates[1, i]
-                    _correct(state, rows, i, c, delta, bias_step, met + position, average)
+                    add_row(rows, i, delta, W[c])
+                    b[c] += delta * bias_step
+                    if average:
+                        add_row(rows, i, delta * (met + position), U[c])
+                        u[c] += delta * (met + position) * bias_step
                     if logged and delta != 0.0:
                         log_positions[count], log_columns[count] = position, c
                         log_deltas[count] = delta
