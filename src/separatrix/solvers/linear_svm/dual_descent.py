@@ -218,18 +218,11 @@ def solve_dual(
     monitor = monitor or FitMonitor()
     a = np.zeros(len(problem.y)) if start is None else start.copy()
     if not problem.free:
-        descent = _descend(problem, a, 0.0, problem.bias_step, tol, max_iter, seed, monitor)
-        return certify(problem, descent.w, descent.b, a, n_iter=descent.n_iter, stop=descent.stop)
+        w, b, passes, stop = _descend(
+            problem, a, 0.0, problem.bias_step, tol, max_iter, seed, monitor
+        )
+        return certify(problem, w, b, a, n_iter=passes, stop=stop)
     return _with_free_bias(problem, a, tol, max_iter, seed, monitor)
-
-
-class DualDescent(NamedTuple):
-    """State of coordinate descent in the dual when it stopped."""
-
-    w: Vector  # shape: (d,)
-    b: float
-    n_iter: int
-    stop: str
 
 
 def _with_free_bias(
@@ -242,15 +235,16 @@ def _with_free_bias(
     step = float(problem.samples.squares.mean()) or 1.0
     largest, centre, passes = LARGEST_STEP * step, 0.0, 0
     while True:
-        descent = _descend(problem, a, centre, step, tol, max_iter - passes, seed, monitor)
-        passes += descent.n_iter
-        moved, centre = abs(descent.b - centre), descent.b
+        left = max_iter - passes
+        w, b, more, stop = _descend(problem, a, centre, step, tol, left, seed, monitor)
+        passes += more
+        moved, centre = abs(b - centre), b
         # what is left of the constraint, sum_i a_i y_i, is moved / step
-        if descent.stop != "tol" or moved <= tol * min(1.0, step):
+        if stop != "tol" or moved <= tol * min(1.0, step):
             break
         step = min(largest, 4.0 * step)
-    stop = descent.stop if descent.stop == "stopped" or passes < max_iter else "max_iter"
-    return certify(problem, descent.w, centre, a, n_iter=passes, stop=stop)
+    stop = stop if stop == "stopped" or passes < max_iter else "max_iter"
+    return certify(problem, w, centre, a, n_iter=passes, stop=stop)
 
 
 def _descend(
@@ -262,8 +256,8 @@ def _descend(
     max_iter: int,
     seed: int,
     monitor: FitMonitor,
-) -> DualDescent:
-    """Passes over the dual variables, changed in place, until one meets tol."""
+) -> tuple[Vector, float, int, str]:
+    """Pass over the dual variables, in place, until one pass meets tol: w, b, passes, stop."""
     samples, n = problem.samples, len(a)
     w = problem.weights(a) if a.any() else np.zeros(samples.X.shape[1])
     b = np.array([centre + bias_step * dot(a, problem.y)])
@@ -277,7 +271,7 @@ def _descend(
     )
     stop = state.run(some_rows, max_iter, monitor)
     w = problem.weights(a)  # without the rounding of all the steps
-    return DualDescent(w, centre + bias_step * dot(a, problem.y), state.passes, stop)
+    return w, centre + bias_step * dot(a, problem.y), state.passes, stop
 
 
 @njit(cache=True, nogil=True)

@@ -54,6 +54,8 @@ class LogisticFit(NamedTuple):
 
 
 Evaluate = Callable[[Matrix, bool], Sums]
+# own and shared, (n, p): the second derivative at each sample is diag(own) - shared shared'
+Curve = tuple[Matrix, Matrix | None]
 
 
 @np.errstate(over="ignore", invalid="ignore")  # found by whoever looks at the sums
@@ -100,16 +102,9 @@ def merge(a: Sums, b: Sums) -> Sums:
     return Sums(a.loss + b.loss, a.gradient + b.gradient, both, *margins)
 
 
-class LogisticCurvature(NamedTuple):
-    """The second derivative at each sample: diag(own) - shared shared', times the weight."""
-
-    own: Matrix  # shape: (n, p)
-    shared: Matrix | None  # shape: (n, p)
-
-
 def _two_classes(
     F: Matrix, y: Codes, weights: Vector, bend: bool, margin: bool
-) -> tuple[float, Matrix, LogisticCurvature | None, Vector | None]:
+) -> tuple[float, Matrix, Curve | None, Vector | None]:
     side = np.where(y == 1, 1.0, -1.0)
     margins = side * F[:, 0]
     small = np.exp(-np.abs(margins))
@@ -117,13 +112,13 @@ def _two_classes(
     small_share = 1.0 / (1.0 + small)
     wrong = np.where(margins > 0, small, 1.0) * small_share
     R = (-side * weights * wrong)[:, None]
-    curve = LogisticCurvature((weights * small * small_share**2)[:, None], None) if bend else None
+    curve = ((weights * small * small_share**2)[:, None], None) if bend else None
     return float(loss), R, curve, margins if margin else None
 
 
 def _several_classes(
     F: Matrix, y: Codes, weights: Vector, bend: bool, margin: bool
-) -> tuple[float, Matrix, LogisticCurvature | None, Vector | None]:
+) -> tuple[float, Matrix, Curve | None, Vector | None]:
     at = np.arange(len(y))
     F -= F.max(axis=1, keepdims=True)
     own = F[at, y]
@@ -131,9 +126,8 @@ def _several_classes(
     sums = P.sum(axis=1)
     loss = weights @ (np.log(sums) - own)
     P /= sums[:, None]
-    curve, margins = None, None
-    if bend:
-        curve = LogisticCurvature(weights[:, None] * P, np.sqrt(weights)[:, None] * P)
+    curve = (weights[:, None] * P, np.sqrt(weights)[:, None] * P) if bend else None
+    margins = None
     if margin:
         F[at, y] = -np.inf
         margins = own - F.max(axis=1)
@@ -142,24 +136,25 @@ def _several_classes(
     return float(loss), P, curve, margins
 
 
-def _hessian(X: Matrix, curve: LogisticCurvature, intercept: bool) -> Matrix:
+def _hessian(X: Matrix, curve: Curve, intercept: bool) -> Matrix:
     """Sum over samples of (second derivative) x (x x'), (p D, p D)."""
-    p = curve.own.shape[1]
+    own, shared = curve
+    p = own.shape[1]
     D = X.shape[1] + intercept
     H = np.zeros((p, D, p, D))
     for c in range(p):
-        root = np.sqrt(curve.own[:, c])
+        root = np.sqrt(own[:, c])
         rooted = X * root[:, None]
         H[c, : X.shape[1], c, : X.shape[1]] = rooted.T @ rooted
         if intercept:
             H[c, -1, c, :-1] = H[c, :-1, c, -1] = root @ rooted
             H[c, -1, c, -1] = root @ root
     H = H.reshape(p * D, p * D)
-    if curve.shared is not None:
+    if shared is not None:
         Z = np.empty((len(X), p, D))
-        np.multiply(curve.shared[:, :, None], X[:, None, :], out=Z[:, :, : X.shape[1]])
+        np.multiply(shared[:, :, None], X[:, None, :], out=Z[:, :, : X.shape[1]])
         if intercept:
-            Z[:, :, -1] = curve.shared
+            Z[:, :, -1] = shared
         Z = Z.reshape(len(X), p * D)
         H -= Z.T @ Z
     return H

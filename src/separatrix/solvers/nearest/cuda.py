@@ -8,13 +8,13 @@ other rows are above it; otherwise those below get exact distances too.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from separatrix.errors import MemoryBudgetError
 from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
-from separatrix.runtime.device import as_tensor, device_name, free_bytes, is_tensor
+from separatrix.runtime.device import as_numpy, as_tensor, device_name, free_bytes, is_tensor
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.simd import SUMS
 from separatrix.solvers.nearest.groups import Index, Search
@@ -31,13 +31,6 @@ EXTRA_INTEGER, EXTRA = 3, 11  # candidates besides the k lowest scores: integer 
 SCORE_BYTES = 2048 * MEBIBYTE  # of a tile
 GAP_BYTES = 1024 * MEBIBYTE  # of differences computed at a time
 AGAIN = 8  # parts of a tile in the second pass over its scores
-
-
-class TensorNeighbors(NamedTuple):
-    """`Neighbors` as tensors."""
-
-    squares: Any  # shape: (m, k)
-    rows: Any  # shape: (m, k)
 
 
 class GpuIndex(Index):
@@ -74,9 +67,9 @@ class GpuIndex(Index):
                 break
             queries = Q[part].double()
             tile = _Tile(self._X, filter_, queries, own[part], min(GAP_BYTES, free // 8))
-            found.squares[part], found.rows[part] = tile.nearest(k, monitor)
+            found.distances[part], found.rows[part] = tile.nearest(k, monitor)
             monitor.step()
-        return Neighbors(found.squares.cpu().numpy(), found.rows.cpu().numpy())
+        return Neighbors(as_numpy(found.distances), as_numpy(found.rows))
 
     def _filter_for(self, Q: Any) -> LowPrecisionFilter:
         """The integer filter if the queries suit it; else one in float32, built on first use."""
@@ -106,22 +99,22 @@ class _Tile:
         self._X, self._filter, self._Q, self._own = X, filter_, Q, own
         self._pairs_at_once = rows_that_fit(24 * X.shape[1], budget)
 
-    def nearest(self, k: int, monitor: FitMonitor) -> TensorNeighbors:
+    def nearest(self, k: int, monitor: FitMonitor) -> Neighbors:
         """The k nearest rows of each, by squared distance and number."""
         queries = self._filter.prepare(self._Q)
         S = self._filter.scores(queries)
         rows, beyond = lowest_scores(S, k + (EXTRA_INTEGER if self._filter.whole else EXTRA))
         rows = rows.sort(dim=1).values
         squares, order = self._distances(rows).sort(dim=1, stable=True)
-        found = TensorNeighbors(squares[:, :k].contiguous(), rows.gather(1, order[:, :k]))
-        limits = self._filter.limits(queries, found.squares[:, -1])
+        found = Neighbors(squares[:, :k].contiguous(), rows.gather(1, order[:, :k]))
+        limits = self._filter.limits(queries, found.distances[:, -1])
         unsure = (beyond <= limits).nonzero().flatten()
         for part in row_blocks(len(unsure), max(1, len(S) // AGAIN)):
             if monitor.should_stop():
                 return _no_neighbors(len(S), k, S.device)
             some = unsure[part]
             inside = S[some, : len(self._X)] <= limits[some, None]
-            found.squares[some], found.rows[some] = self._among(inside, some, k)
+            found.distances[some], found.rows[some] = self._among(inside, some, k)
         return found
 
     def _distances(self, rows: Any) -> Any:
@@ -132,7 +125,7 @@ class _Tile:
             out[part] = ordered_sums(self._Q[part, None] - X)
         return out.masked_fill_((rows >= len(self._X)) | (rows == self._own[:, None]), torch.inf)
 
-    def _among(self, inside: Any, queries: Any, k: int) -> TensorNeighbors:
+    def _among(self, inside: Any, queries: Any, k: int) -> Neighbors:
         """The k nearest of the rows that are marked for some queries, (m, n)."""
         found = _no_neighbors(len(queries), k, inside.device)
         counts = inside.sum(dim=1)
@@ -149,7 +142,7 @@ class _Tile:
             first = (ends - counts[part])[:, None] + torch.arange(k, device=rows.device)
             best = order[first.clamp(max=len(order) - 1)]
             there = first < ends[:, None]
-            found.squares[part] = squares[best].masked_fill_(~there, torch.inf)
+            found.distances[part] = squares[best].masked_fill_(~there, torch.inf)
             found.rows[part] = rows[best].masked_fill_(~there, NOBODY)
         return found
 
@@ -201,6 +194,6 @@ def on_device(array: Any, device: Any) -> Any:
     return tensor.contiguous()
 
 
-def _no_neighbors(m: int, k: int, device: Any) -> TensorNeighbors:
+def _no_neighbors(m: int, k: int, device: Any) -> Neighbors:
     squares = torch.full((m, k), torch.inf, dtype=torch.float64, device=device)
-    return TensorNeighbors(squares, torch.full((m, k), NOBODY, device=device))
+    return Neighbors(squares, torch.full((m, k), NOBODY, device=device))
