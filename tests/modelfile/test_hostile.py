@@ -84,6 +84,7 @@ def test_a_deep_header_is_refused_quickly(path):
     assert load_within_limits(path) == "schema"
 
 
+@pytest.mark.slow
 def test_a_file_of_holes_is_refused_before_it_is_read(sources, path):
     path.write_bytes(sources[0].read_bytes())
     with path.open("r+b") as file:

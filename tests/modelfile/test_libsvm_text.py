@@ -77,6 +77,7 @@ def train_options(kernel):
     ]
 
 
+@pytest.mark.slow
 @needs_svm_predict
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("data", DATA)
@@ -355,6 +356,7 @@ def test_a_score_of_0_is_the_later_classs(labels, tmp_path):
     np.testing.assert_array_equal(load_libsvm(path).predict(samples), svm_predict(path, samples))
 
 
+@pytest.mark.slow
 @needs_svm_predict
 @pytest.mark.parametrize(("name", "gamma", "C"), [("a4a", 0.01, 5), ("usps", 0.0078125, 10)])
 def test_both_ways_on_real_data(name, gamma, C, request, tmp_path):

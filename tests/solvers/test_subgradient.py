@@ -75,6 +75,7 @@ def test_every_iterate_is_that_of_the_text(loss, weights):
         np.testing.assert_array_equal(found.last, found.iterates[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("own", [(1,), (0, 1, 2)], ids=["one boundary", "three"])
 def test_pixels_floats_and_sparse_rows_give_the_same_descent(loss, own):

@@ -46,11 +46,6 @@ class Kernel(ABC):
         """Whether k(x + a, z + a) = k(x, z): the data may be centred first."""
         return False
 
-    @property
-    def parts(self) -> list[Kernel]:
-        """The kernels that this one is made of."""
-        return [part for part in self.get_params(deep=False).values() if isinstance(part, Kernel)]
-
     @abstractmethod
     def block(self, X: Any, Z: Any) -> Matrix:
         """Kernel values of every sample of X with every sample of Z, (n, m)."""
@@ -204,6 +199,11 @@ def _require_kernel(owner: str, name: str, value: object) -> None:
 
 class ComposedKernel(Kernel):
     """A kernel made of others that take the same samples."""
+
+    @property
+    def parts(self) -> list[Kernel]:
+        """The kernels that this one is made of."""
+        return [part for part in self.get_params(deep=False).values() if isinstance(part, Kernel)]
 
     @property
     def takes(self) -> str:  # type: ignore[override]

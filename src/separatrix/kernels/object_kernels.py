@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, hstack, issparse
 
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError
-from separatrix.kernels.base import InnerProduct, Kernel
+from separatrix.kernels.base import ComposedKernel, InnerProduct, Kernel
 from separatrix.kernels.graphs.from_networkx import is_networkx
 from separatrix.kernels.prepared import Prepared, Vectors
 from separatrix.kernels.vector_kernels import squared_norms
@@ -173,7 +173,7 @@ def first_base(kernel: Kernel) -> ObjectKernel | None:
         return None
     if isinstance(kernel, ObjectKernel):
         return kernel
-    return first_base(kernel.parts[0])
+    return first_base(kernel.parts[0]) if isinstance(kernel, ComposedKernel) else None
 
 
 def as_objects(owner: str, X: Any, accepted: str) -> Any:

@@ -94,6 +94,7 @@ def test_a_row_that_is_skipped_is_not_found(metric):
         assert not (found.rows == skip[:, None]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS["euclidean"])
 def test_all_rows_can_be_neighbours(method):
     rng = np.random.default_rng(2)
@@ -137,6 +138,7 @@ def test_threads_and_the_order_of_queries_change_nothing(method):
     np.testing.assert_array_equal(one.rows[:1], alone.rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -160,6 +162,7 @@ def test_whatever_is_chosen_agrees_with_scipy(seed, n, d, top, code):
         np.testing.assert_array_equal(found.distances, np.take_along_axis(D, order, axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["projections", "products", "boxes", "manhattan"])
 @pytest.mark.parametrize("spread", [1e-155, 1e-160, 1e-310])
 def test_a_tiny_spread_about_a_constant(method, spread):

@@ -47,6 +47,7 @@ def test_neighbors_are_those_of_the_exhaustive_search(seed, n, d, m, kind):
         assert_same(X, Q, k, threads=2, index=index)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
 def test_columns_that_move_together_are_bounded_in_little_memory(dtype):
     rng = np.random.default_rng(0)
