@@ -28,6 +28,7 @@ from separatrix.kernels import (
     WeisfeilerLehman,
 )
 
+TABLE = Dataset("table", np.eye(6), np.array([0, 1] * 3))
 SITES = ["AAGTAA", "CCGTCC", "TCGTAA", "AACCAA", "CCTTCC", "TCAAGA"] * 2
 LABELS = np.array(["site", "site", "site", "none", "none", "none"] * 2)
 
@@ -59,18 +60,18 @@ def test_a_sequence_is_explained_by_its_words_and_letters(around):
     data = sequences()
     model = around(fitted(SVC(kernel=Normalized(WeightedDegree(2))), data))
 
-    told = explain(model, data, row=1, count=3)
+    found = explain(model, data, row=1, count=3)
 
-    assert told.caption.startswith(
+    assert found.caption.startswith(
         "Row 1 of sites is predicted as 'site'. Its score against 'none' is "
     )
-    assert told.columns == ("feature", "count", "weight", "term")
-    assert {row[0] for row in told.rows} == {"G at 3", "T at 4", "GT at 3"}
-    assert told.shares["object"] == "CCGTCC"
-    assert told.shares["against"] == "none"
-    assert np.argsort(told.shares["values"])[-2:].tolist() in ([2, 3], [3, 2])
+    assert found.columns == ("feature", "count", "weight", "term")
+    assert {row[0] for row in found.rows} == {"G at 3", "T at 4", "GT at 3"}
+    assert found.shares["object"] == "CCGTCC"
+    assert found.shares["against"] == "none"
+    assert np.argsort(found.shares["values"])[-2:].tolist() in ([2, 3], [3, 2])
     value = model.decision_function(["CCGTCC"])[0]
-    assert f"{value:.4g}:" in told.caption
+    assert f"{value:.4g}:" in found.caption
 
 
 @pytest.mark.slow
@@ -78,18 +79,15 @@ def test_a_graph_is_explained_by_its_subtrees_and_nodes():
     data = molecules()
     model = fitted(SVC(kernel=WeisfeilerLehman(1), C=10.0), data)
 
-    told = explain(model, data, row=3)
+    found = explain(model, data, row=3)
 
-    assert "is predicted as 0" in told.caption
-    assert {row[0] for row in told.rows} == {"C", "C(C)", "C(C,C)"}
-    values = np.array(told.shares["values"])
+    assert "is predicted as 0" in found.caption
+    assert {row[0] for row in found.rows} == {"C", "C(C)", "C(C,C)"}
+    values = np.array(found.shares["values"])
     np.testing.assert_allclose(values, values[::-1], atol=1e-12)
-    assert json.loads(json.dumps(told.as_dict()))["shares"]["object"] == {
-        "n_nodes": 4,
-        "edges": [[0, 1], [1, 2], [2, 3]],
-        "node_labels": ["C"] * 4,
-        "edge_labels": None,
-    }
+    plain = {"n_nodes": 4, "edges": [[0, 1], [1, 2], [2, 3]]}
+    plain |= {"node_labels": ["C"] * 4, "edge_labels": None}
+    assert json.loads(json.dumps(found.as_dict()))["shares"]["object"] == plain
 
 
 @pytest.mark.parametrize(
@@ -99,16 +97,14 @@ def test_shares_are_plain_values_for_json(item, plain):
     data = sequences([item, item[::-1]] * 6)
     model = fitted(SVC(kernel=Spectrum(2)), data)
 
-    told = json.loads(json.dumps(explain(model, data, row=0).as_dict()))
+    found = json.loads(json.dumps(explain(model, data, row=0).as_dict()))
 
-    assert told["shares"]["object"] == plain
-    assert len(told["shares"]["values"]) == 2
+    assert found["shares"]["object"] == plain
+    assert len(found["shares"]["values"]) == 2
 
 
 def test_a_table_has_no_shares():
-    data = Dataset("table", np.eye(4), np.array([0, 1] * 2))
-
-    assert "shares" not in explain(fitted(LinearSVC(), data), data, row=0).as_dict()
+    assert "shares" not in explain(fitted(LinearSVC(), TABLE), TABLE, row=0).as_dict()
 
 
 @pytest.mark.slow
@@ -116,27 +112,28 @@ def test_subsequences_are_explained_by_letters():
     data = sequences()
     model = fitted(SVC(kernel=Normalized(Subsequence(2))), data)
 
-    told = explain(model, data, row=0, count=20)
+    found = explain(model, data, row=0, count=20)
 
-    assert len(told.rows) == 6
-    assert sum(row[3] for row in told.rows) == pytest.approx(sum(told.shares["values"]))
+    assert len(found.rows) == 6
+    assert sum(row[3] for row in found.rows) == pytest.approx(sum(found.shares["values"]))
 
 
-def test_counted_features_and_a_linear_model_are_explained_alike():
+@pytest.mark.parametrize(
+    "model",
+    [
+        make_pipeline(KernelFeatures(WeightedDegree(2)), LinearSVC()),
+        SVCCV(kernels=[WeightedDegree(2)], cv=2),
+    ],
+    ids=["counted features", "search"],
+)
+def test_counted_features_and_a_search_are_explained_alike(model):
     data = sequences()
-    model = fitted(make_pipeline(KernelFeatures(WeightedDegree(2)), LinearSVC()), data)
+    model = fitted(model, data)
 
-    told = explain(model, data, row=1, count=1)
+    found = explain(model, data, row=1, count=1)
 
-    assert told.rows[0][0] == "G at 3"
-    assert len(told.shares["values"]) == 6
-
-
-def test_a_search_is_explained_as_what_it_chose():
-    data = sequences()
-    model = fitted(SVCCV(kernels=[WeightedDegree(2)], cv=2), data)
-
-    assert explain(model, data, row=1, count=1).rows[0][0] == "G at 3"
+    assert found.rows[0][0] == "G at 3"
+    assert len(found.shares["values"]) == 6
     assert explain(model, count=1).rows[0][1] == "G at 3"
 
 
@@ -144,10 +141,10 @@ def test_a_kernel_that_has_no_parts_is_explained_by_support_vectors():
     data = sequences([("A", "B"), ("C",)] * 6)
     kernel = Spectrum(1) + BagOfWords()
 
-    told = explain(fitted(SVC(kernel=kernel), data), data, row=0)
+    found = explain(fitted(SVC(kernel=kernel), data), data, row=0)
 
-    assert told.columns == ("training row", "similarity")
-    assert told.rows[0][1] == 4.0
+    assert found.columns == ("training row", "similarity")
+    assert found.rows[0][1] == 4.0
 
 
 def test_neighbours_by_kernel_are_shown():
@@ -156,35 +153,29 @@ def test_neighbours_by_kernel_are_shown():
         KNeighborsClassifier(n_neighbors=2, kernel=Normalized(WeisfeilerLehman(1))), data
     )
 
-    told = explain(model, data, row=1)
+    found = explain(model, data, row=1)
 
-    assert told.columns == ("training row", "class", "distance")
-    assert [row[1] for row in told.rows] == [1, 1]
+    assert found.columns == ("training row", "class", "distance")
+    assert [row[1] for row in found.rows] == [1, 1]
 
 
 def test_without_data_the_largest_weights_are_listed_by_name():
     data = sequences()
     for model in (SVC(kernel=WeightedDegree(2)), KernelPerceptron(WeightedDegree(2))):
-        told = explain(fitted(model, data), count=2)
+        found = explain(fitted(model, data), count=2)
 
-        assert told.columns == ("boundary", "feature", "weight")
-        assert told.rows[0][:2] == ("site against none", "G at 3")
-        assert told.rows[0][2] > 0
+        assert found.columns == ("boundary", "feature", "weight")
+        assert found.rows[0][:2] == ("site against none", "G at 3")
+        assert found.rows[0][2] > 0
 
 
-def test_without_data_counted_features_are_listed_by_name():
+def test_without_data_words_of_naive_bayes_or_support_vectors_are_listed():
     data = sequences()
-    linear = make_pipeline(KernelFeatures(WeightedDegree(2)), LinearSVC())
     bayes = make_pipeline(KernelFeatures(Spectrum(2)), MultinomialNB())
 
-    assert explain(fitted(linear, data), count=1).rows[0][1] == "G at 3"
     assert ("site", "GT") in {row[:2] for row in explain(fitted(bayes, data), count=1).rows}
-
-
-def test_subsequences_have_no_list_of_weights():
-    told = explain(fitted(SVC(kernel=Subsequence(2)), sequences()))
-
-    assert told.columns == ("class", "support vectors")
+    found = explain(fitted(SVC(kernel=Subsequence(2)), data))  # which has no list of weights
+    assert found.columns == ("class", "support vectors")
 
 
 def test_names_that_would_not_be_seen_are_in_quotes():
@@ -202,7 +193,6 @@ TEXTS = make_pipeline(TfidfVectorizer(), LinearSVC())
 COUNTED = make_pipeline(KernelFeatures(Spectrum(2)), LinearSVC())
 GRAPHS = SVC(kernel=Normalized(WeisfeilerLehman(1)))
 VECTORS = LinearSVC()
-TABLE = Dataset("table", np.eye(6), np.array([0, 1] * 3))
 
 
 @pytest.mark.slow
@@ -229,8 +219,3 @@ def test_texts_are_sequences_too(model, kind):
 def test_samples_of_another_kind_are_refused(model, trained, given, caption):
     with pytest.raises(DataError, match=caption):
         explain(fitted(model, trained), given, row=0)
-
-
-def test_samples_of_their_own_kind_are_taken():
-    require_samples(fitted(GRAPHS, molecules()), molecules())
-    require_samples(fitted(VECTORS, TABLE), TABLE)

@@ -1,11 +1,6 @@
-import json
-import subprocess
-import sys
-
 import pytest
-from click.testing import CliRunner
+from tests.cli.command import run, run_json
 
-from separatrix.cli import main
 from separatrix.studies.catalogue import NAMED
 
 SMALL = """
@@ -19,12 +14,6 @@ type = "LinearDiscriminantAnalysis"
 """
 
 
-def run(*words, code=0):
-    done = CliRunner().invoke(main, [str(word) for word in words])
-    assert done.exit_code == code, (done.output, done.exception)
-    return done
-
-
 @pytest.fixture
 def small(tmp_path):
     (tmp_path / "small.toml").write_text(SMALL)
@@ -32,7 +21,7 @@ def small(tmp_path):
 
 
 def test_the_names_are_listed():
-    assert {row["name"] for row in json.loads(run("experiments", "--json").stdout)} == set(NAMED)
+    assert {row["name"] for row in run_json("experiments")} == set(NAMED)
     assert "usps-kernel-perceptron" in run("experiments").stdout
 
 
@@ -47,7 +36,7 @@ def test_a_file_is_run_and_leaves_a_table_and_a_page(small, tmp_path):
         "run.json",
         "steps",
     }
-    found = json.loads(run("run", small, "--out", tmp_path / "out", "--json").stdout)
+    found = run_json("run", small, "--out", tmp_path / "out")
     assert {row["model"] for row in found["rows"]} == {"GaussianNB", "LinearDiscriminantAnalysis"}
 
 
@@ -55,7 +44,7 @@ def test_a_dry_run_names_the_steps_and_writes_nothing(small, tmp_path):
     shown = run("run", small, "--dry-run", "--out", tmp_path / "out").stdout
     assert "GaussianNB: split 2" in shown
     assert not (tmp_path / "out").exists()
-    assert len(json.loads(run("run", small, "--dry-run", "--json").stdout)["steps"]) == 4
+    assert len(run_json("run", small, "--dry-run")["steps"]) == 4
 
 
 @pytest.mark.slow
@@ -92,7 +81,7 @@ def test_compare_prints_a_leaderboard_and_writes_a_page(tmp_path):
     done = run(*words)
     assert "linear discriminant" in done.stdout
     assert "naive Bayes, Gaussian" in (tmp_path / "report.html").read_text()
-    rows = json.loads(run(*words, "--json").stdout)["rows"]
+    rows = run_json(*words)["rows"]
     assert {"p_holm", "fit_seconds", "behind"} <= set(rows[0])
 
 
@@ -110,15 +99,3 @@ def test_ctrl_c_ends_with_130_and_keeps_what_is_done(small, tmp_path, monkeypatc
     done = run("run", small, "--out", tmp_path / "out", code=130)
     assert "interrupted" in done.stderr
     assert len(list((tmp_path / "out" / "steps").iterdir())) == 1
-
-
-def test_help_is_quick_enough_to_import_nothing_heavy():
-    code = (
-        "import sys\nfrom separatrix.cli import main\n"
-        "for words in (['--help'], ['run', '-h'], ['data', 'list', '-h'], ['svm-train', '--help']):\n"
-        "    try:\n        main(words)\n    except SystemExit:\n        pass\n"
-        "heavy = {'numpy', 'sklearn', 'scipy', 'numba', 'matplotlib', 'rich', 'pyarrow', 'jinja2'}\n"
-        "sys.exit(f'imported {heavy & set(sys.modules)}' if heavy & set(sys.modules) else 0)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr

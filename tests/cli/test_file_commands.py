@@ -1,16 +1,15 @@
 import csv
 import io
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from tests.cli.command import run, run_json
 
-from separatrix import load
+from separatrix import SVC, load
 from separatrix.app.predict_from_file import predict_rows
 from separatrix.app.train_from_file import build
-from separatrix.cli import main
+from separatrix.data.catalogue import find
 from separatrix.data.catalogue import load as read_by_name
 from separatrix.data.read import read
 
@@ -28,12 +27,6 @@ TABLE = """age,job,income
 """
 
 
-def run(*words, code=0):
-    done = CliRunner().invoke(main, [str(word) for word in words])
-    assert done.exit_code == code, (done.output, done.exception)
-    return done
-
-
 @pytest.fixture
 def people(tmp_path):
     (tmp_path / "people.csv").write_text(TABLE)
@@ -47,7 +40,7 @@ def model(people):
     return path
 
 
-def test_a_table_is_fitted_and_the_model_says_what_a_fit_in_python_says(people, model):
+def test_a_model_fitted_to_a_table_predicts_like_a_fit_in_python(people, model):
     kept, data = load(model), read(people)
     assert kept[-1].C == 0.5
     assert kept.feature_names_in_.tolist() == list(data.features)
@@ -85,8 +78,8 @@ def test_predictions_go_to_a_file_and_not_to_half_of_one(people, model, tmp_path
 
 
 def test_evaluate_prints_the_confusion_matrix(people, model):
-    found = json.loads(run("evaluate", model, people, "--json").stdout)
-    predicted = json.loads(run("predict", model, people, "--json").stdout)["predictions"]
+    found = run_json("evaluate", model, people)
+    predicted = run_json("predict", model, people)["predictions"]
     true = [line.split(",")[2] for line in TABLE.split()[1:]]
     wrong = np.mean([a != b for a, b in zip(true, predicted, strict=True)])
     assert found["metrics"]["error"] == pytest.approx(wrong)
@@ -97,7 +90,7 @@ def test_evaluate_prints_the_confusion_matrix(people, model):
 
 def test_explain_names_the_features(people, model):
     assert "job=clerk" in run("explain", model).stdout
-    told = json.loads(run("explain", model, people, "--row", 1, "--json").stdout)
+    told = run_json("explain", model, people, "--row", 1)
     assert "'high'" in told["caption"]
     terms = {row["feature"]: row["term"] for row in told["rows"]}
     assert terms["job=boss"] > 0
@@ -110,11 +103,11 @@ def test_explain_finds_neighbours_and_support_vectors(tmp_path):
     for key, column in (("knn", "distance"), ("svm", "similarity")):
         path = tmp_path / f"{key}.model"
         run("fit", "iris", "--model", key, "--out", path, "--quiet")
-        rows = json.loads(run("explain", path, "iris", "--row", 3, "--json").stdout)["rows"]
+        rows = run_json("explain", path, "iris", "--row", 3)["rows"]
         assert rows
         assert column in rows[0]
         assert rows[0]["training row"] == 3 or key == "svm"
-    lost = json.loads(run("explain", path, "iris", "--json").stdout)["rows"]
+    lost = run_json("explain", path, "iris")["rows"]
     assert max(row["loss"] for row in lost) > 0.1
 
 
@@ -122,9 +115,7 @@ def test_explain_finds_neighbours_and_support_vectors(tmp_path):
     "key", ["svm", "knn", "logistic", "gaussian-nb", "least-squares", "perceptron"]
 )
 def test_tuned_models_are_saved_and_predict_the_same(tmp_path, key):
-    found = json.loads(
-        run("tune", "iris", "--model", key, "--folds", 3, "--out", tmp_path / "m", "--json").stdout
-    )
+    found = run_json("tune", "iris", "--model", key, "--folds", 3, "--out", tmp_path / "m")
     assert found["train_error"] < 0.2
     iris = read_by_name("iris")
     labels, _ = predict_rows(load(tmp_path / "m"), iris)
@@ -132,13 +123,8 @@ def test_tuned_models_are_saved_and_predict_the_same(tmp_path, key):
 
 
 def test_text_goes_from_a_file_to_a_model_and_back(tmp_path):
-    lines = [
-        "spam\twin cash now",
-        "ham\tsee you soon",
-        "spam\tcash prize win",
-        "ham\tlunch soon",
-    ] * 5
-    (tmp_path / "mails.txt").write_text("\n".join(lines))
+    mails = "spam\twin cash now\nham\tsee you soon\nspam\tcash prize win\nham\tlunch soon\n"
+    (tmp_path / "mails.txt").write_text(mails * 5)
     run("fit", tmp_path / "mails.txt", "--model", "multinomial-nb", "--out", tmp_path / "m")
     (tmp_path / "new.txt").write_text("ham\tyou win cash\nham\tsee you at lunch\n")
     shown = run("predict", tmp_path / "m", tmp_path / "new.txt").stdout
@@ -146,10 +132,8 @@ def test_text_goes_from_a_file_to_a_model_and_back(tmp_path):
     assert "cash" in run("explain", tmp_path / "m").stdout
 
 
-def test_a_dry_run_writes_nothing_and_says_what_it_would_take(people):
-    found = json.loads(
-        run("fit", "digits", "--dry-run", "--json", "--out", people.parent / "x").stdout
-    )
+def test_a_dry_run_writes_nothing_and_estimates_time_and_memory(people):
+    found = run_json("fit", "digits", "--dry-run", "--out", people.parent / "x")
     assert found["seconds"] > 0
     assert found["bytes"] > 1000
     assert not (people.parent / "x").exists()
@@ -171,8 +155,7 @@ def test_a_dry_run_writes_nothing_and_says_what_it_would_take(people):
 )
 def test_what_cannot_be_done_is_one_line(words, code, caption, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(main, words)
-    assert done.exit_code == code
+    done = run(*words, code=code)
     assert caption in done.stderr
     assert "Traceback" not in done.output
     assert not list(tmp_path.iterdir())
@@ -180,24 +163,23 @@ def test_what_cannot_be_done_is_one_line(words, code, caption, tmp_path, monkeyp
 
 def refused(*words):
     """The lines of a refusal."""
-    done = run(*words, code=1)
-    return done.stderr.strip().split("\n")
+    return run(*words, code=1).stderr.strip().split("\n")
 
 
-def test_what_scikit_learn_refuses_is_one_line_and_no_traceback(tmp_path):
-    rows = "".join(f"{i % 3},{'inf' if i == 4 else i},{'ab'[i % 2]}\n" for i in range(20))
-    (tmp_path / "far.csv").write_text("x,z,class\n" + rows)
-    (line,) = refused("fit", tmp_path / "far.csv", "--out", tmp_path / "far.model")
-    assert line.startswith("Error: ")
-    assert "infinity" in line
-    assert not (tmp_path / "far.model").exists()
-
-
-def test_labels_with_fractions_are_no_classes(tmp_path):
-    (tmp_path / "heights.csv").write_text("x,y\n" + "".join(f"{i},{i}.25\n" for i in range(20)))
-    line, hint = refused("fit", tmp_path / "heights.csv")
-    assert "heights.csv has labels that are not classes, such as 0.25" in line
-    assert hint.startswith("hint: ")
+@pytest.mark.parametrize(
+    ("text", "message", "lines"),
+    [
+        ("x,z,class\n" + "1,2,a\n3,inf,b\n" * 9, "infinity", 1),  # refused by scikit-learn
+        ("x,y\n" + "1,0.25\n2,1.5\n" * 9, "a.csv has labels that are not classes, such as 0.25", 2),
+    ],
+)
+def test_values_that_cannot_be_fitted_are_one_line_and_a_hint(tmp_path, text, message, lines):
+    (tmp_path / "a.csv").write_text(text)
+    found = refused("fit", tmp_path / "a.csv", "--out", tmp_path / "a.model")
+    assert found[0].startswith("Error: ")
+    assert message in found[0]
+    assert [line[:6] for line in found[1:]] == ["hint: "] * (lines - 1)
+    assert not (tmp_path / "a.model").exists()
 
 
 @pytest.mark.parametrize("target", ["--5", "²", "1-2"])
@@ -220,8 +202,7 @@ def test_a_model_of_one_kind_refuses_samples_of_another(people, model, tmp_path)
     (tmp_path / "four.svm").write_text("1 1:2 4:1\n0 1:1 2:3\n" * 5)
     run("fit", tmp_path / "mails.txt", "--out", tmp_path / "mails.model", "--quiet")
     run("fit", tmp_path / "four.svm", "--out", tmp_path / "four.model", "--quiet")
-    for command in (("predict",), ("explain", "--row", 0)):
-        first, *more = command
+    for first, *more in (("predict",), ("explain", "--row", 0)):
         texts = refused(first, model, tmp_path / "mails.txt", *more)
         table = refused(first, tmp_path / "mails.model", people, *more)
         width = refused(first, tmp_path / "four.model", people, *more)
@@ -248,29 +229,24 @@ def test_probabilities_that_a_model_has_none_of_are_refused_with_a_way_to_have_t
     assert "--set calibration=sigmoid" in hint
 
 
-def test_a_held_out_file_of_one_class_is_measured(model, tmp_path):
-    (tmp_path / "held.csv").write_text("age,job,income\n20,clerk,low\n22,clerk,low\n")
-    found = json.loads(run("evaluate", model, tmp_path / "held.csv", "--json").stdout)
+def test_a_held_out_file_of_one_class_with_an_unknown_category_is_evaluated(model, tmp_path):
+    held = tmp_path / "held.csv"
+    held.write_text("age,job,income\n20,clown,low\n22,clerk,low\n")
+    found = run_json("evaluate", model, held)
     assert found["samples"] == 2
     assert found["metrics"]["accuracy"] == 1.0
+    for words in (("evaluate", model, held), ("explain", model, held, "--row", 0)):
+        assert "note: job: 1 rows have values" in run(*words).stderr
 
 
-def test_classes_with_long_names_are_measured(tmp_path):
+def test_classes_with_long_names_are_evaluated(tmp_path):
     long = "a class with a name of more letters than are kept in an array of fixed width by far"
-    rows = "".join(f"{i % 2},{long if i % 2 else 'short'}\n" for i in range(20))
-    (tmp_path / "long.csv").write_text("x,class\n" + rows)
+    (tmp_path / "long.csv").write_text("x,class\n" + f"1,{long}\n0,short\n" * 10)
     path = tmp_path / "long.model"
     run("fit", tmp_path / "long.csv", "--out", path, "--quiet")
-    found = json.loads(run("evaluate", path, tmp_path / "long.csv", "--json").stdout)
+    found = run_json("evaluate", path, tmp_path / "long.csv")
     assert found["classes"] == [long, "short"]
     assert found["metrics"]["error"] == 0.0
-
-
-def test_values_that_training_had_none_of_are_told_when_a_model_is_measured(model, tmp_path):
-    (tmp_path / "held.csv").write_text("age,job,income\n20,clown,low\n52,boss,high\n")
-    assert "note: job: 1 rows have values" in run("evaluate", model, tmp_path / "held.csv").stderr
-    explained = run("explain", model, tmp_path / "held.csv", "--row", 0)
-    assert "note: job: 1 rows have values" in explained.stderr
 
 
 def test_a_row_is_explained_by_naive_bayes_without_a_warning(tmp_path):
@@ -280,34 +256,27 @@ def test_a_row_is_explained_by_naive_bayes_without_a_warning(tmp_path):
     assert run("explain", path, tmp_path / "counts.csv", "--row", 0).stderr == ""
 
 
-def test_predictions_that_cannot_be_written_name_the_file_that_was_asked_for(people, model):
-    out = people.parent / "nowhere" / "out.csv"
+def test_a_file_that_cannot_be_written_is_named_and_nothing_is_fitted(people, model, monkeypatch):
+    out = people.parent / "nowhere" / "out"
     (line,) = refused("predict", model, people, "--out", out)
     assert line == f"Error: {out}: cannot write: No such file or directory"
 
-
-def test_a_model_that_could_not_be_written_is_not_fitted(people, monkeypatch):
-    from separatrix import SVC
-
     monkeypatch.setattr(SVC, "fit", lambda *_: pytest.fail("it was fitted"))
-    out = people.parent / "nowhere" / "out.model"
     (line,) = refused("fit", people, "--out", out)
     assert line == f"Error: cannot write {out}: the folder does not exist"
 
 
-def test_a_dry_run_says_nothing_of_the_small_parts_it_fits(people):
-    said = run("fit", people, "--model", "qda", "--dry-run")
-    assert said.stderr == ""
-    assert "would fit to 10 samples" in said.stdout
+def test_the_small_fits_of_a_dry_run_do_not_warn(people):
+    planned = run("fit", people, "--model", "qda", "--dry-run")
+    assert planned.stderr == ""
+    assert "would fit to 10 samples" in planned.stdout
 
 
-def test_how_a_table_is_read_can_be_said(tmp_path):
+def test_the_layout_of_a_table_can_be_given(tmp_path):
     rows = "".join(f"{i};{i % 3};{'ab'[i % 2]}\n" for i in range(20))
     (tmp_path / "odd.data").write_text("0;1;2\n" + rows)
     words = ["--format", "csv", "--delimiter", ";", "--header", "--target", "2", "--model", "lda"]
-    found = json.loads(
-        run("fit", tmp_path / "odd.data", *words, "--out", tmp_path / "m", "--json").stdout
-    )
+    found = run_json("fit", tmp_path / "odd.data", *words, "--out", tmp_path / "m")
     assert found["classes"] == ["a", "b"]
     assert found["samples"] == 20
     refused = run("fit", tmp_path / "odd.data", "--format", "magic", code=1)
@@ -315,12 +284,10 @@ def test_how_a_table_is_read_can_be_said(tmp_path):
 
 
 def test_a_set_with_a_test_part_is_measured_on_it(tmp_path, monkeypatch):
-    from separatrix.data.catalogue import find as room
-
     digits = read_by_name("digits")
     halves = replace(
         digits, X=digits.X[:900], y=digits.y[:900], X_test=digits.X[900:], y_test=digits.y[900:]
     )
-    monkeypatch.setattr(room.catalogue, "load", lambda _name: halves)
+    monkeypatch.setattr(find.catalogue, "load", lambda _name: halves)
     run("fit", "digits", "--model", "knn", "--out", tmp_path / "m", "--quiet")
-    assert json.loads(run("evaluate", tmp_path / "m", "digits", "--json").stdout)["samples"] == 897
+    assert run_json("evaluate", tmp_path / "m", "digits")["samples"] == 897

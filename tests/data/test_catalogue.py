@@ -1,9 +1,8 @@
 import gzip
 import hashlib
-import io
 import json
+import re
 import threading
-import zipfile
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from tests.conftest import _real
+from tests.data.formats.samples import zipped
 
 from separatrix.cli import main
 from separatrix.data import catalogue
@@ -76,14 +76,6 @@ def listed(monkeypatch, *files):
 def small(home, *paths, member="", **changes):
     values = {"sha256": hashlib.sha256(SMALL).hexdigest(), "size": len(SMALL), **changes}
     return File("small.gz", tuple(home.address + path for path in paths), member=member, **values)
-
-
-def zipped(**members):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(name, content)
-    return file.getvalue()
 
 
 def lying_in(folder):
@@ -291,6 +283,8 @@ def test_a_set_is_what_its_card_says(name):
     found = catalogue.load(name) if not DATASET_CARDS[name].files else _real(name)
     card = catalogue.dataset_card(name)
     assert (found.name, found.kind) == (name, card.kind)
+    if card.kind == "vectors":
+        assert f"{found.X.shape[1]}" == re.match(r"\d+", card.features)[0]
     labels, counts = np.unique(found.y, return_counts=True)
     if card.kind in ("text", "sequences") or found.y.min() < 0:
         assert dict(zip(map(str, labels), counts.tolist(), strict=True)) == dict(card.classes)
@@ -341,13 +335,7 @@ def test_the_command_lists_all(cache):
 
 def test_the_command_shows_a_card(cache):
     found = run("show", "mutag").stdout
-    for part in (
-        "188",
-        "1 125",
-        "TUDataset",
-        "no licence stated",
-        "MUTAG.zip (URL not checked)",
-    ):
+    for part in ("188", "1 125", "TUDataset", "no licence stated", "MUTAG.zip (URL not checked)"):
         assert part in found
     assert "unknown" in run("show", "usps").stdout
     assert json.loads(run("show", "mutag", "--json").stdout)["classes"] == {"-1": 63, "1": 125}

@@ -1,15 +1,7 @@
 import numpy as np
 import pytest
 
-from separatrix.data.images import (
-    as_bytes,
-    deskewed,
-    jittered,
-    shift,
-    shifts_within,
-    slants,
-    unit_norm,
-)
+from separatrix.data.images import as_bytes, deskewed, jittered, shifts_within, slants, unit_norm
 from separatrix.errors import DataError, ParameterError
 
 
@@ -32,39 +24,20 @@ def bar(*columns, side=28):
     return image
 
 
-def test_no_shift_is_the_identity(framed):
-    moved = shift(framed, 0, 0)
-    np.testing.assert_array_equal(moved, framed)
-    assert not np.shares_memory(moved, framed)
-
-
-@pytest.mark.parametrize("move", [m for m in shifts_within(2) if m != (0, 0)])
-def test_moving_back_restores_what_did_not_fall_off(framed, move):
-    moved = shift(framed, *move)
-    assert (moved != framed).any()
-    np.testing.assert_array_equal(shift(moved, -move[0], -move[1]), framed)
-
-
-def test_a_shift_is_that_of_numpy_where_nothing_falls_off(framed):
-    np.testing.assert_array_equal(shift(framed, 2, -1), np.roll(framed, (2, -1), axis=(1, 2)))
+@pytest.mark.parametrize("pixels", [0, 1, 2])
+def test_copies_come_move_by_move_and_the_pictures_themselves_first(framed, pixels):
+    copies = jittered(framed, pixels)
+    assert copies.dtype == np.uint8
+    np.testing.assert_array_equal(copies[: len(framed)], framed)
+    rolled = [np.roll(framed, move, axis=(1, 2)) for move in shifts_within(pixels)]
+    np.testing.assert_array_equal(copies, np.concatenate(rolled))  # the frame is empty
 
 
 def test_what_leaves_the_picture_is_lost():
-    image = np.arange(1, 10).reshape(1, 3, 3)
-    assert shift(image, 1, -1)[0].tolist() == [[0, 0, 0], [2, 3, 0], [5, 6, 0]]
-    assert not shift(image, 3, 0).any()
-    assert not shift(image, 0, -7).any()
-
-
-def test_copies_come_move_by_move_and_the_pictures_themselves_first(framed):
-    copies = jittered(framed, 1)
-    assert copies.dtype == np.uint8
-    for position, move in enumerate(shifts_within(1)):
-        part = copies[position * len(framed) :][: len(framed)]
-        np.testing.assert_array_equal(part, shift(framed, *move))
-    np.testing.assert_array_equal(copies[: len(framed)], framed)
-    assert len(jittered(framed, 2)) == 25 * len(framed)
-    np.testing.assert_array_equal(jittered(framed, 0), framed)
+    moved = dict(zip(shifts_within(3), jittered(np.arange(1, 10).reshape(1, 3, 3), 3), strict=True))
+    assert moved[1, -1].tolist() == [[0, 0, 0], [2, 3, 0], [5, 6, 0]]
+    assert not moved[3, 0].any()
+    assert not moved[0, -3].any()
 
 
 def test_the_moves_fill_the_box():
@@ -162,7 +135,7 @@ def test_bytes_that_fill_their_range_are_not_copied():
     assert as_bytes(np.array([[3.0, 3.0]])).tolist() == [[0, 0]]
 
 
-@pytest.mark.parametrize("function", [deskewed, slants, unit_norm, lambda x: shift(x, 0, 0)])
+@pytest.mark.parametrize("function", [deskewed, slants, unit_norm, lambda x: jittered(x, 0)])
 def test_samples_that_are_no_pictures_are_refused(function):
     with pytest.raises(
         DataError, match=r"needs images of numbers, \(n, rows, columns\); got float64"

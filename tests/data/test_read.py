@@ -7,7 +7,6 @@ from inspect import signature
 import numpy as np
 import pandas as pd
 import pytest
-from tests.data.formats import fuzz
 from tests.data.formats.samples import ESL, PROMOTERS, SPLICE, TEXT, idx, npy, npz, tu
 
 from separatrix.data.limits import Limits
@@ -136,15 +135,3 @@ def test_a_line_that_almost_matches_is_no_trap(tmp_path):
     (tmp_path / "data").write_bytes(b"11 " * 20_000 + b"x\n")
     with pytest.raises(DataFileError, match="found a file that begins with '11 11"):
         read(tmp_path / "data")
-
-
-@pytest.mark.slow
-def test_hostile_files_are_read_or_refused():
-    seeds = [SVMLIGHT, ESL, TEXT, PROMOTERS, WHOLE["npz"], WHOLE["npy"], WHOLE["idx"]]
-    assert 0 < fuzz.survives(_not_a_table, seeds, "", runs=1000, seed=1) < 1000
-
-
-def _not_a_table(path):
-    """Tables have tests of their own, with limits that suit them."""
-    format = format_of(path)
-    return None if "target" in FORMATS[format].options else read(path, format=format)

@@ -5,8 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from separatrix.data.splits import (
+    fold_splits,
     grouped_folds,
     grouped_splits,
+    random_splits,
     stratified_folds,
     stratified_splits,
     subsample,
@@ -78,6 +80,7 @@ def test_stratified_folds_differ_by_one_sample_of_each_class_and_in_all(counts, 
 
 def test_repeats_differ_and_seeds_repeat():
     for draw in (
+        lambda seed: random_splits(50, repeats=2, test_size=0.2, seed=seed),
         lambda seed: stratified_splits(LABELS, repeats=2, test_size=0.2, seed=seed),
         lambda seed: stratified_folds(LABELS, folds=2, repeats=2, seed=seed),
         lambda seed: grouped_splits(GROUPS, repeats=2, test_size=0.2, seed=seed),
@@ -139,9 +142,23 @@ def test_a_sub_sample_need_not_look_at_the_labels():
     assert len(set(drawn)) > 1
 
 
+def test_folds_hold_out_every_row_once():
+    rows = np.array([2, 3, 5, 7, 11, 13, 17])
+    splits = fold_splits(rows, folds=3, seed=1)
+    assert sorted(np.concatenate([split.test for split in splits])) == rows.tolist()
+    for split in splits:
+        assert sorted([*split.train, *split.test]) == rows.tolist()
+        assert (np.diff(split.train) > 0).all()
+
+
 @pytest.mark.parametrize(
     ("draw", "sentence"),
     [
+        (lambda: random_splits(3, repeats=1, test_size=0.1, seed=0), "leaves 0 to test"),
+        (
+            lambda: fold_splits(np.arange(4), folds=9, seed=0),
+            "9 folds need at least 9 samples; got 4",
+        ),
         (lambda: stratified_splits([0, 0, 1], repeats=1, test_size=0.5, seed=0), "class 1 has 1"),
         (
             lambda: stratified_splits([0, 0, 1, 1], repeats=1, test_size=0.1, seed=0),
@@ -178,9 +195,10 @@ def test_impossible_parts_are_refused(draw, sentence):
 @pytest.mark.parametrize(
     ("draw", "sentence"),
     [
-        (lambda: stratified_splits([0, 1], repeats=0, test_size=0.5, seed=0), "`repeats`"),
-        (lambda: stratified_splits([0, 1], repeats=1, test_size=1.0, seed=0), "`test_size`"),
-        (lambda: stratified_folds([0, 1], folds=1, seed=0), "`folds` of stratified_folds"),
+        (lambda: random_splits(10, repeats=1, test_size=1.5, seed=0), "`test_size`"),
+        (lambda: stratified_splits([0, 0, 1, 1], repeats=0, test_size=0.5, seed=0), "`repeats`"),
+        (lambda: stratified_splits([0, 0, 1, 1], repeats=1, test_size=1.0, seed=0), "`test_size`"),
+        (lambda: stratified_folds([0, 0, 1, 1], folds=1, seed=0), "`folds` of stratified_folds"),
         (lambda: grouped_folds([0, 1], folds=2.0, seed=0), "`folds` of grouped_folds"),
         (lambda: subsample([0, 1], 0, seed=0), "`size` of subsample"),
         (lambda: subsample([0, 1], 1.5, seed=0), "`size` of subsample"),

@@ -57,6 +57,7 @@ SAME_AS_PAIRWISE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("metric", "params"), SAME_AS_PAIRWISE, ids=lambda value: str(value)[:12])
 def test_distances_are_scikit_learns(metric, params):
     index = NeighborIndex(REAL, metric, metric_params=params or None)

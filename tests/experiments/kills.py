@@ -6,7 +6,9 @@ import subprocess
 import sys
 import time
 
-from separatrix.experiments.table import MEASURED, read_results
+import pyarrow.parquet as parquet
+
+from separatrix.experiments.steps import MEASURED
 
 SMALL = """
 data = "iris"
@@ -26,9 +28,13 @@ scale = "standard"
 """
 
 
+def read_results(folder):
+    return parquet.read_table(folder / "results.parquet").to_pylist()
+
+
 def table(folder):
     """The table of a run, without what no two runs agree in."""
-    rows = read_results(folder / "results.parquet")
+    rows = read_results(folder)
     return [{key: v for key, v in one.items() if key not in MEASURED} for one in rows]
 
 

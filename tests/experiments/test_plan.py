@@ -25,6 +25,12 @@ def planned(load=load, **document):
     return plan(parse_spec({"data": "iris", **document}, "test"), load)
 
 
+def halves():
+    """30 training and 10 test rows of noise."""
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 2
+    return Dataset("halves", X[:30], y[:30], X[30:], y[30:])
+
+
 def test_what_can_be_shared_is_found():
     machine = {"type": "SVC", "grid": {"kernel": [GAUSSIAN, CUBIC], "C": [1.0, 10.0]}}
     neighbors = {"type": "KNeighborsClassifier", "grid": {"n_neighbors": [1, 3]}}
@@ -137,9 +143,7 @@ def test_no_second_is_counted_twice(tmp_path):
 
 
 def test_words_count_the_samples_that_are_split_and_all_fits():
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
-    data = Dataset("halves", X[:30], y[:30], X[30:], y[30:])
+    data = halves()
     model = {"type": "SVC", "parameters": {"kernel": "linear"}, "grid": {"C": [1.0, 2.0]}}
     for split, n, fits in (({"method": "given"}, 40, 12), ({"repeats": 3}, 30, 36)):
         (words,) = planned(lambda _: data, model=[model], split=split).words
@@ -157,15 +161,6 @@ def test_words_count_the_samples_that_are_split_and_all_fits():
 def test_data_that_no_model_of_a_file_takes_is_refused_before_anything_runs(data, caption):
     with pytest.raises(SeparatrixError, match=caption):
         planned(lambda _: data, model=[{"type": "GaussianNB"}])
-
-
-def test_groups_may_be_a_column_of_sparse_samples():
-    X = np.column_stack([np.ones(60), np.repeat(np.arange(12), 5)])
-    data = Dataset("people", csr_array(X), np.tile([0, 1], 30), features=("height", "person"))
-    split = {"method": "grouped", "group": "person", "repeats": 3}
-    made = planned(lambda _: data, model=[{"type": "GaussianNB"}], split=split)
-    for train, test in made.protocols["GaussianNB"][0].samples(RunContext(made.experiment)).splits:
-        assert not set(X[train, 1]) & set(X[test, 1])
 
 
 def test_a_kernel_may_hold_another():
@@ -194,28 +189,15 @@ def test_only_what_the_folds_chose_is_told_of_the_test_part(tmp_path):
 
 
 def test_a_given_test_part_is_the_only_split(tmp_path):
-    rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(40, 2)), np.arange(40) % 2
-    data = Dataset("halves", X[:30], y[:30], X[30:], y[30:])
+    data = halves()
     made = planned(lambda _: data, model=[{"type": "GaussianNB"}], split={"method": "given"})
     ((protocol, family),) = made.protocols.values()
     assert protocol.repeats == 1
     found = run(made.experiment, tmp_path)
-    assert len(found.arrays[family.split_step(0)]["predicted"]) == 10
+    assert len(found.arrays[family.step("split", 0)]["predicted"]) == 10
     assert str(comparison_of(made, found)).startswith("1 split, 30 rows to train and 10 to test;")
     with pytest.raises(ExperimentError, match="has no test part"):
         planned(model=[{"type": "GaussianNB"}], split={"method": "given"})
-
-
-def test_groups_stay_together(tmp_path):
-    rng = np.random.default_rng(0)
-    X = np.column_stack([rng.normal(size=60), np.repeat(np.arange(12), 5)])
-    data = Dataset("people", X, np.tile([0, 1], 30), features=("height", "person"))
-    split = {"method": "grouped", "group": "person", "repeats": 3}
-    made = planned(lambda _: data, model=[{"type": "GaussianNB"}], split=split)
-    protocol, _ = made.protocols["GaussianNB"]
-    for train, test in protocol.samples(RunContext(made.experiment)).splits:
-        assert not set(X[train, 1]) & set(X[test, 1])
 
 
 @pytest.mark.parametrize(
@@ -272,11 +254,15 @@ def test_texts_and_missing_values_are_prepared_inside_each_training_part(tmp_pat
         comparison_of(made, found)
 
 
-def test_the_column_that_groups_is_no_feature(tmp_path):
+@pytest.mark.parametrize("storage", [np.asarray, csr_array])
+def test_groups_stay_together_and_their_column_is_no_feature(storage):
     people = np.repeat(np.arange(12), 5)
     X = np.column_stack([np.random.default_rng(0).normal(size=60), people])
-    data = Dataset("people", X, np.repeat(np.arange(12) % 2, 5), features=("height", "person"))
-    split = {"method": "grouped", "group": "person", "repeats": 2}
+    y = np.repeat(np.arange(12) % 2, 5)
+    data = Dataset("people", storage(X), y, features=("height", "person"))
+    split = {"method": "grouped", "group": "person", "repeats": 3}
     made = planned(lambda _: data, model=[{"type": "KNeighborsClassifier"}], split=split)
-    protocol, _ = made.protocols["KNeighborsClassifier"]
-    assert protocol.samples(RunContext(made.experiment)).X.tolist() == X[:, :1].tolist()
+    found = made.protocols["KNeighborsClassifier"][0].samples(RunContext(made.experiment))
+    np.testing.assert_array_equal(csr_array(found.X).toarray(), X[:, :1])
+    for train, test in found.splits:
+        assert not set(people[train]) & set(people[test])

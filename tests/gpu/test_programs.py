@@ -1,6 +1,6 @@
 """Each Triton program beside what stands for it on the CPU, on random input.
 
-`TRITON_INTERPRET=1 python -m tests.gpu --pretend programs` compares them without a card.
+`TRITON_INTERPRET=1 python -m tests.gpu --pretend programs` compares them without a GPU.
 """
 
 from contextlib import contextmanager
@@ -38,8 +38,8 @@ def both(module, name, *arrays):
     )
 
 
-def placed_rows(rng, n, capacity, dtype=np.float32):
-    """Some rows of a symmetric matrix at places of a storage: storage, where, the rows that are there."""
+def stored_rows(rng, n, capacity, dtype=np.float32):
+    """Some rows of a symmetric matrix: the storage, the slot of each row, and the rows stored."""
     A = rng.normal(size=(n, 6))
     K = np.exp(-0.1 * ((A[:, None] - A) ** 2).sum(axis=2)).astype(dtype)
     there = rng.permutation(n)[:capacity]
@@ -80,25 +80,25 @@ def test_kernel_values_become_what_their_formula_says():
 
 
 def test_tiles_are_gathered_value_by_value():
-    from separatrix.solvers.svm import triton as lockstep_programs
+    from separatrix.solvers.svm import triton as programs
 
     rng = np.random.default_rng(1)
     n, capacity, p, w = size((4000, 3000, 20, 1024), (90, 60, 2, 16))
     for dtype in (np.float32, np.float64):
-        storage, where, there = placed_rows(rng, n, capacity, dtype)
+        storage, where, there = stored_rows(rng, n, capacity, dtype)
         rows = np.stack([rng.permutation(there)[:w] for _ in range(p)]).astype(np.int32)
         with case(dtype.__name__):
-            (tiles, *_), (plain, *_) = both(lockstep_programs, "gather_tiles", storage, where, rows)
+            (tiles, *_), (plain, *_) = both(programs, "gather_tiles", storage, where, rows)
             np.testing.assert_array_equal(tiles, plain)
             np.testing.assert_array_equal(tiles[0], storage[where[rows[0]]][:, rows[0]])
 
 
 def test_rows_are_added_to_the_errors_of_their_own_problems():
-    from separatrix.solvers.svm import triton as lockstep_programs
+    from separatrix.solvers.svm import triton as programs
 
     rng = np.random.default_rng(2)
     n, capacity, w, layouts, r = size((4000, 3000, 256, 5, 2500), (90, 60, 16, 2, 40))
-    storage, where, there = placed_rows(rng, n, capacity)
+    storage, where, there = stored_rows(rng, n, capacity)
     p = 2 * layouts
     F = rng.normal(size=(p, r + 1))
     columns = np.zeros((layouts, r + 1), dtype=np.int32)
@@ -109,7 +109,7 @@ def test_rows_are_added_to_the_errors_of_their_own_problems():
     steps = rng.normal(size=rows.shape) * (rng.random(rows.shape) < 0.6)
     steps[0] = 0.0
     (_, found, *_), (_, plain, *_) = both(
-        lockstep_programs, "add_rows", F, storage, where, columns, layout, problems, rows, steps
+        programs, "add_rows", F, storage, where, columns, layout, problems, rows, steps
     )
     np.testing.assert_allclose(found, plain, rtol=1e-12, atol=1e-12)
     untouched = np.setdiff1d(np.arange(p), problems[1:])
@@ -117,25 +117,28 @@ def test_rows_are_added_to_the_errors_of_their_own_problems():
     np.testing.assert_array_equal(found[:, -1], F[:, -1])  # padding
 
 
-def test_steps_inside_a_tile_end_at_its_optimum_and_in_its_box():
-    from separatrix.solvers.svm import triton as lockstep_programs
+def solve_tiles(rng, y, box, tol, max_steps):
+    """Kernel values and bounds of random tiles, and their solutions by Triton and without it."""
+    from separatrix.solvers.svm import triton as programs
 
-    rng = np.random.default_rng(3)
-    p, w = size((12, 1024), (2, 32))
-    A = rng.normal(size=(p, w, 4))
+    A = rng.normal(size=(*y.shape, 4))
     K = np.exp(-0.5 * ((A[:, :, None] - A[:, None]) ** 2).sum(axis=3))
+    low, high = np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0)
+    tiles = K, np.ones(y.shape), np.zeros(y.shape), low, high, -y
+    limits = np.full(len(y), tol), np.asarray(max_steps)
+    return K, low, high, both(programs, "solve_tiles", *tiles, *limits)
+
+
+def test_steps_inside_a_tile_end_at_its_optimum_and_in_its_box():
+    rng = np.random.default_rng(3)
+    p, w = size((12, 1024), (2, 16))
     y = np.where(rng.random((p, w)) < 0.5, -1.0, 1.0)
     box = rng.uniform(0.2, 3.0, (p, w))
     box[:, ::9] = 0.0
-    low, high = np.where(y < 0, -box, 0.0), np.where(y > 0, box, 0.0)
-    diagonal, F = np.ones((p, w)), -y
     for tol in (0.3, 1e-3):
-        arguments = (
-            *(K, diagonal, np.zeros((p, w)), low, high, F),
-            np.full(p, tol), np.full(p, 200_000, dtype=np.int64),
-        )  # fmt: skip
-        (made, *there), (plain_made, *here) = both(lockstep_programs, "solve_tiles", *arguments)
-        for b, steps in ((there[2], made), (here[2], plain_made)):
+        K, low, high, results = solve_tiles(rng, y, box, tol, [200_000] * p)
+        duals = []
+        for steps, _, _, b, *_ in results:
             with case(f"tol={tol}"):
                 assert (low <= b).all()
                 assert (b <= high).all()
@@ -145,29 +148,18 @@ def test_steps_inside_a_tile_end_at_its_optimum_and_in_its_box():
                 top = np.where(b < high, wish, -np.inf).max(axis=1)
                 bottom = np.where(b > low, wish, np.inf).min(axis=1)
                 assert (top - bottom <= 1.001 * tol).all(), top - bottom
-        np.testing.assert_allclose(_dual(K, there[2]), _dual(K, here[2]), rtol=2 * tol)
-
-
-def _dual(K, b):
-    return np.abs(b).sum(axis=1) - 0.5 * np.einsum("pi,pij,pj->p", b, K, b)
+                square = np.einsum("pi,pij,pj->p", b, K, b)
+                duals.append(np.abs(b).sum(axis=1) - 0.5 * square)
+        np.testing.assert_allclose(*duals, rtol=2 * tol)
 
 
 def test_a_tile_takes_as_many_steps_as_it_may_and_no_more():
-    from separatrix.solvers.svm import triton as lockstep_programs
-
+    y = np.where(np.arange(32) % 2, 1.0, -1.0) * np.ones((2, 1))
     rng = np.random.default_rng(4)
-    p, w = 2, 32
-    A = rng.normal(size=(p, w, 4))
-    K = np.exp(-0.5 * ((A[:, :, None] - A[:, None]) ** 2).sum(axis=3))
-    y = np.where(np.arange(w) % 2, 1.0, -1.0) * np.ones((p, 1))
-    arguments = (
-        *(K, np.ones((p, w)), np.zeros((p, w)), np.minimum(y, 0.0), np.maximum(y, 0.0), -y),
-        np.full(p, 1e-6), np.array([0, 3]),
-    )  # fmt: skip
-    (made, *there), _ = both(lockstep_programs, "solve_tiles", *arguments)
-    assert made.tolist() == [0, 3]
-    assert not there[2][0].any()
-    assert 2 <= np.count_nonzero(there[2][1]) <= 6
+    *_, ((steps, _, _, b, *_), _) = solve_tiles(rng, y, np.ones(y.shape), 1e-6, [0, 3])
+    assert steps.tolist() == [0, 3]
+    assert not b[0].any()
+    assert 2 <= np.count_nonzero(b[1]) <= 6
 
 
 def test_perceptron_programs_find_the_mistakes_of_the_compiled_scan():
@@ -203,7 +195,7 @@ def test_perceptron_programs_find_the_mistakes_of_the_compiled_scan():
                     np.testing.assert_array_equal(mine, theirs)
 
 
-def test_the_matrix_on_a_card_is_the_matrix_here():
+def test_the_matrix_on_a_gpu_is_that_of_the_cpu():
     from separatrix.kernels.gram import make_gram
 
     X, _ = clouds(size(5000, 60), 12)

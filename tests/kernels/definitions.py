@@ -1,7 +1,8 @@
 """Kernels on sequences and graphs straight from their definitions: slow reference implementations.
 
 Each kernel is a function of two samples. A sequence is a str, bytes or a tuple of tokens; a graph has
-`n_nodes`, `edges`, `node_labels` and `edge_labels`. Below them, generators of small random samples.
+`n_nodes`, `edges`, `node_labels` and `edge_labels`. Below them, generators of small random samples, and
+tables of kernels with their definitions.
 """
 
 import re
@@ -12,6 +13,17 @@ from itertools import combinations
 import numpy as np
 
 from separatrix.data.graph import Graph
+from separatrix.kernels import (
+    BagOfWords,
+    EdgeHistogram,
+    Kernel,
+    ShortestPath,
+    Spectrum,
+    Subsequence,
+    VertexHistogram,
+    WeightedDegree,
+    WeisfeilerLehman,
+)
 
 
 def block(definition, X, Z):
@@ -55,11 +67,14 @@ def weighted_degree(s, t, k):
 
 @cache
 def subsequences(s, k, decay):
-    """Each subsequence of k letters, with decay^span summed over the ways to find it."""
+    """Each subsequence of k letters, with decay^span summed over the ways to find it.
+
+    Exact if the decay is a Fraction.
+    """
     found = {}
     for positions in combinations(range(len(s)), k):
         letters = tuple(s[i] for i in positions)
-        found[letters] = found.get(letters, 0.0) + decay ** (positions[-1] - positions[0] + 1)
+        found[letters] = found.get(letters, 0) + decay ** (positions[-1] - positions[0] + 1)
     return found
 
 
@@ -211,3 +226,66 @@ def random_graphs(rng, count, *, nodes=None, edges=None, fewest=0, most=7):
             )
         )
     return found
+
+
+LETTERS = {
+    "two": "ab",
+    "four": "acgt",
+    "unicode": "aä€𝄞",
+    "texts": "aAb .ß",
+    "bytes": b"aA \x00\xff",
+    "words": ("to", "be", "or", ""),
+    "numbers": (0, -1, 7, 10**15),
+}
+LABELS = {
+    "none": {},
+    "nodes": {"nodes": [1, 2, 3]},
+    "strings": {"nodes": ["C", "N", "Cl"], "edges": ["-", "="]},
+    "both": {"nodes": [4, -4], "edges": [7, -7, 10**15]},
+    "edges": {"edges": [0, 1, 2]},
+}
+
+
+def some(kind, count, seed, **sizes):
+    """Random samples: sequences of the named letters, or graphs with the named labels."""
+    rng = np.random.default_rng(seed)
+    if kind in LETTERS:
+        return random_sequences(rng, count, LETTERS[kind], **sizes)
+    return random_graphs(rng, count, **LABELS[kind], **sizes)
+
+
+def named(part):
+    """The id of a parameter of a test: a kernel as it prints."""
+    return repr(part) if isinstance(part, Kernel) else None
+
+
+def _defined(kernel, definition, **params):
+    return kernel(**params), lambda x, z: definition(x, z, **params)
+
+
+ON_SEQUENCES = [
+    _defined(Spectrum, spectrum, k=1),
+    _defined(Spectrum, spectrum, k=3),
+    _defined(Spectrum, spectrum, k=3, shortest=1),
+    _defined(Spectrum, spectrum, k=2, shortest=2),
+    _defined(Spectrum, spectrum, k=4, shortest=2, weights=(0.5, 3.0, 0.7)),
+    _defined(WeightedDegree, weighted_degree, k=1),
+    _defined(WeightedDegree, weighted_degree, k=3),
+    _defined(WeightedDegree, weighted_degree, k=8),
+    _defined(Subsequence, subsequence, k=1, decay=0.5),
+    _defined(Subsequence, subsequence, k=2, decay=0.3),
+    _defined(Subsequence, subsequence, k=3, decay=0.9),
+    _defined(Subsequence, subsequence, k=4, decay=1.0),
+    _defined(BagOfWords, bag_of_words),
+    _defined(BagOfWords, bag_of_words, lowercase=False),
+]
+ON_GRAPHS = [
+    _defined(VertexHistogram, vertex_histogram),
+    _defined(EdgeHistogram, edge_histogram),
+    _defined(WeisfeilerLehman, weisfeiler_lehman, iterations=0),
+    _defined(WeisfeilerLehman, weisfeiler_lehman, iterations=1),
+    _defined(WeisfeilerLehman, weisfeiler_lehman, iterations=5),
+    _defined(WeisfeilerLehman, weisfeiler_lehman, iterations=3, edge_labels=True),
+    _defined(ShortestPath, shortest_path),
+    (ShortestPath(both_ways=False, nodes=True), published_path),
+]

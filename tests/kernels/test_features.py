@@ -19,32 +19,17 @@ from separatrix.kernels.features import (
 )
 
 X = np.random.default_rng(0).normal(size=(12, 4))
-KERNELS = [
-    Polynomial(1),
-    Polynomial(1, 2.0, 0.5),
-    Polynomial(2),
-    Polynomial(3, 0.5, 1.0),
-    Polynomial(5, 0.3, 2.0),
-    Polynomial(9, 0.1, 0.7),
-]
 
 
 def thinned(rng, shape, share=0.4):
     return csr_array(rng.normal(size=shape) * (rng.random(shape) < share))
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
-def test_the_inner_product_of_scaled_monomials_is_the_kernel(kernel):
-    F = Monomials.of_kernel(kernel, 4).map(X)
-    K = kernel.block(X, X)
-    np.testing.assert_allclose(F @ F.T, K, rtol=1e-12, atol=1e-13 * np.abs(K).max())
-
-
 @settings(max_examples=60, deadline=None)
 @given(
     seed=st.integers(0, 10_000),
     d=st.integers(1, 5),
-    degree=st.integers(1, 5),
+    degree=st.integers(1, 7),
     gamma=st.sampled_from([0.25, 1.0, 3.0]),
     coef0=st.sampled_from([0.0, 0.5, 2.0]),
 )
@@ -206,31 +191,17 @@ def test_negative_eigenvalues_are_left_out_and_reported():
     assert found.lowest == -0.25
 
 
-def fourier_errors(n_components, *, draws, gamma=0.4):
-    """Approximate less exact kernel values, over many draws: (draws, n, n)."""
-    rng = np.random.default_rng(7)
-    K = Gaussian(gamma).block(X, X)
-    errors = []
-    for _ in range(draws):
-        F = fourier_map(X, *draw_fourier(4, n_components, gamma=gamma, rng=rng))
-        errors.append(F @ F.T - K)
-    return np.array(errors), K
-
-
 def test_random_fourier_features_have_the_mean_and_variance_of_theory():
-    errors, K = fourier_errors(50, draws=2000)
-    variance = (1.0 - K**2 + K**4 / 2.0) / 50
-    standard_error = np.sqrt(variance / len(errors))
+    rng, draws, size = np.random.default_rng(7), 2000, 50
+    K = Gaussian(0.4).block(X, X)
+    maps = (fourier_map(X, *draw_fourier(4, size, gamma=0.4, rng=rng)) for _ in range(draws))
+    errors = np.array([F @ F.T - K for F in maps])
+
+    variance = (1.0 - K**2 + K**4 / 2.0) / size
+    standard_error = np.sqrt(variance / draws)
     assert (np.abs(errors.mean(axis=0)) < 4.5 * standard_error).all()
     # a sample variance of 2000 nearly normal values is off by 3 % (one standard deviation)
     np.testing.assert_allclose(errors.var(axis=0) / variance, 1.0, atol=0.15)
-
-
-def test_the_error_falls_with_the_root_of_the_number_of_features():
-    sizes = np.array([32, 128, 512, 2048])
-    off = [np.abs(fourier_errors(size, draws=60)[0]).mean() for size in sizes]
-    slope = np.polyfit(np.log(sizes), np.log(off), 1)[0]
-    assert slope == pytest.approx(-0.5, abs=0.03)
 
 
 def test_fourier_features_of_sparse_and_dense_samples_are_equal(monkeypatch):

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from separatrix import SVC, load, save
 from separatrix.errors import ParameterError
 from separatrix.kernels import (
     FromCallable,
@@ -13,23 +14,34 @@ from separatrix.kernels import (
     Sigmoid,
 )
 from separatrix.kernels.names import parse_kernel, resolve_kernel
+from separatrix.kernels.registry import ALIASES, KERNELS
 
 X = np.random.default_rng(0).normal(size=(10, 4)) * 3
 
 
 @pytest.mark.parametrize(
-    ("name", "kernel"),
+    "kernel",
     [
-        ("linear", Linear()),
-        ("rbf", Gaussian(0.5)),
-        ("poly", Polynomial(4, 0.5, 2.0)),
-        ("sigmoid", Sigmoid(0.5, 2.0)),
-        ("laplacian", Laplacian(0.5)),
-        ("precomputed", Precomputed()),
+        *(Linear(), Gaussian(0.5), Polynomial(4, 0.5, 2.0), Sigmoid(0.5, 2.0), Laplacian(0.5)),
+        Precomputed(),
     ],
+    ids=repr,
 )
-def test_names_are_kernels(name, kernel):
-    assert resolve_kernel("SVC", name, X, gamma=0.5, degree=4, coef0=2.0) == kernel
+def test_every_alias_is_a_kernel_known_by_text_and_in_a_model_file(kernel, tmp_path):
+    assert resolve_kernel("SVC", kernel.alias, X, gamma=0.5, degree=4, coef0=2.0) == kernel
+    assert KERNELS[type(kernel).__name__] is ALIASES[kernel.alias] is type(kernel)
+    if kernel == Precomputed():
+        return
+    assert parse_kernel(repr(kernel)) == kernel
+    y = np.arange(len(X)) % 3
+    fitted = SVC(kernel=kernel, max_iter=1000).fit(X, y)
+    again = load(save(fitted, tmp_path / "a.model"))
+    assert again.kernel == kernel
+    np.testing.assert_array_equal(again.decision_function(X), fitted.decision_function(X))
+
+
+def test_every_alias_is_tested():
+    assert set(ALIASES) == {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"}
 
 
 def test_scale_and_auto_are_those_of_scikit_learn():

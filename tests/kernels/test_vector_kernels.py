@@ -22,7 +22,6 @@ from separatrix.kernels import (
     Polynomial,
     Precomputed,
     Sigmoid,
-    quadratic_map,
 )
 
 RNG = np.random.default_rng(0)
@@ -106,12 +105,6 @@ def test_the_normalised_kernel_is_a_cosine():
 def test_a_sample_of_norm_zero_has_normalised_values_of_zero():
     K = Normalized(Linear()).block(np.array([[0.0, 0.0], [1.0, 0.0]]), np.array([[2.0, 0.0]]))
     np.testing.assert_array_equal(K, [[0.0], [1.0]])
-
-
-def test_the_quadratic_map_is_the_degree_two_kernel():
-    np.testing.assert_allclose(
-        quadratic_map(X) @ quadratic_map(Z).T, Polynomial(2).block(X, Z), atol=1e-12
-    )
 
 
 def test_from_sigma_and_from_variance_say_which_they_mean():

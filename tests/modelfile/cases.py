@@ -7,20 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array, csr_matrix, issparse
+from sklearn import preprocessing as skp
 from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    StandardScaler,
-)
 
 from separatrix import (
     SVC,
@@ -64,6 +57,7 @@ from separatrix.kernels import (
     WeisfeilerLehman,
 )
 
+KNN = KNeighborsClassifier
 IRIS, SPECIES = load_iris(return_X_y=True)
 ROWS = np.r_[0:50:5, 50:100:5, 100:150:5]  # ten of each class
 X, Y = IRIS[ROWS], SPECIES[ROWS]
@@ -152,7 +146,7 @@ OBJECT_KERNELS = {
 }
 
 CASES = [
-    *on_rows("knn", KNeighborsClassifier(3)),
+    *on_rows("knn", KNN(3)),
     *on_rows("perceptron", Perceptron(max_iter=20, tol=None)),
     *on_rows("kernel-perceptron", KernelPerceptron(max_iter=5)),
     *on_rows("svc", SVC()),
@@ -184,7 +178,7 @@ CASES = [
         if name != "sigmoid"  # not positive, and says so
     ),
     *(
-        Case(f"knn-{name}", KNeighborsClassifier(3, kernel=kernel))
+        Case(f"knn-{name}", KNN(3, kernel=kernel))
         for name, kernel in EVERY_KERNEL.items()
         if name != "sigmoid"
     ),
@@ -214,33 +208,26 @@ CASES = [
         csr_array(TENTHS),
     ),
     Case("perceptron-radius", Perceptron(bias="radius", max_iter=4, tol=None)),
-    Case("knn-distance", KNeighborsClassifier(5, weights="distance", k_max=4)),
-    Case("knn-cosine", KNeighborsClassifier(3, metric="cosine")),
-    Case(
-        "knn-cosine-zero", KNeighborsClassifier(3, metric="cosine"), np.vstack([X[:-1], 0 * X[:1]])
-    ),
-    Case("knn-manhattan", KNeighborsClassifier(3, p=1)),
-    Case("knn-minkowski", KNeighborsClassifier(3, p=1.5, metric_params={"w": np.arange(1.0, 5)})),
-    Case(
-        "knn-seuclidean",
-        KNeighborsClassifier(3, metric="seuclidean", metric_params={"V": X.var(axis=0)}),
-    ),
+    Case("knn-distance", KNN(5, weights="distance", k_max=4)),
+    Case("knn-cosine", KNN(3, metric="cosine")),
+    Case("knn-cosine-zero", KNN(3, metric="cosine"), np.vstack([X[:-1], 0 * X[:1]])),
+    Case("knn-manhattan", KNN(3, p=1)),
+    Case("knn-minkowski", KNN(3, p=1.5, metric_params={"w": np.arange(1.0, 5)})),
+    Case("knn-seuclidean", KNN(3, metric="seuclidean", metric_params={"V": X.var(axis=0)})),
     Case(
         "knn-mahalanobis",
-        KNeighborsClassifier(
-            3, metric="mahalanobis", metric_params={"VI": np.linalg.inv(np.cov(X.T))}
-        ),
+        KNN(3, metric="mahalanobis", metric_params={"VI": np.linalg.inv(np.cov(X.T))}),
     ),
-    Case("knn-canberra", KNeighborsClassifier(3, metric="canberra")),
-    Case("knn-jaccard", KNeighborsClassifier(3, metric="jaccard"), TENTHS > 30),
-    Case("knn-precomputed", KNeighborsClassifier(3, metric="precomputed"), DISTANCES),
-    Case("knn-bytes", KNeighborsClassifier(3), TENTHS.astype(np.uint8)),
+    Case("knn-canberra", KNN(3, metric="canberra")),
+    Case("knn-jaccard", KNN(3, metric="jaccard"), TENTHS > 30),
+    Case("knn-precomputed", KNN(3, metric="precomputed"), DISTANCES),
+    Case("knn-bytes", KNN(3), TENTHS.astype(np.uint8)),
     Case(
         "knn-nan",
-        KNeighborsClassifier(3, metric="nan_euclidean"),
+        KNN(3, metric="nan_euclidean"),
         np.where(np.arange(120).reshape(30, 4) % 17 == 0, np.nan, X),
     ),
-    Case("knn-outputs", KNeighborsClassifier(3), X, np.column_stack([Y, Y % 2])),
+    Case("knn-outputs", KNN(3), X, np.column_stack([Y, Y % 2])),
     Case("linear-svc-crammer", LinearSVC(multi_class="crammer_singer", max_iter=5000)),
     Case("linear-svc-l1", LinearSVC(penalty="l1")),
     Case("least-squares-features", LeastSquaresClassifier(1.0, features=PolynomialMap(2))),
@@ -266,7 +253,7 @@ CASES = [
     Case(
         "decision-pipeline",
         BayesDecision(
-            make_pipeline(StandardScaler(), SVC(calibration="sigmoid", random_state=0)),
+            make_pipeline(skp.StandardScaler(), SVC(calibration="sigmoid", random_state=0)),
             1.0 - np.eye(3),
             reject_cost=0.3,
         ),
@@ -277,32 +264,34 @@ CASES = [
         BayesDecision(SVCCV([1.0], estimator=SVC(calibration="sigmoid", random_state=0), cv=2)),
     ),
     Case("map-kernel", PolynomialMap(2, kernel=True, coef0=1.0)),
-    Case("standard", StandardScaler()),
-    Case("rescaled", MinMaxScaler()),
-    Case("largest", MaxAbsScaler()),
-    Case("normalizer", Normalizer()),
-    Case("one-hot", OneHotEncoder(), TENTHS),
-    Case("ordinal", OrdinalEncoder(), TENTHS),
+    Case("standard", skp.StandardScaler()),
+    Case("rescaled", skp.MinMaxScaler()),
+    Case("largest", skp.MaxAbsScaler()),
+    Case("normalizer", skp.Normalizer()),
+    Case("one-hot", skp.OneHotEncoder(), TENTHS),
+    Case("ordinal", skp.OrdinalEncoder(), TENTHS),
     Case("frozen", FrozenEstimator(GaussianNB().fit(X, Y))),
-    Case("pipeline-standard", make_pipeline(StandardScaler(), SVC())),
-    Case("pipeline-rescaled", make_pipeline(MinMaxScaler((0, 2)), MultinomialNB())),
-    Case("pipeline-largest", make_pipeline(MaxAbsScaler(), Normalizer("l1"), LinearSVC())),
-    Case("pipeline-one-hot", make_pipeline(OneHotEncoder(handle_unknown="ignore"), LinearSVC())),
+    Case("pipeline-standard", make_pipeline(skp.StandardScaler(), SVC())),
+    Case("pipeline-rescaled", make_pipeline(skp.MinMaxScaler((0, 2)), MultinomialNB())),
+    Case("pipeline-largest", make_pipeline(skp.MaxAbsScaler(), skp.Normalizer("l1"), LinearSVC())),
+    Case(
+        "pipeline-one-hot", make_pipeline(skp.OneHotEncoder(handle_unknown="ignore"), LinearSVC())
+    ),
     Case(
         "pipeline-one-hot-words",
-        make_pipeline(OneHotEncoder(drop="first"), BernoulliNB()),
+        make_pipeline(skp.OneHotEncoder(drop="first"), BernoulliNB()),
         np.column_stack([np.where(X > 3, "long", "short"), WORDS]).astype(object),
     ),
-    Case("pipeline-ordinal", make_pipeline(OrdinalEncoder(), SVC())),
+    Case("pipeline-ordinal", make_pipeline(skp.OrdinalEncoder(), SVC())),
     Case(
         "pipeline-long",
         make_pipeline(
-            StandardScaler(with_mean=False),
+            skp.StandardScaler(with_mean=False),
             "passthrough",
             PolynomialMap(2),
             Nystroem(n_components=6, random_state=0),
             LinearDiscriminantAnalysis(),
-            KNeighborsClassifier(3),
+            KNN(3),
         ),
     ),
     Case("count", CountVectorizer(), TEXTS),
@@ -346,19 +335,21 @@ CASES = [
         "pipeline-triples",
         make_pipeline(
             CountVectorizer(analyzer="char", ngram_range=(3, 3), lowercase=False),
-            MaxAbsScaler(),
-            KNeighborsClassifier(3),
+            skp.MaxAbsScaler(),
+            KNN(3),
         ),
         SEQUENCES,
         WORDS,
     ),
     Case(
-        "pipeline-positions", make_pipeline(PositionIndicator(), MaxAbsScaler(), SVC()), SEQUENCES
+        "pipeline-positions",
+        make_pipeline(PositionIndicator(), skp.MaxAbsScaler(), SVC()),
+        SEQUENCES,
     ),
     Case(
         "pipeline-fill",
         make_pipeline(
-            SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler(), SVC()
+            SimpleImputer(strategy="median", keep_empty_features=True), skp.StandardScaler(), SVC()
         ),
         HOLES,
     ),
@@ -372,7 +363,7 @@ CASES = [
         for name in ("spectrum-weights", "subsequence", "subtrees", "normalized-graphs")
         for kind, model in (
             ("kernel-perceptron", KernelPerceptron(OBJECT_KERNELS[name][0], max_iter=4)),
-            ("knn", KNeighborsClassifier(3, kernel=OBJECT_KERNELS[name][0])),
+            ("knn", KNN(3, kernel=OBJECT_KERNELS[name][0])),
             ("nystroem", Nystroem(OBJECT_KERNELS[name][0], n_components=5, random_state=0)),
         )
     ),

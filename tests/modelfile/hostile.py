@@ -26,20 +26,8 @@ SECONDS, MEMORY = 1.0, 64 * 2**20
 NUMBERS = (0, 1, -1, 2, 7, 255, 2**31 - 1, 2**31, 2**32, 2**53, 2**62, 2**63 - 1, -(2**63), 10**30)
 REALS = (0.5, -0.5, 1e-300, 1e300, -1e300, 1e308, {"float": "nan"}, {"float": "inf"})
 OTHERS = (
-    *(
-        None,
-        True,
-        False,
-        "",
-        "C",
-        "F",
-        "numbers",
-        "objects",
-        "rbf",
-        "precomputed",
-        "SVC",
-        "x" * 300,
-    ),
+    *(None, True, False, "", "C", "F", "numbers", "objects", "rbf", "precomputed", "SVC"),
+    "x" * 300,
     *([], [[]], {}, [None] * 20, {"tuple": []}, {"dict": [[1, 2], [1, 3]]}, {"array": "C"}),
     *({"kernel": "Linear", "params": {}}, {"kernel": "os.system", "params": {}}),
     {"kernel": "Polynomial", "params": {"degree": 2**52, "gamma": 1e200, "coef0": -1.0}},
@@ -53,6 +41,7 @@ OTHERS = (
     {"splitter": "KFold", "params": {"n_splits": 0, "shuffle": True, "random_state": "x"}},
 )
 BAD_FLOATS = (np.nan, np.inf, -np.inf, 1e300, -1e300, 0.0, -1.0, 1e-320)
+DELETED = object()
 BAD_WHOLE = (-1, 2**31 - 1, 2**62, -(2**63), 10**6, 0)
 
 
@@ -63,17 +52,18 @@ def signed(document: Any, tensors: dict[str, Any], rng: np.random.Generator | No
     end = 0
     for name, array in tensors.items():
         stop = end + array.nbytes
-        table[name] = {
-            "dtype": NAMES[array.dtype],
-            "shape": [*array.shape],
-            "data_offsets": [end, stop],
-        }
+        dtype, shape = NAMES[array.dtype], [*array.shape]
+        table[name] = {"dtype": dtype, "shape": shape, "data_offsets": [end, stop]}
         end = stop
     header = dumped(table).encode()
     if rng is not None and rng.random() < 0.05:
         header = odd_bytes(header, rng)
+    return sign(header, b"".join(array.tobytes() for array in tensors.values()))
+
+
+def sign(header: bytes, data: bytes = b"") -> bytes:
+    """A file with the right checksum, whatever is in it."""
     header += b" " * (-len(header) % 8)
-    data = b"".join(array.tobytes() for array in tensors.values())
     raw = bytearray(len(header).to_bytes(8, "little") + header + data)
     if header.startswith(BEGIN) and len(raw) >= DIGEST.stop:
         raw[DIGEST] = NO_DIGEST.encode()
@@ -88,18 +78,8 @@ def dumped(value: Any) -> str:
 def odd_bytes(header: bytes, rng: np.random.Generator) -> bytes:
     """The header with something in it that no JSON library of ours would write."""
     at = int(rng.integers(len(BEGIN) + 70, len(header)))
-    odd = [
-        b'"',
-        b"\\",
-        b"\xff",
-        b"\0",
-        b"{",
-        b"[" * 200,
-        b"NaN",
-        b"9" * 400,
-        b'"a":1,"a":1,',
-        b"\\ud800",
-    ]
+    odd = [b'"', b"\\", b"\xff", b"\0", b"{", b"[" * 200, b"NaN", b"9" * 400, b'"a":1,"a":1,']
+    odd.append(b"\\ud800")
     return header[:at] + odd[rng.integers(len(odd))] + header[at:]
 
 
@@ -277,3 +257,26 @@ def refused(document, tensors, path):
     reason = load_within_limits(path)
     assert reason is not None
     return reason
+
+
+def change(document, tensors, where, new):
+    """Change a file at "state.x", "params.x", "card.x" or, an array, at "@.x"."""
+    if where.startswith("@"):
+        holder, key = tensors, f"model{where[1:]}" if where[1:] else ""
+    else:
+        *outer, key = where.split(".")
+        holder = document if outer[0] == "card" else document["model"]
+        for part in outer:
+            holder = holder[int(part) if isinstance(holder, list) else part]
+    if new is DELETED:
+        del holder[key]
+    else:
+        holder[key] = new(holder[key]) if callable(new) else new
+
+
+def refused_after(model, changes, path, **more):
+    """The reason why the file of a model is refused after some changes."""
+    document, tensors = split_file(model, path, **more)
+    for where, new in changes.items():
+        change(document, tensors, where, new)
+    return refused(document, tensors, path)

@@ -10,9 +10,9 @@ from scipy.sparse import issparse
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris
 from sklearn.preprocessing import StandardScaler
 
+SVM_PREDICT = shutil.which("svm-predict")
 needs_svm_predict = pytest.mark.skipif(
-    shutil.which("svm-predict") is None,
-    reason="svm-predict is not installed: apt-get install libsvm-tools",
+    SVM_PREDICT is None, reason="svm-predict is not installed: apt-get install libsvm-tools"
 )
 
 

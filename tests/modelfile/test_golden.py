@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.modelfile.cases import BY_NAME, answers
 from tests.modelfile.golden import FOLDER, plain
-from tests.modelfile.test_container import header_of, signed
+from tests.modelfile.hostile import sign
+from tests.modelfile.test_container import header_of
 
 from separatrix import load
 from separatrix.errors import ModelFileError
@@ -55,7 +56,7 @@ def test_an_old_file_answers_as_it_did(path):
 def test_a_format_that_is_not_known_is_refused_with_what_to_do(version, sentence, tmp_path):
     path = tmp_path / "x.model"
     said = json.dumps(version)
-    path.write_bytes(signed(header_of('{"sha256":"' + "0" * 64 + f'","format":{said}}}')))
+    path.write_bytes(sign(header_of('{"sha256":"' + "0" * 64 + f'","format":{said}}}')))
     with pytest.raises(ModelFileError, match=sentence) as raised:
         load(path)
     assert raised.value.reason == "version"

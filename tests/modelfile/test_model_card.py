@@ -5,66 +5,27 @@ import pandas as pd
 import pytest
 from scipy.sparse import csc_array, csr_array
 from sklearn.pipeline import make_pipeline
-from tests.modelfile.cases import (
-    BY_NAME,
-    MOLECULES,
-    SEQUENCES,
-    TEXTS,
-    WORDS,
-    X,
-    Y,
-)
-from tests.modelfile.hostile import refused, split_file
+from tests.modelfile.cases import BY_NAME, MOLECULES, SEQUENCES, TEXTS, WORDS, X, Y
+from tests.modelfile.test_describe import described
 
-from separatrix import (
-    SVC,
-    KernelFeatures,
-    KNeighborsClassifier,
-    LinearSVC,
-    LogisticRegression,
-    Perceptron,
-    describe,
-    load,
-    save,
-)
+import separatrix as sx
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError
-from separatrix.kernels import (
-    Gaussian,
-    Normalized,
-    Polynomial,
-    Spectrum,
-    WeisfeilerLehman,
-)
+from separatrix.kernels import Gaussian, Normalized, Polynomial, Spectrum, WeisfeilerLehman
 from separatrix.modelfile.model_card import data_hash
 
 
-def test_the_data_of_a_card_is_samples_and_their_labels(path):
-    model = LogisticRegression().fit(X, Y)
-    with pytest.raises(DataError, match="a label for each sample"):
-        save(model, path, data=(X, Y[:3]))
-    with pytest.raises(DataError, match="ragged"):
-        save(model, path, data=([[1.0], [1.0, 2.0]], [0, 1]))
-    save(model, path, data=(X, Y), note="von der 👩‍🔬")
-    assert "von der 👩‍🔬" in str(describe(path))
-
-
-def objects(*items):
-    found = np.empty(len(items), dtype=object)
-    for row, item in enumerate(items):
-        found[row] = item
-    return found
-
-
 def test_the_card_says_sequences_or_graphs(path):
-    model = SVC(kernel=2.0 * Normalized(Spectrum(2, alphabet="acgt")))
-    text = str(describe(save(model.fit(SEQUENCES, WORDS), path, data=(SEQUENCES, WORDS))))
+    model = sx.SVC(kernel=2.0 * Normalized(Spectrum(2, alphabet="acgt")))
+    text = str(sx.describe(sx.save(model.fit(SEQUENCES, WORDS), path, data=(SEQUENCES, WORDS))))
     assert "| samples | sequences |" in text
     assert "| trained on | 30 sequences |" in text
     assert "Spectrum(k=2, shortest=None, weights=None, alphabet='acgt')" in text
     assert "features |" not in text
-    pipeline = make_pipeline(KernelFeatures(WeisfeilerLehman(1)), LinearSVC()).fit(MOLECULES, Y)
-    found = describe(save(pipeline, path, data=(MOLECULES, Y)))
+    pipeline = make_pipeline(sx.KernelFeatures(WeisfeilerLehman(1)), sx.LinearSVC()).fit(
+        MOLECULES, Y
+    )
+    found = sx.describe(sx.save(pipeline, path, data=(MOLECULES, Y)))
     assert found.objects == "graphs"
     assert found.as_dict()["parts"][1]["takes"] == "graphs"
     assert (found.card.data.samples, found.card.data.features) == (30, None)
@@ -73,7 +34,7 @@ def test_the_card_says_sequences_or_graphs(path):
 
 
 def test_the_card_of_a_model_on_vectors_speaks_of_features(path):
-    found = describe(save(SVC().fit(X, Y), path, data=(X, Y)))
+    found = sx.describe(sx.save(sx.SVC().fit(X, Y), path, data=(X, Y)))
     assert found.objects is None
     assert "| features | 4 |" in str(found)
 
@@ -83,11 +44,11 @@ def test_the_hash_of_objects_is_that_of_their_values(name, path):
     case = BY_NAME[name]
     model = case.fitted()
     hashes = set()
-    for samples in (case.X, tuple(case.X), objects(*case.X)):
-        hashes.add(describe(save(model, path, data=(samples, case.y))).card.data.sha256)
+    for samples in (case.X, tuple(case.X), np.fromiter(case.X, dtype=object)):
+        hashes.add(sx.describe(sx.save(model, path, data=(samples, case.y))).card.data.sha256)
     assert len(hashes) == 1
     changed = [*case.X[:-1], case.X[0]]
-    assert describe(save(model, path, data=(changed, case.y))).card.data.sha256 not in hashes
+    assert sx.describe(sx.save(model, path, data=(changed, case.y))).card.data.sha256 not in hashes
 
 
 def test_the_hash_of_a_graph_is_of_all_its_parts():
@@ -109,36 +70,38 @@ def test_the_hash_of_a_graph_is_of_all_its_parts():
 
 
 @pytest.mark.parametrize(
-    ("samples", "sentence"),
-    [(X, "sequences; Spectrum takes"), (MOLECULES, "sequences; .*Graph"), (SEQUENCES[:3], "label")],
+    ("name", "data", "sentence"),
+    [
+        ("svc", X, r"tuple \(X, y\); got ndarray"),
+        ("svc", (X, Y[:3]), "a label for each sample"),
+        ("svc", ([[1.0], [1.0, 2.0]], [0, 1]), "ragged"),
+        ("svc", (X[:, :3], Y), r"4 features; X has shape \(30, 3\)"),
+        ("svc", (TEXTS, Y), r"4 features; X has shape \(30,\)"),
+        ("svc-on-spectrum", (X, Y), "sequences; Spectrum takes"),
+        ("svc-on-spectrum", (MOLECULES, Y), "sequences; .*Graph"),
+        ("svc-on-spectrum", (SEQUENCES[:3], Y), "label"),
+        ("decision-texts", (TEXTS[:3], Y), "a label for each sample"),
+        *(
+            ("decision-texts", (samples, Y), "trained on: texts; X has shape")
+            for samples in (X, [["a"], ["b"]] * 15, Y)
+        ),
+    ],
 )
-def test_the_data_of_a_model_of_sequences_is_sequences(samples, sentence, path):
-    model = SVC(kernel=Spectrum(2)).fit(SEQUENCES, Y)
+def test_other_data_than_the_model_was_trained_on_is_refused(name, data, sentence, path):
     with pytest.raises(DataError, match=sentence):
-        save(model, path, data=(samples, Y))
+        sx.save(BY_NAME[name].fitted(), path, data=data)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("form", [list, tuple, np.array, pd.Series, lambda t: np.array(t, object)])
 def test_the_card_of_a_model_of_texts_has_their_number_and_hash(form, path):
     model = BY_NAME["pipeline-texts"].fitted()
-    found = describe(save(model, path, data=(form(TEXTS), WORDS)))
+    found = sx.describe(sx.save(model, path, data=(form(TEXTS), WORDS)))
     assert (found.card.data.samples, found.card.data.features) == (30, None)
     assert found.card.data.sha256 == data_hash(TEXTS, WORDS)
     assert "| trained on | 30 texts |" in str(found)
     assert [part.kind for part in found.parts][:2] == ["Pipeline", "TfidfVectorizer"]
-    assert load(path).predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
-
-
-def test_the_data_of_a_model_of_texts_is_texts(path):
-    model = BY_NAME["decision-texts"].fitted()
-    for samples in (X, [["a"], ["b"]] * 15, Y):
-        with pytest.raises(DataError, match="trained on: texts; X has shape"):
-            save(model, path, data=(samples, Y))
-    with pytest.raises(DataError, match="a label for each sample"):
-        save(model, path, data=(TEXTS[:3], Y))
-    with pytest.raises(DataError, match=r"4 features; X has shape \(30,\)"):
-        save(SVC().fit(X, Y), path, data=(TEXTS, Y))
-    assert not path.exists()
+    assert sx.load(path).predict(TEXTS).tolist() == model.predict(TEXTS).tolist()
 
 
 def test_a_long_text_does_not_widen_the_others():
@@ -148,23 +111,11 @@ def test_a_long_text_does_not_widen_the_others():
     assert data_hash(texts) != data_hash(["a"] * 100_000)
 
 
-def test_a_card_of_texts_is_checked_too(path):
-    document, tensors = split_file(BY_NAME["pipeline-texts"].fitted(), path)
-    document["card"]["data"] = {"sha256": "0", "samples": None, "features": None}
-    assert refused(document, tensors, path) == "schema"
-    document["card"]["data"] = {"sha256": "0", "samples": 3, "features": "x"}
-    assert refused(document, tensors, path) == "schema"
-
-
-def described(model, tmp_path, **more):
-    return describe(save(model, tmp_path / "x.model", **more))
-
-
-def test_the_card_says_what_the_model_was_trained_on(tmp_path):
-    model = SVC(C=10, kernel=Normalized(Polynomial(2)) + Gaussian(0.1), random_state=7).fit(
+def test_the_card_says_what_the_model_was_trained_on(path):
+    model = sx.SVC(C=10, kernel=Normalized(Polynomial(2)) + Gaussian(0.1), random_state=7).fit(
         X, WORDS
     )
-    found = described(model, tmp_path, data=(X, WORDS), note="for the greenhouse")
+    found = described(model, path, data=(X, WORDS), note="for the greenhouse")
     card = found.card
     assert (card.data.samples, card.data.features) == (30, 4)
     assert card.data.sha256 == data_hash(X, WORDS)
@@ -186,15 +137,15 @@ def test_the_card_says_what_the_model_was_trained_on(tmp_path):
         assert part in text
 
 
-def test_the_certificate_of_each_kind_is_a_number(tmp_path):
+def test_the_certificate_of_each_kind_is_a_number(path):
     for model, name in (
-        (Perceptron(), "mistakes in the last pass"),
-        (LinearSVC(), "dual_gap"),
-        (SVC(), "violation"),
+        (sx.Perceptron(), "mistakes in the last pass"),
+        (sx.LinearSVC(), "dual_gap"),
+        (sx.SVC(), "violation"),
     ):
-        card = described(model.fit(X, Y), tmp_path).card
+        card = described(model.fit(X, Y), path).card
         assert np.isfinite(card.certificate[name])
-    assert described(KNeighborsClassifier().fit(X, Y), tmp_path).card.certificate == {}
+    assert described(sx.KNeighborsClassifier().fit(X, Y), path).card.certificate == {}
 
 
 def test_the_hash_is_of_the_values_and_not_of_how_they_lie():

@@ -1,16 +1,23 @@
+import sys
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits, load_iris
 
 from separatrix import SVCCV, KernelPerceptron, Perceptron, evaluate
 from separatrix.errors import DataError, MissingPackageError
+from separatrix.estimators.decision import cost_curve
 from separatrix.kernels import Polynomial
 from separatrix.report import (
     plot_confusion,
+    plot_costs,
     plot_features,
     plot_grid,
     plot_hardest,
+    plot_k,
     plot_learning_curve,
+    plot_letters,
+    plot_regions,
 )
 
 X, Y = load_digits(return_X_y=True)
@@ -69,9 +76,20 @@ def test_the_grid_shows_every_cell_and_frames_the_best():
     assert 2 * y + x == search.best_index_
 
 
-def test_without_matplotlib_the_error_says_what_to_install(found, monkeypatch):
-    import sys
-
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plot_confusion(evaluate(Perceptron(), *load_iris(return_X_y=True), repeats=1)),
+        lambda: plot_costs(
+            cost_curve(np.array([0.2, 0.6]), np.array([False, True]), 1 - np.eye(2))
+        ),
+        lambda: plot_k([0.5, 0.6]),
+        lambda: plot_letters("A", [1.0]),
+        lambda: plot_regions(Perceptron(), [[0.0, 0.0], [1.0, 1.0]], [0, 1], grid=20),
+    ],
+    ids=["plot_confusion", "plot_costs", "plot_k", "plot_letters", "plot_regions"],
+)
+def test_without_matplotlib_the_error_names_the_extra_to_install(draw, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingPackageError, match=r"pip install 'separatrix\[report\]'"):
-        plot_confusion(found)
+        draw()

@@ -8,16 +8,15 @@ from matplotlib.collections import LineCollection, PatchCollection
 from separatrix.data.catalogue import VARIABLE, load
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError, ParameterError
+from separatrix.plots.color_scale import shades
 from separatrix.plots.graph_drawing import (
     MUTAG_ATOMS,
     MUTAG_BONDS,
     RADIUS,
     graph_layout,
-    graph_table,
     plot_graph,
     plot_graphs,
 )
-from separatrix.plots.sequence_drawing import shades
 from separatrix.plots.svg import draw_svg
 
 NONE = np.zeros((0, 2), dtype=int)
@@ -219,13 +218,6 @@ def test_several_graphs_share_scale_and_length_of_a_bond():
     assert not any(a.overlaps(b) for position, a in enumerate(boxes) for b in boxes[:position])
 
 
-def test_the_table_has_every_node_with_its_neighbours():
-    graph = Graph(3, np.array([[0, 1], [2, 1]]), node_labels=np.array([0, 1, 2]))
-    table = graph_table(graph, [0.5, -1.0, 0.0], names=MUTAG_ATOMS)
-    assert table.rows == [(1, "C", 0.5, "2"), (2, "N", -1.0, "1, 3"), (3, "O", 0.0, "2")]
-    assert graph_table(Graph(0, NONE), []).rows == []
-
-
 def test_a_picture_on_a_page_is_escaped_takes_its_ink_and_is_the_same_again():
     graph = Graph(2, path(2).edges, node_labels=np.array(["<b>", "y"]))
     once, again = (
@@ -238,14 +230,13 @@ def test_a_picture_on_a_page_is_escaped_takes_its_ink_and_is_the_same_again():
     assert "fill: #d55e00; fill-opacity: 0.7" in once
 
 
-@pytest.mark.parametrize("draw", [plot_graph, graph_table])
-def test_values_must_be_one_for_each_node(draw):
+def test_values_must_be_one_for_each_node():
     with pytest.raises(DataError, match=r"one for each of 3 nodes; got shape \(2,\)"):
-        draw(path(3), [1.0, 2.0])
+        plot_graph(path(3), [1.0, 2.0])
     with pytest.raises(DataError, match="finite; number 2 is nan"):
-        draw(path(3), [1.0, 2.0, np.nan])
+        plot_graph(path(3), [1.0, 2.0, np.nan])
     with pytest.raises(DataError, match="must be a separatrix Graph; got dict"):
-        draw({}, [1.0])
+        plot_graph({}, [1.0])
 
 
 def test_lists_of_different_lengths_are_refused():

@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -9,7 +7,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from separatrix import KNeighborsClassifier
-from separatrix.errors import DataError, MissingPackageError, ParameterError
+from separatrix.errors import DataError, ParameterError
 from separatrix.report import plot_k
 
 X, Y = load_iris(return_X_y=True)
@@ -154,9 +152,3 @@ def test_a_number_of_samples_is_for_the_curves_that_are_no_models(model):
 def test_what_is_no_curve_is_refused(given, n, sentence):
     with pytest.raises((DataError, ParameterError), match=sentence):
         plot_k(given, n=n)
-
-
-def test_without_matplotlib_the_error_says_what_to_install(model, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'separatrix\[report\]'"):
-        plot_k(model)

@@ -1,12 +1,10 @@
-import sys
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.naive_bayes import GaussianNB
 
 from separatrix import Perceptron, evaluate
-from separatrix.errors import DataError, MissingPackageError
+from separatrix.errors import DataError
 from separatrix.estimators.decision import BayesDecision, cost_curve
 from separatrix.plots.probabilities import plot_costs, plot_reliability
 
@@ -62,9 +60,3 @@ def test_several_curves_are_told_apart_by_name():
     assert axes.lines[0].get_color() != axes.lines[2].get_color()
     with pytest.raises(DataError, match="at least one curve"):
         plot_costs({})
-
-
-def test_without_matplotlib_the_error_says_what_to_install(found, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'separatrix\[report\]'"):
-        plot_reliability(found)

@@ -1,5 +1,3 @@
-import sys
-
 import numpy as np
 import pytest
 from pandas import DataFrame
@@ -10,7 +8,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.neighbors import NearestCentroid
 
 from separatrix import LinearSVC, Perceptron
-from separatrix.errors import DataError, MissingPackageError, ParameterError
+from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.regions import RULES, decision_regions
 from separatrix.plots.region_figures import TINT, _smooth, plot_embedding, plot_regions
 
@@ -159,11 +157,12 @@ def test_a_single_axis_is_drawn_as_stacked_histograms():
     assert words_of(figure) == IRIS.target_names.tolist()
 
 
-def test_an_axis_without_a_ratio_has_a_number():
-    class Identity:
-        def transform(self, X):
-            return X
+class Identity:
+    def transform(self, X):
+        return X
 
+
+def test_an_axis_without_a_ratio_has_a_number():
     axes = plot_embedding(Identity(), X, Y).axes[0]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("axis 1", "axis 2")
 
@@ -171,10 +170,6 @@ def test_an_axis_without_a_ratio_has_a_number():
 @pytest.mark.slow
 @pytest.mark.parametrize("k", [1, 2, 12, 40])
 def test_every_number_of_classes_can_be_told_apart(k, tmp_path):
-    class Identity:
-        def transform(self, X):
-            return X
-
     figure = plot_embedding(Identity(), np.random.default_rng(0).normal(size=(k, 2)), np.arange(k))
 
     looks = {
@@ -183,9 +178,3 @@ def test_every_number_of_classes_can_be_told_apart(k, tmp_path):
     }
     assert len(looks) == k
     figure.savefig(tmp_path / "picture.png")
-
-
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'separatrix\[report\]'"):
-        plot_regions(LinearSVC(), X, Y, grid=20)

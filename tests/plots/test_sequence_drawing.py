@@ -1,19 +1,12 @@
-import re
-from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from matplotlib.collections import LineCollection, PolyCollection
 
-from separatrix.errors import DataError, MissingPackageError, ParameterError
-from separatrix.plots.sequence_drawing import (
-    STRONGEST,
-    letters_html,
-    letters_table,
-    plot_letters,
-    shades,
-)
+from separatrix.errors import DataError, ParameterError
+from separatrix.plots.color_scale import STRONGEST, shades
+from separatrix.plots.sequence_drawing import letters_table, plot_letters
 from separatrix.plots.svg import draw_svg
 
 
@@ -45,34 +38,6 @@ def marks_of(figure):
         if isinstance(lines, LineCollection)
         for segment, width in zip(lines.get_segments(), lines.get_linewidths(), strict=True)
     ]
-
-
-class Spans(HTMLParser):
-    """Attributes and text of every span, and all tags."""
-
-    def __init__(self, html):
-        super().__init__()
-        self.spans, self.tags, self.text, self.open = [], [], "", False
-        self.feed(html)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        if tag == "span":
-            self.spans.append([dict(attributes), ""])
-            self.open = True
-
-    def handle_endtag(self, tag):
-        self.open = self.open and tag != "span"
-
-    def handle_data(self, data):
-        self.text += data
-        if self.open:
-            self.spans[-1][1] += data
-
-
-def pieces_of(html):
-    """Spans of the sequence, without those of the legend."""
-    return [span for span in Spans(html).spans if "title" in span[0]]
 
 
 def test_opposite_values_are_equally_deep_and_zero_is_not_seen():
@@ -188,7 +153,6 @@ def test_an_empty_sequence_is_drawn_as_such(sequence):
     assert letters_of(figure) == []
     assert figure.axes[0].texts[0].get_text().startswith("no ")
     figure.draw_without_rendering()
-    assert pieces_of(letters_html(sequence, [])) == []
 
 
 def test_the_scale_is_symmetric_and_says_what_either_end_means():
@@ -241,50 +205,7 @@ def test_a_picture_on_a_page_takes_its_ink_and_ground():
     )
 
 
-def test_html_is_escaped_everywhere():
-    evil = "<script>alert('&\"')</script>"
-    values = np.arange(1.0, len(evil) + 1)
-    found = letters_html(evil, values, title=evil, classes=(evil, '"><img src=x>'))
-    parsed = Spans(found)
-    assert set(parsed.tags) == {"div", "p", "span"}
-    assert "".join(text for _, text in pieces_of(found)) == evil
-    assert parsed.text.count(evil) == 3
-    words = letters_html([evil, "b"], [1.0, -1.0])
-    assert set(Spans(words).tags) == {"div", "p", "span"}
-    assert [text for _, text in pieces_of(words)] == [evil, "b"]
-
-
-def test_html_has_value_position_colour_and_a_line_for_the_sign():
-    pieces = pieces_of(letters_html("ACGGT", [1.0, -0.5, 0.0, 0.0, 0.25]))
-    assert [(text, span["title"]) for span, text in pieces] == [
-        ("A", "1: +1"),
-        ("C", "2: -0.5"),
-        ("GG", "3–4: +0"),
-        ("T", "5: +0.25"),
-    ]
-    styles = [span.get("style", "") for span, _ in pieces]
-    assert "rgba(213,94,0,0.70)" in styles[0]
-    assert "overline" in styles[0]
-    assert "rgba(0,114,178,0.35)" in styles[1]
-    assert "underline" in styles[1]
-    assert styles[2] == ""
-    thick = [float(re.search(r"line ([\d.]+)px", style)[1]) for style in (styles[0], styles[3])]
-    assert thick[0] > thick[1]
-
-
-def test_words_of_html_are_apart_and_not_merged():
-    found = letters_html(["so", "so", "good"], [1.0, 1.0, 2.0])
-    assert [text for _, text in pieces_of(found)] == ["so", "so", "good"]
-    assert "so so good" in Spans(found).text
-
-
-def test_the_table_has_every_letter_with_its_value():
-    table = letters_table("AC", [0.5, -1.0])
-    assert list(table.columns) == ["position", "letter", "value"]
-    assert table.rows == [(1, "A", 0.5), (2, "C", -1.0)]
-
-
-@pytest.mark.parametrize("draw", [plot_letters, letters_html, letters_table])
+@pytest.mark.parametrize("draw", [plot_letters, letters_table])
 @pytest.mark.parametrize(
     ("sequence", "values", "sentence"),
     [
@@ -300,11 +221,10 @@ def test_values_that_do_not_belong_to_the_sequence_are_refused(draw, sequence, v
         draw(sequence, values)
 
 
-@pytest.mark.parametrize("draw", [plot_letters, letters_html])
 @pytest.mark.parametrize("classes", ["EI", ("EI",), ("EI", "IE", "N")])
-def test_classes_are_two(draw, classes):
-    with pytest.raises(ParameterError, match=f"`classes` of {draw.__name__} must be two names"):
-        draw("A", [1.0], classes=classes)
+def test_classes_are_two(classes):
+    with pytest.raises(ParameterError, match="`classes` of plot_letters must be two names"):
+        plot_letters("A", [1.0], classes=classes)
 
 
 @pytest.mark.parametrize("given", [{"width": 0}, {"width": 1.5}, {"limit": 0.0}, {"limit": -1}])
@@ -312,11 +232,3 @@ def test_widths_and_limits_are_above_zero(given):
     (name,) = given
     with pytest.raises(ParameterError, match=f"`{name}` of plot_letters must be"):
         plot_letters("A", [1.0], **given)
-
-
-def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(MissingPackageError, match=r"pip install 'separatrix\[report\]'"):
-        plot_letters("A", [1.0])

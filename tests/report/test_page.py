@@ -23,15 +23,13 @@ from separatrix.data.splits import subsampled
 from separatrix.errors import DataError
 from separatrix.evaluation.compare import compare
 from separatrix.evaluation.suite import suite
-from separatrix.experiments.grid_section import grids
-from separatrix.experiments.outcome import comparison_of
+from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import parse_spec
-from separatrix.plots.tables import Table
 from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import comparison_page, write_report
-from separatrix.report.page import Page, Picture, Section, render, write
+from separatrix.report.page import Page, Picture, Section, Table, render, write
 
 PHONE = 375
 HOSTILE = (

@@ -59,24 +59,18 @@ def test_an_error_in_one_thread_tells_the_others_to_stop():
         in_threads(work, range(2), threads=2, monitor=monitor)
 
 
-def test_a_watch_stops_after_its_time_and_passes_it_on():
+def test_an_inner_monitor_stops_with_the_outer_one_or_at_its_own_time_limit():
     monitor = FitMonitor(time_limit=0.05)
-    inner = monitor.inner()
+    inner, short = monitor.inner(), monitor.inner(time_limit=0.0)
     assert not inner.should_stop()
+    assert short.should_stop()
+    assert not monitor.should_stop()
     time.sleep(0.06)
     assert inner.should_stop()
     assert monitor.should_stop()
 
 
-def test_the_time_of_an_inner_watch_is_its_own():
-    monitor = FitMonitor()
-    inner = monitor.inner(time_limit=0.01)
-    time.sleep(0.02)
-    assert inner.should_stop()
-    assert not monitor.should_stop()
-
-
-def test_a_listener_can_stop_a_watch():
+def test_a_listener_can_stop_a_fit():
     steps = []
     monitor = FitMonitor(None, lambda number: steps.append(number) or number == 1)
     monitor.step()

@@ -6,10 +6,10 @@ from separatrix.runtime.progress import bar, busy, listen
 
 
 class Heard(list):
-    """Keeps all that it is told."""
+    """Keeps all calls."""
 
-    def __call__(self, *said):
-        self.append(said)
+    def __call__(self, *step):
+        self.append(step)
 
 
 @pytest.mark.parametrize("show", [False, None])
@@ -44,7 +44,7 @@ def test_a_bar_that_is_left_by_an_error_is_closed():
         with bar("two", 1):
             pass
 
-    assert [said[3] for said in heard] == [0, 1, 0]
+    assert [step[3] for step in heard] == [0, 1, 0]
 
 
 def test_bars_that_go_on_in_threads_lose_no_step():
@@ -53,10 +53,10 @@ def test_bars_that_go_on_in_threads_lose_no_step():
     with listen(heard), bar("fits", 400) as advance, ThreadPoolExecutor(4) as threads:
         list(threads.map(lambda _: advance(), range(400)))
 
-    assert [said[1] for said in heard] == list(range(401))
+    assert [step[1] for step in heard] == list(range(401))
 
 
-def test_nobody_is_told_after_the_end():
+def test_no_listener_is_called_after_the_end():
     heard = Heard()
 
     with listen(heard):

@@ -157,15 +157,12 @@ def test_no_smoothing_is_the_limit_of_ever_less_smoothing(seed, kind):
     assert not np.isnan(none).any()
 
 
-def test_a_class_with_the_fewest_impossible_words_wins_and_the_rest_decides_between_equals():
+def test_the_class_with_the_fewest_factors_of_zero_wins_and_a_prior_of_zero_never():
     joint = Joint(np.array([[-1.0, -9.0, -7.0]] * 2), np.array([[3.0, 1.0, 1.0], [0.0, 1.0, 0.0]]))
     np.testing.assert_array_equal(
         joint.contenders(), [[-np.inf, -9.0, -7.0], [-1.0, -np.inf, -7.0]]
     )
     np.testing.assert_array_equal(joint.log_probabilities(), [[-np.inf] * 3, [-1.0, -np.inf, -7.0]])
-
-
-def test_a_class_with_prior_zero_never_wins():
     joint = Joint(np.array([[-np.inf, -9.0]]), np.array([[0.0, 5.0]]))
     np.testing.assert_array_equal(joint.contenders(), [[-np.inf, -9.0]])
 
@@ -198,10 +195,8 @@ def test_flags_are_what_lies_above_the_threshold_even_where_entries_are_repeated
 def test_total_variance_comes_from_merged_moments():
     block = made_up(5)
     far = block._replace(X=block.X + 1e6)
-    parts = [
-        moments_of(rows(far, which), n_classes=3, form="features")
-        for which in (slice(9), slice(9, 40))
-    ]
+    halves = (rows(far, which) for which in (slice(9), slice(9, 40)))
+    parts = [moments_of(half, n_classes=3, form="features") for half in halves]
     mean = np.average(block.X, axis=0, weights=block.weights)
     expected = np.average((block.X - mean) ** 2, axis=0, weights=block.weights)
     np.testing.assert_allclose(total_variance(merged_moments(*parts)), expected, rtol=1e-8)

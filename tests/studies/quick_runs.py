@@ -6,11 +6,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
-from separatrix.experiments.run import run
-from separatrix.experiments.table import Results
-from separatrix.studies.catalogue import make
+from tests.studies.synthetic_dna import sequences, write
 
-VIRTUAL_SV = {"data": "digits", "subsample": 400, "jitters": "1", "copies": "all"}
+from separatrix.experiments.run import run
+from separatrix.experiments.steps import Results
+from separatrix.studies.catalogue import make
 
 
 class QuickRun(NamedTuple):
@@ -18,10 +18,26 @@ class QuickRun(NamedTuple):
     folder: Path
 
 
+def temporary_folder():
+    folder = TemporaryDirectory()
+    atexit.register(folder.cleanup)
+    return Path(folder.name)
+
+
+OPTIONS = {
+    "kernel-methods": {},
+    "knn-and-perceptron": {"repeats": 2, "max_iter": 5, "k_max": 12},
+    "linear-classifiers": {},
+    "mnist-all": {"subsample": 400},
+    "mnist-parity": {"data": "digits"},
+    "mnist-virtual-sv": {"data": "digits", "subsample": 400, "jitters": "1", "copies": "all"},
+    "splice": {"data": write(temporary_folder() / "synthetic.data", *sequences(90))},
+}
+
+
 @cache
 def quick_run(name, **options):
     """The results of the quick version of a study, and the folder of the run."""
-    folder = TemporaryDirectory()
-    atexit.register(folder.cleanup)
-    found = run(make(name, quick=True, **options), Path(folder.name), progress=False)
-    return QuickRun(found, Path(folder.name))
+    folder = temporary_folder()
+    options = options or OPTIONS.get(name, {})
+    return QuickRun(run(make(name, quick=True, **options), folder, progress=False), folder)

@@ -1,13 +1,15 @@
-"""`device` of named and written experiments: it reaches the models, and is no part of a run."""
+"""What all named studies share: options, reproducible runs, and a `device` that is no part of a run."""
 
+import numpy as np
 import pytest
+from tests.studies.quick_runs import OPTIONS, quick_run
 
 from separatrix.data.catalogue import load
-from separatrix.errors import DeviceError, ParameterError, UnsupportedError
+from separatrix.errors import DeviceError, ExperimentError, ParameterError, UnsupportedError
 from separatrix.experiments.plan import plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import parse_spec
-from separatrix.studies import mnist_all, usps
+from separatrix.studies import inputs, mnist_all, usps
 from separatrix.studies.catalogue import make
 
 NAMES = (
@@ -17,6 +19,21 @@ NAMES = (
     "mnist-all",
     "mnist-virtual-sv",
 )
+BAD_OPTIONS = {
+    "kernel-methods": {"seed": [-1]},
+    "knn-and-perceptron": {
+        **{"classifier": ["tree"], "distance": ["cosine"], "k_max": [0], "subsample": [1]},
+        **{"test_size": [1.0], "repeats": [0], "max_iter": [0], "seed": [-1]},
+    },
+    "mnist-parity": {"v": [[], "a,b", 3]},
+    "mnist-virtual-sv": {
+        **{"C": [0.0], "degree": [0], "copies": ["no"], "deskew": ["maybe"], "test_size": [2.0]},
+        **{"jitters": [[], "a", [0], [1, 9], 3]},
+    },
+    "mutag": {"seed": [-1], "repeats": [-1]},
+    "reuters-strings": {"seed": [-1], "repeats": [-1]},
+    "splice": {"subsample": [2]},
+}
 NEIGHBORS = {"type": "KNeighborsClassifier", "grid": {"n_neighbors": [1, 3]}}
 MACHINE = {"type": "SVC", "parameters": {"kernel": "rbf", "gamma": 0.5}, "grid": {"C": [1.0]}}
 
@@ -39,16 +56,62 @@ def models_of(planned):
 
 
 @pytest.fixture
-def no_card(monkeypatch):
+def no_gpu(monkeypatch):
     def none():
-        raise DeviceError("there is no card here")
+        raise DeviceError("there is no GPU")
 
     monkeypatch.setattr("separatrix.runtime.device.default_gpu", none)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", OPTIONS)
+def test_two_runs_differ_only_in_times_and_memory(name, tmp_path):
+    first = quick_run(name).results
+    again = run(make(name, quick=True, **OPTIONS[name]), tmp_path, progress=False)
+    # as texts, because NaN is not equal to itself
+    assert [repr(row[:7]) for row in again.rows] == [repr(row[:7]) for row in first.rows]
+    for step, arrays in first.arrays.items():
+        for key, array in arrays.items():
+            np.testing.assert_array_equal(again.arrays[step][key], array)
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [
+        (name, option, value)
+        for name, options in BAD_OPTIONS.items()
+        for option, values in options.items()
+        for value in values
+    ],
+)
+def test_bad_options_are_named(name, option, value):
+    with pytest.raises(ParameterError, match=f"^`{option}` of {name} must be"):
+        make(name, **{option: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("knn-and-perceptron", "vectors"), ("mnist-parity", "images"), ("mnist-virtual-sv", "images")],
+)
+def test_data_of_another_kind_are_refused(name, kind, tmp_path):
+    path = tmp_path / "mails.txt"
+    path.write_text("ham\tsee you at noon\nspam\tyou have won\n", encoding="utf-8")
+    with pytest.raises(ExperimentError, match=f"needs {kind} with labels; mails.txt holds text"):
+        run(make(name, data=str(path)), tmp_path / "run", progress=False)
+
+
+@pytest.mark.parametrize("name", ["mnist-parity", "mnist-virtual-sv"])
+def test_a_quick_run_without_mnist_takes_the_digits_of_scikit_learn(name, monkeypatch):
+    monkeypatch.setattr(inputs, "state", lambda name: "to download")
+    assert make(name, quick=True).options["data"] == "digits"
+    assert make(name).options["data"] == "mnist"
+    monkeypatch.setattr(inputs, "state", lambda name: "on disk")
+    assert make(name, quick=True).options["data"] == "mnist"
+
+
 @pytest.mark.parametrize("name", NAMES)
-def test_a_card_that_is_not_there_is_said_before_anything_runs(name, no_card):
-    with pytest.raises(DeviceError, match="there is no card here"):
+def test_a_missing_gpu_is_reported_before_anything_runs(name, no_gpu):
+    with pytest.raises(DeviceError, match="there is no GPU"):
         make(name, quick=True, device="cuda")
     with pytest.raises(ParameterError, match=f"`device` of {name} must be one of 'auto', 'cpu'"):
         make(name, quick=True, device="gpu")
@@ -64,7 +127,7 @@ def test_the_device_is_no_part_of_what_is_run(name):
 def test_the_device_reaches_every_model_that_has_one():
     kept = [family for family in usps.families(0.1, "cpu") if family.name != usps.GAUSSIAN]
     models = [make_one(None).model for family in kept for make_one in family.candidates]
-    models += [made() for made in mnist_all.classifiers(0, "cpu").values()]
+    models += mnist_all.classifiers(0, "cpu").values()
     found = [model.device for model in models if hasattr(model, "device")]
     assert set(found) == {"cpu"}
     assert len(found) == 7 + 7 + 7 + 4 + 9 + 4
@@ -89,7 +152,7 @@ def test_a_run_goes_on_with_what_another_device_has_found(tmp_path):
         ({"classifier": "perceptron"}, "on a GPU with classifier='perceptron'"),
     ],
 )
-def test_what_has_no_way_to_a_card_is_refused_at_once(options, caption):
+def test_what_cannot_run_on_a_gpu_is_refused_at_once(options, caption):
     with pytest.raises(DeviceError, match=caption):
         make("knn-and-perceptron", device="cuda", **options)
     make("knn-and-perceptron", device="cpu", **options)
@@ -104,18 +167,18 @@ def test_a_device_in_a_file_leaves_what_is_shared_and_what_is_run_as_they_were()
     assert there.experiment.options == plain.experiment.options
 
 
-def test_shared_neighbours_are_searched_for_where_the_file_says(no_card, tmp_path):
+def test_shared_neighbours_are_searched_for_on_the_device_of_the_file(no_gpu, tmp_path):
     run(written(placed(NEIGHBORS, "cpu")).experiment, tmp_path / "here")
-    with pytest.raises(DeviceError, match="there is no card here"):
+    with pytest.raises(DeviceError, match="there is no GPU"):
         run(written(placed(NEIGHBORS, "cuda")).experiment, tmp_path / "there")
 
 
-def test_a_device_from_outside_holds_for_all_models_of_a_file(no_card):
+def test_a_device_from_outside_holds_for_all_models_of_a_file(no_gpu):
     models = (placed(NEIGHBORS, "cuda"), {**MACHINE, "scale": "standard"}, {"type": "GaussianNB"})
     found = models_of(written(*models, device="cpu"))
     assert [model.get_params().get("svc__device", "cpu") for model in found] == ["cpu"] * 4
     assert found[0].device == "cpu"
-    with pytest.raises(DeviceError, match="there is no card here"):
+    with pytest.raises(DeviceError, match="there is no GPU"):
         written(*models, device="cuda")
     with pytest.raises(UnsupportedError, match="no part of this model can run on a GPU"):
         written({"type": "GaussianNB"}, device="cuda")

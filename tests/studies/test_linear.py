@@ -1,23 +1,25 @@
 """The twelve claims of `linear-classifiers`, each on the rows of one quick run."""
 
+import dataclasses
 import json
 
 import numpy as np
 import pytest
 from tests.studies.quick_runs import quick_run
 
+from separatrix.errors import ExperimentError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import Row, RunContext, params_json
-from separatrix.studies.linear import experiment
+from separatrix.report.page import Picture, render
+from separatrix.studies.linear import all_claims, experiment, page
 from separatrix.studies.linear.doubt import DISTANCES, DOUBT
-from separatrix.studies.linear.gaussian import TERMS
-from separatrix.studies.linear.geometry import DISTANCE, REGIONS
+from separatrix.studies.linear.generative import MESSAGES, TERMS, WORDS
+from separatrix.studies.linear.geometry import DISTANCE, REGIONS, SOFTMAX
 from separatrix.studies.linear.losses import FAR, LOSSES, loss_at
 from separatrix.studies.linear.margins import COSTS, MARGINS
 from separatrix.studies.linear.samples import angle_between
-from separatrix.studies.linear.softmax import SOFTMAX
 from separatrix.studies.linear.squares import FISHER, ONE_HOT, RIDGE
-from separatrix.studies.linear.words import MESSAGES, WORDS
+from separatrix.studies.views import single_value
 
 
 @pytest.fixture(scope="module")
@@ -47,16 +49,6 @@ def test_there_are_twelve_steps_and_each_has_rows(results):
     assert list(dict.fromkeys(row.part for row in results.rows)) == steps
 
 
-@pytest.mark.slow
-def test_two_runs_differ_in_their_times_only(results, tmp_path):
-    again = run(experiment(quick=True), tmp_path, progress=False)
-
-    assert _but_for_times(again) == _but_for_times(results)
-    for step, arrays in results.arrays.items():
-        for name, array in arrays.items():
-            np.testing.assert_array_equal(again.arrays[step][name], array)
-
-
 def test_a_run_goes_on_where_it_was(results, folder):
     (folder / "steps" / "004.step").unlink()
     there = {}
@@ -76,29 +68,52 @@ def test_another_seed_draws_other_samples(results):
     assert not np.array_equal(found.arrays["X"], results.arrays[FAR]["X"])
 
 
-# 1
+# deviations that are rounding, by part and metric, with the largest that is allowed
+ROUNDING = {
+    (DISTANCE, "off_formula"): 1e-12,
+    (DISTANCE, "off_boundary_at_foot"): 1e-12,
+    (DISTANCE, "off_perpendicular"): 1e-12,
+    (ONE_HOT, "off_normal_equations"): 1e-10,
+    (RIDGE, "off_closed_form"): 1e-12,
+    (RIDGE, "off_bias"): 1e-12,
+    (RIDGE, "off_weights_of_limit"): 1e-10,
+    (FISHER, "between"): 1e-10,  # without its square
+    (FISHER, "degrees_from_formula"): 1e-8,
+    (DOUBT, "off_cost_ratio"): 1e-15,
+    (SOFTMAX, "off_sum"): 1e-12,
+    (SOFTMAX, "off_other_weights"): 1e-12,
+    (SOFTMAX, "off_shifted_scores"): 1e-12,
+    (SOFTMAX, "off_sigmoid_of_two"): 1e-12,
+    (SOFTMAX, "indeterminate_share"): 1e-300,
+    (SOFTMAX, "gradient"): 1.01e-8,
+    (MARGINS, "worst_at_zero"): 1e-9,
+    (MARGINS, "worst_between"): 1e-9,
+    (MARGINS, "worst_at_C"): 1e-9,
+    (MARGINS, "balance"): 1e-9,
+    (MARGINS, "violation"): 1e-9,
+    (MARGINS, "off_w0"): 1e-9,
+}
+AGREEMENT = (
+    (DISTANCE, "sign_is_the_class"),
+    (ONE_HOT, "argmax_agrees"),
+    (DOUBT, "decides_by_threshold"),
+    (SOFTMAX, "argmax_agrees"),
+)
 
 
-def test_the_signed_distance_is_the_perpendicular_of_every_linear_model(results):
-    for metric in ("off_formula", "off_boundary_at_foot", "off_perpendicular"):
-        values = results.values(part=DISTANCE, metric=metric)
-        assert len(values) == 8  # four models, in two and in four dimensions
-        assert values.max() < 1e-12
-    assert (results.values(part=DISTANCE, metric="sign_is_the_class") == 1).all()
+@pytest.mark.parametrize(("part", "metric"), ROUNDING)
+def test_deviations_are_rounding(part, metric, results):
+    assert np.abs(results.values(part=part, metric=metric)).max() < ROUNDING[part, metric]
+
+
+@pytest.mark.parametrize(("part", "metric"), AGREEMENT)
+def test_decisions_agree_everywhere(part, metric, results):
+    values = results.values(part=part, metric=metric)
+    assert len(values)
+    assert (values == 1).all()
 
 
 # 2
-
-
-def test_only_the_largest_score_gives_every_place_a_class(results):
-    left = {
-        about(row)["rule"]: row.value
-        for row in results.where(part=REGIONS, metric="area_share")
-        if about(row)["region"] == "indeterminate"
-    }
-
-    assert left["predict"] == 0
-    assert min(left["rest"], left["each"], left["pairs"]) > 0
 
 
 def test_areas_are_those_of_the_cells(results):
@@ -118,15 +133,6 @@ def test_areas_are_those_of_the_cells(results):
 
 
 # 3
-
-
-def test_the_squared_loss_charges_4_for_a_mistake_and_16_for_being_far(results):
-    loss = {
-        about(row)["margin"]: row.value
-        for row in results.where(part=FAR, metric="loss", model="squared")
-    }
-
-    assert loss == {-1.0: 4.0, 5.0: 16.0}
 
 
 def test_far_samples_turn_least_squares_and_leave_a_support_vector_machine_where_it_is(results):
@@ -156,17 +162,12 @@ def test_one_hot_targets_give_a_matrix_with_a_column_for_each_class(results):
     assert W.shape == (5, 3)
     np.testing.assert_allclose(W.sum(axis=1), [1, 0, 0, 0, 0], atol=1e-12)
     np.testing.assert_allclose(S.sum(axis=1), 1, atol=1e-12)
-    assert results.values(part=ONE_HOT, metric="off_normal_equations")[0] < 1e-10
-    assert results.values(part=ONE_HOT, metric="argmax_agrees")[0] == 1
 
 
 # 5
 
 
-def test_the_ridge_meets_its_closed_form_and_the_limit_meets_the_ridge(results):
-    assert results.values(part=RIDGE, metric="off_closed_form").max() < 1e-12
-    assert results.values(part=RIDGE, metric="off_bias").max() < 1e-12
-    assert results.values(part=RIDGE, metric="off_weights_of_limit").max() < 1e-10
+def test_the_limit_meets_the_ridge(results):
     found = results.where(part=RIDGE, metric="ridge_of_limit")
     np.testing.assert_allclose(
         [row.value for row in found], [about(row)["ridge"] for row in found], rtol=1e-8
@@ -186,8 +187,6 @@ def test_no_direction_beats_fishers(results):
     assert results.values(part=FISHER, metric="ratio", model="Fisher")[0] == pytest.approx(
         ours, rel=1e-10
     )
-    assert results.values(part=FISHER, metric="between")[0] < 1e-10  # without its square
-    assert results.values(part=FISHER, metric="degrees_from_formula")[0] < 1e-8
 
 
 # 7
@@ -242,14 +241,6 @@ def test_a_word_never_met_is_impossible_without_smoothing_and_never_nan(results)
 # 9
 
 
-def test_the_threshold_follows_from_the_costs_and_no_other_is_expected_to_be_cheaper(results):
-    assert results.values(part=DOUBT, metric="off_cost_ratio").max() < 1e-15
-    assert (results.values(part=DOUBT, metric="decides_by_threshold") == 1).all()
-    here = results.values(part=DOUBT, metric="expected_cost")
-    elsewhere = results.values(part=DOUBT, metric="least_expected_cost_elsewhere")
-    assert (here <= elsewhere + 1e-15).all()
-
-
 def test_far_from_the_data_only_bayes_stays_in_doubt(results):
     def along(model):
         return results.values(part=DOUBT, metric="probability", model=model)
@@ -263,26 +254,6 @@ def test_far_from_the_data_only_bayes_stays_in_doubt(results):
     sure, unsure = along("MAP") - 0.5, along("Bayes") - 0.5
     assert (np.sign(sure) == np.sign(unsure)).all()  # the boundary is not moved
     assert (np.abs(unsure) < np.abs(sure)).all()
-
-
-def test_mackays_values_are_the_published_ones(results):
-    found = results.values(part=DOUBT, metric="mean_sigmoid")
-    published = results.values(part=DOUBT, metric="published")
-
-    assert len(found) == 12
-    np.testing.assert_allclose(found, published, rtol=0, atol=5.1e-6)
-
-
-# 10
-
-
-@pytest.mark.slow
-def test_softmax_sums_to_one_and_feels_only_differences(results):
-    for metric in ("off_sum", "off_other_weights", "off_shifted_scores", "off_sigmoid_of_two"):
-        assert results.values(part=SOFTMAX, metric=metric).max() < 1e-12
-    assert results.values(part=SOFTMAX, metric="argmax_agrees")[0] == 1
-    assert results.values(part=SOFTMAX, metric="indeterminate_share")[0] == 0
-    assert results.values(part=SOFTMAX, metric="gradient")[0] <= 1e-8
 
 
 # 11
@@ -301,22 +272,13 @@ def test_primal_and_dual_are_equal_at_every_price(results):
     assert results.values(part=MARGINS, metric="largest_multiplier")[0] <= 1
 
 
-def test_conditions_of_the_optimum_hold_and_slack_is_sparse(results):
-    for metric in ("worst_at_zero", "worst_between", "worst_at_C", "balance", "violation"):
-        assert results.values(part=MARGINS, metric=metric).max() < 1e-9
+def test_slack_is_sparse(results):
     states = [results.values(part=MARGINS, metric=m) for m in ("a_zero", "a_between", "a_at_C")]
     with_slack = results.values(part=MARGINS, metric="with_slack")
     assert (sum(states) == 100).all()
     assert (with_slack <= states[2]).all()
     assert (results.values(part=MARGINS, metric="slack_below_C") == 0).all()
     assert (np.diff(with_slack) < 0).all()  # the higher the price, the fewer
-
-
-def test_every_margin_vector_gives_the_same_bias(results):
-    off = results.where(part=MARGINS, metric="off_w0")
-
-    assert len({about(row)["C"] for row in off}) == 3
-    assert max(abs(row.value) for row in off) < 1e-9
 
 
 def test_both_ways_to_solve_end_at_the_same_objective_and_are_timed(results):
@@ -360,3 +322,71 @@ def test_a_small_angle_keeps_its_digits():
     assert angle_between(np.array([1.0, 0.0]), np.array([1.0, 1e-12])) == pytest.approx(
         np.degrees(1e-12)
     )
+
+
+# the page
+
+
+@pytest.fixture(scope="module")
+def shown(results):
+    return page(results)
+
+
+@pytest.mark.slow
+def test_every_part_has_a_section_with_a_picture_and_its_numbers(shown):
+    parts = shown.sections[1:]
+
+    assert [section.title.split(" ·")[0] for section in parts] == [str(i) for i in range(1, 13)]
+    for section in parts:
+        pictures = [one for one in section.shows if isinstance(one, Picture)]
+        assert pictures
+        assert section.words
+        assert all(picture.caption and picture.table.rows for picture in pictures)
+
+
+def test_every_axis_of_every_picture_is_named_or_has_no_ticks(shown):
+    for section in shown.sections:
+        for one in section.shows:
+            if isinstance(one, Picture):
+                named = [(axes.get_xlabel(), axes.get_ylabel()) for axes in one.figure.axes]
+                words = [
+                    text.get_text() for axes in one.figure.axes for text in axes.get_xticklabels()
+                ]
+                assert any(x or y for x, y in named) or any(word.isalpha() for word in words)
+
+
+def test_all_claims_hold(results):
+    found = all_claims(results)
+
+    assert {claim.part for claim in found} == set(range(1, 13))
+    assert [claim.caption for claim in found if not claim.holds] == []
+
+
+@pytest.mark.slow
+def test_a_claim_that_fails_is_reported_first(results):
+    parameters = params_json(region="indeterminate", rule="predict")
+    rows = [
+        row._replace(value=0.25) if (row.part, row.parameters) == (REGIONS, parameters) else row
+        for row in results.rows
+    ]
+
+    summary = page(dataclasses.replace(results, rows=rows)).summary[0]
+
+    assert summary.startswith("1 of ")
+    assert "part 2, the largest score leaves none" in summary
+
+
+@pytest.mark.slow
+def test_the_page_renders_with_all_pictures_and_how_to_run_it_again(shown):
+    html = render(shown)
+
+    assert html.count("<svg") == sum(
+        isinstance(one, Picture) for section in shown.sections for one in section.shows
+    )
+    assert "separatrix run linear-classifiers --quick --seed 0" in html
+    assert "quick=True, seed=0)" in html
+
+
+def test_a_missing_row_is_reported(results):
+    with pytest.raises(ExperimentError, match="has no row of 2 regions, weight"):
+        single_value(results, REGIONS, "weight")

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 from tests.conftest import _real
-from tests.studies.made_up_dna import write
+from tests.studies.synthetic_dna import write
 
 from separatrix.experiments.run import run
-from separatrix.plots.tables import Table
-from separatrix.report.page import render
+from separatrix.report.page import Table, render
+from separatrix.studies.catalogue import page_of
 from separatrix.studies.promoters import (
     ANY,
     DEGREE,
@@ -16,7 +16,6 @@ from separatrix.studies.promoters import (
     SPECTRUM,
     experiment,
 )
-from separatrix.studies.reproduce import page_of
 from separatrix.studies.sequence_study import group_related
 
 

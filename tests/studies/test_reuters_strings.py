@@ -9,12 +9,11 @@ from sklearn.metrics import f1_score
 
 from separatrix import SVC
 from separatrix.data.dataset import Dataset
-from separatrix.errors import ParameterError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Normalized, Spectrum, Subsequence
 from separatrix.report.page import render
-from separatrix.studies.reproduce import page_of
+from separatrix.studies.catalogue import page_of
 from separatrix.studies.reuters_strings import (
     CLASSES,
     FULL,
@@ -168,9 +167,3 @@ def test_the_page_has_the_mean_of_every_class(results):
     for section in page.sections:
         assert section.words
         assert section.shows
-
-
-@pytest.mark.parametrize("name", ["seed", "repeats"])
-def test_bad_options_are_named(name):
-    with pytest.raises(ParameterError, match=f"^`{name}` of reuters-strings must be"):
-        experiment(**{name: -1})

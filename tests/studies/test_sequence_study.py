@@ -3,7 +3,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
-from tests.studies.made_up_dna import sequences
+from tests.studies.synthetic_dna import sequences
 
 from separatrix import SVC, KernelFeatures, KNeighborsClassifier, MultinomialNB
 from separatrix.data.dataset import Dataset
@@ -12,17 +12,14 @@ from separatrix.errors import ExperimentError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import ALL_SPLITS, Experiment, RunContext
 from separatrix.kernels import Normalized, Spectrum, Subsequence, WeightedDegree
-from separatrix.studies.sequence_candidates import (
+from separatrix.studies.sequence_study import (
     CandidateResult,
     KernelMatrices,
     NeighborsCandidate,
-    PipelineCandidate,
-    SequenceSamples,
-    SvmCandidate,
-)
-from separatrix.studies.sequence_study import (
     NestedSplits,
+    PipelineCandidate,
     SequenceStudy,
+    SvmCandidate,
     group_identical,
     group_related,
     grouped_scheme,
@@ -176,7 +173,7 @@ def test_relatives_share_a_run_of_letters_or_are_linked_by_others(data):
 
 
 def test_what_is_no_sequence_is_refused():
-    with pytest.raises(ExperimentError, match="sequences with labels are needed; a holds vectors"):
+    with pytest.raises(ExperimentError, match="needs sequences with labels; a holds vectors"):
         to_sequences(Dataset("a", np.eye(2), np.array([0, 1])), group_identical)
     with pytest.raises(ExperimentError, match="a holds no labels"):
         to_sequences(Dataset("a", ["A"], None, kind="sequences"), group_identical)
@@ -187,9 +184,3 @@ def test_a_class_that_would_be_left_out_at_once_is_refused(data, context):
     study = SequenceStudy("made up", lambda _context: one, {"group out": WAYS["group out"]}, {})
     with pytest.raises(ExperimentError, match="all sequences of class EI would be left out"):
         study.splits(context, "group out")
-
-
-def test_identical_sequences_have_one_number():
-    X = np.array(["AC", "GT", "AC"], dtype=object)
-    assert isinstance(SequenceSamples(X, None, group_identical(X)).groups[0], np.integer)
-    assert group_identical(X).tolist() == [0, 1, 0]

@@ -3,23 +3,12 @@ import json
 import numpy as np
 import pytest
 from tests.conftest import _real
-from tests.studies.made_up_dna import sequences, write
+from tests.studies.quick_runs import quick_run
 
-from separatrix.errors import ParameterError
-from separatrix.experiments.run import run
-from separatrix.plots.tables import Table
-from separatrix.report.page import render
-from separatrix.studies.reproduce import page_of
+from separatrix.report.page import Table, render
+from separatrix.studies.catalogue import page_of
 from separatrix.studies.sequence_study import DATA, group_identical, to_sequences
-from separatrix.studies.splice import (
-    DEGREE,
-    GROUPED,
-    LETTERS,
-    PLAIN,
-    POSITIONS,
-    experiment,
-    families,
-)
+from separatrix.studies.splice import DEGREE, GROUPED, LETTERS, PLAIN, POSITIONS, families
 
 COPIES = 5  # of 90 rows
 
@@ -30,23 +19,8 @@ def splice():
 
 
 @pytest.fixture(scope="module")
-def made_up(tmp_path_factory):
-    return write(tmp_path_factory.mktemp("splice") / "made_up.data", *sequences(90))
-
-
-@pytest.fixture(scope="module")
-def results(made_up, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("run")
-    return run(experiment(quick=True, data=made_up), folder, progress=False)
-
-
-@pytest.mark.slow
-def test_two_runs_differ_in_what_was_measured_only(results, made_up, tmp_path):
-    again = run(experiment(quick=True, data=made_up), tmp_path, progress=False)
-    assert [row[:7] for row in again.rows] == [row[:7] for row in results.rows]
-    for step, arrays in results.arrays.items():
-        for name, values in arrays.items():
-            np.testing.assert_array_equal(again.arrays[step][name], values)
+def results():
+    return quick_run("splice").results
 
 
 @pytest.mark.slow
@@ -112,11 +86,6 @@ def test_confusions_count_every_sequence_once(results):
     assert sum(sum(row[1:]) for row in confusion.rows) == 90
     right = sum(row[1 + position] for position, row in enumerate(confusion.rows))
     assert right == 90 - results.values(part=PLAIN, model=DEGREE, metric="errors")[0]
-
-
-def test_too_few_rows_are_refused():
-    with pytest.raises(ParameterError, match="`subsample` of splice must be"):
-        experiment(subsample=2)
 
 
 def test_copies_and_letters_of_the_real_sequences(splice):

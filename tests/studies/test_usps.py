@@ -11,7 +11,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Polynomial
 from separatrix.report.page import render
-from separatrix.studies.reproduce import page_of
+from separatrix.studies.catalogue import page_of
 from separatrix.studies.usps import (
     ARGMAX,
     CONFUSIONS,

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import pytest
 from tests.browser import Browser
+from tests.workbench.live_server import guarded_app, serve_app
 from tests.workbench.workbench_process import WorkbenchProcess, until
+
+
+@pytest.fixture(scope="session")
+def server():
+    """A server with routes of each kind behind the guard."""
+    with serve_app(guarded_app) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +30,7 @@ def bench(browser, tmp_path_factory):
     """A workbench of its own folder; the browser comes first, for without one there is no test."""
     with WorkbenchProcess(tmp_path_factory.mktemp("workbench")) as found:
         yield found
-    assert [line for line in found.said if "Traceback" in line] == [], "".join(found.said)
+    assert [line for line in found.messages if "Traceback" in line] == [], "".join(found.messages)
 
 
 @pytest.fixture(scope="module")

@@ -13,13 +13,9 @@ from fastapi import FastAPI, Request, Response
 
 from separatrix.workbench import pages
 from separatrix.workbench.guard import Guard
-from separatrix.workbench.replies import (
-    RequestModel,
-    json_reply,
-    read_body,
-    register_error_handlers,
-)
+from separatrix.workbench.replies import json_reply, read_body, register_error_handlers
 from separatrix.workbench.serve import Server, bind_socket, server_config
+from separatrix.workbench.strict_model import StrictModel
 from separatrix.workbench.tokens import Tokens
 
 
@@ -93,7 +89,7 @@ def serve_app(make: Callable[[Tokens], FastAPI]) -> Iterator[LiveServer]:
         thread.join()
 
 
-class Text(RequestModel):
+class Text(StrictModel):
     text: str
 
 

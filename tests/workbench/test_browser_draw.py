@@ -6,6 +6,7 @@ import re
 
 import pytest
 from tests.workbench.handwriting import HANDWRITING
+from tests.workbench.shown_code import require_code
 from tests.workbench.workbench_process import until
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
@@ -119,14 +120,8 @@ def test_a_digit_changes_its_answer_as_a_stroke_is_added_and_undone(page):
 
 
 REASONS = {
-    "neighbours": "decided",
-    "svm": "decided",
-    "svm-polynomial": "decided",
-    "kernel-perceptron": "decided",
-    "perceptron": "evidence",
-    "linear-svm": "evidence",
-    "logistic": "evidence",
-    "linear-discriminant": "evidence",
+    **dict.fromkeys(("neighbours", "svm", "svm-polynomial", "kernel-perceptron"), "decided"),
+    **dict.fromkeys(("perceptron", "linear-svm", "logistic", "linear-discriminant"), "evidence"),
     "quadratic": "neighbours",
 }
 
@@ -163,7 +158,7 @@ INKED = "c => c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some
 
 
 @pytest.mark.usefixtures("forgetful")
-def test_online_models_learn_a_correction_on_the_spot_and_forget_it(page):
+def test_online_models_learn_a_correction_keep_it_over_a_reload_and_forget_it(page):
     tab = page.tab
     write(tab, HANDWRITING["7"][0])
     says(tab, "7")
@@ -182,26 +177,15 @@ def test_online_models_learn_a_correction_on_the_spot_and_forget_it(page):
     for key in changed:
         expect(learned).to_contain_text(f"{before[key]} → 4")
 
-    tab.locator("[data-test=forget]").click()
-
-    expect(tab.locator("[data-test=forget]")).to_be_hidden()
-    until(lambda: labels(tab) == before, "the answers from before")
-
-
-@pytest.mark.usefixtures("forgetful")
-def test_a_correction_outlives_a_reload(page):
-    tab = page.tab
-    write(tab, HANDWRITING["7"][0])
-    says(tab, "7")
-    settled(tab)
-    tab.locator("[data-test=teach][data-label='4']").click()
-    expect(tab.locator("[data-test=learned] li")).to_have_count(len(ONLINE))
-    after = labels(tab)
-
     tab.reload()
 
     expect(tab.locator("[data-test=forget]")).to_have_text("Forget corrections (1)")
     until(lambda: labels(tab) == after, "the answers after the correction")
+
+    tab.locator("[data-test=forget]").click()
+
+    expect(tab.locator("[data-test=forget]")).to_be_hidden()
+    until(lambda: labels(tab) == before, "the answers from before")
 
 
 def test_a_digit_is_drawn_with_the_keyboard_alone(page):
@@ -276,12 +260,6 @@ def test_a_reload_keeps_the_drawing_the_answers_and_the_chosen_model(page):
 
 
 def test_the_page_shows_the_same_as_python_and_as_a_command(page):
-    tab = page.tab
-    write(tab, HANDWRITING["8"][0])
-    says(tab, "8")
-    code = tab.get_by_role("tabpanel")
-
-    expect(code).to_contain_text("import")
-    compile(code.text_content(), "shown", "exec")
-    tab.get_by_role("tab", name="Python").press("ArrowRight")
-    expect(code).to_contain_text("separatrix ")
+    write(page.tab, HANDWRITING["8"][0])
+    says(page.tab, "8")
+    require_code(page.tab, "import", "separatrix ")

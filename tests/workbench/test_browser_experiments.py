@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas
 import pytest
+from tests.workbench.shown_code import require_code
 from tests.workbench.workbench_process import WorkbenchProcess
 
 import separatrix
@@ -129,7 +130,7 @@ def csv_of(X, y):
     return "petal,sepal,flower\n" + "".join(lines)
 
 
-def test_a_file_is_uploaded_its_target_chosen_and_its_model_predicts_elsewhere(visit):
+def test_a_file_is_uploaded_its_target_chosen_and_its_model_downloaded(visit):
     X, y = flowers()
     tab = opened(visit)
     tab.get_by_text("Your own file").click()
@@ -175,7 +176,7 @@ def test_a_file_that_cannot_be_read_is_refused_in_words_and_another_can_be_chose
     expect(tab.locator("[data-test=upload-name]")).to_have_text("good.csv")
 
 
-def test_a_job_that_is_not_there_is_said_not_to_be(visit):
+def test_a_missing_job_is_reported(visit):
     tab = visit("experiments/0123456789abcdef").tab
 
     expect(tab.locator("[data-test=job-missing]")).to_contain_text("no such experiment")
@@ -185,12 +186,8 @@ def test_the_page_shows_the_command_that_does_the_same(visit):
     tab = opened(visit)
     tab.locator(f"[data-test=experiment][data-name='{QUICK}'] input").check()
     tab.locator("[data-test=seed]").fill("7")
-    code = tab.get_by_role("tabpanel")
 
-    expect(code).to_contain_text('"seed": 7')
-    compile(code.text_content(), "shown", "exec")
-    tab.get_by_role("tab", name="Command line").click()
-    expect(code).to_have_text(f"separatrix run {QUICK} --quick --seed 7")
+    require_code(tab, '"seed": 7', f"separatrix run {QUICK} --quick --seed 7")
 
 
 @pytest.mark.long  # without a browser it is among the quick ones, in test_jobs.py

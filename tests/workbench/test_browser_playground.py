@@ -9,8 +9,6 @@ import csv
 import io
 import json
 import re
-import subprocess
-import sys
 import tomllib
 from base64 import urlsafe_b64encode
 from collections import Counter
@@ -18,9 +16,12 @@ from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 import pytest
+from tests.workbench.shown_code import require_code
 from tests.workbench.workbench_process import until
 
 from separatrix import SVC, KernelPerceptron, Perceptron, SubgradientSVC
+from separatrix.workbench.playground.service import Playground
+from separatrix.workbench.settings import Settings
 
 pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 from playwright.sync_api import expect
@@ -255,27 +256,15 @@ def test_a_class_is_added_and_renamed(visit):
 # ---- steps ----------------------------------------------------------------------------------
 
 
-def mistaken_rows(X, signs):
-    """Rows on which the perceptron errs, pass after pass until one is clean."""
-    w, rows = np.zeros(3), []
-    Z = np.c_[X, np.ones(len(X))]
-    while True:
-        count = len(rows)
-        for row, (z, sign) in enumerate(zip(Z, signs, strict=True)):
-            if sign * (w @ z) <= 0:
-                w = w + sign * z
-                rows.append(row)
-        if len(rows) == count:
-            return rows
-
-
 def test_the_perceptron_is_stepped_mistake_by_mistake_to_its_end(visit):
     tab = opened(visit, scene(**EMPTY), points=False)
     put(tab, SEPARABLE)
     has_points(tab, len(SEPARABLE))
     X, y = table(tab)
     model = Perceptron(max_iter=100, shuffle=False, tol=None).fit(X, y)
-    rows = mistaken_rows(X, np.where(y == "b", 1, -1))
+    points = [[*x, label] for x, label in zip(X.tolist(), y.tolist(), strict=True)]
+    steps = Playground(Settings()).steps(points=points, model="perceptron", parameters={})["steps"]
+    rows = [step["row"] for step in steps[1:]]
     assert len(rows) == model.mistakes_.sum() > 3
 
     tab.locator("[data-test=steps-open]").click()
@@ -357,7 +346,7 @@ CSV = "length,width,weight,kind\n" + "".join(
 )
 
 
-def test_a_csv_file_is_taken_and_its_columns_are_chosen(visit):
+def test_a_csv_file_is_read_and_its_columns_are_chosen(visit):
     tab = opened(visit, made())
     file = {"name": "things.csv", "mimeType": "text/csv", "buffer": CSV.encode()}
     tab.locator("[data-test=csv]").set_input_files(file)
@@ -464,7 +453,7 @@ def assert_same_scene(tab, X, y, said):
         ({"model": "svm", "make": "moons,1e9,0,0"}, "number of points"),
     ],
 )
-def test_a_broken_link_is_said_to_be_and_the_first_scene_is_shown(visit, query, reason):
+def test_a_broken_link_is_reported_and_the_first_scene_is_shown(visit, query, reason):
     tab = opened(visit, scene(**query))
 
     expect(tab.locator(".toast")).to_contain_text("could not be read")
@@ -475,42 +464,25 @@ def test_a_broken_link_is_said_to_be_and_the_first_scene_is_shown(visit, query, 
 # ---- exports --------------------------------------------------------------------------------
 
 
-def test_the_script_and_the_experiment_run_and_say_what_the_page_says(visit, tmp_path):
+def test_the_script_and_the_experiment_hold_the_points_and_the_model(visit):
     tab = opened(visit, made(n=60, noise=0.3, **{"p.kernel": "linear", "p.C": "10"}))
-    expect(tab.locator(FACTS)).to_contain_text("Training error")
-    said = re.search(r"\((\d+ of 60)\)", fact(tab, "Training error"))[1]
     X, y = table(tab)
-    assert said == f"{np.sum(SVC(kernel='linear', C=10.0).fit(X, y).predict(X) != y)} of 60"
-    for hook in ("export-python", "export-experiment"):
-        name, text = saved(tab, hook)
-        (tmp_path / name).write_text(text, encoding="utf-8")
+    wrong = np.sum(SVC(kernel="linear", C=10.0).fit(X, y).predict(X) != y)
+    assert f"({wrong} of 60)" in fact(tab, "Training error")
+    rows = [[*x, label] for x, label in zip(X.tolist(), y.tolist(), strict=True)]
 
-    command = [sys.executable, "-m", "separatrix", "run", "playground.toml", "--json"]
-    experiment = started(command, tmp_path)
-    script = started([sys.executable, "-W", "error", "playground.py"], tmp_path)
-    printed, results = finished(script), json.loads(finished(experiment))
+    (name, script), (toml_name, experiment) = (
+        saved(tab, hook) for hook in ("export-python", "export-experiment")
+    )
 
-    assert f"training error: {said} " in printed
-    assert (tmp_path / "playground.png").stat().st_size > 1000
-    written = tomllib.loads((tmp_path / "playground.toml").read_text(encoding="utf-8"))
-    assert written["inline"]["rows"] == [
-        [*x, label] for x, label in zip(X.tolist(), y, strict=True)
-    ]
+    assert (name, toml_name) == ("playground.py", "playground.toml")
+    assert "SVC(kernel='linear', C=10.0)" in script
+    names = {}
+    exec(script.partition("model = ")[0], names)
+    assert [list(point) for point in names["POINTS"]] == rows
+    written = tomllib.loads(experiment)
+    assert written["inline"]["rows"] == rows
     assert written["model"][0]["parameters"].items() >= {"kernel": "linear", "C": 10.0}.items()
-    errors = [row["value"] for row in results["rows"] if row["metric"] == "test_error"]
-    assert len(errors) == 10
-    assert all(15 * error == pytest.approx(round(15 * error)) for error in errors)
-
-
-def started(command, folder):
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return subprocess.Popen(command, cwd=folder, **pipes)
-
-
-def finished(process):
-    printed, complaints = process.communicate(timeout=120)
-    assert process.returncode == 0, complaints
-    return printed
 
 
 def test_the_picture_is_saved_as_png(visit):
@@ -523,10 +495,4 @@ def test_the_picture_is_saved_as_png(visit):
 
 
 def test_the_page_shows_the_same_as_python_and_as_a_command(visit):
-    tab = opened(visit, made())
-    code = tab.get_by_role("tabpanel")
-
-    expect(code).to_contain_text("SVC(")
-    compile(code.text_content(), "shown", "exec")
-    tab.get_by_role("tab", name="Command line").click()
-    expect(code).to_contain_text("separatrix ")
+    require_code(opened(visit, made()), "SVC(", "separatrix ")

@@ -1,4 +1,4 @@
-"""The door, by real requests on real sockets: tokens, Host, Origin, and what every answer carries."""
+"""Access control by real requests on real sockets: tokens, Host, Origin, and headers of every answer."""
 
 from __future__ import annotations
 
@@ -7,23 +7,16 @@ import secrets
 
 import pytest
 from tests.workbench.attacks import FOREIGN, HOSTS
-from tests.workbench.live_server import LiveServer, guarded_app, serve_app
+from tests.workbench.live_server import LiveServer
 
 from separatrix.workbench import checks
 from separatrix.workbench.guard import HEADERS, Guard
 from separatrix.workbench.tokens import Tokens
 
-
-@pytest.fixture(scope="module")
-def server():
-    with serve_app(guarded_app) as found:
-        yield found
-
-
 # Tokens and cookies
 
 
-def test_a_token_works_once_and_a_fresh_link_is_told():
+def test_a_token_works_once_and_a_new_link_is_reported():
     links: list[str] = []
     tokens = Tokens(1234, on_renewal=links.append)
     first = tokens.link().partition("token=")[2]
@@ -34,7 +27,7 @@ def test_a_token_works_once_and_a_fresh_link_is_told():
 
 
 @pytest.mark.parametrize("token", ["", "x", "x" * 43, "\x00", "é", "\ud800", "None", "*"])
-def test_no_other_token_is_taken(token):
+def test_other_tokens_are_refused(token):
     assert not Tokens(1234).redeem(token)
 
 
@@ -73,14 +66,15 @@ def test_the_link_of_the_terminal_lets_a_browser_in_once(server: LiveServer):
     assert b"has no access" in again.body
 
 
-def test_from_a_page_elsewhere_the_link_leads_on_by_a_page_of_ours(server: LiveServer):
-    link = {
-        "Sec-Fetch-Site": "cross-site",
-        "Sec-Fetch-Mode": "navigate",
-        "Sec-Fetch-Dest": "document",
-    }
+FOLLOWED_LINK = {
+    "Sec-Fetch-Site": "cross-site",
+    "Sec-Fetch-Mode": "navigate",
+    "Sec-Fetch-Dest": "document",
+}
 
-    reply = server.send("GET", f"/?{server.tokens.link().partition('?')[2]}", link)
+
+def test_after_a_link_on_another_site_a_page_of_ours_redirects(server: LiveServer):
+    reply = server.send("GET", f"/?{server.tokens.link().partition('?')[2]}", FOLLOWED_LINK)
 
     assert (reply.status, reply.headers["set-cookie"]) == (200, server.tokens.cookie())
     assert b'content="0; url=/"' in reply.body
@@ -124,8 +118,7 @@ def test_programs_are_refused_in_json_and_people_with_a_page(server: LiveServer)
     "wrong", ["", "separatrix-1=x", "separatrix-{port}=x", "; ; =", "\xff=\xff"]
 )
 def test_a_wrong_cookie_is_refused(server: LiveServer, wrong):
-    reply = server.get("/", {"Cookie": wrong.format(port=server.tokens.port)})
-    assert reply.status == 401
+    assert server.get("/", {"Cookie": wrong.format(port=server.tokens.port)}).status == 401
 
 
 # Host, Origin, Sec-Fetch-Site
@@ -172,16 +165,10 @@ def test_our_own_page_may_post(server: LiveServer, site):
 
 
 def test_a_link_of_another_site_reaches_the_front_page_and_nothing_else(server: LiveServer):
-    followed = {
-        "Sec-Fetch-Site": "cross-site",
-        "Sec-Fetch-Mode": "navigate",
-        "Sec-Fetch-Dest": "document",
-    }
-
-    assert server.get("/", followed).status == 200
-    assert server.get("/", {**followed, "Sec-Fetch-Dest": "iframe"}).status == 403
-    assert server.get("/report.html", followed).status == 403
-    assert server.post("/api/echo", b'{"text": ""}', followed).status == 403
+    assert server.get("/", FOLLOWED_LINK).status == 200
+    assert server.get("/", {**FOLLOWED_LINK, "Sec-Fetch-Dest": "iframe"}).status == 403
+    assert server.get("/report.html", FOLLOWED_LINK).status == 403
+    assert server.post("/api/echo", b'{"text": ""}', FOLLOWED_LINK).status == 403
 
 
 # Answers
@@ -206,6 +193,7 @@ def test_every_answer_has_the_headers(server: LiveServer):
             assert reply.headers[name.decode()] == expected
         assert "server" not in reply.headers
     assert [reply.status for reply in replies] == [200, 404, 404, 500, 401, 421, 400, 200, 303]
+    assert b"unsafe" not in HEADERS[b"content-security-policy"]
 
 
 def test_a_sandboxed_page_keeps_its_own_policy_and_can_be_opened_alone(server: LiveServer):
@@ -216,7 +204,7 @@ def test_a_sandboxed_page_keeps_its_own_policy_and_can_be_opened_alone(server: L
     assert headers["x-content-type-options"] == "nosniff"
 
 
-def test_a_fault_of_ours_is_said_without_its_insides(server: LiveServer, capfd):
+def test_an_internal_error_is_answered_without_details(server: LiveServer, capfd):
     reply = server.get("/api/fault")
 
     assert (reply.status, reply.error["code"]) == (500, "internal")

@@ -1,9 +1,9 @@
-import asyncio
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.workbench.job_runs import QUICK, study_request, until
+from tests.workbench.asynchronous import async_test, until
+from tests.workbench.job_runs import QUICK, study_request
 
 from separatrix import KNeighborsClassifier, Perceptron, compare
 from separatrix.app.runs import prepare
@@ -38,32 +38,28 @@ async def wait_for(channel, **progress):
     await until(lambda: {"kind": "progress", **progress} in channel.messages)
 
 
-def test_progress_is_the_outermost_bar_with_the_label_of_the_inner_one():
-    async def scenario():
-        channel = MessageList()
-        reporter = job.ProgressReporter(channel, after=2)
-        with listen(reporter):
-            with busy("reading"):
-                await wait_for(channel, message="reading", done=0, total=1)
-            with bar("compare", 2) as advance:
-                with busy("first"), bar("first", 10) as fits:
-                    fits()
-                    with bar("steps of a solver", 1000) as steps:
-                        steps()
-                    await wait_for(channel, message="first (1 of 10)", done=0, total=4)
-                advance()
-                with busy("second"):
-                    await wait_for(channel, message="second", done=1, total=4)
-                advance()
-            with busy("a closer look"), bar("steps of a solver", 1000):
-                await wait_for(channel, message="a closer look", done=2, total=4)
-            with busy("tuning"), busy("reading"):
-                await wait_for(channel, message="tuning", done=3, total=4)
-        return channel.messages
+@async_test
+async def test_progress_is_the_outermost_bar_with_the_label_of_the_inner_one():
+    channel = MessageList()
+    with listen(job.ProgressReporter(channel, after=2)):
+        with busy("reading"):
+            await wait_for(channel, message="reading", done=0, total=1)
+        with bar("compare", 2) as advance:
+            with busy("first"), bar("first", 10) as fits:
+                fits()
+                with bar("steps of a solver", 1000) as steps:
+                    steps()
+                await wait_for(channel, message="first (1 of 10)", done=0, total=4)
+            advance()
+            with busy("second"):
+                await wait_for(channel, message="second", done=1, total=4)
+            advance()
+        with busy("a closer look"), bar("steps of a solver", 1000):
+            await wait_for(channel, message="a closer look", done=2, total=4)
+        with busy("tuning"), busy("reading"):
+            await wait_for(channel, message="tuning", done=3, total=4)
 
-    messages = asyncio.run(scenario())
-
-    assert all("solver" not in message["message"] for message in messages)
+    assert all("solver" not in message["message"] for message in channel.messages)
 
 
 def test_comparisons_and_experiments_report_the_names_of_their_parts(tmp_path):

@@ -1,9 +1,9 @@
-import ast
 import json
 import shlex
 
 import pytest
 from tests.workbench.hostile import NAMES
+from tests.workbench.shown_code import compare_arguments
 
 from separatrix.app.read_data import parse_column
 from separatrix.cli.experiments import compare as compare_command
@@ -32,14 +32,12 @@ def test_commands_and_python_keep_names_of_files_and_columns(name):
 
     words = shlex.split(command_of(record))
     given = compare_command.make_context("compare", words[2 : words.index("tune") - 1]).params
-    calls = [node for node in ast.walk(ast.parse(python_of(record))) if isinstance(node, ast.Call)]
-    (call,) = (call for call in calls if getattr(call.func, "id", "") == "compare_data")
-    target = next(word.value for word in call.keywords if word.arg == "target")
+    file_name, target = compare_arguments(python_of(record))
 
     assert words[:2] == ["separatrix", "compare"]
-    assert given["data"] == ast.literal_eval(call.args[0])
+    assert given["data"] == file_name
     assert given["data"].removeprefix("./") == name.removeprefix("./")
-    assert given["target"] == ast.literal_eval(target)
+    assert given["target"] == target
     assert parse_column(given["target"]) in (name, 1)
     assert given["models"] == "lda,svm"
     assert JobRecord.model_validate_json(record.model_dump_json()) == record

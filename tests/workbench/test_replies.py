@@ -11,33 +11,17 @@ from hypothesis import strategies as st
 from pydantic import Field
 from tests.workbench.attacks import bodies
 from tests.workbench.hostile import NAMES
-from tests.workbench.live_server import LiveServer, guarded_app, serve_app
+from tests.workbench.live_server import LiveServer, Text
 
-from separatrix.workbench.replies import (
-    MAX_ECHO,
-    RequestError,
-    RequestModel,
-    internal_error,
-    parse_body,
-)
-from separatrix.workbench.settings import Settings
+from separatrix.workbench.replies import MAX_ECHO, RequestError, parse_body
+from separatrix.workbench.strict_model import StrictModel
 
 
-class Text(RequestModel):
-    text: str
-
-
-class Scene(RequestModel):
+class Scene(StrictModel):
     points: list[tuple[float, float, str]] = Field(max_length=3)
     count: int = Field(default=1, ge=1, le=9)
     rule: Literal["each", "pairs"] = "each"
     on: bool = False
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serve_app(guarded_app) as found:
-        yield found
 
 
 def test_a_hundred_malformed_bodies_are_refused(server: LiveServer):
@@ -61,14 +45,10 @@ def test_there_are_200_hostile_names():
     assert all(name and "\0" not in name for name in NAMES)
 
 
-def test_two_hundred_hostile_texts_come_back_equal(server: LiveServer):
+def test_two_hundred_hostile_texts_come_back_equal_and_fields_are_refused(server: LiveServer):
     for name in NAMES:
         reply = server.post("/api/echo", json.dumps({"text": name}).encode())
         assert json.loads(reply.body) == {"text": name}
-
-
-def test_two_hundred_hostile_fields_are_refused_in_ascii(server: LiveServer):
-    for name in NAMES:
         reply = server.post("/api/echo", json.dumps({"text": "a", name: 1}).encode())
         assert (reply.status, reply.error["code"]) == (422, "schema")
         assert reply.body.isascii()
@@ -127,39 +107,16 @@ SENTENCES = {
 
 
 @pytest.mark.parametrize("body", SENTENCES)
-def test_a_schema_error_says_where_what_was_found_and_what_was_expected(body):
+def test_a_schema_error_names_the_field_the_value_and_what_was_expected(body):
     with pytest.raises(RequestError) as refused:
         parse_body(body.encode(), Scene)
     assert (refused.value.status, refused.value.code) == (422, "schema")
     assert refused.value.message == SENTENCES[body]
 
 
-def test_what_was_found_is_said_back_shortened():
+def test_long_values_are_shortened_in_messages():
     for body in ({"text": ["x" * 10_000]}, {"text": "a", "x" * 10_000: 1}):
         with pytest.raises(RequestError) as refused:
             parse_body(json.dumps(body).encode(), Text)
         assert "xxx..." in refused.value.message
         assert len(refused.value.message) < 3 * MAX_ECHO
-
-
-def test_a_fault_is_told_on_stderr_only(capsys):
-    refusal = internal_error(RuntimeError("the insides"))
-
-    assert (refusal.status, refusal.code) == (500, "internal")
-    assert b"insides" not in refusal.body()
-    assert "the insides" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("port", -1),
-        ("port", 65536),
-        ("memory", 0),
-        ("time_limit", 0.0),
-        ("time_limit", float("nan")),
-    ],
-)
-def test_settings_refuse_what_cannot_be(name, value):
-    with pytest.raises(ValueError, match=f"`{name}` of Settings must be"):
-        Settings(**{name: value})

@@ -1,41 +1,20 @@
 """The requests of Draw, and the commands it shows."""
 
-import json
 import shlex
 
 import pytest
-from click.testing import CliRunner
+from tests.cli.command import run
 from tests.workbench.handwriting import HANDWRITING
-from tests.workbench.route_client import Client
+from tests.workbench.route_client import Client, LocalBackend
 
-from separatrix.cli import main
 from separatrix.workbench.drawing.service import Drawing
 from separatrix.workbench.routes_draw import STARTING, router
 from separatrix.workbench.settings import Settings
 
 
-class LocalBackend:
-    """The backend with its service in this process."""
-
-    def __init__(self, folder):
-        self.states, self.chosen = {}, ""
-        self.service = Drawing(Settings(folder=folder))
-
-    async def call(self, name, arguments, *, seconds):
-        service, _, method = name.partition(".")
-        assert service == "draw"
-        assert method in self.service.requests
-        answer = getattr(self.service, method)(**arguments)
-        self.states["draw"] = json.dumps(self.service.state(), allow_nan=False).encode()
-        return json.dumps(answer, allow_nan=False).encode()
-
-    def choose_data(self, data):
-        self.chosen = data
-
-
 @pytest.fixture
 def backend(tmp_path):
-    return LocalBackend(tmp_path)
+    return LocalBackend("draw", Drawing(Settings(folder=tmp_path)))
 
 
 @pytest.fixture
@@ -76,14 +55,13 @@ def test_what_does_not_fit_the_schema_is_refused(client):
         assert refused.json()["error"]["code"] == "schema"
 
 
-def test_the_commands_run_and_say_the_same(backend, monkeypatch, tmp_path):
+def test_the_commands_run_and_predict_the_same(backend, monkeypatch, tmp_path):
     while not backend.service.state()["models"]:
         backend.service.work()
     answer = backend.service.answer(strokes=HANDWRITING["5"][0])
     fit, echo, predict = answer["command"].splitlines()
     monkeypatch.chdir(tmp_path)
     (tmp_path / "picture.csv").write_text(shlex.split(echo)[1] + "\n")
-    for line in (fit, predict):
-        done = CliRunner().invoke(main, shlex.split(line)[1:])
-        assert done.exit_code == 0, done.output
-    assert done.stdout.splitlines()[-1] == f"0,{answer['answers'][0]['label']}"
+    run(*shlex.split(fit)[1:])
+    predicted = run(*shlex.split(predict)[1:]).stdout
+    assert predicted.splitlines()[-1] == f"0,{answer['answers'][0]['label']}"

@@ -1,4 +1,3 @@
-import asyncio
 import base64
 import csv
 import shlex
@@ -6,11 +5,14 @@ import shlex
 import numpy as np
 import pandas
 import pytest
-from tests.workbench.job_runs import make_client, start_jobs, wait_until_ended
+from tests.workbench.asynchronous import async_test
+from tests.workbench.job_runs import start_jobs, wait_until_ended
+from tests.workbench.route_client import make_client
 
 import separatrix
 from separatrix.data.catalogue import load
 from separatrix.workbench import job
+from separatrix.workbench.routes_jobs import router
 
 HOSTILE = '<script>window.pwned=1</script> \'; rm -rf /\n"x".csv'
 
@@ -29,32 +31,22 @@ def uploaded(name, content):
 
 
 @pytest.mark.slow
-def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
+@async_test
+async def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
     target = "-3"  # could be a position, and is a name
 
-    async def scenario():
-        async with start_jobs(tmp_path, main=job.main) as jobs, make_client(jobs) as client:
-            kept = (
-                await client.post("/api/uploads", json=uploaded(HOSTILE, iris_csv(target)))
-            ).json()
-            asked = {
-                "kind": "file",
-                "upload": kept["id"],
-                "target": target,
-                "models": ["lda", "knn"],
-                "folds": 2,
-            }
-            number = (await client.post("/api/jobs", json=asked)).json()["id"]
-            found = await wait_until_ended(jobs, number)
-            parts = {"Range": "bytes=nonsense"}
-            files = {
-                name: await client.get(f"/jobs/{number}/{name}", headers=parts)
-                for name in found["files"]
-            }
-            await client.post(f"/api/jobs/{number}/delete", json={})
-            return kept, found, files
-
-    kept, found, files = asyncio.run(scenario())
+    async with start_jobs(tmp_path, main=job.main) as jobs, make_client(router(jobs)) as client:
+        kept = (await client.post("/api/uploads", json=uploaded(HOSTILE, iris_csv(target)))).json()
+        request = {"kind": "file", "upload": kept["id"], "target": target, "folds": 2}
+        request["models"] = ["lda", "knn"]
+        number = (await client.post("/api/jobs", json=request)).json()["id"]
+        found = await wait_until_ended(jobs, number)
+        parts = {"Range": "bytes=nonsense"}
+        files = {
+            name: await client.get(f"/jobs/{number}/{name}", headers=parts)
+            for name in found["files"]
+        }
+        await client.post(f"/api/jobs/{number}/delete", json={})
 
     assert (kept["rows"], kept["target"], kept["name"]) == (150, target, HOSTILE)
     assert [column["kind"] for column in kept["columns"]] == ["number"] * 4 + ["category"]
@@ -85,14 +77,12 @@ def test_an_upload_becomes_a_report_and_a_model_that_predicts(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_unreadable_file_is_refused_with_the_message_of_the_reader_and_not_kept(tmp_path):
+@async_test
+async def test_an_unreadable_file_is_refused_with_the_message_of_the_reader_and_not_kept(tmp_path):
     content = b"a,b\n1,x\n2,y,z\n"
 
-    async def scenario():
-        async with start_jobs(tmp_path) as jobs, make_client(jobs) as client:
-            return await client.post("/api/uploads", json=uploaded("../evil.csv", content))
-
-    answer = asyncio.run(scenario())
+    async with start_jobs(tmp_path) as jobs, make_client(router(jobs)) as client:
+        answer = await client.post("/api/uploads", json=uploaded("../evil.csv", content))
 
     assert answer.status_code == 422
     message = "../evil.csv:3:5: found more than 2 cells, expected 2 as in the first row"
@@ -100,7 +90,8 @@ def test_an_unreadable_file_is_refused_with_the_message_of_the_reader_and_not_ke
     assert list((tmp_path / "uploads").iterdir()) == []
 
 
-def test_invalid_requests_are_refused(tmp_path):
+@async_test
+async def test_invalid_requests_are_refused(tmp_path):
     number = "0" * 16
     wanted = {
         ("POST", "/api/jobs", '{"kind": "named", "name": "no-such"}'): (422, "refused"),
@@ -123,31 +114,20 @@ def test_invalid_requests_are_refused(tmp_path):
         ("GET", "/api/jobs/..", ""): (404, "path"),
     }
 
-    async def scenario():
-        async with start_jobs(tmp_path) as jobs, make_client(jobs) as client:
-            return {
-                asked: await client.request(asked[0], asked[1], content=asked[2])
-                for asked in wanted
-            }
-
-    answers = asyncio.run(scenario())
-
-    found = {
-        asked: (answer.status_code, answer.json()["error"]["code"])
-        for asked, answer in answers.items()
-    }
-    assert found == wanted
+    async with start_jobs(tmp_path) as jobs, make_client(router(jobs)) as client:
+        for (method, path, body), expected in wanted.items():
+            answer = await client.request(method, path, content=body)
+            found = (answer.status_code, answer.json()["error"]["code"])
+            assert found == expected, (path, body)
 
 
-def test_experiments_are_listed_with_the_availability_of_their_data(tmp_path, monkeypatch):
+@async_test
+async def test_experiments_are_listed_with_the_availability_of_their_data(tmp_path, monkeypatch):
     monkeypatch.setenv("SEPARATRIX_DATA", str(tmp_path))
     monkeypatch.setattr("separatrix.data.catalogue.cache_folder", lambda: tmp_path)
 
-    async def scenario():
-        async with start_jobs(tmp_path) as jobs, make_client(jobs) as client:
-            return (await client.get("/api/experiments")).json()
-
-    found = asyncio.run(scenario())
+    async with start_jobs(tmp_path) as jobs, make_client(router(jobs)) as client:
+        found = (await client.get("/api/experiments")).json()
 
     named = {one["name"]: one for one in found["named"]}
     assert named["linear-classifiers"]["available"]

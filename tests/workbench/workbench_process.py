@@ -51,7 +51,7 @@ class WorkbenchProcess:
         if not line:
             raise RuntimeError(self.process.communicate()[1])
         self._links = [json.loads(line)["url"]]
-        self.said: list[str] = []
+        self.messages: list[str] = []
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
         self.address = "{0.scheme}://{0.netloc}".format(urlsplit(self._links[0]))
@@ -86,13 +86,17 @@ class WorkbenchProcess:
         """The answer to something that changes state."""
         return self._asked("POST", path, json.dumps(body).encode())
 
+    def children(self) -> list[int]:
+        """The processes that the server started, and those that they started."""
+        return _below(self.process.pid)
+
     def memory(self) -> dict[str, float]:
         """Resident megabytes of the server and of all its children, by process."""
-        return {f"{pid}": _resident(pid) for pid in (self.process.pid, *_below(self.process.pid))}
+        return {f"{pid}": _resident(pid) for pid in (self.process.pid, *self.children())}
 
     def _asked(self, method: str, path: str, body: bytes | None) -> Any:
         if not self._cookie:
-            self._cookie = self._let_in(self.link())
+            self.let_in(self.link())
         headers = {"Cookie": self._cookie}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -102,10 +106,11 @@ class WorkbenchProcess:
             raise Refused(reply.status, answer["error"])
         return answer
 
-    def _let_in(self, link: str) -> str:
+    def let_in(self, link: str) -> None:
+        """Get access by a link."""
         parts = urlsplit(link)
         reply, _ = self._exchange("GET", f"{parts.path or '/'}?{parts.query}", None, {})
-        return str(reply.headers["Set-Cookie"]).partition(";")[0]
+        self._cookie = str(reply.headers["Set-Cookie"]).partition(";")[0]
 
     def _exchange(self, method: str, path: str, body: bytes | None, headers: Any) -> Any:
         connection = http.client.HTTPConnection(urlsplit(self.address).netloc, timeout=SECONDS)
@@ -120,7 +125,7 @@ class WorkbenchProcess:
         """Links that the terminal shows when the one before was used."""
         assert self.process.stderr is not None
         for line in self.process.stderr:
-            self.said.append(line)
+            self.messages.append(line)
             self._links += [word for word in line.split() if "?token=" in word][-1:]
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -17,13 +16,11 @@ from separatrix.errors import SeparatrixError
 from separatrix.runtime.blocks import default_budget
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(NamedTuple):
     """Estimated time and memory of a fit."""
 
     seconds: float
     bytes: int
-    timings: tuple[tuple[int, float], ...]  # rows and seconds of the small fits
 
 
 def estimate(model: Any, data: Dataset, *, most: int = 2000, seed: int = 0) -> Estimate:
@@ -44,16 +41,13 @@ def estimate(model: Any, data: Dataset, *, most: int = 2000, seed: int = 0) -> E
         found.append((len(rows), max(time.perf_counter() - begun, 1e-4)))
     found = found[1:] or found
     if not found:
-        return Estimate(float("nan"), _bytes_of(model, data), ())
+        return Estimate(float("nan"), _bytes_of(model, data))
     power = 1.0
     if len(found) > 1 and found[1][0] > found[0][0]:
         power = np.log(found[1][1] / found[0][1]) / np.log(found[1][0] / found[0][0])
     size, seconds = found[-1]
-    return Estimate(
-        float(seconds * (n / size) ** float(np.clip(power, 0.5, 3.0))),
-        _bytes_of(model, data),
-        tuple(found),
-    )
+    total = seconds * (n / size) ** float(np.clip(power, 0.5, 3.0))
+    return Estimate(float(total), _bytes_of(model, data))
 
 
 def _bytes_of(model: Any, data: Dataset) -> int:

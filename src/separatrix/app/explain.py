@@ -6,7 +6,6 @@ each letter or node.
 
 from __future__ import annotations
 
-import warnings
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -17,7 +16,7 @@ from sklearn.inspection import permutation_importance
 from sklearn.pipeline import Pipeline
 
 from separatrix.app.estimate import last_step
-from separatrix.app.predict_from_file import require_samples
+from separatrix.app.predict_from_file import ignore_missing_names, require_samples
 from separatrix.data.dataset import Dataset
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError, UnsupportedError
@@ -81,7 +80,7 @@ def explain(
         return _permuted(model, data, count)
     if hasattr(inner, "support_"):
         with suppress(UnsupportedError):
-            return _largest(model, count)
+            return _counted_weights(model, count)
         return _support(inner)
     raise UnsupportedError(
         f"{type(inner).__name__} has no weights; pass labelled data for permutation importance, or "
@@ -93,15 +92,13 @@ def _weights(model: Any, inner: Any, count: int) -> ModelExplanation:
     """List the largest weights of each boundary, for the preprocessed features."""
     names = feature_names(model, inner)
     W = np.atleast_2d(np.asarray(inner.coef_))
-    rows = []
-    for title, w in zip(_boundaries(inner, len(W)), W, strict=True):
-        for position in np.argsort(-np.abs(w), kind="stable")[:count]:
-            rows.append((title, names[position], float(w[position])))
-    return ModelExplanation(
-        "The largest weights of each boundary, for the scaled features.",
-        ("boundary", "feature", "weight"),
-        rows,
-    )
+    rows = [
+        (title, names[j], float(w[j]))
+        for title, w in zip(_boundaries(inner, len(W)), W, strict=True)
+        for j in _largest(np.abs(w), count)
+    ]
+    caption = "The largest weights of each boundary, for the scaled features."
+    return ModelExplanation(caption, ("boundary", "feature", "weight"), rows)
 
 
 def _words(model: Any, inner: Any, count: int) -> ModelExplanation:
@@ -111,36 +108,26 @@ def _words(model: Any, inner: Any, count: int) -> ModelExplanation:
     finite = np.where(np.isfinite(L), L, L[np.isfinite(L)].min(initial=0.0))
     rows = []
     for k, label in enumerate(inner.classes_.tolist()):
-        rest = np.delete(finite, k, axis=0).mean(axis=0)
-        gain = finite[k] - rest
-        for position in np.argsort(-gain, kind="stable")[:count]:
-            rows.append((label, names[position], float(gain[position])))
-    return ModelExplanation(
-        "The strongest evidence for each class: log probability, less the mean of the other classes.",
-        ("class", "feature", "gain"),
-        rows,
-    )
+        gain = finite[k] - np.delete(finite, k, axis=0).mean(axis=0)
+        rows += [(label, names[j], float(gain[j])) for j in _largest(gain, count)]
+    caption = "The strongest evidence for each class: log probability, less the mean of the other classes."
+    return ModelExplanation(caption, ("class", "feature", "gain"), rows)
 
 
 def _permuted(model: Any, data: Dataset, count: int) -> ModelExplanation:
     """Compute the permutation importance of each feature."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
-        X = data.X.toarray() if issparse(data.X) else data.X
+    X = data.X.toarray() if issparse(data.X) else data.X
+    with ignore_missing_names():
         found = permutation_importance(model, X, data.y, n_repeats=5, random_state=0)
-    names = data.features or [f"x{position + 1}" for position in range(X.shape[1])]
-    order = np.argsort(-found.importances_mean, kind="stable")[:count]
-    rows = [
-        (names[j], float(found.importances_mean[j]), float(found.importances_std[j])) for j in order
-    ]
-    return ModelExplanation(
-        f"Permutation importance on {data.name}: accuracy lost when a feature is shuffled, 5 times.",
-        ("feature", "loss", "sd"),
-        rows,
-    )
+    names = data.features or _numbered(X.shape[1])
+    mean, sd = found.importances_mean, found.importances_std
+    rows = [(names[j], float(mean[j]), float(sd[j])) for j in _largest(mean, count)]
+    lost = "accuracy lost when a feature is shuffled, 5 times"
+    caption = f"Permutation importance on {data.name}: {lost}."
+    return ModelExplanation(caption, ("feature", "loss", "sd"), rows)
 
 
-def _largest(model: Any, count: int) -> ModelExplanation:
+def _counted_weights(model: Any, count: int) -> ModelExplanation:
     """List the largest weights of each boundary, for the features that a kernel counts."""
     rows = [(title, _readable(name), w) for title, name, w in largest_weights(model, count)]
     return ModelExplanation(
@@ -152,16 +139,13 @@ def _largest(model: Any, count: int) -> ModelExplanation:
 
 
 def _support(inner: Any) -> ModelExplanation:
-    counts = getattr(inner, "n_support_", None)
-    if counts is None:
-        rows: list[tuple[Any, ...]] = [("all", len(inner.support_))]
-    else:
-        rows = list(zip(inner.classes_.tolist(), np.asarray(counts).tolist(), strict=False))
-    return ModelExplanation(
-        f"{len(inner.support_)} support vectors; pass data and a row to see those most similar to it.",
-        ("class", "support vectors"),
-        rows,
-    )
+    rows: list[tuple[Any, ...]] = [("all", len(inner.support_))]
+    if hasattr(inner, "n_support_"):
+        counts = np.asarray(inner.n_support_).tolist()
+        rows = list(zip(inner.classes_.tolist(), counts, strict=False))
+    hint = "pass data and a row to see those most similar to it"
+    caption = f"{len(inner.support_)} support vectors; {hint}."
+    return ModelExplanation(caption, ("class", "support vectors"), rows)
 
 
 def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> ModelExplanation:
@@ -169,8 +153,7 @@ def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Mode
     if object_kernel(model[0] if isinstance(model, Pipeline) else model) is not None:
         with suppress(UnsupportedError):
             return _parts(model, data, row, count)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+    with ignore_missing_names():
         label = np.asarray(model.predict(X)).tolist()[0]
         for _, step in model.steps[:-1] if isinstance(model, Pipeline) else ():
             X = step.transform(X)
@@ -182,11 +165,9 @@ def _of_row(model: Any, inner: Any, data: Dataset, row: int, count: int) -> Mode
     if hasattr(inner, "support_vectors_") and hasattr(inner, "kernel_"):
         return _similar(inner, X, begin, count)
     if hasattr(inner, "predict_proba"):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        with ignore_missing_names():
             P = inner.predict_proba(X)[0]
-        order = np.argsort(-P, kind="stable")[:count]
-        rows = [(inner.classes_.tolist()[k], float(P[k])) for k in order]
+        rows = [(inner.classes_.tolist()[k], float(P[k])) for k in _largest(P, count)]
         return ModelExplanation(begin, ("class", "probability"), rows)
     raise UnsupportedError(f"{type(inner).__name__} cannot explain a single row")
 
@@ -202,11 +183,8 @@ def _parts(model: Any, data: Dataset, row: int, count: int) -> ModelExplanation:
     )
     largest = found.features[:count]
     rows = [(_readable(one.name), one.count, one.weight, one.term) for one in largest]
-    shares = {
-        "object": found.object,
-        "values": found.values.tolist(),
-        "against": found.against,
-    }
+    values = found.values.tolist()
+    shares = {"object": found.object, "values": values, "against": found.against}
     return ModelExplanation(caption, ("feature", "count", "weight", "term"), rows, shares)
 
 
@@ -223,10 +201,8 @@ def _terms(model: Any, inner: Any, X: Any, label: Any, begin: str, count: int) -
     else:
         raise UnsupportedError("one-vs-one boundaries have no single weight per class")
     terms = w * x
-    rows = [
-        (names[j], float(x[j]), float(w[j]), float(terms[j]))
-        for j in np.argsort(-np.abs(terms), kind="stable")[:count]
-    ]
+    largest = _largest(np.abs(terms), count)
+    rows = [(names[j], float(x[j]), float(w[j]), float(terms[j])) for j in largest]
     caption = f"{begin} Its score is a sum of value times weight; these terms are the largest."
     return ModelExplanation(caption, ("feature", "value", "weight", "term"), rows)
 
@@ -234,25 +210,18 @@ def _terms(model: Any, inner: Any, X: Any, label: Any, begin: str, count: int) -
 def _neighbors(inner: Any, X: Any, begin: str) -> ModelExplanation:
     distances, rows = inner.kneighbors(X)
     labels = inner.classes_[inner._voters[0].y[rows[0]]].tolist()
-    table = [
-        (int(r), label, float(d)) for r, label, d in zip(rows[0], labels, distances[0], strict=True)
-    ]
-    return ModelExplanation(
-        f"{begin} Its nearest training samples, which vote:",
-        ("training row", "class", "distance"),
-        table,
-    )
+    table = list(zip(rows[0].tolist(), labels, distances[0].tolist(), strict=True))
+    caption = f"{begin} Its nearest training samples, which vote:"
+    return ModelExplanation(caption, ("training row", "class", "distance"), table)
 
 
 def _similar(inner: Any, X: Any, begin: str, count: int) -> ModelExplanation:
     if inner.kernel_.takes == "vectors":
         X = np.asarray(X.toarray() if issparse(X) else X)
-    K = inner.kernel_.block(X, inner.support_vectors_)[0]
-    order = np.argsort(-np.asarray(K), kind="stable")[:count]
-    rows = [(int(inner.support_[position]), float(K[position])) for position in order]
-    return ModelExplanation(
-        f"{begin} The most similar support vectors:", ("training row", "similarity"), rows
-    )
+    K = np.asarray(inner.kernel_.block(X, inner.support_vectors_)[0])
+    rows = [(int(inner.support_[j]), float(K[j])) for j in _largest(K, count)]
+    caption = f"{begin} The most similar support vectors:"
+    return ModelExplanation(caption, ("training row", "similarity"), rows)
 
 
 def feature_names(model: Any, inner: Any) -> list[str]:
@@ -263,8 +232,17 @@ def feature_names(model: Any, inner: Any) -> list[str]:
         if hasattr(step, "get_feature_names_out"):
             names = step.get_feature_names_out(None if names is None else list(names))
     if names is None or len(names) != d:
-        return [f"x{position + 1}" for position in range(d)]
+        return _numbered(d)
     return [str(name) for name in names]
+
+
+def _numbered(d: int) -> list[str]:
+    return [f"x{j + 1}" for j in range(d)]
+
+
+def _largest(values: Any, count: int) -> Any:
+    """Positions of the largest values, largest first."""
+    return np.argsort(-values, kind="stable")[:count]
 
 
 def _boundaries(inner: Any, rows: int) -> list[str]:

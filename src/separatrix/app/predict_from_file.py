@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.impute import SimpleImputer
+from sklearn.metrics import confusion_matrix
 from sklearn.pipeline import Pipeline
 
 from separatrix.app.estimate import last_step
@@ -22,26 +23,14 @@ from separatrix.evaluation.metrics import NAMES, compute_metrics
 from separatrix.evaluation.samples import require_labels
 from separatrix.runtime.atomic_files import atomic_write
 
-_NAMELESS = "X does not have valid feature names"
 
-
-@dataclass(frozen=True)
-class FileScores:
+class FileScores(NamedTuple):
     """Metrics of a model on labelled samples."""
 
     samples: int
     classes: list[Any]
-    metrics: Mapping[str, float]
+    metrics: dict[str, float]
     confusion: Any  # shape: (k, k); rows are true classes, columns predicted ones
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the scores as plain values."""
-        return {
-            "samples": self.samples,
-            "classes": self.classes,
-            "metrics": dict(self.metrics),
-            "confusion": self.confusion.tolist(),
-        }
 
     def __str__(self) -> str:
         lines = [f"{self.samples} samples"]
@@ -59,13 +48,20 @@ def predict_rows(model: Any, data: Dataset, *, probabilities: bool = False) -> t
     if probabilities and not hasattr(model, "predict_proba"):
         name = type(last_step(model)).__name__
         error = UnsupportedError(f"this {name} was fitted without probabilities")
-        error.hint = "use logistic, lda, qda, knn or naive Bayes, or fit svm with "
-        error.hint += "--set calibration=sigmoid"
+        others = "logistic, lda, qda, knn or naive Bayes"
+        error.hint = f"use {others}, or fit svm with --set calibration=sigmoid"
         raise error
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=_NAMELESS)
+    with ignore_missing_names():
         labels = model.predict(data.X)
         return labels, model.predict_proba(data.X) if probabilities else None
+
+
+@contextmanager
+def ignore_missing_names() -> Iterator[None]:
+    """Accept a matrix for a model that was fitted to named columns."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
 
 
 def write_predictions(out: Path, labels: Any, classes: Any, P: Any) -> None:
@@ -97,18 +93,15 @@ def score_file(model: Any, data: Dataset) -> FileScores:
             f"the model has classes such as {known.tolist()[0]!r}, but the file has labels such as "
             f"{true.tolist()[0]!r}"
         )
-    classes = np.unique(np.concatenate([known, true, np.asarray(labels, dtype=known.dtype)]))
-    position = {label: code for code, label in enumerate(classes.tolist())}
-    codes = np.array([position[label] for label in true.tolist()], dtype=np.intp)
-    guess = np.array([position[label] for label in np.asarray(labels).tolist()], dtype=np.intp)
+    classes = np.unique(np.concatenate([known, true]))
+    codes, guess = np.searchsorted(classes, true), np.searchsorted(classes, labels)
     wide = None
     if P is not None:
         wide = np.zeros((len(codes), len(classes)))
         wide[:, np.searchsorted(classes, known)] = P
-    confusion = np.zeros((len(classes), len(classes)), dtype=np.intp)
-    np.add.at(confusion, (codes, guess), 1)
     values = compute_metrics(NAMES, codes, guess, wide)
-    return FileScores(len(codes), classes.tolist(), values, confusion)
+    confusion = confusion_matrix(codes, guess, labels=np.arange(len(classes)))
+    return FileScores(len(codes), classes.tolist(), dict(values), confusion)
 
 
 def require_samples(model: Any, data: Dataset) -> None:

@@ -19,19 +19,17 @@ from separatrix.evaluation.compare import compare
 from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.samples import check_samples, require_classes
 from separatrix.evaluation.suite import suite
-from separatrix.experiments.grid_section import grids
-from separatrix.experiments.outcome import comparison_of
+from separatrix.experiments.outcome import comparison_of, grids
 from separatrix.experiments.plan import ExperimentPlan, plan
 from separatrix.experiments.run import run
 from separatrix.experiments.spec import Spec, read_spec
-from separatrix.experiments.steps import Experiment
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Experiment, Results
 from separatrix.report.closer_look import inspect_best
 from separatrix.report.comparison_page import comparison_page, write_report
 from separatrix.report.page import Page, require_packages, write
 from separatrix.runtime.progress import busy
-from separatrix.studies.catalogue import NAMED, make
-from separatrix.studies.reproduce import facts_of, page_of
+from separatrix.studies.catalogue import NAMED, make, page_of
+from separatrix.studies.views import facts_of
 
 
 @dataclass(frozen=True)
@@ -70,9 +68,8 @@ class Job:
             return page, page.summary
         comparison = comparison_of(self.plan, results)
         data = self.experiment.load(self.experiment.data[0])
-        command = shlex.join(
-            ["separatrix", "run", str(self.spec), "--seed", str(results.options["seed"])]
-        )
+        seed = str(results.options["seed"])
+        command = shlex.join(["separatrix", "run", str(self.spec), "--seed", seed])
         made = comparison_page(comparison, data=data, command=command)
         more = grids(results)
         sections = [*made.sections[:1], *([more] if more else []), *made.sections[1:]]
@@ -94,9 +91,8 @@ def prepare(name: str, options: dict[str, Any]) -> Job:
         spec = spec.model_copy(update={"seed": options.pop("seed")})
     device = options.pop("device", "auto")
     for key in options:
-        raise ExperimentError(
-            f"--{key.replace('_', '-')} does not apply to a file; set it in {path}"
-        )
+        option = f"--{key.replace('_', '-')}"
+        raise ExperimentError(f"{option} does not apply to a file; set it in {path}")
     made = plan(spec, partial(_load_data, spec=spec), device)
     return Job(spec.name, made.experiment, made.words, made, path)
 
@@ -130,9 +126,8 @@ def compare_data(
     `file` holds options of `separatrix.data.read.read`; `called` replaces the path in the page. The page
     is written if there is a folder `out`.
     """
-    data = subsampled(
-        read_labelled(name, called=called, progress=progress, **file), subsample, seed
-    )
+    data = read_labelled(name, called=called, progress=progress, **file)
+    data = subsampled(data, subsample, seed)
     require_classes(data)
     samples = check_samples(data.X, data.y, missing=True)
     if out is not None:  # before a comparison that may take hours
@@ -147,15 +142,14 @@ def compare_data(
     if out is None:
         return comparison, None, data.notes
     repeats = comparison.protocol.repeats if comparison.protocol else repeats
-    shown = called or name
-    words = ["separatrix", "compare", shown, "--cv", cv, "--repeats", repeats, "--seed", seed]
-    given = {"models": ",".join(models or ()), "subsample": subsample, **file}
-    given["device"] = "" if device == "auto" else device
-    header = given.pop("header", None)
+    header = file.pop("header", None)
+    given = {
+        **{"cv": cv, "repeats": repeats, "seed": str(seed), "models": ",".join(models or ())},
+        **{"subsample": subsample, **file, "device": "" if device == "auto" else device},
+    }
+    words = [word for key, value in given.items() if value for word in (f"--{key}", str(value))]
     words += [] if header is None else ["--header" if header else "--no-header"]
-    for key, value in given.items():
-        words += [f"--{key}", value] if value else []
-    command = shlex.join([str(word) for word in words])
+    command = shlex.join(["separatrix", "compare", called or name, *words])
     with busy("learning curve of the best model", show=progress):
         more = inspect_best(comparison, estimators, samples)
     page = write_report(comparison, out / "report.html", data=data, command=command, **more)

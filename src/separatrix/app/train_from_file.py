@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
-from separatrix.app.estimate import Estimate, estimate, last_step
+from separatrix.app.estimate import last_step
 from separatrix.data.dataset import Dataset
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.estimators.base.device_params import set_device
@@ -29,33 +27,18 @@ from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.modelfile.files import save
 
 
-@dataclass(frozen=True)
-class SavedFit:
+class SavedFit(NamedTuple):
     """A model that was fitted to a file and saved."""
 
-    model: Any
-    path: Path
+    file: str
+    model: str  # its class
     samples: int
     features: int
     classes: list[Any]
     train_error: float
     seconds: float
-    chosen_params: Mapping[str, Any]
+    chosen: dict[str, str]  # parameters that were tuned
     notes: tuple[str, ...]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as plain values."""
-        return {
-            "file": str(self.path),
-            "model": type(last_step(self.model)).__name__,
-            "samples": self.samples,
-            "features": self.features,
-            "classes": self.classes,
-            "train_error": self.train_error,
-            "seconds": self.seconds,
-            "chosen": {name: repr(value) for name, value in self.chosen_params.items()},
-            "notes": list(self.notes),
-        }
 
 
 def build(key: str, data: Dataset, parameters: Mapping[str, Any], seed: int = 0) -> Pipeline:
@@ -107,32 +90,32 @@ def fit_file(
     folds: int = 5,
     seed: int = 0,
     slim: bool = False,
-    note: str = "",
     device: str = "auto",
 ) -> SavedFit:
     """Fit a model to data, or tune and then fit it, and save it."""
     if not out.parent.is_dir():  # before a fit that may take hours
         raise ModelFileError("unwritable", f"cannot write {out}: the folder does not exist")
-    model = make_model(
-        data, key, parameters or {}, tune=tune, folds=folds, seed=seed, device=device
-    )
+    options: dict[str, Any] = {"tune": tune, "folds": folds, "seed": seed, "device": device}
+    model = make_model(data, key, parameters or {}, **options)
     begun = time.perf_counter()
-    model = clone(model).fit(data.X, data.y)
+    model.fit(data.X, data.y)
     seconds = time.perf_counter() - begun
-    chosen = chosen_params(model)
+    chosen = {name: repr(value) for name, value in chosen_params(model).items()}
     model = best_model(model)
     train_error = float(np.mean(model.predict(data.X) != np.asarray(data.y)))
-    set_feature_names(model, data.features)
-    path = save(model, out, slim=slim, data=(data.X, data.y), note=note)
+    if data.features is not None:
+        first = model[0] if isinstance(model, Pipeline) else model
+        first.feature_names_in_ = np.array(list(data.features), dtype=object)
+    path = save(model, out, slim=slim, data=(data.X, data.y))
     return SavedFit(
-        model=model,
-        path=Path(path),
+        file=str(path),
+        model=type(last_step(model)).__name__,
         samples=len(data.y),
         features=0 if isinstance(data.X, list) else int(data.X.shape[1]),
         classes=np.unique(data.y).tolist(),
         train_error=train_error,
         seconds=seconds,
-        chosen_params=chosen,
+        chosen=chosen,
         notes=data.notes,
     )
 
@@ -159,18 +142,3 @@ def make_model(
     if device != "auto":
         set_device(device, model)
     return model
-
-
-def plan_fit(
-    data: Dataset, key: str, parameters: Mapping[str, Any], *, seed: int, **options: Any
-) -> tuple[Any, Estimate]:
-    """Return the model that would be fitted, and an estimate of time and memory."""
-    model = make_model(data, key, parameters, seed=seed, **options)
-    return model, estimate(model, data, seed=seed)
-
-
-def set_feature_names(model: Any, names: Sequence[str] | None) -> None:
-    """Store the column names in a model that was fitted to a matrix."""
-    if names is not None:
-        first = model[0] if isinstance(model, Pipeline) else model
-        first.feature_names_in_ = np.array(list(names), dtype=object)

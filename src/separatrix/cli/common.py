@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -42,16 +42,15 @@ class Command(click.Command):
         try:
             with print_warnings(quiet=ctx.params.get("quiet", False)):
                 return super().invoke(ctx)
-        except (MissingDataError, MissingPackageError) as error:
-            raise CommandError(_in_one_line(error), error.hint, MISSING) from error
-        except SeparatrixError as error:
-            raise CommandError(_in_one_line(error), error.hint, ERROR) from error
+        except (SeparatrixError, ValueError) as error:  # ValueError: scikit-learn's input checks
+            code = MISSING if isinstance(error, MissingDataError | MissingPackageError) else ERROR
+            raise CommandError(_in_one_line(error), getattr(error, "hint", ""), code) from error
         except BrokenPipeError:
             raise  # the reader of the output is gone; click exits quietly
         except OSError as error:
-            raise CommandError(_os_message(error), "", ERROR) from error
-        except ValueError as error:  # scikit-learn's input checks
-            raise CommandError(_in_one_line(error), "", ERROR) from error
+            path = f"{error.filename}: " if error.filename else ""
+            message = path + (error.strerror or _in_one_line(error))
+            raise CommandError(message, "", ERROR) from error
         except MemoryError as error:
             hint = "use fewer samples or a machine with more memory"
             raise CommandError(f"out of memory: {error}", hint, ERROR) from error
@@ -59,52 +58,43 @@ class Command(click.Command):
             raise CommandError("interrupted", "", INTERRUPTED) from None
 
 
-def json_option(command: Any) -> Any:
-    """Add the flag `--json`, argument `as_json`."""
-    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON")(command)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON")
+quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print only the result")
+seed_option = click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Seed of all random numbers",
+)
+device_option = click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Device; auto: a GPU if present and the problem is large enough",
+)
 
 
-def quiet_option(command: Any) -> Any:
-    """Add the flag `--quiet`."""
-    return click.option("--quiet", "-q", is_flag=True, help="Print only the result")(command)
+def combine_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """One decorator that adds several options, which the help text lists in this order."""
+
+    def add_options(command: Any) -> Any:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add_options
 
 
-def seed_option(command: Any) -> Any:
-    """Add the option `--seed`."""
-    return click.option(
-        "--seed",
-        type=click.IntRange(0),
-        default=0,
-        show_default=True,
-        help="Seed of all random numbers",
-    )(command)
-
-
-def device_option(command: Any) -> Any:
-    """Add the option `--device`."""
-    return click.option(
-        "--device",
-        type=click.Choice(["auto", "cpu", "cuda"]),
-        default="auto",
-        show_default=True,
-        help="Device; auto: a GPU if present and the problem is large enough",
-    )(command)
-
-
-def file_options(command: Any) -> Any:
-    """Add the options of a reader: `--target`, `--format`, `--header`, `--delimiter`."""
-    for option in (
-        click.option("--delimiter", help="Field delimiter of a table  [default: detected]"),
-        click.option(
-            "--header/--no-header",
-            default=None,
-            help="First row is a header  [default: detected]",
-        ),
-        click.option("--format", help="File format  [default: by file name, else detected]"),
-        click.option("--target", help="Label column, by name or position"),
-    ):
-        command = option(command)
-    return command
+file_options = combine_options(
+    click.option("--target", help="Label column, by name or position"),
+    click.option("--format", help="File format  [default: by file name, else detected]"),
+    click.option(
+        "--header/--no-header", default=None, help="First row is a header  [default: detected]"
+    ),
+    click.option("--delimiter", help="Field delimiter of a table  [default: detected]"),
+)
 
 
 def print_message(text: str, *, quiet: bool = False) -> None:
@@ -148,11 +138,6 @@ def _finite(value: Any) -> Any:
 def _plain(value: Any) -> Any:
     """Convert NumPy values to Python's, and paths to strings."""
     return _finite(value.tolist()) if hasattr(value, "tolist") else str(value)
-
-
-def _os_message(error: OSError) -> str:
-    path = f"{error.filename}: " if error.filename else ""
-    return path + (error.strerror or _in_one_line(error))
 
 
 def _in_one_line(error: BaseException) -> str:

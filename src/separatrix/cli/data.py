@@ -20,7 +20,11 @@ def list_all(as_json: bool) -> None:
     """List the data sets of the catalogue."""
     from separatrix.data import catalogue
 
-    rows = [_row(catalogue.dataset_card(name), catalogue.state(name)) for name in catalogue.names()]
+    rows = []
+    for entry in map(catalogue.dataset_card, catalogue.names()):
+        row = {name: getattr(entry, name) for name in ("name", "rows", "test_rows")}
+        state = catalogue.state(entry.name)
+        rows.append({**row, "classes": len(entry.classes), "kind": entry.kind, "state": state})
     if as_json:
         show_json(rows)
         return
@@ -61,22 +65,10 @@ def get(names: tuple[str, ...], quiet: bool, as_json: bool) -> None:
         folder = catalogue.get(name, progress=False if quiet else None)
         found[name] = None if folder is None else str(folder)
         if not as_json:
-            print_message(
-                f"{name} is {'built in' if folder is None else f'in {folder}'}", quiet=quiet
-            )
+            location = "built in" if folder is None else f"in {folder}"
+            print_message(f"{name} is {location}", quiet=quiet)
     if as_json:
         show_json(found)
-
-
-def _row(entry: Any, state: str) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "rows": entry.rows,
-        "test_rows": entry.test_rows,
-        "classes": len(entry.classes),
-        "kind": entry.kind,
-        "state": state,
-    }
 
 
 def _as_text(entry: Any, state: str) -> str:

@@ -76,14 +76,14 @@ def run(
         show_json({"steps": job.steps, "plan": job.words}) if as_json else click.echo(job)
         return
     results, page, words = job.run(folder, fresh=fresh, progress=False if quiet else None)
-    written = [folder / "results.csv", folder / "results.parquet", page]
+    paths = (folder / "results.csv", folder / "results.parquet", page)
+    written = [path for path in paths if path.exists()]
     if as_json:
-        show_json({"rows": results.table(), "files": [path for path in written if path.exists()]})
+        show_json({"rows": results.table(), "files": written})
         return
     click.echo("\n".join(words))
     for path in written:
-        if path.exists():
-            print_message(f"wrote {path}", quiet=quiet)
+        print_message(f"wrote {path}", quiet=quiet)
 
 
 @click.command(cls=Command)

@@ -11,6 +11,7 @@ import click
 
 from separatrix.cli.common import (
     Command,
+    combine_options,
     device_option,
     file_options,
     json_option,
@@ -30,24 +31,20 @@ model_option = click.option(
 )
 
 
-def training_options(command: Any) -> Any:
-    """Add the options that `fit` and `tune` share."""
-    for option in (
-        json_option,
-        quiet_option,
-        device_option,
-        seed_option,
-        click.option(
-            "--dry-run",
-            is_flag=True,
-            help="Print the model and an estimate of time and memory, and exit",
-        ),
-        click.option("--slim", is_flag=True, help="Store only what predictions need"),
-        click.option("--out", type=FILE, help="Model file to write  [default: DATA.model]"),
-        file_options,
-    ):
-        command = option(command)
-    return command
+training_options = combine_options(
+    file_options,
+    click.option("--out", type=FILE, help="Model file to write  [default: DATA.model]"),
+    click.option("--slim", is_flag=True, help="Store only what predictions need"),
+    click.option(
+        "--dry-run",
+        is_flag=True,
+        help="Print the model and an estimate of time and memory, and exit",
+    ),
+    seed_option,
+    device_option,
+    quiet_option,
+    json_option,
+)
 
 
 @click.command(cls=Command)
@@ -77,7 +74,7 @@ def fit(
         from separatrix.app.train_from_file import parse_normalized_kernel
 
         parameters["kernel"] = parse_normalized_kernel(kernel)
-    _fit(data, key, parameters, out, tune=False, folds=0, **options)
+    _fit(data, out, key=key, parameters=parameters, tune=False, folds=0, **options)
 
 
 @click.command(cls=Command)
@@ -89,83 +86,58 @@ def fit(
 @training_options
 def tune(data: str, key: str, folds: int, out: Path | None, **options: Any) -> None:
     """Choose the parameters of a model by cross-validation on DATA, fit and save it."""
-    _fit(data, key, {}, out, tune=True, folds=folds, **options)
+    _fit(data, out, key=key, parameters={}, tune=True, folds=folds, **options)
 
 
 def _fit(
     name: str,
-    key: str,
-    parameters: dict[str, Any],
     out: Path | None,
     *,
-    tune: bool,
-    folds: int,
+    target: str | None,
+    format: str | None,
+    header: bool | None,
+    delimiter: str | None,
     slim: bool,
     dry_run: bool,
-    seed: int,
-    device: str,
     quiet: bool,
     as_json: bool,
-    **file: Any,
+    **fit: Any,
 ) -> None:
     from separatrix.app.read_data import read_labelled
     from separatrix.app.train_from_file import fit_file
     from separatrix.runtime.progress import busy
 
     progress = False if quiet else None
-    data = read_labelled(name, progress=progress, **file)
+    file = {"target": target, "format": format, "delimiter": delimiter}
+    data = read_labelled(name, progress=progress, header=header, **file)
     path = out or Path(f"{Path(name).name}.model")
     if dry_run:
-        options = {"tune": tune, "folds": folds, "seed": seed, "device": device}
-        _print_plan(data, key, parameters, path, as_json, **options)
+        _print_plan(data, path, as_json, **fit)
         return
-    with busy(f"{'tuning' if tune else 'fitting'} {key}", show=progress):
-        done = fit_file(
-            data,
-            path,
-            key=key,
-            parameters=parameters,
-            tune=tune,
-            folds=folds,
-            seed=seed,
-            slim=slim,
-            device=device,
-        )
+    with busy(f"{'tuning' if fit['tune'] else 'fitting'} {fit['key']}", show=progress):
+        done = fit_file(data, path, slim=slim, **fit)
     if as_json:
-        show_json(done.as_dict())
+        show_json(done._asdict())
         return
-    found = done.as_dict()
-    chosen = "".join(f", {param} = {value}" for param, value in found["chosen"].items())
+    chosen = "".join(f", {param} = {value}" for param, value in done.chosen.items())
     click.echo(
-        f"{found['model']}{chosen}: {done.samples} samples, {len(done.classes)} classes, "
+        f"{done.model}{chosen}: {done.samples} samples, {len(done.classes)} classes, "
         f"training error {100 * done.train_error:.2f} %, {done.seconds:.2f} s"
     )
     _print_notes(done, quiet=quiet)
-    print_message(f"wrote {done.path}", quiet=quiet)
+    print_message(f"wrote {done.file}", quiet=quiet)
 
 
-def _print_plan(
-    data: Any,
-    key: str,
-    parameters: dict[str, Any],
-    path: Path,
-    as_json: bool,
-    **options: Any,
-) -> None:
-    from separatrix.app.train_from_file import plan_fit
+def _print_plan(data: Any, path: Path, as_json: bool, **fit: Any) -> None:
+    from separatrix.app.estimate import estimate
+    from separatrix.app.train_from_file import make_model
     from separatrix.runtime.blocks import in_words
 
-    model, expected = plan_fit(data, key, parameters, **options)
+    model = make_model(data, **fit)
+    expected = estimate(model, data, seed=fit["seed"])
     if as_json:
-        show_json(
-            {
-                "samples": len(data.y),
-                "model": repr(model),
-                "file": str(path),
-                "seconds": expected.seconds,
-                "bytes": expected.bytes,
-            }
-        )
+        plan = {"samples": len(data.y), "model": repr(model), "file": str(path)}
+        show_json({**plan, "seconds": expected.seconds, "bytes": expected.bytes})
         return
     click.echo(f"would fit to {len(data.y)} samples of {data.name}:\n{model}\nand write {path}")
     click.echo(f"about {expected.seconds:.1f} s and {in_words(expected.bytes)} of memory")
@@ -195,11 +167,7 @@ def predict(
     Columns are selected by the names that the model stores. For a model without names, `--target` names
     a column to drop.
     """
-    from separatrix.app.predict_from_file import (
-        predict_rows,
-        print_predictions,
-        write_predictions,
-    )
+    from separatrix.app.predict_from_file import predict_rows, print_predictions, write_predictions
     from separatrix.app.read_data import read_for
 
     fitted = _load(model, device)
@@ -233,7 +201,7 @@ def evaluate(model: Path, data: str, device: str, as_json: bool, **file: Any) ->
     samples = read_for(fitted, data, labelled=True, **file)
     _print_notes(samples)
     scores = score_file(fitted, samples)
-    show_json(scores.as_dict()) if as_json else click.echo(scores)
+    show_json(scores._asdict()) if as_json else click.echo(scores)
 
 
 @click.command(cls=Command)

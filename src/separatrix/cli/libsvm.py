@@ -17,25 +17,13 @@ import click
 from separatrix.cli.common import Command, print_message
 
 
-class ValueType(NamedTuple):
-    """The type of a flag's value."""
-
-    description: str
-    read: Callable[[str], Any]
-
-
 class LibsvmFlag(NamedTuple):
     """The option that a flag sets, and its values."""
 
     option: str
     value: str  # LIBSVM's names of the values; empty for a switch
-    type: ValueType
+    type: str  # a key of TYPES
     help: str
-
-    @property
-    def length(self) -> int:
-        """Return the number of values."""
-        return len(self.value.split())
 
 
 def _integer(word: str) -> int:
@@ -62,11 +50,15 @@ def _folds(word: str) -> int:
     return _integer(word)
 
 
-INTEGER = ValueType("an integer", _integer)
-NUMBER = ValueType("a number", _number)
-SWITCH = ValueType("0 or 1", lambda word: ("0", "1").index(word))
-FOLDS = ValueType("an integer of at least 2", _folds)
-FILE = ValueType("a file name", Path)
+INTEGER, NUMBER, SWITCH = "an integer", "a number", "0 or 1"
+FOLDS, FILE = "an integer of at least 2", "a file name"
+TYPES: dict[str, Callable[[str], Any]] = {
+    INTEGER: _integer,
+    NUMBER: _number,
+    SWITCH: ("0", "1").index,
+    FOLDS: _folds,
+    FILE: Path,
+}
 
 TRAIN = {
     "-s": LibsvmFlag("svm_type", "svm_type", INTEGER, "only 0, which is C-SVC (default 0)"),
@@ -134,13 +126,14 @@ def parse_flags(
         flag = flags.get("-wi" if word.startswith("-w") else word)
         if flag is None:
             raise click.UsageError(f"unknown flag {word}; one of {' '.join(flags)}")
-        if len(rest) < flag.length:
+        length = len(flag.value.split())
+        if len(rest) < length:
             raise click.UsageError(f"{word} needs {flag.value}")
-        values = [_read(word, flag.type, rest.pop(0)) for _ in range(flag.length)]
+        values = [_read(word, flag.type, rest.pop(0)) for _ in range(length)]
         if flag.option == "weights":
             label = _read(word, INTEGER, word[2:])
             options[flag.option] = {**options.get(flag.option, {}), label: values[0]}
-        elif flag.length < 2:
+        elif length < 2:
             options[flag.option] = values[0] if values else True
         else:
             options[flag.option] = tuple(values)
@@ -150,11 +143,11 @@ def parse_flags(
     return [Path(name) for name in rest], options
 
 
-def _read(word: str, expected: ValueType, value: str) -> Any:
+def _read(word: str, expected: str, value: str) -> Any:
     try:
-        return expected.read(value)
+        return TYPES[expected](value)
     except ValueError:
-        raise click.UsageError(f"{word}: got {value!r}, expected {expected.description}") from None
+        raise click.UsageError(f"{word}: got {value!r}, expected {expected}") from None
 
 
 def _command(

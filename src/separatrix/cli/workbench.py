@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -14,7 +13,10 @@ from separatrix.errors import MissingDataError, MissingPackageError
 
 @click.command(cls=Command)
 @click.argument(
-    "models", metavar="[MODEL]...", nargs=-1, type=click.Path(exists=True, dir_okay=False)
+    "models",
+    metavar="[MODEL]...",
+    nargs=-1,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
 )
 @click.option("--data", help="Digits to learn: a data set of the catalogue, or a file")
 @click.option(
@@ -46,7 +48,7 @@ from separatrix.errors import MissingDataError, MissingPackageError
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the link as JSON")
 def workbench(
-    models: tuple[str, ...],
+    models: tuple[Path, ...],
     data: str | None,
     folder: Path,
     port: int | None,
@@ -60,42 +62,30 @@ def workbench(
     The server accepts only local connections that know the printed link. With --json the link is printed
     to stdout once the server answers.
     """
+    from separatrix.data.catalogue import names
     from separatrix.workbench.settings import MEGABYTE, Settings
 
-    serve = _serve()
-    settings = Settings(
-        folder=folder,
-        data=_checked(data),
-        models=tuple(Path(path) for path in models),
-        memory=memory * MEGABYTE,
-        time_limit=60 * time_limit,
-        open_browser=not no_browser,
-    )
-
-    def listening(link: str) -> None:
-        if as_json:
-            show_json({"url": link})
-
-    serve(settings, port=port, show=print_message, on_ready=listening)
-
-
-def _serve() -> Any:
-    """Import the server, or raise an error that names the missing package."""
     try:
         from separatrix.workbench.serve import serve
     except ModuleNotFoundError as missing:
         error = MissingPackageError(f"{missing.name} is not installed")
         error.hint = "pip install 'separatrix[workbench]'"
         raise error from None
-    return serve
+    if data is not None and data not in names() and not os.path.isfile(data):
+        absent = MissingDataError(f"no file and no data set is called {data}")
+        absent.hint = f"data sets: {', '.join(names())}"
+        raise absent
+    settings = Settings(
+        folder=folder,
+        data=data,
+        models=models,
+        memory=memory * MEGABYTE,
+        time_limit=60 * time_limit,
+        open_browser=not no_browser,
+    )
 
+    def show_link(link: str) -> None:
+        if as_json:
+            show_json({"url": link})
 
-def _checked(data: str | None) -> str | None:
-    """Return the name if such data exists; the worker process reads it."""
-    from separatrix.data.catalogue import names
-
-    if data is None or data in names() or os.path.isfile(data):
-        return data
-    error = MissingDataError(f"no file and no data set is called {data}")
-    error.hint = f"data sets: {', '.join(names())}"
-    raise error
+    serve(settings, port=port, show=print_message, on_ready=show_link)

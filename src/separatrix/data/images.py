@@ -70,18 +70,6 @@ def deskewed(images: Any) -> Any:
     return upright
 
 
-def shift(images: Any, down: int, right: int) -> Any:
-    """Images shifted by pixels; negative values shift up, or to the left.
-
-    >>> shift(np.array([[[1, 2], [3, 4]]]), 0, 1).tolist()
-    [[[0, 1], [0, 3]]]
-    """
-    images = _check_images("shifted", images)
-    moved = np.zeros_like(images)
-    _move(images, down, right, moved)
-    return moved
-
-
 def shifts_within(pixels: int) -> list[tuple[int, int]]:
     """All shifts (down, right) of at most `pixels` in each direction; (0, 0) comes first.
 
@@ -100,10 +88,12 @@ def jittered(images: Any, pixels: int) -> Any:
     (18, 3, 3)
     """
     images = _check_images("jittered", images)
+    _, h, w = images.shape
     moves = shifts_within(pixels)
     copies = np.zeros((len(moves), *images.shape), dtype=images.dtype)
-    for move, copy in zip(moves, copies, strict=True):
-        _move(images, *move, copy)
+    for (down, right), copy in zip(moves, copies, strict=True):
+        (to_rows, rows), (to_columns, columns) = _overlap(down, h), _overlap(right, w)
+        copy[:, to_rows, to_columns] = images[:, rows, columns]
     return copies.reshape(-1, *images.shape[1:])
 
 
@@ -130,16 +120,9 @@ def _check_images(owner: str, images: Any) -> Any:
     return images
 
 
-def _move(images: Any, down: int, right: int, moved: Any) -> None:
-    """Copy the pixels that stay inside to their new position; the rest is unchanged."""
-    _, h, w = images.shape
-    if abs(down) < h and abs(right) < w:
-        (to_rows, rows), (to_columns, columns) = _overlap(down, h), _overlap(right, w)
-        moved[:, to_rows, to_columns] = images[:, rows, columns]
-
-
 def _overlap(by: int, size: int) -> tuple[slice, slice]:
     """Slices of the pixels that stay inside, after and before a shift."""
+    by = max(min(by, size), -size)
     return slice(max(by, 0), size + min(by, 0)), slice(max(-by, 0), size - max(by, 0))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError
-from separatrix.types import Codes
+from separatrix.types import Codes, Flags
 from separatrix.validation import require_integer, require_real
 
 
@@ -53,20 +53,9 @@ def random_splits(n: int, *, repeats: int, test_size: float, seed: int) -> list[
     >>> [split.test.tolist() for split in random_splits(5, repeats=2, test_size=0.4, seed=0)]
     [[2, 4], [1, 4]]
     """
-    require_integer("random_splits", "repeats", repeats, least=1)
-    require_real("random_splits", "test_size", test_size, above=0, below=1)
-    held_out = round(test_size * n)
-    if not 0 < held_out < n:
-        raise DataError(
-            f"test_size={test_size} of {n} samples leaves {held_out} to test; need 1 to {n - 1}"
-        )
+    held_out = _held_out("random_splits", repeats, test_size, n, "samples")
     rng = np.random.default_rng(seed)
-    splits = []
-    for _ in range(repeats):
-        test = np.zeros(n, dtype=bool)
-        test[rng.permutation(n)[:held_out]] = True
-        splits.append(Split(np.flatnonzero(~test), np.flatnonzero(test)))
-    return splits
+    return [_split_off(n, rng.permutation(n)[:held_out]) for _ in range(repeats)]
 
 
 def fold_splits(rows: Codes, *, folds: int, seed: int) -> list[Split]:
@@ -75,9 +64,7 @@ def fold_splits(rows: Codes, *, folds: int, seed: int) -> list[Split]:
     >>> [split.test.tolist() for split in fold_splits(np.array([3, 5, 8, 9]), folds=2, seed=0)]
     [[3, 5], [8, 9]]
     """
-    require_integer("fold_splits", "folds", folds, least=2)
-    if folds > len(rows):
-        raise DataError(f"{folds} folds need at least {folds} samples; got {len(rows)}")
+    _require_folds("fold_splits", folds, 1, len(rows), "samples")
     part = np.random.default_rng(seed).permutation(len(rows)) % folds
     return [Split(rows[part != fold], rows[part == fold]) for fold in range(folds)]
 
@@ -92,11 +79,9 @@ def stratified_splits(y: Any, *, repeats: int, test_size: float, seed: int) -> l
     >>> [split.test.tolist() for split in stratified_splits(y, repeats=2, test_size=0.5, seed=0)]
     [[0, 2, 5], [0, 3, 5]]
     """
-    require_integer("stratified_splits", "repeats", repeats, least=1)
-    require_real("stratified_splits", "test_size", test_size, above=0, below=1)
     classes = _classes(y, "y", least=2)
     n = sum(map(len, classes))
-    held_out = _held_out(test_size, n, "samples")
+    held_out = _held_out("stratified_splits", repeats, test_size, n, "samples")
     rng = np.random.default_rng(seed)
     return [_split_off(n, _draw_rows(classes, held_out, rng, spare=1)) for _ in range(repeats)]
 
@@ -108,19 +93,16 @@ def stratified_folds(y: Any, *, folds: int, seed: int, repeats: int = 1) -> list
     >>> [split.test.tolist() for split in stratified_folds(y, folds=2, seed=0)]
     [[0, 3, 4], [1, 2, 5]]
     """
-    require_integer("stratified_folds", "folds", folds, least=2)
-    require_integer("stratified_folds", "repeats", repeats, least=1)
     classes = _classes(y, "y", least=2)
     n = sum(map(len, classes))
-    if folds > n:
-        raise DataError(f"{folds} folds need at least {folds} samples; got {n}")
+    _require_folds("stratified_folds", folds, repeats, n, "samples")
     rng = np.random.default_rng(seed)
     splits = []
     for _ in range(repeats):
         part = np.empty(n, dtype=np.intp)
         # Dealing continues where the last class ended, so that folds differ by at most one sample.
         part[np.concatenate([rng.permutation(rows) for rows in classes])] = np.arange(n) % folds
-        splits += [_split_off(n, np.flatnonzero(part == fold)) for fold in range(folds)]
+        splits += [_split_by(part == fold) for fold in range(folds)]
     return splits
 
 
@@ -135,14 +117,11 @@ def grouped_splits(groups: Any, *, repeats: int, test_size: float, seed: int) ->
     """
     from sklearn.model_selection import GroupShuffleSplit  # takes a second to import
 
-    require_integer("grouped_splits", "repeats", repeats, least=1)
-    require_real("grouped_splits", "test_size", test_size, above=0, below=1)
-    members = _classes(groups, "groups")
-    n = sum(map(len, members))
-    held_out = _held_out(test_size, len(members), "groups")
+    count = len(_classes(groups, "groups"))
+    held_out = _held_out("grouped_splits", repeats, test_size, count, "groups")
     random_state = np.random.RandomState(np.random.MT19937(seed))
     splitter = GroupShuffleSplit(repeats, test_size=held_out, random_state=random_state)
-    return [Split(*split) for split in splitter.split(np.empty(n), groups=groups)]
+    return [Split(*split) for split in splitter.split(groups, groups=groups)]
 
 
 def grouped_folds(groups: Any, *, folds: int, seed: int, repeats: int = 1) -> list[Split]:
@@ -155,23 +134,18 @@ def grouped_folds(groups: Any, *, folds: int, seed: int, repeats: int = 1) -> li
     >>> [split.test.tolist() for split in grouped_folds(patients, folds=2, seed=0)]
     [[2, 3, 4, 5], [0, 1]]
     """
-    require_integer("grouped_folds", "folds", folds, least=2)
-    require_integer("grouped_folds", "repeats", repeats, least=1)
     members = _classes(groups, "groups")
-    n = sum(map(len, members))
-    if folds > len(members):
-        raise DataError(f"{folds} folds need at least {folds} groups; got {len(members)}")
+    _require_folds("grouped_folds", folds, repeats, len(members), "groups")
     rng = np.random.default_rng(seed)
     splits = []
     for _ in range(repeats):
         dealt = np.zeros(folds, dtype=np.intp)
-        fold_of = np.empty(len(members), dtype=np.intp)
+        fold_of = np.empty(sum(map(len, members)), dtype=np.intp)  # of each sample
         for group in rng.permutation(len(members)):
-            fold_of[group] = np.argmin(dealt)
-            dealt[fold_of[group]] += len(members[group])
-        splits += [
-            _split_off(n, _union(members, np.flatnonzero(fold_of == fold))) for fold in range(folds)
-        ]
+            fold = np.argmin(dealt)
+            dealt[fold] += len(members[group])
+            fold_of[members[group]] = fold
+        splits += [_split_by(fold_of == fold) for fold in range(folds)]
     return splits
 
 
@@ -231,13 +205,23 @@ def _classes(values: Any, name: str, least: int = 1) -> list[Codes]:
     return list(np.split(np.argsort(codes, kind="stable"), np.cumsum(counts)[:-1]))
 
 
-def _held_out(test_size: float, n: int, what: str) -> int:
+def _held_out(owner: str, repeats: int, test_size: float, n: int, what: str) -> int:
+    """How many of n to hold out, after a check of the parameters."""
+    require_integer(owner, "repeats", repeats, least=1)
+    require_real(owner, "test_size", test_size, above=0, below=1)
     held_out = round(test_size * n)
     if not 0 < held_out < n:
         raise DataError(
             f"test_size={test_size} of {n} {what} leaves {held_out} to test; need 1 to {n - 1}"
         )
     return held_out
+
+
+def _require_folds(owner: str, folds: int, repeats: int, n: int, what: str) -> None:
+    require_integer(owner, "folds", folds, least=2)
+    require_integer(owner, "repeats", repeats, least=1)
+    if folds > n:
+        raise DataError(f"{folds} folds need at least {folds} {what}; got {n}")
 
 
 def _draw_rows(
@@ -266,11 +250,9 @@ def _draw_rows(
     )
 
 
-def _union(members: list[Codes], chosen: Codes) -> Codes:
-    return np.concatenate([members[group] for group in chosen])
-
-
 def _split_off(n: int, test: Codes) -> Split:
-    held = np.zeros(n, dtype=bool)
-    held[test] = True
-    return Split(np.flatnonzero(~held), np.flatnonzero(held))
+    return _split_by(np.isin(np.arange(n), test))
+
+
+def _split_by(held_out: Flags) -> Split:
+    return Split(np.flatnonzero(~held_out), np.flatnonzero(held_out))

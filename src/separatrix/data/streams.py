@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, cast
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class ByteSource:
     `read_line`.
     """
 
-    def __init__(self, name: str, raw: BinaryIO, limits: Limits) -> None:
+    def __init__(self, name: str, raw: IO[bytes], limits: Limits) -> None:
         self.name, self.raw, self.limits = name, raw, limits
         head = raw.read(6)
         self._compression = next(
@@ -72,7 +72,8 @@ class ByteSource:
                 hint="download it again",
             ) from None
         self._inflated += len(found)
-        self._require_inflation()
+        packed = max(self.raw.tell(), 1) if self._compression else self._inflated
+        self.require_inflation(self._inflated, packed)
         return found
 
     def read_all(self) -> bytes:
@@ -176,18 +177,17 @@ class ByteSource:
                 long = f"a line of more than {most:,} bytes"
                 self.require_limit("line_bytes", len(text), line=number, found=long)
 
-    def _require_inflation(self) -> None:
+    def require_inflation(self, inflated: int, packed: int) -> None:
+        """Refuse more decompressed bytes than the limits allow for that many compressed ones."""
         limits = self.limits
         many = f"more than {limits.inflated_bytes:,} bytes"
-        self.require_limit("inflated_bytes", self._inflated, found=many)
-        if self._compression and self._inflated > limits.inflation_free:
-            ratio = self._inflated / max(self.raw.tell(), 1)
-            if ratio > limits.inflation:
-                raise self.error(
-                    found=f"more than {limits.inflation} bytes for each compressed byte",
-                    expected="fewer",
-                    hint="raise `inflation` of Limits if this is intended",
-                )
+        self.require_limit("inflated_bytes", inflated, found=many)
+        if inflated > max(limits.inflation_free, limits.inflation * packed):
+            raise self.error(
+                found=f"more than {limits.inflation} bytes for each compressed byte",
+                expected="fewer",
+                hint="raise `inflation` of Limits if this is intended",
+            )
 
 
 @contextmanager
@@ -252,17 +252,17 @@ def unpacked_suffix(path: str | os.PathLike[str]) -> str:
     return path.suffix.lower()
 
 
-def _decompress(compression: str, raw: BinaryIO) -> BinaryIO:
+def _decompress(compression: str, raw: IO[bytes]) -> IO[bytes]:
     openers = {"gz": lambda: gzip.GzipFile(fileobj=raw, mode="rb"), "bz2": lambda: bz2.BZ2File(raw)}
     if compression == "xz":
-        return cast(BinaryIO, _XzFile(raw))
-    return cast(BinaryIO, openers.get(compression, lambda: raw)())
+        return cast(IO[bytes], _XzFile(raw))
+    return cast(IO[bytes], openers.get(compression, lambda: raw)())
 
 
 class _XzFile:
     """An xz file with a memory limit, which `lzma.LZMAFile` does not offer."""
 
-    def __init__(self, raw: BinaryIO) -> None:
+    def __init__(self, raw: IO[bytes]) -> None:
         self._raw, self._input = raw, b""
         self._decompressor = self._create_decompressor()
 

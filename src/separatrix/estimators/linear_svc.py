@@ -304,7 +304,7 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             seed=int(rng.integers(1, 2**63)),
             monitor=monitor,
         )
-        W, b = fit.W.T.copy(), fit.b
+        W, b = fit.w.T.copy(), fit.b
         if len(train.classes) == 2:
             W, b = W[1:] - W[:1], b[1:] - b[:1]
         return LinearSolution(

@@ -8,14 +8,23 @@ and all numbers of neighbours share one search. Models scaled by the training pa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import numpy as np
+from scipy.sparse import issparse
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler, normalize
 
-from separatrix.data.dataset import Dataset
+from separatrix.data.dataset import Dataset, concatenate_parts
+from separatrix.data.splits import (
+    Split,
+    grouped_splits,
+    random_splits,
+    stratified_folds,
+    stratified_splits,
+)
 from separatrix.errors import ExperimentError, SeparatrixError
 from separatrix.estimators.base.device_params import set_device
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
@@ -24,9 +33,14 @@ from separatrix.estimators.registry import CLASSIFIERS
 from separatrix.estimators.svc import SVC
 from separatrix.evaluation.candidates import BuildContext
 from separatrix.evaluation.profile import profile
-from separatrix.experiments.protocol import CandidateFamily, GridCandidate, StudyProtocol
+from separatrix.evaluation.samples import require_classes
+from separatrix.experiments.protocol import (
+    CandidateFamily,
+    GridCandidate,
+    SplitSamples,
+    StudyProtocol,
+)
 from separatrix.experiments.spec import ModelSpec, Spec
-from separatrix.experiments.split_samples import Splits, samples, without_column
 from separatrix.experiments.steps import Experiment, RunContext
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.names import resolve_kernel
@@ -52,10 +66,10 @@ def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Ex
 
     A `device` other than "auto" overrides those of the file.
     """
-    splits = Splits.of(spec, load(spec.data))
+    splits = draw_splits(spec, load(spec.data))
     load = partial(_without_group, load=load, spec=spec)
     data = load(spec.data)
-    repeats, n = len(splits.splits), sum(map(len, splits.splits[0]))
+    repeats, n = len(splits), sum(map(len, splits[0]))
     protocols = {}
     words = []
     steps = []
@@ -66,7 +80,7 @@ def plan(spec: Spec, load: Callable[[str], Dataset], device: str = "auto") -> Ex
         family, shared = _family(model, made, n)
         protocol = StudyProtocol(
             data=spec.data,
-            samples=partial(samples, data=spec.data, splits=splits, scale=model.scale),
+            samples=partial(samples, spec=spec, splits=splits, scale=model.scale),
             repeats=repeats,
             seed=spec.seed,
             folds=spec.tune_folds,
@@ -201,3 +215,65 @@ def _as_document(spec: Spec) -> dict[str, Any]:
     for model in document["models"]:
         model["parameters"].pop("device", None)  # a run may be resumed on another device
     return document
+
+
+def draw_splits(spec: Spec, data: Dataset) -> list[Split]:
+    """The splits of an experiment; test rows of the data set follow the others."""
+    require_classes(data)
+    how, n, y = spec.split, len(data.y), np.asarray(data.y)
+    terms: dict[str, Any] = {"repeats": how.repeats, "seed": spec.seed}
+    if how.method == "given":
+        if data.y_test is None:
+            raise ExperimentError(f"{spec.data} has no test part; use another split method")
+        return [Split(np.arange(n), np.arange(n, n + len(data.y_test)))]
+    if how.method == "folds":
+        return stratified_folds(y, folds=how.folds, **terms)
+    terms["test_size"] = how.test_size
+    if how.method == "random":
+        return random_splits(n, **terms)
+    if how.method == "stratified":
+        return stratified_splits(y, **terms)
+    return grouped_splits(_groups(spec, data), **terms)
+
+
+def samples(
+    context: RunContext, spec: Spec, splits: list[Split], scale: float | str
+) -> SplitSamples:
+    """The samples of a model, scaled row by row, with the splits."""
+
+    def make() -> SplitSamples:
+        found = context.data(spec.data)
+        X, y = concatenate_parts(found) if spec.split.method == "given" else (found.X, found.y)
+        X = np.array(X, dtype=object) if isinstance(X, list) else _scale(X, scale)
+        return SplitSamples(X, np.asarray(y), splits)
+
+    return context.shared(("samples", str(scale)), make)
+
+
+def without_column(data: Dataset, name: str) -> Dataset:
+    """The data set without one of its features.
+
+    >>> without_column(Dataset("a", np.eye(2), [0, 1], features=("age", "who")), "who").X.tolist()
+    [[1.0], [0.0]]
+    """
+    names = list(data.features or ())
+    keep = [position for position, other in enumerate(names) if other != name]
+    test = None if data.X_test is None else data.X_test[:, keep]
+    features = tuple(names[position] for position in keep)
+    return replace(data, X=data.X[:, keep], X_test=test, features=features)
+
+
+def _scale(X: Any, scale: float | str) -> Any:
+    if scale in ("none", "standard", "range"):
+        return X
+    if scale == "unit":
+        return normalize(X)
+    return X * (1.0 / float(scale))
+
+
+def _groups(spec: Spec, data: Dataset) -> Any:
+    names = list(data.features or ())
+    if spec.split.group not in names:
+        raise ExperimentError(f"{spec.data} has no numeric column {spec.split.group!r} to group by")
+    column = data.X[:, [names.index(spec.split.group)]]
+    return np.asarray(column.toarray() if issparse(column) else column).ravel()

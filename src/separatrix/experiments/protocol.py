@@ -27,6 +27,7 @@ from separatrix.evaluation.trial import fit_and_score
 from separatrix.experiments.steps import Row, RunContext, Step, StepResult, metric_rows, params_json
 
 NAN = float("nan")
+EVERY_SPLIT, FOLDS, SPLIT = "every split, candidate", "folds, candidate", "split"  # kinds of steps
 
 
 class SplitSamples(NamedTuple):
@@ -57,22 +58,9 @@ class CandidateFamily:
     shares: str = ""
     metric: str = "euclidean"  # of neighbours
 
-    def splits_step(self, position: int) -> str:
-        """Name of the step that trains and tests one candidate on all splits."""
-        return f"{self.name}: every split, candidate {position + 1}"
-
-    def folds_step(self, position: int) -> str:
-        """Name of the step that scores one candidate on the folds of all training parts."""
-        return f"{self.name}: folds, candidate {position + 1}"
-
-    def split_step(self, number: int) -> str:
-        """Name of the step that evaluates the family on one split."""
-        return f"{self.name}: split {number + 1}"
-
-    @property
-    def choice_step(self) -> str:
-        """Name of the step in which the folds choose."""
-        return f"{self.name}: choice"
+    def step(self, what: str, number: int) -> str:
+        """Name of a step: of a candidate on all splits or on their folds, or of one split."""
+        return f"{self.name}: {what} {number + 1}"
 
 
 @dataclass(frozen=True)
@@ -91,18 +79,18 @@ class StudyProtocol:
         positions = range(len(family.candidates))
         if family.shares == "gram":
             steps = [
-                Step(family.splits_step(i), partial(self.train_on_splits, f=family, i=i))
+                Step(family.step(EVERY_SPLIT, i), partial(self.train_on_splits, f=family, i=i))
                 for i in positions
             ]
             if len(positions) > 1:
                 steps += [
-                    Step(family.folds_step(i), partial(self.score_on_folds, f=family, i=i))
+                    Step(family.step(FOLDS, i), partial(self.score_on_folds, f=family, i=i))
                     for i in positions
                 ]
-            return [*steps, Step(family.choice_step, partial(self.choose, f=family))]
+            return [*steps, Step(f"{family.name}: choice", partial(self.choose, f=family))]
         run = self.run_neighbor_split if family.shares == "neighbors" else self.run_split
         return [
-            Step(family.split_step(number), partial(run, f=family, number=number))
+            Step(family.step(SPLIT, number), partial(run, f=family, number=number))
             for number in range(self.repeats)
         ]
 
@@ -176,7 +164,7 @@ class StudyProtocol:
         train, test = splits[number]
         candidates = [make(context) for make in f.candidates]
         ks = np.array([c.parameters["n_neighbors"] for c in candidates]) - 1
-        shared: SharedNeighbors = context.shared(
+        shared = context.shared(
             ("neighbors", id(X), f.metric, int(ks.max())),  # it holds X, so the id stays unique
             lambda: SharedNeighbors.of(
                 X, k=int(ks.max()) + 1, metric=f.metric, device=candidates[0].model.device
@@ -207,7 +195,7 @@ class StudyProtocol:
         """The results of all candidates of a family that shares a Gram matrix."""
         _, y, splits = self.samples(context)
         positions = range(len(f.candidates))
-        found = [context.result(f.splits_step(i)) for i in positions]
+        found = [context.result(f.step(EVERY_SPLIT, i)) for i in positions]
         ends = np.cumsum([len(split.test) for split in splits])[:-1]
         guesses = [np.split(one.arrays["predicted"], ends) for one in found]
         leads = [np.split(one.arrays["lead"], ends) for one in found]
@@ -218,7 +206,7 @@ class StudyProtocol:
         fold_error = None
         if len(positions) > 1:
             fold_error = np.array(
-                [[row.value for row in context.result(f.folds_step(i)).rows] for i in positions]
+                [[row.value for row in context.result(f.step(FOLDS, i)).rows] for i in positions]
             )
         cells = [(i, number) for i in positions for number in range(self.repeats)]
         return Evaluation(

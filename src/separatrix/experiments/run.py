@@ -19,8 +19,7 @@ import numpy as np
 
 from separatrix.errors import ExperimentError, ModelFileError
 from separatrix.evaluation.hashes import hash_of
-from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Experiment, Results, Row, RunContext, Step, StepResult
 from separatrix.modelfile.container import read_container, write_container
 from separatrix.modelfile.model_card import versions_here
 from separatrix.runtime.atomic_files import atomic_write
@@ -167,7 +166,7 @@ def _write_result(path: Path, step: Step, run_hash: str, result: StepResult) -> 
 def _read_result(path: Path, step: Step, run_hash: str) -> StepResult | None:
     """The result in a file; None if it is missing, damaged or of another run."""
     try:
-        document, tensors, _, _ = read_container(path, versions=_reject_format)
+        document, tensors, _ = read_container(path, versions=_reject_format)
     except ModelFileError:
         return None
     if (document.get("step"), document.get("run")) != (step.name, run_hash):

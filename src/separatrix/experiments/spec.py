@@ -1,27 +1,7 @@
 """An experiment from a TOML file: data, splits, models with their grids, metrics, seed.
 
-    data = "digits"                      # a name of the catalogue, or a file beside this one
-    seed = 0
-    metrics = ["error", "log_loss"]
-
-    [split]
-    method = "stratified"                # random, stratified, folds, grouped or given
-    repeats = 10
-    test_size = 0.2
-
-    [[model]]
-    type = "SVC"
-    scale = 16                           # a number, "unit", "standard", "range" or "none"
-    parameters = { C = 10.0 }
-    grid = { kernel = [{ type = "Gaussian", gamma = 0.1 }, { type = "Polynomial", degree = 3 }] }
-
-The whole file is checked before anything runs. A file may also contain its samples; `data` is then
-only their name:
-
-    [inline]
-    columns = ["length", "width", "kind"]
-    target = "kind"
-    rows = [[5.1, 3.5, "setosa"], [6.2, 2.9, "versicolor"]]
+The whole file is checked before anything runs. It may contain its samples, in [inline]; `data` is then
+only their name. docs/experiments.md describes the format.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Experiments and their steps; a step is a pure function that returns rows of a tidy table.
+"""Experiments, their steps and their results; a step is a pure function that returns rows of a tidy table.
 
 A step reads the data, the results of earlier steps and the objects that the run shares, nothing else:
 so its result is the same in an uninterrupted and in a resumed run.
@@ -6,19 +6,26 @@ so its result is the same in an uninterrupted and in a resumed run.
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from separatrix.data.catalogue import load
 from separatrix.data.dataset import Dataset
-from separatrix.errors import ExperimentError
+from separatrix.errors import ExperimentError, ParameterError
+from separatrix.runtime.atomic_files import atomic_write
+from separatrix.validation import require_integer
+
+Shared = TypeVar("Shared")
 
 LARGEST_SEED = 2**32 - 1  # as in scikit-learn
+MEASURED = ("seconds", "memory")  # columns in which two runs of the same experiment differ
 ALL_SPLITS = -1  # the split of a row that is about all splits, or about none
 
 
@@ -72,8 +79,9 @@ class Experiment:
                 f"the steps of {self.name} need one name each; got {', '.join(names) or 'none'}"
             )
         seed = self.options.get("seed", 0)
-        if not 0 <= seed <= LARGEST_SEED:
-            raise ExperimentError(f"seed is {seed}, expected 0 to {LARGEST_SEED}")
+        require_integer(self.name, "seed", seed, least=0)
+        if seed > LARGEST_SEED:
+            raise ParameterError(self.name, "seed", f"at most {LARGEST_SEED}", seed)
 
 
 @dataclass
@@ -85,17 +93,23 @@ class RunContext:
     _shared: dict[Any, Any] = field(default_factory=dict)
     _results: dict[str, StepResult] = field(default_factory=dict)
 
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the experiment."""
+        return self.experiment.options
+
     def data(self, name: str) -> Dataset:
         """The data set of that name, loaded on first use."""
         if name not in self._data:
             self._data[name] = self.experiment.load(name)
         return self._data[name]
 
-    def shared(self, key: Any, make: Callable[[], Any]) -> Any:
+    def shared(self, key: Any, make: Callable[[], Shared]) -> Shared:
         """An object that several steps use, such as inner products; made on first use."""
         if key not in self._shared:
             self._shared[key] = make()
-        return self._shared[key]
+        found: Shared = self._shared[key]
+        return found
 
     def result(self, step: str) -> StepResult:
         """The result of an earlier step, of this run or of the one that it resumes."""
@@ -104,6 +118,64 @@ class RunContext:
     def store(self, step: str, result: StepResult) -> None:
         """Make the result of a step available to later steps."""
         self._results[step] = result
+
+
+@dataclass(frozen=True)
+class Results:
+    """The results of a run."""
+
+    name: str
+    title: str
+    options: Mapping[str, Any]
+    data_sha256: Mapping[str, str]
+    rows: list[Row]
+    arrays: Mapping[str, Mapping[str, npt.NDArray[Any]]]  # by step
+    versions: Mapping[str, str] = field(default_factory=dict)
+    threads: int = 0
+
+    def where(self, **fields: Any) -> list[Row]:
+        """Rows with these values, in the order of the table."""
+        return [row for row in self.rows if all(getattr(row, n) == v for n, v in fields.items())]
+
+    def values(self, **fields: Any) -> npt.NDArray[np.float64]:
+        """The values of these rows."""
+        return np.array([row.value for row in self.where(**fields)])
+
+    def table(self) -> list[dict[str, Any]]:
+        """All rows with their provenance, one dict each."""
+        constant = {
+            "seed": self.options.get("seed"),
+            "threads": self.threads,
+            **{name.replace("-", "_"): number for name, number in self.versions.items()},
+        }
+        return [
+            {
+                "experiment": self.name,
+                **row._asdict(),
+                "data_sha256": self.data_sha256.get(row.data, ""),
+                **constant,
+            }
+            for row in self.rows
+        ]
+
+    def write(self, folder: Path) -> list[Path]:
+        """Write results.csv and, if pyarrow is installed, results.parquet."""
+        table = self.table()
+        with (
+            atomic_write(folder / "results.csv") as temporary,
+            temporary.open("w", newline="", encoding="utf-8") as file,
+        ):
+            writer = csv.DictWriter(file, fieldnames=list(table[0]))
+            writer.writeheader()
+            writer.writerows({n: "" if v != v else v for n, v in row.items()} for row in table)
+        try:
+            import pyarrow as pa
+            import pyarrow.parquet as parquet
+        except ImportError:
+            return [folder / "results.csv"]
+        with atomic_write(folder / "results.parquet") as temporary:
+            parquet.write_table(pa.Table.from_pylist(table), temporary)
+        return [folder / "results.csv", folder / "results.parquet"]
 
 
 def params_json(**parameters: Any) -> str:

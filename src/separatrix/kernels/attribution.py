@@ -42,7 +42,7 @@ def find_features(kernel: FeatureKernel, X: Any, vocabulary: Vocabulary) -> Feat
     """All features of checked objects, level by level."""
     levels = [level for level, _ in kernel.levels]
     encoded = kernel.encode(X, vocabulary, levels)
-    occurrences = [kernel.occurrences(X, level, encoded, vocabulary) for level in levels]
+    occurrences = [kernel.occurrences(level, encoded, vocabulary) for level in levels]
     return FeatureOccurrences(vocabulary, encoded, occurrences)
 
 

@@ -6,11 +6,12 @@ matrix (`prepared.py`) decides when float32 is precise enough.
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from numbers import Real
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import issparse
@@ -196,8 +197,37 @@ def _require_kernel(owner: str, name: str, value: object) -> None:
         )
 
 
+class ComposedKernel(Kernel):
+    """A kernel made of others that take the same samples."""
+
+    @property
+    def parts(self) -> list[Kernel]:
+        """The kernels that this one is made of."""
+        return [part for part in self.get_params(deep=False).values() if isinstance(part, Kernel)]
+
+    @property
+    def takes(self) -> str:  # type: ignore[override]
+        return self.parts[0].takes
+
+    @property
+    def base(self) -> Any:
+        first, *others = (part.base for part in self.parts)
+        return first if all(other == first for other in others) else None
+
+    @property
+    def from_products(self) -> bool:
+        same_base = all(part.base == self.parts[0].base for part in self.parts)
+        return same_base and all(part.from_products for part in self.parts)
+
+    @property
+    def translation_invariant(self) -> bool:
+        return all(part.translation_invariant for part in self.parts)
+
+
 @dataclass(frozen=True)
-class _Pair(Kernel):
+class _Pair(ComposedKernel):
+    combine: ClassVar[Callable[..., Any]]  # values of the pair from those of both
+    combine_in_place: ClassVar[Callable[..., Any]]
     left: Kernel
     right: Kernel
 
@@ -208,23 +238,23 @@ class _Pair(Kernel):
             must_be = f"a kernel on {self.left.takes}, as the left one is"
             raise ParameterError(type(self).__name__, "right", must_be, self.right)
 
-    @property
-    def takes(self) -> str:  # type: ignore[override]
-        return self.left.takes
+    def block(self, X: Any, Z: Any) -> Any:
+        return self.combine(self.left.block(X, Z), self.right.block(X, Z))
 
-    @property
-    def base(self) -> Any:
-        base = self.left.base
-        return base if base == self.right.base else None
+    def diagonal(self, X: Any) -> Any:
+        return self.combine(self.left.diagonal(X), self.right.diagonal(X))
 
-    @property
-    def from_products(self) -> bool:
-        of_both = self.left.from_products and self.right.from_products
-        return of_both and self.left.base == self.right.base
+    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
+        other = P * 1  # a copy of arrays and of tensors alike
+        self.left.apply(P, sx, sz)
+        self.right.apply(other, sx, sz)
+        self.combine_in_place(P, other)
 
-    @property
-    def translation_invariant(self) -> bool:
-        return self.left.translation_invariant and self.right.translation_invariant
+    def self_values(self, s: Vector) -> Any:
+        return self.combine(self.left.self_values(s), self.right.self_values(s))
+
+    def scale(self, s: float) -> float:
+        return float(self.combine(self.left.scale(s), self.right.scale(s)))
 
 
 @dataclass(frozen=True)
@@ -236,23 +266,8 @@ class Sum(_Pair):
     array([[12.]])
     """
 
-    def block(self, X: Any, Z: Any) -> Matrix:
-        return self.left.block(X, Z) + self.right.block(X, Z)
-
-    def diagonal(self, X: Any) -> Vector:
-        return self.left.diagonal(X) + self.right.diagonal(X)
-
-    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        other = P * 1  # a copy of arrays and of tensors alike
-        self.left.apply(P, sx, sz)
-        self.right.apply(other, sx, sz)
-        P += other
-
-    def self_values(self, s: Vector) -> Vector:
-        return self.left.self_values(s) + self.right.self_values(s)
-
-    def scale(self, s: float) -> float:
-        return self.left.scale(s) + self.right.scale(s)
+    combine = staticmethod(operator.add)
+    combine_in_place = staticmethod(operator.iadd)
 
     def error(self, s: float, eps: float) -> float:
         return self.left.error(s, eps) + self.right.error(s, eps) + eps * self.scale(s)
@@ -270,23 +285,8 @@ class Product(_Pair):
     array([[36.]])
     """
 
-    def block(self, X: Any, Z: Any) -> Matrix:
-        return self.left.block(X, Z) * self.right.block(X, Z)
-
-    def diagonal(self, X: Any) -> Vector:
-        return self.left.diagonal(X) * self.right.diagonal(X)
-
-    def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
-        other = P * 1  # a copy of arrays and of tensors alike
-        self.left.apply(P, sx, sz)
-        self.right.apply(other, sx, sz)
-        P *= other
-
-    def self_values(self, s: Vector) -> Vector:
-        return self.left.self_values(s) * self.right.self_values(s)
-
-    def scale(self, s: float) -> float:
-        return self.left.scale(s) * self.right.scale(s)
+    combine = staticmethod(operator.mul)
+    combine_in_place = staticmethod(operator.imul)
 
     def error(self, s: float, eps: float) -> float:
         left, right = self.left, self.right
@@ -297,29 +297,13 @@ class Product(_Pair):
 
 
 @dataclass(frozen=True)
-class KernelWrapper(Kernel):
+class KernelWrapper(ComposedKernel):
     """A kernel made of another one."""
 
     kernel: Kernel
 
     def __post_init__(self) -> None:
         _require_kernel(type(self).__name__, "kernel", self.kernel)
-
-    @property
-    def takes(self) -> str:  # type: ignore[override]
-        return self.kernel.takes
-
-    @property
-    def base(self) -> Any:
-        return self.kernel.base
-
-    @property
-    def from_products(self) -> bool:
-        return self.kernel.from_products
-
-    @property
-    def translation_invariant(self) -> bool:
-        return self.kernel.translation_invariant
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array, hstack, issparse
 
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError
-from separatrix.kernels.base import InnerProduct, Kernel
+from separatrix.kernels.base import ComposedKernel, InnerProduct, Kernel
 from separatrix.kernels.graphs.from_networkx import is_networkx
 from separatrix.kernels.prepared import Prepared, Vectors
 from separatrix.kernels.vector_kernels import squared_norms
@@ -38,9 +38,9 @@ class ObjectKernel(InnerProduct):
         return self
 
     @property
-    @abstractmethod
     def family(self) -> Hashable:
         """Equal for kernels that differ only in the weights of their levels."""
+        return self
 
     @property
     @abstractmethod
@@ -105,16 +105,16 @@ class FeatureKernel(ObjectKernel):
         """Checked samples as arrays of numbers, computed once for all levels."""
 
     @abstractmethod
-    def occurrences(self, X: Any, level: int, encoded: Any, vocabulary: Vocabulary) -> Occurrences:
-        """All features of one level in checked samples; `encoded` is the result of `encode`."""
+    def occurrences(self, level: int, encoded: Any, vocabulary: Vocabulary) -> Occurrences:
+        """All features of one level in samples that `encode` encoded."""
 
     @abstractmethod
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
         """Names of features of one level, by their numbers."""
 
-    @abstractmethod
     def coverage(self, X: Any, level: int, encoded: Any, occurrences: Occurrences) -> Coverage:
-        """The letters or nodes of each occurrence, at least one."""
+        """The letters or nodes of each occurrence, at least one; by default its position alone."""
+        return Coverage(np.arange(len(occurrences.rows) + 1), occurrences.positions)
 
     def counts(
         self, X: Any, vocabulary: Vocabulary, levels: Sequence[int] | None = None
@@ -124,7 +124,7 @@ class FeatureKernel(ObjectKernel):
             levels = [level for level, _ in self.levels]
         encoded = self.encode(X, vocabulary, levels)
         return [
-            count_occurrences(self.occurrences(X, level, encoded, vocabulary), len(X))
+            count_occurrences(self.occurrences(level, encoded, vocabulary), len(X))
             for level in levels
         ]
 
@@ -173,8 +173,7 @@ def first_base(kernel: Kernel) -> ObjectKernel | None:
         return None
     if isinstance(kernel, ObjectKernel):
         return kernel
-    inner = kernel.get_params(deep=False).values()
-    return next(first_base(part) for part in inner if isinstance(part, Kernel))
+    return first_base(kernel.parts[0]) if isinstance(kernel, ComposedKernel) else None
 
 
 def as_objects(owner: str, X: Any, accepted: str) -> Any:

@@ -48,21 +48,11 @@ DTYPES = {
 NAMES = {np.dtype(code): name for name, code in DTYPES.items()}
 
 
-class TensorEntry(NamedTuple):
-    """Name, type and shape of an array in a file."""
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    nbytes: int
-
-
 class Contents(NamedTuple):
     """What a file holds."""
 
     document: dict[str, Any]
-    tensors: Tensors  # the wanted ones
-    entries: tuple[TensorEntry, ...]  # of all arrays
+    tensors: Tensors
     nbytes: int
 
 
@@ -134,160 +124,128 @@ def one_line(found: object) -> str:
     return text if text.isprintable() else ascii(text)
 
 
-def read_container(
-    path: Path,
-    *,
-    versions: Callable[[object], str | None],
-    wanted: Callable[[str], bool] = lambda _name: True,
-) -> Contents:
+def read_container(path: Path, *, versions: Callable[[object], str | None]) -> Contents:
     """Read a file after every byte of it was found unchanged.
 
-    `versions` maps the document's "format" to the reason why it cannot be read, or None. Arrays that are
-    not `wanted` are only hashed.
+    `versions` maps the document's "format" to the reason why it cannot be read, or None.
     """
+    name = one_line(path)
     with open_container(path) as file:
-        return _Reader(path, file).read(versions, wanted)
-
-
-class _Reader:
-    """One pass over a file, hashed on the way."""
-
-    def __init__(self, path: Path, file: BinaryIO) -> None:
-        self.path, self.file = one_line(path), file
-        self.size = self.left = os.fstat(file.fileno()).st_size
-        self.hash = hashlib.sha256()
-
-    def read(
-        self, versions: Callable[[object], str | None], wanted: Callable[[str], bool]
-    ) -> Contents:
-        header, digest = self._read_header()
+        size = os.fstat(file.fileno()).st_size
+        header, digest = _read_header(name, file, size)
+        hashed = hashlib.sha256(header)
         try:
-            document, table = self._parse_header(header)
+            document, table = _parse_header(name, header[8:])
             refusal = versions(document.get("format"))
             if refusal is not None:
-                raise ModelFileError("version", f"{self.path}: {refusal}")
-            entries = self._check_table(table)
-            tensors = {
-                entry.name: self._read_array(entry)
-                for entry in entries
-                if wanted(entry.name) or self._skip(entry.nbytes)
-            }
+                raise ModelFileError("version", f"{name}: {refusal}")
+            _check_table(name, table, size - len(header))
+            if size > memory_of_this_machine():
+                why = f"{name} has {in_words(size)}, more than this machine's memory"
+                raise ModelFileError("limit", why)
+            data = np.empty(size - len(header), dtype=np.uint8)
+            for piece in _pieces(data):
+                if file.readinto(piece) != len(piece):  # type: ignore[attr-defined]
+                    raise ModelFileError("size", f"{name} became shorter while it was read")
+                hashed.update(piece)
+            _require_digest(name, hashed.hexdigest(), digest)
+            return Contents(document, _split(name, data, table), size)
         except ModelFileError as error:
-            if error.reason not in ("size", "limit"):  # the file may have no end
-                self._skip(self.left)
-                self._require_digest(digest)  # if a bit has changed, that is the reason
+            if error.reason not in ("size", "limit", "checksum"):  # the file may have no end
+                while rest := file.read(MEBIBYTE):
+                    hashed.update(rest)
+                _require_digest(name, hashed.hexdigest(), digest)  # a changed bit is the reason
             raise
-        self._require_digest(digest)
-        return Contents(document, tensors, tuple(entries), self.size)
 
-    def _read_header(self) -> tuple[str, str]:
-        """The header with zeros for the digest, and the digest."""
-        raw = bytearray(self._take(DIGEST.start))
-        length = int.from_bytes(raw[:8], "little")
-        if raw[8:] != BEGIN or length < DIGEST.stop - 8:
-            raise ModelFileError(
-                "format",
-                f"{self.path} is not a model file of separatrix, or its first bytes are damaged; "
-                "`save` writes such files",
-            )
-        if length > LARGEST_HEADER:
-            size, most = in_words(length), in_words(LARGEST_HEADER)
-            raise ModelFileError(
-                "limit", f"the header of {self.path} is {size}; the limit is {most}"
-            )
-        if length > self.size - 8:
-            raise ModelFileError("size", f"{self.path} is truncated within its header")
-        raw += self._take(8 + length - len(raw))
-        digest = raw[DIGEST].decode("latin-1")
-        raw[DIGEST] = NO_DIGEST.encode()
-        self.hash.update(raw)
-        return raw[8:].decode("latin-1"), digest
 
-    def _parse_header(self, header: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The document, and the table of arrays."""
-        table = self._parse("the header", header)
+def _read_header(name: str, file: BinaryIO, size: int) -> tuple[bytes, str]:
+    """Length and header with zeros for the digest, and the digest."""
+    raw = bytearray(file.read(DIGEST.start))
+    length = int.from_bytes(raw[:8], "little")
+    if raw[8:] != BEGIN or length < DIGEST.stop - 8:
+        raise ModelFileError(
+            "format",
+            f"{name} is not a model file of separatrix, or its first bytes are damaged; `save` writes "
+            "such files",
+        )
+    if length > LARGEST_HEADER:
+        found, most = in_words(length), in_words(LARGEST_HEADER)
+        raise ModelFileError("limit", f"the header of {name} is {found}; the limit is {most}")
+    if length > size - 8:
+        raise ModelFileError("size", f"{name} is truncated within its header")
+    raw += file.read(8 + length - len(raw))
+    digest = raw[DIGEST].decode("latin-1")
+    raw[DIGEST] = NO_DIGEST.encode()
+    return bytes(raw), digest
+
+
+def _require_digest(name: str, found: str, digest: str) -> None:
+    if found != digest:
+        raise ModelFileError(
+            "checksum",
+            f"{name} is damaged: its SHA-256 is not the one it was written with. Fetch it again, or "
+            "save the model again",
+        )
+
+
+def _unusable(name: str, part: str, why: object) -> ModelFileError:
+    return ModelFileError("schema", f"{part} of {name} cannot be used: {one_line(why)}")
+
+
+def _parse_header(name: str, header: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The document, and the table of arrays; both are objects, since the header starts with `BEGIN`."""
+    try:
+        table = parsed_json(header.decode("latin-1"))
         metadata = table.pop("__metadata__")
-        if not header.isascii() or list(metadata) != ["separatrix"]:
-            raise self._unusable("the metadata", "it has other keys than 'separatrix'")
-        document = self._parse("the document", metadata["separatrix"])
-        document.pop("sha256")
-        return document, table
+        document = parsed_json(metadata["separatrix"])
+    except (ValueError, RecursionError) as error:
+        raise _unusable(name, "the header", error) from None
+    if not header.isascii() or list(metadata) != ["separatrix"]:
+        raise _unusable(name, "the metadata", "it has other keys than 'separatrix'")
+    document.pop("sha256")
+    return document, table
 
-    def _parse(self, what: str, text: str) -> dict[str, Any]:
-        try:
-            found = parsed_json(text)
-        except (ValueError, RecursionError) as error:
-            raise self._unusable(what, error) from None
-        if not isinstance(found, dict):
-            raise self._unusable(what, "it is no object")
-        return found
 
-    def _check_table(self, table: dict[str, Any]) -> list[TensorEntry]:
-        """The arrays, which must lie one after the other and fill the file."""
-        if len(table) > MOST_TENSORS:
-            why = f"{self.path} has {len(table)} arrays; at most {MOST_TENSORS} are read"
-            raise ModelFileError("limit", why)
-        entries, end = [], 0
-        for name, item in table.items():
-            what = f"array {name!r:.60}"
-            if not 0 < len(name) <= LONGEST_NAME:
-                raise self._unusable("the table", "the name of an array is empty or too long")
-            if not isinstance(item, dict) or set(item) != {"dtype", "shape", "data_offsets"}:
-                raise self._unusable(what, "it needs dtype, shape and data_offsets")
-            dtype, shape, offsets = item["dtype"], item["shape"], item["data_offsets"]
-            if not isinstance(dtype, str) or dtype not in DTYPES:
-                raise self._unusable(what, f"its type is {dtype!r:.40}")
-            if not _are_sizes(shape, MOST_AXES) or not _are_sizes(offsets, 2):
-                raise self._unusable(what, "its shape or its offsets are no list of sizes")
-            itemsize = np.dtype(DTYPES[dtype]).itemsize
-            begin, end = end, end + prod(shape) * itemsize
-            if prod(filter(None, shape)) * itemsize > LARGEST_INTEGER:
-                raise self._unusable(what, f"no array has shape {shape}")
-            if offsets != [begin, end]:
-                raise self._unusable(what, f"bytes {offsets} are not {[begin, end]}")
-            entries.append(TensorEntry(name, dtype, tuple(shape), end - begin))
-        if end != self.left:
-            word = "short" if end > self.left else "long"
-            why = f"{self.path} is {abs(end - self.left)} bytes too {word} for its arrays"
-            raise ModelFileError("size", why)
-        if self.size > memory_of_this_machine():
-            why = f"{self.path} has {in_words(self.size)}, more than this machine's memory"
-            raise ModelFileError("limit", why)
-        return entries
+def _check_table(name: str, table: dict[str, Any], nbytes: int) -> None:
+    """Refuse arrays that do not lie one after the other and fill the file."""
+    if len(table) > MOST_TENSORS:
+        why = f"{name} has {len(table)} arrays; at most {MOST_TENSORS} are read"
+        raise ModelFileError("limit", why)
+    end = 0
+    for key, item in table.items():
+        what = f"array {key!r:.60}"
+        if not 0 < len(key) <= LONGEST_NAME:
+            raise _unusable(name, "the table", "the name of an array is empty or too long")
+        if not isinstance(item, dict) or set(item) != {"dtype", "shape", "data_offsets"}:
+            raise _unusable(name, what, "it needs dtype, shape and data_offsets")
+        dtype, shape, offsets = item["dtype"], item["shape"], item["data_offsets"]
+        if not isinstance(dtype, str) or dtype not in DTYPES:
+            raise _unusable(name, what, f"its type is {dtype!r:.40}")
+        if not _are_sizes(shape, MOST_AXES) or not _are_sizes(offsets, 2):
+            raise _unusable(name, what, "its shape or its offsets are no list of sizes")
+        itemsize = np.dtype(DTYPES[dtype]).itemsize
+        begin, end = end, end + prod(shape) * itemsize
+        if prod(filter(None, shape)) * itemsize > LARGEST_INTEGER:
+            raise _unusable(name, what, f"no array has shape {shape}")
+        if offsets != [begin, end]:
+            raise _unusable(name, what, f"bytes {offsets} are not {[begin, end]}")
+    if end != nbytes:
+        word = "short" if end > nbytes else "long"
+        why = f"{name} is {abs(end - nbytes)} bytes too {word} for its arrays"
+        raise ModelFileError("size", why)
 
-    def _read_array(self, entry: TensorEntry) -> npt.NDArray[Any]:
-        array = np.empty(entry.shape, dtype=DTYPES[entry.dtype])
-        for piece in _pieces(array):
-            if self.file.readinto(piece) != len(piece):  # type: ignore[attr-defined]
-                raise ModelFileError("size", f"{self.path} became shorter while it was read")
-            self.left -= len(piece)
-            self.hash.update(piece)
-        if array.dtype == np.bool_ and array.view(np.uint8).max(initial=0) > 1:
-            raise self._unusable(f"array {entry.name!r}", "a flag is neither 0 nor 1")
-        return array.astype(array.dtype.newbyteorder("="), copy=False)
 
-    def _skip(self, nbytes: int) -> bool:
-        """Hash bytes without keeping them; always False."""
-        while nbytes > 0 and (piece := self._take(min(nbytes, MEBIBYTE))):
-            self.hash.update(piece)
-            nbytes -= len(piece)
-        return False
-
-    def _take(self, nbytes: int) -> bytes:
-        piece = self.file.read(nbytes)
-        self.left -= len(piece)
-        return piece
-
-    def _require_digest(self, digest: str) -> None:
-        if self.hash.hexdigest() != digest:
-            raise ModelFileError(
-                "checksum",
-                f"{self.path} is damaged: its SHA-256 is not the one it was written with. Fetch it "
-                "again, or save the model again",
-            )
-
-    def _unusable(self, part: str, why: object) -> ModelFileError:
-        return ModelFileError("schema", f"{part} of {self.path} cannot be used: {one_line(why)}")
+def _split(name: str, data: npt.NDArray[Any], table: dict[str, Any]) -> Tensors:
+    """The arrays as views of the data."""
+    tensors = {}
+    for key, item in table.items():
+        raw = data[slice(*item["data_offsets"])]
+        if item["dtype"] == "BOOL" and raw.max(initial=0) > 1:
+            raise _unusable(name, f"array {key!r}", "a flag is neither 0 nor 1")
+        array = raw.view(DTYPES[item["dtype"]]).reshape(item["shape"])
+        odd = not array.flags.aligned  # in a file that another program wrote
+        tensors[key] = array.astype(array.dtype.newbyteorder("="), copy=odd)
+    return tensors
 
 
 def _are_sizes(values: object, most: int) -> bool:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from html import escape
 from itertools import islice
 from typing import Any
 
-from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
-from separatrix.kernels.registry import KERNELS
-from separatrix.modelfile.container import TensorEntry, read_container
-from separatrix.modelfile.fields import Archive, require_keys, schema_error
+from separatrix.modelfile.container import NAMES, read_container
+from separatrix.modelfile.fields import Archive, Maybe, find_in, require_keys, schema_error
 from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, check_version, name_file
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.model_card import ModelCard, read_model_card
+from separatrix.modelfile.values import KernelObject
 from separatrix.runtime.blocks import in_words
 
 SHOWN = 12  # classes, names and arrays in Markdown; `as_dict` has all
-LABELS = ("classes_", ".classes", "feature_names_in_")
-COMPOSED = (Normalized, Product, Scaled, Sum)
-MARKS = "\\`*[]|"  # have a meaning in Markdown
 
 
 @dataclass(frozen=True)
@@ -46,7 +44,7 @@ class Description:
     parts: tuple[Part, ...]  # the model itself first, then those inside it
     classes: list[Any] | None
     feature_names: list[str] | None
-    arrays: tuple[TensorEntry, ...]
+    arrays: list[dict[str, Any]]  # name, dtype, shape and nbytes of each
     card: ModelCard
 
     @property
@@ -69,66 +67,74 @@ class Description:
             "parts": [vars(part) for part in self.parts],
             "classes": self.classes,
             "feature_names": self.feature_names,
-            "arrays": [entry._asdict() for entry in self.arrays],
+            "arrays": self.arrays,
             "card": self.card.as_document(),
         }
 
     def markdown(self) -> str:
         """The model card."""
-        return "\n".join(self._lines()) + "\n"
+        top, certificate = self.parts[0], self.card.certificate.items()
+        sections = [f"# {top.kind}\n\n{_table(self._overview())}"]
+        if certificate:
+            rows = ((escape_markdown(name), f"{value:.6g}") for name, value in certificate)
+            sections.append(f"## Certificate\n\n{_table(rows)}")
+        for part in self.parts:
+            where = f" of {escape_markdown(part.kind)} ({as_code(part.position)})"
+            if part.params:
+                rows = ((escape_markdown(key), as_code(text)) for key, text in part.params.items())
+                sections.append(f"## Parameters{'' if part is top else where}\n\n{_table(rows)}")
+        arrays = [
+            (as_code(array["name"]), array["dtype"], str(array["shape"]))
+            for array in self.arrays[:SHOWN]
+        ]
+        if len(self.arrays) > SHOWN:
+            arrays.append((f"and {len(self.arrays) - SHOWN} more", "", ""))
+        sections.append(f"## Arrays\n\n{_table(arrays, 'name', 'type', 'shape')}")
+        return "\n\n".join(sections) + "\n"
 
     __str__ = markdown
 
-    def _lines(self) -> Iterator[str]:
-        top, card = self.parts[0], self.card
-        yield f"# {top.kind}"
-        yield "\n| | |\n|---|---|"
+    def _overview(self) -> Iterator[tuple[str, str]]:
+        card, data = self.card, self.card.data
         if card.note:
-            yield f"| note | {escape_markdown(card.note)} |"
-        slim = ", slim: it predicts, and cannot be trained further" if top.slim else ""
-        yield f"| file | {as_code(self.path)}, {in_words(self.nbytes)}, format {self.format}{slim} |"
+            yield "note", escape_markdown(card.note)
+        slim = ", slim: it predicts, and cannot be trained further" if self.parts[0].slim else ""
+        size = in_words(self.nbytes)
+        yield "file", f"{as_code(self.path)}, {size}, format {self.format}{slim}"
         if self.classes is not None:
-            yield f"| classes | {len(self.classes)}: {_format_first(self.classes)} |"
+            yield "classes", _format_first(self.classes)
         features = [part.features for part in self.parts if part.features is not None]
         if self.objects is not None:
-            yield f"| samples | {self.objects} |"
+            yield "samples", self.objects
         elif features:
-            yield f"| features | {features[0]}{self._names()} |"
+            names = self.feature_names
+            yield "features", _format_first(names) if names else str(features[0])
         for part in self.parts:
             if part.kernel is not None:
-                yield f"| kernel | {as_code(part.kernel)} |"
-        if card.data is not None:
-            d = card.data.features
-            what = (self.objects or "texts") if d is None else f"samples of {d} features"
-            yield f"| trained on | {card.data.samples} {what} |"
-            yield f"| SHA-256 of the data | {as_code(card.data.sha256)} |"
+                yield "kernel", as_code(part.kernel)
+        if data is None:
+            yield "trained on", "unknown: `save(..., data=(X, y))` keeps the hash and the size"
         else:
-            yield "| trained on | unknown: `save(..., data=(X, y))` keeps the hash and the size |"
-        yield f"| seed | {'none' if card.seed is None else card.seed} |"
+            d = data.features
+            what = (self.objects or "texts") if d is None else f"samples of {d} features"
+            yield "trained on", f"{data.samples} {what}"
+            yield "SHA-256 of the data", as_code(data.sha256)
+        yield "seed", "none" if card.seed is None else str(card.seed)
         versions = ", ".join(f"{name} {value}" for name, value in card.versions.items())
-        yield f"| versions | {escape_markdown(versions)} |"
-        if card.certificate:
-            yield "\n## Certificate\n\n| | |\n|---|---|"
-            for name, value in card.certificate.items():
-                yield f"| {escape_markdown(name)} | {value:.6g} |"
-        for part in self.parts:
-            where = (
-                ""
-                if part is top
-                else f" of {escape_markdown(part.kind)} ({as_code(part.position)})"
-            )
-            if part.params:
-                yield f"\n## Parameters{where}\n\n| | |\n|---|---|"
-            for name, text in part.params.items():
-                yield f"| {escape_markdown(name)} | {as_code(text)} |"
-        yield "\n## Arrays\n\n| name | type | shape |\n|---|---|---|"
-        for entry in self.arrays[:SHOWN]:
-            yield f"| {as_code(entry.name)} | {entry.dtype} | {list(entry.shape)} |"
-        if len(self.arrays) > SHOWN:
-            yield f"| and {len(self.arrays) - SHOWN} more | | |"
+        yield "versions", escape_markdown(versions)
 
-    def _names(self) -> str:
-        return f": {_format_first(self.feature_names)}" if self.feature_names else ""
+
+def _table(rows: Iterable[tuple[str, ...]], *heading: str) -> str:
+    heading = heading or ("", "")
+    lines = ["|" + "".join(f" {c} |" if c else " |" for c in cells) for cells in (heading, *rows)]
+    lines.insert(1, "|" + "---|" * len(heading))
+    return "\n".join(lines)
+
+
+def _format_first(values: list[Any]) -> str:
+    """Number of values, and the first of them."""
+    shown = ", ".join(escape_markdown(str(value)) for value in values[:SHOWN])
+    return f"{len(values)}: {shown}" + (", ..." if len(values) > SHOWN else "")
 
 
 def describe(path: PathLike) -> Description:
@@ -147,11 +153,7 @@ def describe(path: PathLike) -> Description:
     ('LogisticRegression', [0, 1, 2], 150)
     """
     path = as_path(path)
-    contents = read_container(
-        path,
-        versions=check_version,
-        wanted=lambda name: name.removesuffix(".ends").endswith(LABELS),
-    )
+    contents = read_container(path, versions=check_version)
     document = contents.document
     with name_file(path):
         require_keys(document, "document", {"format", "model", "card"})
@@ -163,24 +165,24 @@ def describe(path: PathLike) -> Description:
             str(path),
             contents.nbytes,
             document["format"],
-            tuple(_make_part(model, at) for at, model in found),
+            tuple(_make_part(model, at, file) for at, model in found),
             _read_labels(found, "classes_", file),
             _read_labels(found, "feature_names_in_", file),
-            contents.entries,
+            [
+                {"name": name, "dtype": NAMES[a.dtype], "shape": list(a.shape), "nbytes": a.nbytes}
+                for name, a in contents.tensors.items()
+            ],
             read_model_card(document["card"]),
         )
 
 
 def escape_markdown(text: str) -> str:
-    """Text in one line, escape_markdown for Markdown and HTML.
+    """Text in one line, escaped for Markdown and HTML.
 
     >>> escape_markdown("a|b <i>")
     'a\\\\|b &lt;i&gt;'
     """
-    line = "".join(f"\\{letter}" if letter in MARKS else letter for letter in _printable(text))
-    for letter, safe in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;")):
-        line = line.replace(letter, safe)
-    return line
+    return escape(re.sub(r"([\\`*\[\]|])", r"\\\1", _printable(text)), quote=False)
 
 
 def as_code(text: str) -> str:
@@ -201,20 +203,14 @@ def _printable(text: str) -> str:
     )
 
 
-def _format_first(values: list[Any]) -> str:
-    shown = ", ".join(escape_markdown(str(value)) for value in values[:SHOWN])
-    return shown + (", ..." if len(values) > SHOWN else "")
-
-
 def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Every fitted model in a document, with its position."""
     if isinstance(document, dict) and "kind" in document and "state" in document:
         require_keys(document, at, {"kind", "params", "state", "slim"})
-        kind, params, state = (document[key] for key in ("kind", "params", "state"))
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise schema_error(f"{at}.kind", f"one of {', '.join(KINDS)}", kind)
-        require_keys(params, f"{at}.params", KINDS[kind].parameters)
-        require_keys(state, f"{at}.state", set(), set(KINDS[kind].all_fields(slim=False)))
+        kind = find_in(KINDS, document["kind"], f"{at}.kind")
+        params, state = document["params"], document["state"]
+        require_keys(params, f"{at}.params", kind.parameters)
+        require_keys(state, f"{at}.state", set(), set(kind.all_fields(slim=False)))
         yield at, document
         for name, value in (*params.items(), *state.items()):
             yield from _walk(value, f"{at}.{name}")
@@ -227,29 +223,19 @@ def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
             yield from _walk(value[1] if named else value, f"{at}[{number}]")
 
 
-def _make_part(document: dict[str, Any], at: str) -> Part:
+def _make_part(document: dict[str, Any], at: str, file: Archive) -> Part:
     state, params = document["state"], document["params"]
     features, kernel = state.get("n_features_in_"), state.get("kernel_")
+    built = Maybe(KernelObject()).get(kernel, f"{at}.kernel_", file.scope())
     return Part(
         at,
         str(document["kind"]),
         {name: format_value(value) for name, value in params.items() if not _holds_model(value)},
         bool(document["slim"]),
         features if type(features) is int else None,
-        None if kernel is None else format_value(kernel),
-        _find_sample_type(kernel),
+        None if built is None else format_value(kernel),
+        None if built is None or built.takes == "vectors" else built.takes,
     )
-
-
-def _find_sample_type(kernel: Any) -> str | None:
-    """What the first kernel inside a kernel takes, if not vectors."""
-    while isinstance(kernel, dict) and isinstance(kernel.get("params"), dict):
-        name, params = kernel.get("kernel"), kernel["params"]
-        if isinstance(name, str) and name in KERNELS and KERNELS[name] not in COMPOSED:
-            takes = KERNELS[name].takes
-            return None if takes == "vectors" else takes
-        kernel = params.get("left", params.get("kernel"))
-    return None
 
 
 def _holds_model(value: Any) -> bool:

@@ -7,6 +7,7 @@ write. Shapes are letters, as in "k d", and all attributes of one model must agr
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,17 +21,18 @@ from separatrix.errors import ModelFileError
 from separatrix.modelfile.container import Tensors, one_line
 from separatrix.runtime.blocks import MEBIBYTE
 
-ANY_SHAPE = "..."
 MAX_INTEGER = 2**53
 LONGEST_TEXT = 10_000
 LONGEST_WORD = 10_000  # letters
+MOST_ENTRIES = 64  # of an object with any keys
 MOST_ITEMS = 100_000  # of a list in the document
 MOST_DIFFERENT = 64  # words of a list with repetitions
 MOST_WORDS = 200_000  # each takes some eighty bytes in memory
 MOST_COLUMNS = 5_000  # with categories
 MOST_LETTERS = 8 * MEBIBYTE  # of NumPy strings, all as long as the longest, four bytes a letter
 MOST_RECORDS = 20_000  # of a table, each a Python object
-NUMBERS = "b1 u1 i1 u2 i2 f2 u4 i4 f4 u8 i8 f8"  # kind and bytes of all storable types
+NUMBERS = "b1|u1|i1|u2|i2|f2|u4|i4|f4|u8|i8|f8"  # kind and bytes of all storable types
+LENGTH = re.compile(r"([a-z])(?:\+([0-9]))?")  # a word of a shape
 
 
 def schema_error(at: str, expected: str, found: object) -> ModelFileError:
@@ -53,6 +55,13 @@ def require_keys(document: Any, at: str, needed: set[str], allowed: set[str] | N
         raise schema_error(at, f"an object with {sorted(needed)}", f"one {found}")
 
 
+def find_in(table: Mapping[str, Any], name: Any, at: str) -> Any:
+    """The entry of that name in a closed table."""
+    if not isinstance(name, str) or name not in table:
+        raise schema_error(at, f"one of {', '.join(table)}", repr(name))
+    return table[name]
+
+
 class ShapeEnv(dict[str, int]):
     """Lengths of the letters in the shapes of one model."""
 
@@ -62,7 +71,7 @@ class ShapeEnv(dict[str, int]):
         if len(shape) != len(words):
             raise schema_error(at, f"an array of shape ({', '.join(words)})", f"shape {shape}")
         for length, word in zip(shape, words, strict=True):
-            letter, shift = _parse(word)
+            letter, shift = _parse_length(word)
             if length < shift:
                 raise schema_error(at, f"at least {shift} long", f"shape {shape}")
             if self.setdefault(letter, length - shift) != length - shift:
@@ -72,11 +81,11 @@ class ShapeEnv(dict[str, int]):
 
     def evaluate(self, word: str) -> int:
         """The length that a word such as "s+1" stands for."""
-        letter, shift = _parse(word)
+        letter, shift = _parse_length(word)
         return self[letter] + shift
 
 
-def _parse(word: str) -> tuple[str, int]:
+def _parse_length(word: str) -> tuple[str, int]:
     letter, _, shift = word.partition("+")
     return letter, int(shift or 0)
 
@@ -182,7 +191,6 @@ def number_from_json(document: Any, at: str) -> float:
     raise schema_error(at, "a number", document)
 
 
-@dataclass(frozen=True)
 class Boolean(Field):
     """True or False."""
 
@@ -190,17 +198,6 @@ class Boolean(Field):
         if not isinstance(document, bool):
             raise schema_error(at, "true or false", document)
         return document
-
-
-def check_text(value: str, at: str) -> str:
-    """Refuse text that is very long or that UTF-8 cannot encode."""
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise schema_error(at, "text that UTF-8 can encode", "a lone surrogate") from None
-    if len(value) > LONGEST_TEXT:
-        raise ModelFileError("limit", f"`{at}` has {len(value)} letters")
-    return value
 
 
 @dataclass(frozen=True)
@@ -248,6 +245,25 @@ class Listed(Field):
 
 
 @dataclass(frozen=True)
+class Entries(Field):
+    """A dict with few keys, and values of one kind."""
+
+    inner: Field
+    keys: Text = Text()
+
+    def put(self, value: Any, at: str, file: Archive) -> dict[str, Any]:
+        return {name: self.inner.put(item, at, file) for name, item in value.items()}
+
+    def get(self, document: Any, at: str, file: Archive) -> dict[str, Any]:
+        if not isinstance(document, dict) or len(document) > MOST_ENTRIES:
+            raise schema_error(at, "an object", document)
+        return {
+            self.keys.get(name, at, file): self.inner.get(item, at, file)
+            for name, item in document.items()
+        }
+
+
+@dataclass(frozen=True)
 class Struct(Field):
     """A named tuple or a dataclass, by its fields; a scoped one has shape letters of its own."""
 
@@ -264,19 +280,20 @@ class Struct(Field):
         require_keys(document, at, set(self.fields))
         file = file.scope(**file.sizes) if self.scoped else file
         items = self.fields.items()
-        parts = {name: item.get(document[name], f"{at}.{name}", file) for name, item in items}
-        value = self.make(**parts)
+        value = self.make(
+            **{name: item.get(document[name], f"{at}.{name}", file) for name, item in items}
+        )
         self.check(value, at)
         return value
 
 
 @dataclass(frozen=True)
 class Mapped(Field):
-    """A value stored as another: `encode` before it is written, `decode` (and check) after it was read."""
+    """A value stored as another: `decode` (and check) after it was read, `encode` before it is written."""
 
     inner: Field
-    encode: Callable[[Any], Any]
     decode: Callable[[Any, str], Any]
+    encode: Callable[[Any], Any] = as_plain
 
     def put(self, value: Any, at: str, file: Archive) -> Any:
         return self.inner.put(self.encode(value), at, file)
@@ -285,16 +302,20 @@ class Mapped(Field):
         return self.decode(self.inner.get(document, at, file), at)
 
 
-@dataclass(frozen=True)
 class Array(Field):
-    """An array of one of some types, as "f4 f8", with its shape in letters."""
+    """An array, given in words: types, lengths of its axes, and what its values may be.
 
-    types: str
-    shape: str
-    values: str = "finite"  # or "ordered": no NaN, or "any"
-    least: float | None = None
-    below: str | None = None  # a letter: all values are smaller than its length
-    rising: bool = False  # no value smaller than the one before
+    "f4|f8 k d" has finite numbers. "ordered" allows infinity and "any" NaN as well; "..." is any shape.
+    "i8 s >=0 <n rising" are indices below the length of n, none smaller than the one before.
+    """
+
+    def __init__(self, words: str) -> None:
+        self.types, *rest = words.split()
+        self.shape = None if "..." in rest else " ".join(filter(LENGTH.fullmatch, rest))
+        self.values = next((word for word in rest if word in ("any", "ordered")), "finite")
+        self.least = next((float(word[2:]) for word in rest if word.startswith(">=")), None)
+        self.below = next((word[1:] for word in rest if word.startswith("<")), None)
+        self.rising = "rising" in rest
 
     def put(self, value: Any, at: str, file: Archive) -> str:
         value = np.asarray(value)
@@ -306,14 +327,18 @@ class Array(Field):
         """The array in its memory order: sums over it then round as they did."""
         if document not in ("C", "F"):
             raise schema_error(at, "'C' or 'F'", document)
-        return self.read(at, file, np.transpose if document == "F" else np.asarray)
+        return self.read(at, file, self.transpose if document == "F" else np.asarray)
+
+    def transpose(self, value: Any) -> Any:
+        """The array in the other memory order."""
+        return value.T
 
     def read(self, at: str, file: Archive, view: Callable[[Any], Any] = np.asarray) -> Any:
         """The array of that name, checked."""
         value = view(file.take(at))
-        if f"{value.dtype.kind}{value.dtype.itemsize}" not in self.types.split():
-            raise schema_error(at, f"of type {self.types}", value.dtype)
-        if self.shape != ANY_SHAPE:
+        if f"{value.dtype.kind}{value.dtype.itemsize}" not in self.types.split("|"):
+            raise schema_error(at, f"of type {self.types.replace('|', ' ')}", value.dtype)
+        if self.shape is not None:
             file.sizes.unify(at, value.shape, self.shape)
         check_values(value, at, self.values)
         if not value.size:
@@ -327,6 +352,11 @@ class Array(Field):
         return value
 
 
+def arrays(**words: str) -> dict[str, Any]:
+    """Fields of attributes that are arrays, each given in words."""
+    return {name: Array(text) for name, text in words.items()}
+
+
 def check_values(value: Any, at: str, allowed: str) -> None:
     """Refuse NaN, and infinity unless the values need only be ordered."""
     if allowed == "any" or value.dtype.kind not in "fc":
@@ -337,11 +367,8 @@ def check_values(value: Any, at: str, allowed: str) -> None:
         raise mismatch_error(at, what, value[~ok].flat[0])
 
 
-@dataclass(frozen=True)
-class Stacked(Field):
+class Stacked(Array):
     """A list of arrays of one shape, stored as one array."""
-
-    stack: Array
 
     def put(self, value: Any, at: str, file: Archive) -> str:
         transposed = all(part.ndim > 1 and part.flags.f_contiguous for part in value)
@@ -349,26 +376,21 @@ class Stacked(Field):
         return "F" if transposed else "C"
 
     def get(self, document: Any, at: str, file: Archive) -> list[Any]:
-        if document not in ("C", "F"):
-            raise schema_error(at, "'C' or 'F'", document)
-        view = _swap_last_axes if document == "F" else np.asarray
-        return list(self.stack.read(at, file, view))
+        return list(super().get(document, at, file))
+
+    def transpose(self, value: Any) -> Any:
+        return value.swapaxes(-1, -2) if value.ndim > 1 else value
 
 
-def _swap_last_axes(value: Any) -> Any:
-    return value.swapaxes(-1, -2) if value.ndim > 1 else value
-
-
-@dataclass(frozen=True)
 class MatrixField(Field):
-    """A matrix of any number type, dense or CSR."""
+    """A matrix of any number type, dense or CSR; shape and values in words, as of an `Array`."""
 
-    shape: str
-    values: str = "finite"
+    def __init__(self, words: str) -> None:
+        self.dense = Array(f"{NUMBERS} {words}")
 
     def put(self, value: Any, at: str, file: Archive) -> Any:
         if not issparse(value):
-            return Array(NUMBERS, self.shape).put(value, at, file)
+            return self.dense.put(value, at, file)
         value = value if isinstance(value, csr_array | csr_matrix) else csr_array(value)
         for name in ("data", "indices", "indptr"):
             file.keep(f"{at}.{name}", getattr(value, name))
@@ -377,17 +399,17 @@ class MatrixField(Field):
 
     def get(self, document: Any, at: str, file: Archive) -> Any:
         if not isinstance(document, dict):
-            return Array(NUMBERS, self.shape, self.values).get(document, at, file)
+            return self.dense.get(document, at, file)
         require_keys(document, at, {"csr", "shape"})
         forms = {"array": csr_array, "matrix": csr_matrix}
         make = forms[Text(tuple(forms)).get(document["csr"], at, file)]
         shape = Listed(Integer()).get(document["shape"], at, file)
-        file.sizes.unify(at, tuple(shape), self.shape)
+        file.sizes.unify(at, tuple(shape), str(self.dense.shape))
         n, d = shape
         inner = file.scope(n=n, d=d)  # compiled loops follow the indices without checks
-        data = Array(NUMBERS, "m", self.values).read(f"{at}.data", inner)
-        indices = Array("i4 i8", "m", least=0, below="d").read(f"{at}.indices", inner)
-        indptr = Array("i4 i8", "n+1", least=0, rising=True).read(f"{at}.indptr", inner)
+        data = Array(f"{NUMBERS} m {self.dense.values}").read(f"{at}.data", inner)
+        indices = Array("i4|i8 m >=0 <d").read(f"{at}.indices", inner)
+        indptr = Array("i4|i8 n+1 >=0 rising").read(f"{at}.indptr", inner)
         if indices.dtype != indptr.dtype:
             raise schema_error(at, "of one index type, int32 or int64", indices.dtype)
         if indptr[0] != 0 or indptr[-1] != len(data):
@@ -404,25 +426,16 @@ def put_parts(parts: Iterable[bytes], data: str, ends: str, file: Archive) -> No
 
 def get_parts(data: str, ends: str, file: Archive, what: str, most: int) -> Iterator[bytes]:
     """The byte strings; a file holds at most `most` of `what` they are."""
-    raw = Array("u1", "b").read(data, file.scope()).tobytes()
+    raw = Array("u1 b").read(data, file.scope()).tobytes()
     cuts = get_cuts(ends, len(raw), file, what, most)
     return (raw[start:end] for start, end in pairwise(cuts))
 
 
 def get_cuts(at: str, total: int, file: Archive, what: str, most: int) -> list[int]:
     """Where the parts of something `total` long begin, and the end of the last."""
-    ends = Array("i8", "n", least=0, rising=True).read(at, file.scope())
+    ends = Array("i8 n >=0 rising").read(at, file.scope())
     file.spend(what, len(ends), most, at)
     last = int(ends[-1]) if len(ends) else 0
     if last != total:
         raise mismatch_error(at, f"rising from 0 to {total}", last)
     return [0, *ends.tolist()]
-
-
-def as_objects(values: Iterable[Any]) -> Any:
-    """An array (n,) of objects."""
-    values = list(values)
-    found = np.empty(len(values), dtype=object)
-    for row, value in enumerate(values):  # one by one: NumPy would look into tuples
-        found[row] = value
-    return found

@@ -22,15 +22,12 @@ from separatrix.modelfile.container import (
     round_trip,
     write_container,
 )
-from separatrix.modelfile.fields import Archive, require_keys, schema_error
+from separatrix.modelfile.fields import Archive, find_in, require_keys, schema_error
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.model_card import make_model_card, read_model_card
 from separatrix.modelfile.schema import IGNORED, MACHINE_PARAMETERS, ModelSchema, Values
-from separatrix.modelfile.values import TYPES, Value
-from separatrix.runtime.blocks import MEBIBYTE, memory_of_this_machine
 
 FORMAT = 1  # increases whenever a file of the one before would not be read as it is
-MOST_THREADS = 1024
 DEEPEST = 8  # models in models
 MOST_MODELS = 500
 
@@ -191,7 +188,7 @@ class _Writer:
         fitted = fitted or name == "FrozenEstimator"
         file = replace(self.file, fitted=fitted)
         params = {
-            key: kind.params.get(key, Value()).put(value, f"{at}.{key}", file)
+            key: kind.param_field(key).put(value, f"{at}.{key}", file)
             for key, value in model.get_params(deep=False).items()
             if key not in MACHINE_PARAMETERS
         }
@@ -210,7 +207,7 @@ class _Writer:
 
 def _stored_attributes(model: Any, kind: ModelSchema, slim: bool) -> Values:
     require_fitted(model)
-    left_out = {*model.get_params(deep=False), *IGNORED, *kind.derived}
+    left_out = {*model.get_params(deep=False), *IGNORED, *kind.derived.split(), *kind.copied}
     attributes = model.__getstate__().items()
     values = {name: value for name, value in attributes if name not in left_out}
     values = kind.pack(model, values, slim)
@@ -241,9 +238,7 @@ class _Reader:
             self._add(self.inside[position])
             return self.models[position]
         require_keys(document, at, {"kind", "params"}, {"state", "slim"})
-        name = document["kind"]
-        if not isinstance(name, str) or name not in KINDS:
-            raise schema_error(f"{at}.kind", f"one of {', '.join(KINDS)}", repr(name))
+        kind = find_in(KINDS, document["kind"], f"{at}.kind")
         if ("state" in document) != ("slim" in document):
             raise schema_error(at, "with both state and slim, or neither", sorted(document))
         self.depth += 1
@@ -252,9 +247,9 @@ class _Reader:
         before = self.count
         self._add(1)
         file = self.file.scope()
-        model = self._make(KINDS[name], document["params"], at, file)
+        model = self._make(kind, document["params"], at, file)
         if "state" in document:
-            self._restore(model, KINDS[name], document, at, file)
+            self._restore(model, kind, document, at, file)
             self.models[at], self.inside[at] = model, self.count - before
         self.depth -= 1
         return model
@@ -268,10 +263,9 @@ class _Reader:
         """The unfitted model, its parameters checked as `fit` checks them."""
         require_keys(document, f"{at}.params", kind.parameters)
         params = {
-            key: kind.params.get(key, Value()).get(value, f"{at}.{key}", file)
+            key: kind.param_field(key).get(value, f"{at}.{key}", file)
             for key, value in document.items()
         }
-        _check_common_parameters(params, at)
         model = kind.make(**params)
         with _name_model(f"{at}.params"):
             if params and hasattr(model, "_check_parameters"):
@@ -308,27 +302,3 @@ def _name_model(at: str) -> Iterator[None]:
         raise
     except (SeparatrixError, ValueError, TypeError) as error:
         raise ModelFileError("invariant", f"`{at}`: {one_line(error)}") from None
-
-
-def _check_common_parameters(params: dict[str, Any], at: str) -> None:
-    """Limits of parameters that estimators themselves check only in `fit`."""
-    seed, threads = params.get("random_state"), params.get("n_jobs")
-    memory, dtype = params.get("memory_limit"), params.get("dtype", float)
-    most = memory_of_this_machine() / MEBIBYTE
-    checks = {
-        "random_state": seed is None or (type(seed) is int and seed >= 0),
-        "n_jobs": threads is None or (type(threads) is int and abs(threads) <= MOST_THREADS),
-        "memory_limit": memory is None or (isinstance(memory, int | float) and memory <= most),
-        "dtype": isinstance(dtype, type) or (isinstance(dtype, str) and dtype in TYPES),
-        "verbose": isinstance(params.get("verbose", 0), bool | int | float),
-    }
-    expected = {
-        "random_state": "a seed of at least 0 or null",
-        "n_jobs": f"at most {MOST_THREADS} threads",
-        "memory_limit": "within this machine's memory",
-        "dtype": "a number type",
-        "verbose": "a number",
-    }
-    for name, holds in checks.items():
-        if not holds:
-            raise schema_error(f"{at}.{name}", expected[name], params[name])

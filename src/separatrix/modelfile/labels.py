@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,21 +22,16 @@ class Labels(f.Field):
     missing: bool = False  # whether NaN and None are labels
 
     def put(self, value: Any, at: str, file: f.Archive) -> Any:
-        value = np.asarray(value)
-        if value.dtype.kind == "O":
-            value = f.as_objects(map(f.as_plain, value))
-            if not all(isinstance(label, str) for label in value):
-                numbers = [f.number_as_json(one) if type(one) is float else one for one in value]
-                return {"mixed": numbers}
-        if value.dtype.kind in "UO":
+        form = _find_form(value)
+        if form == "numbers":
+            file.keep(at, np.asarray(value))
+        elif form == "objects" or "words" in form:
             _put_words(value, at, file)
-            return "objects" if value.dtype.kind == "O" else {"words": value.dtype.itemsize // 4}
-        file.keep(at, value)
-        return "numbers"
+        return form
 
     def get(self, document: Any, at: str, file: f.Archive) -> Any:
         if document == "numbers":
-            value = f.Array(f.NUMBERS, self.shape, "any").read(at, file)
+            value = f.Array(f"{f.NUMBERS} {self.shape} any").read(at, file)
         elif isinstance(document, dict) and list(document) == ["mixed"]:
             value = _get_mixed(document["mixed"], at)
         else:
@@ -63,15 +58,27 @@ def _is_label(label: Any) -> bool:
     return type(label) in (str, int, bool) or (type(label) is float and bool(np.isfinite(label)))
 
 
+def _find_form(labels: Any) -> Any:
+    """How labels are stored: "numbers", "objects", {"words": letters} or {"mixed": [...]}."""
+    labels = np.asarray(labels)
+    if labels.dtype.kind == "U":
+        return {"words": labels.dtype.itemsize // 4}
+    if labels.dtype.kind != "O":
+        return "numbers"
+    plain = [f.as_plain(label) for label in labels]
+    if all(isinstance(label, str) for label in plain):
+        return "objects"
+    return {"mixed": [f.number_as_json(one) if type(one) is float else one for one in plain]}
+
+
 def _get_mixed(values: Any, at: str) -> Any:
     if not isinstance(values, list) or any(isinstance(value, list) for value in values):
         raise f.schema_error(at, "a list of words and numbers", values)
-    return f.as_objects(
-        f.number_from_json(one, at) if isinstance(one, dict) else one for one in values
-    )
+    numbers = (f.number_from_json(one, at) if isinstance(one, dict) else one for one in values)
+    return np.fromiter(numbers, dtype=object)
 
 
-def _put_words(words: Any, at: str, file: f.Archive) -> None:
+def _put_words(words: Iterable[Any], at: str, file: f.Archive) -> None:
     try:
         f.put_parts((str(word).encode() for word in words), at, f"{at}.ends", file)
     except UnicodeEncodeError:
@@ -79,10 +86,9 @@ def _put_words(words: Any, at: str, file: f.Archive) -> None:
 
 
 def _get_words(at: str, file: f.Archive) -> list[str]:
+    parts = f.get_parts(at, f"{at}.ends", file, "words", f.MOST_WORDS)
     try:
-        return [
-            part.decode() for part in f.get_parts(at, f"{at}.ends", file, "words", f.MOST_WORDS)
-        ]
+        return [part.decode() for part in parts]
     except UnicodeDecodeError:
         raise f.schema_error(at, "words in UTF-8", "other bytes") from None
 
@@ -90,7 +96,7 @@ def _get_words(at: str, file: f.Archive) -> list[str]:
 def _as_words(words: list[str], form: Any, at: str, file: f.Archive) -> Any:
     """Words as Python's strings, or as NumPy's strings of one length."""
     if form == "objects":
-        return f.as_objects(words)
+        return np.fromiter(words, dtype=object)
     length = form.get("words") if isinstance(form, dict) and len(form) == 1 else None
     if type(length) is not int or not 0 <= length <= f.LONGEST_WORD:
         raise f.schema_error(at, f"labels, or words of at most {f.LONGEST_WORD} letters", form)
@@ -112,17 +118,17 @@ class CategoryColumns(f.Field):
         arrays: dict[str, list[Any]] = {}
         document = []
         for column in value:
-            form = self.each.put(column, at, f.Archive())
+            form = _find_form(column)
             name = "mixed" if isinstance(form, dict) and "mixed" in form else "words"
             if form == "numbers":
                 name = column.dtype.newbyteorder("<").str[1:]
-            arrays.setdefault(name, []).append(column)
+            arrays.setdefault(name, []).extend(column)
             document.append([name, form, len(column)])
-        for name, columns in arrays.items():
+        for name, labels in arrays.items():
             if name == "words":
-                _put_words([word for column in columns for word in column], f"{at}.words", file)
+                _put_words(labels, f"{at}.words", file)
             elif name != "mixed":
-                file.keep(f"{at}.{name}", np.concatenate(columns))
+                file.keep(f"{at}.{name}", np.array(labels))
         return document
 
     def get(self, document: Any, at: str, file: f.Archive) -> list[Any]:
@@ -130,51 +136,43 @@ class CategoryColumns(f.Field):
             raise f.schema_error(at, "a list of columns", document)
         file.sizes.unify(at, (len(document),), self.letter)
         file.spend("columns with categories", len(document), f.MOST_COLUMNS, at)
-        arrays: dict[str, Any] = {}
+        labels: dict[str, Any] = {}  # of all columns of one type
         taken: dict[str, int] = {}
         columns = []
         for number, entry in enumerate(document):
-            name, form, size = entry if isinstance(entry, list) and len(entry) == 3 else [None] * 3
-            if (
-                type(size) is not int
-                or size < 0
-                or name not in ("mixed", "words", *f.NUMBERS.split())
-            ):
-                raise f.schema_error(f"{at}[{number}]", "an array, a kind and a length", entry)
-            if name not in arrays:
-                arrays[name] = self._read(name, f"{at}.{name}", file)
-            start = taken.get(name, 0)
-            taken[name] = start + size
-            part = arrays[name][start : start + size]
-            columns.append(self._column(part, form, size, f"{at}[{number}]", file))
-        for name, array in arrays.items():
-            if name != "mixed" and taken[name] != len(array):
-                raise f.mismatch_error(f"{at}.{name}", f"{taken[name]} labels", len(array))
+            name, form, size = entry if isinstance(entry, list) and len(entry) == 3 else ("", 0, -1)
+            position, known = f"{at}[{number}]", name in ("mixed", "words", *f.NUMBERS.split("|"))
+            if type(size) is not int or size < 0 or not known:
+                raise f.schema_error(position, "an array, a kind and a length", entry)
+            if name == "mixed":
+                value = _get_mixed(form.get("mixed") if isinstance(form, dict) else form, position)
+            else:
+                if name not in labels:
+                    labels[name] = _read_column(name, f"{at}.{name}", file)
+                start = taken.get(name, 0)
+                taken[name] = start + size
+                value = labels[name][start : taken[name]]
+                if name == "words":
+                    value = _as_words(value, form, position, file)
+                elif form != "numbers":
+                    raise f.schema_error(position, "numbers", form)
+            self.each.check(value, position)
+            if len(value) != size:
+                raise f.mismatch_error(position, f"{size} labels", len(value))
+            columns.append(value)
+        for name, found in labels.items():
+            if taken[name] != len(found):
+                raise f.mismatch_error(f"{at}.{name}", f"{taken[name]} labels", len(found))
         return columns
 
-    def _read(self, name: str, at: str, file: f.Archive) -> Any:
-        """The labels of all columns of one type; an empty tuple for those in the document."""
-        if name == "mixed":
-            return ()
-        if name == "words":
-            return _get_words(at, file)
-        array = f.Array(name, "n", "any").read(at, file.scope())
-        file.spend("words", len(array), f.MOST_WORDS, at)
-        return array
 
-    def _column(self, part: Any, form: Any, size: int, at: str, file: f.Archive) -> Any:
-        if isinstance(part, tuple):
-            value = self.each.get(form, at, f.Archive())
-        elif isinstance(part, list):
-            value = _as_words(part, form, at, file)
-        elif form == "numbers":
-            value = part.copy()
-        else:
-            raise f.schema_error(at, "numbers", form)
-        self.each.check(value, at)
-        if len(value) != size:
-            raise f.mismatch_error(at, f"{size} labels", len(value))
-        return value
+def _read_column(name: str, at: str, file: f.Archive) -> Any:
+    """The labels of all columns of one type."""
+    if name == "words":
+        return _get_words(at, file)
+    array = f.Array(f"{name} n any").read(at, file.scope())
+    file.spend("words", len(array), f.MOST_WORDS, at)
+    return array
 
 
 @dataclass(frozen=True)
@@ -184,16 +182,16 @@ class WordList(f.Field):
     letter: str
 
     def put(self, value: Any, at: str, file: f.Archive) -> list[str]:
-        words = sorted(set(value))
-        file.keep(at, np.array([words.index(word) for word in value], dtype=np.int32))
-        return words
+        words, codes = np.unique(value, return_inverse=True)
+        file.keep(at, codes.astype(np.int32))
+        return [str(word) for word in words]
 
     def get(self, document: Any, at: str, file: f.Archive) -> list[str]:
         words = f.Listed(f.Text()).get(document, at, file)
         if len(words) > f.MOST_DIFFERENT:
             raise f.schema_error(at, f"a list of at most {f.MOST_DIFFERENT} words", len(words))
         scope = file.scope(**{**file.sizes, "w": len(words)})
-        codes = f.Array("i4", self.letter, least=0, below="w").read(at, scope)
+        codes = f.Array(f"i4 {self.letter} >=0 <w").read(at, scope)
         file.sizes.unify(at, codes.shape, self.letter)
         return [words[code] for code in codes.tolist()]
 
@@ -214,20 +212,19 @@ class RecordTable(f.Field):
                 "limit",
                 f"`{at}` has {len(value)} records, at most {f.MOST_RECORDS} are kept; use slim=True",
             )
-        first = next(iter(self.arrays))
-        ends = np.cumsum([len(getattr(row, first)) for row in value], dtype=np.int64)
-        file.keep(f"{at}.ends", ends)
+        columns = {name: [getattr(row, name) for row in value] for name in self.make._fields}  # type: ignore[attr-defined]
+        first = columns[next(iter(self.arrays))]
+        file.keep(f"{at}.ends", np.cumsum([len(part) for part in first], dtype=np.int64))
         for name in self.arrays:
-            file.keep(f"{at}.{name}", np.concatenate([getattr(row, name) for row in value]))
+            file.keep(f"{at}.{name}", np.concatenate(columns[name]))
         for name, kind in self.numbers.items():
-            file.keep(f"{at}.{name}", np.array([getattr(row, name) for row in value], dtype=kind))
+            file.keep(f"{at}.{name}", np.array(columns[name], dtype=kind))
         words = WordList(self.letter)
-        columns = {name: [getattr(row, name) for row in value] for name in self.words}
-        return {name: words.put(column, f"{at}.{name}", file) for name, column in columns.items()}
+        return {name: words.put(columns[name], f"{at}.{name}", file) for name in self.words}
 
     def get(self, document: Any, at: str, file: f.Archive) -> list[Any]:
         f.require_keys(document, at, set(self.words))
-        ends = f.Array("i8", self.letter, least=0, rising=True).read(f"{at}.ends", file)
+        ends = f.Array(f"i8 {self.letter} >=0 rising").read(f"{at}.ends", file)
         file.spend("records", len(ends), f.MOST_RECORDS, at)
         columns: dict[str, Any] = {}
         for name, column in self.arrays.items():
@@ -236,7 +233,7 @@ class RecordTable(f.Field):
                 raise f.mismatch_error(f"{at}.{name}", "as long as its parts together", array.shape)
             columns[name] = np.split(array, ends[:-1])
         for name, kind in self.numbers.items():
-            columns[name] = f.Array(kind, self.letter, "any").read(f"{at}.{name}", file).tolist()
+            columns[name] = f.Array(f"{kind} {self.letter} any").read(f"{at}.{name}", file).tolist()
         for name in self.words:
             columns[name] = WordList(self.letter).get(document[name], f"{at}.{name}", file)
         rows = zip(*columns.values(), strict=True)

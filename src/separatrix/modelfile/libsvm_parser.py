@@ -6,6 +6,7 @@ import re
 from array import array
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -28,24 +29,10 @@ INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]++(\.[0-9]*+)?|\.[0-9]++)([eE][+-]?[0-9]++)?")
 
 
-class KernelNames(NamedTuple):
-    """A kernel as LIBSVM and as scikit-learn name it."""
-
-    make: type[Kernel]
-    theirs: str
-    ours: str
-    parameters: tuple[str, ...]
-
-
-KERNELS = (
-    KernelNames(Linear, "linear", "linear", ()),
-    KernelNames(Polynomial, "polynomial", "poly", ("degree", "gamma", "coef0")),
-    KernelNames(Gaussian, "rbf", "rbf", ("gamma",)),
-    KernelNames(Sigmoid, "sigmoid", "sigmoid", ("gamma", "coef0")),
-    KernelNames(Precomputed, "precomputed", "precomputed", ()),
-)
-BY_NAME = {names.theirs: names for names in KERNELS}
-
+KERNELS: dict[str, Any] = {
+    **{"linear": Linear, "polynomial": Polynomial, "rbf": Gaussian},
+    **{"sigmoid": Sigmoid, "precomputed": Precomputed},
+}
 REQUIRED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho", "label", "nr_sv")
 PROBABILITIES = ("probA", "probB", "prob_density_marks")
 KEYS = (*REQUIRED, "degree", "gamma", "coef0", *PROBABILITIES)
@@ -155,52 +142,50 @@ class _HeaderLines:
         return found
 
     def integers(self, key: str, count: int, *, least: int = 0) -> list[int]:
-        words = self._words(key, count)
-        bad = next((word for word in words if not INTEGER.fullmatch(word)), None)
-        if bad is not None:
-            raise self.error("schema", key, repr(bad[:40]), f"a whole number of {key}")
-        values = [int(word) for word in words]
+        values = self._parse(key, count, INTEGER, int, f"a whole number of {key}")
         if not all(least <= value <= LARGEST_INT for value in values):
             found, expected = f"{min(values)} to {max(values)}", f"from {least} to {LARGEST_INT}"
             raise self.error("invariant", key, found, f"{key} {expected}")
         return values
 
     def numbers(self, key: str, count: int | None) -> Vector:
-        words = self._words(key, count)
-        try:
-            if any("_" in word for word in words):  # which Python allows in numbers
-                raise ValueError
-            values = np.array(list(map(float, words)))
-        except ValueError:
-            bad = next((word[:40] for word in words if not NUMBER.fullmatch(word)), "")
-            raise self.error("schema", key, repr(bad), f"numbers of {key}") from None
+        values = np.array(self._parse(key, count, NUMBER, float, f"numbers of {key}"))
         if not np.isfinite(values).all():
             raise self.error("invariant", key, f"{key} that is not finite", "finite numbers")
         return values
 
-    def _words(self, key: str, count: int | None) -> list[str]:
+    def _parse(
+        self, key: str, count: int | None, pattern: re.Pattern[str], kind: type, expected: str
+    ) -> list[Any]:
         text = self.entries[key][1]
         if count is not None and text.count(" ") > 2 * count + 8:  # before they are split
             raise self.error("invariant", key, f"more values of {key}", str(count))
         words = text.split()
         if count is not None and len(words) != count:
             raise self.error("invariant", key, f"{len(words)} values of {key}", str(count))
-        return words
+        try:
+            if "_" in text or (kind is int and max(map(len, words)) > 19):
+                raise ValueError  # Python allows the first in numbers, and any number of digits
+            return list(map(kind, words))
+        except ValueError:
+            bad = next((word[:40] for word in words if not pattern.fullmatch(word)), "")
+            raise self.error("schema", key, repr(bad), expected) from None
 
     def kernel(self) -> tuple[Kernel, dict[str, Any]]:
         """The kernel, and the parameters of an SVC with it."""
-        names = BY_NAME[self.word("kernel_type", tuple(BY_NAME))]
+        kind = self.word("kernel_type", tuple(KERNELS))
+        needed = [field.name for field in fields(KERNELS[kind])]
         values: dict[str, Any] = {}
         for name in ("degree", "gamma", "coef0"):
             if name in self.entries:
                 read: Any = self.integers if name == "degree" else self.numbers
                 values[name] = np.asarray(read(name, 1)).item()
-            elif name in names.parameters:
-                found = f"{names.theirs} without {name}"
-                raise self.error("schema", "kernel_type", found, "a line of it")
-        used = {name: values[name] for name in names.parameters}
+            elif name in needed:
+                raise self.error("schema", "kernel_type", f"{kind} without {name}", "a line of it")
+        used = {name: values[name] for name in needed}
         try:
-            return names.make(**used), {"kernel": names.ours, **used}
+            ours = "poly" if kind == "polynomial" else kind
+            return KERNELS[kind](**used), {"kernel": ours, **used}
         except ParameterError as error:
             found = f"invalid kernel parameters ({error})"
             raise self.error("invariant", "kernel_type", found, "valid ones") from None
@@ -214,10 +199,6 @@ class SupportRows(NamedTuple):
     indices: Codes  # shape: (stored,); as in the file, from 1
     values: Vector  # shape: (stored,)
     indptr: Codes  # shape: (s + 1,); where each row begins among them
-
-    def line_of(self, entry: int) -> int:
-        """The line of a stored value."""
-        return self.first + int(np.searchsorted(self.indptr, entry, side="right")) - 1
 
 
 def read_rows(lines: NumberedLines, header: LibsvmHeader) -> SupportRows:
@@ -270,31 +251,32 @@ def _bad_row(lines: NumberedLines, words: list[str], wide: int) -> ModelFileErro
 
 def _check_rows(lines: NumberedLines, rows: SupportRows, *, precomputed: bool) -> None:
     """Refuse values that are not finite, and indices out of range or order."""
+    indices, starts, numbers = rows.indices, rows.indptr[:-1], rows.values
     bad = ~np.isfinite(rows.coef).all(axis=1)
     if bad.any():
         at = rows.first + int(bad.argmax())
         raise lines.error("invariant", "a coefficient that is not finite", "finite numbers", at)
-
-    def refuse(bad: Any, reason: str, expected: str) -> None:
-        if bad.any():
-            entry = int(bad.argmax())
-            found = f"{rows.indices[entry]}:{rows.values[entry]:.17g}"
-            raise lines.error(reason, found, expected, rows.line_of(entry))
-
-    indices, starts, numbers = rows.indices, rows.indptr[:-1], rows.values
-    refuse(~np.isfinite(numbers), "invariant", "finite numbers")
-    if not precomputed:
-        refuse(indices < 1, "invariant", "an index of at least 1")
-        refuse(indices > LARGEST_INT, "limit", f"an index of at most {LARGEST_INT}")
-        falls = np.diff(indices, prepend=0) <= 0
-        falls[starts[starts < len(falls)]] = False  # the first of a row
-        refuse(falls, "invariant", "an index above the one before")
-        return
     expected = "one entry, 0:number of a training sample"
     entries = np.diff(rows.indptr)
-    if (entries != 1).any():
+    if precomputed and (entries != 1).any():
         row = int((entries != 1).argmax())
         raise lines.error("schema", f"{entries[row]} entries", expected, rows.first + row)
-    refuse(indices != 0, "invariant", expected)
-    refuse((numbers < 1) | (numbers % 1 != 0), "invariant", "a whole number from 1")
-    refuse(numbers > LARGEST_INT, "limit", f"at most {LARGEST_INT}")
+    falls = np.diff(indices, prepend=0) <= 0
+    falls[starts[starts < len(falls)]] = False  # the first of a row
+    of_vectors = [
+        (indices < 1, "invariant", "an index of at least 1"),
+        (indices > LARGEST_INT, "limit", f"an index of at most {LARGEST_INT}"),
+        (falls, "invariant", "an index above the one before"),
+    ]
+    of_kernel_values = [
+        (indices != 0, "invariant", expected),
+        ((numbers < 1) | (numbers != np.floor(numbers)), "invariant", "a whole number from 1"),
+        (numbers > LARGEST_INT, "limit", f"at most {LARGEST_INT}"),
+    ]
+    finite = (~np.isfinite(numbers), "invariant", "finite numbers")
+    for bad, reason, what in (finite, *(of_kernel_values if precomputed else of_vectors)):
+        if bad.any():
+            entry = int(bad.argmax())
+            found = f"{indices[entry]}:{numbers[entry]:.17g}"
+            row = int(np.searchsorted(rows.indptr, entry, side="right")) - 1
+            raise lines.error(reason, found, what, rows.first + row)

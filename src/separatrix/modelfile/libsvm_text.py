@@ -23,7 +23,6 @@ from separatrix.kernels.base import Precomputed
 from separatrix.modelfile.container import open_container, unwritable
 from separatrix.modelfile.files import PathLike, as_path, require_fitted
 from separatrix.modelfile.libsvm_parser import (
-    BY_NAME,
     KERNELS,
     LARGEST_INT,
     LONGEST_LINE,
@@ -42,7 +41,7 @@ from separatrix.validation import require_integer
 
 BLOCK_BYTES = 16 * MEBIBYTE  # of support vectors written at a time
 SPARSE_BELOW = 0.25  # fraction of stored values
-BY_MAKE = {names.make: names for names in KERNELS}
+NAMES = {make: name for name, make in KERNELS.items()}
 
 
 def save_libsvm(model: Any, path: PathLike) -> Path:
@@ -129,21 +128,6 @@ class _PairBoundaries(NamedTuple):
     coef: Matrix  # shape: (k - 1, s); of each row against each other class
     intercept: Vector  # shape: (p,)
 
-    @classmethod
-    def of(cls, support: Support) -> _PairBoundaries:
-        """Those of a fitted SVC."""
-        counts = np.diff(support.cuts)
-        sign = _sign(len(counts))
-        return cls(counts, sign * support.coef, sign * support.intercept)
-
-    def as_support(self) -> Support:
-        """As an SVC has them."""
-        k, s = len(self.counts), self.coef.shape[1]
-        cuts = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.counts)])
-        classes = np.repeat(np.arange(k), self.counts)
-        coef, intercept = _sign(k) * self.coef, _sign(k) * self.intercept
-        return Support(np.arange(s), classes, cuts, coef, intercept, paired=k > 2)
-
     def in_order(self, order: Codes) -> tuple[_PairBoundaries, Codes]:
         """The same boundaries with the classes in another order, and the rows in theirs.
 
@@ -152,30 +136,30 @@ class _PairBoundaries(NamedTuple):
         >>> rows.tolist(), turned.coef.tolist(), turned.intercept.tolist()
         ([1, 2, 0], [[0.2, 0.3, -0.5]], [-7.0])
         """
-        ends = np.cumsum(self.counts)
-        rows = [np.arange(*part) for part in zip(ends - self.counts, ends, strict=True)]
-        coef = np.hstack([self._coef(order, position, rows[c]) for position, c in enumerate(order)])
-        turned = _PairBoundaries(self.counts[order], coef, self._intercept(order))
-        return turned, np.concatenate([rows[c] for c in order])
-
-    def _coef(self, order: Codes, position: int, rows: Codes) -> Matrix:
-        """Coefficients of the rows of the class that comes at `position`, (k - 1, rows)."""
-        own, others = order[position], np.delete(order, position)
-        was_first, is_first = own < others, position <= np.arange(len(others))
-        sign = np.where(was_first == is_first, 1.0, -1.0)
-        return np.asarray(sign[:, None] * self.coef[np.ix_(others - was_first, rows)])
-
-    def _intercept(self, order: Codes) -> Vector:
         k = len(order)
+        own = np.repeat(np.arange(k), self.counts)
+        rows = np.argsort(np.argsort(order)[own], kind="stable")
+        full = np.zeros((len(own), k))  # of each row against each class, its own among them
+        full[own[:, None] != np.arange(k)] = self.coef.T.ravel()
+        full *= _first_sign(own, k)  # positive for its own class, then for the first of the pair
+        full, own = full[rows][:, order], np.repeat(np.arange(k), self.counts[order])
+        full *= _first_sign(own, k)
+        coef = np.ascontiguousarray(full[own[:, None] != np.arange(k)].reshape(-1, k - 1).T)
         first, second = order[pairs(k)].T
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        numbers = low * (2 * k - low - 1) // 2 + high - low - 1
-        return np.asarray(np.where(first < second, 1.0, -1.0) * self.intercept[numbers])
+        between = np.zeros((k, k))
+        between[tuple(pairs(k).T)] = self.intercept
+        intercept = np.where(first < second, between[first, second], -between[second, first])
+        return _PairBoundaries(self.counts[order], coef, intercept), rows
 
 
-def _sign(n_classes: int) -> float:
+def _first_sign(own: Codes, k: int) -> Matrix:
+    """+1 where the class of a row comes before the other, -1 where after."""
+    return np.where(own[:, None] < np.arange(k), 1.0, -1.0)
+
+
+def _sign(k: int) -> float:
     """From the signs of `Support` to those of `_PairBoundaries`, or back."""
-    return -1.0 if n_classes == 2 else 1.0
+    return -1.0 if k == 2 else 1.0
 
 
 def _unsupported(why: str) -> ModelFileError:
@@ -191,9 +175,9 @@ def _require_svc(model: Any) -> None:
             f"LIBSVM's files hold vectors, and this SVC was trained on {model.kernel_.takes}; `save` "
             "writes a file of separatrix, which can hold them"
         )
-    if type(model.kernel_) not in BY_MAKE:
+    if type(model.kernel_) not in NAMES:
         raise _unsupported(
-            f"LIBSVM has no kernel {model.kernel_!r:.80}; it has {', '.join(BY_NAME)}. `save` writes "
+            f"LIBSVM has no kernel {model.kernel_!r:.80}; it has {', '.join(KERNELS)}. `save` writes "
             "a file of separatrix, which can hold more"
         )
     if model.multi_class == "ovr" and len(model.classes_) > 2:
@@ -205,7 +189,7 @@ def _require_svc(model: Any) -> None:
 
 def _integer_labels(classes: Any) -> list[int]:
     encode = "encode them, for example with sklearn.preprocessing.LabelEncoder, and fit again"
-    if classes.dtype.kind not in "iuf" or (classes.dtype.kind == "f" and (classes % 1 != 0).any()):
+    if classes.dtype.kind not in "iuf" or (classes % 1 != 0).any():
         found = f"{classes.tolist()!r:.60}"
         raise _unsupported(f"labels of LIBSVM are whole numbers, and these are {found}; {encode}")
     labels = [int(label) for label in classes.tolist()]
@@ -218,12 +202,12 @@ def _integer_labels(classes: Any) -> list[int]:
 def _lines_of(model: Any, labels: list[int]) -> Iterator[str]:
     k = len(labels)
     order = getattr(model, "_ties", np.arange(k))  # of a model from a LIBSVM file, as there
-    boundaries, rows = _PairBoundaries.of(model._support).in_order(order)
-    names, kernel = BY_MAKE[type(model.kernel_)], model.kernel_
+    support, sign = model._support, _sign(k)
+    own = _PairBoundaries(np.diff(support.cuts), sign * support.coef, sign * support.intercept)
+    boundaries, rows = own.in_order(order)
     yield "svm_type c_svc"
-    yield f"kernel_type {names.theirs}"
-    for name in names.parameters:
-        value = getattr(kernel, name)
+    yield f"kernel_type {NAMES[type(model.kernel_)]}"
+    for name, value in model.kernel_.get_params(deep=False).items():
         yield f"{name} {int(value) if name == 'degree' else repr(float(value))}"
     yield f"nr_class {k}"
     yield f"total_sv {len(rows)}"
@@ -263,12 +247,14 @@ def _make_svc(
     labels = np.array(header.labels, dtype=np.int64)
     order = np.argsort(labels)
     pairs_of_file = _PairBoundaries(header.counts, rows.coef.T, -header.rho)
-    boundaries, which = pairs_of_file.in_order(order)
-    s, d = len(which), _count_features(lines, header, rows, n_features)
+    (counts, coef, intercept), which = pairs_of_file.in_order(order)
+    k, s, d = len(order), len(which), _count_features(lines, header, rows, n_features)
 
     model = SVC(**header.params)
     model.kernel_, model.classes_ = header.kernel, labels[order]
-    model._support = boundaries.as_support()
+    cuts, own = np.concatenate([[0], np.cumsum(counts)]), np.repeat(np.arange(k), counts)
+    coef, intercept = _sign(k) * coef, _sign(k) * intercept
+    model._support = Support(np.arange(s), own, cuts, coef, intercept, paired=k > 2)
     model.n_features_in_ = d
     if isinstance(header.kernel, Precomputed):
         model.shape_fit_ = (max(s, d), d)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -19,7 +19,6 @@ from sklearn.utils import get_tags
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError
 from separatrix.estimators.base.prepare import object_kernel
-from separatrix.estimators.decision import BayesDecision
 from separatrix.kernels.graphs.from_networkx import is_networkx
 from separatrix.kernels.graphs.graph_union import check_graphs
 from separatrix.modelfile import fields as f
@@ -30,7 +29,6 @@ CERTIFICATE = (  # attributes of a fitted model; of several boundaries, the wors
     *("violation_", "dual_gap_", "gradient_", "n_iter_"),
     *("rank_", "best_score_", "fit_status_"),
 )
-MOST_ENTRIES = 64
 
 
 @dataclass(frozen=True)
@@ -40,11 +38,6 @@ class TrainingData:
     sha256: str
     samples: int
     features: int | None  # None for texts, sequences and graphs
-
-
-TRAINING_DATA = f.Struct(
-    TrainingData, {"sha256": f.Text(), "samples": f.Integer(), "features": f.Maybe(f.Integer())}
-)
 
 
 @dataclass(frozen=True)
@@ -59,8 +52,20 @@ class ModelCard:
 
     def as_document(self) -> dict[str, Any]:
         """The card as JSON."""
-        certificate = {name: f.number_as_json(value) for name, value in self.certificate.items()}
-        return {**asdict(self), "certificate": certificate}
+        return MODEL_CARD.put(self, "card", f.Archive())
+
+
+TRAINING_DATA = f.Struct(
+    TrainingData, {"sha256": f.Text(), "samples": f.Integer(), "features": f.Maybe(f.Integer())}
+)
+MODEL_CARD = f.Struct(
+    ModelCard,
+    {
+        **{"versions": f.Entries(f.Text()), "certificate": f.Entries(f.Real("any"))},
+        **{"data": f.Maybe(TRAINING_DATA), "seed": f.Maybe(f.Integer(-f.MAX_INTEGER))},
+        "note": f.Text(),
+    },
+)
 
 
 def versions_here() -> dict[str, str]:
@@ -77,7 +82,7 @@ def _version(package: str) -> str:
 
 def make_model_card(model: Any, data: tuple[Any, Any] | None = None, note: str = "") -> ModelCard:
     """The card of a fitted model."""
-    inner = _find_learner(model)
+    inner = _find_inside(model, -1)
     seed = getattr(inner, "random_state", None)
     return ModelCard(
         versions_here(),
@@ -90,23 +95,7 @@ def make_model_card(model: Any, data: tuple[Any, Any] | None = None, note: str =
 
 def read_model_card(document: Any) -> ModelCard:
     """The card back, checked."""
-    f.require_keys(document, "card", {"versions", "certificate", "data", "seed", "note"})
-    file, text, seed = f.Archive(), f.Text(), document["seed"]
-    for at in ("versions", "certificate"):
-        if not isinstance(document[at], dict) or len(document[at]) > MOST_ENTRIES:
-            raise f.schema_error(f"card.{at}", "an object", document[at])
-        for name in document[at]:
-            text.get(name, f"card.{at}", file)
-    if seed is not None and type(seed) is not int:
-        raise f.schema_error("card.seed", "a whole number or null", seed)
-    versions, certificate = document["versions"].items(), document["certificate"].items()
-    return ModelCard(
-        {name: text.get(value, "card.versions", file) for name, value in versions},
-        {name: f.number_from_json(value, "card.certificate") for name, value in certificate},
-        f.Maybe(TRAINING_DATA).get(document["data"], "card.data", file),
-        seed,
-        text.get(document["note"], "card.note", file),
-    )
+    return cast(ModelCard, MODEL_CARD.get(document, "card", f.Archive()))
 
 
 def data_hash(X: Any, y: Any = None) -> str:
@@ -137,7 +126,7 @@ def _as_array(values: Any) -> Any:
         return np.asarray(values)
     for kind in (str, bytes):
         if all(isinstance(value, kind) for value in values):
-            return f.as_objects(kind(value) for value in values)
+            return np.fromiter((kind(value) for value in values), dtype=object)
     if isinstance(values[0], Graph) or is_networkx(values[0]):
         return check_graphs("a data set", values)
     try:
@@ -147,7 +136,7 @@ def _as_array(values: Any) -> Any:
             not isinstance(token, str | int) for value in values for token in value
         ):
             raise
-        return f.as_objects(tuple(value) for value in values)
+        return np.fromiter((tuple(value) for value in values), dtype=object)
 
 
 def _hash_array(digest: Any, values: Any) -> None:
@@ -183,30 +172,17 @@ def _bytes_of(values: Any, kind: str | None) -> bytes:
     return np.ascontiguousarray(values, dtype=wanted).tobytes()
 
 
-def _find_learner(model: Any) -> Any:
-    """The model that learned, inside pipelines, decisions and searches."""
+def _find_inside(model: Any, step: int) -> Any:
+    """The model inside searches, decisions and pipelines; of a pipeline, the first or last (-1) step."""
     while True:
         if isinstance(model, Pipeline):
-            model = model.steps[-1][1]
+            steps = [one for _, one in model.steps if isinstance(one, BaseEstimator)]
+            model = steps[step] if steps else None
         elif isinstance(model, FrozenEstimator):
             model = model.estimator
         elif hasattr(model, "best_estimator_"):
             model = model.best_estimator_
         elif hasattr(model, "estimator_"):
-            model = model.estimator_
-        else:
-            return model
-
-
-def _find_first(model: Any) -> Any:
-    """The estimator that samples enter first, inside pipelines and decisions."""
-    while True:
-        if isinstance(model, Pipeline):
-            steps = [step for _, step in model.steps if isinstance(step, BaseEstimator)]
-            model = steps[0] if steps else None
-        elif isinstance(model, FrozenEstimator):
-            model = model.estimator
-        elif isinstance(model, BayesDecision):
             model = model.estimator_
         else:
             return model
@@ -230,7 +206,7 @@ def _describe_data(model: Any, data: Any) -> TrainingData:
     if not isinstance(data, tuple) or len(data) != 2:
         raise DataError(f"`data` must be a tuple (X, y); got {type(data).__name__}")
     X, y = data
-    first = _find_first(model)
+    first = _find_inside(model, 0)
     kernel = None if first is None else object_kernel(first)
     expected = "`data` must be what the model was trained on"
     if kernel is not None:

@@ -6,7 +6,6 @@ Strings are UTF-8; lone surrogates, which Python allows in a string, are kept.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -32,16 +31,12 @@ MOST_TABLES = 5_000
 STEPS, SPARE_STEPS = 64, 1_000_000  # through taken slots of a hash table, by pair and in total
 
 
-@dataclass(frozen=True)
-class SamplesField(f.Field):
+class SamplesField(f.MatrixField):
     """Samples: a matrix of numbers, or an array (n,) of strings, bytes, tuples of tokens or graphs."""
-
-    shape: str  # of a matrix; the first letter counts samples of any kind
-    values: str = "finite"
 
     def put(self, value: Any, at: str, file: f.Archive) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype != object:
-            return f.MatrixField(self.shape, self.values).put(value, at, file)
+            return super().put(value, at, file)
         forms = (form for form, kind in FORMS.items() if all(isinstance(v, kind) for v in value))
         form = next(forms, None) if len(value) else "nothing"
         if form is None:
@@ -57,22 +52,21 @@ class SamplesField(f.Field):
 
     def get(self, document: Any, at: str, file: f.Archive) -> Any:
         if not isinstance(document, dict) or "objects" not in document:
-            return f.MatrixField(self.shape, self.values).get(document, at, file)
+            return super().get(document, at, file)
         form = f.Text(("nothing", *FORMS)).get(document["objects"], at, file)
         labels = {"node_labels", "edge_labels"} if form == "graphs" else set()
         f.require_keys(document, at, {"objects", *labels})
+        found: Any = []
         if form == "graphs":
-            found: Any = _get_graphs(document, at, file)
+            found = _get_graphs(document, at, file)
         elif form == "tokens":
             found = _get_tuples(at, file)
-        elif form == "nothing":
-            found = []
-        else:
+        elif form != "nothing":
             names = f"{at}.letters", f"{at}.ends"
             parts = f.get_parts(*names, file, "sequences", MOST_SEQUENCES)
             found = parts if form == "bytes" else (_decode(part, at) for part in parts)
-        objects = f.as_objects(found)
-        file.sizes.unify(at, objects.shape, self.shape.split()[0])
+        objects = np.fromiter(found, dtype=object)
+        file.sizes.unify(at, objects.shape, str(self.dense.shape)[0])
         return objects
 
 
@@ -109,8 +103,8 @@ def _put_tokens(tokens: Sequence[Any], at: str, file: f.Archive) -> None:
 
 
 def _get_tokens(at: str, file: f.Archive) -> list[Any]:
-    kinds = f.Array("u1", "t", below="k").read(f"{at}.kinds", file.scope(k=len(TOKENS)))
-    numbers = f.Array("i8", "n").read(f"{at}.numbers", file.scope())
+    kinds = f.Array("u1 t <k").read(f"{at}.kinds", file.scope(k=len(TOKENS)))
+    numbers = f.Array("i8 n").read(f"{at}.numbers", file.scope())
     file.spend("words", len(numbers), f.MOST_WORDS, at)
     parts = list(f.get_parts(f"{at}.letters", f"{at}.ends", file, "words", f.MOST_WORDS))
     count = int((kinds == NUMBER).sum())
@@ -135,8 +129,8 @@ def _put_tuples(value: Any, at: str, file: f.Archive) -> None:
 
 
 def _get_tuples(at: str, file: f.Archive) -> list[tuple[Any, ...]]:
-    tokens = f.as_objects(_get_tokens(at, file))
-    codes = f.Array("i4", "n", least=0, below="t").read(at, file.scope(t=len(tokens)))
+    tokens = np.fromiter(_get_tokens(at, file), dtype=object)
+    codes = f.Array("i4 n >=0 <t").read(at, file.scope(t=len(tokens)))
     cuts = f.get_cuts(f"{at}.cuts", len(codes), file, "sequences", MOST_SEQUENCES)
     return [tuple(tokens[codes[start:end]].tolist()) for start, end in pairwise(cuts)]
 
@@ -144,10 +138,9 @@ def _get_tuples(at: str, file: f.Archive) -> list[tuple[Any, ...]]:
 def _put_graphs(graphs: Any, at: str, file: f.Archive) -> dict[str, Any]:
     nodes = np.array([graph.n_nodes for graph in graphs], dtype=np.int64)
     sizes = np.array([len(graph.edges) for graph in graphs], dtype=np.int64)
-    edges = np.concatenate([np.zeros((0, 2), dtype=np.intp), *(graph.edges for graph in graphs)])
-    file.keep(f"{at}.nodes", nodes)
-    file.keep(f"{at}.sizes", sizes)
-    file.keep(f"{at}.edges", edges.astype(np.int32))
+    edges = np.concatenate([graph.edges for graph in graphs]).astype(np.int32)
+    for name, array in (("nodes", nodes), ("sizes", sizes), ("edges", edges)):
+        file.keep(f"{at}.{name}", array)
     return {
         name: _put_labels([getattr(graph, name) for graph in graphs], counts, f"{at}.{name}", file)
         for name, counts in (("node_labels", nodes), ("edge_labels", sizes))
@@ -174,32 +167,29 @@ def _put_labels(labels: list[Any], counts: Codes, at: str, file: f.Archive) -> s
 def _get_graphs(document: dict[str, Any], at: str, file: f.Archive) -> list[Graph]:
     """The graphs, checked all at once: `Graph` itself would check them one by one."""
     scope = file.scope(c=2)
-    nodes = f.Array("i8", "n", least=0).read(f"{at}.nodes", scope)
-    sizes = f.Array("i8", "n", least=0).read(f"{at}.sizes", scope)
-    edges = f.Array("i4", "m c").read(f"{at}.edges", scope).astype(np.intp)
+    nodes = f.Array("i8 n >=0").read(f"{at}.nodes", scope)
+    sizes = f.Array("i8 n >=0").read(f"{at}.sizes", scope)
+    edges = f.Array("i4 m c").read(f"{at}.edges", scope).astype(np.intp)
     file.spend("graphs", len(nodes), MOST_GRAPHS, at)
     if nodes.max(initial=0) > MOST_NODES or int(nodes.sum()) > MOST_NODES:
         raise ModelFileError("limit", f"`{at}`: a file holds at most {MOST_NODES} nodes")
     if sizes.max(initial=0) > len(edges) or int(sizes.sum()) != len(edges):
-        raise f.mismatch_error(
-            f"{at}.sizes", f"{len(edges)} together, as there are edges", "others"
-        )
+        expected = f"{len(edges)} together, as there are edges"
+        raise f.mismatch_error(f"{at}.sizes", expected, "others")
     _check_edges(nodes, sizes, edges, f"{at}.edges")
     isolated = int(nodes.sum()) - 2 * len(edges)
     if document["node_labels"] is None and isolated > MOST_ISOLATED:
-        raise ModelFileError(
-            "limit", f"`{at}`: a file holds at most {MOST_ISOLATED} nodes without labels and edges"
-        )
-    labels = (
-        _get_labels(document[name], counts, f"{at}.{name}", file)
-        for name, counts in (("node_labels", nodes), ("edge_labels", sizes))
-    )
-    names = ("n_nodes", "edges", "node_labels", "edge_labels")
-    graphs = []
-    for parts in zip(nodes.tolist(), _split(edges, sizes), *labels, strict=True):
-        graph = object.__new__(Graph)
-        vars(graph).update(zip(names, parts, strict=True))
-        graphs.append(graph)
+        most = f"{MOST_ISOLATED} nodes without labels and edges"
+        raise ModelFileError("limit", f"`{at}`: a file holds at most {most}")
+    columns = {
+        "n_nodes": nodes.tolist(),
+        "edges": _split(edges, sizes),
+        "node_labels": _get_labels(document["node_labels"], nodes, f"{at}.node_labels", file),
+        "edge_labels": _get_labels(document["edge_labels"], sizes, f"{at}.edge_labels", file),
+    }
+    graphs = [object.__new__(Graph) for _ in nodes]
+    for graph, *parts in zip(graphs, *columns.values(), strict=True):
+        vars(graph).update(zip(columns, parts, strict=True))
     return graphs
 
 
@@ -227,12 +217,12 @@ def _get_labels(document: Any, counts: Codes, at: str, file: f.Archive) -> list[
         return [None] * len(counts)
     total = int(counts.sum())
     if form == "numbers":
-        return _split(f.Array("i8", "n").read(at, file.scope(n=total)).astype(np.intp), counts)
+        return _split(f.Array("i8 n").read(at, file.scope(n=total)).astype(np.intp), counts)
     words = _get_tokens(at, file)
     if not all(isinstance(word, str) for word in words):
         raise f.schema_error(at, "strings", "other tokens")
     scope = file.scope(n=total, w=len(words))
-    codes = f.Array("i4", "n", least=0, below="w").read(at, scope)
+    codes = f.Array("i4 n >=0 <w").read(at, scope)
     lengths = np.array([len(word) for word in words], dtype=np.int64)
     file.spend("letters of labels", int(lengths.max(initial=0)) * len(words), f.MOST_LETTERS, at)
     table = np.array(words, dtype=np.str_)
@@ -246,7 +236,6 @@ def _get_labels(document: Any, counts: Codes, at: str, file: f.Archive) -> list[
     return found
 
 
-@dataclass(frozen=True)
 class VocabularyField(f.Field):
     """A closed vocabulary: the pairs of all tables in one array, and the tokens in order."""
 
@@ -266,7 +255,7 @@ class VocabularyField(f.Field):
         found.letter_bits = document["letter_bits"]
         if type(found.letter_bits) is not int or found.letter_bits not in LETTER_BITS:
             raise f.schema_error(at, f"letters of {LETTER_BITS} bits", found.letter_bits)
-        keys = f.Array("i8", "m c", least=0).read(f"{at}.keys", file.scope(c=2))
+        keys = f.Array("i8 m c >=0").read(f"{at}.keys", file.scope(c=2))
         cuts = f.get_cuts(f"{at}.cuts", len(keys), file, "tables", MOST_TABLES)
         if len(cuts) != len(names) + 1:
             raise f.mismatch_error(f"{at}.cuts", f"of {len(names)} tables", len(cuts) - 1)

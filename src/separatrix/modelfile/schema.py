@@ -6,9 +6,9 @@ A file names the kind of each model, and the name is looked up in the table of `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.frozen import FrozenEstimator
 from sklearn.impute import SimpleImputer
@@ -20,23 +20,14 @@ from separatrix.kernels.graphs.graph_kernels import ShortestPath
 from separatrix.modelfile import fields as f
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.objects import sample_type
+from separatrix.modelfile.values import PARAMETERS, Value
 from separatrix.runtime.blocks import in_words, memory_of_this_machine
 from separatrix.solvers.moments import Moments
-from separatrix.solvers.perceptron.online_to_batch import Mistakes
 
 Values = dict[str, Any]
 OUTPUTS = ("default", "pandas", "polars")
 IGNORED = {"_skl_callbacks", "_metadata_request", "_sklearn_version", "_slim"}  # no part of a model
 MACHINE_PARAMETERS = {"device"}  # the file may be read on another machine
-
-
-@dataclass(frozen=True)
-class OutputConfig(f.Field):
-    """What scikit-learn's `set_output` has set."""
-
-    def get(self, document: Any, at: str, file: f.Archive) -> dict[str, str]:
-        f.require_keys(document, at, set(), {"transform"})
-        return {key: f.Text(OUTPUTS).get(value, at, file) for key, value in document.items()}
 
 
 @dataclass(frozen=True)
@@ -75,30 +66,17 @@ class Shape(f.Field):
 
 COMMON: dict[str, f.Field] = {
     "feature_names_in_": Labels("d", rising=False, distinct=False),
-    "_sklearn_output_config": OutputConfig(),
+    "_sklearn_output_config": f.Entries(f.Text(OUTPUTS), f.Text(("transform",))),
 }
 FEATURES: dict[str, f.Field] = {"n_features_in_": f.Integer(1, "d")}
-OF_VECTORS = frozenset(FEATURES)  # samples that are objects have none
 CLASSES: dict[str, f.Field] = {**FEATURES, "classes_": Labels("k")}
-WEIGHTS: dict[str, f.Field] = {"coef_": f.MatrixField("p d"), "intercept_": f.Array("f8", "p")}
-BY_BOUNDARY = f.Array("f8", "p", "any")
-LOG = {
-    "rows": f.Array("i8", "m", least=0, below="s"),
-    "columns": f.Array("i8", "m", least=0, below="p"),
-    "deltas": f.Array("f8", "m"),
-    "steps": f.Array("i8", "m", least=0, rising=True),
-}
-MISTAKES = f.Struct(Mistakes, LOG)
+WEIGHTS: dict[str, f.Field] = {"coef_": f.MatrixField("p d"), "intercept_": f.Array("f8 p")}
+LOG = f.arrays(rows="i8 m >=0 <s", columns="i8 m >=0 <p", deltas="f8 m", steps="i8 m >=0 rising")
 
 
-def arrays(types: str, **shapes: str) -> dict[str, f.Field]:
-    """Fields of several attributes: arrays of finite numbers with these shapes."""
-    return {name: f.Array(types, shape) for name, shape in shapes.items()}
-
-
-def each(field: f.Field, *names: str) -> dict[str, f.Field]:
+def each(field: f.Field, names: str) -> dict[str, f.Field]:
     """The same field for several attributes."""
-    return dict.fromkeys(names, field)
+    return dict.fromkeys(names.split(), field)
 
 
 def set_attributes(model: Any, values: Values) -> None:
@@ -107,24 +85,20 @@ def set_attributes(model: Any, values: Values) -> None:
         setattr(model, name, value)
 
 
-@dataclass(frozen=True)
-class ModelSchema:
+class ModelSchema(NamedTuple):
     """One kind of model: its class, the field of each attribute, and the checks between them."""
 
     make: Callable[..., Any]
     fields: Mapping[str, f.Field]
-    extra: Mapping[str, f.Field] = field(
-        default_factory=dict
-    )  # not needed to predict: a slim file has none
-    optional: frozenset[str] = frozenset()  # attributes that need not be there
-    params: Mapping[str, f.Field] = field(
-        default_factory=dict
-    )  # those that `Value` does not describe
-    derived: Mapping[str, str] = field(default_factory=dict)  # not stored: path to another, or ""
+    extra: Mapping[str, f.Field] = {}  # a slim file has none: not for prediction
+    optional: str = ""  # names of attributes that need not be there
+    params: Mapping[str, f.Field] = {}  # those that `Value` does not describe
+    derived: str = ""  # names of attributes that `unpack` computes
+    copied: Mapping[str, str] = {}  # attributes that are others, by their paths
     pack: Callable[[Any, Values, bool], Values] = lambda _model, values, _slim: values
     unpack: Callable[[Any, Values], None] = set_attributes
     check: Callable[[Any, f.ShapeEnv], None] = lambda _model, _sizes: None
-    boundaries: Callable[[Any, int], int] | None = None  # p of a model with k classes
+    boundaries: bool = False  # whether p is the number of boundaries between k classes
 
     def all_fields(self, slim: bool) -> dict[str, f.Field]:
         """Fields of the attributes by name, in the order they are written and read."""
@@ -132,19 +106,25 @@ class ModelSchema:
 
     def required(self, slim: bool) -> set[str]:
         """Names of attributes that must be there."""
-        return set(self.all_fields(slim)) - self.optional - set(COMMON)
+        return set(self.all_fields(slim)) - set(self.optional.split()) - set(COMMON)
+
+    def param_field(self, name: str) -> f.Field:
+        """The field of a hyper-parameter."""
+        return self.params.get(name, PARAMETERS.get(name, Value()))
 
     def bind_boundaries(self, model: Any, sizes: f.ShapeEnv) -> None:
         """Compute the number of boundaries, p, once the number of classes is known."""
-        if self.boundaries is not None and "k" in sizes and "p" not in sizes:
-            require(sizes["k"] >= 2, "classes_", "at least two", sizes["k"])
-            sizes["p"] = self.boundaries(model, sizes["k"])
+        if self.boundaries and "k" in sizes and "p" not in sizes:
+            k = sizes["k"]
+            require(k >= 2, "classes_", "at least two", k)
+            pairs = getattr(model, "multi_class", None) == "ovo"
+            sizes["p"] = 1 if k == 2 else k * (k - 1) // 2 if pairs else k
 
     def restore(self, model: Any, values: Values, sizes: f.ShapeEnv) -> None:
         """Give a model its attributes, stored and derived, and check them together."""
         self.unpack(model, values)
-        for name, path in self.derived.items():
-            if path and hasattr(model, path.partition(".")[0]):
+        for name, path in self.copied.items():
+            if hasattr(model, path.partition(".")[0]):
                 setattr(model, name, attrgetter(path)(model))
         self.check(model, sizes)
 
@@ -154,20 +134,13 @@ class ModelSchema:
         return set(self.make._get_param_names()) - MACHINE_PARAMETERS  # type: ignore[attr-defined]
 
 
-def count_one_vs_rest(_model: Any, k: int) -> int:
-    """Boundaries of each class against the rest."""
-    return 1 if k == 2 else k
-
-
-def count_boundaries(model: Any, k: int) -> int:
-    """Boundaries of each pair of classes, or of each class against the rest."""
-    return k * (k - 1) // 2 if model.multi_class == "ovo" else count_one_vs_rest(model, k)
-
-
 def require(holds: bool, at: str, expected: str, found: object) -> None:
     """Refuse values that contradict each other."""
     if not holds:
         raise f.mismatch_error(at, expected, found)
+
+
+FORM = f.Text(("pooled", "each", "features"))
 
 
 def _check_scatter(moments: Any, at: str) -> None:
@@ -178,17 +151,10 @@ def _check_scatter(moments: Any, at: str) -> None:
 
 def moments_field(letter: str = "d") -> f.Struct:
     """Sums over the samples of each class, with that many features."""
-    return f.Struct(
-        Moments,
-        {
-            "form": f.Text(("pooled", "each", "features")),
-            "weight": f.Array("f8", "k", least=0.0),
-            "samples": f.Array("i8", "k", least=0),
-            "mean": f.Array("f8", f"k {letter}"),
-            "scatter": f.Array("f8", f.ANY_SHAPE),
-        },
-        _check_scatter,
+    fields = f.arrays(
+        weight="f8 k >=0", samples="i8 k >=0", mean=f"f8 k {letter}", scatter="f8 ..."
     )
+    return f.Struct(Moments, {"form": FORM, **fields}, _check_scatter)
 
 
 def check_kernel(model: Any, sizes: f.ShapeEnv) -> None:

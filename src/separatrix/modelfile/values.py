@@ -7,36 +7,29 @@ and types are looked up in the tables below; no name from a file is ever importe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
+from sklearn import model_selection
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import (
-    GroupKFold,
-    KFold,
-    LeaveOneOut,
-    ShuffleSplit,
-    StratifiedGroupKFold,
-    StratifiedKFold,
-    StratifiedShuffleSplit,
-)
 
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.kernels.base import FromCallable, Kernel
 from separatrix.kernels.registry import KERNELS
 from separatrix.modelfile import fields as f
 from separatrix.modelfile.container import one_line
+from separatrix.runtime.blocks import MEBIBYTE, memory_of_this_machine
 
-FOLDS = ("n_splits", "shuffle", "random_state")
-SHUFFLES = ("n_splits", "test_size", "train_size", "random_state")
-SPLITTERS: dict[str, tuple[type, tuple[str, ...]]] = {
-    "LeaveOneOut": (LeaveOneOut, ()),
-    **{kind.__name__: (kind, SHUFFLES) for kind in (ShuffleSplit, StratifiedShuffleSplit)},
-    **{
-        kind.__name__: (kind, FOLDS)
-        for kind in (GroupKFold, KFold, StratifiedGroupKFold, StratifiedKFold)
-    },
+SEED = "random_state"
+SPLITTERS: dict[str, tuple[type, tuple[str, ...]]] = {  # with their parameters
+    name: (getattr(model_selection, name), params)
+    for names, params in (
+        ("LeaveOneOut", ()),
+        ("KFold GroupKFold StratifiedKFold StratifiedGroupKFold", ("n_splits", "shuffle", SEED)),
+        ("ShuffleSplit StratifiedShuffleSplit", ("n_splits", "test_size", "train_size", SEED)),
+    )
+    for name in names.split()
 }
 TYPES: dict[str, type] = {
     kind.__name__: kind
@@ -45,7 +38,8 @@ TYPES: dict[str, type] = {
         *(np.uint8, np.uint16, np.uint32, np.uint64),
     )
 }
-ANY_ARRAY = f.Array(f.NUMBERS, f.ANY_SHAPE, "any")
+ANY_ARRAY = f.Array(f"{f.NUMBERS} ... any")
+MOST_THREADS = 1024
 MOST_LEVELS = 1_000  # of a kernel: time grows with them, whatever the samples are
 NO_CODE = "for a file holds no code"
 
@@ -78,19 +72,12 @@ class KernelObject(f.Field):
 
     def get(self, document: Any, at: str, file: f.Archive) -> Kernel:
         f.require_keys(document, at, {"kernel", "params"})
-        kind = _find_in(document["kernel"], KERNELS, at)
+        kind = f.find_in(KERNELS, document["kernel"], at)
         f.require_keys(document["params"], at, {field.name for field in fields(kind)})
-        params: dict[str, Any] = {}
-        for key, inner in document["params"].items():
-            position = f"{at}.{key}"
-            if isinstance(inner, dict) and "kernel" in inner:
-                params[key] = KernelObject().get(inner, position, file)
-            elif key in KERNEL_PARAMETERS:
-                params[key] = KERNEL_PARAMETERS[key].get(inner, position, file)
-            elif type(inner) in (int, float):
-                params[key] = inner
-            else:
-                raise f.schema_error(position, "a number or a kernel", inner)
+        params = {
+            key: KERNEL_PARAMETERS.get(key, KERNEL_OR_NUMBER).get(inner, f"{at}.{key}", file)
+            for key, inner in document["params"].items()
+        }
         try:
             kernel = kind(**params)
         except ParameterError as error:
@@ -101,13 +88,6 @@ class KernelObject(f.Field):
         return kernel
 
 
-def _find_in(name: Any, table: dict[str, Any], at: str) -> Any:
-    if not isinstance(name, str) or name not in table:
-        raise f.schema_error(at, f"one of {', '.join(table)}", name)
-    return table[name]
-
-
-@dataclass(frozen=True)
 class Value(f.Field):
     """A value of any type that hyper-parameters have."""
 
@@ -142,32 +122,29 @@ class Value(f.Field):
         if document is None or isinstance(document, bool | int | float):
             return document
         if isinstance(document, str):
-            return f.check_text(document, at)
+            return _check_text(document, at)
         if isinstance(document, list):
             return self._get_items(document, at, file)
         if not isinstance(document, dict) or not document:
             raise f.schema_error(at, "a value", document)
-        what = next(iter(document))
+        what, inner = next(iter(document.items()))
         if what == "kernel":
             return KernelObject().get(document, at, file)
         if what == "splitter":
             return self._get_splitter(document, at, file)
         if len(document) != 1:
             raise f.schema_error(at, "a value of one type", sorted(document))
-        inner = document[what]
-        if what == "float":
-            return f.number_from_json(document, at)
-        if what == "tuple":
-            return tuple(self._get_items(inner, at, file))
-        if what == "dict":
-            return self._get_dict(inner, at, file)
-        if what == "array":
-            return ANY_ARRAY.get(inner, at, file.scope())
-        if what == "model":
-            return file.get_model(inner, at)
-        if what == "type":
-            return _find_in(inner, TYPES, at)
-        raise f.schema_error(at, "a value", document)
+        readers: dict[str, Callable[[], Any]] = {
+            "float": lambda: f.number_from_json(document, at),
+            "tuple": lambda: tuple(self._get_items(inner, at, file)),
+            "dict": lambda: self._get_dict(inner, at, file),
+            "array": lambda: ANY_ARRAY.get(inner, at, file.scope()),
+            "model": lambda: file.get_model(inner, at),
+            "type": lambda: f.find_in(TYPES, inner, at),
+        }
+        if what not in readers:
+            raise f.schema_error(at, "a value", document)
+        return readers[what]()
 
     def _get_items(self, items: Any, at: str, file: f.Archive) -> list[Any]:
         if not isinstance(items, list) or len(items) > f.MOST_ITEMS:
@@ -187,7 +164,7 @@ class Value(f.Field):
 
     def _get_splitter(self, document: dict[str, Any], at: str, file: f.Archive) -> Any:
         f.require_keys(document, at, {"splitter", "params"})
-        make, names = _find_in(document["splitter"], SPLITTERS, at)
+        make, names = f.find_in(SPLITTERS, document["splitter"], at)
         f.require_keys(document["params"], at, set(names))
         items = document["params"].items()
         params = {key: self.get(value, f"{at}.{key}", file) for key, value in items}
@@ -227,13 +204,30 @@ def _unsupported(at: str, value: object) -> ModelFileError:
     return ModelFileError("unsupported", f"`{at}` {what}, which has no place in a file; {hint}")
 
 
-def _of_type(expected: str, *kinds: type) -> Callable[[Any, str], Any]:
+def _check_text(value: str, at: str) -> str:
+    """Refuse text that is very long or that UTF-8 cannot encode."""
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise f.schema_error(at, "text that UTF-8 can encode", "a lone surrogate") from None
+    if len(value) > f.LONGEST_TEXT:
+        raise ModelFileError("limit", f"`{at}` has {len(value)} letters")
+    return value
+
+
+def checked(holds: Callable[[Any], bool], expected: str) -> f.Mapped:
+    """The field of a value that must fulfil a condition."""
+
     def decode(value: Any, at: str) -> Any:
-        if type(value) not in kinds:
+        if not holds(value):
             raise f.schema_error(at, expected, value)
         return value
 
-    return decode
+    return f.Mapped(Value(), decode)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
 
 
 def _check_levels(value: Any, at: str) -> Any:
@@ -245,20 +239,40 @@ def _check_levels(value: Any, at: str) -> Any:
     return value
 
 
-def _check_weights(value: Any, at: str) -> Any:
-    if not isinstance(value, tuple) or not all(type(item) in (int, float) for item in value):
-        raise f.schema_error(at, "a tuple of numbers", value)
-    return value
-
-
-NUMBER = f.Mapped(Value(), f.as_plain, _of_type("a number", int, float))
-LEVELS = f.Mapped(Value(), int, _check_levels)
+NUMBER = checked(_is_number, "a number")
+KERNEL_OR_NUMBER = checked(
+    lambda value: isinstance(value, Kernel) or _is_number(value), "a number or a kernel"
+)
+LEVELS = f.Mapped(Value(), _check_levels, int)
+WEIGHTS = checked(
+    lambda value: isinstance(value, tuple) and all(map(_is_number, value)), "a tuple of numbers"
+)
 # Parameters that are neither numbers nor kernels. A kernel checks its own parameters; the limits are ours.
 KERNEL_PARAMETERS: dict[str, f.Field] = {
-    "alphabet": f.Maybe(f.Mapped(Value(), f.as_plain, _of_type("a string of letters", str))),
+    "alphabet": f.Maybe(checked(lambda value: isinstance(value, str), "a string of letters")),
     "iterations": LEVELS,
     "k": LEVELS,
     "shortest": f.Maybe(LEVELS),
-    "weights": f.Maybe(f.Mapped(Value(), lambda w: tuple(map(float, w)), _check_weights)),
+    "weights": f.Maybe(replace(WEIGHTS, encode=lambda weights: tuple(map(float, weights)))),
     **dict.fromkeys(("both_ways", "edge_labels", "lowercase", "nodes"), f.Boolean()),
+}
+# Parameters that estimators themselves check only in `fit`.
+PARAMETERS: dict[str, f.Field] = {
+    "random_state": checked(
+        lambda seed: seed is None or (type(seed) is int and seed >= 0),
+        "a seed of at least 0 or null",
+    ),
+    "n_jobs": checked(
+        lambda count: count is None or (type(count) is int and abs(count) <= MOST_THREADS),
+        f"at most {MOST_THREADS} threads",
+    ),
+    "memory_limit": checked(
+        lambda size: (
+            size is None
+            or (isinstance(size, int | float) and size <= memory_of_this_machine() / MEBIBYTE)
+        ),
+        "within this machine's memory",
+    ),
+    "dtype": checked(lambda kind: isinstance(kind, type) or kind in tuple(TYPES), "a number type"),
+    "verbose": checked(lambda level: isinstance(level, bool | int | float), "a number"),
 }

@@ -56,21 +56,13 @@ def plot_parts(
     caption = f"Taken for {parts.label}: score {parts.score:.3g} against {other}"
     caption += f", bias {parts.bias:.3g}" if parts.bias else ""
     title = caption if title is None else title
-    classes = (other, str(parts.label))
+    how: Any = {"title": title, "classes": (other, str(parts.label)), "limit": limit}
     if isinstance(parts.object, Graph):
-        return plot_graph(
-            parts.object,
-            parts.values,
-            names=names,
-            bonds=bonds,
-            title=title,
-            classes=classes,
-            limit=limit,
-        )
+        return plot_graph(parts.object, parts.values, names=names, bonds=bonds, **how)
     if names is not None or bonds is not None:
         given = "names" if names is not None else "bonds"
         raise ParameterError("plot_parts", given, "None, for a sequence", names or bonds)
-    return plot_letters(parts.object, parts.values, title=title, classes=classes, limit=limit)
+    return plot_letters(parts.object, parts.values, **how)
 
 
 def write_parts(model: Any, data: Dataset, row: int, path: Path) -> Path:

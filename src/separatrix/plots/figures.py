@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 MISTAKES = "Reds"  # one hue: darker is more
 SCORES = "viridis"  # lighter is better
 INK = "#333333"
+# a class has one colour and one marker in every picture: Okabe and Ito's colours, then three of Tol's
+COLOURS = (
+    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442"),
+    *("#882255", "#999933", "#332288"),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<")  # 9 to 10: pairs repeat after 90 classes
 
 
 def plot_confusion(evaluation: Evaluation) -> Figure:

@@ -12,25 +12,11 @@ import numpy as np
 
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError, ParameterError
-from separatrix.plots.color_scale import (
-    EDGE,
-    FAINT,
-    QUIET,
-    SCALE,
-    checked_classes,
-    checked_limit,
-    checked_values,
-    draw_scale,
-    fixed_figure,
-    height_of,
-    placed,
-    shades,
-    wrapped_title,
-)
+from separatrix.plots import color_scale
+from separatrix.plots.color_scale import EDGE, FAINT, QUIET, SCALE, shades
 from separatrix.plots.figures import INK
-from separatrix.plots.graph_layout import ROOM, graph_layout, neighbours, require_graph, rings_of
+from separatrix.plots.graph_layout import ROOM, graph_layout, require_graph, rings_of
 from separatrix.plots.svg import cleaned
-from separatrix.plots.tables import Table
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer
 
@@ -117,38 +103,18 @@ def plot_graphs(
     for graph in graphs:
         require_graph(graph)
     strengths = [
-        checked_values(given, graph.n_nodes, "nodes")
+        color_scale.checked_values(given, graph.n_nodes, "nodes")
         for graph, given in zip(graphs, values, strict=True)
     ]
-    end = checked_limit("plot_graphs", limit, *strengths)
-    words = checked_classes("plot_graphs", classes)
+    end = color_scale.checked_limit("plot_graphs", limit, *strengths)
+    words = color_scale.checked_classes("plot_graphs", classes)
     shapes = [graph_layout(graph) for graph in graphs]
     figure, panels = _panels(shapes, titles, columns)
     for axes, graph, shape, one in zip(panels, graphs, shapes, strengths, strict=True):
         _draw_bonds(axes, graph, shape, bonds or {})
         _draw_atoms(axes, shape, one, _texts(graph, names), end)
-    draw_scale(figure, end, words, left=EDGE, marks=("dashed rim", "solid rim"))
+    color_scale.draw_scale(figure, end, words, left=EDGE, marks=("dashed rim", "solid rim"))
     return figure
-
-
-def graph_table(
-    graph: Graph, values: Any, *, names: Mapping[Any, str] | None = None
-) -> Table:  # values: (n_nodes,)
-    """The same as a table: every node with its label, its value and the nodes it is joined to.
-
-    >>> graph_table(Graph(3, np.array([[0, 1], [1, 2]])), [0.5, -1.0, 0.0]).rows
-    [(1, '1', 0.5, '2'), (2, '2', -1.0, '1, 3'), (3, '3', 0.0, '2')]
-    """
-    require_graph(graph)
-    strengths = checked_values(values, graph.n_nodes, "nodes")
-    joined = [sorted(int(other) + 1 for other in around) for around in neighbours(graph)]
-    rows = [
-        (node + 1, text, float(value), ", ".join(map(str, others)))
-        for node, (text, value, others) in enumerate(
-            zip(_texts(graph, names), strengths, joined, strict=True)
-        )
-    ]
-    return Table(["node", "label", "value", "joined to"], rows, bars=["value"])
 
 
 def _panels(
@@ -164,19 +130,19 @@ def _panels(
     unit = min(BOND, LARGEST / widths.sum())
     widths *= max(NARROWEST / (unit * widths.sum()), 1.0)
     words = [
-        wrapped_title(title, unit * widths[position % columns])
+        color_scale.wrapped_title(title, unit * widths[position % columns])
         for position, title in enumerate(titles or [None] * len(shapes))
     ]
-    above = max(map(height_of, words))
+    above = max(map(color_scale.height_of, words))
     full = unit * heights.sum() + above * len(heights)
-    figure = fixed_figure(unit * widths.sum() + 2 * EDGE, full + SCALE + 2 * EDGE)
+    figure = color_scale.fixed_figure(unit * widths.sum() + 2 * EDGE, full + SCALE + 2 * EDGE)
     panels = []
     for position, extent in enumerate(extents):
         row, column = divmod(position, columns)
         left = EDGE + unit * widths[:column].sum()
         foot = EDGE + SCALE + unit * heights[row + 1 :].sum() + above * (len(heights) - row - 1)
         size = np.array([widths[column], heights[row]])
-        axes = placed(figure, left, foot, *(unit * size))
+        axes = color_scale.placed(figure, left, foot, *(unit * size))
         low, high = (extent * [1, -1] / 2 + [-ROOM, ROOM] + sign * size / 2 for sign in (-1, 1))
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         axes.set_title(words[position], fontsize=9, parse_math=False)
@@ -248,16 +214,8 @@ def _draw_atoms(
     axes.add_collection(discs, autolim=False)
     for (x, y), text in zip(positions.tolist(), texts, strict=True):
         size = 9.5 * scale * min(1.0, 2.6 / max(len(text), 1))
-        axes.text(
-            x,
-            y,
-            text,
-            ha="center",
-            va="center_baseline",
-            fontsize=size,
-            color=INK,
-            parse_math=False,
-        )
+        style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "color": INK}
+        axes.text(x, y, text, fontsize=size, parse_math=False, **style)
     if not texts:
         axes.text(0, 0, "no nodes", ha="center", va="center", fontsize=9, color=QUIET)
 

@@ -10,8 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.plots.figures import INK, new_figure
-from separatrix.plots.region_figures import COLOURS, MARKERS
+from separatrix.plots.figures import COLOURS, INK, MARKERS, new_figure
 from separatrix.types import Vector
 from separatrix.validation import require_integer
 
@@ -154,19 +153,13 @@ def _mark_best(
     best = int(curve.accuracy.argmax())
     how = ", ".join([name] * bool(name) + [f"n = {curve.n}"] * (curve.n is not None))
     label = f"best {rates[best]:.2f} % at k = {best + 1}"
-    axes.plot(
-        best + 1,
-        rates[best],
-        marker=MARKERS[position % len(MARKERS)],
-        markersize=max(8 - position, 4),  # two at one place are both seen
-        markeredgecolor="white",
-        markeredgewidth=0.7,
-        linestyle="none",
-        color=color,
-        label=f"{how}: {label}" if how else label,
-        clip_on=False,
-        zorder=3,
-    )
+    style: dict[str, Any] = {
+        "marker": MARKERS[position % len(MARKERS)],
+        "markersize": max(8 - position, 4),  # two at one position are both seen
+        **{"markeredgecolor": "white", "markeredgewidth": 0.7, "linestyle": "none"},
+    }
+    label = f"{how}: {label}" if how else label
+    axes.plot(best + 1, rates[best], color=color, label=label, clip_on=False, zorder=3, **style)
 
 
 def _ticks(k_max: int) -> list[int]:

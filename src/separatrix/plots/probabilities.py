@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -81,15 +81,9 @@ def plot_costs(curve: CostCurve | Mapping[str, CostCurve]) -> Figure:
         ends = np.concatenate([[0.0], np.minimum(one.thresholds, 1.0)])
         costs = np.concatenate([one.mean_cost[:1], one.mean_cost])
         axes.step(ends, costs, where="pre", color=color, linewidth=1.2)
-        axes.plot(
-            min(one.best_threshold, 1.0),
-            one.best_cost,
-            marker="o",
-            linestyle="none",
-            color=color,
-            label=f"{name}: {best}" if name else best,
-            clip_on=False,
-        )
+        style: dict[str, Any] = {"marker": "o", "linestyle": "none", "clip_on": False}
+        label = f"{name}: {best}" if name else best
+        axes.plot(min(one.best_threshold, 1.0), one.best_cost, color=color, label=label, **style)
     axes.set_xlim(0, 1)
     if min(one.mean_cost.min() for one in curves.values()) >= 0:
         axes.set_ylim(bottom=0)

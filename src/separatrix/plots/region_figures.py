@@ -16,28 +16,13 @@ from sklearn.utils.validation import column_or_1d
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.evaluation.regions import RULES, Regions, decision_regions, planar_samples
-from separatrix.plots.figures import INK, new_figure
+from separatrix.plots.figures import COLOURS, INK, MARKERS, new_figure
 from separatrix.types import Codes, Matrix, Vector
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = (
-    *("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442"),
-    *("#882255", "#999933", "#332288"),
-)
-MARKERS = (
-    "o",
-    "s",
-    "^",
-    "D",
-    "v",
-    "P",
-    "X",
-    "*",
-    "<",
-)  # 9 against 10: pairs repeat after 90 classes
 HATCHES = ("", "///", "...", "\\\\\\", "xxx", "---", "+++", "ooo")
 NOWHERE = "#8C8C8C"  # grey belongs to no class
 TINT = 0.24  # share of a class's colour in its region
@@ -45,6 +30,7 @@ LARGEST_DOT, SMALLEST_DOT = 24.0, 7.0  # area of a marker, for few samples and f
 MOST_LINES = 6  # above, boundaries of binary problems would hide the regions
 DOTS_AS_SHAPES = 2000  # above, points of a vector picture are pixels
 BINS = 30
+_LEGEND_STYLE: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": INK}
 
 
 def plot_regions(
@@ -85,12 +71,8 @@ def plot_regions(
 
     figure = new_figure(6.4, 4.2)
     axes = figure.add_subplot()
-    _fill(axes, regions)
-    _draw_boundaries(axes, regions)
+    draw_regions(axes, regions, samples, codes)
     apart = _draw_margins(axes, model) if show_margins else None
-    _scatter(axes, samples, codes, len(regions.labels))
-    axes.set_xlim(regions.first[0], regions.first[-1])
-    axes.set_ylim(regions.second[0], regions.second[-1])
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
     axes.set_title(f"{regions.name}: {RULES[regions.rule]}", fontsize=10)
@@ -125,22 +107,23 @@ def plot_embedding(
         _histograms(axes, Z[:, 0], codes, len(labels))
         axes.set_ylabel("samples")
     else:
-        _scatter(axes, Z, codes, len(labels))
+        draw_classes(axes, Z, codes, len(labels))
         axes.set_ylabel(_axis_label(transformer, 1))
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_title(f"{len(Z)} samples on the axes of {type(transformer).__name__}", fontsize=10)
     handles, _ = axes.get_legend_handles_labels()
-    figure.legend(
-        handles,
-        [f"{label}" for label in labels],
-        loc="outside right upper",
-        markerscale=np.sqrt(LARGEST_DOT / _dot(len(Z))),
-        **_LEGEND_STYLE,
-    )
+    style = {**_LEGEND_STYLE, "markerscale": np.sqrt(LARGEST_DOT / _dot(len(Z)))}
+    figure.legend(handles, [f"{label}" for label in labels], loc="outside right upper", **style)
     return figure
 
 
-_LEGEND_STYLE: dict[str, Any] = {"frameon": False, "fontsize": 8, "labelcolor": INK}
+def draw_regions(axes: Axes, regions: Regions, X: Matrix, codes: Codes) -> None:
+    """Regions, their boundaries, and samples on top."""
+    _fill(axes, regions)
+    _draw_boundaries(axes, regions)
+    draw_classes(axes, X, codes, len(regions.labels))
+    axes.set_xlim(regions.first[0], regions.first[-1])
+    axes.set_ylim(regions.second[0], regions.second[-1])
 
 
 def _regions(model: Any, X: Any, y: Any, asked: dict[str, Any]) -> Regions:
@@ -173,24 +156,12 @@ def _codes(y: Any, labels: Any) -> Codes:
 
 def _fill(axes: Axes, regions: Regions) -> None:
     """Each region in a light tint of its colour; the part of no class in grey and hatched."""
-    tints = np.array(
-        [_tint(_colour(code)) for code in range(len(regions.labels))] + [_tint(NOWHERE)]
-    )
+    tints = np.array([tint(_colour(code)) for code in range(len(regions.labels))] + [tint(NOWHERE)])
     first, second = regions.first, regions.second
     half = (first[1] - first[0]) / 2, (second[1] - second[0]) / 2
-    axes.imshow(
-        tints[regions.codes],  # code -1 takes the last
-        extent=(
-            first[0] - half[0],
-            first[-1] + half[0],
-            second[0] - half[1],
-            second[-1] + half[1],
-        ),
-        origin="lower",
-        aspect="auto",
-        interpolation="none",
-        zorder=0,
-    )
+    extent = (first[0] - half[0], first[-1] + half[0], second[0] - half[1], second[-1] + half[1])
+    style: dict[str, Any] = {"aspect": "auto", "interpolation": "none", "zorder": 0}
+    axes.imshow(tints[regions.codes], extent=extent, origin="lower", **style)  # -1: the last tint
     if regions.indeterminate:
         hatched = axes.contourf(
             first, second, regions.codes < 0, levels=[0.5, 1.5], colors="none", hatches=["//////"]
@@ -199,17 +170,10 @@ def _fill(axes: Axes, regions: Regions) -> None:
 
 
 def _draw_boundaries(axes: Axes, regions: Regions) -> None:
+    style: dict[str, Any] = {"levels": [0], "colors": INK, "linewidths": 1.1, "zorder": 2}
     for field in _lines(regions):
         if field.min() < 0 < field.max():
-            axes.contour(
-                regions.first,
-                regions.second,
-                _smooth(field),
-                levels=[0],
-                colors=INK,
-                linewidths=1.1,
-                zorder=2,
-            )
+            axes.contour(regions.first, regions.second, _smooth(field), **style)
 
 
 def _lines(regions: Regions) -> Any:
@@ -258,22 +222,15 @@ def _draw_margins(axes: Axes, model: Any) -> float:
     return float(2 / np.linalg.norm(w))
 
 
-def _scatter(axes: Axes, Z: Matrix, codes: Codes, k: int) -> None:
+def draw_classes(axes: Axes, Z: Matrix, codes: Codes, k: int) -> None:
     """One colour and marker for each class; many samples get small ones."""
     size = _dot(len(Z))
+    edges = {"edgecolors": "white", "linewidths": 0.4 * size / LARGEST_DOT}
+    style: dict[str, Any] = {**edges, "rasterized": len(Z) > DOTS_AS_SHAPES, "zorder": 3}
     for code in range(k):
-        axes.scatter(
-            Z[codes == code, 0],
-            Z[codes == code, 1],
-            s=size,
-            color=_colour(code),
-            marker=_marker(code),
-            edgecolors="white",
-            linewidths=0.4 * size / LARGEST_DOT,
-            rasterized=len(Z) > DOTS_AS_SHAPES,
-            zorder=3,
-            label=code,
-        )
+        own: dict[str, Any] = {"color": _colour(code), "marker": _marker(code), "label": code}
+        x, y = Z[codes == code, :2].T
+        axes.scatter(x, y, s=size, **own, **style)
 
 
 def _dot(n: int) -> float:
@@ -301,34 +258,20 @@ def _legend_of_regions(figure: Figure, regions: Regions, apart: float | None) ->
     texts = []
     share = regions.share
     for code, label in enumerate(regions.labels.tolist()):
-        marker = Line2D(
-            [],
-            [],
-            linestyle="",
-            marker=_marker(code),
-            color=_colour(code),
-            markeredgecolor="white",
-            markeredgewidth=0.4,
-        )
-        handles.append((Patch(facecolor=_tint(_colour(code))), marker))
+        style: dict[str, Any] = {"marker": _marker(code), "color": _colour(code), "linestyle": ""}
+        marker = Line2D([], [], markeredgecolor="white", markeredgewidth=0.4, **style)
+        handles.append((Patch(facecolor=tint(_colour(code))), marker))
         texts.append(f"{label}\n{_percent(share[label])} of the area")
     if share[None]:
         handles.append(
-            Patch(facecolor=_tint(NOWHERE), edgecolor=NOWHERE, hatch="//////", linewidth=0)
+            Patch(facecolor=tint(NOWHERE), edgecolor=NOWHERE, hatch="//////", linewidth=0)
         )
         texts.append(f"indeterminate\n{_percent(share[None])} of the area")
     if apart is not None:
         handles.append(Line2D([], [], color=INK, linewidth=0.9, linestyle=(0, (5, 3))))
         texts.append(f"margins\n{apart:.3g} apart")
-    figure.legend(
-        handles,
-        texts,
-        loc="outside right upper",
-        handlelength=2.2,
-        handleheight=1.9,
-        labelspacing=0.9,
-        **_LEGEND_STYLE,
-    )
+    spacing = {"handlelength": 2.2, "handleheight": 1.9, "labelspacing": 0.9}
+    figure.legend(handles, texts, loc="outside right upper", **spacing, **_LEGEND_STYLE)
 
 
 def _axis_label(transformer: Any, axis: int) -> str:
@@ -357,10 +300,10 @@ def _marker(code: int) -> str:
     return MARKERS[code % len(MARKERS)]
 
 
-def _tint(colour: str) -> tuple[float, ...]:
+def tint(colour: str) -> tuple[float, ...]:
     """The colour mixed with white.
 
-    >>> _tint("#000000")
+    >>> tint("#000000")
     (0.76, 0.76, 0.76)
     """
     levels = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))

@@ -6,33 +6,13 @@ Colours are those of `scale.py`; a line above a letter, or below it, says the sa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from html import escape
-from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from separatrix.errors import DataError
-from separatrix.plots.color_scale import (
-    ABOVE,
-    BELOW,
-    EDGE,
-    FAINT,
-    QUIET,
-    SCALE,
-    STRONGEST,
-    breadth_of,
-    checked_classes,
-    checked_limit,
-    checked_values,
-    cut_short,
-    draw_scale,
-    fixed_figure,
-    height_of,
-    placed,
-    shades,
-    wrapped_title,
-)
+from separatrix.plots import color_scale
+from separatrix.plots.color_scale import ABOVE, BELOW, EDGE, FAINT, QUIET, SCALE, shades
 from separatrix.plots.figures import INK
 from separatrix.plots.svg import cleaned
 from separatrix.plots.tables import Table
@@ -103,18 +83,20 @@ def plot_letters(
     """
     require_integer("plot_letters", "width", width, least=1)
     texts = _texts(sequence)
-    strengths = checked_values(values, len(texts), _kind(sequence))
-    end = checked_limit("plot_letters", limit, strengths)
-    ends = checked_classes("plot_letters", classes)
+    strengths = color_scale.checked_values(values, len(texts), _kind(sequence))
+    end = color_scale.checked_limit("plot_letters", limit, strengths)
+    ends = color_scale.checked_classes("plot_letters", classes)
     lines = list(_lines(texts, strengths, width, words=not _is_text(sequence)))
 
     taken = max((line.tiles[-1].right for line in lines), default=0.0)
     inside = max(taken * LETTER, NARROWEST - NUMBERS - 2 * EDGE)
     height = max(len(lines), 1) * LINE
-    heading = wrapped_title(title, inside)
-    above = height_of(heading)
-    figure = fixed_figure(NUMBERS + inside + 2 * EDGE, height + above + SCALE + 2 * EDGE)
-    axes = placed(figure, EDGE, EDGE + SCALE, NUMBERS + inside, height)
+    heading = color_scale.wrapped_title(title, inside)
+    above = color_scale.height_of(heading)
+    figure = color_scale.fixed_figure(
+        NUMBERS + inside + 2 * EDGE, height + above + SCALE + 2 * EDGE
+    )
+    axes = color_scale.placed(figure, EDGE, EDGE + SCALE, NUMBERS + inside, height)
     axes.set_xlim(-NUMBERS / LETTER, inside / LETTER)
     axes.set_ylim(max(len(lines), 1), 0)
     for row, line in enumerate(lines):
@@ -124,44 +106,10 @@ def plot_letters(
     axes.set_title(
         heading, fontsize=9.5, loc="left", x=NUMBERS / (NUMBERS + inside), parse_math=False
     )
-    draw_scale(figure, end, ends, left=EDGE + NUMBERS, marks=("line below", "line above"))
+    color_scale.draw_scale(
+        figure, end, ends, left=EDGE + NUMBERS, marks=("line below", "line above")
+    )
     return figure
-
-
-def letters_html(
-    sequence: Any,
-    values: Any,  # shape: (letters,)
-    *,
-    title: str | None = None,
-    classes: Sequence[Any] | None = None,
-    limit: float | None = None,
-) -> str:
-    """The same as a piece of HTML, every text escaped; it takes ink and ground from its page.
-
-    Letters side by side that have one value share a span. A span's `title` has positions and value.
-
-    >>> letters_html("<", [1.0]).count("&lt;")
-    1
-    """
-    texts = _texts(sequence)
-    strengths = checked_values(values, len(texts), _kind(sequence))
-    end = checked_limit("letters_html", limit, strengths)
-    words = checked_classes("letters_html", classes)
-    letters = _is_text(sequence)
-    spans = (
-        _span("".join(texts[start:stop]), value, end, start, stop)
-        for start, stop, value in _runs(strengths, merge=letters)
-    )
-    head = f'<p style="margin:0;font-weight:600">{_safe(title)}</p>' if title else ""
-    label = _safe(f"{title or 'Sequence'}: {len(texts)} {_kind(sequence)}")
-    return (
-        '<div style="margin:0 0 1.4em;print-color-adjust:exact;-webkit-print-color-adjust:exact">'
-        f"{head}"
-        f'<p role="group" aria-label="{label}" style="margin:0.4em 0;white-space:pre-wrap;'
-        f'line-height:1.8;overflow-wrap:anywhere;font-family:var(--mono,ui-monospace,monospace)">'
-        f"{('' if letters else ' ').join(spans)}</p>"
-        f"{_legend(words, end)}</div>"
-    )
 
 
 def letters_table(sequence: Any, values: Any) -> Table:  # values: (letters,)
@@ -171,7 +119,7 @@ def letters_table(sequence: Any, values: Any) -> Table:  # values: (letters,)
     [(1, 'not', -2.0), (2, 'good', 0.5)]
     """
     texts = _texts(sequence)
-    strengths = checked_values(values, len(texts), _kind(sequence))
+    strengths = color_scale.checked_values(values, len(texts), _kind(sequence))
     name = "letter" if _is_text(sequence) else "word"
     rows = zip(range(1, len(texts) + 1), texts, strengths.tolist(), strict=True)
     return Table(["position", name, "value"], list(rows), bars=["value"])
@@ -202,8 +150,8 @@ def _lines(texts: list[str], values: Vector, width: int, *, words: bool) -> Iter
     """Letters or words in lines of at most `width`; a word that is longer is cut."""
     line, left = Line(0, []), 0.0
     for position, (text, value) in enumerate(zip(texts, values.tolist(), strict=True)):
-        text = cut_short(text, max(int(width / IN_WORD), 2)) if words else text
-        breadth = IN_WORD * max(breadth_of(text), 1) + 2 * AROUND if words else 1.0
+        text = color_scale.cut_short(text, max(int(width / IN_WORD), 2)) if words else text
+        breadth = IN_WORD * max(color_scale.breadth_of(text), 1) + 2 * AROUND if words else 1.0
         if line.tiles and left + breadth > width:
             yield line
             line, left = Line(position, []), 0.0
@@ -217,19 +165,11 @@ def _draw_line(axes: Axes, row: int, line: Line, limit: float) -> None:
     """Ground, letters, marks of the sign, and the number of the first one."""
     number = f"{line.first + 1}"
     axes.text(-0.8, row + 0.5, number, ha="right", va="center", fontsize=6.5, color=QUIET)
+    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "family": "monospace"}
+    style |= {"fontsize": SIZE, "color": INK, "parse_math": False}
     for tile in line.tiles:
         if tile.text.strip():
-            axes.text(
-                (tile.left + tile.right) / 2,
-                row + 0.52,
-                tile.text,
-                ha="center",
-                va="center_baseline",
-                fontsize=SIZE,
-                family="monospace",
-                color=INK,
-                parse_math=False,
-            )
+            axes.text((tile.left + tile.right) / 2, row + 0.52, tile.text, **style)
     _draw_grounds(axes, row, line.tiles, limit)
 
 
@@ -255,43 +195,3 @@ def _draw_grounds(axes: Axes, row: int, tiles: list[Tile], limit: float) -> None
 def _inside(tiles: list[Tile]) -> list[tuple[float, float]]:
     """Where grounds begin and end: a little apart."""
     return [(tile.left + 0.04, tile.right - 0.04) for tile in tiles]
-
-
-def _runs(values: Vector, *, merge: bool) -> Iterator[tuple[int, int, float]]:
-    """Start, end and value of neighbours that are the same."""
-    start = 0
-    for value, run in groupby(enumerate(values.tolist()), lambda one: (one[1], merge or one[0])):
-        length = sum(1 for _ in run)
-        yield start, start + length, value[0]
-        start += length
-
-
-def _span(text: str, value: float, limit: float, start: int, stop: int) -> str:
-    """A piece of text on its colour; thinned colours lie on the page's own ground."""
-    where = f"{start + 1}" if stop == start + 1 else f"{start + 1}–{stop}"
-    return f'<span title="{where}: {value:+.3g}"{_style(value, limit)}>{_safe(text)}</span>'
-
-
-def _style(value: float, limit: float) -> str:
-    share = min(abs(value) / limit, 1.0)
-    depth = f"{STRONGEST * share:.2f}"
-    if float(depth) == 0:
-        return ""
-    red, green, blue = ABOVE if value > 0 else BELOW
-    line = "overline" if value > 0 else "underline"
-    mark = f";text-decoration:{line} {0.5 + 2 * share:.1f}px" if share >= FAINT else ""
-    return f' style="background:rgba({red},{green},{blue},{depth}){mark}"'
-
-
-def _legend(words: tuple[str, str], limit: float) -> str:
-    """What the two colours and lines mean."""
-    ends = [
-        f"<span{_style(sign * limit, limit)}>&nbsp;{shown}{limit:.3g}&nbsp;</span> {_safe(word)}, "
-        f"line {where}"
-        for sign, shown, word, where in ((-1, "−", words[0], "below"), (1, "+", words[1], "above"))
-    ]
-    return f'<p style="margin:0;font-size:0.85em">{" · ".join(ends)}</p>'
-
-
-def _safe(text: str) -> str:
-    return escape(cleaned(text))

@@ -19,19 +19,8 @@ from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.hashes import hash_of
 from separatrix.evaluation.result import Evaluation
 from separatrix.modelfile.model_card import versions_here
-from separatrix.report.comparison_models import features_section, regions_section
-from separatrix.report.comparison_searches import parameters_section
-from separatrix.report.comparison_sections import (
-    calibration_section,
-    confusion_section,
-    hardest_section,
-    is_level,
-    leaderboard_section,
-    others_section,
-    plus_minus,
-    sizes_section,
-    times_section,
-)
+from separatrix.report import comparison_models as models
+from separatrix.report import comparison_sections as parts
 from separatrix.report.page import Page, write
 from separatrix.runtime.threads import thread_count
 
@@ -80,16 +69,16 @@ def comparison_page(
     best = comparison.evaluations[comparison.best]
     rows_of = _compared(data, len(best.y))
     sections = (
-        leaderboard_section(rows, protocol),
-        confusion_section(comparison.best, best),
-        hardest_section(comparison.best, best, rows_of),
-        sizes_section(comparison.best, sizes or {}),
-        parameters_section(rows, fitted),
-        calibration_section(comparison, rows),
-        regions_section(comparison.best, fitted.get(comparison.best), data),
-        features_section([row["model"] for row in rows], fitted, data),
-        times_section(rows),
-        others_section(comparison),
+        parts.leaderboard_section(rows, protocol),
+        parts.confusion_section(comparison.best, best),
+        parts.hardest_section(comparison.best, best, rows_of),
+        parts.sizes_section(comparison.best, sizes or {}),
+        models.parameters_section(rows, fitted),
+        parts.calibration_section(comparison, rows),
+        models.regions_section(comparison.best, fitted.get(comparison.best), data),
+        models.features_section([row["model"] for row in rows], fitted, data),
+        parts.times_section(rows),
+        parts.others_section(comparison),
     )
     return Page(
         title=f"Classifiers compared on {data.name}"
@@ -106,8 +95,8 @@ def comparison_page(
 def _summary(rows: list[dict[str, Any]], best: Evaluation, protocol: str) -> list[str]:
     first, others = rows[0], rows[1:]
     error = f"{first['test_error']:.2f} % test error over {protocol}"
-    level = [row["model"] for row in others if is_level(row)]
-    behind = [row for row in others if not is_level(row)]
+    level = [row["model"] for row in others if parts.is_level(row)]
+    behind = [row for row in others if not parts.is_level(row)]
     name = str(first["model"])
     words = [f"{name[:1].upper()}{name[1:]}{' is best' if others else ''}: {error}."]
     if level:
@@ -119,7 +108,7 @@ def _summary(rows: list[dict[str, Any]], best: Evaluation, protocol: str) -> lis
 
 def _describe_gap(rows: list[dict[str, Any]], rest: str) -> str:
     nearest = rows[0]
-    by = f"{plus_minus(nearest['behind'], nearest['half_width'])} points"
+    by = f"{parts.plus_minus(nearest['behind'], nearest['half_width'])} points"
     if len(rows) == 1:
         return f"It is significantly better than {nearest['model']}, by {by}."
     return f"It is significantly better than {rest}; the nearest is {nearest['model']}, behind by {by}."

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.errors import DataError
-from separatrix.plots.figures import new_figure
-from separatrix.plots.region_figures import COLOURS, MARKERS
+from separatrix.plots.figures import COLOURS, MARKERS, new_figure
 from separatrix.plots.svg import cleaned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FIRST, SECOND, GREY = "#0072B2", "#E69F00", "#8C8C8C"  # blue and orange of Okabe and Ito
+FIRST, _, GREY = PALETTE = "#0072B2", "#E69F00", "#8C8C8C"  # blue and orange of Okabe and Ito
 LONGEST_NAME = 36
 LINE = 0.3  # inches for one classifier
 
@@ -81,26 +80,11 @@ def plot_times(names: Sequence[str], times: Mapping[str, Sequence[float]]) -> Fi
     >>> plot_times(["a"], {"fit": [0.1], "predict": [0.02]}).axes[0].get_xscale()
     'log'
     """
-    positions = np.arange(len(names))
-    axes = _lines(names, 7.2)
-    for values, color, marker, kind in zip(
-        times.values(), (FIRST, SECOND, GREY), "os^", times, strict=False
-    ):
-        axes.plot(
-            np.maximum(values, 1e-6),  # a clock may not see it
-            positions,
-            marker=marker,
-            markersize=6,
-            linestyle="none",
-            color=color,
-            markeredgecolor="white",
-            label=kind,
-        )
+    seen = {kind: np.maximum(values, 1e-6) for kind, values in times.items()}  # above 0
+    axes = _curves_by_name(names, seen, legend=len(times) > 1, markersize=6, linestyle="none")
     axes.set_xscale("log")
     axes.grid(axis="y", color="#8C8C8C", linewidth=0.3, alpha=0.6)
     axes.set_xlabel("seconds")
-    if len(times) > 1:
-        axes.figure.legend(loc="outside upper left", ncols=3, fontsize=9, frameon=False)
     return axes.figure  # type: ignore[return-value]
 
 
@@ -113,9 +97,7 @@ def plot_sizes(sizes: Sequence[int], curves: Mapping[str, tuple[Any, Any]]) -> F
     if not sizes:
         raise DataError("plot_sizes needs at least one size; got none")
     axes = new_figure(6.0, 3.6).add_subplot()
-    for (name, (mean, sd)), color, marker in zip(
-        curves.items(), (FIRST, SECOND, GREY), "os^", strict=False
-    ):
+    for (name, (mean, sd)), color, marker in zip(curves.items(), PALETTE, "os^", strict=False):
         mean, sd = np.asarray(mean), np.asarray(sd)
         axes.plot(sizes, mean, marker=marker, color=color, label=name, markeredgecolor="white")
         low = np.maximum(mean - sd, 0)
@@ -130,21 +112,8 @@ def plot_sizes(sizes: Sequence[int], curves: Mapping[str, tuple[Any, Any]]) -> F
 
 def plot_candidates(names: Sequence[str], curves: Mapping[str, Sequence[float]]) -> Figure:
     """Error in per cent of each value that was tried, for each way it was measured."""
-    axes = _lines(names, 7.2)
-    for (name, values), color, marker in zip(
-        curves.items(), (FIRST, SECOND, GREY), "os^", strict=False
-    ):
-        axes.plot(
-            values,
-            np.arange(len(names)),
-            marker=marker,
-            color=color,
-            label=name,
-            markeredgecolor="white",
-            linewidth=1,
-        )
+    axes = _curves_by_name(names, curves, legend=True, linewidth=1)
     axes.set_xlabel("error, %")
-    axes.figure.legend(loc="outside upper left", ncols=3, fontsize=9, frameon=False)
     return axes.figure  # type: ignore[return-value]
 
 
@@ -181,6 +150,18 @@ def plot_weights(names: Sequence[str], weights: Sequence[float]) -> Figure:
     axes.barh(np.arange(len(names)), weights, height=0.62, color=FIRST)
     axes.set_xlabel("|w|")
     return axes.figure  # type: ignore[return-value]
+
+
+def _curves_by_name(
+    names: Sequence[str], curves: Mapping[str, Any], *, legend: bool, **style: Any
+) -> Axes:
+    axes = _lines(names, 7.2)
+    for (label, values), color, marker in zip(curves.items(), PALETTE, "os^", strict=False):
+        about = {"marker": marker, "color": color, "label": label, **style}
+        axes.plot(values, np.arange(len(names)), markeredgecolor="white", **about)
+    if legend:
+        axes.figure.legend(loc="outside upper left", ncols=3, fontsize=9, frameon=False)
+    return axes
 
 
 def _lines(names: Sequence[str], width: float) -> Axes:

@@ -13,7 +13,6 @@ from separatrix.evaluation.comparison import Comparison
 from separatrix.evaluation.result import Evaluation
 from separatrix.plots.figures import plot_confusion, plot_hardest
 from separatrix.plots.probabilities import plot_reliability
-from separatrix.plots.tables import Table
 from separatrix.report.comparison_pictures import (
     plot_leaderboard,
     plot_sizes,
@@ -21,7 +20,7 @@ from separatrix.report.comparison_pictures import (
     short,
     with_short_names,
 )
-from separatrix.report.page import Picture, Section
+from separatrix.report.page import Picture, Section, Table
 from separatrix.types import Matrix
 
 CERTAIN = 0.05  # level of the tests
@@ -240,15 +239,8 @@ def calibration_section(comparison: Comparison, rows: list[dict[str, Any]]) -> S
         "are calibrated, below it too high. Expected calibration error: "
         f"{reliability.expected_calibration_error:.3f}."
     )
-    return Section(
-        "Calibration",
-        [],
-        [
-            Picture(
-                with_short_names(plot_reliability(found), MOST_LETTERS_OF_A_TITLE), caption, table
-            )
-        ],
-    )
+    figure = with_short_names(plot_reliability(found), MOST_LETTERS_OF_A_TITLE)
+    return Section("Calibration", [], [Picture(figure, caption, table)])
 
 
 def times_section(rows: list[dict[str, Any]]) -> Section:

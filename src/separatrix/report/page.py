@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from separatrix.errors import MissingPackageError
 from separatrix.plots.figures import new_figure
 from separatrix.plots.svg import cleaned, draw_svg
-from separatrix.plots.tables import Table
+from separatrix.plots.tables import Table as Table
 from separatrix.runtime.atomic_files import atomic_write
 
 if TYPE_CHECKING:
@@ -42,21 +42,12 @@ class Picture:
     table: Table
 
 
-@dataclass(frozen=True)
-class Passage:
-    """A piece of HTML that is safe as it is, what one sees in it, and the same as a table."""
-
-    html: str
-    caption: str
-    table: Table
-
-
-Shows = Sequence[Picture | Passage | Table]
+Shows = Sequence[Picture | Table]
 
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, paragraphs, then pictures, passages and tables."""
+    """A heading, paragraphs, then pictures and tables."""
 
     title: str
     words: Sequence[str] = ()
@@ -93,8 +84,6 @@ def render(page: Page) -> str:
             if isinstance(one, Picture):
                 pictures += 1
                 shows.append(_picture(one, f"p{pictures}"))
-            elif isinstance(one, Passage):
-                shows.append(_passage(one))
             else:
                 shows.append({"table": _table(one)})
         words = [cleaned(paragraph) for paragraph in section.words]
@@ -209,16 +198,6 @@ def _picture(picture: Picture, name: str) -> dict[str, Any]:
         "svg": draw_svg(picture.figure, name, caption=picture.caption),
         "caption": cleaned(picture.caption),
         "table": _table(picture.table),
-    }
-
-
-def _passage(passage: Passage) -> dict[str, Any]:
-    from markupsafe import Markup
-
-    return {
-        "svg": Markup(passage.html),  # whoever made it has escaped every text
-        "caption": cleaned(passage.caption),
-        "table": _table(passage.table),
     }
 
 

@@ -22,9 +22,7 @@ class FitMonitor:
     """
 
     def __init__(
-        self,
-        time_limit: float | None = None,
-        on_step: Callable[[int], bool] | None = None,
+        self, time_limit: float | None = None, on_step: Callable[[int], bool] | None = None
     ) -> None:
         self._deadline = None if time_limit is None else time.monotonic() + time_limit
         self._on_step = on_step

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock
 
 Listener = Callable[[str, int, int | None, int], None]
@@ -66,11 +66,7 @@ def bar(label: str, total: int | None, *, show: bool | None = None) -> Iterator[
 
     show=None shows the bar if stderr is a terminal and no other bar is shown.
     """
-    if not _LISTENERS:
-        with _show(label, total, show) as advance:
-            yield advance
-        return
-    with _show(label, total, show) as advance, _notify_listeners(label, total) as notify:
+    with _show(label, total, show) as advance, _heard(label, total) as notify:
 
         def both() -> None:
             advance()
@@ -80,61 +76,40 @@ def bar(label: str, total: int | None, *, show: bool | None = None) -> Iterator[
 
 
 @contextmanager
-def _show(label: str, total: int | None, show: bool | None) -> Iterator[Callable[[], None]]:
-    if not _is_shown(show):
-        yield lambda: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with _exclusive(), Progress(*columns, console=Console(stderr=True)) as progress:
-        task = progress.add_task(label, total=total)
-        yield lambda: progress.advance(task)
-
-
-@contextmanager
 def busy(label: str, *, show: bool | None = None) -> Iterator[None]:
     """Show a spinner and the elapsed time."""
-    with _notify_listeners(label, None) if _LISTENERS else nullcontext():
-        if not _is_shown(show):
-            yield
-            return
-        from rich.console import Console
-        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-        with (
-            _exclusive(),
-            Progress(*columns, console=Console(stderr=True), transient=True) as progress,
-        ):
-            progress.add_task(label, total=None)
-            yield
+    with _heard(label, None), _show(label, None, show, spinner=True):
+        yield
 
 
-def _is_shown(show: bool | None) -> bool:
-    return show is not False and (show is True or (not _SHOWN and sys.stderr.isatty()))
+def _heard(label: str, total: int | None) -> AbstractContextManager[Callable[[], None]]:
+    return _notify_listeners(label, total) if _LISTENERS else nullcontext(lambda: None)
 
 
 @contextmanager
-def _exclusive() -> Iterator[None]:
-    """Two bars at once would overwrite each other."""
-    _SHOWN.append(True)
+def _show(
+    label: str, total: int | None, show: bool | None, *, spinner: bool = False
+) -> Iterator[Callable[[], None]]:
+    if show is False or (show is None and (_SHOWN or not sys.stderr.isatty())):
+        yield lambda: None
+        return
+    from rich import progress as rich
+    from rich.console import Console
+
+    columns: tuple[rich.ProgressColumn, ...] = (
+        rich.TextColumn("{task.description}"),
+        rich.BarColumn(),
+        rich.MofNCompleteColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TextColumn("left"),
+        rich.TimeRemainingColumn(),
+    )
+    if spinner:
+        columns = rich.SpinnerColumn(), columns[0], rich.TimeElapsedColumn()
+    _SHOWN.append(True)  # two bars at once would overwrite each other
     try:
-        yield
+        with rich.Progress(*columns, console=Console(stderr=True), transient=spinner) as progress:
+            task = progress.add_task(label, total=total)
+            yield lambda: progress.advance(task)
     finally:
         _SHOWN.pop()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from types import TracebackType
 from typing import Self
 
 from separatrix.runtime.blocks import MEBIBYTE
@@ -35,12 +34,7 @@ class ResourceUsage:
         self._started = time.perf_counter()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.seconds = time.perf_counter() - self._started
         self._finished.set()
         self._sampler.join()

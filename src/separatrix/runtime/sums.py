@@ -61,6 +61,14 @@ def dense(X: Any, dtype: Any = np.float64) -> Matrix:
     return np.asarray(X.toarray() if issparse(X) else X, dtype=dtype)
 
 
+def canonical(X: Any) -> Any:
+    """CSR rows with sorted columns and no entry twice; copied only if necessary."""
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 def shared_rows(X: Any, rows: slice) -> Any:
     """A slice of the samples without a copy; SciPy would copy a sparse slice."""
     if not issparse(X):

@@ -12,10 +12,8 @@ _WRAPPER = "sklearn.callback"  # wraps `fit`
 
 def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     """Warn at the line that called into this package."""
-    inside = (
-        _PACKAGE,
-        *(str(Path(path)) for path in getattr(sys.modules.get(_WRAPPER), "__path__", ())),
-    )
+    wrappers = getattr(sys.modules.get(_WRAPPER), "__path__", ())
+    inside = (_PACKAGE, *(str(Path(path)) for path in wrappers))
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(inside):
         level, frame = level + 1, frame.f_back

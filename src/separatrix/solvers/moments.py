@@ -53,17 +53,17 @@ class Moments(NamedTuple):
 
     def grown(self, k: int) -> Moments:
         """The same with room for k classes; the new ones are empty."""
-        more = k - len(self.weight)
-        if not more:
-            return self
+        scatter = self.scatter if self.form == "pooled" else padded(self.scatter, k)
+        weight, samples, mean = (padded(p, k) for p in (self.weight, self.samples, self.mean))
+        return Moments(self.form, weight, samples, mean, scatter)
 
-        def padded(part: Any) -> Any:
-            return np.concatenate([part, np.zeros((more, *part.shape[1:]), dtype=part.dtype)])
 
-        scatter = self.scatter if self.form == "pooled" else padded(self.scatter)
-        return Moments(
-            self.form, padded(self.weight), padded(self.samples), padded(self.mean), scatter
-        )
+def padded(part: Any, k: int) -> Any:
+    """A part of the sums over classes with zeros for new ones, (k, ...)."""
+    more = k - len(part)
+    if not more:
+        return part
+    return np.concatenate([part, np.zeros((more, *part.shape[1:]), dtype=part.dtype)])
 
 
 def moments_of(block: Block, *, n_classes: int, form: str) -> Moments:

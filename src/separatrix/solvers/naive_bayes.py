@@ -21,8 +21,9 @@ from numba import njit
 from scipy.sparse import issparse
 
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
-from separatrix.runtime.sums import dense
-from separatrix.solvers.moments import Moments
+from separatrix.runtime.sums import canonical, dense
+from separatrix.solvers.moments import Moments, padded
+from separatrix.solvers.rows import CompiledRows, add_row
 from separatrix.types import Block, Codes, Flags, Matrix, Vector
 
 EQUAL = 1e-9  # sums of zeros, of fractional counts, that differ by less are the same sum
@@ -43,13 +44,7 @@ class Counts(NamedTuple):
 
     def grown(self, k: int) -> Counts:
         """The same with room for k classes; the new ones are empty."""
-        more = k - len(self.weight)
-        if not more:
-            return self
-        return Counts(
-            np.concatenate([self.weight, np.zeros(more)]),
-            np.concatenate([self.features, np.zeros((more, self.features.shape[1]))]),
-        )
+        return Counts(padded(self.weight, k), padded(self.features, k))
 
 
 def counts_of(block: Block, n_classes: int) -> Counts:
@@ -62,10 +57,10 @@ def counts_of(block: Block, n_classes: int) -> Counts:
     weight = np.asarray(np.bincount(y, weights, minlength=n_classes), dtype=np.float64)
     features = np.zeros((n_classes, X.shape[1]))
     if issparse(X):
-        data = X.data.astype(np.float64, copy=False)
-        _add_sparse_rows(data, X.indices, X.indptr, y, weights, features)
+        rows = CompiledRows(X.data.astype(np.float64, copy=False), X.indices, X.indptr)
     else:
-        _add_dense_rows(np.ascontiguousarray(dense(X)), y, weights, features)
+        rows = CompiledRows(np.ascontiguousarray(dense(X)), 0, 0)
+    _add_rows(rows, y, weights, features)
     return Counts(weight, features)
 
 
@@ -80,9 +75,7 @@ def flags_of(X: Any, threshold: float) -> Any:
     """1.0 where a sample is above a threshold of at least 0, (n, d), dense or sparse as X is."""
     if not issparse(X):
         return np.greater(X, threshold).astype(np.float64)
-    if _any_repeated(X.indices, X.indptr, X.shape[1]):
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical(X)
     flags = (X.data > threshold).astype(np.float64)
     return type(X)((flags, X.indices, X.indptr), shape=X.shape)
 
@@ -93,9 +86,7 @@ class Likelihood(NamedTuple):
     log_prob: Matrix  # shape: (k, d); log probability of each feature, -inf where it is 0
     weights: Matrix  # shape: (k, d); finite
     bias: Vector  # shape: (k,); finite
-    zeros: (
-        Matrix | None
-    )  # shape: (k, d); factors of 0 for each unit of x, None where there are none
+    zeros: Matrix | None  # shape: (k, d); factors of 0 for each unit of x, None if there are none
     zeros_bias: Vector  # shape: (k,)
 
 
@@ -180,13 +171,8 @@ def bernoulli(counts: Counts, alpha: float | Vector) -> Likelihood:
     log_prob, weights = _logs(have, none, np.log(total))
     _, log_lack = _logs(lack, everywhere, np.log(total))
     zeros = none.astype(np.float64) - everywhere if none.any() or everywhere.any() else None
-    return Likelihood(
-        log_prob,
-        weights - log_lack,
-        log_lack.sum(axis=1),
-        zeros,
-        everywhere.sum(axis=1, dtype=np.float64),
-    )
+    all_have = everywhere.sum(axis=1, dtype=np.float64)
+    return Likelihood(log_prob, weights - log_lack, log_lack.sum(axis=1), zeros, all_have)
 
 
 def log_of(share: Vector) -> Vector:
@@ -255,30 +241,6 @@ def _logs(parts: Matrix, none: Flags, log_total: Matrix) -> tuple[Matrix, Matrix
 
 
 @njit(cache=True, nogil=True)
-def _add_sparse_rows(
-    data: Vector, indices: Codes, indptr: Codes, y: Codes, weights: Vector, out: Matrix
-) -> None:
+def _add_rows(rows: CompiledRows, y: Codes, weights: Vector, out: Matrix) -> None:
     for i in range(len(y)):
-        row = out[y[i]]
-        for position in range(indptr[i], indptr[i + 1]):
-            row[indices[position]] += weights[i] * data[position]
-
-
-@njit(cache=True, nogil=True)
-def _add_dense_rows(X: Matrix, y: Codes, weights: Vector, out: Matrix) -> None:
-    for i in range(len(y)):
-        row = out[y[i]]
-        for j in range(X.shape[1]):
-            row[j] += weights[i] * X[i, j]
-
-
-@njit(cache=True, nogil=True)
-def _any_repeated(indices: Codes, indptr: Codes, d: int) -> bool:
-    """Whether a row of a sparse matrix has more than one entry in the same column."""
-    last = np.full(d, -1)
-    for i in range(len(indptr) - 1):
-        for position in range(indptr[i], indptr[i + 1]):
-            if last[indices[position]] == i:
-                return True
-            last[indices[position]] = i
-    return False
+        add_row(rows, i, weights[i], out[y[i]])

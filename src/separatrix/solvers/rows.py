@@ -1,7 +1,9 @@
 """Rows of dense or CSR samples, as compiled loops read them: products with weights, and additions.
 
-Samples are three values, (data, indices, indptr): the arrays of CSR rows, with the number 1.0 for data
-if all stored values are 1; or the matrix, 0 and 0. Each function is specialised when it is compiled.
+Samples are `CompiledRows`: the arrays of CSR rows, with the number 1.0 for data if all stored values
+are 1; or the matrix, 0 and 0. Each function is specialised when it is compiled. A caller that writes to
+arrays of a tuple takes them as `state.b` or `sums[0]`: where a function was inlined, numba removes
+assignments to arrays from an unpacked tuple as dead code.
 """
 
 # ruff: noqa: ARG001, ARG005 - numba calls an overload with all arguments of the function
@@ -47,8 +49,8 @@ def rows_of(X: Any) -> CompiledRows:
     return CompiledRows(data, X.indices.astype(narrow), X.indptr.astype(np.int64))
 
 
-def _is_dense(data: Any) -> bool:
-    return isinstance(data, types.Array) and data.ndim == 2
+def _is_dense(rows: Any) -> bool:
+    return isinstance(rows[0], types.Array) and rows[0].ndim == 2
 
 
 def value_at(data: Any, j: Any) -> float:
@@ -63,17 +65,18 @@ def _value_at(data: Any, j: Any) -> Any:
     return lambda data, j: 1.0
 
 
-def dot_row(data: Any, indices: Any, indptr: Any, i: int, w: Vector) -> float:
+def dot_row(rows: CompiledRows, i: int, w: Vector) -> float:
     """<w, x_i>. Sparse products go to four sums, so that no addition waits for the last one."""
     raise NotImplementedError
 
 
 @overload(dot_row, inline="always", strict=False)
-def _dot_row(data: Any, *_: Any) -> Any:
-    if _is_dense(data):
-        return lambda data, indices, indptr, i, w: _dense_dot(data, i, w)
+def _dot_row(rows: Any, i: Any, w: Any) -> Any:
+    if _is_dense(rows):
+        return lambda rows, i, w: _dense_dot(rows.data, i, w)
 
-    def sparse(data: Any, indices: Any, indptr: Any, i: int, w: Vector) -> float:
+    def sparse(rows: CompiledRows, i: int, w: Vector) -> float:
+        data, indices, indptr = rows
         j, stop = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
         one = two = three = four = 0.0
         end_of_fours = stop - ((stop - j) & THREE)
@@ -91,84 +94,63 @@ def _dot_row(data: Any, *_: Any) -> Any:
     return sparse
 
 
-def add_row(data: Any, indices: Any, indptr: Any, i: int, step: float, w: Vector) -> None:
+def score_row(rows: CompiledRows, i: int, w: Vector, bias: float) -> float:
+    """bias + <w, x_i>. Sparse products are summed in order."""
+    raise NotImplementedError
+
+
+@overload(score_row, inline="always", strict=False)
+def _score_row(rows: Any, i: Any, w: Any, bias: Any) -> Any:
+    if _is_dense(rows):
+        return lambda rows, i, w, bias: _dense_dot(rows.data, i, w) + bias
+
+    def sparse(rows: CompiledRows, i: int, w: Vector, bias: float) -> float:
+        data, indices, indptr = rows
+        score = bias
+        for j in range(indptr[i], indptr[i + 1]):
+            score += w[indices[j]] * value_at(data, j)
+        return score
+
+    return sparse
+
+
+def add_row(rows: CompiledRows, i: int, step: float, w: Vector) -> None:
     """Add step x_i to w."""
     raise NotImplementedError
 
 
 @overload(add_row, inline="always", strict=False)
-def _add_row(data: Any, *_: Any) -> Any:
-    if _is_dense(data):
-        return lambda data, indices, indptr, i, step, w: _dense_add(data, i, step, w)
+def _add_row(rows: Any, i: Any, step: Any, w: Any) -> Any:
+    if _is_dense(rows):
+        return lambda rows, i, step, w: _dense_add(rows.data, i, step, w)
 
-    def sparse(data: Any, indices: Any, indptr: Any, i: int, step: float, w: Vector) -> None:
+    def sparse(rows: CompiledRows, i: int, step: float, w: Vector) -> None:
+        data, indices, indptr = rows
         for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             w[indices[j]] += step * value_at(data, j)
 
     return sparse
 
 
-def score_row(
-    data: Any, indices: Any, indptr: Any, i: int, W: Matrix, c: int, bias: float
-) -> float:
-    """bias + <w_c, x_i> with W (p, d). Sparse products are summed in order."""
-    raise NotImplementedError
-
-
-@overload(score_row, inline="always", strict=False)
-def _score_row(data: Any, *_: Any) -> Any:
-    if _is_dense(data):
-        return lambda data, indices, indptr, i, W, c, bias: _dense_dot(data, i, W[c]) + bias
-
-    def sparse(
-        data: Any, indices: Any, indptr: Any, i: int, W: Matrix, c: int, bias: float
-    ) -> float:
-        score = bias
-        for j in range(indptr[i], indptr[i + 1]):
-            score += W[c, indices[j]] * value_at(data, j)
-        return score
-
-    return sparse
-
-
-def add_row_to(
-    data: Any, indices: Any, indptr: Any, i: int, step: float, W: Matrix, c: int
-) -> None:
-    """Add step x_i to w_c, with W (p, d)."""
-    raise NotImplementedError
-
-
-@overload(add_row_to, inline="always", strict=False)
-def _add_row_to(data: Any, *_: Any) -> Any:
-    if _is_dense(data):
-        return lambda data, indices, indptr, i, step, W, c: _dense_add(data, i, step, W[c])
-
-    def sparse(
-        data: Any, indices: Any, indptr: Any, i: int, step: float, W: Matrix, c: int
-    ) -> None:
-        for j in range(indptr[i], indptr[i + 1]):
-            W[c, indices[j]] += step * value_at(data, j)
-
-    return sparse
-
-
-def add_scores(data: Any, indices: Any, indptr: Any, i: int, W: Matrix, out: Vector) -> None:
+def add_scores(rows: CompiledRows, i: int, W: Matrix, out: Vector) -> None:
     """Add <w_c, x_i> to out_c for every class c, with W (d, k)."""
     raise NotImplementedError
 
 
 @overload(add_scores, strict=False)
-def _add_scores(data: Any, *_: Any) -> Any:
-    if _is_dense(data):
+def _add_scores(rows: Any, i: Any, W: Any, out: Any) -> Any:
+    if _is_dense(rows):
 
-        def dense(data: Any, indices: Any, indptr: Any, i: int, W: Matrix, out: Vector) -> None:
-            for j in range(data.shape[1]):
+        def dense(rows: CompiledRows, i: int, W: Matrix, out: Vector) -> None:
+            X = rows.data
+            for j in range(X.shape[1]):
                 for c in range(len(out)):
-                    out[c] += data[i, j] * W[j, c]
+                    out[c] += X[i, j] * W[j, c]
 
         return dense
 
-    def sparse(data: Any, indices: Any, indptr: Any, i: int, W: Matrix, out: Vector) -> None:
+    def sparse(rows: CompiledRows, i: int, W: Matrix, out: Vector) -> None:
+        data, indices, indptr = rows
         for j in range(indptr[i], indptr[i + 1]):
             for c in range(len(out)):
                 out[c] += value_at(data, j) * W[indices[j], c]
@@ -176,23 +158,25 @@ def _add_scores(data: Any, *_: Any) -> Any:
     return sparse
 
 
-def add_outer(data: Any, indices: Any, indptr: Any, i: int, step: Vector, W: Matrix) -> None:
+def add_outer(rows: CompiledRows, i: int, step: Vector, W: Matrix) -> None:
     """Add step_c x_i to w_c for every class c, with W (d, k)."""
     raise NotImplementedError
 
 
 @overload(add_outer, strict=False)
-def _add_outer(data: Any, *_: Any) -> Any:
-    if _is_dense(data):
+def _add_outer(rows: Any, i: Any, step: Any, W: Any) -> Any:
+    if _is_dense(rows):
 
-        def dense(data: Any, indices: Any, indptr: Any, i: int, step: Vector, W: Matrix) -> None:
-            for j in range(data.shape[1]):
+        def dense(rows: CompiledRows, i: int, step: Vector, W: Matrix) -> None:
+            X = rows.data
+            for j in range(X.shape[1]):
                 for c in range(len(step)):
-                    W[j, c] += data[i, j] * step[c]
+                    W[j, c] += X[i, j] * step[c]
 
         return dense
 
-    def sparse(data: Any, indices: Any, indptr: Any, i: int, step: Vector, W: Matrix) -> None:
+    def sparse(rows: CompiledRows, i: int, step: Vector, W: Matrix) -> None:
+        data, indices, indptr = rows
         for j in range(indptr[i], indptr[i + 1]):
             for c in range(len(step)):
                 W[indices[j], c] += value_at(data, j) * step[c]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.types import Codes
 
 
 def reason_to_stop(
@@ -37,25 +36,6 @@ def reason_to_stop(
     if min_gain is not None and late_enough and (wrong[-2] - wrong[-1]) / n_rows < min_gain:
         return "min_gain"
     return None
-
-
-def passes_until(
-    some_rows: Callable[[], bool], position: Codes, max_iter: int, monitor: FitMonitor
-) -> str:
-    """Call `some_rows` until it reports that a pass met the tolerance; return the reason for stopping.
-
-    One call works for at most one progress interval and counts complete passes in position[2]; each
-    pass is one step of the monitor.
-    """
-    while position[2] < max_iter:
-        passes = position[2]
-        if some_rows():
-            return "tol"
-        if position[2] > passes:
-            monitor.step()
-        if monitor.should_stop():
-            return "stopped"
-    return "max_iter"
 
 
 def relative_gap(primal: float, dual: float) -> float:

@@ -20,6 +20,7 @@ from separatrix.runtime.blocks import MEBIBYTE, default_budget, row_blocks, rows
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.threads import in_threads
+from separatrix.solvers.rows import CompiledRows, add_row, score_row
 from separatrix.types import Codes, Matrix, Vector
 
 LOSSES = ("hinge", "squared_hinge", "logistic", "sigmoid")  # compiled code knows them by number
@@ -28,6 +29,12 @@ TILE = 32  # rows, an even number, read twice while they are in the nearest cach
 PARTS = 16  # sums made side by side, at most
 PART_VALUES = 2**20  # stored values below which a part is not worth a thread
 PART_BYTES = 256 * MEBIBYTE  # memory of all such sums together
+
+Iterate = tuple[
+    Matrix, Vector, Codes
+]  # W (p, d), b (p,), code of each boundary's positive class (p,)
+Labels = tuple[Codes, Vector, int]  # codes and weights of the samples, (n,), and number of the loss
+LossSums = tuple[Vector, Vector, Matrix]  # of f (p,), its slope by b (p,) and by W (p, d)
 
 
 class ObjectiveValue(NamedTuple):
@@ -55,30 +62,31 @@ class Objective:
         Boundary c has the samples whose code is own[c] on its positive side, all others on the other.
         """
         monitor = monitor or FitMonitor()
-        b, W = Z[:, 0].copy(), Z[:, 1:].copy()
-        sparse = issparse(self.X)
-        add_rows = _add_sparse_rows if sparse else _add_dense_rows
-        rows = (self.X.data, self.X.indices, self.X.indptr) if sparse else (self.X,)
-        kind = LOSSES.index(self.loss)
-        chunk = rows_that_fit(2 * len(b) * self._values_in_a_row, CHUNK)
+        W, p = Z[:, 1:].copy(), len(Z)
+        iterate = W, Z[:, 0].copy(), own
+        labels = self.codes, self.weights, LOSSES.index(self.loss)
+        add_rows, rows = _add_dense_rows, self.X
+        if issparse(self.X):
+            rows = CompiledRows(self.X.data, self.X.indices, self.X.indptr)
+            add_rows = _add_sparse_rows
+        chunk = rows_that_fit(2 * p * self._values_in_a_row, CHUNK)
 
-        def part(block: slice) -> tuple[Vector, Vector, Matrix] | None:
-            sums = np.zeros(len(b)), np.zeros(len(b)), np.zeros_like(W)
+        def part(block: slice) -> LossSums | None:
+            sums = np.zeros(p), np.zeros(p), np.zeros_like(W)
             for piece in row_blocks(block.stop - block.start, chunk):
                 if monitor.should_stop():
                     return None
                 first, last = block.start + piece.start, block.start + piece.stop
-                add_rows(W, b, own, *rows, self.codes, self.weights, kind, first, last, *sums)
+                add_rows(iterate, rows, labels, first, last, sums)
             return sums
 
-        found = in_threads(part, self._parts(len(b)), threads=self.threads, monitor=monitor)
+        found = in_threads(part, self._parts(p), threads=self.threads, monitor=monitor)
         done = [sums for sums in found if sums is not None]
         if len(done) < len(found):
             return None
         with np.errstate(over="ignore", invalid="ignore"):  # a step too large is seen by its f
-            f, g, G = (
-                sum(sums[1:], start=sums[0]) / self.total for sums in zip(*done, strict=True)
-            )
+            parts = zip(*done, strict=True)
+            f, g, G = (sum(sums[1:], start=sums[0]) / self.total for sums in parts)
             f += self.mu * np.einsum("cj,cj->c", W, W)
             G += 2.0 * self.mu * W
         return ObjectiveValue(f, np.column_stack([g, G]))
@@ -135,7 +143,7 @@ def solve_subgradient(
         max_iter    steps at most: a fixed step may never meet eps
         keep_every  keep the iterates after 0, m, 2m, ... steps and the last; 0: only the last.
                     When they fill half the memory budget, m doubles
-        watch       asked between chunks whether to go on
+        monitor     asked between chunks whether to go on
 
     Returns the last iterate, the average, the iterates, f at all of them and why each boundary
     stopped. Where f overflows, the boundary stays at its last finite iterate and has "diverged".
@@ -244,24 +252,20 @@ def _add(G: Vector, row: Any, other: Any, pull: float, other_pull: float) -> Non
 
 @njit(cache=True, nogil=True)
 def _tile(
-    W: Matrix,
-    b: Vector,
-    own: Codes,
+    iterate: Iterate,
     rows: Any,
     at: int,
     count: int,
+    labels: Labels,
     start: int,
-    codes: Codes,
-    weights: Vector,
-    kind: int,
-    f: Vector,
-    g: Vector,
-    G: Matrix,
-    scores: Vector,
-    positions: Codes,
-    pulls: Vector,
+    sums: LossSums,
+    scratch: tuple[Vector, Vector, Codes],
 ) -> None:
     """Samples start..start+count, which lie in rows[at : at + count]: their part of f, g and G."""
+    W, b, own = iterate
+    codes, weights, kind = labels
+    f, g, G = sums
+    scores, pulls, positions = scratch
     for c in range(len(b)):
         for k in range(0, count, 2):  # of an odd last row both are the same
             i, j = at + k, at + min(k + 1, count - 1)
@@ -286,73 +290,47 @@ def _tile(
 
 @njit(cache=True, nogil=True)
 def _add_dense_rows(
-    W: Matrix,
-    b: Vector,
-    own: Codes,
-    X: Any,
-    codes: Codes,
-    weights: Vector,
-    kind: int,
-    first: int,
-    last: int,
-    f: Vector,
-    g: Vector,
-    G: Matrix,
+    iterate: Iterate, X: Any, labels: Labels, first: int, last: int, sums: LossSums
 ) -> None:
     """Add what samples first..last give to f, g and G, a tile at a time.
 
     One boundary reads the samples where they are; many share a float64 copy of the tile.
     """
-    copied = np.empty((TILE if len(b) > 1 else 0, X.shape[1]))
-    scores, pulls = np.empty(TILE), np.empty(TILE + 1)
-    positions = np.empty(TILE + 1, dtype=np.intp)
+    alone = len(iterate[1]) == 1
+    copied = np.empty((0 if alone else TILE, X.shape[1]))
+    scratch = np.empty(TILE), np.empty(TILE + 1), np.empty(TILE + 1, dtype=np.intp)
     for start in range(first, last, TILE):
         count = min(TILE, last - start)
-        if len(b) == 1:
-            _tile(
-                W, b, own, X, start, count, start, codes, weights, kind, f, g, G,
-                scores, positions, pulls,
-            )  # fmt: skip
+        if alone:
+            _tile(iterate, X, start, count, labels, start, sums, scratch)
             continue
         for k in range(count):
             for j in range(X.shape[1]):
                 copied[k, j] = X[start + k, j]
-        _tile(
-            W, b, own, copied, 0, count, start, codes, weights, kind, f, g, G,
-            scores, positions, pulls,
-        )  # fmt: skip
+        _tile(iterate, copied, 0, count, labels, start, sums, scratch)
 
 
 @njit(cache=True, nogil=True)
 def _add_sparse_rows(
-    W: Matrix,
-    b: Vector,
-    own: Codes,
-    data: Any,
-    indices: Codes,
-    indptr: Codes,
-    codes: Codes,
-    weights: Vector,
-    kind: int,
+    iterate: Iterate,
+    rows: CompiledRows,
+    labels: Labels,
     first: int,
     last: int,
-    f: Vector,
-    g: Vector,
-    G: Matrix,
+    sums: LossSums,
 ) -> None:
     """As `_add_dense_rows` for CSR rows. Sums go in order: gathers would be slower."""
+    W, b, own = iterate
+    codes, weights, kind = labels
+    f, g, G = sums[0], sums[1], sums[2]
     for i in range(first, last):
         if weights[i] == 0.0:
             continue
         for c in range(len(b)):
-            score = b[c]
-            for j in range(indptr[i], indptr[i + 1]):
-                score += W[c, indices[j]] * data[j]
             side = 1.0 if codes[i] == own[c] else -1.0
-            loss, slope = _loss_and_slope(kind, side * score)
+            loss, slope = _loss_and_slope(kind, side * score_row(rows, i, W[c], b[c]))
             f[c] += weights[i] * loss
             pull = weights[i] * side * slope
             if pull != 0.0:
                 g[c] += pull
-                for j in range(indptr[i], indptr[i + 1]):
-                    G[c, indices[j]] += pull * data[j]
+                add_row(rows, i, pull, G[c])

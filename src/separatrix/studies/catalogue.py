@@ -9,7 +9,8 @@ from typing import Any
 
 from separatrix.data.catalogue.find import find
 from separatrix.errors import ExperimentError
-from separatrix.experiments.steps import Experiment
+from separatrix.experiments.steps import Experiment, Results
+from separatrix.report.page import Page
 
 
 @dataclass(frozen=True)
@@ -77,3 +78,9 @@ def make(name: str, **options: Any) -> Experiment:
             raise error
     experiment: Experiment = build(**given)
     return replace(experiment, load=find)
+
+
+def page_of(results: Results) -> Page:
+    """The page of a named study."""
+    page: Page = import_module(f"separatrix.studies.{NAMED[results.name].module}").page(results)
+    return page

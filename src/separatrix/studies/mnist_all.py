@@ -8,41 +8,20 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+import separatrix as sx
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import stratified_splits, subsampled
-from separatrix.estimators.discriminant import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
-from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.estimators.least_squares import LeastSquaresClassifier
-from separatrix.estimators.linear_svc import LinearSVC
-from separatrix.estimators.logistic_regression import LogisticRegression
-from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
-from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.estimators.perceptron import Perceptron
-from separatrix.estimators.subgradient_svc import SubgradientSVC
-from separatrix.estimators.svc import SVC
-from separatrix.experiments.steps import (
-    ALL_SPLITS,
-    Experiment,
-    Row,
-    RunContext,
-    Step,
-    StepResult,
-    params_json,
-)
-from separatrix.experiments.table import Results
+from separatrix.experiments import steps
+from separatrix.experiments.steps import Results, Row, RunContext, Step, StepResult, params_json
 from separatrix.kernels.vector_kernels import Gaussian, Polynomial
 from separatrix.plots.figures import INK, new_axes
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
+from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.runtime.device import choose_device
 from separatrix.runtime.resource_usage import ResourceUsage
-from separatrix.studies.reproduce import study_page
-from separatrix.validation import require_integer
+from separatrix.studies.views import study_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,26 +35,23 @@ BLUE = "#0072b2"
 PUBLISHED = {"nearest neighbours": 3.1, "SVM, Gaussian": 1.47, "kernel perceptron, degree 4": 1.54}
 
 
-def classifiers(seed: int, device: str = "auto") -> dict[str, Callable[[], Any]]:
+def classifiers(seed: int, device: str = "auto") -> dict[str, Any]:
     """Classifiers for pixels from 0 to 1, cheapest first."""
     quartic = Polynomial(4, gamma=255.0**2, coef0=1.0)  # (1 + x.z)^4 of the raw pixels
     return {
-        "naive Bayes, multinomial": MultinomialNB,
-        "naive Bayes, Bernoulli": partial(BernoulliNB, binarize=0.5),
-        "naive Bayes, Gaussian": partial(GaussianNB, var_smoothing=0.01),
-        "least squares": partial(LeastSquaresClassifier, "loo"),
-        "linear discriminant": partial(LinearDiscriminantAnalysis, solver="lsqr", shrinkage="auto"),
-        "quadratic discriminant": partial(QuadraticDiscriminantAnalysis, reg_param=0.1),
-        "perceptron": partial(Perceptron, max_iter=20, random_state=seed),
-        "perceptron, averaged": partial(
-            Perceptron, max_iter=20, predictor="average", random_state=seed
-        ),
-        "subgradient SVM": partial(SubgradientSVC, alpha=0.1, mu=1e-4, eps=1e-5, max_iter=300),
-        "linear SVM": partial(LinearSVC, C=0.1, random_state=seed),
-        "logistic regression": partial(LogisticRegression, C=1.0),
-        "nearest neighbours": partial(KNeighborsClassifier, 3, device=device),
-        "kernel perceptron, degree 4": partial(
-            KernelPerceptron,
+        "naive Bayes, multinomial": sx.MultinomialNB(),
+        "naive Bayes, Bernoulli": sx.BernoulliNB(binarize=0.5),
+        "naive Bayes, Gaussian": sx.GaussianNB(var_smoothing=0.01),
+        "least squares": sx.LeastSquaresClassifier("loo"),
+        "linear discriminant": sx.LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto"),
+        "quadratic discriminant": sx.QuadraticDiscriminantAnalysis(reg_param=0.1),
+        "perceptron": sx.Perceptron(max_iter=20, random_state=seed),
+        "perceptron, averaged": sx.Perceptron(max_iter=20, predictor="average", random_state=seed),
+        "subgradient SVM": sx.SubgradientSVC(alpha=0.1, mu=1e-4, eps=1e-5, max_iter=300),
+        "linear SVM": sx.LinearSVC(C=0.1, random_state=seed),
+        "logistic regression": sx.LogisticRegression(C=1.0),
+        "nearest neighbours": sx.KNeighborsClassifier(3, device=device),
+        "kernel perceptron, degree 4": sx.KernelPerceptron(
             quartic,
             multi_class="ovr",
             predictor="average",
@@ -84,10 +60,8 @@ def classifiers(seed: int, device: str = "auto") -> dict[str, Callable[[], Any]]
             random_state=seed,
             device=device,
         ),
-        "SVM, degree 4": partial(
-            SVC, C=10.0, kernel=Polynomial(4, gamma=0.02, coef0=1.0), device=device
-        ),
-        "SVM, Gaussian": partial(SVC, C=10.0, kernel=Gaussian(0.02), device=device),
+        "SVM, degree 4": sx.SVC(C=10.0, kernel=Polynomial(4, gamma=0.02, coef0=1.0), device=device),
+        "SVM, Gaussian": sx.SVC(C=10.0, kernel=Gaussian(0.02), device=device),
     }
 
 
@@ -98,18 +72,18 @@ def experiment(
     data: str | None = None,
     subsample: int | None = None,
     device: str = "auto",
-) -> Experiment:
+) -> steps.Experiment:
     """One step per classifier; quick: scikit-learn's digits."""
-    require_integer(NAME, "seed", seed, least=0)
     choose_device(NAME, device, worth=False)
     data = data or ("digits" if quick else "mnist")
     options = {"quick": quick, "seed": seed, "data": data, "subsample": subsample}
     split = partial(split_parts, data=data, subsample=subsample, seed=seed)
-    steps = [
-        Step(name, partial(_fit_and_test, name=name, make=make, split=split))
-        for name, make in classifiers(seed, device).items()
+    fits = [
+        Step(name, partial(_fit_and_test, name=name, model=model, split=split))
+        for name, model in classifiers(seed, device).items()
     ]
-    return Experiment(NAME, "Every classifier on handwritten digits", options, (data,), steps)
+    title = "Every classifier on handwritten digits"
+    return steps.Experiment(NAME, title, options, (data,), fits)
 
 
 def split_parts(context: RunContext, data: str, subsample: int | None, seed: int) -> Dataset:
@@ -124,16 +98,14 @@ def split_parts(context: RunContext, data: str, subsample: int | None, seed: int
             return Dataset(data, X[train], y[train], X[test], y[test])
         return Dataset(data, X, y, found.X_test.astype(np.float32) / top, np.asarray(found.y_test))
 
-    parts: Dataset = context.shared("parts", make)
-    return parts
+    return context.shared("parts", make)
 
 
 def _fit_and_test(
-    context: RunContext, name: str, make: Callable[[], Any], split: Callable[[RunContext], Dataset]
+    context: RunContext, name: str, model: Any, split: Callable[[RunContext], Dataset]
 ) -> StepResult:
     """Fit one classifier and predict the test part, with time and memory of each."""
-    data = split(context)
-    model = make()
+    data, model = split(context), clone(model)
     with ResourceUsage() as fitting, warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # max_iter is low on purpose
         model.fit(data.X, data.y)
@@ -142,7 +114,7 @@ def _fit_and_test(
     error = float(np.mean(guess != data.y_test))
     n_iter = float(np.max(getattr(model, "n_iter_", 1)))
     parameters = params_json(**{k: v for k, v in model.get_params().items() if k not in OMITTED})
-    row = partial(Row, PART, data.name, name, parameters, ALL_SPLITS)
+    row = partial(Row, PART, data.name, name, parameters, steps.ALL_SPLITS)
     return StepResult(
         [
             row("n_iter", n_iter, fitting.seconds, fitting.mebibytes),

@@ -14,38 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.data.catalogue.find import find
-from separatrix.experiments.steps import Experiment, Step
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Experiment, Results
 from separatrix.kernels import Kernel, Normalized, Spectrum, Subsequence, WeightedDegree
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
-from separatrix.studies.reproduce import study_page
-from separatrix.studies.sequence_candidates import svm_candidates
-from separatrix.studies.sequence_pages import (
-    choices_section,
-    chosen_metric,
-    class_errors,
-    class_names,
-    confusion_section,
-    count,
-    data_section,
-    family_seconds,
-    is_complete,
-    plot_errors,
-    predictions,
-    true_classes,
-)
-from separatrix.studies.sequence_study import (
-    DATA,
-    SequenceStudy,
-    describe_data,
-    group_related,
-    leave_group_out_scheme,
-    leave_one_out_scheme,
-    load_sequences,
-)
-from separatrix.validation import require_integer
+from separatrix.report.page import Page, Picture, Section, Table
+from separatrix.studies import sequence_pages as pages
+from separatrix.studies import sequence_study as sequences
+from separatrix.studies.sequence_study import DATA, sequence_experiment, svm_candidates
+from separatrix.studies.views import study_page
 
 NAME = "promoters"
 ONE, RELATED = SCHEMES = ("one row left out", "its relatives left out too")
@@ -84,42 +59,30 @@ def experiment(
 ) -> Experiment:
     """Leave-one-out of three families of kernels, each with its own nested choice, and of all three.
 
-    Parameters
-    ----------
-    quick
-        Forty sequences and fewer kernels.
-    data
-        A name of the catalogue, or a file of sequences.
-    subsample
-        Number of sequences to draw. None: all.
+    A quick run has 40 sequences (`subsample`) and fewer kernels.
     """
-    require_integer(NAME, "seed", seed, least=0)
-    if subsample is None and quick:
-        subsample = QUICK_ROWS
-    if subsample is not None:
-        require_integer(NAME, "subsample", subsample, least=8)
     inner: dict[str, Any] = {"inner": 3 if quick else FOLDS, "seed": seed}
-    related = partial(group_related, letters=SHARED)
-    study = SequenceStudy(
-        data,
-        partial(load_sequences, data=data, subsample=subsample, seed=seed, groups=related),
+    return sequence_experiment(
+        NAME,
+        "Promoters by string kernels",
+        {"quick": quick, "seed": seed, "data": data, "subsample": subsample},
+        fewest=8,
+        quick_rows=QUICK_ROWS,
+        groups=partial(sequences.group_related, letters=SHARED),
         schemes={
-            ONE: partial(leave_one_out_scheme, **inner),
-            RELATED: partial(leave_group_out_scheme, **inner),
+            ONE: partial(sequences.leave_one_out_scheme, **inner),
+            RELATED: partial(sequences.leave_group_out_scheme, **inner),
         },
         families={name: svm_candidates(some, CS) for name, some in kernels(quick).items()},
         unions={ANY: (DEGREE, SPECTRUM, GAPS)},
     )
-    options = {"quick": quick, "seed": seed, "data": data, "subsample": subsample}
-    steps = [Step(DATA, partial(describe_data, study=study)), *study.steps()]
-    return Experiment(NAME, "Promoters by string kernels", options, (data,), steps, find)
 
 
 def page(results: Results) -> Page:
     """Errors of leave-one-out, with and without overlapping sequences."""
-    n = count(results, "sequences")
+    n = pages.count(results, "sequences")
     errors = {
-        family: [f"{chosen_metric(results, scheme, family):.0f}" for scheme in SCHEMES]
+        family: [f"{pages.chosen_metric(results, scheme, family):.0f}" for scheme in SCHEMES]
         for family in FAMILIES
     }
     summary = [
@@ -134,20 +97,20 @@ def page(results: Results) -> Page:
         _data(results),
         _errors(results),
         _misclassified(results),
-        confusion_section(results, RELATED, ANY),
-        choices_section(results, SCHEMES, FAMILIES),
+        pages.confusion_section(results, RELATED, ANY),
+        pages.choices_section(results, SCHEMES, FAMILIES),
     ]
     return study_page(results, summary, sections)
 
 
 def _data(results: Results) -> Section:
-    n = count(results, "sequences")
+    n = pages.count(results, "sequences")
     words = [
         f"Sequences that share {SHARED} letters in a row, or are linked by others that do, are called "
-        f"relatives: {count(results, 'in_groups')} of {n} have at least one. With one sequence left out, "
-        "its relatives stay in the training part and reveal its class to any kernel on words. Published "
-        "numbers are of this kind; the second scheme leaves relatives out together, inside the training "
-        "parts as well."
+        f"relatives: {pages.count(results, 'in_groups')} of {n} have at least one. With one sequence "
+        "left out, its relatives stay in the training part and reveal its class to any kernel on words. "
+        "Published numbers are of this kind; the second scheme leaves relatives out together, inside the "
+        "training parts as well."
     ]
     if results.options["data"] == "promoters":
         words.insert(
@@ -155,19 +118,19 @@ def _data(results: Results) -> Section:
             "Two classes: stretches of DNA with a promoter (+) and without (-). Those without were cut "
             "from one longer stretch, and many overlap: the same letters, shifted.",
         )
-    return data_section(results, words, f"groups of relatives ({SHARED} letters shared)")
+    return pages.data_section(results, words, f"groups of relatives ({SHARED} letters shared)")
 
 
 def _errors(results: Results) -> Section:
-    n = count(results, "sequences")
-    published = PUBLISHED if is_complete(results, NAME) else {}
-    names = class_names(results)
+    n = pages.count(results, "sequences")
+    published = PUBLISHED if pages.is_complete(results, NAME) else {}
+    names = pages.class_names(results)
     rows: list[tuple[Any, ...]] = []
     for family in FAMILIES:
         for scheme in SCHEMES:
-            errors = chosen_metric(results, scheme, family)
-            by_class = class_errors(results, scheme, family)
-            seconds = f"{family_seconds(results, family):.1f}" if family != ANY else None
+            errors = pages.chosen_metric(results, scheme, family)
+            by_class = pages.class_errors(results, scheme, family)
+            seconds = f"{pages.family_seconds(results, family):.1f}" if family != ANY else None
             about = (family, scheme, int(errors), f"{100 * (1 - errors / n):.1f}")
             rows.append((*about, *(f"{by_class[name]:.1f}" for name in names), seconds))
     rows += [
@@ -181,7 +144,7 @@ def _errors(results: Results) -> Section:
     )
     table = Table(columns, rows, "SVMs; kernel and C are chosen without the test row.")
     lines = {name: 100 * errors / n for name, errors in published.items()}
-    figure, numbers = plot_errors(results, SCHEMES, FAMILIES, lines)
+    figure, numbers = pages.plot_errors(results, SCHEMES, FAMILIES, lines)
     words = [
         "Each family of kernels has its own nested choice of parameters and C; the last line chooses "
         "from all of them."
@@ -195,9 +158,9 @@ def _errors(results: Results) -> Section:
 
 def _misclassified(results: Results) -> Section:
     """Every row that some family misclassifies."""
-    truth, names = true_classes(results), class_names(results)
+    truth, names = results.arrays[DATA]["y"], pages.class_names(results)
     wrong = {
-        (scheme, family): predictions(results, scheme, family) != truth
+        (scheme, family): results.arrays[f"{scheme}: {family}"]["predicted"] != truth
         for scheme in SCHEMES
         for family in FAMILIES
     }

@@ -9,6 +9,7 @@ Folds inside the training part choose C, and in the parts called "chosen" also l
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,20 +22,24 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.metrics import precision_recall_fscore_support
 from sklearn.model_selection import StratifiedKFold
 
+from separatrix import SVC, SVCCV
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split
-from separatrix.estimators.svc import SVC
-from separatrix.estimators.svc_cv import SVCCV
 from separatrix.experiments.protocol import SplitSamples
-from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import (
+    Experiment,
+    Results,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    metric_rows,
+)
 from separatrix.kernels import BagOfWords, Kernel, Linear, Normalized, Spectrum, Subsequence
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.plots.figures import new_axes
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
-from separatrix.studies.reproduce import study_page
-from separatrix.studies.summaries import format_spread, most_common, row_params, step_seconds
+from separatrix.report.page import Page, Picture, Section, Table
+from separatrix.studies.views import format_spread, row_params, step_seconds, study_page
 from separatrix.types import Codes, Matrix
 from separatrix.validation import require_integer
 
@@ -109,14 +114,8 @@ def families(sizes: TextGrid) -> list[TextKernelFamily]:
 def experiment(*, quick: bool = False, seed: int = 0, repeats: int | None = None) -> Experiment:
     """Precision, recall and F1 of each class against the rest, for each kernel.
 
-    Parameters
-    ----------
-    quick
-        60 documents of 200 letters, few lengths, one decay, three runs.
-    repeats
-        Number of random divisions into training and test documents. None: ten, or three.
+    A quick run has 60 documents of 200 letters, few lengths, one decay and three divisions (`repeats`).
     """
-    require_integer(NAME, "seed", seed, least=0)
     repeats = (3 if quick else 10) if repeats is None else repeats
     require_integer(NAME, "repeats", repeats, least=1)
     study = _TextStudy(QUICK if quick else FULL, seed, repeats)
@@ -147,13 +146,8 @@ def draw_documents(data: Dataset, sizes: TextGrid, *, repeats: int, seed: int) -
     splits = []
     for _ in range(repeats):
         mixed = [start + rng.permutation(stop - start) for start, stop in pairwise(ends)]
-        train, test = (
-            np.sort(np.concatenate([own[part] for own, part in zip(mixed, parts, strict=True)]))
-            for parts in (
-                [slice(count) for count in sizes.train],
-                [slice(count, None) for count in sizes.train],
-            )
-        )
+        halves = [np.split(own, [count]) for own, count in zip(mixed, sizes.train, strict=True)]
+        train, test = (np.sort(np.concatenate(part)) for part in zip(*halves, strict=True))
         splits.append(Split(train, test))
     return SplitSamples(X, labels[taken], splits)
 
@@ -219,8 +213,7 @@ class _TextStudy:
     def texts(self, context: RunContext) -> SplitSamples:
         """The documents and their divisions, drawn once."""
         draw = partial(draw_documents, repeats=self.repeats, seed=self.seed)
-        made: SplitSamples = context.shared("texts", lambda: draw(context.data(DATA), self.sizes))
-        return made
+        return context.shared("texts", lambda: draw(context.data(DATA), self.sizes))
 
     def _test_kernels(
         self, texts: SplitSamples, family: TextKernelFamily
@@ -400,7 +393,7 @@ def _choices(results: Results, cells: Cells) -> Section:
                 for p in chosen
                 if p["class"] == label
             )
-            listed = "; ".join(f"{text}: {count}" for text, count in most_common(texts, 3))
+            listed = "; ".join(f"{text}: {count}" for text, count in Counter(texts).most_common(3))
             f1 = format_spread(cells[part, label, "f1", None, None], 3)
             rows.append((name, label, f1, listed))
     table = Table(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Results
 from separatrix.plots.figures import INK, MISTAKES, name_confusion_axes, new_axes, write_cells
-from separatrix.plots.tables import Table
-from separatrix.report.page import Picture, Section
-from separatrix.studies.sequence_candidates import format_settings
+from separatrix.report.page import Picture, Section, Table
 from separatrix.studies.sequence_study import BASES, DATA
-from separatrix.studies.summaries import metric_values, most_common, row_params
+from separatrix.studies.views import metric_values, row_params
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -45,16 +45,6 @@ def class_errors(results: Results, scheme: str, family: str) -> dict[str, float]
         str(row_params(row)["class"]): 100 * row.value
         for row in results.where(part=scheme, model=family, metric="class_error")
     }
-
-
-def predictions(results: Results, scheme: str, family: str) -> Any:  # shape: (n,)
-    """Predicted class of each row, as codes."""
-    return results.arrays[f"{scheme}: {family}"]["predicted"]
-
-
-def true_classes(results: Results) -> Any:  # shape: (n,)
-    """Class of each row, as codes."""
-    return results.arrays[DATA]["y"]
 
 
 def family_seconds(results: Results, family: str) -> float:
@@ -102,8 +92,8 @@ def choices_section(results: Results, schemes: Sequence[str], families: Sequence
     for scheme in schemes:
         for family in families:
             chosen = results.where(part=scheme, model=family, metric="chosen_error")
-            texts = most_common((format_settings(row.parameters) for row in chosen), MOST_CHOICES)
-            for position, (text, times) in enumerate(texts):
+            texts = Counter(format_settings(row.parameters) for row in chosen)
+            for position, (text, times) in enumerate(texts.most_common(MOST_CHOICES)):
                 first = (scheme, family) if position == 0 else ("", "")
                 rows.append((*first, text, f"{times} of {len(chosen)}"))
     caption = f"The {MOST_CHOICES} settings chosen most often, over all training parts."
@@ -113,6 +103,21 @@ def choices_section(results: Results, schemes: Sequence[str], families: Sequence
         "predicts the held-out rows. Of equals the first, and simplest, is taken."
     ]
     return Section("Settings chosen by the folds", words, [table])
+
+
+def format_settings(parameters: str) -> str:
+    """The parameters of a row as a short text.
+
+    >>> format_settings('{"C": 1.0, "k": 4, "kernel": "WeightedDegree"}')
+    'WeightedDegree, k 4, C 1'
+    """
+    found = json.loads(parameters)
+    first = [str(found.pop("kernel"))] if "kernel" in found else []
+    rest = sorted(found.items(), key=lambda item: (item[0] == "C", item[0]))
+    numbers = (int, float)
+    return ", ".join(
+        first + [f"{name} {v:g}" if isinstance(v, numbers) else f"{name} {v}" for name, v in rest]
+    )
 
 
 def plot_errors(
@@ -149,7 +154,9 @@ def confusion_section(results: Results, scheme: str, family: str) -> Section:
     names = class_names(results)
     k = len(names)
     table = np.zeros((k, k), dtype=np.intp)
-    np.add.at(table, (true_classes(results), predictions(results, scheme, family)), 1)
+    np.add.at(
+        table, (results.arrays[DATA]["y"], results.arrays[f"{scheme}: {family}"]["predicted"]), 1
+    )
     shares = 100 * table / table.sum(axis=1, keepdims=True)
     mistakes = shares * (1 - np.eye(k))
     figure, axes = new_axes(2.2 + 0.8 * k, 1.4 + 0.62 * k)

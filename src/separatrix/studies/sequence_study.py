@@ -7,25 +7,177 @@ a family: in each part the first candidate with the best accuracy in the inner f
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
+from separatrix import SVC, SVCCV, KNeighborsClassifier
+from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import Split, grouped_folds, stratified_folds, subsampled
 from separatrix.errors import ExperimentError
-from separatrix.experiments.steps import Row, RunContext, Step, StepResult, metric_rows
-from separatrix.kernels import Spectrum
+from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
+from separatrix.kernels import Kernel, Spectrum
+from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.strings.sequences import count_unknown_letters
-from separatrix.studies.sequence_candidates import SequenceCandidate, SequenceSamples
-from separatrix.types import Codes
+from separatrix.studies.inputs import require_labelled
+from separatrix.types import Codes, Matrix
+from separatrix.validation import require_integer
 
 DATA = "data"
 BASES = "ACGT"
+
+
+class SequenceSamples(NamedTuple):
+    """Sequences with labels."""
+
+    X: Any  # shape: (n,) of str
+    y: Any  # shape: (n,)
+    groups: Codes  # shape: (n,); rows of one group stay on one side of a split
+
+
+class CandidateResult(NamedTuple):
+    """A candidate on one training part."""
+
+    fold_accuracy: float  # of the chosen settings, on the folds
+    settings: dict[str, Any]
+    guess: Any  # labels of the test rows
+
+
+class SequenceCandidate(Protocol):
+    """A model that is trained on a part, with settings chosen by its inner folds."""
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """What sets it apart from the others of its family."""
+
+    def fit_predict(
+        self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
+    ) -> CandidateResult:
+        """Train on a part and predict its test rows."""
+
+
+@dataclass(frozen=True)
+class KernelCandidate:
+    """A model with one kernel."""
+
+    kernel: Kernel
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The kernel."""
+        return kernel_params(self.kernel)
+
+
+@dataclass(frozen=True)
+class SvmCandidate(KernelCandidate):
+    """An SVM; folds choose C."""
+
+    Cs: Sequence[float]
+    family: Sequence[Kernel]  # kernels whose matrices are computed together
+
+    def fit_predict(
+        self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
+    ) -> CandidateResult:
+        """All folds read rows of one matrix."""
+        matrices = context.shared("matrices", KernelMatrices)
+        K = matrices.compute(data.X, self.kernel, self.family)
+        train, test = split
+        search = SVCCV(self.Cs, estimator=SVC(kernel="precomputed"), cv=inner)
+        search.fit(K[np.ix_(train, train)], data.y[train])
+        guess = search.predict(K[np.ix_(test, train)])
+        return CandidateResult(search.best_score_, search.best_params_, guess)
+
+
+@dataclass(frozen=True)
+class NeighborsCandidate(KernelCandidate):
+    """Nearest neighbours in the feature space of the kernel; folds choose k."""
+
+    k_max: int
+
+    def fit_predict(
+        self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
+    ) -> CandidateResult:
+        """One search for each fold gives the accuracy of every k."""
+        X, y = data.X[split.train], data.y[split.train]
+        most = min(self.k_max, *(len(fold.train) for fold in inner))
+        model = KNeighborsClassifier(kernel=self.kernel)
+        accuracy = np.mean(
+            [clone(model).fit(X[a], y[a]).score_by_k(X[b], y[b], most) for a, b in inner], axis=0
+        )
+        best = int(np.argmax(accuracy))
+        guess = model.fit(X, y).predict_by_k(data.X[split.test], best + 1)[:, best]
+        return CandidateResult(float(accuracy[best]), {"n_neighbors": best + 1}, guess)
+
+
+@dataclass(frozen=True)
+class PipelineCandidate:
+    """Any classifier of sequences, without settings to choose."""
+
+    parameters: Mapping[str, Any]
+    model: Any
+
+    def fit_predict(
+        self, context: RunContext, data: SequenceSamples, split: Split, inner: Sequence[Split]
+    ) -> CandidateResult:
+        """Fit to every fold, then to the part."""
+        X, y = data.X[split.train], data.y[split.train]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # max_iter is low on purpose
+            accuracy = [
+                np.mean(clone(self.model).fit(X[a], y[a]).predict(X[b]) == y[b]) for a, b in inner
+            ]
+            guess = clone(self.model).fit(X, y).predict(data.X[split.test])
+        return CandidateResult(float(np.mean(accuracy)), {}, guess)
+
+
+class KernelMatrices:
+    """Gram matrices of kernels that share their levels, computed together; the latest are kept."""
+
+    def __init__(self) -> None:
+        self._family: object = None
+        self._kept: dict[Kernel, Matrix] = {}
+
+    def compute(self, X: Any, kernel: Kernel, family: Sequence[Kernel]) -> Matrix:
+        """The matrix of one kernel on all samples."""
+        shared = _levels(kernel)
+        if kernel not in self._kept or self._family != shared:
+            self._kept.clear()
+            alike = [other for other in family if _levels(other) == shared]
+            self._kept = {
+                other: gram.tile(np.arange(len(X)), slice(0, len(X)))
+                for other, gram in zip(alike, SharedProducts(X).grams(alike), strict=True)
+            }
+            self._family = shared
+        return self._kept[kernel]
+
+
+def svm_candidates(kernels: Sequence[Kernel], Cs: Sequence[float]) -> list[SequenceCandidate]:
+    """An SVM for each kernel."""
+    return [SvmCandidate(kernel, Cs, kernels) for kernel in kernels]
+
+
+def kernel_params(kernel: Kernel) -> dict[str, Any]:
+    """Name and parameters of the string kernel, inside `Normalized` or not.
+
+    >>> from separatrix.kernels import Normalized, Spectrum
+    >>> kernel_params(Normalized(Spectrum(3)))
+    {'kernel': 'Spectrum', 'k': 3}
+    """
+    inside = kernel.base or kernel
+    given = {name: value for name, value in inside.get_params().items() if value is not None}
+    return {"kernel": type(inside).__name__, **given}
+
+
+def _levels(kernel: Kernel) -> object:
+    return kernel.base.family if kernel.base is not None else kernel
 
 
 class NestedSplits(NamedTuple):
@@ -74,8 +226,7 @@ class SequenceStudy:
                     )
             return found
 
-        made: NestedSplits = context.shared(("splits", scheme), make)
-        return made
+        return context.shared(("splits", scheme), make)
 
     def test(self, scheme: str, family: str, position: int, context: RunContext) -> StepResult:
         """One candidate on all parts."""
@@ -83,8 +234,7 @@ class SequenceStudy:
         candidate = self.families[family][position]
         classes, codes = np.unique(data.y, return_inverse=True)
         predicted = np.full(len(codes), -1, dtype=np.int32)
-        rows: list[Row] = []
-        accuracy = []
+        rows, accuracy = [], []
         for number, (split, folds) in enumerate(zip(splits, inner, strict=True)):
             found = candidate.fit_predict(context, data, split, folds)
             predicted[split.test] = np.searchsorted(classes, found.guess)
@@ -158,21 +308,39 @@ def describe_data(context: RunContext, study: SequenceStudy) -> StepResult:
     return StepResult(rows, {"y": codes.astype(np.int32)})
 
 
-def load_sequences(
-    context: RunContext, data: str, subsample: int | None, seed: int, groups: Callable[[Any], Codes]
-) -> SequenceSamples:
-    """Sequences of a data set with their groups, made once."""
-    made: SequenceSamples = context.shared(
-        "sequences", lambda: to_sequences(subsampled(context.data(data), subsample, seed), groups)
-    )
-    return made
+def sequence_experiment(
+    name: str,
+    title: str,
+    options: Mapping[str, Any],  # quick, seed, data and subsample
+    *,
+    fewest: int,
+    quick_rows: int,
+    groups: Callable[[Any], Codes],
+    more: Mapping[str, Callable[..., StepResult]] | None = None,  # steps of its own
+    **study: Any,
+) -> Experiment:
+    """The steps of a study: the data, every family under every scheme, and its own."""
+    seed, data, subsample = options["seed"], options["data"], options["subsample"]
+    if subsample is None and options["quick"]:
+        subsample = quick_rows
+    if subsample is not None:
+        require_integer(name, "subsample", subsample, least=fewest)
+
+    def load(context: RunContext) -> SequenceSamples:
+        return context.shared(
+            "sequences",
+            lambda: to_sequences(subsampled(context.data(data), subsample, seed), groups),
+        )
+
+    made = SequenceStudy(data, load, **study)
+    steps = [Step(DATA, partial(describe_data, study=made)), *made.steps()]
+    steps += [Step(part, partial(run, study=made)) for part, run in (more or {}).items()]
+    return Experiment(name, title, {**options, "subsample": subsample}, (data,), steps, find)
 
 
 def to_sequences(data: Dataset, groups: Callable[[Any], Codes]) -> SequenceSamples:
     """The samples of a data set; rejected unless they are sequences with labels."""
-    if data.kind != "sequences" or data.y is None:
-        kind = data.kind if data.y is not None else "no labels"
-        raise ExperimentError(f"sequences with labels are needed; {data.name} holds {kind}")
+    require_labelled("the study", data, "sequences")
     X = np.empty(len(data.X), dtype=object)
     X[:] = data.X
     return SequenceSamples(X, np.asarray(data.y), groups(X))
@@ -199,45 +367,37 @@ def group_related(X: Any, letters: int) -> Codes:
 
 def stratified_scheme(data: SequenceSamples, *, folds: int, inner: int, seed: int) -> NestedSplits:
     """Folds stratified by class, outside and inside."""
-    return _stratify_inside(data, stratified_folds(data.y, folds=folds, seed=seed), inner, seed)
+    return _nest(data, stratified_folds(data.y, folds=folds, seed=seed), inner, seed)
 
 
 def grouped_scheme(data: SequenceSamples, *, folds: int, inner: int, seed: int) -> NestedSplits:
     """Folds that do not divide groups, outside and inside."""
-    return _group_inside(data, grouped_folds(data.groups, folds=folds, seed=seed), inner, seed)
+    splits = grouped_folds(data.groups, folds=folds, seed=seed)
+    return _nest(data, splits, inner, seed, grouped=True)
 
 
 def leave_one_out_scheme(data: SequenceSamples, *, inner: int, seed: int) -> NestedSplits:
     """Every row by itself; stratified folds inside."""
-    rows = np.arange(len(data.y))
-    splits = [Split(np.delete(rows, row), rows[row : row + 1]) for row in rows]
-    return _stratify_inside(data, splits, inner, seed)
+    return _nest(data, _leave_out(np.arange(len(data.y))), inner, seed)
 
 
 def leave_group_out_scheme(data: SequenceSamples, *, inner: int, seed: int) -> NestedSplits:
     """Every group by itself; folds inside do not divide groups."""
-    splits = [
-        Split(np.flatnonzero(data.groups != group), np.flatnonzero(data.groups == group))
-        for group in np.unique(data.groups)
+    return _nest(data, _leave_out(data.groups), inner, seed, grouped=True)
+
+
+def _leave_out(groups: Codes) -> list[Split]:
+    return [
+        Split(np.flatnonzero(groups != group), np.flatnonzero(groups == group))
+        for group in np.unique(groups)
     ]
-    return _group_inside(data, splits, inner, seed)
 
 
-def _stratify_inside(
-    data: SequenceSamples, splits: list[Split], folds: int, seed: int
+def _nest(
+    data: SequenceSamples, splits: list[Split], folds: int, seed: int, *, grouped: bool = False
 ) -> NestedSplits:
-    inner = [
-        stratified_folds(data.y[train], folds=folds, seed=seed + number)
-        for number, (train, _) in enumerate(splits)
-    ]
-    return NestedSplits(splits, inner)
-
-
-def _group_inside(
-    data: SequenceSamples, splits: list[Split], folds: int, seed: int
-) -> NestedSplits:
-    inner = [
-        grouped_folds(data.groups[train], folds=folds, seed=seed + number)
-        for number, (train, _) in enumerate(splits)
-    ]
+    """The splits with folds inside each training part."""
+    draw: Any = grouped_folds if grouped else stratified_folds
+    by = data.groups if grouped else data.y
+    inner = [draw(by[train], folds=folds, seed=seed + i) for i, (train, _) in enumerate(splits)]
     return NestedSplits(splits, inner)

@@ -14,52 +14,18 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import make_pipeline
 
-from separatrix.data.catalogue.find import find
-from separatrix.estimators.kernel_features import KernelFeatures
-from separatrix.estimators.linear_svc import LinearSVC
-from separatrix.estimators.logistic_regression import LogisticRegression
-from separatrix.estimators.naive_bayes import MultinomialNB
+from separatrix import KernelFeatures, LinearSVC, LogisticRegression, MultinomialNB, Perceptron
 from separatrix.estimators.object_attribution import Attribution, explain_object
-from separatrix.estimators.perceptron import Perceptron
-from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
-from separatrix.experiments.table import Results
+from separatrix.experiments import steps
+from separatrix.experiments.steps import Results, Row, RunContext, StepResult, metric_rows
 from separatrix.kernels import Kernel, Normalized, Spectrum, Subsequence, WeightedDegree
 from separatrix.plots.figures import INK, new_axes
 from separatrix.plots.sequence_drawing import letters_table, plot_letters
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
-from separatrix.studies.reproduce import study_page
-from separatrix.studies.sequence_candidates import (
-    NeighborsCandidate,
-    PipelineCandidate,
-    SequenceCandidate,
-    SequenceSamples,
-    svm_candidates,
-)
-from separatrix.studies.sequence_pages import (
-    COLOURS,
-    choices_section,
-    chosen_metric,
-    class_errors,
-    class_names,
-    confusion_section,
-    count,
-    data_section,
-    family_seconds,
-    is_complete,
-    plot_errors,
-)
-from separatrix.studies.sequence_study import (
-    DATA,
-    SequenceStudy,
-    describe_data,
-    group_identical,
-    grouped_scheme,
-    load_sequences,
-    stratified_scheme,
-)
-from separatrix.studies.summaries import row_params
-from separatrix.validation import require_integer
+from separatrix.report.page import Page, Picture, Section, Table
+from separatrix.studies import sequence_pages as pages
+from separatrix.studies import sequence_study as sequences
+from separatrix.studies.sequence_study import SequenceStudy, sequence_experiment, svm_candidates
+from separatrix.studies.views import row_params, study_page
 
 NAME = "splice"
 PLAIN, GROUPED = SCHEMES = ("stratified folds", "identical sequences together")
@@ -88,7 +54,7 @@ PUBLISHED = {  # error % of neither, EI, IE, from the UCI archive
 GOOD = "95 to 97 %"  # accuracy of good string kernels
 
 
-def families(quick: bool, seed: int) -> dict[str, Sequence[SequenceCandidate]]:
+def families(quick: bool, seed: int) -> dict[str, Sequence[sequences.SequenceCandidate]]:
     """Candidates of each family."""
     degrees = (1, 3, 6) if quick else (1, 2, 3, 4, 6, 8, 12)
     lengths = (3, 4) if quick else (3, 4, 5, 6)
@@ -111,7 +77,7 @@ def families(quick: bool, seed: int) -> dict[str, Sequence[SequenceCandidate]]:
             for k in (1, WORD)
             for alpha in (0.1, 1.0)
         ],
-        NEAREST: [NeighborsCandidate(Normalized(WeightedDegree(k)), K_MAX) for k in near],
+        NEAREST: [sequences.NeighborsCandidate(Normalized(WeightedDegree(k)), K_MAX) for k in near],
         PERCEPTRON: _perceptrons("last", seed),
         AVERAGED: _perceptrons("average", seed),
     }
@@ -119,54 +85,39 @@ def families(quick: bool, seed: int) -> dict[str, Sequence[SequenceCandidate]]:
 
 def experiment(
     *, quick: bool = False, seed: int = 0, data: str = "splice", subsample: int | None = None
-) -> Experiment:
+) -> steps.Experiment:
     """Ten folds of kernel SVMs, linear models, neighbours and perceptrons, with nested choices.
 
-    Parameters
-    ----------
-    quick
-        300 sequences, three folds and smaller grids.
-    data
-        A name of the catalogue, or a file of sequences.
-    subsample
-        Number of sequences to draw. None: all.
+    A quick run has 300 sequences (`subsample`), three folds and smaller grids.
     """
-    require_integer(NAME, "seed", seed, least=0)
-    if subsample is None and quick:
-        subsample = QUICK_ROWS
-    if subsample is not None:
-        require_integer(NAME, "subsample", subsample, least=30)
     folds: dict[str, Any] = {
         "folds": 3 if quick else FOLDS,
         "inner": 2 if quick else INNER,
         "seed": seed,
     }
-    load = partial(
-        load_sequences, data=data, subsample=subsample, seed=seed, groups=group_identical
+    return sequence_experiment(
+        NAME,
+        "Splice junctions by string kernels",
+        {"quick": quick, "seed": seed, "data": data, "subsample": subsample},
+        fewest=30,
+        quick_rows=QUICK_ROWS,
+        groups=sequences.group_identical,
+        schemes={
+            PLAIN: partial(sequences.stratified_scheme, **folds),
+            GROUPED: partial(sequences.grouped_scheme, **folds),
+        },
+        families=families(quick, seed),
+        more={POSITIONS: _weigh_positions, LETTERS: _explain_sequences},
     )
-    schemes = {
-        PLAIN: partial(stratified_scheme, **folds),
-        GROUPED: partial(grouped_scheme, **folds),
-    }
-    study = SequenceStudy(data, load, schemes, families(quick, seed))
-    steps = [
-        Step(DATA, partial(describe_data, study=study)),
-        *study.steps(),
-        Step(POSITIONS, partial(_weigh_positions, study=study, seed=seed)),
-        Step(LETTERS, partial(_explain_sequences, study=study, seed=seed)),
-    ]
-    options = {"quick": quick, "seed": seed, "data": data, "subsample": subsample}
-    return Experiment(NAME, "Splice junctions by string kernels", options, (data,), steps, find)
 
 
-def _weigh_positions(context: RunContext, study: SequenceStudy, seed: int) -> StepResult:
+def _weigh_positions(context: RunContext, study: SequenceStudy) -> StepResult:
     """Mean |share| of each position in the score of the predicted class, over test sequences.
 
     The linear SVM on words has one score for each class.
     """
-    data, (train, test) = study.sequences(context), study.splits(context, PLAIN).splits[0]
+    model, data, test = _fit_on_words(context, study)
     some = test[np.linspace(0, len(test) - 1, min(MOST_EXPLAINED, len(test))).astype(np.intp)]
-    model = _fit_on_words(data, train, seed)
     found = [explain_object(model, sequence) for sequence in data.X[some]]
     classes = np.unique(data.y)
     longest = max(len(one.values) for one in found)
@@ -179,10 +130,9 @@ def _weigh_positions(context: RunContext, study: SequenceStudy, seed: int) -> St
     return StepResult(rows, {"mean_share": weights, "sequences": np.array(counts)})
 
 
-def _explain_sequences(context: RunContext, study: SequenceStudy, seed: int) -> StepResult:
+def _explain_sequences(context: RunContext, study: SequenceStudy) -> StepResult:
     """Attributions of one right test sequence of each class, and of one wrong one."""
-    data, (train, test) = study.sequences(context), study.splits(context, PLAIN).splits[0]
-    model = _fit_on_words(data, train, seed)
+    model, data, test = _fit_on_words(context, study)
     guesses = model.predict(data.X[test])
     right = [test[(data.y[test] == label) & (guesses == label)][:1] for label in np.unique(data.y)]
     rows: list[Row] = []
@@ -196,11 +146,12 @@ def _explain_sequences(context: RunContext, study: SequenceStudy, seed: int) -> 
     return StepResult(rows, arrays)
 
 
-def _fit_on_words(data: SequenceSamples, train: Any, seed: int) -> Any:
-    """The linear SVM on words with C=1, trained on one part."""
-    svm = LinearSVC(C=1.0, random_state=seed)
+def _fit_on_words(context: RunContext, study: SequenceStudy) -> Any:
+    """The linear SVM on words with C=1, trained on the first part; the data, and the test rows."""
+    data, (train, test) = study.sequences(context), study.splits(context, PLAIN).splits[0]
+    svm = LinearSVC(C=1.0, random_state=context.options["seed"])
     model = make_pipeline(KernelFeatures(Normalized(WeightedDegree(WORD))), svm)
-    return model.fit(data.X[train], data.y[train])
+    return model.fit(data.X[train], data.y[train]), data, test
 
 
 def _mean_share(found: Sequence[Attribution], label: Any, longest: int) -> Any:
@@ -212,29 +163,31 @@ def _mean_share(found: Sequence[Attribution], label: Any, longest: int) -> Any:
     return total / max(1, len(own))
 
 
-def _on_words(kernel: Kernel, model: Any, **parameters: Any) -> SequenceCandidate:
+def _on_words(kernel: Kernel, model: Any, **parameters: Any) -> sequences.SequenceCandidate:
     pipeline = make_pipeline(KernelFeatures(kernel), model)
-    return PipelineCandidate({"k": getattr(kernel.base, "k", None), **parameters}, pipeline)
+    return sequences.PipelineCandidate(
+        {"k": getattr(kernel.base, "k", None), **parameters}, pipeline
+    )
 
 
-def _perceptrons(predictor: str, seed: int) -> list[SequenceCandidate]:
+def _perceptrons(predictor: str, seed: int) -> list[sequences.SequenceCandidate]:
     """On indicators of every letter at every position."""
-    candidates: list[SequenceCandidate] = []
+    candidates: list[sequences.SequenceCandidate] = []
     for passes in (5, 20):
         model = Perceptron(max_iter=passes, tol=None, predictor=predictor, random_state=seed)
         pipeline = make_pipeline(KernelFeatures(WeightedDegree(1)), model)
-        candidates.append(PipelineCandidate({"passes": passes}, pipeline))
+        candidates.append(sequences.PipelineCandidate({"passes": passes}, pipeline))
     return candidates
 
 
 def page(results: Results) -> Page:
     """Errors of each class, important positions, and sequences with attributions."""
     accuracy = {
-        (scheme, family): 100 * chosen_metric(results, scheme, family, "accuracy")
+        (scheme, family): 100 * pages.chosen_metric(results, scheme, family, "accuracy")
         for scheme in SCHEMES
         for family in FAMILIES
     }
-    n = count(results, "sequences")
+    n = pages.count(results, "sequences")
     best = max(FAMILIES, key=lambda family: accuracy[PLAIN, family])
     highest = accuracy[PLAIN, best]
     standard_error = float(np.sqrt(highest * (100 - highest) / n))
@@ -252,22 +205,22 @@ def page(results: Results) -> Page:
     sections = [
         _data(results),
         _errors(results),
-        confusion_section(results, PLAIN, DEGREE),
+        pages.confusion_section(results, PLAIN, DEGREE),
         _positions(results),
         _letters(results),
-        choices_section(results, SCHEMES, FAMILIES),
+        pages.choices_section(results, SCHEMES, FAMILIES),
     ]
     return study_page(results, summary, sections)
 
 
 def _data(results: Results) -> Section:
-    n, distinct = count(results, "sequences"), count(results, "distinct")
+    n, distinct = pages.count(results, "sequences"), pages.count(results, "distinct")
     words = [
         f"{n - distinct} of {n} sequences are copies of another. A copy in the training part reveals the "
         "class of its twin, so there are two schemes: folds stratified by class, and folds that keep "
         "identical sequences together, inside the training parts as well.",
-        f"{count(results, 'letters_that_are_no_base')} letters stand for more than one base. They are "
-        "kept, each as a letter of its own.",
+        f"{pages.count(results, 'letters_that_are_no_base')} letters stand for more than one base. They "
+        "are kept, each as a letter of its own.",
     ]
     if results.options["data"] == "splice":
         words.insert(
@@ -275,26 +228,26 @@ def _data(results: Results) -> Section:
             "Three classes: an exon ends in the middle of the sequence (EI), one begins there (IE), or "
             "neither (N).",
         )
-    return data_section(results, words, "groups of identical sequences")
+    return pages.data_section(results, words, "groups of identical sequences")
 
 
 def _errors(results: Results) -> Section:
-    names = class_names(results)
+    names = pages.class_names(results)
     names = list(CLASSES) if sorted(names) == sorted(CLASSES) else names
     rows: list[tuple[Any, ...]] = []
     for family in FAMILIES:
         for scheme in SCHEMES:
-            by_class = class_errors(results, scheme, family)
-            accuracy = f"{100 * chosen_metric(results, scheme, family, 'accuracy'):.2f}"
+            by_class = pages.class_errors(results, scheme, family)
+            accuracy = f"{100 * pages.chosen_metric(results, scheme, family, 'accuracy'):.2f}"
             each = [f"{by_class[name]:.2f}" for name in names]
-            seconds = f"{family_seconds(results, family):.1f}"
+            seconds = f"{pages.family_seconds(results, family):.1f}"
             rows.append((family, scheme, accuracy, *each, seconds))
     words = [
         "The SVMs use normalised kernels. Linear models and naive Bayes use the features of the weighted "
         f"degree kernel, words of up to {WORD} letters at their position; nearest neighbours use its "
         "distance; the perceptrons use indicators of the letter at each position."
     ]
-    if is_complete(results, NAME):
+    if pages.is_complete(results, NAME):
         rows += [
             (f"published: {name}", "of 1,000 sequences", None, *(f"{e:.2f}" for e in errors), None)
             for name, errors in PUBLISHED.items()
@@ -309,18 +262,18 @@ def _errors(results: Results) -> Section:
         "seconds, both",
     )
     caption = "Every sequence is held out once; seconds cover all candidates and inner folds."
-    figure, numbers = plot_errors(results, SCHEMES, FAMILIES, {})
+    figure, numbers = pages.plot_errors(results, SCHEMES, FAMILIES, {})
     picture = Picture(figure, "Error of each family under both schemes.", numbers)
     return Section("Errors of each class", words, [Table(columns, rows, caption), picture])
 
 
 def _positions(results: Results) -> Section:
     found = results.arrays[POSITIONS]
-    names = class_names(results)
+    names = pages.class_names(results)
     weights = found["mean_share"]
     positions = _count_from_junction(weights.shape[1])
     figure, axes = new_axes(7.2, 3.4)
-    for name, line, colour in zip(names, weights, COLOURS * len(names), strict=False):
+    for name, line, colour in zip(names, weights, pages.COLOURS * len(names), strict=False):
         axes.plot(range(len(line)), line, marker=".", color=colour, label=f"predicted as {name}")
     axes.axvline(len(positions) / 2 - 0.5, color=INK, linestyle=":", linewidth=0.8)
     ticks = [i for i, position in enumerate(positions) if abs(position) == 1 or position % 5 == 0]

@@ -7,30 +7,34 @@ the same rows as part 2, so part 2 costs only its folds. One neighbour search an
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from separatrix import SVC, KernelPerceptron, KNeighborsClassifier
 from separatrix.data.splits import Split, random_splits
-from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.estimators.svc import SVC
 from separatrix.experiments.protocol import (
     CandidateFamily,
     GridCandidate,
     SplitSamples,
     StudyProtocol,
 )
-from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import (
+    Experiment,
+    Results,
+    Row,
+    RunContext,
+    Step,
+    StepResult,
+    metric_rows,
+)
 from separatrix.kernels.vector_kernels import Gaussian, Polynomial
 from separatrix.plots.figures import INK, draw_confusion, new_axes
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
+from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.runtime.device import choose_device
-from separatrix.studies.reproduce import study_page
-from separatrix.studies.summaries import format_spread, params_of, row_params, step_seconds
+from separatrix.studies.views import format_spread, params_of, row_params, step_seconds, study_page
 from separatrix.validation import require_integer
 
 NAME = "usps-kernel-perceptron"
@@ -65,7 +69,6 @@ def experiment(
     device: str = "auto",
 ) -> Experiment:
     """All seven parts; quick: three splits of scikit-learn's digits."""
-    require_integer(NAME, "seed", seed, least=0)
     choose_device(NAME, device, worth=False)
     data = data or ("digits" if quick else "usps")
     repeats = (3 if quick else 20) if repeats is None else repeats
@@ -123,7 +126,12 @@ def _sweep_widths(context: RunContext, protocol: StudyProtocol, device: str) -> 
     """Fold errors of widths far apart on the first split; the best is the centre of the fine grid."""
     X = context.data(protocol.data).X
     middle = 1.0 / (X.shape[1] * float(np.var(X)))
-    first = StudyProtocol(protocol.data, _first_split(protocol), 1, protocol.seed, protocol.folds)
+
+    def first_split(context: RunContext) -> SplitSamples:
+        X, y, splits = protocol.samples(context)
+        return SplitSamples(X, y, splits[:1])
+
+    first = replace(protocol, samples=first_split, repeats=1)
     rows: list[Row] = []
     for step in range(-3, 4):
         model = KernelPerceptron(Gaussian(middle * 4.0**step), **_rest(device))
@@ -131,14 +139,6 @@ def _sweep_widths(context: RunContext, protocol: StudyProtocol, device: str) -> 
         rows += first.score_on_folds(context, family, 0).rows
     best = int(np.argmin([row.value for row in rows])) - 3
     return StepResult(rows, {"best": np.array([middle * 4.0**best])})
-
-
-def _first_split(protocol: StudyProtocol) -> Callable[[RunContext], SplitSamples]:
-    def draw(context: RunContext) -> SplitSamples:
-        X, y, splits = protocol.samples(context)
-        return SplitSamples(X, y, splits[:1])
-
-    return draw
 
 
 def _count_confusions(
@@ -216,14 +216,8 @@ def page(results: Results) -> Page:
         + ", ".join(f"{p['row']} (a {p['label']} predicted as {p['predicted']})" for p in hardest)
         + ".",
     ]
-    sections = [
-        _degrees(results),
-        _chosen_degrees(results),
-        _confusions(results),
-        _hardest(results),
-        _widths(results),
-        _comparison(results, errors),
-    ]
+    parts = (_degrees, _chosen_degrees, _confusions, _hardest, _widths)
+    sections = [*(section(results) for section in parts), _comparison(results, errors)]
     return study_page(results, summary, sections)
 
 

@@ -11,12 +11,22 @@ import asyncio
 import json
 import time
 from collections import deque
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+from fastapi import Request, Response
+
 from separatrix.workbench.dispatcher import main as run_dispatcher
-from separatrix.workbench.replies import RequestError, error_from_exit, error_from_worker
+from separatrix.workbench.replies import (
+    JSON,
+    RequestError,
+    error_from_exit,
+    error_from_worker,
+    read_body,
+)
 from separatrix.workbench.settings import Settings
+from separatrix.workbench.strict_model import StrictModel
 from separatrix.workbench.worker import Header, Main, Worker
 
 LOADING_SECONDS = 300.0  # until the process begins with a request
@@ -77,7 +87,7 @@ class Backend:
             return await self._answer
         finally:
             self._answer = None
-            worker.set_deadline(None)
+            worker.clear_deadline()
 
     def _release(self, task: asyncio.Task[bytes]) -> None:
         self._turn.release()
@@ -138,10 +148,22 @@ class Backend:
 
     def _expire(self) -> None:
         message = f"the computation took longer than {self._seconds:g} seconds and was stopped"
-        self._replace(
-            RequestError(408, "timeout", message, "take fewer points or other parameters")
-        )
+        hint = "use fewer points or other parameters"
+        self._replace(RequestError(408, "timeout", message, hint))
 
     def _expire_loading(self) -> None:
         message = f"the worker did not begin with this request within {LOADING_SECONDS:g} seconds"
         self._replace(RequestError(503, "worker", message, "a new one is starting: try again"))
+
+
+def forward(
+    backend: Backend, name: str, model: type[StrictModel], seconds: float
+) -> Callable[[Request], Awaitable[Response]]:
+    """A route that passes its body, checked against `model`, to "SERVICE.METHOD"."""
+
+    async def route(request: Request) -> Response:
+        body = await read_body(request, model)
+        answer = await backend.call(name, body.model_dump(), seconds=seconds)
+        return Response(answer, media_type=JSON)
+
+    return route

@@ -39,30 +39,26 @@ def check_host(scope: Scope, allowed: frozenset[str]) -> str:
     found = header_values(scope, b"host")
     if len(found) != 1 or found[0] not in allowed:
         value = shorten(repr(found[0])) if len(found) == 1 else f"{len(found)} of them"
-        raise RequestError(
-            421, "host", f"Host: found {value}, expected the address of the workbench"
-        )
+        message = f"Host: found {value}, expected the address of the workbench"
+        raise RequestError(421, "host", message)
     return found[0]
 
 
 def check_origin(scope: Scope, host: str) -> None:
     """Refuse requests of other sites, except a link to the front page."""
-    if (origin := _single_header(scope, b"origin")) not in (None, f"http://{host}"):
-        _refuse_foreign("Origin", origin)
-    site = _single_header(scope, b"sec-fetch-site")
-    if site not in (None, "same-origin", "none") and not _is_link_navigation(scope):
-        _refuse_foreign("Sec-Fetch-Site", site)
-
-
-def _is_link_navigation(scope: Scope) -> bool:
-    navigation = ("navigate", "document")
-    fetch = (_single_header(scope, b"sec-fetch-mode"), _single_header(scope, b"sec-fetch-dest"))
-    return scope["method"] == "GET" and scope["path"] == "/" and fetch == navigation
-
-
-def _refuse_foreign(name: str, found: str | None) -> NoReturn:
-    message = f"{name}: found {shorten(repr(found))}, expected a page of the workbench itself"
-    raise RequestError(403, "origin", message)
+    origin, site, mode, kind = (
+        _single_header(scope, name)
+        for name in (b"origin", b"sec-fetch-site", b"sec-fetch-mode", b"sec-fetch-dest")
+    )
+    front = scope["method"] == "GET" and scope["path"] == "/"
+    followed = front and (mode, kind) == ("navigate", "document")
+    for name, found, good in (
+        ("Origin", origin, origin in (None, f"http://{host}")),
+        ("Sec-Fetch-Site", site, site in (None, "same-origin", "none") or followed),
+    ):
+        if not good:
+            expected = "expected a page of the workbench itself"
+            raise RequestError(403, "origin", f"{name}: found {shorten(repr(found))}, {expected}")
 
 
 def check_method(scope: Scope) -> None:
@@ -91,13 +87,9 @@ def check_type(scope: Scope) -> None:
         raise RequestError(415, "type", "found a Content-Encoding, expected none")
 
 
-def body_limit(path: str) -> int:
-    """Largest size of a body for this path, in bytes."""
-    return MAX_UPLOAD if path == UPLOADS else MAX_BODY
-
-
-async def read_limited(scope: Scope, receive: Receive, limit: int) -> bytes:
+async def read_limited(scope: Scope, receive: Receive) -> bytes:
     """The body, counted as it arrives: the declared length may be wrong."""
+    limit = MAX_UPLOAD if scope["path"] == UPLOADS else MAX_BODY
     declared = _single_header(scope, b"content-length") or "0"
     if not declared.isdecimal() or len(declared) > 15 or int(declared) > limit:
         _refuse_size(limit)
@@ -123,9 +115,8 @@ async def _collect(receive: Receive, limit: int) -> bytes:
 
 
 def _refuse_size(limit: int) -> NoReturn:
-    raise RequestError(
-        413, "size", f"the body is larger than the limit of {limit / MEGABYTE:g} MiB"
-    )
+    message = f"the body is larger than the limit of {limit / MEGABYTE:g} MiB"
+    raise RequestError(413, "size", message)
 
 
 def header_values(scope: Scope, name: bytes) -> list[str]:
@@ -137,7 +128,6 @@ def _single_header(scope: Scope, name: bytes) -> str | None:
     """A header that may occur once, or None."""
     found = header_values(scope, name)
     if len(found) > 1:
-        raise RequestError(
-            400, "type", f"found {name.decode()} {len(found)} times, expected it once"
-        )
+        message = f"found {name.decode()} {len(found)} times, expected it once"
+        raise RequestError(400, "type", message)
     return found[0] if found else None

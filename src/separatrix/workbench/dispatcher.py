@@ -107,13 +107,9 @@ class Dispatcher:
         return self._services[name]
 
     def _method(self, name: str, method: str) -> Callable[..., Any]:
-        if name not in self._locations:
-            raise LookupError(f"no service {name!r}")
         service = self._services[name] if name in self._services else self._make(name)
-        if service is None:
-            raise LookupError(f"the service {name!r} has failed")
-        if method not in service.requests:
-            raise LookupError(f"{name!r} has no request {method!r}")
+        if service is None or method not in service.requests:
+            raise LookupError(f"the service {name!r} has failed, or has no request {method!r}")
         function: Callable[..., Any] = getattr(service, method)
         return function
 

@@ -11,17 +11,7 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from separatrix.workbench.checks import (
-    allowed_hosts,
-    body_limit,
-    check_host,
-    check_method,
-    check_origin,
-    check_path,
-    check_type,
-    header_values,
-    read_limited,
-)
+from separatrix.workbench import checks
 from separatrix.workbench.replies import RequestError, internal_error
 from separatrix.workbench.tokens import Tokens
 
@@ -38,20 +28,20 @@ HEADERS = {
     b"cache-control": b"no-store",
 }
 ACCESS_HINT = "open the link in the terminal of the workbench, which shows a new one after each use"
-ACCESS_PAGE = f"""<!doctype html>
+PAGE = """<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark"><title>separatrix workbench</title></head>
-<body><h1>This browser has no access</h1><p>To get access, {ACCESS_HINT}.</p></body>
+<meta name="color-scheme" content="light dark"><title>separatrix workbench</title>{head}</head>
+<body>{body}</body>
 </html>
 """
-REDIRECT_PAGE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta http-equiv="refresh" content="0; url=/">
-<meta name="color-scheme" content="light dark"><title>separatrix workbench</title></head>
-<body><p><a href="/">The workbench</a></p></body>
-</html>
-"""
+ACCESS_PAGE = PAGE.format(
+    head="", body=f"<h1>This browser has no access</h1><p>To get access, {ACCESS_HINT}.</p>"
+)
+REDIRECT_PAGE = PAGE.format(
+    head='<meta http-equiv="refresh" content="0; url=/">',
+    body='<p><a href="/">The workbench</a></p>',
+)
 
 
 class Guard:
@@ -59,7 +49,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, *, tokens: Tokens) -> None:
         self.app, self.tokens = app, tokens
-        self.hosts = allowed_hosts(tokens.port)
+        self.hosts = checks.allowed_hosts(tokens.port)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle a request."""
@@ -68,38 +58,42 @@ class Guard:
         elif scope["type"] != "http":
             await self.app(scope, receive, send)
         else:
-            await self._answer(scope, receive, HeaderSender(send))
-
-    async def _answer(self, scope: Scope, receive: Receive, send: HeaderSender) -> None:
-        try:
-            await self._handle(scope, receive, send)
-        except ClientDisconnect:
-            return
-        except RequestError as error:
-            await error.reply()(scope, receive, send)
-        except Exception as error:
-            if send.started:
-                raise  # a part is sent: the connection is closed
-            await internal_error(error).reply()(scope, receive, send)
+            own_send = HeaderSender(send)
+            try:
+                await self._handle(scope, receive, own_send)
+            except ClientDisconnect:
+                return
+            except RequestError as error:
+                await error.reply()(scope, receive, own_send)
+            except Exception as error:
+                if own_send.started:
+                    raise  # a part is sent: the connection is closed
+                await internal_error(error).reply()(scope, receive, own_send)
 
     async def _handle(self, scope: Scope, receive: Receive, send: HeaderSender) -> None:
-        check_origin(scope, check_host(scope, self.hosts))
-        check_method(scope)
-        check_path(scope)
+        checks.check_origin(scope, checks.check_host(scope, self.hosts))
+        checks.check_method(scope)
+        checks.check_path(scope)
         if (reply := self._authenticate(scope)) is not None:
             await reply(scope, receive, send)
             return
-        body = _replay(await _read(scope, receive), receive)
+        body = b""  # bodies of other methods are ignored
+        if scope["method"] == "POST":
+            checks.check_type(scope)
+            body = await checks.read_limited(scope, receive)
         if scope["method"] == "HEAD":  # as GET; the server sends no body
             scope = {**scope, "method": "GET"}
-        await self.app(scope, body, send)
+        await self.app(scope, _replay(body, receive), send)
 
     def _authenticate(self, scope: Scope) -> Response | None:
         """The response to a token or a missing cookie; None if the cookie is right."""
-        token = _token(scope)
+        query, token = scope["query_string"], None
+        # HEAD does not use a token up, because programs that preview links send HEAD
+        if scope["method"] == "GET" and scope["path"] == "/" and query.startswith(b"token="):
+            token = str(query.removeprefix(b"token="), "latin-1")
         if token is not None and self.tokens.redeem(token):
             return _admit(scope, {"Set-Cookie": self.tokens.cookie()})
-        if not self.tokens.accepts("; ".join(header_values(scope, b"cookie"))):
+        if not self.tokens.accepts("; ".join(checks.header_values(scope, b"cookie"))):
             return _reject(scope)
         if token is not None:  # an old link, in a browser that has access
             return Response(status_code=303, headers={"Location": "/"})
@@ -134,14 +128,6 @@ def add_default_headers(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes,
     return headers + [(name, value) for name, value in HEADERS.items() if name not in skipped]
 
 
-async def _read(scope: Scope, receive: Receive) -> bytes:
-    """The body of a POST; bodies of other methods are ignored."""
-    if scope["method"] != "POST":
-        return b""
-    check_type(scope)
-    return await read_limited(scope, receive, body_limit(scope["path"]))
-
-
 def _replay(body: bytes, receive: Receive) -> Receive:
     """`receive` for the application: the body, then later messages."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
@@ -152,28 +138,20 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return receive_again
 
 
-def _token(scope: Scope) -> str | None:
-    """The token of a link. HEAD does not use it up, because programs that preview links send HEAD."""
-    query = scope["query_string"]
-    if scope["method"] == "GET" and scope["path"] == "/" and query.startswith(b"token="):
-        return str(query.removeprefix(b"token="), "latin-1")
-    return None
-
-
 def _admit(scope: Scope, cookie: dict[str, str]) -> Response:
     """Set the cookie and go to the front page.
 
     After a link on another site, browsers do not send a strict cookie along a redirect, but a page of
     ours that refreshes does.
     """
-    if header_values(scope, b"sec-fetch-site") in ([], ["none"], ["same-origin"]):
+    if checks.header_values(scope, b"sec-fetch-site") in ([], ["none"], ["same-origin"]):
         return Response(status_code=303, headers={"Location": "/", **cookie})
     return HTMLResponse(REDIRECT_PAGE, headers=cookie)
 
 
 def _reject(scope: Scope) -> Response:
     """A page for people, JSON for programs."""
-    accepted = ", ".join(header_values(scope, b"accept"))
+    accepted = ", ".join(checks.header_values(scope, b"accept"))
     if "text/html" in accepted and not scope["path"].startswith("/api/"):
         return HTMLResponse(ACCESS_PAGE, status_code=401)
     return RequestError(401, "token", "this browser has no access", ACCESS_HINT).reply()

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.progress import busy, listen
+from separatrix.workbench.local_data import require_local
 from separatrix.workbench.worker import Channel, describe_error
 
 if TYPE_CHECKING:
@@ -108,27 +109,14 @@ def _run_study(task: dict[str, Any]) -> dict[str, Any]:
     quick = {"quick": True} if request["quick"] else {}
     job = prepare(request["name"], {"seed": request["seed"], **quick})
     for name in job.experiment.data:
-        _require_local(name)
+        require_local(name)
     try:
         _, _, words = job.run(Path(task["folder"]), progress=False)
     except ExperimentError as error:
-        if (
-            "--fresh" in error.hint
-        ):  # another version or a damaged file; the page has no such option
+        if "--fresh" in error.hint:  # an option that the page does not have
             error.hint = "it cannot be resumed: start the experiment again"
         raise
     return {"summary": list(words), "model": None}
-
-
-def _require_local(name: str) -> None:
-    """Refuse a data set that would have to be downloaded: that is for a person to decide."""
-    from separatrix.data import catalogue
-    from separatrix.errors import MissingDataError
-
-    if name in catalogue.names() and catalogue.state(name) == catalogue.TO_DOWNLOAD:
-        error = MissingDataError(f"the data set {name} is not on this machine")
-        error.hint = f"get it with: separatrix data get {name}"
-        raise error
 
 
 def _compare_file(task: dict[str, Any]) -> dict[str, Any]:
@@ -140,36 +128,25 @@ def _compare_file(task: dict[str, Any]) -> dict[str, Any]:
 
     request, folder = task["request"], Path(task["folder"])
     file = {"called": task["file_name"], "target": task["column"], "progress": False}
-    seed = request["seed"]
+    models, cv, seed = request["models"] or None, request["folds"], request["seed"]
     comparison, _, notes = compare_data(
-        task["path"],
-        models=request["models"] or None,
-        cv=request["folds"],
-        seed=seed,
-        out=folder,
-        **file,
+        task["path"], models=models, cv=cv, seed=seed, out=folder, **file
     )
     _write_leaderboard(comparison, folder / "results.csv")
     best = comparison.best
-    key = key_of(best)
     with busy(f"tuning and fitting the best to all rows: {best}", show=False):
         data = read_labelled(task["path"], **file)
-        fitted = fit_file(data, folder / "best.model", key=key, tune=True, seed=seed)
+        fitted = fit_file(data, folder / "best.model", key=key_of(best), tune=True, seed=seed)
     first = comparison.rows()[0]
-    chosen = ", ".join(f"{name} = {value}" for name, value in fitted.as_dict()["chosen"].items())
+    chosen = ", ".join(f"{name} = {value}" for name, value in fitted.chosen.items())
     title = f"{best[:1].upper()}{best[1:]}"
     words = [
         f"{title} makes the fewest mistakes: {first['test_error']:.2f} % of the test rows, over "
         f"{comparison.splits_in_words}; 95 % interval {first['low']:.1f} to {first['high']:.1f} %.",
         f"The model is tuned and fitted to all {fitted.samples} rows{chosen and ': '}{chosen}.",
     ]
-    return {
-        "summary": [*words, *notes],
-        "model": {
-            "title": best,
-            "error": float(comparison.evaluations[best].test_error.mean()) * 100,
-        },
-    }
+    error = float(comparison.evaluations[best].test_error.mean()) * 100
+    return {"summary": [*words, *notes], "model": {"title": best, "error": error}}
 
 
 def _write_leaderboard(comparison: Comparison, path: Path) -> None:

@@ -28,12 +28,14 @@ class JobStore:
     def load(self) -> None:
         """Read all jobs; whatever was not finished is interrupted. Other files are left alone."""
         for path in sorted(self._folder.glob("*/job.json")):
-            record = _read(path)
-            if record is None:
+            try:
+                record = JobRecord.model_validate_json(path.read_bytes())
+            except (OSError, ValidationError):
                 continue
-            self._records[record.id] = record
-            if not record.ended:
-                self.finish(record, "interrupted")
+            if record.id == path.parent.name:
+                self._records[record.id] = record
+                if not record.ended:
+                    self.finish(record, "interrupted")
 
     def newest_first(self) -> list[JobRecord]:
         """All jobs."""
@@ -100,11 +102,3 @@ def write_file(path: Path, content: bytes) -> None:
 def _set(record: JobRecord, changes: dict[str, Any]) -> None:
     for name, value in changes.items():
         setattr(record, name, value)
-
-
-def _read(path: Path) -> JobRecord | None:
-    try:
-        record = JobRecord.model_validate_json(path.read_bytes())
-    except (OSError, ValidationError):
-        return None
-    return record if record.id == path.parent.name else None

@@ -10,34 +10,30 @@ import asyncio
 import secrets
 import time
 from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from separatrix.estimators.registry import TITLES
 from separatrix.studies.catalogue import NAMED
 from separatrix.workbench.job import main as run_job
 from separatrix.workbench.job_store import JobStore
-from separatrix.workbench.records import (
-    MODELS,
-    BestModel,
-    FileRequest,
-    JobError,
-    JobRecord,
-    StudyRequest,
-)
+from separatrix.workbench.records import BestModel, FileRequest, JobError, JobRecord, StudyRequest
 from separatrix.workbench.replies import RequestError, error_from_exit, shorten
 from separatrix.workbench.settings import Settings
 from separatrix.workbench.uploads import Uploads
 from separatrix.workbench.worker import Header, Main, Worker
 
 
+@dataclass
 class _Run:
     """The job that has a process."""
 
-    def __init__(self, record: JobRecord) -> None:
-        self.record = record
-        self.worker: Worker | None = None
-        self.progress: Header = {"message": "starting", "done": 0, "total": 1}
-        self.outcome: Header | None = None
+    record: JobRecord
+    worker: Worker | None = None
+    progress: Header = field(default_factory=lambda: {"message": "starting", "done": 0, "total": 1})
+    outcome: Header | None = None
 
     def on_message(self, header: Header, _body: bytes) -> None:
         if header.pop("kind") == "progress":
@@ -90,19 +86,12 @@ class Jobs:
 
     def submit(self, request: StudyRequest | FileRequest) -> dict[str, Any]:
         """Queue a job."""
-        fields = (
-            _study_fields(request)
-            if isinstance(request, StudyRequest)
-            else _file_fields(request, self.uploads)
-        )
-        number, now = secrets.token_hex(8), time.time()
-        record = JobRecord(id=number, request=request, created=now, **fields)
+        number, fields = secrets.token_hex(8), _record_fields(request, self.uploads)
+        record = JobRecord(id=number, request=request, created=time.time(), **fields)
         self._store.add(record)
-        self._queue.append(record.id)
-        self._start_next()
-        return self._describe(record)
+        return self._enqueue(record)
 
-    def cancel(self, number: str) -> dict[str, Any]:
+    async def cancel(self, number: str) -> dict[str, Any]:
         """Remove a job from the queue, or end it."""
         record = self._store.get(number)
         if record.ended:
@@ -112,7 +101,7 @@ class Jobs:
         self._end(record, "cancelled")
         return self._describe(record)
 
-    def resume(self, number: str) -> dict[str, Any]:
+    async def resume(self, number: str) -> dict[str, Any]:
         """Queue a job again that did not finish."""
         record = self._store.get(number)
         if not record.ended or record.status == "done":
@@ -120,11 +109,9 @@ class Jobs:
         if isinstance(record.request, FileRequest):
             self.uploads.get(record.request.upload)
         self._store.change(record, status="queued", error=None, started=None, finished=None)
-        self._queue.append(record.id)
-        self._start_next()
-        return self._describe(record)
+        return self._enqueue(record)
 
-    async def delete(self, number: str) -> None:
+    async def delete(self, number: str) -> dict[str, Any]:
         """Delete a job and its files, and its upload if no other job needs it."""
         record = self._store.get(number)
         if not record.ended or (self._run is not None and self._run.record is record):
@@ -132,12 +119,18 @@ class Jobs:
         await asyncio.to_thread(self._store.remove, record)
         if isinstance(record.request, FileRequest) and not self._store.uses(record.request.upload):
             await asyncio.to_thread(self.uploads.remove, record.request.upload)
+        return {}
 
     def _describe(self, record: JobRecord) -> dict[str, Any]:
-        run = self._run
-        running = run is not None and run.record is record and record.status == "running"
-        progress = run.progress if run is not None and running else None
+        run, progress = self._run, None
+        if run is not None and run.record is record and record.status == "running":
+            progress = run.progress
         return record.to_json(progress, list(self._store.files(record)))
+
+    def _enqueue(self, record: JobRecord) -> dict[str, Any]:
+        self._queue.append(record.id)
+        self._start_next()
+        return self._describe(record)
 
     def _start_next(self) -> None:
         """Start the job that has waited longest, if none runs."""
@@ -164,7 +157,7 @@ class Jobs:
 
     def _expire(self, record: JobRecord) -> None:
         message = f"the job took longer than {self._settings.time_limit / 60:g} minutes"
-        hint = "resume it to go on, or start the workbench with a larger --time-limit"
+        hint = "resume it, or start the workbench with a larger --time-limit"
         self._end(record, "failed", error=JobError(message=f"{message} and was stopped", hint=hint))
 
     def _end(self, record: JobRecord, status: Any, **changes: Any) -> None:
@@ -183,40 +176,36 @@ class Jobs:
         self._start_next()
 
 
-def _task(record: JobRecord, folder: Path, uploads: Uploads) -> dict[str, Any]:
+def _task(record: JobRecord, folder: Path, uploads: Uploads) -> Header:
     """What the process needs to know."""
-    task: dict[str, Any] = {
-        "request": record.request.model_dump(),
-        "folder": str(folder.absolute()),
-    }
+    task: Header = {"request": record.request.model_dump(), "folder": str(folder.absolute())}
     if isinstance(record.request, FileRequest):
         path = uploads.path(uploads.get(record.request.upload)).absolute()
         task |= {"path": str(path), "file_name": record.file_name, "column": record.column}
     return task
 
 
-def _study_fields(request: StudyRequest) -> dict[str, Any]:
-    """The fields of a record that follow from the request, which is refused for an unknown name."""
-    if request.name not in NAMED:
-        message = f"no experiment is called {shorten(request.name)!r}"
-        raise RequestError(422, "refused", message, f"there are {', '.join(NAMED)}")
-    return {"title": f"{request.name}{', quick' if request.quick else ''}"}
-
-
-def _file_fields(request: FileRequest, uploads: Uploads) -> dict[str, Any]:
-    """The same for a file, whose column and models must exist."""
+def _record_fields(request: StudyRequest | FileRequest, uploads: Uploads) -> dict[str, Any]:
+    """The fields of a record that follow from the request; unknown names are refused."""
+    if isinstance(request, StudyRequest):
+        _require_known("experiment", [request.name], NAMED)
+        return {"title": f"{request.name}{', quick' if request.quick else ''}"}
+    _require_known("model", request.models, TITLES)
     upload = uploads.get(request.upload)
     columns = [column.name for column in upload.columns]
     if request.target and request.target not in columns:
         message = f"{shorten(upload.name)} has no column {shorten(request.target)!r}"
         hint = f"it has {shorten(', '.join(columns), 300)}" if columns else "leave it empty"
         raise RequestError(422, "refused", message, hint)
-    for key in request.models:
-        if key not in MODELS:
-            message = f"no model is called {shorten(key)!r}"
-            raise RequestError(422, "refused", message, f"there are {', '.join(MODELS)}")
     column = upload.column(request.target)
     return {"title": f"compare on {upload.name}", "file_name": upload.file_name, "column": column}
+
+
+def _require_known(kind: str, names: list[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            message = f"no {kind} is called {shorten(name)!r}"
+            raise RequestError(422, "refused", message, f"there are {', '.join(known)}")
 
 
 def _outcome(run: _Run, code: int) -> dict[str, Any]:
@@ -224,7 +213,7 @@ def _outcome(run: _Run, code: int) -> dict[str, Any]:
     outcome = run.outcome
     if outcome is None:
         message = error_from_exit(code).message.replace("worker", "job")
-        hint = "resume it to go on; with less to do, or a larger --memory, if it ends again"
+        hint = "resume it; if it fails again, use fewer rows or a larger --memory"
         return {"status": "failed", "error": JobError(message=message, hint=hint)}
     if "message" in outcome:
         return {"status": "failed", "error": JobError(**outcome)}

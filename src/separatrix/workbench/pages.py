@@ -33,16 +33,13 @@ def load_files() -> dict[str, StaticFile]:
     >>> load_files()["main.js"].type
     'text/javascript; charset=utf-8'
     """
-    found = files("separatrix.workbench").joinpath("static").iterdir()
-    return {
-        file.name: _make_file(file.read_bytes(), TYPES[suffix])
-        for file in found
-        if (suffix := file.name.rpartition(".")[2]) in TYPES and file.is_file()
-    }
-
-
-def _make_file(content: bytes, kind: str) -> StaticFile:
-    return StaticFile(content, kind, f'"{hashlib.sha256(content).hexdigest()[:32]}"')
+    table = {}
+    for file in files("separatrix.workbench").joinpath("static").iterdir():
+        if (suffix := file.name.rpartition(".")[2]) in TYPES and file.is_file():
+            content = file.read_bytes()
+            tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+            table[file.name] = StaticFile(content, TYPES[suffix], tag)
+    return table
 
 
 def router() -> APIRouter:
@@ -51,19 +48,16 @@ def router() -> APIRouter:
 
     @routes.get("/")
     async def front(request: Request) -> Response:
-        return _reply(table["index.html"], request)
+        return await static("index.html", request)
 
     @routes.get("/static/{name}")
     async def static(name: str, request: Request) -> Response:
         if name not in table:
             raise RequestError(404, "path", f"the workbench has no file {shorten(ascii(name))}")
-        return _reply(table[name], request)
+        file = table[name]
+        headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
+        if request.headers.get("if-none-match") == file.tag:
+            return Response(status_code=304, headers=headers)
+        return Response(file.content, headers={**headers, "Content-Type": file.type})
 
     return routes
-
-
-def _reply(file: StaticFile, request: Request) -> Response:
-    headers = {"ETag": file.tag, "Cache-Control": "no-cache"}
-    if request.headers.get("if-none-match") == file.tag:
-        return Response(status_code=304, headers=headers)
-    return Response(file.content, headers={**headers, "Content-Type": file.type})

@@ -35,17 +35,20 @@ def preview(path: str) -> dict[str, Any]:
         raise DataError(f"{path} has samples, but no labels")
     if len(data.y) == 0:
         raise DataError(f"{path} has no rows")
-    table = _table_rows(path) if format_of(path) == "csv" else None
-    names = [] if table is None else table[0]
-    if table is None and data.target:
-        names = list(dict.fromkeys(name.split("=")[0] for name in data.features or ()))
-        names.append(data.target)
+    names: list[str] = []
+    if format_of(path) == "csv":
+        names, rows = _table_rows(path)
+    else:
+        rows = _samples(data)
+        if data.target:
+            features = dict.fromkeys(name.split("=")[0] for name in data.features or ())
+            names = [*features, data.target]
     return {
         "rows": len(data.y),
         "columns": [{"name": name, "kind": _column_kind(name, data)} for name in names],
         "target": data.target,
         "notes": list(data.notes),
-        "preview": [_cut(row) for row in (_samples(data) if table is None else table[1])],
+        "preview": [[cell.strip()[:CHARACTERS] for cell in row[:CELLS]] for row in rows],
     }
 
 
@@ -77,17 +80,9 @@ def _table_rows(path: str) -> tuple[list[str], list[list[str]]]:
 
 def _samples(data: Dataset) -> list[list[str]]:
     """The first samples with their labels, of a file that is not a table."""
-    return [_sample(data, row) for row in range(min(ROWS, len(data.y)))]
-
-
-def _sample(data: Dataset, row: int) -> list[str]:
-    label = str(data.y[row])
-    if isinstance(data.X, list):
-        return [label, str(data.X[row])]
-    values = data.X[row]
-    values = values.toarray().ravel() if hasattr(values, "toarray") else values
-    return [*(f"{value:g}" for value in values[:CELLS]), label]
-
-
-def _cut(cells: list[str]) -> list[str]:
-    return [cell.strip()[:CHARACTERS] for cell in cells[:CELLS]]
+    X, labels = data.X[:ROWS], [str(label) for label in data.y[:ROWS]]
+    if isinstance(X, list):
+        return [[label, str(x)] for x, label in zip(X, labels, strict=True)]
+    X = X.toarray() if hasattr(X, "toarray") else X
+    cells = ([f"{value:g}" for value in x[:CELLS]] for x in X)
+    return [[*row, label] for row, label in zip(cells, labels, strict=True)]

@@ -10,20 +10,18 @@ import shlex
 import time
 from typing import Annotated, Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, Field
 
 from separatrix.data import catalogue
 from separatrix.estimators.registry import TITLES
-from separatrix.workbench.replies import RequestModel
+from separatrix.workbench.strict_model import StrictModel
 
-MODELS = TITLES
-IDENTIFIER = r"^[0-9a-f]{16}$"
-Identifier = Annotated[str, Field(pattern=IDENTIFIER)]
+Identifier = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 Seed = Annotated[int, Field(ge=0, lt=2**32)]
 Status = Literal["queued", "running", "done", "failed", "cancelled", "interrupted"]
 
 
-class StudyRequest(RequestModel):
+class StudyRequest(StrictModel):
     """Run a named experiment."""
 
     kind: Literal["named"]
@@ -32,29 +30,25 @@ class StudyRequest(RequestModel):
     seed: Seed = 0
 
 
-class FileRequest(RequestModel):
+class FileRequest(StrictModel):
     """Compare models on an uploaded file; an empty list means all that suit it."""
 
     kind: Literal["file"]
     upload: Identifier
     target: Annotated[str, Field(max_length=10_000)] = ""
-    models: Annotated[list[str], Field(max_length=len(MODELS), default_factory=list)]
+    models: Annotated[list[str], Field(max_length=len(TITLES), default_factory=list)]
     folds: Annotated[int, Field(ge=2, le=20)] = 5
     seed: Seed = 0
 
 
-class _Stored(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-
-
-class UploadColumn(_Stored):
+class UploadColumn(StrictModel):
     """A column of an uploaded table."""
 
     name: str
     kind: str
 
 
-class Upload(_Stored):
+class Upload(StrictModel):
     """An uploaded file and a preview of its content."""
 
     id: Identifier
@@ -78,29 +72,27 @@ class Upload(_Stored):
         return f"./{self.name}" if ambiguous else self.name
 
     def column(self, target: str) -> str | None:
-        """A column by name, or by position if its name could be taken for one."""
-        if not target:
-            return None
-        names = [column.name for column in self.columns]
-        ambiguous = re.fullmatch(r"-?[0-9]{1,9}|auto", target) is not None
-        return str(names.index(target)) if ambiguous else target
+        """A column by name, or by position if its name would be parsed as one."""
+        if re.fullmatch(r"-?[0-9]{1,9}|auto", target):
+            return str([column.name for column in self.columns].index(target))
+        return target or None
 
 
-class JobError(_Stored):
+class JobError(StrictModel):
     """Why a job failed."""
 
     message: str
     hint: str
 
 
-class BestModel(_Stored):
+class BestModel(StrictModel):
     """The best model of a comparison; its error is in per cent of the test rows."""
 
     title: str
     error: float
 
 
-class JobRecord(_Stored):
+class JobRecord(StrictModel):
     """A job: its request and its outcome. Records of earlier versions have other names for some fields."""
 
     id: Identifier
@@ -138,25 +130,25 @@ class JobRecord(_Stored):
     @property
     def seconds(self) -> float | None:
         """How long it ran, or has been running."""
-        if self.started is None:
-            return None
-        return max(0.0, (self.finished or time.time()) - self.started)
+        begun = self.started
+        return None if begun is None else max(0.0, (self.finished or time.time()) - begun)
 
 
 def command_of(record: JobRecord) -> str:
     """The command line that does the same."""
     request = record.request
+    seed = ["--seed", str(request.seed)]
     if isinstance(request, StudyRequest):
-        words = ["separatrix", "run", request.name, *(["--quick"] if request.quick else [])]
-        return shlex.join([*words, "--seed", str(request.seed)])
+        quick = ["--quick"] if request.quick else []
+        return shlex.join(["separatrix", "run", request.name, *quick, *seed])
     target = [] if record.column is None else ["--target", record.column]
-    words = ["separatrix", "compare", record.file_name, *target, "--cv", str(request.folds)]
-    words += ["--models", ",".join(request.models)] if request.models else []
-    compare = shlex.join([*words, "--seed", str(request.seed), "--out", "report"])
-    if record.model is None:
-        return compare
-    words = ["separatrix", "tune", record.file_name, "--model", key_of(record.model.title), *target]
-    return f"{compare}\n{shlex.join([*words, '--seed', str(request.seed), '--out', 'best.model'])}"
+    models = ["--models", ",".join(request.models)] if request.models else []
+    words = ["compare", record.file_name, *target, "--cv", str(request.folds), *models]
+    lines = [[*words, *seed, "--out", "report"]]
+    if record.model is not None:
+        words = ["tune", record.file_name, "--model", key_of(record.model.title), *target]
+        lines.append([*words, *seed, "--out", "best.model"])
+    return "\n".join(shlex.join(["separatrix", *line]) for line in lines)
 
 
 def python_of(record: JobRecord) -> str:
@@ -172,21 +164,25 @@ def python_of(record: JobRecord) -> str:
         )
     target = "" if record.column is None else f", target={record.column!r}"
     models = f", models={request.models!r}" if request.models else ""
-    compare = (
-        "comparison, page, notes = compare_data(\n"
+    imports = ["from separatrix.app.runs import compare_data"]
+    tune = ""
+    if record.model is not None:
+        imports = [
+            "from separatrix.app.read_data import read_labelled",
+            *imports,
+            "from separatrix.app.train_from_file import fit_file",
+        ]
+        tune = (
+            f"\ndata = read_labelled({record.file_name!r}{target})\n"
+            f'fit_file(data, Path("best.model"), key={key_of(record.model.title)!r}, tune=True, '
+            f"seed={request.seed})\n"
+        )
+    return (
+        "\n".join(["from pathlib import Path\n", *imports, "\n"])
+        + "comparison, page, notes = compare_data(\n"
         f"    {record.file_name!r}{target}{models},\n"
         f'    cv={request.folds}, seed={request.seed}, out=Path("report"),\n)\nprint(comparison)\n'
-    )
-    if record.model is None:
-        heading = "from pathlib import Path\n\nfrom separatrix.app.runs import compare_data\n\n"
-        return heading + compare
-    return (
-        "from pathlib import Path\n\nfrom separatrix.app.read_data import read_labelled\n"
-        "from separatrix.app.runs import compare_data\n"
-        "from separatrix.app.train_from_file import fit_file\n\n"
-        f"{compare}\ndata = read_labelled({record.file_name!r}{target})\n"
-        f'fit_file(data, Path("best.model"), key={key_of(record.model.title)!r}, tune=True, '
-        f"seed={request.seed})\n"
+        + tune
     )
 
 
@@ -196,4 +192,4 @@ def key_of(title: str) -> str:
     >>> key_of("linear SVM")
     'linear-svm'
     """
-    return next((key for key, name in MODELS.items() if name == title), title)
+    return next((key for key, name in TITLES.items() if name == title), title)

@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import FileResponse
 from pydantic import Field, RootModel
 
-from separatrix.data import catalogue
+from separatrix.estimators.registry import TITLES
 from separatrix.studies.catalogue import NAMED
 from separatrix.workbench.jobs import Jobs
-from separatrix.workbench.records import MODELS, FileRequest, StudyRequest
-from separatrix.workbench.replies import (
-    EmptyRequest,
-    RequestError,
-    RequestModel,
-    json_reply,
-    parse_body,
-    read_body,
-)
+from separatrix.workbench.local_data import is_local
+from separatrix.workbench.records import FileRequest, StudyRequest
+from separatrix.workbench.replies import RequestError, json_reply, parse_body, read_body
+from separatrix.workbench.strict_model import EmptyRequest, StrictModel
 
 REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox allow-popups; "
@@ -38,7 +32,7 @@ DOWNLOADS: dict[str, dict[str, Any]] = {
 }
 
 
-class UploadRequest(RequestModel):
+class UploadRequest(StrictModel):
     """A file, its bytes in base64."""
 
     name: Annotated[str, Field(min_length=1, max_length=255)]
@@ -56,7 +50,7 @@ def router(jobs: Jobs) -> APIRouter:
     @routes.get("/api/experiments")
     async def experiments() -> Response:
         named = await asyncio.to_thread(lambda: [_describe(name) for name in NAMED])
-        models = [{"key": key, "title": title} for key, title in MODELS.items()]
+        models = [{"key": key, "title": title} for key, title in TITLES.items()]
         return json_reply({"named": named, "models": models})
 
     @routes.post("/api/uploads")
@@ -77,34 +71,25 @@ def router(jobs: Jobs) -> APIRouter:
     async def get_job(number: str) -> Response:
         return json_reply(jobs.get(number))
 
-    @routes.post("/api/jobs/{number}/cancel")
-    async def cancel(number: str, request: Request) -> Response:
-        await read_body(request, EmptyRequest)
-        return json_reply(jobs.cancel(number))
-
-    @routes.post("/api/jobs/{number}/resume")
-    async def resume(number: str, request: Request) -> Response:
-        await read_body(request, EmptyRequest)
-        return json_reply(jobs.resume(number))
-
-    @routes.post("/api/jobs/{number}/delete")
-    async def delete(number: str, request: Request) -> Response:
-        await read_body(request, EmptyRequest)
-        await jobs.delete(number)
-        return json_reply({})
-
+    for change in ("cancel", "resume", "delete"):
+        routes.post(f"/api/jobs/{{number}}/{change}")(_make_change(jobs, change))
     for name, options in DOWNLOADS.items():
-        path = f"/jobs/{{number}}/{name}"
-        routes.add_api_route(path, _make_download(jobs, name, options), methods=["GET"])
+        routes.get(f"/jobs/{{number}}/{name}")(_make_download(jobs, name, options))
     return routes
+
+
+def _make_change(jobs: Jobs, change: str) -> Any:
+    async def route(number: str, request: Request) -> Response:
+        await read_body(request, EmptyRequest)
+        return json_reply(await getattr(jobs, change)(number))
+
+    return route
 
 
 def _make_download(jobs: Jobs, name: str, options: dict[str, Any]) -> Any:
     async def download(number: str, request: Request) -> Response:
-        path = jobs.file(number, name)
-        headers = request.scope[
-            "headers"
-        ]  # an invalid Range would be refused with another kind of error
+        path, headers = jobs.file(number, name), request.scope["headers"]
+        # an invalid Range would be refused with another kind of error
         request.scope["headers"] = [header for header in headers if header[0] != b"range"]
         return FileResponse(path, **options)
 
@@ -114,13 +99,12 @@ def _make_download(jobs: Jobs, name: str, options: dict[str, Any]) -> Any:
 def _describe(name: str) -> dict[str, Any]:
     """A named experiment, and whether its data are on this machine."""
     known = NAMED[name]
-    data = [name for name in known.data.split(", ") if name in catalogue.names()]
-    missing = [name for name in data if catalogue.state(name) == catalogue.TO_DOWNLOAD]
+    missing = [data for data in known.data.split(", ") if not is_local(data)]
     hint = ""
     if missing:
-        commands = " and ".join(f"separatrix data get {name}" for name in missing)
+        commands = " and ".join(f"separatrix data get {data}" for data in missing)
         hint = f"{' and '.join(missing)} is not on this machine; get it with: {commands}"
-        hint += ". Some quick versions do without."
+        hint += ". Some quick versions do not need it."
     entry = {"name": name, "caption": known.caption, "data": known.data}
     return {**entry, "available": not missing, "hint": hint}
 
@@ -128,7 +112,6 @@ def _describe(name: str) -> dict[str, Any]:
 def _decode(text: str) -> bytes:
     try:
         return base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise RequestError(
-            422, "schema", "`base64`: found something else, expected base64"
-        ) from None
+    except ValueError:
+        message = "`base64`: found something else, expected base64"
+        raise RequestError(422, "schema", message) from None

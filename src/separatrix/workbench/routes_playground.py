@@ -1,15 +1,23 @@
-"""The requests of the page Playground; `playground/service.py` answers them in another process."""
+"""The routes of the page Playground; `playground/service.py` answers in another process.
+
+The server itself sends the choices of the page, so nothing here may import scikit-learn, SciPy or numba.
+"""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated, Any, Self
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, model_validator
 
-from separatrix.workbench.backend import Backend
-from separatrix.workbench.playground.catalogue import catalogue
-from separatrix.workbench.replies import JSON, EmptyRequest, RequestModel, json_reply, read_body
+from separatrix.workbench.backend import Backend, forward
+from separatrix.workbench.playground.bundled_data import BUNDLED
+from separatrix.workbench.playground.generators import GENERATORS, MAX_POINTS, MIN_POINTS
+from separatrix.workbench.playground.scene import RULES
+from separatrix.workbench.playground.sliders import MODELS
+from separatrix.workbench.replies import json_reply, read_body
+from separatrix.workbench.strict_model import EmptyRequest, StrictModel
 
 FIT_SECONDS, READ_SECONDS = 30.0, 20.0  # the first fit of a model compiles for up to 10 s
 
@@ -21,7 +29,7 @@ Point = tuple[Coordinate, Coordinate, Label]
 Value = bool | int | float | Key
 
 
-class SceneRequest(RequestModel):
+class SceneRequest(StrictModel):
     """Points, a model and its parameters."""
 
     points: Annotated[list[Point], Field(max_length=5000)]
@@ -51,7 +59,7 @@ class StepRequest(PictureRequest):
     step: Annotated[int, Field(ge=0, le=2000)]
 
 
-class CsvRequest(RequestModel):
+class CsvRequest(StrictModel):
     """A table of delimited text."""
 
     name: Name
@@ -61,11 +69,11 @@ class CsvRequest(RequestModel):
     label: Name | None = None
 
 
-class PointsRequest(RequestModel):
+class PointsRequest(StrictModel):
     """Points from a generator, a data set or a table."""
 
     generator: Key | None = None
-    n: Annotated[int, Field(ge=4, le=2000)] = 200
+    n: Annotated[int, Field(ge=MIN_POINTS, le=MAX_POINTS)] = 200
     noise: Annotated[float, Field(ge=0, le=2)] = 0.2
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     data: Key | None = None
@@ -87,38 +95,26 @@ class ExportRequest(SceneRequest):
     source: Annotated[dict[Key, Value | None], Field(max_length=8)] | None = None
 
 
+FORWARDED: dict[str, tuple[type[StrictModel], float]] = {
+    "points": (PointsRequest, READ_SECONDS),
+    "fit": (PictureRequest, FIT_SECONDS),
+    "steps": (SceneRequest, FIT_SECONDS),
+    "step": (StepRequest, FIT_SECONDS),
+    "export": (ExportRequest, FIT_SECONDS),
+}
+
+
 def router(backend: Backend) -> APIRouter:
     """The routes of Playground."""
     routes = APIRouter()
-
-    async def call(name: str, arguments: dict[str, Any], seconds: float = FIT_SECONDS) -> Response:
-        answer = await backend.call(f"playground.{name}", arguments, seconds=seconds)
-        return Response(answer, media_type=JSON)
 
     @routes.get("/api/playground/models")
     async def models() -> Response:
         return json_reply(catalogue())  # also while the backend is busy
 
-    @routes.post("/api/playground/points")
-    async def points(request: Request) -> Response:
-        body = await read_body(request, PointsRequest)
-        return await call("points", body.model_dump(), READ_SECONDS)
-
-    @routes.post("/api/playground/fit")
-    async def fit(request: Request) -> Response:
-        return await call("fit", (await read_body(request, PictureRequest)).model_dump())
-
-    @routes.post("/api/playground/steps")
-    async def steps(request: Request) -> Response:
-        return await call("steps", (await read_body(request, SceneRequest)).model_dump())
-
-    @routes.post("/api/playground/step")
-    async def step(request: Request) -> Response:
-        return await call("step", (await read_body(request, StepRequest)).model_dump())
-
-    @routes.post("/api/playground/export")
-    async def export(request: Request) -> Response:
-        return await call("export", (await read_body(request, ExportRequest)).model_dump())
+    for name, (model, seconds) in FORWARDED.items():
+        endpoint = forward(backend, f"playground.{name}", model, seconds)
+        routes.post(f"/api/playground/{name}")(endpoint)
 
     @routes.post("/api/cancel")
     async def cancel(request: Request) -> Response:
@@ -127,3 +123,21 @@ def router(backend: Backend) -> APIRouter:
         return json_reply({})
 
     return routes
+
+
+@cache
+def catalogue() -> dict[str, Any]:
+    """The choices of Playground: models with parameters, rules, generators and data sets."""
+    limits = {"least": MIN_POINTS, "most": MAX_POINTS}
+    return {
+        "models": [model.to_json() for model in MODELS.values()],
+        "rules": [{"value": value, "title": title} for value, title in RULES.items()],
+        "generators": [
+            {"key": key, "title": one.title, "classes": one.classes, **limits}
+            for key, one in GENERATORS.items()
+        ],
+        "data": [
+            {"name": name, "title": one.title, "columns": list(one.columns)}
+            for name, one in BUNDLED.items()
+        ],
+    }

@@ -28,7 +28,7 @@ def serve(settings: Settings, *, port: int | None, show: Show, on_ready: Show) -
     """Run the workbench until Ctrl-C or SIGTERM.
 
     Given
-        port       None for the default one, or any free one if it is taken
+        port       None for the default one, or any free one if it is in use
         show       prints a message
         on_ready   gets the link once the server answers
     """
@@ -85,9 +85,9 @@ def bind_socket(port: int | None) -> socket.socket:
     except OSError as error:
         if port is None:
             return _bind(0)
-        taken = ParameterError("workbench", "port", "free to listen on", port)
-        taken.hint = f"{error.strerror}; without --port a free one is taken"
-        raise taken from error
+        in_use = ParameterError("workbench", "port", "free to listen on", port)
+        in_use.hint = f"{error.strerror}; without --port a free one is used"
+        raise in_use from error
 
 
 def _bind(port: int) -> socket.socket:
@@ -106,18 +106,14 @@ def _bind(port: int) -> socket.socket:
 
 def open_browser(link: str) -> None:
     """Open the link unless the browser would run in the terminal."""
-    if os.name == "posix" and sys.platform != "darwin" and not _has_display():
-        return
-    Thread(target=_open, args=(link,), daemon=True).start()
 
+    def open_link() -> None:
+        with suppress(webbrowser.Error, OSError):  # the terminal shows the link as well
+            webbrowser.open(link)
 
-def _open(link: str) -> None:
-    with suppress(webbrowser.Error, OSError):  # the terminal shows the link as well
-        webbrowser.open(link)
-
-
-def _has_display() -> bool:
-    return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+    if display or os.name != "posix" or sys.platform == "darwin":
+        Thread(target=open_link, daemon=True).start()
 
 
 @contextmanager
@@ -144,7 +140,9 @@ def _lock_folder(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            taken = ParameterError("workbench", "folder", "used by no other", str(folder))
-            taken.hint = "another workbench runs there: stop it, or name another with --folder"
-            raise taken from error
+            in_use = ParameterError(
+                "workbench", "folder", "used by no other workbench", str(folder)
+            )
+            in_use.hint = "stop the workbench that uses it, or choose another --folder"
+            raise in_use from error
         yield

@@ -50,18 +50,18 @@ class Uploads:
     async def keep(self, name: str, content: bytes) -> Upload:
         """Keep a file if it can be read, with a preview."""
         number, ending = secrets.token_hex(8), ending_of(name)
-        folder = self._folder / number
-        await asyncio.to_thread(write_file, folder / f"data{ending}", content)
+        path = self._folder / number / f"data{ending}"
+        await asyncio.to_thread(write_file, path, content)
         try:
             async with self._reading:
-                seen = await preview_file(folder / f"data{ending}", self._settings.memory)
+                seen = await preview_file(path, self._settings.memory)
             upload = Upload(id=number, name=name, ending=ending, bytes=len(content), **seen)
             text = upload.model_dump_json().encode()
-            await asyncio.to_thread(write_file, folder / "meta.json", text)
+            await asyncio.to_thread(write_file, path.with_name("meta.json"), text)
         except BaseException as error:
-            shutil.rmtree(folder, ignore_errors=True)
+            self.remove(number)
             if isinstance(error, RequestError):
-                error.message = error.message.replace(str(folder / f"data{ending}"), name)
+                error.message = error.message.replace(str(path), name)
             raise
         return upload
 
@@ -73,9 +73,8 @@ class Uploads:
         except (OSError, ValidationError):
             found = None
         if found is None or found.id != number or not self.path(found).is_file():
-            raise RequestError(
-                404, "missing", f"there is no upload {shorten(number)}", "upload it again"
-            )
+            message = f"there is no upload {shorten(number)}"
+            raise RequestError(404, "missing", message, "upload it again")
         return found
 
     def path(self, upload: Upload) -> Path:
@@ -101,15 +100,13 @@ async def preview_file(path: Path, memory: int) -> dict[str, Any]:
         else:
             refuse(error_from_worker(json.loads(body)))
 
-    def expire() -> None:
-        message = f"the file could not be read within {SECONDS:g} seconds"
-        refuse(RequestError(408, "timeout", message, "take fewer rows"))
-
     def on_exit(code: int) -> None:
         refuse(error_from_exit(code))
 
     worker = Worker(main, str(path), memory=memory, on_message=on_message, on_exit=on_exit)
-    worker.set_deadline(SECONDS, expire)
+    message = f"the file could not be read within {SECONDS:g} seconds"
+    expired = RequestError(408, "timeout", message, "use fewer rows")
+    worker.set_deadline(SECONDS, lambda: refuse(expired))
     try:
         return await found
     finally:

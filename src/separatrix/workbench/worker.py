@@ -93,30 +93,30 @@ class Worker:
         with suppress(RuntimeError):  # the writer is shut down after the exit
             self._writer.submit(self._write, message)
 
-    def set_deadline(
-        self, seconds: float | None, on_expiry: Callable[[], None] | None = None
-    ) -> None:
-        """Kill the process after `seconds`, then call `on_expiry`. None removes the deadline."""
+    def set_deadline(self, seconds: float, on_expiry: Callable[[], None]) -> None:
+        """Kill the process after `seconds`, then call `on_expiry`; replaces an earlier deadline."""
+
+        def expire() -> None:
+            self.kill()
+            on_expiry()
+
+        self.clear_deadline()
+        self._deadline = self._loop.call_later(seconds, expire)
+
+    def clear_deadline(self) -> None:
+        """Let the process run."""
         if self._deadline is not None:
             self._deadline.cancel()
-        self._deadline = None
-        if seconds is not None:
-            self._deadline = self._loop.call_later(seconds, self._expire, on_expiry)
 
     def kill(self) -> None:
         """End the process at once."""
         self._killed = True
-        self.set_deadline(None)
+        self.clear_deadline()
         self._process.kill()
 
     async def join(self) -> None:
         """Wait until the process and its threads are gone."""
         await asyncio.to_thread(self._reader.join)
-
-    def _expire(self, on_expiry: Callable[[], None] | None) -> None:
-        self.kill()
-        if on_expiry is not None:
-            on_expiry()
 
     def _write(self, message: bytes) -> None:
         with suppress(OSError):
@@ -142,7 +142,7 @@ class Worker:
             self._on_message(json.loads(header), body)
 
     def _finish(self, code: int) -> None:
-        self.set_deadline(None)
+        self.clear_deadline()
         self._on_exit(code)
 
 
@@ -163,12 +163,12 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_SIGNAL_AT_PARENT_DEATH, signal.SIGKILL)
         if os.getppid() != parent.pid:  # it died before the call
             os._exit(1)
-    Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()
 
+    def exit_with_parent() -> None:
+        connections.wait([parent.sentinel])
+        os._exit(1)
 
-def _exit_after(sentinel: int) -> None:
-    connections.wait([sentinel])
-    os._exit(1)
+    Thread(target=exit_with_parent, daemon=True).start()
 
 
 def _limit_memory(memory: int) -> None:
@@ -197,7 +197,7 @@ def describe_error(error: Exception) -> dict[str, str]:
     if isinstance(error, MemoryError) or "can't start new thread" in message:
         code = "memory"
         message = (isinstance(error, MemoryError) and message) or "not enough memory"
-        hint = hint or "take fewer rows, or start with a larger --memory"
+        hint = hint or "use fewer rows, or start with a larger --memory"
     elif isinstance(error, OSError) and not isinstance(error, SeparatrixError):
         message = f"cannot read or write a file: {error.strerror or 'no reason given'}"
     elif not isinstance(error, SeparatrixError | ValueError):

@@ -4,6 +4,9 @@ import io
 import zipfile
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
 
 from separatrix.data.streams import open_
 
@@ -11,6 +14,44 @@ ESL = b"6.0000 -1.0000 -0.5000 1e-3 \n5.0000 0.2500 .5 +1.0000 \n\n0 1. 2 3\n"
 TEXT = "ham\tsee you at noon\nspam\tyou have won 1,000 \u00a3\n\nham\t\n".encode()
 PROMOTERS = b"+,S10,\t\ttactagcaatacgcttgc\n-,1019,\t\tgcgttcggtggttaagta\n"
 SPLICE = b"EI,    ATRINS-DONOR-521,    CCAGCTGCATCACAGGAGN\nN,  X,   CCRSDACCAGCTGCATCAC\n"
+
+TABLES = [
+    b'age,job,"home, town",class\n31,clerk,"O""Hare",a\n45.5,cook,Rome,b\n?,clerk,,a\n',
+    b"5.1,3.5,setosa\n4.9,3.0,setosa\n6.3,2.5,virginica\n\n",
+    b"  1  0.5 -2\n 2  1e3  7\n1 0 0\n",
+    b"x;y\r\n1,5;0\r\n2,5;1\r\n",
+]
+SVMLIGHT = [
+    b"+1 1:0.5 3:-2e3 # text\n\n-1 2:1\n+1\n-1 1:.25 2:3. 7:1e-5\r\n",
+    b"0 0:1 4:2.5\n1.5 1:3\n",
+    b"3 qid:1 1:0.125\n1 qid:2 2:-0\n",
+]
+ARROW_TABLE = {
+    "age": [31.0, 45.5, None],
+    "job": ["clerk", "cook", "clerk"],
+    "n": [1, 2, 3],
+    "class": ["a", "b", "a"],
+}
+
+
+def parquet(columns, **options):
+    file = io.BytesIO()
+    pyarrow.parquet.write_table(pa.table(columns), file, **options)
+    return file.getvalue()
+
+
+def feather(columns, **options):
+    file = io.BytesIO()
+    pyarrow.feather.write_feather(pa.table(columns), file, **options)
+    return file.getvalue()
+
+
+WRITERS = [
+    parquet,
+    feather,
+    lambda columns: parquet(columns, row_group_size=2, compression="gzip"),
+    lambda columns: feather(columns, compression="uncompressed", chunksize=2),
+]
 
 
 def from_path(reader):

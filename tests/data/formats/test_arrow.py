@@ -1,11 +1,10 @@
 import datetime
-import io
 from decimal import Decimal
 
 import numpy as np
+import pyarrow as pa
 import pytest
-from tests.data.formats import fuzz
-from tests.data.formats.samples import from_path
+from tests.data.formats.samples import ARROW_TABLE, WRITERS, from_path, parquet
 
 from separatrix.data.formats import arrow, table
 from separatrix.data.limits import Limits
@@ -14,53 +13,13 @@ from separatrix.errors import DataFileError, ParameterError
 read_arrow = from_path(arrow.read_arrow)
 read_csv = from_path(table.read_csv)
 
-pa = pytest.importorskip("pyarrow")
-pq = pytest.importorskip("pyarrow.parquet")
-feather = pytest.importorskip("pyarrow.feather")
-
-TABLE = {
-    "age": [31.0, 45.5, None],
-    "job": ["clerk", "cook", "clerk"],
-    "n": [1, 2, 3],
-    "class": ["a", "b", "a"],
-}
-
-
-def parquet(columns, **options):
-    file = io.BytesIO()
-    pq.write_table(pa.table(columns), file, **options)
-    return file.getvalue()
-
-
-def arrow(columns, **options):
-    file = io.BytesIO()
-    feather.write_feather(pa.table(columns), file, **options)
-    return file.getvalue()
-
-
-WRITERS = [
-    parquet,
-    arrow,
-    lambda columns: parquet(columns, row_group_size=2, compression="gzip"),
-    lambda columns: arrow(columns, compression="uncompressed", chunksize=2),
-]
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="t.parquet"):
-        (tmp_path / name).write_bytes(content)
-        return tmp_path / name
-
-    return write
-
 
 @pytest.mark.parametrize("writer", WRITERS)
 def test_the_same_as_the_table_in_a_csv_file(write, writer):
     text = b"age,job,n,class\n31,clerk,1,a\n45.5,cook,2,b\n,clerk,3,a\n"
     expected = read_csv(write(text, "t.csv"))
 
-    found = read_arrow(write(writer(TABLE)))
+    found = read_arrow(write(writer(ARROW_TABLE)))
 
     assert found.features == expected.features == ("age", "n", "job=clerk", "job=cook")
     np.testing.assert_array_equal(found.X, expected.X)
@@ -120,7 +79,7 @@ def test_what_cannot_be_used_is_refused(write):
     with pytest.raises(DataFileError, match="begins with b'a,b"):
         read_arrow(write(b"a,b\n1,2\n"))
     with pytest.raises(ParameterError):
-        read_arrow(write(parquet(TABLE)), target=1.5)
+        read_arrow(write(parquet(ARROW_TABLE)), target=1.5)
 
 
 def test_limits_are_kept(write):
@@ -143,17 +102,3 @@ def test_a_small_file_of_many_rows_is_refused_before_they_are_made(write):
     assert len(bomb) < 1 << 20
     with pytest.raises(DataFileError, match="40,000,000 values in"):
         read_arrow(write(bomb))
-
-
-SEEDS = [writer(TABLE) for writer in WRITERS]
-
-
-@pytest.mark.slow
-def test_hostile_files_are_read_or_refused():
-    taken = fuzz.survives(read_arrow, SEEDS, ".parquet", runs=2000, seed=0)
-    assert 20 < taken < 1900
-
-
-@pytest.mark.long
-def test_hostile_files_are_read_or_refused_for_long():
-    fuzz.survives(read_arrow, SEEDS, ".parquet", runs=200_000, seed=1)

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 from tests.conftest import _real
-from tests.data.formats import fuzz
-from tests.data.formats.samples import TRIANGLE_AND_PATH, tu
+from tests.data.formats.samples import tu
 
 from separatrix.data.formats.graph_folder import read_tu
 from separatrix.data.graph import Graph
@@ -127,34 +126,3 @@ def test_a_graph_may_have_no_edges():
     alone = Graph(2, np.empty((0, 2)), edge_labels=np.empty(0))
     assert (alone.edges.shape, alone.edges.dtype) == ((0, 2), np.intp)
     assert repr(alone) == "Graph(2 nodes, 0 edges)"
-
-
-CUT = b"\n=====\n"  # between the files of a folder that travels as one
-SEED = CUT.join(TRIANGLE_AND_PATH.values())
-
-
-def reading_into(folder):
-    """A reader of all files as one. Cutting a file off takes long on some disks; a new one does not."""
-    lies_there = {}
-    tu(folder)
-
-    def read_as_one(path):
-        parts = dict(zip(TRIANGLE_AND_PATH, path.read_bytes().split(CUT), strict=False))
-        for part, content in (TRIANGLE_AND_PATH | parts).items():
-            if lies_there.get(part) != content:
-                (folder / f"SMALL_{part}.txt").unlink()
-                (folder / f"SMALL_{part}.txt").write_bytes(content)
-                lies_there[part] = content
-        return read_tu(folder)
-
-    return read_as_one
-
-
-@pytest.mark.slow
-def test_hostile_files_are_read_or_refused(tmp_path):
-    assert 0 < fuzz.survives(reading_into(tmp_path), [SEED], ".txt", runs=2000, seed=1) < 2000
-
-
-@pytest.mark.long
-def test_two_hundred_thousand_hostile_files_are_read_or_refused(tmp_path):
-    fuzz.survives(reading_into(tmp_path), [SEED], ".txt", runs=200_000, seed=2)

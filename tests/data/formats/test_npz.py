@@ -3,7 +3,6 @@ import io
 
 import numpy as np
 import pytest
-from tests.data.formats import fuzz
 from tests.data.formats.samples import from_path, npy, npz, zipped
 
 from separatrix.data.formats import npz as npz_format
@@ -16,40 +15,34 @@ read_npz = from_path(npz_format.read_npz)
 X = np.arange(6.0).reshape(3, 2)
 
 
-def written(folder, content, name="x.npz"):
-    (folder / name).write_bytes(content)
-    return folder / name
-
-
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("dtype", ["<f8", ">f8", "<f4", "<f2", "<i8", ">i2", "u1", "i1", "?"])
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_arrays_come_back_as_numpy_wrote_them(tmp_path, packed, dtype, order):
+def test_arrays_come_back_as_numpy_wrote_them(write, packed, dtype, order):
     values = np.asarray(X.astype(dtype), order=order)
-    found = read_npz(written(tmp_path, npz(packed, X=values, y=np.array([2, 0, 1]))))
+    found = read_npz(write(npz(packed, X=values, y=np.array([2, 0, 1]))))
     np.testing.assert_array_equal(found.X, values)
     assert found.X.dtype == values.dtype.newbyteorder("=")
     assert found.y.tolist() == [2, 0, 1]
 
 
-def test_test_parts_words_and_other_names(tmp_path):
+def test_labels_may_be_words_and_a_test_part_is_optional(write):
     words = np.array(["a", "bcd", "é"])
-    path = written(tmp_path, npz(data=X, labels=words, X_test=X[:1], y_test=words[:1]))
-    found = read_npz(path, X="data", y="labels")
+    found = read_npz(write(npz(X=X, y=words, X_test=X[:1], y_test=words[:1])))
     assert found.y.tolist() == ["a", "bcd", "é"]
     assert found.y_test.tolist() == ["a"]
-    with pytest.raises(DataFileError, match="found the arrays data, labels, X_test, y_test"):
-        read_npz(path)
+    with pytest.raises(DataFileError, match="found the arrays data, y, expected one called X"):
+        read_npz(write(npz(data=X, y=words)))
 
 
-def test_pictures_become_rows(tmp_path):
+def test_pictures_become_rows(write):
     pictures = np.arange(24).reshape(2, 3, 4)
-    found = read_npz(written(tmp_path, npz(X=pictures)))
+    found = read_npz(write(npz(X=pictures)))
     assert (found.X.shape, found.image, found.y) == ((2, 12), (3, 4), None)
 
 
-def test_one_array_alone_is_samples_without_labels(tmp_path):
-    path = written(tmp_path, gzip.compress(npy(X)), "x.npy.gz")
+def test_one_array_alone_is_samples_without_labels(write):
+    path = write(gzip.compress(npy(X)), "x.npy.gz")
     np.testing.assert_array_equal(read_npy(path).X, X)
     assert read_npy(path).y is None
 
@@ -59,11 +52,11 @@ class Trap:
         return eval, ("[][0]",)
 
 
-def test_objects_are_never_unpickled(tmp_path):
+def test_objects_are_never_unpickled(write):
     file = io.BytesIO()
     np.save(file, np.array([[Trap()]], dtype=object), allow_pickle=True)
     with pytest.raises(DataFileError, match=r"\|O"):
-        read_npz(written(tmp_path, zipped(**{"X.npy": file.getvalue()})))
+        read_npz(write(zipped(**{"X.npy": file.getvalue()})))
 
 
 def header(text, values=b""):
@@ -95,9 +88,9 @@ PLAIN = "{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }"
         (header(PLAIN % "2,", b"\0" * 16), "expected numbers, .n, d."),
     ],
 )
-def test_a_header_is_believed_only_when_the_bytes_are_there(tmp_path, content, sentence):
+def test_a_header_is_believed_only_when_the_bytes_are_there(write, content, sentence):
     with pytest.raises(DataFileError, match=sentence):
-        read_npz(written(tmp_path, zipped(**{"X.npy": content})))
+        read_npz(write(zipped(**{"X.npy": content})))
 
 
 @pytest.mark.parametrize(
@@ -109,46 +102,28 @@ def test_a_header_is_believed_only_when_the_bytes_are_there(tmp_path, content, s
         ({"X": np.array([["a"]])}, "expected numbers"),
     ],
 )
-def test_parts_that_do_not_go_together_are_refused(tmp_path, arrays, sentence):
+def test_parts_that_do_not_go_together_are_refused(write, arrays, sentence):
     with pytest.raises(DataFileError, match=sentence):
-        read_npz(written(tmp_path, npz(**arrays)))
+        read_npz(write(npz(**arrays)))
 
 
 @pytest.mark.slow
-def test_a_bomb_is_refused_before_it_goes_off(tmp_path):
-    path = written(tmp_path, npz(packed=True, X=np.zeros((200, 50_000))))
+def test_a_bomb_is_refused_before_it_goes_off(write):
+    path = write(npz(packed=True, X=np.zeros((200, 50_000))))
     with pytest.raises(DataFileError, match="more than 200 bytes for each compressed byte"):
         read_npz(path)
-    with pytest.raises(DataFileError, match="found 80,000,128 bytes, expected at most 1,000"):
+    with pytest.raises(DataFileError, match="more than 1,000 bytes, expected at most 1,000"):
         read_npz(path, limits=Limits(inflated_bytes=1000))
 
 
-def test_what_is_no_zip_file_is_refused(tmp_path):
+def test_what_is_no_zip_file_is_refused(write):
     with pytest.raises(DataFileError, match="found no zip file, or a damaged one"):
-        read_npz(written(tmp_path, b"PK\x03\x04 and nothing more"))
+        read_npz(write(b"PK\x03\x04 and nothing more"))
 
 
-def test_a_name_in_no_alphabet_is_refused(tmp_path):
+def test_a_name_in_no_alphabet_is_refused(write):
     content = bytearray(npz(X=X))
     content[7] |= 0x08  # the name of the first member is UTF-8, says this bit
     content[30] = 0xB0  # and this byte begins no letter of it
     with pytest.raises(DataFileError, match=r"a damaged one .'utf-8' codec can't decode byte"):
-        read_npz(written(tmp_path, bytes(content)))
-
-
-SEEDS = [
-    npz(X=X, y=np.array([0, 1, 1])),
-    npz(packed=True, X=X.astype(np.uint8), y=np.array(["a", "b", "a"]), X_test=X, y_test=[1, 2, 3]),
-]
-
-
-@pytest.mark.slow
-def test_hostile_files_are_read_or_refused():
-    assert 0 < fuzz.survives(read_npz, SEEDS, ".npz", runs=2000, seed=1) < 2000
-    assert 0 < fuzz.survives(read_npy, [npy(X), npy(X > 2)], ".npy", runs=500, seed=1) < 500
-
-
-@pytest.mark.long
-def test_two_hundred_thousand_hostile_files_are_read_or_refused():
-    fuzz.survives(read_npz, SEEDS, ".npz", runs=150_000, seed=2)
-    fuzz.survives(read_npy, [npy(X), npy(X > 2)], ".npy", runs=50_000, seed=2)
+        read_npz(write(bytes(content)))

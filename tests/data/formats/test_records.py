@@ -1,5 +1,6 @@
 import pytest
 
+from separatrix.data.formats.columns import choose_columns
 from separatrix.data.formats.layout import TableLayout
 from separatrix.data.formats.records import read_columns
 from separatrix.data.streams import open_
@@ -11,22 +12,21 @@ def read_with_header(path):
     with open_(path) as source:
         lines = iter(source.read_line, b"@data\n")
         names = tuple(line.decode().strip() for line in lines)
-        return read_columns(source, TableLayout(",", False, names), target="kind")
+        choice = choose_columns(source, names, "kind")
+        return read_columns(source, TableLayout(",", False, names), choice)
 
 
-def test_rows_after_a_header_of_another_format_are_parsed(tmp_path):
-    (tmp_path / "t").write_bytes(b"width\nkind\n@data\n1.5,a\n2,b\n")
-    table = read_with_header(tmp_path / "t")
+def test_rows_after_a_header_of_another_format_are_parsed(write):
+    table = read_with_header(write(b"width\nkind\n@data\n1.5,a\n2,b\n"))
     assert table.numbers.tolist() == [[1.5], [2]]
     assert table.categories["kind"].values == ["a", "b"]
 
 
-def test_errors_after_a_header_count_its_lines(tmp_path):
-    (tmp_path / "t").write_bytes(b"width\nkind\n@data\n1.5,a\n2,\n")
+def test_errors_after_a_header_count_its_lines(write):
     with pytest.raises(DataFileError, match=":5:3: found no label in 'kind'"):
-        read_with_header(tmp_path / "t")
+        read_with_header(write(b"width\nkind\n@data\n1.5,a\n2,\n"))
 
 
-def test_a_column_of_late_texts_is_read_again_from_behind_the_header(tmp_path):
-    (tmp_path / "t").write_bytes(b"width\nkind\n@data\n" + b"1,a\n" * 10 + b"wide,b\n")
-    assert read_with_header(tmp_path / "t").categories["width"].values == ["1", "wide"]
+def test_a_column_of_late_texts_is_read_again_from_behind_the_header(write):
+    path = write(b"width\nkind\n@data\n" + b"1,a\n" * 10 + b"wide,b\n")
+    assert read_with_header(path).categories["width"].values == ["1", "wide"]

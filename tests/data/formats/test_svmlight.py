@@ -1,5 +1,4 @@
 import gzip
-import io
 import os
 import random
 import struct
@@ -9,17 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse
-from sklearn.datasets import load_svmlight_file
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 from tests.data.formats import fuzz
-from tests.data.formats.samples import from_path
+from tests.data.formats.samples import SVMLIGHT, from_path
 
-from separatrix.data.formats import decimals, svmlight
+from separatrix.data.formats import svmlight
 from separatrix.data.limits import Limits
 from separatrix.data.streams import ByteSource, open_
-from separatrix.errors import DataError, DataFileError, ParameterError
+from separatrix.errors import DataFileError, ParameterError
 
 read_svmlight = from_path(svmlight.read_svmlight)
-write_svmlight = svmlight.write_svmlight
 
 
 def svmlight_blocks(path, limits=None, **options):
@@ -27,18 +25,7 @@ def svmlight_blocks(path, limits=None, **options):
         yield from svmlight.svmlight_blocks(source, **options)
 
 
-PLAIN = b"+1 1:0.5 3:-2e3 # text\n\n-1 2:1\n+1\n-1 1:.25 2:3. 7:1e-5\r\n"
-ZEROS = b"0 0:1 4:2.5\n1.5 1:3\n"
-QUERIES = b"3 qid:1 1:0.125\n1 qid:2 2:-0\n"
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="x.svm"):
-        (tmp_path / name).write_bytes(content)
-        return tmp_path / name
-
-    return write
+PLAIN, ZEROS, QUERIES = SVMLIGHT
 
 
 def same_as_sklearn(path, **options):
@@ -97,35 +84,19 @@ def random_decimals(n, seed):
         yield f"{(rng.getrandbits(53) | 1 << 52) * 2 + 1}e0"  # halfway between two
 
 
-def bits_of(text):
-    what, end, bits = decimals.read_decimal(np.frombuffer(text.encode(), np.uint8), 0, len(text))
-    assert end == len(text)
-    return what, int(bits)
+def test_decimals_are_read_to_the_last_bit_of_what_float_gives(write):
+    texts = [text for text in random_decimals(3000, seed=0) if np.isfinite(float(text))]
+    texts += [f"{i / 64}" for i in range(-1000, 1000)] + [f"{i}." for i in range(50)]
+    expected = np.array([float(text) for text in texts])
+    lines = "".join(f"{text} 1:{text}\n" for text in texts)
+
+    found = read_svmlight(write(lines))
+
+    np.testing.assert_array_equal(found.y.view(np.uint64), expected.view(np.uint64))
+    np.testing.assert_array_equal(found.X.data.view(np.uint64), expected.view(np.uint64))
 
 
-def test_a_decimal_is_read_to_the_last_bit_of_what_float_gives():
-    read = 0
-    for text in random_decimals(3000, seed=0):
-        if "n" in text:
-            continue
-        what, bits = bits_of(text)
-        if what == decimals.READ:
-            assert bits == struct.unpack("Q", struct.pack("d", float(text)))[0], text
-            read += 1
-    assert read > 15_000
-
-
-def test_a_plain_number_is_read_to_the_last_bit_too():
-    rng = random.Random(1)
-    for _ in range(5000):
-        text = f"{rng.choice(['', '-'])}{rng.randrange(10 ** rng.randrange(1, 10))}"
-        text += rng.choice(["", "."]) or f".{rng.randrange(10 ** rng.randrange(1, 8))}"
-        end, value = decimals.read_plain(np.frombuffer(text.encode(), np.uint8), 0, len(text))
-        if end:
-            assert struct.pack("d", value) == struct.pack("d", float(text)), text
-
-
-def test_a_number_of_many_digits_is_left_to_float(write):
+def test_numbers_may_have_any_number_of_digits(write):
     long = "0.1000000000000000055511151231257827021181583404541015625"
     path = write(f"{long} 1:{long} 2:-{long}1 3:1{'0' * 300} 4:0.{'0' * 400}1e401\n".encode())
 
@@ -173,12 +144,12 @@ def test_an_index_beyond_a_fixed_width_is_refused(write):
 
     assert read_svmlight(path, n_features=4).X.shape == (2, 4)
     with pytest.raises(
-        DataFileError, match=r"x\.svm:2:3: found '4:1', expected an index of at most 3"
+        DataFileError, match=r"data:2:3: found '4:1', expected an index of at most 3"
     ):
         read_svmlight(path, n_features=3)
-    with pytest.raises(DataFileError, match=r"x\.svm:2:3: .*at most 3"):
+    with pytest.raises(DataFileError, match=r"data:2:3: .*at most 3"):
         read_svmlight(path, n_features=4, zero_based=True)
-    with pytest.raises(DataFileError, match=r"x\.svm:1:3: .*from 1 on"):
+    with pytest.raises(DataFileError, match=r"data:1:3: .*from 1 on"):
         read_svmlight(write(b"1 0:1\n"), zero_based=False)
 
 
@@ -230,9 +201,8 @@ def test_query_pairs_are_passed_over_and_said(write):
 def test_blocks_put_together_are_the_whole(write, rows):
     rng = np.random.default_rng(0)
     X = scipy.sparse.random_array((300, 12), density=0.3, rng=rng, format="csr")
-    file = io.BytesIO()
-    write_svmlight(file, X, rng.integers(0, 5, 300))
-    path = write(file.getvalue())
+    path = write(b"")
+    dump_svmlight_file(X, rng.integers(0, 5, 300), str(path), zero_based=False)
     whole = read_svmlight(path, n_features=12)
 
     blocks = list(svmlight_blocks(path, n_features=12, rows=rows))
@@ -244,28 +214,6 @@ def test_blocks_put_together_are_the_whole(write, rows):
 
 def test_blocks_of_an_empty_file_are_none(write):
     assert list(svmlight_blocks(write(b"\n"), n_features=2)) == []
-
-
-@pytest.mark.parametrize("sparse", [True, False])
-def test_what_is_written_reads_back_to_the_same_bits(write, sparse):
-    rng = np.random.default_rng(0)
-    bits = rng.integers(0, 2**64, size=(50, 9), dtype=np.uint64)
-    X = bits.view(np.float64)
-    X[~np.isfinite(X) | (rng.random(X.shape) < 0.5)] = 0.0
-    y = rng.normal(size=50)
-    file = io.BytesIO()
-
-    write_svmlight(file, scipy.sparse.csr_array(X) if sparse else X, y)
-    again = read_svmlight(write(file.getvalue()), n_features=9)
-
-    np.testing.assert_array_equal(again.X.toarray().view(np.uint64), X.view(np.uint64))
-    np.testing.assert_array_equal(again.y.view(np.uint64), y.view(np.uint64))
-
-
-def test_what_has_no_place_in_the_format_is_not_written():
-    for X, y in (([[np.inf]], [1]), ([[1.0]], [np.nan]), ([[1.0]], ["a"]), ([[1.0]], [1, 2])):
-        with pytest.raises(DataError):
-            write_svmlight(io.BytesIO(), X, y)
 
 
 def test_parameters_are_checked(write):
@@ -284,17 +232,6 @@ def test_bombs_are_refused(write):
         read_svmlight(write(gzip.compress(b"1 1:1\n" * 5_000_000), "bomb.gz"))
     with pytest.raises(DataFileError, match=":1: found a line of more than"):
         read_svmlight(write(b"1 1:1" + b" " * 100_000_000))
-
-
-@pytest.mark.slow
-def test_hostile_files_are_read_or_refused():
-    taken = fuzz.survives(read_svmlight, [PLAIN, ZEROS, QUERIES], ".svm", runs=2000, seed=0)
-    assert 100 < taken < 1900
-
-
-@pytest.mark.long
-def test_hostile_files_are_read_or_refused_for_long():
-    fuzz.survives(read_svmlight, [PLAIN, ZEROS, QUERIES], ".svm", runs=200_000, seed=1)
 
 
 @pytest.mark.slow

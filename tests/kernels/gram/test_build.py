@@ -119,43 +119,37 @@ def test_what_cannot_fit_is_refused_with_a_suggestion():
         make_gram(Linear(), X, memory=100)
 
 
-@pytest.mark.usefixtures("float32")
-def test_coordinates_in_metres_are_centred_before_float32():
-    rng = np.random.default_rng(1)
-    metres = np.array([4.5e6, 5.2e6]) + rng.normal(scale=300.0, size=(200, 2))
-    gram = make_gram(Gaussian(2e-5), metres)
-    exact = np.exp(-2e-5 * cdist(metres, metres, "sqeuclidean"))
-    assert gram.dtype == np.float32
-    np.testing.assert_allclose(gram.matrix, exact, atol=1e-4)
+DRAW = np.random.default_rng(1)
+METRES = np.array([4.5e6, 5.2e6]) + DRAW.normal(scale=300.0, size=(200, 2))
+PIXELS = DRAW.integers(0, 256, size=(50, 784), dtype=np.uint8)
+MIXED = DRAW.normal(size=(60, 2)) * np.array([1e-6, 1e6])
+UNEVEN = DRAW.normal(size=(60, 6)) * np.where(np.arange(60) % 2, 1.0, 1e-9)[:, None]
+TINY = DRAW.normal(size=(40, 3)) * 1e-4
 
 
 @pytest.mark.usefixtures("float32")
-def test_raw_pixels_with_degree_six_fall_back_to_float64():
-    pixels = np.random.default_rng(1).integers(0, 256, size=(50, 784), dtype=np.uint8)
-    gram = make_gram(Polynomial(6, coef0=1.0), pixels)
-    wide = pixels.astype(np.float64)
-    assert gram.dtype == np.float64
-    np.testing.assert_allclose(gram.matrix, (wide @ wide.T + 1.0) ** 6, rtol=1e-12)
-    assert make_gram(Polynomial(4, coef0=1.0), pixels).dtype == np.float32
+@pytest.mark.parametrize(
+    ("kernel", "samples", "dtype", "off"),
+    [
+        pytest.param(Gaussian(2e-5), METRES, "f4", {"atol": 1e-4}, id="centred first"),
+        pytest.param(Polynomial(6, coef0=1.0), PIXELS, "f8", {"rtol": 1e-12}, id="raw pixels"),
+        pytest.param(Polynomial(4, coef0=1.0), PIXELS, "f4", {"rtol": 1e-4}, id="lower degree"),
+        pytest.param(Gaussian(1e-10), MIXED, "f8", {"atol": 1e-4}, id="features of all sizes"),
+        pytest.param(Gaussian(1e-13), MIXED, "f4", {"atol": 1e-4}, id="small gamma"),
+        pytest.param(Polynomial(6), TINY, "f8", {"rtol": 1e-10}, id="below float32"),
+        pytest.param(Normalized(Polynomial(5)), UNEVEN, "f8", {"atol": 1e-4}, id="uneven norms"),
+    ],
+)
+def test_products_are_float32_only_where_that_is_precise_enough(kernel, samples, dtype, off):
+    wide = samples.astype(np.float64)
+    exact = kernel.block(wide, wide)
+    if isinstance(kernel, Gaussian):
+        exact = np.exp(-kernel.gamma * cdist(wide, wide, "sqeuclidean"))
 
+    gram = make_gram(kernel, samples)
 
-@pytest.mark.usefixtures("float32")
-def test_small_and_large_features_side_by_side_fall_back_to_float64():
-    rng = np.random.default_rng(1)
-    mixed = rng.normal(size=(60, 2)) * np.array([1e-6, 1e6])
-    gram = make_gram(Gaussian(1e-10), mixed)
-    exact = np.exp(-1e-10 * cdist(mixed, mixed, "sqeuclidean"))
-    assert gram.dtype == np.float64
-    np.testing.assert_allclose(gram.matrix, exact, atol=1e-4)
-    assert make_gram(Gaussian(1e-13), mixed).dtype == np.float32
-
-
-@pytest.mark.usefixtures("float32")
-def test_values_too_small_for_float32_are_float64():
-    tiny = np.random.default_rng(1).normal(size=(40, 3)) * 1e-4
-    gram = make_gram(Polynomial(6), tiny)
-    assert gram.dtype == np.float64
-    np.testing.assert_allclose(gram.matrix, (tiny @ tiny.T) ** 6, rtol=1e-10)
+    assert gram.dtype == dtype
+    np.testing.assert_allclose(gram.matrix, exact, **{"rtol": 1e-7, **off})
 
 
 def test_what_even_float64_cannot_give_is_said():
@@ -166,14 +160,21 @@ def test_what_even_float64_cannot_give_is_said():
         make_gram(Polynomial(40), far)
 
 
-def test_products_are_computed_once_for_all_kernels(monkeypatch):
+@pytest.mark.parametrize(
+    ("kernels", "ways"),
+    [
+        ([*(Polynomial(d) for d in (1, 2, 3)), Normalized(Polynomial(2)), Linear()], 1),
+        ([Gaussian(0.1), Polynomial(2), Gaussian(0.2), Polynomial(3)], 2),
+    ],
+    ids=["one way of preparing", "two in turn"],
+)
+def test_products_are_computed_once_for_each_way_of_preparing(kernels, ways, monkeypatch):
     calls = []
     products = Vectors.own_products
     monkeypatch.setattr(Vectors, "own_products", lambda *args: calls.append(1) or products(*args))
-    kernels = [Polynomial(d) for d in (1, 2, 3)] + [Normalized(Polynomial(2)), Linear()]
     for kernel, gram in zip(kernels, SharedProducts(X).grams(kernels), strict=True):
         np.testing.assert_allclose(gram.matrix, kernel.block(X, X), rtol=1e-9, atol=1e-9)
-    assert len(calls) == 1
+    assert len(calls) == ways
 
 
 def test_shared_products_that_do_not_fit_give_the_same_rows_from_a_cache():
@@ -230,16 +231,6 @@ def test_no_samples_at_all_is_an_error():
 
 
 @pytest.mark.usefixtures("float32")
-def test_rows_of_very_different_norm_are_not_lost_in_float32():
-    mixed = np.random.default_rng(0).normal(size=(60, 6))
-    mixed[::2] *= 1e-9
-    kernel = Normalized(Polynomial(5))
-    np.testing.assert_allclose(
-        make_gram(kernel, mixed).matrix, kernel.block(mixed, mixed), atol=1e-4
-    )
-
-
-@pytest.mark.usefixtures("float32")
 def test_a_large_term_does_not_drown_a_small_one():
     far = np.random.default_rng(0).normal(size=(60, 6)) + 100.0
     gram = make_gram(Gaussian(1.0) + Linear(), far)
@@ -253,13 +244,3 @@ def test_a_matrix_that_is_none_is_not_held():
         make_gram(Precomputed(), X)
     with pytest.raises(DataError, match="must be a square kernel matrix"):
         next(SharedProducts(X).grams([Precomputed()]))
-
-
-def test_kernels_that_take_turns_share_both_ways_of_preparing(monkeypatch):
-    calls = []
-    products = Vectors.own_products
-    monkeypatch.setattr(Vectors, "own_products", lambda *args: calls.append(1) or products(*args))
-    kernels = [Gaussian(0.1), Polynomial(2), Gaussian(0.2), Polynomial(3)]
-    for kernel, gram in zip(kernels, SharedProducts(X).grams(kernels), strict=True):
-        np.testing.assert_allclose(gram.matrix, kernel.block(X, X), rtol=1e-9, atol=1e-9)
-    assert len(calls) == 2

@@ -5,10 +5,8 @@ import pytest
 from scipy.sparse import random_array
 
 from separatrix.data.graph import Graph
-from separatrix.errors import ParameterError
 from separatrix.kernels import (
     BagOfWords,
-    Linear,
     Normalized,
     ShortestPath,
     Spectrum,
@@ -134,10 +132,3 @@ def test_products_found_through_the_columns_are_the_products(density):
     )
     whole = Vectors(X, np.zeros(300), None, None).own_products(2)
     np.testing.assert_allclose(whole, (X @ X.T).toarray(), rtol=1e-12, atol=1e-15)
-
-
-def test_kernels_on_different_things_are_not_combined():
-    with pytest.raises(ParameterError, match="a kernel on sequences, as the left one is"):
-        Spectrum(3) + WeisfeilerLehman(2)
-    with pytest.raises(ParameterError, match="a kernel on vectors"):
-        Linear() * Spectrum(3)

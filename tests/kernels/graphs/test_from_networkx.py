@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.kernels.graphs.test_graph_kernels import KERNELS, LABELS, LETTERED, some
+from tests.kernels.definitions import LABELS, ON_GRAPHS, some
 
 from separatrix.data.graph import Graph
 from separatrix.errors import DataError
@@ -34,7 +34,7 @@ def as_networkx(nx, graph, *, names=None, node="label", edge="label"):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
-@pytest.mark.parametrize("kernel", KERNELS, ids=repr)
+@pytest.mark.parametrize("kernel", [kernel for kernel, _ in ON_GRAPHS], ids=repr)
 def test_graphs_of_networkx_have_the_same_values(kernel, labels, nx):
     X, Z = some(labels, 12, 27), some(labels, 9, 28)
     foreign = [as_networkx(nx, graph, names=[*"gfedcba"][: graph.n_nodes]) for graph in X]
@@ -90,7 +90,7 @@ def test_graphs_of_networkx_without_an_equivalent_are_refused(labels, kind, more
     graph.add_edges_from(more)
     for kernel in (VertexHistogram(), WeisfeilerLehman(1), ShortestPath()):
         with pytest.raises(DataError, match=sentence):
-            kernel.block([labelled_path(nx, "C", "N"), graph], [LETTERED])
+            kernel.block([labelled_path(nx, "C", "N"), graph], [Graph(2, [[0, 1]], ["a", "b"])])
 
 
 def test_edges_of_networkx_that_are_labelled_in_part_are_refused(nx):

@@ -1,10 +1,12 @@
 import itertools
 import threading
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
 from benchmarks.subsequence import numpy_subsequence
+from tests.kernels import definitions
 
 from separatrix.kernels.strings import subsequence
 from separatrix.kernels.strings.sequences import EncodedSequences
@@ -13,16 +15,6 @@ from separatrix.kernels.strings.subsequence import (
     self_products,
     subsequence_products,
 )
-
-
-def by_definition(s, t, k, decay):
-    """All index tuples of both strings, compared; exact with a Fraction."""
-    return sum(
-        decay ** (i[-1] - i[0] + j[-1] - j[0] + 2)
-        for i in itertools.combinations(range(len(s)), k)
-        for j in itertools.combinations(range(len(t)), k)
-        if all(s[p] == t[q] for p, q in zip(i, j, strict=True))
-    )
 
 
 def letters(strings):
@@ -45,40 +37,24 @@ def test_values_match_the_definition(decay):
     rng = np.random.default_rng(0)
     for k in (1, 2, 3, 4):
         first, second = random_strings(rng, 9, 7), random_strings(rng, 11, 7, "abcd")
-        exact = [[by_definition(s, t, k, Fraction(decay)) for t in second] for s in first]
+        exact = partial(definitions.subsequence, k=k, decay=Fraction(decay))
 
         K = products(first, second, k, decay)
 
-        np.testing.assert_allclose(K, np.array(exact, float), rtol=3e-15, atol=0)
+        np.testing.assert_allclose(K, definitions.block(exact, first, second), rtol=3e-15, atol=0)
 
 
 @pytest.mark.slow
 def test_more_levels_than_one_sweep_match_the_definition():
     first = ["abaabbabab", "bbabaababa"]
     exact = [
-        [[by_definition(s, t, level, 0.5) for t in first] for s in first] for level in range(1, 11)
+        definitions.block(partial(definitions.subsequence, k=level, decay=0.5), first, first)
+        for level in range(1, 11)
     ]
 
     for k in range(1, 11):
         np.testing.assert_array_equal(products(first, None, k, 0.5, all_levels=True), exact[:k])
         np.testing.assert_array_equal(products(first, None, k, 0.5), exact[k - 1])
-
-
-def test_lodhis_worked_values_are_exact():
-    words = ["cat", "car", "bat", "bar"]
-
-    K = products(words, None, 2, 0.5)
-
-    fourth, itself = 0.5**4, 2 * 0.5**4 + 0.5**6
-    np.testing.assert_array_equal(
-        K,
-        [
-            [itself, fourth, fourth, 0],
-            [fourth, itself, 0, fourth],
-            [fourth, 0, itself, fourth],
-            [0, fourth, fourth, itself],
-        ],
-    )
 
 
 @pytest.mark.slow
@@ -153,12 +129,11 @@ def test_a_value_does_not_depend_on_the_other_strings():
 
 def test_self_products_are_the_diagonal():
     strings = random_strings(np.random.default_rng(6), 29, 100)
-    levels = products(strings, None, 6, 0.4, all_levels=True)
 
-    own = self_products(letters(strings), 6, 0.4, all_levels=True, threads=2)
+    own = self_products(letters(strings), 6, 0.4, threads=2)
 
-    np.testing.assert_allclose(own, levels.diagonal(axis1=1, axis2=2), rtol=1e-14)
-    np.testing.assert_array_equal(self_products(letters(strings), 6, 0.4, threads=1), own[-1])
+    np.testing.assert_allclose(own, products(strings, None, 6, 0.4).diagonal(), rtol=1e-14)
+    np.testing.assert_array_equal(self_products(letters(strings), 6, 0.4, threads=1), own)
 
 
 def test_strings_shorter_than_k_have_value_zero():

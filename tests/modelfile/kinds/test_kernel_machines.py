@@ -1,14 +1,10 @@
 """Files of kernel machines."""
 
 import numpy as np
-from tests.modelfile.cases import BY_NAME, X, Y
+from tests.modelfile.cases import X, Y
 from tests.modelfile.hostile import refused, split_file
 
-from separatrix import (
-    SVC,
-    load,
-    save,
-)
+from separatrix import SVC
 
 
 def test_boundaries_are_counted_from_the_classes(path):
@@ -18,17 +14,3 @@ def test_boundaries_are_counted_from_the_classes(path):
         if array.shape == (3,) and name != "model.classes_":
             tensors[name] = np.zeros(many, array.dtype)
     assert refused(document, tensors, path) == "invariant"
-
-
-def test_a_search_and_its_best_agree_on_probabilities(path):
-    """The 145,329th."""
-    document, tensors = split_file(BY_NAME["decision-around-search"].fitted(), path)
-    search = document["model"]["state"]["estimator_"]
-    search["state"]["best_estimator_"]["params"]["calibration"] = None
-    assert refused(document, tensors, path) == "invariant"
-
-
-def test_a_memory_budget_may_be_as_large_as_a_number_can(path):
-    """The 52,875th."""
-    model = SVC(cache_size=1e308).fit(X, Y)
-    np.testing.assert_array_equal(load(save(model, path)).predict(X), SVC().fit(X, Y).predict(X))

@@ -3,19 +3,11 @@
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
-from sklearn.preprocessing import (
-    StandardScaler,
-)
+from sklearn.preprocessing import StandardScaler
 from tests.modelfile.cases import BY_NAME, TENTHS, X, Y
 from tests.modelfile.hostile import refused, split_file
 
-from separatrix import (
-    GaussianNB,
-    LeastSquaresClassifier,
-    Perceptron,
-    load,
-    save,
-)
+from separatrix import GaussianNB, LeastSquaresClassifier, Perceptron, load, save
 from separatrix.errors import UnsupportedError
 
 

@@ -4,20 +4,10 @@ import numpy as np
 import pytest
 from sklearn.compose import make_column_selector
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import (
-    MinMaxScaler,
-    StandardScaler,
-)
+from sklearn.preprocessing import StandardScaler
 from tests.modelfile.cases import WORDS, X, Y
 
-from separatrix import (
-    SVC,
-    BayesDecision,
-    GaussianNB,
-    LogisticRegression,
-    load,
-    save,
-)
+from separatrix import SVC, BayesDecision, GaussianNB, LogisticRegression, load, save
 from separatrix.errors import ModelFileError
 
 
@@ -49,10 +39,3 @@ def test_labels_of_numpys_own_types_are_labels(path):
         model = BayesDecision(GaussianNB(), reject_cost=0.1, reject_label=label)
         model.fit(X, Y if isinstance(label, str) else WORDS)
         assert load(save(model, path)).actions_.tolist() == model.actions_.tolist()
-
-
-def test_a_pipeline_may_end_with_nothing(path):
-    model = make_pipeline(StandardScaler(), "passthrough").fit(X)
-    np.testing.assert_array_equal(load(save(model, path)).transform(X), model.transform(X))
-    half = MinMaxScaler().fit(X.astype(np.float16))
-    assert load(save(half, path)).scale_.dtype == half.scale_.dtype

@@ -4,8 +4,6 @@ from scipy.sparse import csr_array
 from sklearn.svm import LinearSVC as Peer
 from tests.solvers.linear_svm.test_dual_descent import made
 
-import separatrix.solvers.linear_svm.l1_penalty as module
-from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
 
 
@@ -50,19 +48,3 @@ def test_dense_and_sparse_samples_take_the_same_steps():
 
 def test_without_a_constant_there_is_no_bias():
     assert solved(*made(3), constant=0.0).b == 0.0
-
-
-def test_passes_can_be_cut_short_anywhere_without_changing_the_result(monkeypatch):
-    X, y = made(4)
-    whole = solved(X, y, tol=1e-5)
-    monkeypatch.setattr(module, "CHUNK", 4 * 60 * 4)
-    parts = solved(X, y, tol=1e-5)
-    np.testing.assert_array_equal(parts.w, whole.w)
-
-
-def test_too_few_passes_and_being_told_to_stop_are_reported():
-    few = solved(*made(5), max_iter=1)
-    assert (few.stop, few.n_iter) == ("max_iter", 1)
-    monitor = FitMonitor()
-    monitor.cancel()
-    assert solved(*made(5), tol=1e-30, monitor=monitor).stop == "stopped"

@@ -1,4 +1,4 @@
-"""Every way of searching finds what looking at all rows finds, to the last bit."""
+"""Every search method finds what an exhaustive search finds, to the last bit."""
 
 import numpy as np
 import pytest
@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.spatial.distance import cdist
+from tests.solvers.nearest.agreement import assert_exhaustive
 
 from separatrix.errors import ParameterError
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.index import build_index
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, metric_of
 
@@ -49,6 +49,13 @@ DATA = {
 }
 
 
+def index_of(X, metric, method):
+    rows = csr_array(X.astype(np.float64)) if method == "sparse" else X
+    index = build_index(rows, metric_of(metric), method=method)
+    assert index.method == method
+    return index
+
+
 def queries_of(X, rng):
     some = X[rng.integers(0, len(X), 60)].astype(np.float64)
     spread = X.astype(np.float64).std() or 1.0
@@ -61,28 +68,18 @@ def queries_of(X, rng):
 def test_all_methods_agree(name, metric):
     rng = np.random.default_rng(0)
     X = DATA[name](rng)
-    Q, none = queries_of(X, rng), np.full(60, -1)
-    k = min(7, len(X))
-    expected = Exhaustive(X, metric_of(metric)).nearest(Q, k, none, threads=1)
+    Q, k = queries_of(X, rng), min(7, len(X))
     for method in METHODS[metric]:
         if method == "projections" and (len(X) < 32 or X.shape[1] < 11):
             continue
-        rows = csr_array(X.astype(np.float64)) if method == "sparse" else X
-        index = build_index(rows, metric_of(metric), method=method)
-        assert index.method == method
-        found = index.nearest(Q, k, none, threads=2)
-        if method == "sparse":  # sums in another order
-            np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
-            measured = [
-                [((X[row].astype(np.float64) - q) ** 2).sum() for row in rows]
-                if metric == "euclidean"
-                else [abs(X[row].astype(np.float64) - q).sum() for row in rows]
-                for q, rows in zip(Q, found.rows, strict=True)
-            ]
+        rtol = 1e-12 if method == "sparse" else None  # sums in another order
+        found = assert_exhaustive(
+            index_of(X, metric, method), X, Q, k, metric, threads=2, rtol=rtol
+        )
+        if method == "sparse":
+            apart = X.astype(np.float64)[found.rows] - Q[:, None]
+            measured = (apart**2 if metric == "euclidean" else abs(apart)).sum(axis=2)
             np.testing.assert_allclose(measured, found.distances, rtol=1e-12)
-        else:
-            np.testing.assert_array_equal(found.distances, expected.distances, err_msg=method)
-            np.testing.assert_array_equal(found.rows, expected.rows, err_msg=method)
 
 
 @pytest.mark.slow
@@ -91,23 +88,18 @@ def test_a_row_that_is_skipped_is_not_found(metric):
     rng = np.random.default_rng(1)
     X = rng.integers(0, 4, (2300, 12)).astype(np.float64)
     skip = np.arange(2300)
-    expected = Exhaustive(X, metric_of(metric)).nearest(X, 4, skip, threads=2)
-    assert not (expected.rows == skip[:, None]).any()
     for method in METHODS[metric]:
-        rows = csr_array(X) if method == "sparse" else X
-        found = build_index(rows, metric_of(metric), method=method).nearest(X, 4, skip, threads=2)
-        np.testing.assert_array_equal(found.rows, expected.rows, err_msg=method)
-        np.testing.assert_array_equal(found.distances, expected.distances, err_msg=method)
+        index = index_of(X, metric, method)
+        found = assert_exhaustive(index, X, X, 4, metric, skip=skip, threads=2)
+        assert not (found.rows == skip[:, None]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS["euclidean"])
 def test_all_rows_can_be_neighbours(method):
     rng = np.random.default_rng(2)
     X = rng.integers(0, 3, (2100, 12)).astype(np.float64)
-    rows = csr_array(X) if method == "sparse" else X
-    found = build_index(rows, metric_of("l2"), method=method).nearest(
-        X[:3], 2100, np.full(3, -1), threads=1
-    )
+    found = index_of(X, "l2", method).nearest(X[:3], 2100, np.full(3, -1), threads=1)
     D = cdist(X[:3], X, "sqeuclidean")
     order = np.argsort(D, axis=1, kind="stable")
     np.testing.assert_array_equal(found.rows, order)
@@ -119,25 +111,16 @@ def test_queries_far_from_all_rows(method):
     rng = np.random.default_rng(3)
     X = waves(rng, 2100, 16)
     far = np.array([1.0, 1e4, 1e8, 1e20, 1e40, 1e160])[:, None] * rng.standard_normal((6, 16))
-    none = np.full(6, -1)
-    rows = csr_array(X) if method == "sparse" else X
-    expected = Exhaustive(X, metric_of("l2")).nearest(far, 5, none, threads=1)
-    found = build_index(rows, metric_of("l2"), method=method).nearest(far, 5, none, threads=1)
-    if method == "sparse":  # from that far, rows are as near as rounding says
-        np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-14)
-    else:
-        np.testing.assert_array_equal(found.rows, expected.rows)
+    rtol = 1e-14 if method == "sparse" else None  # from that far, rows are as near as rounding says
+    assert_exhaustive(index_of(X, "l2", method), X, far, 5, rtol=rtol)
 
 
 def test_rows_close_together_and_far_from_their_middle():
     """Where float32 cannot tell rows apart, all of them are measured."""
     rng = np.random.default_rng(4)
     X = np.vstack([rng.standard_normal((1500, 12)) * 1e-6 + 5 * sign for sign in (-1, 1)])
-    Q, none = X[::300] + 1e-7, np.full(10, -1)
-    expected = Exhaustive(X, metric_of("l2")).nearest(Q, 5, none, threads=1)
     for method in ("projections", "products", "boxes"):
-        found = build_index(X, metric_of("l2"), method=method).nearest(Q, 5, none, threads=1)
-        np.testing.assert_array_equal(found.rows, expected.rows, err_msg=method)
+        assert_exhaustive(index_of(X, "l2", method), X, X[::300] + 1e-7, 5)
 
 
 @pytest.mark.parametrize("method", ["projections", "products", "boxes", "exhaustive"])
@@ -155,6 +138,7 @@ def test_threads_and_the_order_of_queries_change_nothing(method):
     np.testing.assert_array_equal(one.rows[:1], alone.rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(
     seed=st.integers(0, 10**6),
@@ -178,25 +162,20 @@ def test_whatever_is_chosen_agrees_with_scipy(seed, n, d, top, code):
         np.testing.assert_array_equal(found.distances, np.take_along_axis(D, order, axis=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["projections", "products", "boxes", "manhattan"])
 @pytest.mark.parametrize("spread", [1e-155, 1e-160, 1e-310])
 def test_a_tiny_spread_about_a_constant(method, spread):
     X = np.c_[np.ones(2100), spread * np.random.default_rng(8).standard_normal((2100, 11))]
-    metric = metric_of("manhattan" if method == "manhattan" else "l2")
-    none = np.full(5, -1)
-    expected = Exhaustive(X, metric).nearest(X[:5], 3, none, threads=1)
-    found = build_index(X, metric, method=method).nearest(X[:5], 3, none, threads=1)
-    np.testing.assert_array_equal(found.rows, expected.rows)
+    metric = "l1" if method == "manhattan" else "l2"
+    assert_exhaustive(index_of(X, metric, method), X, X[:5], 3, metric)
 
 
 @pytest.mark.parametrize("method", ["projections", "products"])
 def test_a_huge_row_that_a_sample_does_not_show(method):
     X = 1e-60 * np.random.default_rng(9).standard_normal((9000, 20))
     X[5001], X[5003] = 1e98, 1.0001e98
-    Q, none = X[[0, 5001, 5003]], np.full(3, -1)
-    expected = Exhaustive(X, metric_of("l2")).nearest(Q, 9000, none, threads=2)
-    found = build_index(X, metric_of("l2"), method=method).nearest(Q, 9000, none, threads=2)
-    np.testing.assert_array_equal(found.rows, expected.rows)
+    assert_exhaustive(index_of(X, "l2", method), X, X[[0, 5001, 5003]], 9000, threads=2)
 
 
 @pytest.mark.parametrize("metric", ["l2", "l1"])
@@ -205,19 +184,24 @@ def test_sparse_rows_of_any_size(metric, size):
     rng = np.random.default_rng(10)
     X = np.where(rng.random((300, 60)) < 0.05, size * rng.standard_normal((300, 60)), 0.0)
     X[7] = 0.0
-    Q, none = X[:9], np.full(9, -1)
-    expected = Exhaustive(X, metric_of(metric)).nearest(Q, 300, none, threads=1)
-    found = build_index(csr_array(X), metric_of(metric), method="sparse").nearest(
-        Q, 300, none, threads=1
-    )
+    found = assert_exhaustive(index_of(X, metric, "sparse"), X, X[:9], 300, metric, rtol=1e-12)
     assert (np.sort(found.rows, axis=1) == np.arange(300)).all()
-    np.testing.assert_allclose(found.distances, expected.distances, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "method", ["exhaustive", "boxes", "products", "manhattan", "bits", "sparse"]
+)
+def test_a_cancelled_search_finds_nothing(method, cancelled):
+    X = np.random.default_rng(8).integers(0, 2 if method == "bits" else 9, (5000, 20)) * 1.0
+    index = index_of(X, "l1" if method == "manhattan" else "l2", method)
+    found = index.nearest(X[:4], 600, np.full(4, -1), threads=2, monitor=cancelled)
+    assert np.isinf(found.distances).all()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["exhaustive", "boxes", "products"])
-def test_a_search_that_is_interrupted_tells_its_threads(method):
-    """Ctrl-C comes where results are waited for; groups that are under way end at their next look."""
+def test_an_interrupted_search_stops_its_threads(method):
+    """Ctrl-C comes where results are waited for; groups that are under way end at their next check."""
     X = np.random.default_rng(11).standard_normal((2000, 10))
     index = build_index(X, metric_of("l2"), method=method)
     groups = 0
@@ -227,14 +211,9 @@ def test_a_search_that_is_interrupted_tells_its_threads(method):
         groups += 1
         raise KeyboardInterrupt
 
+    Q, skip, monitor = np.tile(X, (20, 1)), np.full(40_000, -1), FitMonitor(None, on_step)
     with pytest.raises(KeyboardInterrupt):
-        index.nearest(
-            np.tile(X, (20, 1)),
-            3,
-            np.full(40_000, -1),
-            threads=2,
-            monitor=FitMonitor(None, on_step),
-        )
+        index.nearest(Q, 3, skip, threads=2, monitor=monitor)
     assert groups == 1
 
 

@@ -2,12 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.solvers.nearest.agreement import assert_exhaustive
 
-from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.nearest import columns, manhattan
-from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.manhattan import Manhattan
-from separatrix.solvers.nearest.metrics import metric_of
 
 
 def together(rng, n, d, factors=4):
@@ -17,14 +15,8 @@ def together(rng, n, d, factors=4):
     )
 
 
-def assert_same(X, Q, k, skip=None, threads=1, index=None):
-    skip = np.full(len(Q), -1) if skip is None else skip
-    expected = Exhaustive(X, metric_of("manhattan")).nearest(Q, k, skip, threads=1)
-
-    found = (index or Manhattan(X)).nearest(Q, k, skip, threads=threads)
-
-    np.testing.assert_array_equal(found.rows, expected.rows)
-    np.testing.assert_array_equal(found.distances, expected.distances)
+def assert_same(X, Q, k, index=None, **more):
+    assert_exhaustive(index or Manhattan(X), X, Q, k, "l1", **more)
 
 
 @pytest.mark.slow
@@ -55,6 +47,7 @@ def test_neighbors_are_those_of_the_exhaustive_search(seed, n, d, m, kind):
         assert_same(X, Q, k, threads=2, index=index)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.uint8, np.float32, np.float64])
 def test_columns_that_move_together_are_bounded_in_little_memory(dtype):
     rng = np.random.default_rng(0)
@@ -173,14 +166,3 @@ def test_merged_columns_are_those_that_move_together():
     np.testing.assert_array_equal(groups.labels, [0, 1, 2] * 3)
     np.testing.assert_array_equal(groups.signs[3:6], -groups.signs[:3])
     np.testing.assert_array_equal(groups.signs[6:], groups.signs[:3])
-
-
-def test_a_watch_that_is_over_stops_the_search():
-    rng = np.random.default_rng(8)
-    X = rng.normal(size=(5000, 20))
-    monitor = FitMonitor()
-    monitor.cancel()
-
-    found = Manhattan(X).nearest(X[:4], 600, np.full(4, -1), threads=2, monitor=monitor)
-
-    assert np.isinf(found.distances).all()

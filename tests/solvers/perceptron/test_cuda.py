@@ -44,6 +44,19 @@ def on_device(X, *, whole=True, monkeypatch=None):
     return gram
 
 
+def solve_both(X, problems, *, gram=None, seed=0, **terms):
+    """The fits on the CPU and on a device."""
+    grams = make_gram(KERNEL, X), gram or on_device(X)
+    rngs = [np.random.default_rng(seed) for _ in grams]
+    terms = {"rates": np.ones((2, len(problems.rows)))} | terms
+    fits = [
+        solve_kernel_perceptron(one, problems, rng=rng, **terms)
+        for one, rng in zip(grams, rngs, strict=True)
+    ]
+    assert rngs[0].integers(2**40) == rngs[1].integers(2**40)
+    return fits
+
+
 def assert_same(found, expected):
     for ours, theirs in zip(found.mistakes, expected.mistakes, strict=True):
         assert ours.dtype == theirs.dtype
@@ -51,66 +64,50 @@ def assert_same(found, expected):
     np.testing.assert_array_equal(found.mistakes_by_epoch, expected.mistakes_by_epoch)
     if found.scores is not None and expected.scores is not None:
         np.testing.assert_array_equal(found.scores, expected.scores)
-    assert (found.n_iter, found.n_steps, found.stop) == (
-        expected.n_iter,
-        expected.n_steps,
-        expected.stop,
-    )
+    ended = (expected.n_iter, expected.n_steps, expected.stop)
+    assert (found.n_iter, found.n_steps, found.stop) == ended
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("whole", [True, False])
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("name", RULES)
-def test_every_mistake_on_a_device_is_that_of_the_solver_here(
+def test_every_mistake_on_a_device_is_that_of_the_cpu_solver(
     name, n_classes, whole, digits, monkeypatch
 ):
     X, y = digits
     rule, scheme = RULES[name]
     rng = np.random.default_rng(1)
     rows = rng.permutation(60)[:45]
-    problems = problems_of(y % n_classes, rows, coding(n_classes, scheme))
-    terms = {
-        "rule": rule if n_classes > 2 else "signs",
-        "rates": rng.integers(1, 4, size=(2, 45)).astype(float),
-        "max_iter": 5,
-        "shuffle": True,
-    }
 
-    here = solve_kernel_perceptron(
-        make_gram(KERNEL, X), problems, rng=np.random.default_rng(2), **terms
-    )
-    there = solve_kernel_perceptron(
-        on_device(X, whole=whole, monkeypatch=monkeypatch),
-        problems,
-        rng=np.random.default_rng(2),
-        **terms,
+    cpu, device = solve_both(
+        X,
+        problems_of(y % n_classes, rows, coding(n_classes, scheme)),
+        gram=on_device(X, whole=whole, monkeypatch=monkeypatch),
+        seed=2,
+        rule=rule if n_classes > 2 else "signs",
+        rates=rng.integers(1, 4, size=(2, 45)).astype(float),
+        max_iter=5,
+        shuffle=True,
     )
 
-    assert_same(there, here)
-    assert isinstance(there.scores, np.ndarray)
+    assert_same(device, cpu)
+    assert isinstance(device.scores, np.ndarray)
 
 
-@pytest.mark.parametrize("room", [100, 2])
+@pytest.mark.parametrize("at_once", [100, 2])
 @pytest.mark.parametrize("name", RULES)
-def test_runs_of_many_lengths_are_each_what_they_are_alone(name, room, digits, monkeypatch):
+def test_runs_of_many_lengths_are_each_what_they_are_alone(name, at_once, digits, monkeypatch):
     X, y = digits
     rule, scheme = RULES[name]
     sides = coding(4, scheme)
     runs = [np.random.default_rng(seed).permutation(60)[: 20 + 7 * (seed % 4)] for seed in range(7)]
     terms = {"rule": rule, "max_iter": 30, "min_iter": 3, "min_gain": 0.02, "shuffle": True}
-    monkeypatch.setattr(cuda, "_fits_at_once", lambda *_: room)
+    monkeypatch.setattr(cuda, "_fits_at_once", lambda *_: at_once)
 
-    batches = cuda.solve_kernel_perceptrons(
-        on_device(X),
-        np.arange(60),
-        y,
-        np.ones((2, 60)),
-        sides,
-        runs,
-        PassRule(**terms),
-        np.random.default_rng(5),
-    )
+    examples = np.arange(60), y, np.ones((2, 60)), sides
+    rng = np.random.default_rng(5)
+    batches = cuda.solve_kernel_perceptrons(on_device(X), *examples, runs, PassRule(**terms), rng)
     found = [
         fit._replace(scores=scores.numpy())
         for batch in batches
@@ -130,59 +127,35 @@ def test_runs_of_many_lengths_are_each_what_they_are_alone(name, room, digits, m
         assert_same(fit, alone)
 
 
-def test_the_generator_goes_on_where_the_solver_here_leaves_it(digits):
-    X, y = digits
-    problems = problems_of(y, np.arange(60), coding(4, "ovr"))
-    terms = {"rule": "signs", "rates": np.ones((2, 60)), "max_iter": 3, "shuffle": True}
-    here, there = np.random.default_rng(0), np.random.default_rng(0)
-
-    solve_kernel_perceptron(make_gram(KERNEL, X), problems, rng=here, **terms)
-    solve_kernel_perceptron(on_device(X), problems, rng=there, **terms)
-
-    assert here.integers(2**40) == there.integers(2**40)
-
-
 def test_a_row_may_be_many_examples_and_targets_need_not_follow_classes(digits):
-    X, _ = digits
     rng = np.random.default_rng(0)
     rows = np.concatenate([np.arange(30), np.arange(20)])
     targets = rng.integers(-1, 2, size=(50, 3)).astype(np.int8)
     problems = Problems(rows, targets, rng.integers(0, 2, size=50))
-    terms = {"rule": "signs", "rates": rng.integers(1, 3, (2, 50)).astype(float), "max_iter": 4}
+    rates = rng.integers(1, 3, (2, 50)).astype(float)
 
-    here = solve_kernel_perceptron(make_gram(KERNEL, X), problems, rng=rng, **terms)
-    there = solve_kernel_perceptron(on_device(X), problems, rng=rng, **terms)
+    cpu, device = solve_both(digits[0], problems, rule="signs", rates=rates, max_iter=4)
 
-    assert_same(there, here)
+    assert_same(device, cpu)
 
 
 def test_scores_to_start_with_are_taken_up(digits):
     X, y = digits
     problems = problems_of(y, np.arange(60), coding(4, "ovr"))
-    terms = {"rule": "argmax", "rates": np.ones((2, 60)), "max_iter": 2}
     start = np.random.default_rng(0).integers(-50, 50, size=(4, 60)).astype(float)
-    rng = np.random.default_rng(0)
 
-    here = solve_kernel_perceptron(make_gram(KERNEL, X), problems, rng=rng, start=start, **terms)
-    there = solve_kernel_perceptron(on_device(X), problems, rng=rng, start=start, **terms)
+    cpu, device = solve_both(X, problems, rule="argmax", max_iter=2, start=start)
 
-    assert_same(there, here)
+    assert_same(device, cpu)
 
 
-class _OverAtOnce(FitMonitor):
-    def should_stop(self):
-        return True
-
-
-def test_a_watch_that_is_over_ends_the_pass_after_the_block(digits):
+def test_a_cancelled_pass_ends_after_the_block(digits, cancelled):
     X, y = digits
     problems = problems_of(y, np.arange(60), coding(4, "ovr"))
     terms = {"rule": "signs", "rates": np.ones((2, 60)), "rng": np.random.default_rng(0)}
 
     whole = solve_kernel_perceptron(make_gram(KERNEL, X), problems, max_iter=1, **terms)
-    cut = solve_kernel_perceptron(
-        on_device(X), problems, max_iter=9, monitor=_OverAtOnce(), **terms
-    )
+    cut = solve_kernel_perceptron(on_device(X), problems, max_iter=9, monitor=cancelled, **terms)
 
     assert (cut.stop, cut.n_steps, cut.n_iter) == ("stopped", 16, 1)
     early = whole.mistakes.steps < 16
@@ -190,28 +163,21 @@ def test_a_watch_that_is_over_ends_the_pass_after_the_block(digits):
     np.testing.assert_array_equal(cut.mistakes.columns, whole.mistakes.columns[early])
 
 
-def test_a_watch_is_told_of_every_pass_and_may_stop_it(digits):
+def test_a_monitor_counts_every_pass_and_may_stop_it(digits):
     X, y = digits
     problems = problems_of(y, np.arange(60), coding(4, "ovr"))
     seen = []
     monitor = FitMonitor(None, lambda number: bool(seen.append(number)) or number == 1)
+    terms = {"rule": "signs", "rates": np.ones((2, 60)), "rng": np.random.default_rng(0)}
 
-    found = solve_kernel_perceptron(
-        on_device(X),
-        problems,
-        rule="signs",
-        rates=np.ones((2, 60)),
-        max_iter=9,
-        rng=np.random.default_rng(0),
-        monitor=monitor,
-    )
+    found = solve_kernel_perceptron(on_device(X), problems, max_iter=9, monitor=monitor, **terms)
 
     assert seen == [0, 1]
     assert (found.n_iter, found.stop) == (2, "stopped")
 
 
 @pytest.mark.slow
-def test_programs_make_the_mistakes_of_the_solver_here():
+def test_programs_make_the_mistakes_of_the_cpu_solver():
     """In Triton's interpreter, which must be asked for before the programs are read."""
     pytest.importorskip("triton")
     code = """

@@ -3,18 +3,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.reference_loops import kernel_perceptron
+from tests.solvers.perceptron.test_primal import meet
 
 import separatrix.solvers.perceptron.kernel_perceptron as module
 from separatrix.kernels import Gaussian, Linear, Polynomial
 from separatrix.kernels.gram import CachedGram, HeldGram, LazyGram
 from separatrix.kernels.gram.sources import make_source
-from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding, problems_of
 from separatrix.solvers.perceptron import solve_kernel_perceptron
 from separatrix.solvers.perceptron.online_to_batch import last
 from separatrix.solvers.perceptron.orders import shuffled
-from separatrix.solvers.perceptron.primal import OnlineState, pass_over
-from separatrix.solvers.rows import rows_of
+from separatrix.solvers.perceptron.primal import OnlineState
 
 SCHEMES = {"argmax": ("argmax", "ovr"), "ovr": ("signs", "ovr"), "ovo": ("signs", "ovo")}
 
@@ -51,12 +50,8 @@ def gram_in(form, kernel, X, batch):
     if form == "lazy":
         return LazyGram(source, batch=batch)
     half = len(X) // 2
-    return CachedGram(
-        source,
-        budget=12 * len(X) * 8,
-        batch=batch,
-        segments=(slice(0, half), slice(half, len(X))),
-    )
+    segments = (slice(0, half), slice(half, len(X)))
+    return CachedGram(source, budget=12 * len(X) * 8, batch=batch, segments=segments)
 
 
 @pytest.mark.slow
@@ -112,20 +107,10 @@ def test_blocked_and_sequential_agree_on_any_data(seed, rule):
 
 def test_a_linear_kernel_gives_the_linear_perceptron(whole_numbers):
     X, y = whole_numbers
-    sides = coding(3, "ovr")
     dual = solve(HeldGram(X @ X.T + 1.0), y, np.arange(60), "argmax", epochs=4)
     state = OnlineState.zero(3, 4)
     for _ in range(4):
-        pass_over(
-            state,
-            rows_of(X),
-            sides[y],
-            np.arange(60),
-            rule="argmax",
-            rates=np.ones((2, 60)),
-            bias_step=1.0,
-            active=np.ones(1, dtype=bool),
-        )
+        meet(state, X, y, "argmax")
     coef = last(dual.mistakes, 60, 3)
     np.testing.assert_array_equal(coef.T @ X, state.W)
     np.testing.assert_array_equal(coef.sum(axis=0), state.b)
@@ -145,22 +130,16 @@ def test_on_real_digits_blocks_make_the_mistakes_of_the_held_matrix(usps):
     np.testing.assert_allclose(lazy.scores, held.scores, atol=1e-5 * largest)
 
 
-def test_a_clean_pass_stops():
-    X = np.array([[1.0], [2.0], [-1.0], [-2.0]])
-    found = solve(
-        HeldGram(X @ X.T), np.array([1, 1, 0, 0]), np.arange(4), "ovr", n_classes=2, epochs=50
-    )
-    assert found.stop == "clean pass"
-    assert found.mistakes_by_epoch.tolist() == [1, 0]
-    assert found.n_steps == 8
-
-
-def test_a_score_of_zero_is_a_mistake():
-    found = solve(
-        HeldGram(np.zeros((2, 2))), np.array([0, 1]), np.arange(2), "ovr", n_classes=2, epochs=3
-    )
-    assert found.mistakes_by_epoch.tolist() == [2, 2, 2]
-    assert found.stop == "max_iter"
+@pytest.mark.parametrize(
+    ("x", "by_epoch", "stop"),
+    [([-1.0, 1.0, -2.0, 2.0], [1, 0], "clean pass"), ([0.0, 0.0], [2, 2, 2], "max_iter")],
+    ids=["separable", "all scores are 0, which is a mistake"],
+)
+def test_a_clean_pass_stops_and_a_score_of_zero_is_a_mistake(x, by_epoch, stop):
+    gram, y = HeldGram(np.outer(x, x)), np.arange(len(x)) % 2
+    found = solve(gram, y, np.arange(len(x)), "ovr", n_classes=2, epochs=3)
+    assert (found.mistakes_by_epoch.tolist(), found.stop) == (by_epoch, stop)
+    assert found.n_steps == len(x) * len(by_epoch)
 
 
 def test_min_gain_stops_when_online_accuracy_hardly_rises(whole_numbers):
@@ -191,14 +170,11 @@ def test_starting_scores_count_as_if_their_rows_had_been_met(whole_numbers):
 
 
 @pytest.mark.parametrize("form", ["held", "lazy"])
-def test_a_watch_that_is_over_stops_the_fit_where_it_is(form, whole_numbers, monkeypatch):
+def test_a_cancelled_fit_stops_where_it_is(form, whole_numbers, cancelled, monkeypatch):
     monkeypatch.setattr(module, "BLOCKS", (10, 10))
     X, y = whole_numbers
-    monitor = FitMonitor()
-    monitor.cancel()
-    found = solve(
-        gram_in(form, Linear(), X, 10), y, np.arange(60), "argmax", epochs=50, monitor=monitor
-    )
+    gram = gram_in(form, Linear(), X, 10)
+    found = solve(gram, y, np.arange(60), "argmax", epochs=50, monitor=cancelled)
     assert found.stop == "stopped"
     assert found.n_iter == 1
     assert found.n_steps == 60 if form == "held" else found.n_steps <= 10

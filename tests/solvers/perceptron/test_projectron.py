@@ -3,7 +3,6 @@ import pytest
 
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram import HeldGram
-from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding, problems_of
 from separatrix.solvers.perceptron import projectron, solve_kernel_perceptron
 from separatrix.solvers.perceptron.online_to_batch import averaged, last
@@ -44,20 +43,17 @@ def test_with_room_for_all_rows_it_is_the_kernel_perceptron(rule, separate):
 
 def test_a_correction_beyond_the_budget_is_the_projection_of_the_row(separate):
     K, y = separate
-    budget, problems = 3, problems_of(y, np.arange(60), coding(3, "ovr"))
-    found = solve_projectron(
-        HeldGram(K), problems, rule="signs", rates=np.ones((2, 60)), budget=budget, max_iter=1,
-        rng=np.random.default_rng(0),
-    )  # fmt: skip
+    given = arguments(y, "signs", epochs=1) | {"shuffle": False}
+    found = solve_projectron(HeldGram(K), budget=3, **given)
     # the plain loop, in the feature space of the whole kernel matrix
-    support, coef = [], np.zeros((60, 3))
+    support, coef, targets = [], np.zeros((60, 3)), given["problems"].targets
     for t in range(60):
         scores = coef.T @ K[t]
-        wrong = problems.targets[t] * scores <= 0
+        wrong = targets[t] * scores <= 0
         if not wrong.any():
             continue
-        delta = np.where(wrong, problems.targets[t], 0.0)
-        if len(support) < budget:
+        delta = np.where(wrong, targets[t], 0.0)
+        if len(support) < 3:
             support.append(t)
             coef[t] += delta
         else:
@@ -102,11 +98,7 @@ def test_going_on_is_the_same_as_not_having_stopped(separate):
     np.testing.assert_allclose(whole.average(), second.average(), atol=1e-8)
 
 
-def test_a_watch_that_is_over_stops_it(separate):
+def test_a_cancelled_fit_stops(separate, cancelled):
     K, y = separate
-    monitor = FitMonitor()
-    monitor.cancel()
-    assert (
-        solve_projectron(HeldGram(K), budget=9, monitor=monitor, **arguments(y, "signs")).stop
-        == "stopped"
-    )
+    found = solve_projectron(HeldGram(K), budget=9, monitor=cancelled, **arguments(y, "signs"))
+    assert found.stop == "stopped"

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ pytest.importorskip("triton", reason="Triton is not installed")
 cuda = pytest.importorskip("separatrix.solvers.svm.cuda")
 DeviceGram = pytest.importorskip("separatrix.kernels.gram.device_gram").DeviceGram
 
-HERE = torch.device("cpu")
+CPU = torch.device("cpu")
+KERNEL = Gaussian(0.3)
 
 
 def problems_of(n, k, scheme, *, C, d=5, held_out=0.1, seed=0):
@@ -33,7 +35,16 @@ def problems_of(n, k, scheme, *, C, d=5, held_out=0.1, seed=0):
     return X, class_segments(y, k), [SvmProblem(side, box) for side in sides.T]
 
 
-def assert_same_solutions(here, there, K, *, tol):
+def on_device(X, segments, kernel=KERNEL, **more):
+    return make_gram(kernel, X, segments=segments, device=CPU, **more)
+
+
+def assert_same_solutions(X, segments, problems, kernel=KERNEL, *, tol=1e-3, **more):
+    """The solver of a device finds the solutions of the CPU solver."""
+    K = make_gram(kernel, X, segments=segments)
+    here = solve_svms(K, problems, tol=tol)
+    there = solve_svms(on_device(X, segments, kernel, **more), problems, tol=tol)
+    K = K.matrix
     for one, other in zip(here, there, strict=True):
         assert other.stop == "tol"
         assert other.violation <= tol
@@ -66,55 +77,35 @@ def test_all_pairs_at_once_are_solved_as_they_are_one_by_one(
     scheme, C, kernel, working_set, monkeypatch
 ):
     monkeypatch.setattr(cuda, "WORKING_SET", working_set)
-    X, segments, problems = problems_of(200, 3, scheme, C=C)
-    gram = make_gram(kernel, X, segments=segments)
-
-    here = solve_svms(gram, problems)
-    there = solve_svms(make_gram(kernel, X, segments=segments, device=HERE), problems)
-
-    assert_same_solutions(here, there, gram.matrix, tol=1e-3)
+    assert_same_solutions(*problems_of(200, 3, scheme, C=C), kernel)
 
 
-def test_a_tight_tolerance_is_met(monkeypatch):
+@pytest.fixture
+def small_sets(monkeypatch):
     monkeypatch.setattr(cuda, "WORKING_SET", 32)
-    X, segments, problems = problems_of(150, 3, "ovo", C=1.0)
-    gram = make_gram(Gaussian(0.3), X, segments=segments)
 
-    there = solve_svms(
-        make_gram(Gaussian(0.3), X, segments=segments, device=HERE), problems, tol=1e-9
-    )
 
-    assert_same_solutions(solve_svms(gram, problems, tol=1e-9), there, gram.matrix, tol=1e-9)
+def test_a_tight_tolerance_is_met(small_sets):
+    assert_same_solutions(*problems_of(150, 3, "ovo", C=1.0), tol=1e-9)
 
 
 def test_rows_that_come_and_go_change_nothing(monkeypatch):
     monkeypatch.setattr(cuda, "WORKING_SET", 64)
     X, segments, problems = problems_of(500, 3, "ovo", C=1.0)
-    gram = make_gram(Gaussian(0.3), X, segments=segments)
-    cached = make_gram(Gaussian(0.3), X, segments=segments, device=HERE, memory=8 * 500 * 180)
-
-    there = solve_svms(cached, problems)
-
-    assert not cached.complete
-    assert_same_solutions(solve_svms(gram, problems), there, gram.matrix, tol=1e-3)
+    assert not on_device(X, segments, memory=8 * 500 * 180).complete
+    assert_same_solutions(X, segments, problems, memory=8 * 500 * 180)
 
 
-def test_problems_with_different_boxes_end_together(monkeypatch):
-    monkeypatch.setattr(cuda, "WORKING_SET", 32)
+def test_problems_with_different_boxes_end_together(small_sets):
     X, segments, problems = problems_of(150, 2, "ovo", C=1.0)
     grid = [problems[0]._replace(box=C * problems[0].box) for C in (0.01, 1.0, 100.0)]
-    gram = make_gram(Gaussian(0.3), X, segments=segments)
-
-    there = solve_svms(make_gram(Gaussian(0.3), X, segments=segments, device=HERE), grid)
-
-    assert_same_solutions(solve_svms(gram, grid), there, gram.matrix, tol=1e-3)
+    assert_same_solutions(X, segments, grid)
 
 
 @pytest.mark.parametrize("errors_known", [True, False])
-def test_a_start_at_the_solution_needs_no_step(errors_known, monkeypatch):
-    monkeypatch.setattr(cuda, "WORKING_SET", 32)
+def test_a_start_at_the_solution_needs_no_step(errors_known, small_sets):
     X, segments, problems = problems_of(150, 3, "ovo", C=1.0)
-    gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
+    gram = on_device(X, segments)
     first = solve_svms(gram, problems, tol=1e-6)
     starts = [
         problem._replace(start=fit.alpha, start_errors=fit.errors if errors_known else None)
@@ -131,41 +122,36 @@ def test_a_start_at_the_solution_needs_no_step(errors_known, monkeypatch):
 def test_a_hard_margin_is_found_or_refused():
     X, segments, problems = problems_of(60, 2, "ovo", C=np.inf, held_out=0.0)
 
-    separable = make_gram(Gaussian(5.0), X, segments=segments, device=HERE)
-    mixed = make_gram(Linear(), np.ones_like(X), segments=segments, device=HERE)
+    separable = on_device(X, segments, Gaussian(5.0))
+    mixed = on_device(np.ones_like(X), segments, Linear())
 
     assert solve_svms(separable, problems)[0].stop == "tol"
     assert solve_svms(mixed, problems)[0].stop == "not separable"
 
 
-def test_a_limit_on_steps_and_a_watch_stop_it(monkeypatch):
-    monkeypatch.setattr(cuda, "WORKING_SET", 32)
+def test_a_limit_on_steps_and_a_monitor_stop_it(small_sets, cancelled):
     X, segments, problems = problems_of(200, 2, "ovo", C=10.0)
-    gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
-    stopped = FitMonitor()
-    stopped.cancel()
+    gram = on_device(X, segments)
 
     limited = solve_svms(gram, problems, max_iter=7)[0]
-    cut_short = solve_svms(gram, problems, monitor=stopped)[0]
+    cut_short = solve_svms(gram, problems, monitor=cancelled)[0]
 
     assert (limited.stop, limited.n_iter) == ("max_iter", 7)
     assert (cut_short.stop, cut_short.n_iter) == ("stopped", 0)
 
 
-def test_progress_is_told_in_the_steps_of_the_solver_here(monkeypatch):
-    monkeypatch.setattr(cuda, "WORKING_SET", 32)
+def test_progress_is_reported_in_the_steps_of_the_cpu_solver(small_sets):
     X, segments, problems = problems_of(150, 3, "ovo", C=1.0)
-    told = []
+    steps = []
 
-    gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
-    solve_svms(gram, problems, monitor=FitMonitor(on_step=lambda step: told.append(step)))
+    solve_svms(on_device(X, segments), problems, monitor=FitMonitor(on_step=steps.append))
 
-    assert len(told) == 3 * TICKS
+    assert len(steps) == 3 * TICKS
 
 
 def test_more_problems_than_memory_holds_are_solved_in_groups(monkeypatch):
     X, segments, problems = problems_of(120, 4, "ovo", C=1.0)
-    gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
+    gram = on_device(X, segments)
     together = solve_svms(gram, problems)
     monkeypatch.setattr(cuda, "free_bytes", lambda device: 4 * 8 * cuda.STATE_ARRAYS * 61)
 
@@ -177,17 +163,17 @@ def test_more_problems_than_memory_holds_are_solved_in_groups(monkeypatch):
 
 def test_tiles_take_no_more_memory_than_there_is(monkeypatch):
     X, segments, problems = problems_of(120, 4, "ovo", C=1.0)
-    gram = make_gram(Gaussian(0.3), X, segments=segments, device=HERE)
+    gram = on_device(X, segments)
     together, gathered, gather = solve_svms(gram, problems), [], cuda.gather_tiles
-    room = 4 * 2 * 8 * 64**2  # of which a quarter is two tiles
-    monkeypatch.setattr(cuda, "free_bytes", lambda device: room)
+    free = 4 * 2 * 8 * 64**2  # of which a quarter is two tiles
+    monkeypatch.setattr(cuda, "free_bytes", lambda device: free)
     monkeypatch.setattr(
         cuda, "gather_tiles", lambda *args: gathered.append(gather(*args)) or gathered[-1]
     )
 
     apart = solve_svms(gram, problems)
 
-    assert max(tiles.nbytes for tiles in gathered) <= room // 4
+    assert max(tiles.nbytes for tiles in gathered) <= free // 4
     for one, other in zip(together, apart, strict=True):
         np.testing.assert_array_equal(one.alpha, other.alpha)
 
@@ -214,7 +200,7 @@ def test_what_stalls_in_float32_goes_on_in_float64(monkeypatch):
 def test_no_step_at_all_is_a_stall_with_and_without_a_margin(monkeypatch):
     X, segments, (soft,) = problems_of(60, 2, "ovo", C=1.0, held_out=0.0)
     hard = soft._replace(box=np.full(60, np.inf))
-    gram = make_gram(Gaussian(5.0), X, segments=segments, device=HERE)
+    gram = on_device(X, segments, Gaussian(5.0))
     monkeypatch.setattr(cuda, "solve_tiles", lambda *args, single: torch.zeros_like(args[-1]))
 
     there = solve_svms(gram, [soft, hard])
@@ -222,64 +208,17 @@ def test_no_step_at_all_is_a_stall_with_and_without_a_margin(monkeypatch):
     assert [fit.stop for fit in there] == ["stalled", "stalled"]
 
 
-PROGRAMS = """
-import numpy as np, torch
-from separatrix.solvers.svm import triton as programs
-
-assert programs.runs_triton(torch.device("cpu"))
-rng = np.random.default_rng(0)
-n, r, w, p = 50, 37, 16, 3
-root = rng.normal(size=(n, 6))
-storage = torch.as_tensor(root @ root.T)[torch.as_tensor(rng.permutation(n))].contiguous()
-where = torch.as_tensor(rng.permutation(n).astype(np.int32))
-columns = torch.as_tensor(np.stack([rng.choice(n, r + 1) for _ in range(2)]).astype(np.int32))
-layout, numbers = torch.tensor([1, 0, 1, 0]), torch.tensor([3, 0, 2])
-rows = torch.as_tensor(rng.choice(n, (p, w)).astype(np.int32))
-steps = torch.as_tensor(rng.normal(size=(p, w)) * (rng.random((p, w)) < 0.6))
-F = torch.as_tensor(rng.normal(size=(4, r + 1)))
-
-# what they do by torch and by compiled loops, and then by Triton
-A = torch.as_tensor(rng.normal(size=(p, w, 4)))
-tiles = A @ A.transpose(1, 2) + torch.eye(w)
-diagonal = torch.diagonal(tiles, dim1=1, dim2=2).contiguous()
-y = torch.as_tensor(rng.choice([-1.0, 1.0], (p, w)))
-low, high = torch.where(y < 0, -2.0, 0.0).double(), torch.where(y > 0, 2.0, 0.0).double()
-errors = torch.as_tensor(rng.normal(size=(p, w)))
-low[:, -2:] = high[:, -2:] = 0.0  # padding
-tol, most = torch.tensor([1e-6, 1e-2, 1e-6]).double(), torch.tensor([10_000, 10_000, 5])
-
-def everything():
-    gathered = programs.gather_tiles(storage, where, rows)
-    added = F.clone()
-    programs.add_rows(added, storage, where, columns, layout, numbers, rows, steps)
-    b = torch.zeros((p, w)).double()
-    made = programs.solve_tiles(tiles, diagonal, b, low, high, errors, tol, most)
-    return gathered, added, b, made
-
-by_triton = everything()
-programs.runs_triton = lambda device: False
-by_loops = everything()
-assert torch.equal(by_triton[0], by_loops[0])
-assert torch.allclose(by_triton[1], by_loops[1], rtol=1e-12)
-assert torch.equal(by_triton[1][1], F[1]), "a problem that took no part"
-# of rows that ask the same, which is every second step, each may take another one
-assert torch.allclose(by_triton[2][0], by_loops[2][0], atol=1e-6)
-b, made = by_triton[2:]
-assert (b >= low).all() and (b <= high).all() and b.sum(dim=1).abs().max() < 1e-12
-f = errors + (tiles @ b[:, :, None])[:, :, 0]
-up, down = torch.where(b < high, -f, -torch.inf), torch.where(b > low, f, -torch.inf)
-violation = up.amax(dim=1) + down.amax(dim=1)
-assert (violation[:2] <= tol[:2]).all() and int(made[2]) == 5 and (made > 0).all()
-"""
-
-
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="Triton is Linux's")
-def test_the_programs_of_a_card_do_what_the_compiled_loops_do():
-    environment = {**os.environ, "TRITON_INTERPRET": "1"}
-
+@pytest.mark.skipif(sys.platform != "linux", reason="Triton needs Linux")
+def test_triton_programs_do_what_the_compiled_loops_do():
+    """In Triton's interpreter, which must be asked for before the programs are imported."""
     ran = subprocess.run(
-        [sys.executable, "-c", PROGRAMS], env=environment, capture_output=True, text=True
+        [sys.executable, "-m", "tests.gpu", "--pretend", "tile", "rows_are_added"],
+        env={**os.environ, "TRITON_INTERPRET": "1"},
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
     )
 
-    assert ran.returncode == 0, ran.stderr
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "4 passed, 0 skipped" in ran.stdout

@@ -6,7 +6,6 @@ from sklearn.svm import SVC as Peer
 import separatrix.solvers.svm.smo as smo
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram import HeldGram, make_gram
-from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm import solve_svms
 from separatrix.solvers.svm.problem import SvmProblem, make_feasible
@@ -22,6 +21,16 @@ def two_classes(n=300, d=5, shift=0.7, seed=0):
     X[n // 2 :] += shift
     y = np.repeat([-1.0, 1.0], [n // 2, n - n // 2])
     return X, y, (slice(0, n // 2), slice(n // 2, n))
+
+
+def solve(gram, box, *, start=None, **terms):
+    """The solution of one problem over a Gram, or over a matrix of two equal halves."""
+    n = len(gram) if isinstance(gram, np.ndarray) else gram.shape[0]
+    if isinstance(gram, np.ndarray):
+        gram = HeldGram(gram, segments=(slice(0, n // 2), slice(n // 2, n)))
+    box = np.broadcast_to(np.asarray(box, dtype=float), n).copy()
+    [fit] = solve_svms(gram, [SvmProblem(SIDES, box, start=start)], **terms)
+    return fit
 
 
 def certificate(K, y, box, fit):
@@ -40,10 +49,10 @@ def certificate(K, y, box, fit):
 @pytest.mark.parametrize("C", [0.01, 1.0, 30.0])
 @pytest.mark.parametrize("n", [60, 300, 1500])
 def test_the_certificate_holds_when_recomputed_and_the_peer_is_no_better(C, n):
-    X, y, segments = two_classes(n)
+    X, y, _ = two_classes(n)
     K = Gaussian(0.1).block(X, X)
     box = np.full(n, C)
-    [fit] = solve_svms(HeldGram(K, segments=segments), [SvmProblem(SIDES, box)])
+    fit = solve(K, box)
     violation, gap, dual = certificate(K, y, box, fit)
     assert fit.stop == "tol"
     assert violation <= 1e-3 + 1e-9
@@ -60,7 +69,7 @@ def test_the_certificate_holds_when_recomputed_and_the_peer_is_no_better(C, n):
 
 
 def test_it_is_the_minimum_that_a_general_solver_finds():
-    X, y, segments = two_classes(30, 2)
+    X, y, _ = two_classes(30, 2)
     Q = (X @ X.T + 1e-9) * np.outer(y, y)
     best = minimize(
         lambda a: 0.5 * a @ Q @ a - a.sum(),
@@ -71,20 +80,15 @@ def test_it_is_the_minimum_that_a_general_solver_finds():
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 500},
     )
-    [fit] = solve_svms(
-        HeldGram(X @ X.T + 1e-9, segments=segments), [SvmProblem(SIDES, np.full(30, 2.0))], tol=1e-8
-    )
+    fit = solve(X @ X.T + 1e-9, 2.0, tol=1e-8)
     np.testing.assert_allclose(fit.dual, -best.fun, rtol=1e-6)
 
 
 def test_the_gap_rule_reaches_its_gap():
-    X, y, segments = two_classes()
+    X, y, _ = two_classes()
     K = Gaussian(0.1).block(X, X)
-    box = np.full(300, 5.0)
-    [fit] = solve_svms(
-        HeldGram(K, segments=segments), [SvmProblem(SIDES, box)], tol=1e-6, stop="gap"
-    )
-    assert certificate(K, y, box, fit)[1] <= 1.01e-6
+    fit = solve(K, 5.0, tol=1e-6, stop="gap")
+    assert certificate(K, y, np.full(300, 5.0), fit)[1] <= 1.01e-6
 
 
 def problems_of_three(segments, C=3.0):
@@ -133,10 +137,10 @@ def test_working_sets_and_one_tile_find_the_same_optimum(monkeypatch):
 
 
 def test_rows_without_a_box_are_scored_and_not_trained_on():
-    X, y, segments = two_classes()
+    X, y, _ = two_classes()
     K = Gaussian(0.1).block(X, X)
     box = np.where(np.arange(300) % 5 == 0, 0.0, 2.0)
-    [fit] = solve_svms(HeldGram(K, segments=segments), [SvmProblem(SIDES, box)])
+    fit = solve(K, box)
     inside = box > 0
     assert not fit.alpha[~inside].any()
     peer = Peer(kernel="precomputed", C=2.0).fit(K[np.ix_(inside, inside)], y[inside])
@@ -148,12 +152,10 @@ def test_a_start_is_made_feasible_and_saves_steps():
     X, _, segments = two_classes()
     gram = make_gram(Gaussian(0.1), X, segments=segments)
     box = np.full(300, 5.0)
-    [cold] = solve_svms(gram, [SvmProblem(SIDES, box)])
-    [again] = solve_svms(gram, [SvmProblem(SIDES, box, start=cold.alpha)])
-    assert again.n_iter == 0
+    cold = solve(gram, box)
+    assert solve(gram, box, start=cold.alpha).n_iter == 0
     box[:3] = 0.0
-    [warm] = solve_svms(gram, [SvmProblem(SIDES, box, start=cold.alpha)])
-    [fresh] = solve_svms(gram, [SvmProblem(SIDES, box)])
+    warm, fresh = solve(gram, box, start=cold.alpha), solve(gram, box)
     assert not warm.alpha[:3].any()
     assert warm.n_iter < fresh.n_iter
     np.testing.assert_allclose(warm.dual, fresh.dual, rtol=1e-4)
@@ -167,16 +169,14 @@ def test_a_feasible_start_is_balanced():
 
 
 @pytest.mark.parametrize("memory", [None, 200_000])
-def test_steps_and_time_are_limited_and_the_rest_is_a_feasible_model(memory, monkeypatch):
-    monkeypatch.setattr(smo, "CHUNK", 1)  # multiply-adds: a look at the clock after every round
+def test_a_fit_that_is_cut_short_is_a_feasible_model(memory, cancelled, monkeypatch):
+    monkeypatch.setattr(
+        smo, "CHUNK", 1
+    )  # multiply-adds: the time limit is checked after every round
     X, y, segments = two_classes(1200)
     gram = make_gram(Gaussian(0.1), X, segments=segments, memory=memory)
-    problem = SvmProblem(SIDES, np.full(1200, 5.0))
-    [short] = solve_svms(gram, [problem], max_iter=7)
+    short, stopped = solve(gram, 5.0, max_iter=7), solve(gram, 5.0, monitor=cancelled)
     assert (short.n_iter, short.stop) == (7, "max_iter")
-    monitor = FitMonitor()
-    monitor.cancel()
-    [stopped] = solve_svms(gram, [problem], monitor=monitor)
     assert stopped.stop == "stopped"
     for fit in (short, stopped):
         assert abs(fit.alpha @ y) < 1e-9
@@ -186,8 +186,7 @@ def test_steps_and_time_are_limited_and_the_rest_is_a_feasible_model(memory, mon
 def test_hard_margin_is_the_limit_of_large_C():
     X, _, segments = two_classes(100, 3, shift=8.0)
     gram = make_gram(Gaussian(0.01), X, segments=segments)
-    [hard] = solve_svms(gram, [SvmProblem(SIDES, np.full(100, np.inf))], tol=1e-6)
-    [soft] = solve_svms(gram, [SvmProblem(SIDES, np.full(100, 1e6))], tol=1e-6)
+    hard, soft = (solve(gram, C, tol=1e-6) for C in (np.inf, 1e6))
     assert hard.stop == "tol"
     assert hard.gap < 1e-3
     np.testing.assert_allclose(hard.alpha, soft.alpha, rtol=1e-3, atol=1e-4)
@@ -196,47 +195,35 @@ def test_hard_margin_is_the_limit_of_large_C():
 
 @pytest.mark.parametrize("duplicate", [True, False])
 def test_classes_that_overlap_have_no_hard_margin(duplicate):
-    X, _, segments = two_classes(100, 2, shift=8.0 if duplicate else 0.5)
+    X, _, _ = two_classes(100, 2, shift=8.0 if duplicate else 0.5)
     if duplicate:
         X[60] = X[10]
-    [fit] = solve_svms(
-        HeldGram(X @ X.T, segments=segments), [SvmProblem(SIDES, np.full(100, np.inf))]
-    )
-    assert fit.stop == "not separable"
+    assert solve(X @ X.T, np.inf).stop == "not separable"
 
 
 def test_one_row_on_each_side_is_solved_in_one_step():
-    gram = HeldGram(np.array([[1.0, 0.0], [0.0, 1.0]]), segments=(slice(0, 1), slice(1, 2)))
-    [fit] = solve_svms(gram, [SvmProblem(SIDES, np.full(2, 10.0))])
+    fit = solve(np.eye(2), 10.0)
     np.testing.assert_allclose(fit.alpha, [1.0, 1.0])
     assert (fit.n_iter, fit.intercept) == (1, 0.0)
 
 
 def test_an_indefinite_matrix_ends_at_a_point_that_meets_the_conditions():
-    X, y, segments = two_classes()
+    X, y, _ = two_classes()
     K = np.tanh(0.5 * X @ X.T - 1.0)
     assert np.linalg.eigvalsh(K)[0] < -1
-    box = np.full(300, 1.0)
-    [fit] = solve_svms(HeldGram(K, segments=segments), [SvmProblem(SIDES, box)])
+    fit = solve(K, 1.0)
     assert fit.stop == "tol"
-    assert certificate(K, y, box, fit)[0] <= 1e-3 + 1e-9
+    assert certificate(K, y, np.ones(300), fit)[0] <= 1e-3 + 1e-9
 
 
 def test_a_tolerance_below_the_numbers_stalls_and_says_so():
-    X, _, segments = two_classes(200)
-    K = 1e8 * Gaussian(0.1).block(X, X)
-    [fit] = solve_svms(
-        HeldGram(K, segments=segments), [SvmProblem(SIDES, np.full(200, 1e3))], tol=1e-13
-    )
-    assert fit.stop == "stalled"
+    X, _, _ = two_classes(200)
+    assert solve(1e8 * Gaussian(0.1).block(X, X), 1e3, tol=1e-13).stop == "stalled"
 
 
 @pytest.mark.parametrize("n", [60, 1500])
 def test_a_problem_that_may_make_no_step_is_not_said_to_be_solved(n):
-    X, _, segments = two_classes(n)
-    gram = HeldGram(Gaussian(0.1).block(X, X), segments=segments)
-
-    [fit] = solve_svms(gram, [SvmProblem(SIDES, np.ones(n))], max_iter=0)
-
+    X, _, _ = two_classes(n)
+    fit = solve(Gaussian(0.1).block(X, X), 1.0, max_iter=0)
     assert (fit.n_iter, fit.stop) == (0, "max_iter")
     assert fit.violation == 2.0

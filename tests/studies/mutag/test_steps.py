@@ -11,11 +11,11 @@ from separatrix.data.catalogue import VARIABLE, load
 from separatrix.data.dataset import Dataset
 from separatrix.data.graph import Graph
 from separatrix.data.splits import stratified_folds
-from separatrix.errors import ParameterError
 from separatrix.experiments.run import run
 from separatrix.experiments.steps import RunContext
 from separatrix.kernels import VertexHistogram, WeisfeilerLehman
 from separatrix.report.page import Picture, render
+from separatrix.studies.catalogue import page_of
 from separatrix.studies.mutag import steps as mutag
 from separatrix.studies.mutag.steps import (
     BONDS,
@@ -36,7 +36,6 @@ from separatrix.studies.mutag.steps import (
     read_molecule,
     step_name,
 )
-from separatrix.studies.reproduce import page_of
 
 
 def made_up(n=40, seed=0):
@@ -185,12 +184,6 @@ def test_the_page_names_atoms_not_their_numbers(results, page):
     assert any("(" in feature for feature in features)
     named = [feature.replace("0", "C").replace("1", "N") for feature in features]
     assert [row[1] for row in subtrees.rows] == named
-
-
-@pytest.mark.parametrize("name", ["seed", "repeats"])
-def test_bad_options_are_named(name):
-    with pytest.raises(ParameterError, match=f"^`{name}` of mutag must be"):
-        experiment(**{name: -1})
 
 
 @pytest.mark.skipif(not os.environ.get(VARIABLE), reason="no MUTAG here")

@@ -1,4 +1,4 @@
-"""The drawing room: answers are the models' own, corrections are learned, kept, replayed and forgotten."""
+"""Draw: answers are the models' own, corrections are learned, kept, replayed and forgotten."""
 
 import base64
 import json
@@ -14,18 +14,18 @@ from tests.workbench.handwriting import HANDWRITING, moved, shaky
 
 import separatrix
 from separatrix.data.catalogue.find import find
-from separatrix.errors import DataError
-from separatrix.workbench import routes_draw
-from separatrix.workbench.drawing import strokes as strokes_module
+from separatrix.errors import DataError, MissingDataError
 from separatrix.workbench.drawing.pictures import load_pictures
+from separatrix.workbench.drawing.requests import AnswerRequest
 from separatrix.workbench.drawing.service import Drawing
+from separatrix.workbench.drawing.strokes import rasterize
 from separatrix.workbench.settings import Settings
 
 FIVE = HANDWRITING["5"][0]
 
 
-def room(folder, **settings):
-    """A drawing room with all its models loaded."""
+def load(folder, **settings):
+    """The service with all its models loaded."""
     found = Drawing(Settings(folder=folder, **settings))
     while found.work():
         pass
@@ -34,8 +34,8 @@ def room(folder, **settings):
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory):
-    """A room that no test changes."""
-    return room(tmp_path_factory.mktemp("workbench"))
+    """A service that no test changes."""
+    return load(tmp_path_factory.mktemp("workbench"))
 
 
 def labels(answer):
@@ -46,17 +46,34 @@ def confidences(answer):
     return {found["key"]: found["confidence"] for found in answer["answers"]}
 
 
-def require_recognised(drawing):
+def decode(text):
+    """The bytes of a picture, as numbers."""
+    return np.frombuffer(base64.b64decode(text), dtype=np.uint8).astype(int)
+
+
+def run_script(folder, capsys, text):
+    """What a script prints."""
+    (folder / "script.py").write_text(text)
+    runpy.run_path(str(folder / "script.py"))
+    return capsys.readouterr().out.strip()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param("digits", marks=pytest.mark.slow),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("usps", "mnist")),
+    ],
+)
+def test_plain_digits_are_recognised(tmp_path, data, request):
+    if data != "digits":
+        request.getfixturevalue(data)
+    drawing = load(tmp_path, data=data)
     for label, ways in HANDWRITING.items():
-        said = labels(drawing.answer(strokes=ways[0]))
-        right = [key for key, answer in said.items() if answer == label]
-        assert 2 * len(right) > len(said), (label, said)
-        assert {"neighbours", "svm"} <= set(right), (label, said)
-
-
-@pytest.mark.slow
-def test_plain_digits_are_recognised(shared):
-    require_recognised(shared)
+        found = labels(drawing.answer(strokes=ways[0]))
+        right = [key for key, answer in found.items() if answer == label]
+        assert 2 * len(right) > len(found), (label, found)
+        assert {"neighbours", "svm"} <= set(right), (label, found)
 
 
 @pytest.mark.slow
@@ -69,30 +86,10 @@ def test_digits_of_many_hands_are_mostly_recognised(shared):
     assert np.mean(votes) > 0.8
 
 
-@pytest.mark.slow
-def test_plain_digits_are_recognised_by_their_neighbours_on_usps(usps, tmp_path):
-    drawing = Drawing(Settings(folder=tmp_path, data="usps"))
-    while not drawing.state()["models"]:
-        drawing.work()
-    for label, ways in HANDWRITING.items():
-        assert labels(drawing.answer(strokes=ways[0])) == {"neighbours": label}
-
-
-@pytest.mark.long
-def test_plain_digits_are_recognised_on_usps(usps, tmp_path):
-    require_recognised(room(tmp_path, data="usps"))
-
-
-@pytest.mark.long
-def test_plain_digits_are_recognised_on_mnist(mnist, tmp_path):
-    require_recognised(room(tmp_path, data="mnist"))
-
-
 def test_answers_are_those_of_the_models(shared):
     for label, ways in HANDWRITING.items():
         answer = shared.answer(strokes=ways[1])
-        ink = np.frombuffer(base64.b64decode(answer["image"]), dtype=np.uint8)
-        picture = (np.round(ink[None] / 255.0 * 16) / 16).astype(np.float32)
+        picture = (np.round(decode(answer["image"])[None] / 255.0 * 16) / 16).astype(np.float32)
         for model, found in zip(shared._panel.models, answer["answers"], strict=True):
             assert found["label"] == str(model.model.predict(picture)[0]), (label, model.key)
             shares = {entry["label"]: entry["share"] for entry in found["confidence"]}
@@ -114,15 +111,14 @@ def test_every_row_that_is_named_has_its_picture(shared):
     assert len(answer["neighbours"]) == 3
     named = [row for found in answer["answers"] for row in found["terms"] or ()]
     for row in [*named, *answer["neighbours"]]:
-        ink = np.frombuffer(base64.b64decode(answer["pictures"][str(row["row"])]), dtype=np.uint8)
+        ink = decode(answer["pictures"][str(row["row"])])
         np.testing.assert_array_equal(np.round(ink / 255.0 * 16), X[row["row"]])
         assert row["label"] == str(y[row["row"]])
 
 
 def test_neighbours_are_the_nearest_rows(shared):
     answer = shared.answer(strokes=FIVE, count=5)
-    ink = np.frombuffer(base64.b64decode(answer["image"]), dtype=np.uint8)
-    picture = np.round(ink / 255.0 * 16) / 16
+    picture = np.round(decode(answer["image"]) / 255.0 * 16) / 16
     rows = shared._panel.pictures.rows
     distances = np.linalg.norm(load_digits().data[rows] / 16 - picture, axis=1)
     found = [row["distance"] for row in answer["neighbours"]]
@@ -132,22 +128,21 @@ def test_neighbours_are_the_nearest_rows(shared):
 def test_terms_of_all_support_add_up_to_the_score(shared, monkeypatch):
     monkeypatch.setattr("separatrix.workbench.drawing.explanation.TERMS", 10**6)
     machine = next(model for model in shared._panel.models if model.key == "kernel-perceptron")
-    answer = next(a for a in shared.answer(strokes=FIVE)["answers"] if a["key"] == machine.key)
-    ink = base64.b64decode(shared.answer(strokes=FIVE)["image"])
-    x = machine.to_row(np.round(np.frombuffer(ink, dtype=np.uint8) / 255.0 * 16))
-    score = machine.model.decision_function(x).max()
-    assert sum(term["weight"] for term in answer["terms"]) == pytest.approx(score, abs=1e-2)
-
-
-def test_evidence_is_signed_around_nothing(shared):
     answer = shared.answer(strokes=FIVE)
-    for found in answer["answers"]:
-        if found["evidence"] is None:
-            continue
-        says = np.frombuffer(base64.b64decode(found["evidence"]), dtype=np.uint8).astype(int) - 128
-        ink = np.frombuffer(base64.b64decode(answer["image"]), dtype=np.uint8)
-        assert (says[ink == 0] == 0).all()
-        assert np.abs(says).max() == 127
+    found = next(one for one in answer["answers"] if one["key"] == machine.key)
+    x = machine.to_row(np.round(decode(answer["image"]) / 255.0 * 16))
+    score = machine.model.decision_function(x).max()
+    assert sum(term["weight"] for term in found["terms"]) == pytest.approx(score, abs=1e-2)
+
+
+def test_pixels_without_ink_are_no_evidence(shared):
+    answer = shared.answer(strokes=FIVE)
+    given = [one["evidence"] for one in answer["answers"] if one["evidence"] is not None]
+    assert len(given) == 4
+    for text in given:
+        evidence = decode(text) - 128
+        assert (evidence[decode(answer["image"]) == 0] == 0).all()
+        assert np.abs(evidence).max() == 127
 
 
 def test_nothing_drawn_is_no_question(shared):
@@ -167,7 +162,7 @@ def test_dots_and_scribbles_are_answered(shared):
 
 @pytest.mark.slow
 def test_a_correction_is_learned_kept_replayed_and_forgotten(tmp_path):
-    drawing = room(tmp_path)
+    drawing = load(tmp_path)
     before = drawing.answer(strokes=FIVE)
     assert set(labels(before).values()) == {"5"}
 
@@ -182,7 +177,7 @@ def test_a_correction_is_learned_kept_replayed_and_forgotten(tmp_path):
     assert learned["answer"]["pictures"]["1797"] == learned["answer"]["image"]
 
     live = [drawing.answer(strokes=ways[0]) for ways in HANDWRITING.values()]
-    again = room(tmp_path)
+    again = load(tmp_path)
     assert again.state()["corrections"] == 2
     for answer, ways in zip(live, HANDWRITING.values(), strict=True):
         replayed = again.answer(strokes=ways[0])
@@ -197,11 +192,11 @@ def test_a_correction_is_learned_kept_replayed_and_forgotten(tmp_path):
 
 @pytest.mark.slow
 def test_a_model_of_sums_learns_as_if_the_row_had_been_there(tmp_path):
-    drawing = room(tmp_path)
+    drawing = load(tmp_path)
     drawing.learn(strokes=FIVE, label="3")
     model = next(model for model in drawing._panel.models if model.key == "linear-discriminant")
     pictures = drawing._panel.pictures
-    ink = strokes_module.rasterize(FIVE, pictures.canvas)
+    ink = rasterize(FIVE, pictures.canvas)
     x = model.to_row(pictures.canvas.values(ink.ravel()))
     whole = separatrix.LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1)
     whole.fit(np.concatenate([pictures.X, x]), np.append(pictures.y, 3))
@@ -231,7 +226,7 @@ def test_unknown_labels_and_blank_pages_teach_nothing(shared):
         '{"format": 1, "format": 1, "corrections": []}',
     ],
 )
-def test_a_damaged_file_is_put_aside_and_said(tmp_path, damage):
+def test_a_damaged_file_is_renamed_and_reported(tmp_path, damage):
     file = tmp_path / "corrections" / "digits.json"
     file.parent.mkdir()
     file.write_text(damage)
@@ -242,12 +237,12 @@ def test_a_damaged_file_is_put_aside_and_said(tmp_path, damage):
 
 
 @pytest.mark.slow
-def test_what_is_kept_of_labels_that_are_gone_harms_nobody(tmp_path):
+def test_corrections_with_unknown_labels_are_ignored(tmp_path):
     file = tmp_path / "corrections" / "digits.json"
     file.parent.mkdir()
     kept = {"format": 1, "corrections": [{"label": "x", "strokes": FIVE}]}
     file.write_text(json.dumps(kept))
-    drawing = room(tmp_path)
+    drawing = load(tmp_path)
     assert set(labels(drawing.answer(strokes=FIVE)).values()) == {"5"}
 
 
@@ -261,31 +256,17 @@ def test_answers_come_while_models_load(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "key",
-    [
-        "neighbours",
-        "svm",
-        "svm-polynomial",
-        "kernel-perceptron",
-        "perceptron",
-        "linear-svm",
-        "logistic",
-        "linear-discriminant",
-        "quadratic",
-    ],
-)
-def test_the_script_says_what_the_room_says(shared, key, tmp_path, capsys):
-    answer = shared.answer(strokes=HANDWRITING["8"][1], model=key)
-    (tmp_path / "script.py").write_text(answer["python"])
-    runpy.run_path(str(tmp_path / "script.py"))
-    assert capsys.readouterr().out.strip() == labels(answer)[key]
+def test_the_script_of_each_model_predicts_the_same(shared, tmp_path, capsys):
+    strokes = HANDWRITING["8"][1]
+    for key, label in labels(shared.answer(strokes=strokes)).items():
+        script = shared.answer(strokes=strokes, model=key)["python"]
+        assert run_script(tmp_path, capsys, script) == label, key
 
 
-def test_the_script_of_the_state_measures_the_held_out_error(shared, tmp_path, capsys):
-    (tmp_path / "script.py").write_text(shared.state()["python"])
-    runpy.run_path(str(tmp_path / "script.py"))
-    assert capsys.readouterr().out == f"{shared.state()['models'][0]['error']:.2f} % wrong\n"
+def test_the_script_of_the_state_prints_the_held_out_error(shared, tmp_path, capsys):
+    state = shared.state()
+    error = f"{state['models'][0]['error']:.2f} % wrong"
+    assert run_script(tmp_path, capsys, state["python"]) == error
 
 
 def test_saved_models_answer_first(tmp_path, capsys):
@@ -305,16 +286,14 @@ def test_saved_models_answer_first(tmp_path, capsys):
     assert "broken.model is left out" in state["problem"]
     answer = drawing.answer(strokes=FIVE)
     assert answer["answers"][0]["label"] == "5"
-    (tmp_path / "script.py").write_text(answer["python"])
-    runpy.run_path(str(tmp_path / "script.py"))
-    assert capsys.readouterr().out.strip() == "5"
+    assert run_script(tmp_path, capsys, answer["python"]) == "5"
 
 
 def test_a_saved_model_whose_data_is_not_here_has_a_canvas(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.random((40, 100)), np.array(["yes", "no"] * 20)
     separatrix.save(separatrix.Perceptron(tol=None, max_iter=5).fit(X, y), tmp_path / "p.model")
-    drawing = room(tmp_path, models=(tmp_path / "p.model",))
+    drawing = load(tmp_path, models=(tmp_path / "p.model",))
     assert drawing.state()["current"] == "blank 10 x 10"
     answer = drawing.answer(strokes=FIVE)
     assert answer["side"] == 10
@@ -326,7 +305,7 @@ def test_a_file_of_square_pictures_can_be_drawn_on(tmp_path):
     names = np.array(["three", "eight"])
     rows = np.isin(y, (3, 8))
     np.savez(tmp_path / "own.npz", X=X[rows], y=names[(y[rows] == 8).astype(int)])
-    drawing = room(tmp_path, data=str(tmp_path / "own.npz"))
+    drawing = load(tmp_path, data=str(tmp_path / "own.npz"))
     state = drawing.state()
     assert state["current"] == str(tmp_path / "own.npz"), state["problem"]
     assert state["classes"] == ["eight", "three"]
@@ -348,7 +327,7 @@ def test_the_script_of_a_file_learns_from_the_very_same_numbers(tmp_path):
     np.testing.assert_array_equal(names["X_test"], pictures.X_test)
 
 
-def test_a_file_that_holds_no_pictures_is_said_and_the_digits_are_drawn(tmp_path):
+def test_a_file_without_pictures_is_reported_and_replaced_by_the_digits(tmp_path):
     (tmp_path / "own.csv").write_text("a,b,label\n1,2,x\n3,4,y\n")
     drawing = Drawing(Settings(folder=tmp_path, data=str(tmp_path / "own.csv")))
     drawing.work()
@@ -362,7 +341,7 @@ def test_missing_sets_are_listed_and_refused_never_downloaded(tmp_path, monkeypa
     drawing = Drawing(Settings(folder=tmp_path))
     states = {entry["name"]: entry["state"] for entry in drawing.state()["data"]}
     assert states == {"digits": "available", "usps": "missing", "mnist": "missing"}
-    with pytest.raises(DataError, match="not on this machine") as refused:
+    with pytest.raises(MissingDataError, match="mnist is not on this machine") as refused:
         drawing.data(data="mnist")
     assert refused.value.hint == "get it with: separatrix data get mnist"
     with pytest.raises(DataError, match="there is no data set"):
@@ -373,11 +352,13 @@ def test_missing_sets_are_listed_and_refused_never_downloaded(tmp_path, monkeypa
     "body",
     [
         {},
+        {"strokes": [[0.5, 0.5]]},
         {"strokes": [[[0.5]]]},
         {"strokes": [[[0.5, 0.5, 0.5]]]},
         {"strokes": [[["0.5", 0.5]]]},
         {"strokes": [[[1e300, 0.5]]]},
         {"strokes": [[[float("nan"), 0.5]]]},
+        {"strokes": [[[float("inf"), 0.5]]]},
         {"strokes": [[[0.5, 0.5]]] * 201},
         {"strokes": [[[0.5, 0.5]] * 15_000] * 2},
         {"strokes": [], "count": 21},
@@ -387,15 +368,10 @@ def test_missing_sets_are_listed_and_refused_never_downloaded(tmp_path, monkeypa
 )
 def test_absurd_requests_are_refused_by_the_schema(body):
     with pytest.raises(ValidationError):
-        routes_draw.AnswerRequest.model_validate(body)
+        AnswerRequest.model_validate(body)
 
 
-def test_the_schema_has_the_limits_of_the_room():
-    assert routes_draw.MAX_POINTS == strokes_module.MAX_POINTS
-    assert routes_draw.MAX_STROKES == strokes_module.MAX_STROKES
-
-
-def test_a_room_that_begins_anew_goes_back_to_the_set_that_was_chosen(tmp_path):
+def test_a_new_process_begins_with_the_data_set_that_was_chosen(tmp_path):
     X, y = load_digits(return_X_y=True)
     path = tmp_path / "mine.csv"
     np.savetxt(path, np.column_stack([X, y])[:300], delimiter=",", fmt="%d")

@@ -10,7 +10,6 @@ from separatrix.workbench.drawing.canvas import (
     DIGITS,
     KNOWN,
     MNIST,
-    USPS,
     measure_canvas,
     stroke_widths,
 )
@@ -79,47 +78,15 @@ def test_digits_are_counts_of_a_bitmap():
     assert set(counts.ravel()) <= set(range(17))
 
 
-@pytest.mark.parametrize(
-    "strokes",
-    [
-        [[[0.5, 5.0]]],
-        [[[float("nan"), 0.5]]],
-        [[[float("inf"), 0.5]]],
-        [[[0.5, 0.5, 0.5]]],
-        [[0.5, 0.5]],
-        [[[0.5, 0.5]]] * 201,
-        [[[0.5, 0.5]] * 20_001],
-    ],
-)
-def test_what_cannot_be_drawn_is_refused(strokes):
-    with pytest.raises(DataError):
-        rasterize(strokes, DIGITS)
-
-
-def like_the_data(data, canvas):
-    """Mean ink and width of strokes: of the data, and of all drawings."""
+@pytest.mark.parametrize("name", ["digits", pytest.param("usps", marks=pytest.mark.slow), "mnist"])
+def test_drawings_have_the_ink_and_the_pen_of_the_data(name, request):
+    data = load("digits") if name == "digits" else request.getfixturevalue(name)
+    canvas = KNOWN[name]
     images = canvas.ink_of(np.asarray(data.X)[:5000]).reshape(-1, canvas.side, canvas.side)
     drawings = np.array([rasterize(way, canvas) for ways in HANDWRITING.values() for way in ways])
-    return [(part.mean(), np.median(stroke_widths(part))) for part in (images, drawings)]
-
-
-def test_drawings_have_the_ink_and_the_pen_of_the_digits():
-    (ink, width), (drawn_ink, drawn_width) = like_the_data(load("digits"), DIGITS)
-    assert drawn_ink == pytest.approx(ink, rel=0.1)
-    assert drawn_width == pytest.approx(width, rel=0.1)
-
-
-@pytest.mark.slow
-def test_drawings_have_the_ink_and_the_pen_of_usps(usps):
-    (ink, width), (drawn_ink, drawn_width) = like_the_data(usps, USPS)
-    assert drawn_ink == pytest.approx(ink, rel=0.1)
-    assert drawn_width == pytest.approx(width, rel=0.1)
-
-
-def test_drawings_have_the_ink_and_the_pen_of_mnist(mnist):
-    (ink, width), (drawn_ink, drawn_width) = like_the_data(mnist, MNIST)
-    assert drawn_ink == pytest.approx(ink, rel=0.1)
-    assert drawn_width == pytest.approx(width, rel=0.1)
+    assert drawings.mean() == pytest.approx(images.mean(), rel=0.1)
+    width = np.median(stroke_widths(images))
+    assert np.median(stroke_widths(drawings)) == pytest.approx(width, rel=0.1)
 
 
 def test_a_canvas_is_measured_from_pictures_alone():

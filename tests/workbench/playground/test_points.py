@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.workbench.hostile import NAMES
+from tests.workbench.playground.scenes import as_arrays
 
 from separatrix import LinearSVC
 from separatrix.data import catalogue
@@ -12,22 +13,11 @@ from separatrix.errors import DataError, ParameterError, SeparatrixError
 from separatrix.workbench.playground.bundled_data import BUNDLED
 from separatrix.workbench.playground.generators import GENERATORS, generate_points
 from separatrix.workbench.playground.points import from_csv
-from separatrix.workbench.playground.service import Playground
-from separatrix.workbench.settings import Settings
-
-
-@pytest.fixture(scope="module")
-def room():
-    return Playground(Settings())
-
-
-def as_arrays(points):
-    return np.array([point[:2] for point in points]), np.array([point[2] for point in points])
 
 
 @pytest.mark.parametrize("key", GENERATORS)
-def test_a_generator_gives_as_many_points_of_as_many_classes_as_it_says(room, key):
-    answer = room.points(generator=key, n=61, noise=0.1, seed=5)
+def test_a_generator_gives_the_number_of_points_and_classes(playground, key):
+    answer = playground.points(generator=key, n=61, noise=0.1, seed=5)
 
     assert len(answer["points"]) == 61
     X, y = as_arrays(answer["points"])
@@ -65,10 +55,10 @@ def test_an_unknown_generator_is_refused():
 
 
 @pytest.mark.parametrize("name", BUNDLED)
-def test_a_data_set_is_shown_by_two_of_its_columns(room, name):
+def test_a_data_set_is_shown_by_two_of_its_columns(playground, name):
     columns = list(BUNDLED[name].columns[:2])
 
-    answer = room.points(data=name, columns=columns)
+    answer = playground.points(data=name, columns=columns)
 
     data = catalogue.load(name)
     assert BUNDLED[name].columns == (data.features or BUNDLED["digits"].columns)
@@ -79,15 +69,15 @@ def test_a_data_set_is_shown_by_two_of_its_columns(room, name):
     assert answer["names"] == columns
 
 
-def test_every_data_set_is_first_shown_by_columns_that_it_has(room):
+def test_every_data_set_is_first_shown_by_columns_that_it_has(playground):
     for name in BUNDLED:
-        assert room.points(data=name)["names"] == list(BUNDLED[name].first)
+        assert playground.points(data=name)["names"] == list(BUNDLED[name].first)
 
 
 @pytest.mark.parametrize("columns", [["petal length (cm)"], ["a", "b"], ["a"] * 3])
-def test_columns_that_a_data_set_lacks_are_refused(room, columns):
+def test_columns_that_a_data_set_lacks_are_refused(playground, columns):
     with pytest.raises(ParameterError, match="`columns` of Playground must be two of sepal"):
-        room.points(data="iris", columns=columns)
+        playground.points(data="iris", columns=columns)
 
 
 def test_a_table_is_read_as_the_library_reads_it():
@@ -105,11 +95,8 @@ def test_columns_of_a_table_can_be_chosen():
 
     assert answer["points"][0] == [3.0, 1.0, "x"]
     assert answer["columns"] == ["a", "b", "c", "class"]
-    assert from_csv("t.csv", text)["points"][0] == [
-        1.0,
-        2.0,
-        "0",
-    ]  # called class, so these are labels
+    named_class = from_csv("t.csv", text)["points"]
+    assert named_class[0] == [1.0, 2.0, "0"]
 
 
 def test_texts_are_labels_before_numbers_of_which_few_are_different():
@@ -124,7 +111,7 @@ def test_numbers_of_which_few_are_different_are_labels_as_they_are_written():
     assert {point[2] for point in answer["points"]} == {"0", "1"}
 
 
-def test_a_long_table_is_sampled_and_that_is_said():
+def test_a_long_table_is_sampled_with_a_note():
     answer = from_csv("t.csv", "x,y,kind\n" + "".join(f"{i},{-i},k{i % 3}\n" for i in range(6000)))
 
     assert len(answer["points"]) == 5000
@@ -152,7 +139,7 @@ def test_tables_without_points_are_refused_under_the_name_they_were_given(text, 
     assert "/tmp" not in str(refused.value)
 
 
-def test_hostile_names_of_columns_and_files_come_back_as_they_were(room):
+def test_hostile_names_of_columns_and_files_come_back_as_they_were(playground):
     for name in NAMES:
         if set(name) & set('\r\n"') or name != name.strip() or len(name) > 100:
             continue

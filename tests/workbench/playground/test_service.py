@@ -1,4 +1,3 @@
-import base64
 import json
 import warnings
 
@@ -10,55 +9,33 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.workbench.playground.scenes import (
+    WINDOW,
+    as_arrays,
+    decode_codes,
+    decode_fields,
+    fact,
+    fit,
+    make_scene,
+)
 
 from separatrix import SVC, KNeighborsClassifier, LinearSVC, decision_regions
 from separatrix.errors import DataError, ParameterError, SeparatrixError
-from separatrix.workbench.playground.catalogue import catalogue
-from separatrix.workbench.playground.generators import GENERATORS, generate_points
+from separatrix.evaluation import regions
+from separatrix.workbench.playground.generators import GENERATORS
 from separatrix.workbench.playground.scene import RULES, Scene
 from separatrix.workbench.playground.service import Playground
 from separatrix.workbench.playground.sliders import MODELS
+from separatrix.workbench.routes_playground import catalogue
 from separatrix.workbench.settings import Settings
 
-WINDOW = [-3.0, 3.0, -2.5, 2.5]
 
-
-@pytest.fixture(scope="module")
-def room():
-    return Playground(Settings())
-
-
-def scene_of(shape="moons", n=80, model="svm", **more):
-    points = generate_points(shape, n=n, noise=0.25, seed=3)
-    return {"points": points, "model": model, "parameters": {}, **more}
-
-
-def asked(room, grid=25, window=WINDOW, **scene):
-    answer = room.fit(window=window, grid=grid, **scene)
-    json.dumps(answer, allow_nan=False)
-    return answer
-
-
-def drawn_or_refused(room, **request):
-    """The picture, or the sentence that the bench hands on; any other error is a bug."""
+def fit_or_refuse(playground, **request):
+    """The picture, or the message of a refusal; any other error is a bug."""
     try:
-        return asked(room, **request), ""
+        return fit(playground, **request), ""
     except (SeparatrixError, ValueError) as error:
         return None, str(error)
-
-
-def codes_of(answer):
-    cells = np.frombuffer(base64.b64decode(answer["codes"]), dtype=np.int8)
-    return cells.reshape(answer["grid"], answer["grid"])
-
-
-def fields_of(answer):
-    values = np.frombuffer(base64.b64decode(answer["fields"]), dtype="<f4")
-    return values.reshape(answer["boundaries"], answer["grid"], answer["grid"])
-
-
-def as_arrays(points):
-    return np.array([point[:2] for point in points]), np.array([point[2] for point in points])
 
 
 @pytest.mark.slow
@@ -66,60 +43,58 @@ def as_arrays(points):
 @pytest.mark.parametrize("shape", ["moons", "blobs3"])
 @pytest.mark.parametrize("standardise", [False, True])
 def test_every_model_with_its_defaults_gives_the_regions_that_the_library_gives(
-    room, key, shape, standardise
+    playground, key, shape, standardise
 ):
-    scene = scene_of(shape, model=key, standardise=standardise)
+    scene = make_scene(shape, model=key, standardise=standardise)
     X, y = as_arrays(scene["points"])
 
-    answer = asked(room, **scene)
+    answer = fit(playground, **scene)
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model = clone(Scene.of(**scene).estimator()).fit(X, y)
     found = decision_regions(model, X, y, grid=25, window=tuple(WINDOW))
     assert answer["labels"] == found.labels.tolist()
-    np.testing.assert_array_equal(codes_of(answer), found.codes)
-    np.testing.assert_array_equal(fields_of(answer), found.fields)
+    np.testing.assert_array_equal(decode_codes(answer), found.codes)
+    np.testing.assert_array_equal(decode_fields(answer), found.fields)
     wrong = np.flatnonzero(model.predict(X) != y).tolist()
     assert answer["wrong"] == wrong
     assert answer["facts"][0]["value"].endswith(f"({len(wrong)} of {len(y)})")
 
 
-def test_support_vectors_are_rows_and_margins_are_where_the_score_is_one(room):
-    scene = scene_of(parameters={"kernel": "rbf", "C": 3.0, "gamma": 0.7})
+def test_support_vectors_are_rows_and_margins_are_where_the_score_is_one(playground):
+    scene = make_scene(parameters={"kernel": "rbf", "C": 3.0, "gamma": 0.7})
     X, y = as_arrays(scene["points"])
 
-    answer = asked(room, **scene)
+    answer = fit(playground, **scene)
 
     model = SVC(C=3.0, gamma=0.7).fit(X, y)
     assert answer["support"] == sorted(model.support_.tolist())
     assert answer["margins"] is True
-    facts = {fact["title"]: fact["value"] for fact in answer["facts"]}
-    assert facts["margin width"] == f"{model.margin_width_[0]:.3g}"
-    assert facts["support vectors"] == f"{len(model.support_)} of 80"
+    assert fact(answer, "margin width") == f"{model.margin_width_[0]:.3g}"
+    assert fact(answer, "support vectors") == f"{len(model.support_)} of 80"
 
 
 @pytest.mark.parametrize("rule", ["rest", "each", "pairs"])
-def test_other_rules_leave_cells_to_nobody_as_the_library_does(room, rule):
-    scene = scene_of("blobs4", model="linear-svm", rule=rule)
+def test_other_rules_leave_the_same_cells_indeterminate_as_the_library(playground, rule):
+    scene = make_scene("blobs4", model="linear-svm", rule=rule)
     X, y = as_arrays(scene["points"])
 
-    answer = asked(room, grid=40, **scene)
+    answer = fit(playground, grid=40, **scene)
 
     model = LinearSVC(C=1.0, loss="squared_hinge", random_state=0)
     found = decision_regions(model, X, y, rule=rule, grid=40, window=tuple(WINDOW))
-    np.testing.assert_array_equal(codes_of(answer), found.codes)
+    np.testing.assert_array_equal(decode_codes(answer), found.codes)
     assert answer["boundaries"] == len(found.fields)
     assert answer["margins"] is True
-    said = next(fact["value"] for fact in answer["facts"] if fact["title"] == "indeterminate")
-    assert said.startswith(f"{100 * found.indeterminate:.1f} %")
+    assert fact(answer, "indeterminate").startswith(f"{100 * found.indeterminate:.1f} %")
 
 
-def test_support_vectors_of_pairs_are_those_of_any_boundary(room):
-    scene = scene_of("blobs3", rule="pairs")
+def test_support_vectors_of_pairs_are_those_of_any_boundary(playground):
+    scene = make_scene("blobs3", rule="pairs")
     X, y = as_arrays(scene["points"])
 
-    support = asked(room, **scene)["support"]
+    support = fit(playground, **scene)["support"]
 
     expected = set()
     for left_out in "abc":
@@ -128,56 +103,59 @@ def test_support_vectors_of_pairs_are_those_of_any_boundary(room):
     assert support == sorted(expected)
 
 
-def test_boundaries_of_very_many_pairs_are_sent_as_the_edges_of_regions(room):
+def test_boundaries_of_very_many_pairs_are_sent_as_the_edges_of_regions(playground):
     rng = np.random.default_rng(0)
     labels = [chr(ord("a") + code) for code in range(12)]
     codes = list(range(12)) * 3
     points = [[*rng.normal(code / 4, 0.1, 2).tolist(), labels[code]] for code in codes]
 
-    answer = asked(room, points=points, model="lda", parameters={}, rule="pairs")
+    answer = fit(playground, points=points, model="lda", parameters={}, rule="pairs")
 
     assert answer["boundaries"] == 12
-    np.testing.assert_array_equal(fields_of(answer)[3] > 0, codes_of(answer) == 3)
+    np.testing.assert_array_equal(decode_fields(answer)[3] > 0, decode_codes(answer) == 3)
 
 
-def test_neighbours_left_out_are_counted_as_the_library_counts_them(room):
-    scene = scene_of(model="knn", parameters={"n_neighbors": 7})
+def test_neighbours_left_out_are_counted_as_the_library_counts_them(playground):
+    scene = make_scene(model="knn", parameters={"n_neighbors": 7})
     X, y = as_arrays(scene["points"])
 
-    facts = {fact["title"]: fact["value"] for fact in asked(room, **scene)["facts"]}
+    error = fact(fit(playground, **scene), "leave-one-out error")
 
     wrong = int(np.sum(KNeighborsClassifier(7).fit(X, y).predict(None) != y))
-    assert facts["leave-one-out error"].endswith(f"({wrong} of 80)")
+    assert error.endswith(f"({wrong} of 80)")
 
 
-def test_more_neighbours_than_points_are_fewer_and_that_is_said(room):
-    answer = asked(room, **scene_of(n=4, model="knn", parameters={"n_neighbors": 50}))
+def test_too_many_neighbours_are_limited_with_a_note(playground):
+    answer = fit(playground, **make_scene(n=4, model="knn", parameters={"n_neighbors": 50}))
 
     assert answer["warnings"][0].startswith("k is 4:")
 
 
-def test_warnings_of_a_fit_are_sentences(room):
-    scene = scene_of(n=200, model="kernel-perceptron", parameters={"max_iter": 1})
+def test_warnings_of_a_fit_are_sentences(playground):
+    scene = make_scene(n=200, model="kernel-perceptron", parameters={"max_iter": 1})
 
-    (said,) = asked(room, **scene)["warnings"]
+    (said,) = fit(playground, **scene)["warnings"]
 
     assert "still made" in said
     assert "\n" not in said
 
 
-def test_a_separable_perceptron_says_novikoffs_bound(room):
-    facts = asked(room, **scene_of("separable", model="perceptron"))["facts"]
+def test_the_facts_of_a_separable_perceptron_have_novikoffs_bound(playground):
+    answer = fit(playground, **make_scene("separable", model="perceptron"))
 
-    found = {fact["title"]: fact["value"].replace(",", "") for fact in facts}
-    assert int(found["mistakes while learning"]) <= int(found["Novikoff's bound on mistakes"])
-    assert found["stopped by"] == "a pass without a mistake"
+    mistakes, bound = (
+        int(fact(answer, title).replace(",", ""))
+        for title in ("mistakes while learning", "Novikoff's bound on mistakes")
+    )
+    assert mistakes <= bound
+    assert fact(answer, "stopped by") == "a pass without a mistake"
 
 
-def test_an_impossible_hard_margin_is_refused_in_a_sentence(room):
-    scene = scene_of("outliers", parameters={"kernel": "linear", "hard": True})
+def test_an_impossible_hard_margin_is_refused_in_a_sentence(playground):
+    scene = make_scene("outliers", parameters={"kernel": "linear", "hard": True})
 
     with pytest.raises(DataError, match="hard margin"):
-        asked(room, **scene)
+        fit(playground, **scene)
 
 
 @pytest.mark.parametrize(
@@ -189,9 +167,9 @@ def test_an_impossible_hard_margin_is_refused_in_a_sentence(room):
         ([[0, 0, f"{code}"] for code in range(21)], "at most 20 classes; got 21"),
     ],
 )
-def test_points_that_make_no_picture_are_refused_in_a_sentence(room, points, sentence):
+def test_points_that_make_no_picture_are_refused_in_a_sentence(playground, points, sentence):
     with pytest.raises(DataError, match=sentence):
-        asked(room, points=points, model="svm", parameters={})
+        fit(playground, points=points, model="svm", parameters={})
 
 
 @pytest.mark.slow
@@ -206,11 +184,11 @@ def test_points_that_make_no_picture_are_refused_in_a_sentence(room, points, sen
     ],
     ids=["two", "all equal", "on a line", "far apart"],
 )
-def test_odd_points_are_a_picture_or_a_sentence(room, key, points):
+def test_odd_points_are_a_picture_or_a_sentence(playground, key, points):
     for standardise in (False, True):
         scene = {"points": points, "model": key, "parameters": {}, "standardise": standardise}
-        answer, sentence = drawn_or_refused(room, **scene)
-        assert sentence if answer is None else np.isfinite(fields_of(answer)).all()
+        answer, sentence = fit_or_refuse(playground, **scene)
+        assert sentence if answer is None else np.isfinite(decode_fields(answer)).all()
 
 
 @pytest.mark.parametrize(
@@ -229,23 +207,17 @@ def test_odd_points_are_a_picture_or_a_sentence(room, key, points):
         ("svm", {"degree": 2.5}, "a whole number from 1 to 8; got 2.5"),
     ],
 )
-def test_every_wrong_parameter_is_refused_with_what_was_expected(room, key, parameters, sentence):
+def test_every_wrong_parameter_is_refused_with_what_was_expected(
+    playground, key, parameters, sentence
+):
     with pytest.raises(ParameterError, match=sentence):
-        asked(room, **{**scene_of(model=key), "parameters": parameters})
-
-
-def test_a_parameter_that_does_not_count_is_not_handed_on():
-    points = scene_of()["points"]
-
-    scene = Scene.of(points, "svm", {"kernel": "linear", "gamma": 3.0})
-
-    assert scene.arguments == {"kernel": "linear", "C": 1.0}
+        fit(playground, **{**make_scene(model=key), "parameters": parameters})
 
 
 def test_the_table_of_models_is_what_the_library_takes():
-    points = scene_of()["points"]
+    points = make_scene()["points"]
     for model in MODELS.values():
-        for parameter in model.parameters:
+        for parameter in model.sliders:
             ends = [parameter.least, parameter.most] if parameter.least is not None else []
             values = [value for value, _ in parameter.choices] or ends or [True, False]
             for value in values:
@@ -253,40 +225,34 @@ def test_the_table_of_models_is_what_the_library_takes():
                 Scene.of(points, model.key, {**others, parameter.name: value}).estimator()
 
 
-def test_what_can_be_chosen_is_json_and_says_the_defaults():
+def test_the_catalogue_is_json_with_valid_defaults():
     told = json.loads(json.dumps(catalogue()))
 
     assert [model["key"] for model in told["models"]] == list(MODELS)
-    assert {rule["value"] for rule in told["rules"]} == set(RULES)
+    assert [rule["value"] for rule in told["rules"]] == list(RULES) == list(regions.RULES)
     assert {one["key"] for one in told["generators"]} == set(GENERATORS)
     for model in told["models"]:
         MODELS[model["key"]].check({one["name"]: one["default"] for one in model["parameters"]})
 
 
-def test_the_rules_are_those_of_decision_regions():
-    from separatrix.evaluation import regions
-
-    assert list(RULES) == list(regions.RULES)
-
-
 def test_warming_up_ends_and_changes_nothing():
-    room = Playground(Settings())
-    before = asked(room, **scene_of(n=20))["codes"]
+    playground = Playground(Settings())
+    before = fit(playground, **make_scene(n=20))["codes"]
 
     steps = 1
-    while room.work():
+    while playground.work():
         steps += 1
 
     assert steps == len(MODELS)
-    assert asked(room, **scene_of(n=20))["codes"] == before
-    assert room.state() == {}
+    assert fit(playground, **make_scene(n=20))["codes"] == before
+    assert playground.state() == {}
 
 
-def test_five_thousand_points_are_a_picture(room):
+def test_five_thousand_points_are_a_picture(playground):
     rng = np.random.default_rng(0)
     points = [[*place, "ab"[place[0] > 0]] for place in rng.normal(size=(5000, 2)).tolist()]
 
-    answer = asked(room, points=points, model="svm", parameters={})
+    answer = fit(playground, points=points, model="svm", parameters={})
 
     assert answer["facts"][0]["title"] == "training error"
 
@@ -308,7 +274,7 @@ point = st.tuples(number, number, st.sampled_from(["a", "b", "ç", ""])).map(lis
 )
 def test_any_scene_is_a_picture_or_a_refusal(points, key, rule, standardise, data):
     parameters = {}
-    for parameter in MODELS[key].parameters:
+    for parameter in MODELS[key].sliders:
         if parameter.kind == "choice":
             values = st.sampled_from([value for value, _ in parameter.choices])
         elif parameter.kind == "switch":
@@ -318,21 +284,21 @@ def test_any_scene_is_a_picture_or_a_refusal(points, key, rule, standardise, dat
         else:
             values = st.floats(parameter.least, parameter.most)
         parameters[parameter.name] = data.draw(values)
-    room = Playground(Settings())
+    playground = Playground(Settings())
     scene = {"points": points, "model": key, "parameters": parameters, "rule": rule}
-    answer, sentence = drawn_or_refused(room, grid=20, standardise=standardise, **scene)
+    answer, sentence = fit_or_refuse(playground, grid=20, standardise=standardise, **scene)
     if answer is None:
         assert sentence
         return
-    assert codes_of(answer).shape == (20, 20)
-    assert np.isfinite(fields_of(answer)).all()
+    assert decode_codes(answer).shape == (20, 20)
+    assert np.isfinite(decode_fields(answer)).all()
 
 
-def test_python_beside_a_picture_gives_the_same_error(room, tmp_path, monkeypatch, capsys):
-    scene = scene_of("moons", model="logistic", standardise=True)
-    answer = asked(room, **scene)
+def test_python_beside_a_picture_gives_the_same_error(playground, tmp_path, monkeypatch, capsys):
+    scene = make_scene("moons", model="logistic", standardise=True)
+    answer = fit(playground, **scene)
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "points.csv").write_text(room.export(**scene)["points"]["text"])
+    (tmp_path / "points.csv").write_text(playground.export(**scene)["points"]["text"])
 
     exec(compile(answer["python"], "page", "exec"), {})
 
@@ -346,13 +312,13 @@ def test_python_beside_a_picture_gives_the_same_error(room, tmp_path, monkeypatc
     [(["", "NA"], None), ([" a", "a"], None), (["1", "1.0"], None), (["1", "2"], ["target", "x"])],
 )
 def test_python_beside_a_picture_takes_any_labels_and_columns(
-    room, tmp_path, monkeypatch, capsys, labels, names
+    playground, tmp_path, monkeypatch, capsys, labels, names
 ):
-    points = [[x, y, labels[label == "b"]] for x, y, label in scene_of("moons")["points"]]
+    points = [[x, y, labels[label == "b"]] for x, y, label in make_scene("moons")["points"]]
     scene = {"points": points, "model": "lda", "parameters": {}}
-    answer = asked(room, **scene)
+    answer = fit(playground, **scene)
     monkeypatch.chdir(tmp_path)
-    for file in room.export(**scene, names=names).values():
+    for file in playground.export(**scene, names=names).values():
         (tmp_path / file["name"]).write_text(file["text"])
 
     exec(compile(answer["python"], "page", "exec"), {})

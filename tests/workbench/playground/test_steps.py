@@ -5,28 +5,15 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
+from tests.workbench.playground.scenes import WINDOW, make_scene
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.workbench.playground.generators import generate_points
 from separatrix.workbench.playground.scene import Scene, final_estimator
-from separatrix.workbench.playground.service import Playground
-from separatrix.workbench.settings import Settings
-
-WINDOW = [-3.0, 3.0, -3.0, 3.0]
 
 
-@pytest.fixture(scope="module")
-def room():
-    return Playground(Settings())
-
-
-def scene_of(shape, model, standardise=False, seed=1, **parameters):
-    return {
-        "points": generate_points(shape, n=70, noise=0.3, seed=seed),
-        "model": model,
-        "parameters": parameters,
-        "standardise": standardise,
-    }
+def scene_of(shape, model, standardise=False, **parameters):
+    more = {"standardise": standardise, "parameters": parameters}
+    return make_scene(shape, model, n=70, seed=1, **more)
 
 
 def fitted(scene):
@@ -38,10 +25,10 @@ def fitted(scene):
 
 @pytest.mark.parametrize("shape", ["separable", "moons", "blobs3", "blobs5"])
 @pytest.mark.parametrize("shuffle", [False, True])
-def test_the_last_step_of_a_perceptron_is_the_fitted_model(room, shape, shuffle):
+def test_the_last_step_of_a_perceptron_is_the_fitted_model(playground, shape, shuffle):
     scene = scene_of(shape, "perceptron", shuffle=shuffle, max_iter=5)
 
-    answer = room.steps(**scene)
+    answer = playground.steps(**scene)
 
     model, _ = fitted(scene)
     steps = answer["steps"]
@@ -56,9 +43,11 @@ def test_the_last_step_of_a_perceptron_is_the_fitted_model(room, shape, shuffle)
 
 
 @pytest.mark.parametrize("shape", ["moons", "blobs3"])
-def test_every_step_of_a_perceptron_corrects_a_point_that_the_step_before_mistakes(room, shape):
+def test_every_step_of_a_perceptron_corrects_a_point_that_the_step_before_mistakes(
+    playground, shape
+):
     scene = scene_of(shape, "perceptron", max_iter=3)
-    answer = room.steps(**scene)
+    answer = playground.steps(**scene)
     labels = answer["labels"]
 
     for before, step in zip(answer["steps"], answer["steps"][1:], strict=False):
@@ -74,10 +63,10 @@ def test_every_step_of_a_perceptron_corrects_a_point_that_the_step_before_mistak
 
 @pytest.mark.parametrize("key", ["perceptron", "subgradient"])
 @pytest.mark.parametrize("shape", ["moons", "blobs3"])
-def test_weights_of_standardised_points_are_for_the_points_as_they_are(room, key, shape):
+def test_weights_of_standardised_points_are_for_the_points_as_they_are(playground, key, shape):
     scene = scene_of(shape, key, standardise=True, max_iter=20)
 
-    last = room.steps(**scene)["steps"][-1]
+    last = playground.steps(**scene)["steps"][-1]
 
     model, made = fitted(scene)
     scores = made.X @ np.array(last["W"]).T + last["b"]
@@ -85,27 +74,27 @@ def test_weights_of_standardised_points_are_for_the_points_as_they_are(room, key
     np.testing.assert_allclose(scores, expected, rtol=1e-9, atol=1e-9)
 
 
-def test_the_mean_weights_are_told_where_the_model_predicts_with_them(room):
+def test_the_mean_weights_are_sent_if_the_model_predicts_with_them(playground):
     scene = scene_of("moons", "perceptron", predictor="average", max_iter=4)
 
-    answer = room.steps(**scene)
+    answer = playground.steps(**scene)
 
     model, _ = fitted(scene)
     np.testing.assert_array_equal(answer["average"]["W"], model.coef_)
-    assert room.steps(**scene_of("moons", "perceptron", max_iter=4))["average"] is None
+    assert playground.steps(**scene_of("moons", "perceptron", max_iter=4))["average"] is None
 
 
 @pytest.mark.parametrize("shape", ["moons", "blobs3"])
 @pytest.mark.parametrize("standardise", [False, True])
-def test_the_last_picture_of_a_kernel_perceptron_is_that_of_the_fit(room, shape, standardise):
+def test_the_last_picture_of_a_kernel_perceptron_is_that_of_the_fit(playground, shape, standardise):
     scene = scene_of(shape, "kernel-perceptron", standardise, max_iter=3)
-    answer = room.steps(**scene)
+    answer = playground.steps(**scene)
     model, _ = fitted(scene)
     last = len(answer["steps"]) - 1
 
-    picture = room.step(**scene, window=WINDOW, grid=30, step=last)
+    picture = playground.step(**scene, window=WINDOW, grid=30, step=last)
 
-    whole = room.fit(**scene, window=WINDOW, grid=30)
+    whole = playground.fit(**scene, window=WINDOW, grid=30)
     assert last == final_estimator(model).mistakes_.sum()
     assert answer["kernel"] is True
     assert answer["steps"][1]["W"] is None
@@ -114,33 +103,33 @@ def test_the_last_picture_of_a_kernel_perceptron_is_that_of_the_fit(room, shape,
     ]
 
 
-def test_before_its_first_mistake_a_kernel_perceptron_knows_nothing(room):
+def test_before_its_first_mistake_a_kernel_perceptron_knows_nothing(playground):
     scene = scene_of("moons", "kernel-perceptron", max_iter=3)
 
-    picture = room.step(**scene, window=WINDOW, grid=20, step=0)
+    picture = playground.step(**scene, window=WINDOW, grid=20, step=0)
 
     assert set(base64.b64decode(picture["codes"])) == {0}
     assert picture["support"] == []
 
 
-def test_a_kernel_perceptron_after_t_mistakes_would_make_the_next_one(room):
+def test_a_kernel_perceptron_after_t_mistakes_would_make_the_next_one(playground):
     scene = scene_of("moons", "kernel-perceptron", max_iter=3)
-    steps = room.steps(**scene)["steps"]
+    steps = playground.steps(**scene)["steps"]
 
     for t in (1, 5, len(steps) - 2):
         row = steps[t + 1]["row"]
         x, y, own = scene["points"][row]
         around = [x - 1e-6, x + 1e-6, y - 1e-6, y + 1e-6]
-        picture = room.step(**scene, window=around, grid=20, step=t)
+        picture = playground.step(**scene, window=around, grid=20, step=t)
         field = np.frombuffer(base64.b64decode(picture["fields"]), "<f4")
         assert (field > 0).all() == (own == "a")
 
 
 @pytest.mark.parametrize("shape", ["moons", "blobs3"])
-def test_the_descent_is_the_librarys_own(room, shape):
+def test_the_descent_is_the_librarys_own(playground, shape):
     scene = scene_of(shape, "subgradient", max_iter=50, eps=1e-8)
 
-    answer = room.steps(**scene)
+    answer = playground.steps(**scene)
 
     model, _ = fitted(scene)
     assert len(answer["steps"]) == model.n_iter_ + 1
@@ -150,31 +139,31 @@ def test_the_descent_is_the_librarys_own(room, shape):
     assert np.array_equal(answer["steps"][0]["W"], np.zeros_like(model.coef_))
 
 
-def test_a_step_that_is_too_large_ends_where_numbers_do(room):
+def test_a_step_that_is_too_large_ends_where_numbers_do(playground):
     scene = scene_of(
         "moons", "subgradient", alpha=10.0, mu=10.0, loss="squared_hinge", max_iter=2000
     )
 
-    answer = room.steps(**scene)
+    answer = playground.steps(**scene)
 
     assert answer["stop"] == "diverged"
     json.dumps(answer, allow_nan=False)
     assert answer["warnings"]
 
 
-def test_more_than_two_thousand_steps_are_cut_and_that_is_said(room):
+def test_more_than_two_thousand_steps_are_cut_with_a_flag(playground):
     scene = scene_of("moons", "perceptron", max_iter=1000)
 
-    answer = room.steps(**scene)
+    answer = playground.steps(**scene)
 
     assert len(answer["steps"]) == 2001
     assert answer["more"] is True
 
 
-def test_models_without_steps_have_none(room):
+def test_models_without_steps_have_none(playground):
     with pytest.raises(ParameterError, match="perceptron, kernel-perceptron or subgradient"):
-        room.steps(**scene_of("moons", "svm"))
+        playground.steps(**scene_of("moons", "svm"))
     with pytest.raises(ParameterError, match="must be kernel-perceptron"):
-        room.step(**scene_of("moons", "perceptron"), window=WINDOW, step=1)
+        playground.step(**scene_of("moons", "perceptron"), window=WINDOW, step=1)
     with pytest.raises(DataError, match="step 2000 is not one of the"):
-        room.step(**scene_of("separable", "kernel-perceptron"), window=WINDOW, step=2000)
+        playground.step(**scene_of("separable", "kernel-perceptron"), window=WINDOW, step=2000)

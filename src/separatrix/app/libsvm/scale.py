@@ -32,16 +32,11 @@ MAX_ROWS = 4096  # of a block
 class ScaleOptions:
     """The flags of `svm-scale`."""
 
-    lower: float = -1.0
-    """-l. Lower bound of the scaled features."""
-    upper: float = 1.0
-    """-u. Upper bound of the scaled features."""
-    target: tuple[float, float] | None = None
-    """-y. Bounds of the scaled labels; None: labels are not scaled."""
-    save: Path | None = None
-    """-s. File to write the ranges to."""
-    restore: Path | None = None
-    """-r. File to read the ranges from."""
+    lower: float = -1.0  # -l. Lower bound of the scaled features
+    upper: float = 1.0  # -u. Upper bound of the scaled features
+    target: tuple[float, float] | None = None  # -y. Bounds of the labels; None: not scaled
+    save: Path | None = None  # -s. File to write the ranges to
+    restore: Path | None = None  # -r. File to read the ranges from
 
 
 class ScaleResult(NamedTuple):

@@ -9,12 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from separatrix.app.libsvm.samples import (
-    PathLike,
-    TrainingSet,
-    training_samples,
-    with_hint,
-)
+from separatrix.app.libsvm.samples import PathLike, TrainingSet, training_samples, with_hint
 from separatrix.errors import ParameterError, UnsupportedError
 from separatrix.estimators.base.gram_training import classify_many, resolve_kernels
 from separatrix.estimators.base.multiclass import RowsClassified
@@ -42,30 +37,18 @@ FOLD_SEED = 0
 class TrainOptions:
     """The flags of `svm-train`."""
 
-    svm_type: int = 0
-    """-s. Only 0, which is C-SVC."""
-    kernel_type: int = 2
-    """-t. 0 linear, 1 polynomial, 2 Gaussian, 3 sigmoid, 4 a kernel matrix in the file."""
-    degree: int = 3
-    """-d."""
-    gamma: float = 0.0
-    """-g. 0 is one over the number of features."""
-    coef0: float = 0.0
-    """-r."""
-    cost: float = 1.0
-    """-c."""
-    cache: float | None = None
-    """-m, cache size in MB. None: a quarter of the memory, at most 4096."""
-    tolerance: float = 1e-3
-    """-e."""
-    probability: int = 0
-    """-b. Only 0."""
-    weights: Mapping[int, float] = field(default_factory=dict)
-    """-wi. Factors of C by class label."""
-    folds: int | None = None
-    """-v. Cross-validate instead of writing a model."""
-    progress: bool | None = False
-    """Whether to draw a progress bar on stderr. None: if stderr is a terminal."""
+    svm_type: int = 0  # -s. Only 0, which is C-SVC
+    kernel_type: int = 2  # -t. Index into KERNELS; with 4 the file holds a kernel matrix
+    degree: int = 3  # -d
+    gamma: float = 0.0  # -g. 0 is one over the number of features
+    coef0: float = 0.0  # -r
+    cost: float = 1.0  # -c
+    cache: float | None = None  # -m, cache size in MB. None: a quarter of the memory, at most 4096
+    tolerance: float = 1e-3  # -e
+    probability: int = 0  # -b. Only 0
+    weights: Mapping[int, float] = field(default_factory=dict)  # -wi. Factors of C by class label
+    folds: int | None = None  # -v. Cross-validate instead of writing a model
+    progress: bool | None = False  # draw a bar on stderr. None: if stderr is a terminal
 
 
 class TrainResult(NamedTuple):

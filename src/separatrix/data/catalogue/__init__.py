@@ -18,7 +18,6 @@ from separatrix.data.catalogue.dataset_cards import DATASET_CARDS, DatasetCard, 
 from separatrix.data.catalogue.download import fetch, pooch
 from separatrix.data.dataset import Dataset
 from separatrix.data.read import read
-from separatrix.data.streams import open_
 from separatrix.errors import DataError, MissingDataError, MissingPackageError
 
 VARIABLE = "SEPARATRIX_DATA"
@@ -137,11 +136,11 @@ def _find_file(folder: Path, name: str) -> Path | None:
 
 def _what_is_missing(name: str, files: tuple[File, ...]) -> str:
     folder = os.environ[VARIABLE]
-    missing = next((file.name for file in files if not _find_file(Path(folder), file.name)), "")
     if name == "usps":
         missing = f"{_BOTH_PARTS} in it, nor {' and '.join(file.name for file in files)}"
     else:
-        missing = f"{missing} in it"
+        names = (file.name for file in files if not _find_file(Path(folder), file.name))
+        missing = f"{next(names, '')} in it"
     return (
         f"{VARIABLE} is {folder}, but there is no file {missing}; put it there, or download it "
         f"with: separatrix data get {name}"
@@ -174,15 +173,8 @@ def _usps(paths: list[Path]) -> Dataset:
 
 
 def _idx(paths: list[Path]) -> Dataset:
-    from separatrix.data.formats.idx import read_idx
-
-    arrays = []
-    for path in paths:
-        with open_(path) as source:
-            arrays.append(read_idx(source))
-    X, y, X_test, y_test = arrays
-    flat = (len(X), -1), (len(X_test), -1)
-    return Dataset("", X.reshape(flat[0]), y, X_test.reshape(flat[1]), y_test, image=(28, 28))
+    train, test = (read(path, format="idx") for path in (paths[0], paths[2]))
+    return replace(train, X_test=test.X, y_test=test.y)
 
 
 def _adult(paths: list[Path]) -> Dataset:
@@ -199,28 +191,14 @@ def _adult(paths: list[Path]) -> Dataset:
 
 def _texts(paths: list[Path]) -> Dataset:
     train, *test = (read(path, format="text") for path in paths)
-    if not test:
-        return train
-    return Dataset("", train.X, train.y, test[0].X, test[0].y, kind="text")
-
-
-def _dna(paths: list[Path]) -> Dataset:
-    return read(paths[0], format="dna")
-
-
-def _graphs(paths: list[Path]) -> Dataset:
-    return read(paths[0].parent, format="tu")
+    return replace(train, X_test=test[0].X, y_test=test[0].y) if test else train
 
 
 _READERS: dict[str, Callable[[list[Path]], Dataset]] = {
     "usps": _usps,
-    "mnist": _idx,
-    "fashion_mnist": _idx,
-    "a4a": _adult,
-    "a9a": _adult,
-    "sms_spam": _texts,
-    "r8": _texts,
-    "promoters": _dna,
-    "splice": _dna,
-    "mutag": _graphs,
+    **dict.fromkeys(("mnist", "fashion_mnist"), _idx),
+    **dict.fromkeys(("a4a", "a9a"), _adult),
+    **dict.fromkeys(("sms_spam", "r8"), _texts),
+    **dict.fromkeys(("promoters", "splice"), lambda paths: read(paths[0], format="dna")),
+    "mutag": lambda paths: read(paths[0].parent, format="tu"),
 }

@@ -205,20 +205,9 @@ def _progress_bar(label: str, show: bool | None) -> Iterator[Advance]:
         yield lambda *_: None
         return
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        DownloadColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
+    from rich.progress import DownloadColumn, Progress
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        DownloadColumn(),
-        TimeRemainingColumn(),
-    )
+    columns = (*Progress.get_default_columns(), DownloadColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task(label, total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total or None)

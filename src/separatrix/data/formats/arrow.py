@@ -7,7 +7,6 @@ read, and every batch is validated in full before it is used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,11 +14,10 @@ import pyarrow.parquet
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats.columns import (
-    FeatureColumns,
+    ColumnChoice,
     TableBuilder,
     as_dataset,
-    find_features,
-    find_target,
+    choose_columns,
     require_target,
 )
 from separatrix.data.streams import ByteSource
@@ -46,16 +44,13 @@ def read_arrow(
         names = tuple(schema.names)
         if not names or len(set(names)) < len(names) or not all(names):
             raise source.error(found=f"columns named {names!r:.80}", expected="other names")
-        wanted = None if features is None else find_features(source.name, names, features)
-        taken = () if wanted is None else wanted.columns
-        column = find_target(source.name, names, target, taken)
-        used = [name for name in names if wanted is None or name in taken or name == column]
-        numbers = [name for name in used if _is_number(source, schema, name, column, wanted)]
-        texts = [name for name in used if name not in numbers]
-        builder = TableBuilder(source, numbers, texts, column)
-        for batch in batches(used):
+        choice = choose_columns(source, names, target, features)
+        numbers = [name for name in choice.used if _is_number(source, schema, name, choice)]
+        texts = [name for name in choice.used if name not in numbers]
+        builder = TableBuilder(source, numbers, texts, choice.target)
+        for batch in batches(choice.used):
             batch.validate(full=True)
-            builder.add(_encode_texts(batch, texts))
+            builder.add(pa.Table.from_batches([_encode_texts(batch, texts)]))
     except SeparatrixError:
         raise
     except (pa.ArrowException, OSError, ValueError, LookupError, ArithmeticError) as error:
@@ -63,7 +58,7 @@ def read_arrow(
         raise source.error(
             found=f"a damaged file ({reason})", expected="Parquet, Feather or Arrow"
         ) from None
-    return as_dataset(Path(source.name).name, builder.table(), column, wanted, source.limits)
+    return as_dataset(source, builder.table(), choice)
 
 
 def _open_content(source: ByteSource, content: bytes) -> tuple[Any, Batches]:
@@ -105,9 +100,7 @@ def _require_limit(source: ByteSource, name: str, size: int) -> None:
     source.require_limit(name, size, found=f"{size:,} {name.replace('_', ' ')}")
 
 
-def _is_number(
-    source: ByteSource, schema: Any, name: str, target: str | None, wanted: FeatureColumns | None
-) -> bool:
+def _is_number(source: ByteSource, schema: Any, name: str, choice: ColumnChoice) -> bool:
     """Whether a column is read as numbers; refused if its type is neither numeric nor text."""
     types, kind = pa.types, schema.field(name).type
     numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_null)
@@ -117,12 +110,12 @@ def _is_number(
     textual = (*strings, types.is_boolean, types.is_temporal)
     if not number and not any(test(plain) for test in textual):
         raise source.error(found=f"{kind} in {name!r}", expected="numbers, texts, dates or times")
-    required = wanted is not None and name in wanted.numeric()
+    required = name in choice.numeric()
     if required and not number:
         raise source.error(
             found=f"{kind} in {name!r}", expected="numbers, as the model was fitted on"
         )
-    return number and name != target and (wanted is None or required)
+    return number and name != choice.target and (choice.features is None or required)
 
 
 def _encode_texts(batch: Any, texts: Sequence[str]) -> Any:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +15,8 @@ import scipy.sparse
 
 from separatrix.data.dataset import Dataset
 from separatrix.data.formats.layout import MISSING, is_number
-from separatrix.data.limits import Limits
 from separatrix.data.streams import ByteSource
-from separatrix.errors import DataFileError, ParameterError
+from separatrix.errors import ParameterError
 
 TARGETS = ("target", "label", "class", "y")
 """Names of a target column, in any case, in order of preference."""
@@ -28,7 +28,122 @@ FEW_CATEGORIES = 20
 """A column with more categories, most of them different, is reported in the notes."""
 
 _SHORT_LABEL = 64  # longest label kept in an array of fixed width
-_FILL_ROWS = 4096
+
+Features = list[tuple[str, str | None]]
+"""The column of each feature, and the value of its category; None for a column of numbers."""
+
+
+class ColumnChoice(NamedTuple):
+    """Which columns of a table are read, and what for."""
+
+    used: list[str]  # in the order of the file
+    target: str | None
+    features: Features | None  # of a fitted model; None for all columns but the target
+
+    def numeric(self) -> set[str]:
+        """Columns that must hold numbers."""
+        return {column for column, value in self.features or () if value is None}
+
+
+def choose_columns(
+    source: ByteSource,
+    names: Sequence[str],
+    target: str | int | None = None,
+    features: Sequence[str] | None = None,
+) -> ColumnChoice:
+    """The columns of the features and the target; target="auto" never takes a feature."""
+    if features is None:
+        column = _find_target(source, names, target)
+        return ColumnChoice(list(names), column, None)
+    wanted = _find_features(source, names, features)
+    taken = {column for column, _ in wanted}
+    column = _find_target(source, names, target, taken)
+    used = [name for name in names if name in taken or name == column]
+    return ColumnChoice(used, column, wanted)
+
+
+def require_target(owner: str, target: object) -> None:
+    """Refuse a `target` that is neither a name, nor a position, nor None."""
+    if target is None or isinstance(target, str):
+        return
+    if isinstance(target, bool | np.bool_) or not isinstance(target, int | np.integer):
+        raise ParameterError(owner, "target", "a name, a position or None", target)
+
+
+def _find_target(
+    source: ByteSource,
+    names: Sequence[str],
+    target: str | int | None,
+    features: Collection[str] = (),
+) -> str | None:
+    if target is None:
+        return None
+    if target == "auto":
+        return _detect_target(source, names, features)
+    if isinstance(target, str):
+        if target not in names:
+            close = get_close_matches(target, names, n=1)
+            raise source.error(
+                found=f"no column named {target!r}",
+                expected=f"a target among {_format_names(names)}",
+                hint=f"did you mean {close[0]!r}?" if close else "",
+            )
+        return target
+    if not -len(names) <= target < len(names):
+        raise source.error(
+            found=f"{len(names)} columns", expected=f"one at position {target}, the target"
+        )
+    return names[target]
+
+
+def _detect_target(
+    source: ByteSource, names: Sequence[str], features: Collection[str]
+) -> str | None:
+    free = {name.casefold(): name for name in names if name not in features}
+    for likely in TARGETS:
+        if likely in free:
+            return free[likely]
+    if features:
+        return names[-1] if names[-1] not in features else None
+    if len(names) == 1:
+        raise source.error(
+            found="a single column",
+            expected="features and a target",
+            hint="pass the delimiter, or target=None if there are no labels",
+        )
+    return names[-1]
+
+
+def _find_features(source: ByteSource, names: Sequence[str], features: Sequence[str]) -> Features:
+    """Columns of the features of a model; "a=b" is the column of that name, else value b of a."""
+    known, found = set(names), list[tuple[str, str | None]]()
+    for feature in features:
+        split = _split_feature(known, feature)
+        if split is None:
+            raise source.error(
+                found=f"no column for the feature {feature!r}",
+                expected=f"one among {_format_names(names)}",
+                hint="pass a file with the columns that the model was fitted on",
+            )
+        found.append(split)
+    numbers, categories = ({c for c, v in found if (v is None) == which} for which in (True, False))
+    if both := numbers & categories:
+        raise source.error(
+            found=f"features that use {min(both)!r} both as a number and as a category",
+            expected="one of the two",
+        )
+    return found
+
+
+def _split_feature(names: set[str], feature: str) -> tuple[str, str | None] | None:
+    if feature in names:
+        return feature, None
+    cut = feature.rfind("=")
+    while cut >= 0:
+        if feature[:cut] in names:
+            return feature[:cut], feature[cut + 1 :]
+        cut = feature.rfind("=", 0, cut)
+    return None
 
 
 class Category(NamedTuple):
@@ -42,7 +157,6 @@ class Category(NamedTuple):
 class ColumnTable:
     """Columns of a file: one matrix of numbers, and categories."""
 
-    path: str
     rows: int
     numbers: npt.NDArray[np.float64]  # shape: (rows, numbers)
     number_names: tuple[str, ...]
@@ -50,35 +164,31 @@ class ColumnTable:
 
 
 class TableBuilder:
-    """Collects a `ColumnTable` from Arrow batches, within the limits of the source."""
+    """Collects a `ColumnTable` from Arrow tables, within the limits of the source."""
 
     def __init__(
         self, source: ByteSource, numbers: Sequence[str], texts: Sequence[str], target: str | None
     ) -> None:
         self.source, self.numbers, self.target = source, tuple(numbers), target
         self.rows = 0
-        self._parts: list[npt.NDArray[np.float64]] = []
+        self._tables: list[Any] = []  # of numbers
         self._codes: dict[str, list[npt.NDArray[np.int32]]] = {name: [] for name in texts}
         self._values: dict[str, dict[str, int]] = {name: {} for name in texts}
 
-    def add(self, batch: Any, locate_row: Callable[[int], tuple[int, int]] | None = None) -> None:
-        """Add a RecordBatch; `locate_row` returns line and column of the target in one of its rows."""
-        self.rows += batch.num_rows
+    def add(self, table: Any, locate_row: Callable[[int], tuple[int, int]] | None = None) -> None:
+        """Add an Arrow table; `locate_row` returns line and column of the target in one of its rows."""
+        self.rows += table.num_rows
         self.source.require_limit("rows", self.rows)
         self.source.require_limit("values", self.rows * (len(self.numbers) + len(self._codes)))
-        part = np.empty((len(self.numbers), batch.num_rows))
-        for i, name in enumerate(self.numbers):
-            column = batch.column(name)
-            column = column if column.type == "double" else column.cast("double", safe=False)
-            part[i] = column.to_numpy(zero_copy_only=False)
-        self._parts.append(np.ascontiguousarray(part.T))
+        self._tables.append(table.select(self.numbers))
         for name, codes in self._codes.items():
-            codes.append(self._encode(name, batch.column(name), locate_row))
+            column = table.column(name).unify_dictionaries().combine_chunks()
+            codes.append(self._encode(name, column, locate_row))
 
     def _encode(
         self, name: str, column: Any, locate_row: Callable[[int], tuple[int, int]] | None
     ) -> npt.NDArray[np.int32]:
-        """Codes of a column of texts, the same in all batches; -1 for missing."""
+        """Codes of a column of texts, the same in all tables; -1 for missing."""
         known = self._values[name]
         codes = [_code(known, value) for value in column.dictionary.to_pylist()]
         indices = column.indices.fill_null(len(codes)).to_numpy(zero_copy_only=False)
@@ -99,15 +209,24 @@ class TableBuilder:
         return found
 
     def table(self) -> ColumnTable:
-        """The columns added so far."""
+        """The columns added so far; the builder is empty afterwards."""
         if not self.rows:
             raise self.source.error(found="no rows", expected="at least one")
         categories = {
             name: Category(np.concatenate(codes), list(self._values[name]))
             for name, codes in self._codes.items()
         }
-        numbers = _concatenate_rows(self._parts, self.rows)
-        return ColumnTable(self.source.name, self.rows, numbers, self.numbers, categories)
+        numbers, end = np.empty((self.rows, len(self.numbers))), self.rows
+        scratch = np.empty((len(self.numbers), max(part.num_rows for part in self._tables)))
+        while self._tables:  # each is released once copied, so that memory is not doubled
+            part = self._tables.pop()
+            rows = scratch[:, : part.num_rows]
+            for row, column in zip(rows, part.columns, strict=True):
+                numeric = column if column.type == "double" else column.cast("double", safe=False)
+                row[:] = numeric.to_numpy()
+            numbers[end - part.num_rows : end] = rows.T
+            end -= part.num_rows
+        return ColumnTable(self.rows, numbers, self.numbers, categories)
 
 
 def _code(known: dict[str, int], value: str | None) -> int:
@@ -115,164 +234,44 @@ def _code(known: dict[str, int], value: str | None) -> int:
     return -1 if value in MISSING else known.setdefault(value, len(known))
 
 
-def _concatenate_rows(parts: list[npt.NDArray[np.float64]], rows: int) -> npt.NDArray[np.float64]:
-    """The parts as one array; each is released once copied, so that memory is not doubled."""
-    if len(parts) == 1:
-        return parts[0]
-    found = np.empty((rows, parts[0].shape[1]))
-    while parts:
-        part = parts.pop()
-        found[rows - len(part) : rows] = part
-        rows -= len(part)
-    return found
+def as_dataset(source: ByteSource, table: ColumnTable, choice: ColumnChoice) -> Dataset:
+    """X and y of a table; X has the features of a model, else all columns but the target.
 
-
-class FeatureColumns(NamedTuple):
-    """Where each feature comes from: a column of numbers, or one value of a category."""
-
-    columns: tuple[str, ...]  # of each feature
-    values: tuple[str | None, ...]  # of each feature; None for a number
-
-    def numeric(self) -> set[str]:
-        """Columns that must hold numbers."""
-        pairs = zip(self.columns, self.values, strict=True)
-        return {column for column, value in pairs if value is None}
-
-
-def require_target(owner: str, target: object) -> None:
-    """Refuse a `target` that is neither a name, nor a position, nor None."""
-    if target is None or isinstance(target, str):
-        return
-    if isinstance(target, bool | np.bool_) or not isinstance(target, int | np.integer):
-        raise ParameterError(owner, "target", "a name, a position or None", target)
-
-
-def find_target(
-    path: str, names: Sequence[str], target: str | int | None, features: Collection[str] = ()
-) -> str | None:
-    """The name of the target column; "auto" never takes one of `features`."""
-    if target is None:
-        return None
-    if target == "auto":
-        return _detect_target(path, names, features)
-    if isinstance(target, str):
-        if target not in names:
-            close = get_close_matches(target, names, n=1)
-            raise DataFileError(
-                path,
-                found=f"no column named {target!r}",
-                expected=f"a target among {_format_names(names)}",
-                hint=f"did you mean {close[0]!r}?" if close else "",
-            )
-        return target
-    if not -len(names) <= target < len(names):
-        raise DataFileError(
-            path, found=f"{len(names)} columns", expected=f"one at position {target}, the target"
-        )
-    return names[target]
-
-
-def _detect_target(path: str, names: Sequence[str], features: Collection[str]) -> str | None:
-    free = {name.casefold(): name for name in names if name not in features}
-    for likely in TARGETS:
-        if likely in free:
-            return free[likely]
-    if features:
-        return names[-1] if names[-1] not in features else None
-    if len(names) == 1:
-        raise DataFileError(
-            path,
-            found="a single column",
-            expected="features and a target",
-            hint="pass the delimiter, or target=None if there are no labels",
-        )
-    return names[-1]
-
-
-def find_features(path: str, names: Sequence[str], features: Sequence[str]) -> FeatureColumns:
-    """Columns of the features of a model; "a=b" is the column of that name, else value b of a."""
-    known = set(names)
-    columns, values = [], []
-    for feature in features:
-        column, value = _split_feature(known, feature)
-        if column is None:
-            raise DataFileError(
-                path,
-                found=f"no column for the feature {feature!r}",
-                expected=f"one among {_format_names(names)}",
-                hint="pass a file with the columns that the model was fitted on",
-            )
-        columns.append(column)
-        values.append(value)
-    found = FeatureColumns(tuple(columns), tuple(values))
-    both = found.numeric() & {c for c, v in zip(columns, values, strict=True) if v is not None}
-    if both:
-        raise DataFileError(
-            path,
-            found=f"features that use {min(both)!r} both as a number and as a category",
-            expected="one of the two",
-        )
-    return found
-
-
-def _split_feature(names: set[str], feature: str) -> tuple[str | None, str | None]:
-    if feature in names:
-        return feature, None
-    cut = feature.rfind("=")
-    while cut >= 0:
-        if feature[:cut] in names:
-            return feature[:cut], feature[cut + 1 :]
-        cut = feature.rfind("=", 0, cut)
-    return None, None
-
-
-def as_dataset(
-    name: str, table: ColumnTable, target: str | None, wanted: FeatureColumns | None, limits: Limits
-) -> Dataset:
-    """X and y of a table; X has the columns of a model, else all but the target."""
-    notes: list[str] = []
-    y = None if target is None else _labels(table.categories[target])
-    columns = [column for column in table.categories if column != target]
-    if wanted is None:
-        wanted, sources = _all_features(table, columns), len(columns) + len(table.number_names)
-        notes += _note_identifiers(table, columns)
+    Numbers come first, in their order, then every value of every category, sorted.
+    """
+    y = None if choice.target is None else _labels(table.categories[choice.target])
+    features = choice.features
+    if features is None:
+        categories = {n: values for n, values in table.categories.items() if n != choice.target}
+        features = [(column, None) for column in table.number_names]
+        features += [
+            (column, v) for column in categories for v in sorted(categories[column].values)
+        ]
+        notes = _note_identifiers(categories)
     else:
-        notes += _note_unseen(table, wanted)
-        sources = len(set(wanted.columns))
-    features = tuple(
-        column if value is None else f"{column}={value}"
-        for column, value in zip(wanted.columns, wanted.values, strict=True)
-    )
-    _require_unique(table.path, features)
-    X = _matrix(table, wanted, sources, limits)
-    return Dataset(name, X, y, features=features, target=target or "", notes=tuple(notes))
-
-
-def _all_features(table: ColumnTable, columns: Sequence[str]) -> FeatureColumns:
-    """Numbers first, in their order, then every value of every category, sorted."""
-    pairs: list[tuple[str, str | None]] = [(column, None) for column in table.number_names]
-    for column in columns:
-        pairs += [(column, value) for value in sorted(table.categories[column].values)]
-    return FeatureColumns(tuple(column for column, _ in pairs), tuple(value for _, value in pairs))
-
-
-def _require_unique(path: str, features: tuple[str, ...]) -> None:
-    """Refuse a column "job=clerk" beside a column "job" with the value clerk."""
-    if len(set(features)) < len(features):
-        twice = next(name for name, count in Counter(features).items() if count > 1)
-        raise DataFileError(
-            path,
+        notes = _note_unseen(table, features)
+    names = tuple(column if value is None else f"{column}={value}" for column, value in features)
+    if len(set(names)) < len(names):
+        twice = next(name for name, count in Counter(names).items() if count > 1)
+        raise source.error(
             found=f"a column and a value of another that both become {twice!r}",
             expected="features whose names differ",
             hint="rename the column",
         )
+    X = _matrix(source, table, features)
+    return Dataset(
+        Path(source.name).name,
+        *(X, y),
+        features=names,
+        target=choice.target or "",
+        notes=tuple(notes),
+    )
 
 
-def _note_identifiers(table: ColumnTable, columns: Sequence[str]) -> list[str]:
+def _note_identifiers(categories: dict[str, Category]) -> list[str]:
     """A note for each column of texts that nearly identifies the row."""
     notes = []
-    for column in columns:
-        codes, values = table.categories[column]
+    for column, (codes, values) in categories.items():
         rows = int((codes >= 0).sum())
         if len(values) > max(FEW_CATEGORIES, rows / 2):
             notes.append(
@@ -283,15 +282,12 @@ def _note_identifiers(table: ColumnTable, columns: Sequence[str]) -> list[str]:
     return notes
 
 
-def _note_unseen(table: ColumnTable, wanted: FeatureColumns) -> list[str]:
+def _note_unseen(table: ColumnTable, features: Features) -> list[str]:
     """A note for each column with values that no feature stands for."""
-    seen: dict[str, set[str]] = {}
-    for column, value in zip(wanted.columns, wanted.values, strict=True):
-        if value is not None:
-            seen.setdefault(column, set()).add(value)
     notes = []
-    for column, known in seen.items():
+    for column in dict.fromkeys(column for column, value in features if value is not None):
         codes, values = table.categories[column]
+        known = {value for other, value in features if other == column}
         unseen = [i for i, value in enumerate(values) if value not in known]
         rows = int(np.isin(codes, unseen).sum())
         if rows:
@@ -300,65 +296,46 @@ def _note_unseen(table: ColumnTable, wanted: FeatureColumns) -> list[str]:
     return notes
 
 
-def _matrix(table: ColumnTable, wanted: FeatureColumns, sources: int, limits: Limits) -> Any:
+def _matrix(source: ByteSource, table: ColumnTable, features: Features) -> Any:
     """X; a missing or unknown category is zero in all of its columns."""
-    width = len(wanted.columns)
-    if wanted.columns == table.number_names:
+    shape = (table.rows, len(features))
+    if tuple(column for column, _ in features) == table.number_names:
         return table.numbers
-    sparse = width > max(SPARSE_WIDTH, SPARSE_TIMES * sources)
-    if not sparse and table.rows * width > limits.values:
-        raise DataFileError(
-            table.path,
-            found=f"{table.rows:,} rows that become {width:,} columns",
-            expected=f"at most {limits.values:,} values",
+    hot: dict[str, dict[str | None, int]] = {}
+    for i, (column, value) in enumerate(features):
+        if value is not None:
+            hot.setdefault(column, {})[value] = i
+    position = {name: i for i, name in enumerate(table.number_names)}
+    to = [i for i, (_, value) in enumerate(features) if value is None]
+    numbers = table.numbers[:, [position[features[i][0]] for i in to]]
+    ones = [_find_ones(table.categories[column], columns) for column, columns in hot.items()]
+    if shape[1] > max(SPARSE_WIDTH, SPARSE_TIMES * len({column for column, _ in features})):
+        rows, columns = np.nonzero(numbers)
+        data = np.concatenate([numbers[rows, columns], np.ones(sum(len(r) for r, _ in ones))])
+        at = zip((rows, np.array(to, dtype=np.int32)[columns]), *ones, strict=True)
+        where = tuple(np.concatenate(parts).astype(np.int32) for parts in at)
+        X = scipy.sparse.coo_array((data, where), shape=shape).tocsr()
+        X.sort_indices()
+        return X
+    if shape[0] * shape[1] > source.limits.values:
+        raise source.error(
+            found=f"{shape[0]:,} rows that become {shape[1]:,} columns",
+            expected=f"at most {source.limits.values:,} values",
             hint="leave out columns of many categories, or raise `values` of Limits",
         )
-    position = {name: i for i, name in enumerate(table.number_names)}
-    moved, kept = list[int](), list[int]()
-    hot: dict[str, dict[str, int]] = {}
-    for i, (column, value) in enumerate(zip(wanted.columns, wanted.values, strict=True)):
-        if value is None:
-            moved.append(i)
-            kept.append(position[column])
-        else:
-            hot.setdefault(column, {})[value] = i
-    ones = np.empty((len(hot), table.rows), dtype=np.int32)
-    for i, (column, where) in enumerate(hot.items()):
-        _one_hot_columns(table.categories[column], where, ones[i])
-    if sparse:
-        return _sparse(table, width, moved, kept, ones)
-    X = np.zeros((table.rows, width))
-    for start in range(0, table.rows, _FILL_ROWS):  # in blocks that stay in the CPU cache
-        rows = slice(start, min(start + _FILL_ROWS, table.rows))
-        for i, j in zip(moved, kept, strict=True):
-            X[rows, i] = table.numbers[rows, j]
-        offsets = np.arange(rows.start, rows.stop, dtype=np.intp) * width
-        for column in ones[:, rows]:
-            X.reshape(-1)[(offsets + column)[column >= 0]] = 1.0
+    X = np.zeros(shape)
+    X[:, to] = numbers
+    for rows, columns in ones:
+        X[rows, columns] = 1.0
     return X
 
 
-def _one_hot_columns(category: Category, where: dict[str, int], out: npt.NDArray[np.int32]) -> None:
-    """The column of X that is one in each row; -1 for none."""
-    to = np.array([where.get(value, -1) for value in category.values] + [-1], dtype=np.int32)
-    np.take(to, category.codes, out=out, mode="wrap")  # code -1 is the last entry
-
-
-def _sparse(
-    table: ColumnTable, width: int, moved: list[int], kept: list[int], ones: npt.NDArray[np.int32]
-) -> Any:
-    found = [(rows, hot[rows]) for hot in ones for rows in [np.flatnonzero(hot >= 0)]]
-    rows, columns = np.nonzero(table.numbers[:, kept])
-    data = [table.numbers[:, kept][rows, columns]]
-    positions = [(rows, np.array(moved, dtype=np.intp)[columns]), *found]
-    data += [np.ones(len(rows)) for rows, _ in found]
-    at = (
-        np.concatenate([rows for rows, _ in positions]).astype(np.int32),
-        np.concatenate([columns for _, columns in positions]).astype(np.int32),
-    )
-    X = scipy.sparse.coo_array((np.concatenate(data), at), shape=(table.rows, width)).tocsr()
-    X.sort_indices()
-    return X
+def _find_ones(category: Category, columns: dict[str | None, int]) -> tuple[Any, Any]:
+    """Rows and columns of X that are one for a category; `columns` are those of its values."""
+    to = np.array([columns.get(value, -1) for value in category.values] + [-1], dtype=np.int32)
+    found = to[category.codes]  # code -1 is the last entry
+    rows = np.flatnonzero(found >= 0)
+    return rows, found[rows]
 
 
 def _labels(category: Category) -> npt.NDArray[Any]:

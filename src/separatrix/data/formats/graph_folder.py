@@ -19,7 +19,7 @@ from separatrix.data.graph import Graph
 from separatrix.data.limits import Limits
 from separatrix.data.streams import open_
 from separatrix.errors import DataFileError, MissingDataError
-from separatrix.types import Codes
+from separatrix.types import Codes, Flags
 
 _LARGEST = 2**53
 _NOT_READ = ("node_attributes", "edge_attributes", "graph_attributes")
@@ -79,44 +79,33 @@ def _edges(files: _Folder, owner: Codes) -> tuple[Codes, Codes | None]:
     ends = files.numbers("A", 2, 1, len(owner), f"a node, 1 to {len(owner)}") - 1
     labels = files.optional("edge_labels", len(ends))
     path = files.path("A")
-    # An empty line moves all lines after it; then the number of the edge is still right.
-    for wrong, why, expected in (
-        (ends[:, 0] == ends[:, 1], "from a node to itself", "edges between different nodes"),
-        (owner[ends[:, 0]] != owner[ends[:, 1]], "between two graphs", "edges within a graph"),
-    ):
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise DataFileError(path, row + 1, 1, found=f"an edge {why}", expected=expected)
-    key = ends[:, 0] * len(owner) + ends[:, 1]
-    reverse = ends[:, 1] * len(owner) + ends[:, 0]
+    first, second = ends.T
+    key, reverse = first * len(owner) + second, second * len(owner) + first
     by_key = np.argsort(key, kind="stable")
-    twice = np.flatnonzero(np.diff(key[by_key]) == 0)
-    if len(twice):
-        row = int(by_key[twice[0] + 1])
-        raise DataFileError(path, row + 1, 1, found="an edge a second time", expected="each once")
+    repeated = np.zeros(len(key), dtype=bool)
+    repeated[by_key[1:]] = np.diff(key[by_key]) == 0
     partner = by_key[np.minimum(np.searchsorted(key[by_key], reverse), len(key) - 1)]
+    _refuse(path, first == second, "an edge from a node to itself", "edges between different nodes")
+    _refuse(
+        path, owner[first] != owner[second], "an edge between two graphs", "edges within a graph"
+    )
+    _refuse(path, repeated, "an edge a second time", "each once")
     alone = key[partner] != reverse
-    if alone.any():
-        row = int(np.argmax(alone))
-        a, b = ends[row] + 1
-        raise DataFileError(
-            path,
-            row + 1,
-            1,
-            found=f"an edge {a}, {b} without {b}, {a}",
-            expected="both directions of every edge",
-        )
-    if labels is not None and (labels != labels[partner]).any():
-        row = int(np.argmax(labels != labels[partner]))
-        raise DataFileError(
-            files.path("edge_labels"),
-            row + 1,
-            1,
-            found=f"{labels[row]} one way and {labels[partner][row]} the other",
-            expected="one label for an edge",
-        )
+    a, b = ends[np.argmax(alone)] + 1
+    _refuse(path, alone, f"an edge {a}, {b} without {b}, {a}", "both directions of every edge")
+    if labels is not None:
+        other = labels[partner]
+        row = np.argmax(labels != other)
+        both = f"{labels[row]} one way and {other[row]} the other"
+        _refuse(files.path("edge_labels"), labels != other, both, "one label for an edge")
     once = ends[:, 0] < ends[:, 1]
     return ends[once], None if labels is None else labels[once]
+
+
+def _refuse(path: Path, wrong: Flags, found: str, expected: str) -> None:
+    """Report the first edge that is wrong; its line is exact unless there are empty lines before."""
+    if wrong.any():
+        raise DataFileError(path, int(np.argmax(wrong)) + 1, 1, found=found, expected=expected)
 
 
 class _Folder:

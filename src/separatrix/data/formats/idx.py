@@ -1,11 +1,10 @@
 """IDX, the format of MNIST: two zero bytes, a type, the number of axes, their sizes, the values.
 
-Numbers are big-endian. Memory is allocated for bytes that were read, not for sizes in the header.
+Numbers are big-endian.
 """
 
 from __future__ import annotations
 
-import math
 import os
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from separatrix.data.dataset import Dataset
+from separatrix.data.formats.arrays import as_samples, by, read_array
 from separatrix.data.streams import PACKED, ByteSource, open_
 from separatrix.errors import DataFileError
 
@@ -31,41 +31,6 @@ def read_idx(source: ByteSource) -> npt.NDArray[Any]:
     ...     read_idx(source)
     array([7, 8, 9], dtype=uint8)
     """
-    dtype, shape = _read_header(source)
-    wanted = math.prod(shape) * dtype.itemsize
-    values = source.read_up_to(wanted + 1)
-    if len(values) != wanted:
-        more = "more" if len(values) > wanted else f"{len(values):,}"
-        raise source.error(
-            found=f"{more} bytes of values",
-            expected=f"{wanted:,} for an array of {_by(shape)}",
-            hint="the file is truncated or damaged: download it again",
-        )
-    found = np.frombuffer(values, dtype).reshape(shape)
-    return found if dtype.isnative else found.astype(dtype.newbyteorder("="))
-
-
-def read_images(source: ByteSource) -> Dataset:
-    """Samples of an IDX file, one row each, with the labels of the file beside it.
-
-    The labels of `train-images-idx3-ubyte` are in `train-labels-idx1-ubyte`, compressed or not;
-    without that file y is None.
-    """
-    values = read_idx(source)
-    y, labels = None, _find_labels(source.name)
-    if labels is not None:
-        with open_(labels, source.limits) as label_source:
-            y = read_idx(label_source)
-    if y is not None and (y.ndim != 1 or len(y) != len(values)):
-        raise DataFileError(
-            labels, found=f"an array of {_by(y.shape)}", expected=f"{len(values):,} labels"
-        )
-    image = (values.shape[1], values.shape[2]) if values.ndim == 3 else None
-    X = values.reshape(len(values), math.prod(values.shape[1:]))
-    return Dataset(os.path.basename(source.name), X, y, image=image)
-
-
-def _read_header(source: ByteSource) -> tuple[np.dtype[Any], tuple[int, ...]]:
     head = source.read_up_to(4)
     if len(head) < 4 or head[:2] != b"\0\0" or head[2] not in TYPES:
         raise source.error(
@@ -78,11 +43,26 @@ def _read_header(source: ByteSource) -> tuple[np.dtype[Any], tuple[int, ...]]:
     sizes = source.read_up_to(4 * axes)
     if len(sizes) < 4 * axes:
         raise source.error(found="a truncated header", expected=f"the sizes of {axes} axes")
-    shape = tuple(int(size) for size in np.frombuffer(sizes, ">u4"))
-    sizes_by_limit = {"rows": shape[0], "columns": math.prod(shape[1:]), "values": math.prod(shape)}
-    for name, size in sizes_by_limit.items():
-        source.require_limit(name, size, found=f"an array of {_by(shape)}: {size:,} {name}")
-    return np.dtype(TYPES[head[2]]), shape
+    shape = tuple(np.frombuffer(sizes, ">u4").tolist())
+    return read_array(source, np.dtype(TYPES[head[2]]), shape)
+
+
+def read_images(source: ByteSource) -> Dataset:
+    """Samples of an IDX file, one row each, with the labels of the file beside it.
+
+    The labels of `train-images-idx3-ubyte` are in `train-labels-idx1-ubyte`, compressed or not;
+    without that file y is None.
+    """
+    X, image = as_samples(read_idx(source))
+    y, labels = None, _find_labels(source.name)
+    if labels is not None:
+        with open_(labels, source.limits) as label_source:
+            y = read_idx(label_source)
+    if y is not None and (y.ndim != 1 or len(y) != len(X)):
+        raise DataFileError(
+            labels, found=f"an array of {by(y.shape)}", expected=f"{len(X):,} labels"
+        )
+    return Dataset(os.path.basename(source.name), X, y, image=image)
 
 
 def _find_labels(path: str) -> str | None:
@@ -95,7 +75,3 @@ def _find_labels(path: str) -> str | None:
     names = [other, plain, *(plain + suffix for suffix in sorted(PACKED))]
     paths = (os.path.join(folder, name) for name in names)
     return next((path for path in paths if os.path.isfile(path)), None)
-
-
-def _by(shape: tuple[int, ...]) -> str:
-    return " x ".join(f"{size:,}" for size in shape)

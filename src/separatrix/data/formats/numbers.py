@@ -1,14 +1,13 @@
 """Lines of numbers, all of one width: blocks at full speed, and a slow second pass for errors.
 
-NumPy reads a block as one run of numbers. If the counts of words, lines and numbers disagree, or a
-number is not finite, the lines of that block are read one by one to locate the error.
+If NumPy refuses a block, or a number is not finite, its lines are read one by one to locate the error.
 """
 
 from __future__ import annotations
 
+import io
 import math
 import re
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -18,9 +17,6 @@ from separatrix.data.streams import ByteSource, newlines
 from separatrix.errors import DataFileError
 
 _NUMBER = re.compile(rb"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,6})?")
-_SPACES = np.zeros(256, dtype=bool)
-_SPACES[[9, 10, 11, 12, 13, 32]] = True
-_COMMA = ord(",")
 
 
 def number_rows(
@@ -62,37 +58,23 @@ def refuse_first(
 def _parse_block(
     source: ByteSource, block: bytes, line: int, columns: int | None, commas: bool
 ) -> npt.NDArray[np.float64]:
-    characters = np.frombuffer(block, np.uint8)
-    space = _SPACES[characters]
-    if commas:
-        space |= characters == _COMMA
-    begins = ~space
-    begins[1:] &= space[:-1]
-    ends = np.flatnonzero(characters == ord("\n"))
-    if not block.endswith(b"\n"):
-        ends = np.append(ends, len(block))
-    counts = np.diff(np.searchsorted(np.flatnonzero(begins), ends), prepend=0)
-    counts = counts[counts > 0]
-    if not len(counts):
-        return _parse_lines(source, block, line, columns, commas) if commas else np.empty((0, 0))
-    width = int(columns or counts[0])
-    if (counts == width).all() and (
-        not commas or np.count_nonzero(characters == _COMMA) == len(counts) * (width - 1)
-    ):
-        values = _parse_run(block.replace(b",", b" ") if commas else block)
-        if values is not None and len(values) == len(counts) * width and np.isfinite(values).all():
-            return values.reshape(len(counts), width)
-    return _parse_lines(source, block, line, columns, commas)
+    if not block.strip():
+        return np.empty((0, 0))
+    values = _parse_numbers(block, "," if commas else None)
+    if values is None or values.shape[1] != (columns or values.shape[1]):
+        return _parse_lines(source, block, line, columns, commas)
+    return values
 
 
-def _parse_run(block: bytes) -> npt.NDArray[np.float64] | None:
-    """Every number of a block; None if some word is not a number."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            return np.fromstring(block, dtype=np.float64, sep=" ")
-        except (DeprecationWarning, ValueError):
-            return None
+def _parse_numbers(block: bytes, delimiter: str | None) -> npt.NDArray[np.float64] | None:
+    """All numbers of a block; None unless they are finite and equally many in each line."""
+    try:
+        values = np.loadtxt(
+            io.BytesIO(block), delimiter=delimiter, comments=None, ndmin=2, encoding="ascii"
+        )
+    except ValueError:
+        return None
+    return values if np.isfinite(values).all() else None
 
 
 def _parse_lines(

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from separatrix.data.formats.decimals import READ, WRONG, read_decimal, read_plain
-
-COMPLETE, LABEL, INDEX, VALUE, ORDER, BASE, WIDTH, INFINITE = range(8)
+COMPLETE, LABEL, INDEX, VALUE, ORDER, BASE, WIDTH = range(7)
 """Outcome of a block: read, or what is wrong with it."""
+
+_PLAIN = 15  # any number of so many digits is exact in float64, and so is 10^15
+_TENS = 10.0 ** np.arange(_PLAIN + 1)
 
 
 @njit(cache=True, nogil=True)
@@ -19,17 +20,15 @@ def parse_pairs(
     least: int,
     most: int,
     labels: Any,
-    label_bits: Any,  # the same memory as labels
     ends: Any,
     indices: Any,
     values: Any,
-    value_bits: Any,  # the same memory as values
-    long: Any,  # shape: (numbers, 3); numbers left to `float`: position, start, end
+    long: Any,  # shape: (numbers, 3); numbers left to the caller: position, start, end
 ) -> tuple[int, int, int, int, int, int]:
     """Read complete lines into arrays that can hold a row a line and a value a colon.
 
     Returns the outcome, where it was reached, and the numbers of rows, values, long numbers and qid
-    pairs.
+    pairs. The position of a long number is that of a value, or -1 - row for a label.
     """
     at, size, row, pair, longs, queries = 0, len(text), 0, 0, 0, 0
     while at < size:
@@ -38,15 +37,12 @@ def parse_pairs(
             at += 1
             continue
         start = at
-        what, at, bits = read_decimal(text, at, size)
-        if what == WRONG or (at < size and text[at] > 32):
+        at, plain, labels[row] = _read_number(text, at, size)
+        if at == start or (at < size and text[at] > 32):
             return LABEL, start, row, pair, longs, queries
-        label_bits[row] = bits
-        if what != READ:
+        if not plain:
             long[longs, 0], long[longs, 1], long[longs, 2] = -1 - row, start, at
             longs += 1
-        elif not np.isfinite(labels[row]):
-            return INFINITE, start, row, pair, longs, queries
         previous: Any = np.int64(-1)
         while True:
             at = _skip_blanks(text, at, size)
@@ -66,26 +62,57 @@ def parse_pairs(
                 return wrong, start, row, pair, longs, queries
             previous = index
             start = at + 1
-            at, value = read_plain(text, start, size)
-            if at > start and (at == size or text[at] <= 32):
-                indices[pair], values[pair] = index, value
-                pair += 1
-                continue
-            what, at, bits = read_decimal(text, start, size)
-            if what == WRONG or (at < size and text[at] > 32):
+            at, plain, value = _read_number(text, start, size)
+            if at == start or (at < size and text[at] > 32):
                 return VALUE, start, row, pair, longs, queries
-            indices[pair] = index
-            value_bits[pair] = bits
-            if what != READ:
+            indices[pair], values[pair] = index, value
+            if not plain:
                 long[longs, 0], long[longs, 1], long[longs, 2] = pair, start, at
                 longs += 1
-            elif not np.isfinite(values[pair]):
-                return INFINITE, start, row, pair, longs, queries
             pair += 1
         ends[row] = pair
         row += 1
         at += 1
     return COMPLETE, at, row, pair, longs, queries
+
+
+@njit(cache=True, nogil=True, forceinline=True)
+def _read_number(text: Any, start: int, size: int) -> tuple[int, bool, float]:
+    """Offset behind a decimal number, whether it is plain, and the value of a plain one.
+
+    Plain numbers have at most 15 digits and no exponent; most are. Without a number the offset is
+    `start`.
+    """
+    at, w, digits, after, plain = start, np.int64(0), 0, 0, True
+    if at < size and (text[at] == 43 or text[at] == 45):
+        at += 1
+    negative = at > start and text[start] == 45
+    while at < size and 48 <= text[at] <= 57:
+        if digits < _PLAIN:
+            w = w * 10 + (np.int64(text[at]) - 48)
+        digits += 1
+        at += 1
+    if at < size and text[at] == 46:
+        at += 1
+        while at < size and 48 <= text[at] <= 57:
+            if digits < _PLAIN:
+                w = w * 10 + (np.int64(text[at]) - 48)
+                after += 1
+            digits += 1
+            at += 1
+    if digits == 0:
+        return start, False, 0.0
+    if at < size and (text[at] == 101 or text[at] == 69):
+        plain = False
+        at += 1
+        if at < size and (text[at] == 43 or text[at] == 45):
+            at += 1
+        if at == size or text[at] < 48 or text[at] > 57:
+            return start, False, 0.0
+        while at < size and 48 <= text[at] <= 57:
+            at += 1
+    value = np.float64(w) / _TENS[after]  # both exact, so the quotient is rounded once
+    return at, plain and digits <= _PLAIN, -value if negative else value
 
 
 @njit(cache=True, nogil=True, forceinline=True)

@@ -16,7 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from separatrix.data.formats.cells import MalformedRecordError, RecordSplitter, TableCell
-from separatrix.data.formats.columns import ColumnTable, FeatureColumns, TableBuilder
+from separatrix.data.formats.columns import (
+    ColumnChoice,
+    ColumnTable,
+    TableBuilder,
+    choose_columns,
+)
 from separatrix.data.formats.layout import MISSING, TableLayout, is_number, text_blocks
 from separatrix.data.streams import UTF8_HINT, ByteSource, locate, newlines
 from separatrix.errors import DataFileError
@@ -27,17 +32,14 @@ _MISSING = pa.array(MISSING)
 
 
 def read_columns(
-    source: ByteSource,
-    layout: TableLayout,
-    target: str | None = None,
-    features: FeatureColumns | None = None,
+    source: ByteSource, layout: TableLayout, choice: ColumnChoice | None = None
 ) -> ColumnTable:
-    """The columns of delimited text from the position of the source on.
+    """The columns of delimited text from the position of the source on; by default all of them.
 
-    A column with a cell that is neither a number nor missing is a category, and so is the target. With
-    `features`, only their columns and the target are read.
+    A column with a cell that is neither a number nor missing is a category, and so is the target.
     """
-    return _RecordReader(source, layout, target, features).read()
+    choice = choice or choose_columns(source, layout.names)
+    return _RecordReader(source, layout, choice).read()
 
 
 class _RecordBlock(NamedTuple):
@@ -52,28 +54,16 @@ class _RecordBlock(NamedTuple):
 class _RecordReader:
     """Reads a source until every column is known to hold numbers or texts."""
 
-    def __init__(
-        self,
-        source: ByteSource,
-        layout: TableLayout,
-        target: str | None,
-        features: FeatureColumns | None,
-    ) -> None:
-        self.source, self.layout, self.target = source, layout, target
+    def __init__(self, source: ByteSource, layout: TableLayout, choice: ColumnChoice) -> None:
+        self.source, self.layout = source, layout
+        self.used, self.target, features = choice
         self.start = source.position, source.line
         self.splitter = RecordSplitter(layout.delimiter, len(layout.names))
-        self.required = set() if features is None else features.numeric()
-        self.used = [
-            name
-            for name in layout.names
-            if features is None or name in features.columns or name == target
-        ]
-        self.categories = {
-            name
-            for name in self.used
-            if name == target or (features is not None and name not in self.required)
-        }
-        self.texts = self.categories | (layout.texts - self.required if features is None else set())
+        self.required = choice.numeric()
+        self.categories = set() if self.target is None else {self.target}
+        if features is not None:
+            self.categories |= set(self.used) - self.required
+        self.texts = self.categories | (layout.texts if features is None else set())
 
     def read(self) -> ColumnTable:
         """The table; read again if a column that seemed numeric turns out to hold texts."""
@@ -167,12 +157,10 @@ class _RecordReader:
             table = None if found else self._parse(block, types)
         except pa.ArrowInvalid:
             table = None
-        if table is None or _has_nan(table, builder.numbers):
+        if table is None or _has_nan(block, table, builder.numbers):
             table = self._convert_exactly(builder.numbers, block, found)
-        row = 0
-        for batch in table.to_batches() if not found else ():
-            builder.add(batch, partial(self._locate, block, self.target or "", row))
-            row += batch.num_rows
+        if not found:
+            builder.add(table, partial(self._locate, block, self.target or ""))
 
     def _parse(self, block: _RecordBlock, types: dict[str, Any]) -> Any:
         """The columns named in `types` as a pyarrow table."""
@@ -214,7 +202,7 @@ class _RecordReader:
                 table = table.set_column(table.column_names.index(name), name, column)
             elif name in self.required:
                 raise self.source.error(
-                    *self._locate(block, name, 0, wrong),
+                    *self._locate(block, name, wrong),
                     found=f"{values[wrong]!r:.60} in {name!r}",
                     expected="a number, as the model was fitted on",
                 )
@@ -234,14 +222,14 @@ class _RecordReader:
                     self.source.decode(block.raw[cells[i].offset :], *where)
         return self.source.error(block.line, found="unreadable records", expected="delimited text")
 
-    def _locate(self, block: _RecordBlock, name: str, start: int, row: int) -> tuple[int, int]:
-        """Line and column of a cell, in a row counted from the row `start` of the block."""
+    def _locate(self, block: _RecordBlock, name: str, row: int) -> tuple[int, int]:
+        """Line and column of a cell in a row of the block."""
         column = self.layout.names.index(name)
-        records = self._split(block)
-        cells, _ = next(islice(records, start + row, None))
+        cells, _ = next(islice(self._split(block), row, None))
         return locate(block.raw, block.line, cells[column].offset)
 
 
-def _has_nan(table: Any, names: tuple[str, ...]) -> bool:
+def _has_nan(block: _RecordBlock, table: Any, names: tuple[str, ...]) -> bool:
     """Whether a number is NaN and not null: pyarrow takes NAN and nan(1) for numbers."""
-    return any(pc.any(pc.is_nan(table.column(name))).as_py() for name in names)
+    possible = b"n" in block.text or b"N" in block.text
+    return possible and any(pc.any(pc.is_nan(table.column(name))).as_py() for name in names)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from separatrix.data.dataset import Dataset
-from separatrix.data.formats.columns import as_dataset, find_features, find_target, require_target
+from separatrix.data.formats.columns import as_dataset, choose_columns, require_target
 from separatrix.data.formats.layout import DELIMITERS, detect_layout
 from separatrix.data.formats.records import read_columns
 from separatrix.data.streams import ByteSource
@@ -50,6 +49,7 @@ def read_csv(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> from separatrix.data.streams import open_
     >>> path = Path(tempfile.mkdtemp()) / "three.csv"
     >>> _ = path.write_text("age,job,class\\n31,clerk,a\\n45,cook,b\\n?,clerk,a\\n")
@@ -64,8 +64,5 @@ def read_csv(
     require_choice("read_csv", "delimiter", delimiter, (None, *DELIMITERS))
     require_target("read_csv", target)
     layout = detect_layout(source, delimiter=delimiter, header=header, features=features)
-    wanted = None if features is None else find_features(source.name, layout.names, features)
-    taken = () if wanted is None else wanted.columns
-    column = find_target(source.name, layout.names, target, taken)
-    table = read_columns(source, layout, column, wanted)
-    return as_dataset(Path(source.name).name, table, column, wanted, source.limits)
+    choice = choose_columns(source, layout.names, target, features)
+    return as_dataset(source, read_columns(source, layout, choice), choice)

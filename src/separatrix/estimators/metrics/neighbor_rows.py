@@ -14,9 +14,8 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.kernels.vector_kernels import Gaussian, Linear
 from separatrix.runtime.device import as_numpy, device_name, is_tensor
-from separatrix.runtime.sums import dense
+from separatrix.runtime.sums import canonical, dense
 from separatrix.runtime.warnings import warn_user
-from separatrix.solvers.nearest.directions import canonical
 from separatrix.solvers.nearest.groups import Index
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, metric_of
 

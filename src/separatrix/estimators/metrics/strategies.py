@@ -28,9 +28,9 @@ from separatrix.estimators.metrics.neighbor_rows import searchable, tensor_to_se
 from separatrix.kernels.base import FromCallable, Kernel
 from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear
 from separatrix.runtime.device import as_numpy, is_tensor
-from separatrix.runtime.sums import dense
+from separatrix.runtime.sums import canonical, dense
 from separatrix.solvers.nearest.blocks import Blocks, PrecomputedDistances
-from separatrix.solvers.nearest.directions import canonical, directions_of, with_flags
+from separatrix.solvers.nearest.directions import directions_of, with_flags
 from separatrix.solvers.nearest.groups import Index
 from separatrix.solvers.nearest.index import build_index
 from separatrix.solvers.nearest.metrics import Metric, metric_of

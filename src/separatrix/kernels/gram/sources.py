@@ -45,7 +45,7 @@ class ProductSource:
             self._last = last
         return self.between(self.vectors.take(rows), last[1], out)
 
-    def between(self, X: Prepared, Z: Prepared, out: Matrix | None = None) -> Matrix:
+    def between(self, X: Any, Z: Any, out: Matrix | None = None) -> Matrix:
         """Kernel values of two prepared sets."""
         if are_dense(X, Z):
             K = np.empty((len(X), len(Z)), self.dtype) if out is None else out
@@ -67,9 +67,10 @@ class ProductSource:
         in_threads(strip, strips(P), threads=threads)
 
     def matrix(self) -> Matrix:
-        if are_dense(self.vectors):
+        vectors: Any = self.vectors
+        if are_dense(vectors):
             K = np.empty((self.n, self.n), self.dtype)
-            blocks = list(row_blocks(self.n, _tile_side(self.n, self.n, self.vectors.X.shape[1])))
+            blocks = list(row_blocks(self.n, _tile_side(self.n, self.n, vectors.X.shape[1])))
             upper = [
                 (rows, columns)
                 for rows in blocks

@@ -35,6 +35,9 @@ from separatrix.kernels.vocabulary import Vocabulary
 from separatrix.types import Codes
 from separatrix.validation import require_flag, require_integer
 
+Refined = tuple[GraphUnion, list[Codes]]
+"""The union of graphs, and the node labels after each round of refinement."""
+
 
 class GraphKernel(FeatureKernel):
     """A kernel on graphs."""
@@ -50,10 +53,6 @@ class GraphKernel(FeatureKernel):
     @property
     def levels(self) -> tuple[tuple[int, float], ...]:
         return ((0, 1.0),)
-
-    @property
-    def family(self) -> Hashable:
-        return self
 
     def encode(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Any:
         return build_union(X, vocabulary)
@@ -71,19 +70,12 @@ class VertexHistogram(GraphKernel):
     array([[5.]])
     """
 
-    def occurrences(
-        self, X: Any, level: int, encoded: GraphUnion, vocabulary: Vocabulary
-    ) -> Occurrences:
+    def occurrences(self, level: int, encoded: GraphUnion, vocabulary: Vocabulary) -> Occurrences:
         width = len(vocabulary.tables["node labels"])
         return Occurrences(encoded.owners, encoded.node_labels, encoded.positions, width)
 
     def names(self, level: int, vocabulary: Vocabulary, numbers: Codes) -> list[str]:
         return feature_names.name_labels(vocabulary, "node labels", numbers)
-
-    def coverage(
-        self, X: Any, level: int, encoded: GraphUnion, occurrences: Occurrences
-    ) -> Coverage:
-        return Coverage(np.arange(len(occurrences.rows) + 1), occurrences.positions)
 
 
 @dataclass(frozen=True)
@@ -98,9 +90,7 @@ class EdgeHistogram(GraphKernel):
     array([[2.]])
     """
 
-    def occurrences(
-        self, X: Any, level: int, encoded: GraphUnion, vocabulary: Vocabulary
-    ) -> Occurrences:
+    def occurrences(self, level: int, encoded: GraphUnion, vocabulary: Vocabulary) -> Occurrences:
         first, _, once = list_edges(encoded)
         width = len(vocabulary.tables["edge labels"])
         return Occurrences(
@@ -160,21 +150,15 @@ class WeisfeilerLehman(GraphKernel):
     def levels(self) -> tuple[tuple[int, float], ...]:
         return tuple((t, 1.0) for t in range(self.iterations + 1))
 
-    def encode(
-        self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]
-    ) -> tuple[GraphUnion, list[Codes]]:
-        """The union of the graphs, and the node labels after each round."""
+    def encode(self, X: Any, vocabulary: Vocabulary, levels: Sequence[int]) -> Refined:
         union = build_union(X, vocabulary)
         rounds = [union.node_labels]
         for t in range(1, max(levels) + 1):
-            rounds.append(
-                _refine_labels(union, rounds[-1], t, vocabulary, with_edges=self.edge_labels)
-            )
+            labels = _refine_labels(union, rounds[-1], t, vocabulary, self.edge_labels)
+            rounds.append(labels)
         return union, rounds
 
-    def occurrences(
-        self, X: Any, level: int, encoded: tuple[GraphUnion, list[Codes]], vocabulary: Vocabulary
-    ) -> Occurrences:
+    def occurrences(self, level: int, encoded: Refined, vocabulary: Vocabulary) -> Occurrences:
         union, rounds = encoded
         width = len(vocabulary.tables[f"round {level}" if level else "node labels"])
         return Occurrences(union.owners, rounds[level], union.positions, width)
@@ -183,9 +167,7 @@ class WeisfeilerLehman(GraphKernel):
         trees = feature_names.SubtreeNames(vocabulary, with_edges=self.edge_labels)
         return [trees.name(level, number) for number in numbers.tolist()]
 
-    def coverage(
-        self, X: Any, level: int, encoded: tuple[GraphUnion, list[Codes]], occurrences: Occurrences
-    ) -> Coverage:
+    def coverage(self, X: Any, level: int, encoded: Refined, occurrences: Occurrences) -> Coverage:
         """The nodes within `level` edges of each node."""
         union, _ = encoded
         n = int(union.starts[-1])
@@ -242,9 +224,7 @@ class ShortestPath(GraphKernel):
         require_flag("ShortestPath", "both_ways", self.both_ways)
         require_flag("ShortestPath", "nodes", self.nodes)
 
-    def occurrences(
-        self, X: Any, level: int, encoded: GraphUnion, vocabulary: Vocabulary
-    ) -> Occurrences:
+    def occurrences(self, level: int, encoded: GraphUnion, vocabulary: Vocabulary) -> Occurrences:
         none = np.zeros(0, dtype=np.intp)
         blocks = [block[:3] for block in self._iterate_occurrences(encoded, vocabulary)]
         rows, features, positions = map(
@@ -294,7 +274,7 @@ class ShortestPath(GraphKernel):
 
 
 def _refine_labels(
-    union: GraphUnion, labels: Codes, t: int, vocabulary: Vocabulary, *, with_edges: bool
+    union: GraphUnion, labels: Codes, t: int, vocabulary: Vocabulary, with_edges: bool
 ) -> Codes:
     """Labels after one more round: the old label and the sorted labels of the neighbours."""
     neighbor_labels = labels[union.neighbors]

@@ -75,7 +75,7 @@ class _WordKernel(SequenceKernel, FeatureKernel):
         return encode_sequences(X, vocabulary)
 
     def occurrences(
-        self, X: Any, level: int, encoded: EncodedSequences, vocabulary: Vocabulary
+        self, level: int, encoded: EncodedSequences, vocabulary: Vocabulary
     ) -> Occurrences:
         words = encode_words(encoded, level, vocabulary)
         name = f"level {level}"
@@ -229,10 +229,6 @@ class BagOfWords(SequenceKernel, FeatureKernel):
         require_flag("BagOfWords", "lowercase", self.lowercase)
 
     @property
-    def family(self) -> Hashable:
-        return self
-
-    @property
     def levels(self) -> tuple[tuple[int, float], ...]:
         return ((1, 1.0),)
 
@@ -243,9 +239,9 @@ class BagOfWords(SequenceKernel, FeatureKernel):
         return encode_texts(X, vocabulary, lowercase=self.lowercase)
 
     def occurrences(
-        self, X: Any, level: int, encoded: EncodedSequences, vocabulary: Vocabulary
+        self, level: int, encoded: EncodedSequences, vocabulary: Vocabulary
     ) -> Occurrences:
-        rows = np.repeat(np.arange(len(X)), encoded.lengths)
+        rows = np.repeat(np.arange(len(encoded.lengths)), encoded.lengths)
         positions = np.arange(len(rows)) - encoded.starts[rows]
         return Occurrences(rows, encoded.codes, positions, len(vocabulary.symbols))
 

@@ -44,7 +44,7 @@ from separatrix.kernels.strings.subsequence_simd import (
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_threads
-from separatrix.types import Codes, Matrix
+from separatrix.types import Codes, Matrix, Vector
 
 CHUNK = 250_000_000  # steps (one level of one cell) between two returns to Python
 MAX_TILE_COLUMNS, MAX_TILE_ROWS = 64, 32  # the state of a tile stays in the L1 cache
@@ -118,10 +118,8 @@ def subsequence_products(
     return out if all_levels else out[0]
 
 
-def self_products(
-    first: EncodedSequences, k: int, decay: float, *, all_levels: bool = False, threads: int
-) -> Matrix:
-    """K_k of each string with itself, (n,); with all_levels K_1 to K_k, (k, n).
+def self_products(first: EncodedSequences, k: int, decay: float, *, threads: int) -> Vector:
+    """K_k of each string with itself, (n,).
 
     >>> car_aaa_and_empty = EncodedSequences(np.array([3, 1, 18, 1, 1, 1]), np.array([0, 3, 6, 6]))
     >>> self_products(car_aaa_and_empty, 2, 1.0, threads=1)
@@ -130,8 +128,7 @@ def self_products(
     codes, starts = nonnegative_codes(first)[0]
     lengths = np.diff(starts)
     order = np.argsort(lengths, kind="stable")
-    out = np.zeros((k if all_levels else 1, len(lengths)))
-    monitor = FitMonitor()
+    out, monitor = np.zeros(len(lengths)), FitMonitor()
 
     def work(positions: slice) -> None:
         if monitor.should_stop():
@@ -141,11 +138,11 @@ def self_products(
         buffers = _allocate_buffers(longest, longest, k, decay)
         fill_lanes(codes, starts, chosen, -1, buffers.S)
         fill_lanes(codes, starts, chosen, -2, buffers.T)
-        _sweep_in_chunks(buffers, all_levels, monitor, _StepCounter(None))
-        out[:, chosen] = buffers.sums[-len(out) :, : len(chosen)]
+        _sweep_in_chunks(buffers, False, monitor, _StepCounter(None))
+        out[chosen] = buffers.sums[-1, : len(chosen)]
 
     in_threads(work, row_blocks(len(order), LANES), threads=threads, monitor=monitor)
-    return out if all_levels else out[0]
+    return out
 
 
 def count_steps(first: EncodedSequences, second: EncodedSequences | None, k: int) -> int:
@@ -246,7 +243,6 @@ def _count_cells(task: _Task, block: _PairBlock) -> int:
 
 
 def _allocate_buffers(height: int, width: int, k: int, decay: float) -> LaneBuffers:
-
     bits = max(-math.log2(decay), 1e-9)  # lost per step
     c = max(1, min(MAX_TILE_COLUMNS, int(MAX_TILE_COLUMNS / bits)))
     a = max(ROWS, min(MAX_TILE_ROWS, int(MAX_TILE_ROWS / bits)) // ROWS * ROWS)

@@ -7,53 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.discriminant import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
+from separatrix.estimators import discriminant, naive_bayes
 from separatrix.estimators.fisher import FisherDiscriminant
-from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
 from separatrix.modelfile import fields as f
-from separatrix.modelfile.schema import (
-    CLASSES,
-    ModelSchema,
-    Values,
-    arrays,
-    count_one_vs_rest,
-    each,
-    moments_field,
-    require,
-    set_attributes,
-)
+from separatrix.modelfile import schema as s
 from separatrix.solvers.discriminant import CovarianceAxes
 from separatrix.solvers.naive_bayes import Counts, Likelihood
 
-COUNTS = f.Struct(
-    Counts, {"weight": f.Array("f8", "k", least=0.0), "features": f.Array("f8", "k d", least=0.0)}
-)
-LIKELIHOOD = f.Struct(
-    Likelihood,
-    {
-        "log_prob": f.Array("f8", "k d", "ordered"),
-        "weights": f.Array("f8", "k d"),
-        "bias": f.Array("f8", "k"),
-        "zeros": f.Maybe(f.Array("f8", "k d")),
-        "zeros_bias": f.Array("f8", "k"),
-    },
-)
+LIKELIHOOD = {
+    **f.arrays(log_prob="f8 k d ordered", weights="f8 k d", bias="f8 k", zeros_bias="f8 k"),
+    "zeros": f.Maybe(f.Array("f8 k d")),
+}
+COUNTS = f.Struct(Counts, f.arrays(weight="f8 k >=0", features="f8 k d >=0"))
 
 
-def _counting(make: Callable[..., Any], more: Mapping[str, f.Field]) -> ModelSchema:
-    return ModelSchema(
+def _count_schema(make: Callable[..., Any], more: Mapping[str, f.Field]) -> s.ModelSchema:
+    prior, likelihood = f.Array("f8 k ordered"), f.Struct(Likelihood, LIKELIHOOD)
+    return s.ModelSchema(
         make,
-        {
-            **CLASSES,
-            "class_log_prior_": f.Array("f8", "k", "ordered"),
-            "_likelihood": LIKELIHOOD,
-            **more,
-        },
+        {**s.CLASSES, "class_log_prior_": prior, "_likelihood": likelihood, **more},
         {"_sums": COUNTS},
-        derived={
+        copied={
             "class_count_": "_sums.weight",
             "feature_count_": "_sums.features",
             "feature_log_prob_": "_likelihood.log_prob",
@@ -61,115 +35,103 @@ def _counting(make: Callable[..., Any], more: Mapping[str, f.Field]) -> ModelSch
     )
 
 
-def _pack_gaussian(model: Any, values: Values, slim: bool) -> Values:
+def _pack_gaussian(model: Any, values: s.Values, slim: bool) -> s.Values:
     """Counts and means are those of the sums, unless there are no sums."""
-    return (
-        {**values, "class_count_": model.class_count_, "theta_": model.theta_} if slim else values
-    )
+    more = {"class_count_": model.class_count_, "theta_": model.theta_} if slim else {}
+    return {**values, **more}
 
 
 def _check_gaussian(model: Any, _sizes: f.ShapeEnv) -> None:
     for name in ("class_count_", "theta_"):
-        require(hasattr(model, name), name, "there, or sums", "neither")
+        s.require(hasattr(model, name), name, "there, or sums", "neither")
 
 
 def _check_fisher(model: Any, sizes: f.ShapeEnv) -> None:
     if model.threshold is not None:
-        require(sizes["k"] == 2, "classes_", "two, with a threshold", sizes["k"])
-        require(hasattr(model, "threshold_"), "threshold_", "there", "nothing")
+        s.require(sizes["k"] == 2, "classes_", "two, with a threshold", sizes["k"])
+        s.require(hasattr(model, "threshold_"), "threshold_", "there", "nothing")
 
 
 def _check_linear(model: Any, _sizes: f.ShapeEnv) -> None:
     if model.solver != "lsqr":
-        require(hasattr(model, "scalings_"), "scalings_", "there", "nothing")
+        s.require(hasattr(model, "scalings_"), "scalings_", "there", "nothing")
         out = model._n_features_out
-        require(out <= model.scalings_.shape[1], "_n_features_out", "columns of scalings_", out)
+        s.require(out <= model.scalings_.shape[1], "_n_features_out", "columns of scalings_", out)
 
 
-def _pack_quadratic(model: Any, values: Values, _slim: bool) -> Values:
-    return {
-        **values,
-        "variances": [own.variances for own in model._axes],
-        "axes": [own.axes for own in model._axes],
-        "roots": [own.root for own in model._axes],
-        "determinants": np.array([own.log_determinant for own in model._axes]),
-    }
+def _pack_quadratic(model: Any, values: s.Values, _slim: bool) -> s.Values:
+    variances, axes, roots, determinants = zip(*model._axes, strict=True)
+    more = {"variances": variances, "axes": axes, "roots": roots}
+    return {**values, **more, "determinants": np.array(determinants)}
 
 
-def _unpack_quadratic(model: Any, values: Values) -> None:
+def _unpack_quadratic(model: Any, values: s.Values) -> None:
     *arrays, last = [values.pop(name) for name in ("variances", "axes", "roots", "determinants")]
-    set_attributes(model, values)
+    s.set_attributes(model, values)
     model._axes = [CovarianceAxes(*own) for own in zip(*arrays, last.tolist(), strict=True)]
     model.scalings_ = [own.variances for own in model._axes]
     model.rotations_ = [own.axes for own in model._axes]
 
 
 KINDS = {
-    "FisherDiscriminant": ModelSchema(
+    "FisherDiscriminant": s.ModelSchema(
         FisherDiscriminant,
         {
-            **CLASSES,
-            **arrays("f8", axes_="d c", xbar_="d"),
-            "scatter_ratio_": f.Array("f8", "c", "ordered"),
+            **s.CLASSES,
+            **f.arrays(axes_="f8 d c", xbar_="f8 d", scatter_ratio_="f8 c ordered"),
             **{"rank_": f.Integer(), "threshold_": f.Real()},
         },
-        {"means_": f.Array("f8", "k d"), "_sums": moments_field()},
-        optional=frozenset({"threshold_"}),
+        {"means_": f.Array("f8 k d"), "_sums": s.moments_field()},
+        optional="threshold_",
         check=_check_fisher,
     ),
-    "LinearDiscriminantAnalysis": ModelSchema(
-        LinearDiscriminantAnalysis,
+    "LinearDiscriminantAnalysis": s.ModelSchema(
+        discriminant.LinearDiscriminantAnalysis,
         {
-            **CLASSES,
-            **arrays("f8", coef_="p d", means_="k d", xbar_="d", scalings_="d r"),
-            "intercept_": f.Array("f8", "p", "ordered"),
-            "priors_": f.Array("f8", "k", least=0.0),
-            **each(f.Integer(), "rank_", "_n_features_out"),
-            "_form": f.Text(("pooled", "each", "features")),
+            **s.CLASSES,
+            **f.arrays(coef_="f8 p d", means_="f8 k d", xbar_="f8 d", scalings_="f8 d r"),
+            **f.arrays(intercept_="f8 p ordered", priors_="f8 k >=0"),
+            **s.each(f.Integer(), "rank_ _n_features_out"),
+            "_form": s.FORM,
         },
         {
-            "explained_variance_ratio_": f.Array("f8", "c", "any"),
-            "covariance_": f.Array("f8", "d d"),
-            "_sums": moments_field(),
+            **f.arrays(explained_variance_ratio_="f8 c any", covariance_="f8 d d"),
+            "_sums": s.moments_field(),
         },
-        optional=frozenset({"xbar_", "scalings_", "explained_variance_ratio_", "covariance_"}),
+        optional="xbar_ scalings_ explained_variance_ratio_ covariance_",
         check=_check_linear,
-        boundaries=count_one_vs_rest,
+        boundaries=True,
     ),
-    "QuadraticDiscriminantAnalysis": ModelSchema(
-        QuadraticDiscriminantAnalysis,
+    "QuadraticDiscriminantAnalysis": s.ModelSchema(
+        discriminant.QuadraticDiscriminantAnalysis,
         {
-            **CLASSES,
-            "priors_": f.Array("f8", "k", least=0.0),
-            "means_": f.Array("f8", "k d"),
-            "rank_": f.Array("i8", "k", least=0),
-            "variances": f.Stacked(f.Array("f8", "k d", "any")),
-            "axes": f.Stacked(f.Array("f8", "k d d", "any")),
-            "roots": f.Stacked(f.Array("f8", "k d r", "any")),
-            "determinants": f.Array("f8", "k", "any"),
+            **s.CLASSES,
+            **f.arrays(priors_="f8 k >=0", means_="f8 k d", rank_="i8 k >=0"),
+            "variances": f.Stacked("f8 k d any"),
+            "axes": f.Stacked("f8 k d d any"),
+            "roots": f.Stacked("f8 k d r any"),
+            "determinants": f.Array("f8 k any"),
             "_form": f.Text(("each",)),
         },
-        {"covariance_": f.Stacked(f.Array("f8", "k d d")), "_sums": moments_field()},
-        optional=frozenset({"covariance_"}),
-        derived=dict.fromkeys(("_axes", "scalings_", "rotations_"), ""),
+        {"covariance_": f.Stacked("f8 k d d"), "_sums": s.moments_field()},
+        optional="covariance_",
+        derived="_axes scalings_ rotations_",
         pack=_pack_quadratic,
         unpack=_unpack_quadratic,
     ),
-    "MultinomialNB": _counting(MultinomialNB, {}),
-    "BernoulliNB": _counting(BernoulliNB, {"_binarized": f.Maybe(f.Real())}),
-    "GaussianNB": ModelSchema(
-        GaussianNB,
+    "MultinomialNB": _count_schema(naive_bayes.MultinomialNB, {}),
+    "BernoulliNB": _count_schema(naive_bayes.BernoulliNB, {"_binarized": f.Maybe(f.Real())}),
+    "GaussianNB": s.ModelSchema(
+        naive_bayes.GaussianNB,
         {
-            **CLASSES,
-            "class_prior_": f.Array("f8", "k", least=0.0),
+            **s.CLASSES,
             "epsilon_": f.Real(),
-            "var_": f.Array("f8", "k d", least=0.0),
-            "class_count_": f.Array("f8", "k", least=0.0),
-            "theta_": f.Array("f8", "k d"),
+            **f.arrays(class_prior_="f8 k >=0", var_="f8 k d >=0"),
+            **f.arrays(class_count_="f8 k >=0", theta_="f8 k d"),
         },
-        {"_sums": moments_field()},
-        optional=frozenset({"class_count_", "theta_"}),
-        derived={"class_count_": "_sums.weight", "theta_": "_sums.mean"},
+        {"_sums": s.moments_field()},
+        optional="class_count_ theta_",
+        copied={"class_count_": "_sums.weight", "theta_": "_sums.mean"},
         pack=_pack_gaussian,
         check=_check_gaussian,
     ),

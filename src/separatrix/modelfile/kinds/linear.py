@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise, starmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,24 +16,8 @@ from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.subgradient_svc import SubgradientSVC
 from separatrix.modelfile import fields as f
+from separatrix.modelfile import schema as s
 from separatrix.modelfile.labels import Labels
-from separatrix.modelfile.schema import (
-    BY_BOUNDARY,
-    CLASSES,
-    LOG,
-    WEIGHTS,
-    InnerModel,
-    ModelSchema,
-    Values,
-    arrays,
-    check_features,
-    count_features_out,
-    count_one_vs_rest,
-    each,
-    moments_field,
-    require,
-    set_attributes,
-)
 from separatrix.modelfile.values import Value
 from separatrix.solvers.least_squares import RidgePath
 from separatrix.solvers.logistic.laplace import Posterior
@@ -55,15 +40,14 @@ PAST = f.Struct(
     _Past,
     {
         "samples": f.MatrixField("s d"),
-        "sample_ends": f.Array("i8", "e", least=0, rising=True),
-        "log": f.Struct(Mistakes, {**LOG, "steps": f.Array("i8", "m", least=0)}),
-        "log_ends": f.Array("i8", "e", least=0, rising=True),
+        **f.arrays(sample_ends="i8 e >=0 rising", log_ends="i8 e >=0 rising"),
+        "log": f.Struct(Mistakes, {**s.LOG, "steps": f.Array("i8 m >=0")}),
     },
     scoped=True,
 )
 
 
-def _pack_perceptron(model: Any, values: Values, slim: bool) -> Values:
+def _pack_perceptron(model: Any, values: s.Values, slim: bool) -> s.Values:
     values, past = dict(values), values["_past"]
     values["_past"] = (
         _concatenate([part for part in past if len(part[1].rows)] or past[:1]) if past else None
@@ -97,40 +81,38 @@ def _concatenate(past: list[tuple[Any, Mistakes]]) -> _Past:
 
 def _split(past: _Past) -> list[tuple[Any, Mistakes]]:
     n, m = past.samples.shape[0], len(past.log.rows)
-    require(len(past.log_ends) <= MOST_PASSES, "_past", f"{MOST_PASSES} passes", "more")
+    s.require(len(past.log_ends) <= MOST_PASSES, "_past", f"{MOST_PASSES} passes", "more")
     for ends, last in ((past.sample_ends, n), (past.log_ends, m)):
-        require(len(ends) > 0 and int(ends[-1]) == last, "_past", f"up to {last}", ends)
-    parts, start, begin = [], 0, 0
-    for end, close in zip(past.sample_ends.tolist(), past.log_ends.tolist(), strict=True):
-        own = slice(begin, close)
-        log = Mistakes(*(part[own] for part in past.log))  # type: ignore[arg-type]
+        s.require(len(ends) > 0 and int(ends[-1]) == last, "_past", f"up to {last}", ends)
+    samples = [past.samples[own] for own in starmap(slice, pairwise([0, *past.sample_ends]))]
+    columns = (np.split(part, past.log_ends[:-1]) for part in past.log)
+    logs = [Mistakes(*parts) for parts in zip(*columns, strict=True)]
+    for part, log in zip(samples, logs, strict=True):
         most = int(log.rows.max(initial=-1))
-        require(most < end - start, "_past.log.rows", f"below {end - start}", most)
-        parts.append((past.samples[start:end], log))
-        start, begin = end, close
-    return parts
+        s.require(most < part.shape[0], "_past.log.rows", f"below {part.shape[0]}", most)
+    return list(zip(samples, logs, strict=True))
 
 
-def _unpack_perceptron(model: Any, values: Values) -> None:
+def _unpack_perceptron(model: Any, values: s.Values) -> None:
     past = values["_past"]
     values["_past"] = [] if past is None else _split(past)
     if values["_state"] is None:
         del values["_state"]
-    set_attributes(model, values)
+    s.set_attributes(model, values)
 
 
 def _check_perceptron(model: Any, _sizes: f.ShapeEnv) -> None:
     begun, names = model._begun, {"predictor", "multi_class", "bias"}
-    require(isinstance(begun, dict) and set(begun) == names, "_begun", f"{names}", "others")
+    s.require(isinstance(begun, dict) and set(begun) == names, "_begun", f"{names}", "others")
     if model.predictor in ("vote", "random"):
-        require(bool(model._past), "_past", "there, to vote", "nothing")
-        require(hasattr(model, "_state"), "_state", "there, to vote", "nothing")
+        s.require(bool(model._past), "_past", "there, to vote", "nothing")
+        s.require(hasattr(model, "_state"), "_state", "there, to vote", "nothing")
         steps = np.concatenate([log.steps for _, log in model._past])
         last = int(steps.max(initial=0))
-        require(last < model.t_, "_past.log.steps", f"below {model.t_}", last)
-        require(bool((np.diff(steps) >= 0).all()), "_past.log.steps", "rising", "falling")
+        s.require(last < model.t_, "_past.log.steps", f"below {model.t_}", last)
+        s.require(bool((np.diff(steps) >= 0).all()), "_past.log.steps", "rising", "falling")
     if model.bias == "radius":
-        require(hasattr(model, "_radius"), "_radius", "there with bias='radius'", "nothing")
+        s.require(hasattr(model, "_radius"), "_radius", "there with bias='radius'", "nothing")
 
 
 def _check_logistic(model: Any, sizes: f.ShapeEnv) -> None:
@@ -138,96 +120,88 @@ def _check_logistic(model: Any, sizes: f.ShapeEnv) -> None:
     if posterior is None:
         return
     wanted = sizes["p"] * (sizes["d"] + bool(model.fit_intercept))
-    require(posterior.p == sizes["p"], "_posterior.p", str(sizes["p"]), posterior.p)
+    s.require(posterior.p == sizes["p"], "_posterior.p", str(sizes["p"]), posterior.p)
     shape = posterior.factor.shape
-    require(shape == (wanted, wanted), "_posterior.factor", f"({wanted}, {wanted})", shape)
+    s.require(shape == (wanted, wanted), "_posterior.factor", f"({wanted}, {wanted})", shape)
     positive = bool((np.diag(posterior.factor) > 0).all())
-    require(positive, "_posterior.factor", "with a diagonal above 0", "another")
+    s.require(positive, "_posterior.factor", "with a diagonal above 0", "another")
 
 
 def _check_least_squares(model: Any, sizes: f.ShapeEnv) -> None:
     wide = sizes["d"]
     if model.features_ is not None:
         transforms = hasattr(model.features_, "transform")
-        require(transforms, "features_", "a transformer", type(model.features_).__name__)
-        check_features(model.features_, sizes["d"], "features_")
-        wide = count_features_out(model.features_)
-    require(sizes["e"] == wide, "coef_", f"{wide} columns wide", sizes["e"])
+        s.require(transforms, "features_", "a transformer", type(model.features_).__name__)
+        s.check_features(model.features_, sizes["d"], "features_")
+        wide = s.count_features_out(model.features_)
+    s.require(sizes["e"] == wide, "coef_", f"{wide} columns wide", sizes["e"])
 
 
-BY_RIDGE = f.Array("f8", "m", "any")
-POSTERIOR = {"factor": f.Array("f8", "q q"), "p": f.Integer(1), "log_evidence": f.Real("any")}
+PATH = f.arrays(ridges="f8 m any", error="f8 m any", squared_error="f8 m any")
+POSTERIOR = {"factor": f.Array("f8 q q"), "p": f.Integer(1), "log_evidence": f.Real("any")}
+STATE = f.arrays(W="f8 p d", U="f8 p d", b="f8 p", u="f8 p")
 KINDS = {
-    "Perceptron": ModelSchema(
+    "Perceptron": s.ModelSchema(
         Perceptron,
         {
-            **CLASSES,
-            **arrays("f8", coef_="p d", intercept_="p"),
-            "_state": f.Maybe(f.Struct(OnlineState, arrays("f8", W="p d", U="p d", b="p", u="p"))),
-            **{"_past": f.Maybe(PAST), "_radius": f.Real(), "_begun": Value(), "t_": f.Integer(1)},
+            **s.CLASSES,
+            **f.arrays(coef_="f8 p d", intercept_="f8 p"),
+            **{"_state": f.Maybe(f.Struct(OnlineState, STATE)), "_past": f.Maybe(PAST)},
+            **{"_radius": f.Real(), "_begun": Value(), "t_": f.Integer(1)},
         },
         {
             **{"n_iter_": f.Integer(), "mistake_bound_": Value(), "stop_": f.Text()},
-            **{"mistakes_": f.Array("i8", "m"), "loss_curve_": f.Array("f8", "m")},
+            **f.arrays(mistakes_="i8 m", loss_curve_="f8 m"),
         },
-        optional=frozenset({"_radius", "mistake_bound_"}),
+        optional="_radius mistake_bound_",
         pack=_pack_perceptron,
         unpack=_unpack_perceptron,
         check=_check_perceptron,
-        boundaries=count_one_vs_rest,
+        boundaries=True,
     ),
-    "LinearSVC": ModelSchema(
+    "LinearSVC": s.ModelSchema(
         LinearSVC,
-        {**CLASSES, **WEIGHTS},
+        {**s.CLASSES, **s.WEIGHTS},
         {
-            **each(f.Array("f8", "q", "any"), "objective_", "dual_gap_"),
-            **{"margin_width_": BY_BOUNDARY, "n_iter_": f.Integer(), "solver_": f.Text()},
+            **f.arrays(objective_="f8 q any", dual_gap_="f8 q any", margin_width_="f8 p any"),
+            **{"n_iter_": f.Integer(), "solver_": f.Text()},
         },
-        boundaries=count_one_vs_rest,
+        boundaries=True,
     ),
-    "SubgradientSVC": ModelSchema(
+    "SubgradientSVC": s.ModelSchema(
         SubgradientSVC,
-        {**CLASSES, **WEIGHTS},
+        {**s.CLASSES, **s.WEIGHTS},
         {
-            **each(
-                f.Array("f8", f.ANY_SHAPE, "any"), "iterates_", "average_iterate_", "loss_curve_"
-            ),
-            **arrays("i8", iterate_steps_="m", steps_="p"),
-            **{"margin_width_": BY_BOUNDARY, "n_iter_": f.Integer(), "stop_": f.Text()},
+            **s.each(f.Array("f8 ... any"), "iterates_ average_iterate_ loss_curve_"),
+            **f.arrays(iterate_steps_="i8 m", steps_="i8 p", margin_width_="f8 p any"),
+            **{"n_iter_": f.Integer(), "stop_": f.Text()},
             "stops_": Labels("p", rising=False, distinct=False),
         },
-        boundaries=count_one_vs_rest,
+        boundaries=True,
     ),
-    "LeastSquaresClassifier": ModelSchema(
+    "LeastSquaresClassifier": s.ModelSchema(
         LeastSquaresClassifier,
         {
-            **CLASSES,
-            **{"coef_": f.MatrixField("p e"), "intercept_": f.Array("f8", "p")},
-            **{"features_": f.Maybe(InnerModel()), "ridge_": Value(), "rank_": f.Integer()},
+            **s.CLASSES,
+            **{"coef_": f.MatrixField("p e"), "intercept_": f.Array("f8 p")},
+            **{"features_": f.Maybe(s.InnerModel()), "ridge_": Value(), "rank_": f.Integer()},
         },
-        {
-            "_sums": f.Maybe(moments_field("e")),
-            "loo_": f.Struct(RidgePath, each(BY_RIDGE, "ridges", "error", "squared_error")),
-        },
-        optional=frozenset({"loo_"}),
+        {"_sums": f.Maybe(s.moments_field("e")), "loo_": f.Struct(RidgePath, PATH)},
+        optional="loo_",
         check=_check_least_squares,
-        boundaries=count_one_vs_rest,
+        boundaries=True,
     ),
-    "LogisticRegression": ModelSchema(
+    "LogisticRegression": s.ModelSchema(
         LogisticRegression,
+        {**s.CLASSES, **s.WEIGHTS, "_posterior": f.Maybe(f.Struct(Posterior, POSTERIOR))},
         {
-            **CLASSES,
-            **WEIGHTS,
-            "_posterior": f.Maybe(f.Struct(Posterior, POSTERIOR)),
-        },
-        {
-            **{"C_": f.Real("ordered"), "solver_": f.Text(), "n_iter_": f.Array("i4", "u")},
-            **each(f.Real("any"), "objective_", "gradient_", "log_evidence_"),
-            **arrays("f8", coef_std_="p d", intercept_std_="p"),
+            **{"C_": f.Real("ordered"), "solver_": f.Text()},
+            **s.each(f.Real("any"), "objective_ gradient_ log_evidence_"),
+            **f.arrays(coef_std_="f8 p d", intercept_std_="f8 p", n_iter_="i4 u"),
             "separated_": f.Maybe(f.Boolean()),
         },
-        optional=frozenset({"coef_std_", "intercept_std_", "log_evidence_"}),
+        optional="coef_std_ intercept_std_ log_evidence_",
         check=_check_logistic,
-        boundaries=count_one_vs_rest,
+        boundaries=True,
     ),
 }

@@ -13,17 +13,9 @@ from separatrix.estimators.metrics.votes import Voters
 from separatrix.estimators.neighbor_index import NeighborIndex
 from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.modelfile import fields as f
+from separatrix.modelfile import schema as s
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.objects import SamplesField
-from separatrix.modelfile.schema import (
-    FEATURES,
-    OF_VECTORS,
-    ModelSchema,
-    Values,
-    check_samples,
-    require,
-    set_attributes,
-)
 from separatrix.modelfile.values import KernelObject, Value
 
 
@@ -35,42 +27,34 @@ class _Output(NamedTuple):
     weights: Any
 
 
-OUTPUT = {
-    "classes": Labels("k"),
-    "y": f.Array("i8", "n", least=0, below="k"),
-    "weights": f.Array("f8", "n", least=0.0),
-}
+OUTPUT = {"classes": Labels("k"), **f.arrays(y="i8 n >=0 <k", weights="f8 n >=0")}
 
 
-def _pack(model: Any, values: Values, _slim: bool) -> Values:
+def _pack(model: Any, values: s.Values, _slim: bool) -> s.Values:
+    index = model.index_
     outputs = [_Output(classes, votes.y, votes.weights) for classes, votes in model._outputs()]
-    return {
-        **values,
-        "index_metric": model.index_._named.name,
-        "index_metric_params": model.index_._named.params,
-        "rows": model.index_.rows,
-        "outputs": outputs,
-    }
+    metric = {"index_metric": index._named.name, "index_metric_params": index._named.params}
+    return {**values, **metric, "rows": index.rows, "outputs": outputs}
 
 
-def _unpack(model: Any, values: Values) -> None:
+def _unpack(model: Any, values: s.Values) -> None:
     outputs, rows = values.pop("outputs"), values.pop("rows")
     metric, params = values.pop("index_metric"), values.pop("index_metric_params")
-    set_attributes(model, values)
-    check_samples(model, model.kernel_, rows, "rows")
-    require(len(outputs) > 0, "outputs", "at least one", 0)
+    s.set_attributes(model, values)
+    s.check_samples(model, model.kernel_, rows, "rows")
+    s.require(len(outputs) > 0, "outputs", "at least one", 0)
     model._voters = [Voters(part.y, part.weights, len(part.classes)) for part in outputs]
     model.outputs_2d_ = len(outputs) > 1
     classes = [part.classes for part in outputs]
     model.classes_ = classes if model.outputs_2d_ else classes[0]
     model.effective_metric_ = metric if model.kernel_ is None else "kernel"
     model.effective_metric_params_ = params
-    require(isinstance(params, dict), "index_metric_params", "a dict", params)
+    s.require(isinstance(params, dict), "index_metric_params", "a dict", params)
     by_rows = issparse(rows) or rows.flags.c_contiguous
-    require(by_rows, "rows", "in C order", "Fortran order")
+    s.require(by_rows, "rows", "in C order", "Fortran order")
     if metric in SEARCHED and (model.kernel_ is None or type(model.kernel_) in BY_DISTANCE):
         kept = (np.float64,) if issparse(rows) else KEPT
-        require(rows.dtype in kept, "rows", "of a type that is searched as it is", rows.dtype)
+        s.require(rows.dtype in kept, "rows", "of a type that is searched as it is", rows.dtype)
     model.index_ = NeighborIndex.restored(
         rows,
         getattr(model, "n_features_in_", 0),  # objects have none
@@ -89,23 +73,19 @@ def _check(model: Any, _sizes: f.ShapeEnv) -> None:
 
 
 KINDS = {
-    "KNeighborsClassifier": ModelSchema(
+    "KNeighborsClassifier": s.ModelSchema(
         KNeighborsClassifier,
         {
-            **FEATURES,
+            **s.FEATURES,
             "n_samples_fit_": f.Integer(1, "n"),
-            "rows": SamplesField("n f", "any"),
-            "index_metric": f.Text(),
-            "index_metric_params": Value(),
+            "rows": SamplesField("n f any"),
+            **{"index_metric": f.Text(), "index_metric_params": Value()},
             "kernel_": f.Maybe(KernelObject()),
             "outputs": f.Listed(f.Struct(_Output, OUTPUT, scoped=True)),
         },
-        {"accuracy_by_k_": f.Array("f8", "m"), "best_k_": f.Integer(1)},
-        optional=OF_VECTORS | {"accuracy_by_k_", "best_k_"},
-        derived={
-            **dict.fromkeys(("classes_", "_voters", "outputs_2d_", "index_"), ""),
-            **dict.fromkeys(("effective_metric_", "effective_metric_params_"), ""),
-        },
+        {"accuracy_by_k_": f.Array("f8 m"), "best_k_": f.Integer(1)},
+        optional="n_features_in_ accuracy_by_k_ best_k_",
+        derived="classes_ _voters outputs_2d_ index_ effective_metric_ effective_metric_params_",
         pack=_pack,
         unpack=_unpack,
         check=_check,

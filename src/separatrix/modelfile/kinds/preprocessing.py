@@ -9,17 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn import preprocessing as skp
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer, TfidfVectorizer
 from sklearn.impute import SimpleImputer
-from sklearn.preprocessing import (
-    MaxAbsScaler,
-    MinMaxScaler,
-    Normalizer,
-    OneHotEncoder,
-    OrdinalEncoder,
-    StandardScaler,
-)
 
 from separatrix.errors import ModelFileError
 from separatrix.estimators.feature_maps import Nystroem, PolynomialMap, RandomFourier
@@ -29,22 +22,10 @@ from separatrix.kernels.features import Monomials
 from separatrix.kernels.object_kernels import FeatureKernel
 from separatrix.kernels.vector_kernels import Polynomial
 from separatrix.modelfile import fields as f
+from separatrix.modelfile import schema as s
 from separatrix.modelfile.container import one_line
 from separatrix.modelfile.labels import CategoryColumns, Labels
 from separatrix.modelfile.objects import SamplesField, VocabularyField
-from separatrix.modelfile.schema import (
-    COMMON,
-    FEATURES,
-    OF_VECTORS,
-    InnerModel,
-    ModelSchema,
-    Values,
-    arrays,
-    check_kernel,
-    each,
-    require,
-    set_attributes,
-)
 from separatrix.modelfile.values import NO_CODE, NUMBER, KernelObject, Only, Value
 
 HIGHEST_DEGREE = 10_000  # of a map; its time grows with it, however few features come out
@@ -55,8 +36,8 @@ ENCODINGS = (
     *("utf-8", "utf8", "utf-8-sig", "utf-16", "utf-32", "ascii", "latin-1", "latin1"),
     *("iso-8859-1", "iso-8859-2", "iso-8859-15", "cp1250", "cp1251", "cp1252", "windows-1252"),
 )
-SAMPLE_TYPES = tuple(code for code in f.NUMBERS.split() if code != "b1")
-PER_FEATURE = f.Array("f2 f4 f8", "d")
+SAMPLE_TYPES = tuple(code for code in f.NUMBERS.split("|") if code != "b1")
+PER_FEATURE = f.Array("f2|f4|f8 d")
 
 
 def _check_count_type(value: Any, at: str) -> Any:
@@ -74,13 +55,13 @@ def _check_run(value: list[int], at: str) -> tuple[int, int]:
 
 
 def _sort_words(vocabulary: dict[str, int]) -> Any:
-    return f.as_objects(sorted(vocabulary, key=vocabulary.__getitem__))
+    return np.array(sorted(vocabulary, key=vocabulary.__getitem__), dtype=object)
 
 
 def _number_words(words: Any, at: str) -> dict[str, int]:
     if not all(isinstance(word, str) for word in words):
         raise f.schema_error(at, "words", words)
-    require(len(words) > 0, at, "at least one word", "none")
+    s.require(len(words) > 0, at, "at least one word", "none")
     return {word: column for column, word in enumerate(words.tolist())}
 
 
@@ -91,30 +72,29 @@ def _join_letters(codes: Any, at: str) -> str:
 
 
 LETTERS = f.Mapped(
-    f.Array("u4", "k"), lambda text: np.array(list(map(ord, text)), dtype=np.uint32), _join_letters
+    f.Array("u4 k"), _join_letters, lambda text: np.array(list(map(ord, text)), dtype=np.uint32)
 )
-WORDS = f.Mapped(Labels("w", rising=False), _sort_words, _number_words)
+WORDS = f.Mapped(Labels("w", rising=False), _number_words, _sort_words)
 SAMPLE_TYPE = f.Mapped(
     f.Text(SAMPLE_TYPES),
-    lambda dtype: f"{dtype.kind}{dtype.itemsize}",
     lambda code, _: np.dtype(code),
+    lambda dtype: f"{dtype.kind}{dtype.itemsize}",
 )
 READING: dict[str, f.Field] = {
     "input": Only(("content",), "for no model from a file opens others"),
     "encoding": Only(ENCODINGS, "for others are not known to be safe"),
     "strip_accents": Only((None, "ascii", "unicode"), NO_CODE),
-    "preprocessor": Only((None,), NO_CODE),
-    "tokenizer": Only((None,), NO_CODE),
+    **s.each(Only((None,), NO_CODE), "preprocessor tokenizer"),
     "stop_words": Only((None, "english"), "for a file holds no other list of them"),
     "token_pattern": Only((TOKEN_PATTERN,), "for another may take for ever to match"),
     "analyzer": Only(("word", "char", "char_wb"), NO_CODE),
-    "ngram_range": f.Mapped(f.Listed(f.Integer(1)), list, _check_run),
-    "dtype": f.Mapped(Value(), lambda kind: kind, _check_count_type),
+    "ngram_range": f.Mapped(f.Listed(f.Integer(1)), _check_run, list),
+    "dtype": f.Mapped(Value(), _check_count_type),
 }
 
 
-def _unpack_vectorizer(model: Any, values: Values) -> None:
-    set_attributes(model, values)
+def _unpack_vectorizer(model: Any, values: s.Values) -> None:
+    s.set_attributes(model, values)
     model.fixed_vocabulary_ = model.vocabulary is not None
     if model.analyzer == "word":
         model._stop_words_id = id(model.stop_words)  # as checked by scikit-learn
@@ -124,32 +104,30 @@ def _check_vectorizer(model: Any, sizes: f.ShapeEnv) -> None:
     given = model.vocabulary
     if given is not None:
         meant = given if isinstance(given, dict) else {word: at for at, word in enumerate(given)}
-        require(meant == model.vocabulary_, "vocabulary_", "as `vocabulary` says", "another")
+        s.require(meant == model.vocabulary_, "vocabulary_", "as `vocabulary` says", "another")
     if not hasattr(model, "_tfidf"):
         return
     inner, words = model._tfidf, sizes["w"]
     have = inner.n_features_in_
-    require(have == words, "_tfidf.n_features_in_", f"{words}, one for each word", have)
+    s.require(have == words, "_tfidf.n_features_in_", f"{words}, one for each word", have)
     for name, value in inner.get_params().items():
         meant = getattr(model, name)
-        require(value == meant, f"_tfidf.{name}", f"{meant}, as in the model around it", value)
+        s.require(value == meant, f"_tfidf.{name}", f"{meant}, as in the model around it", value)
 
 
 def _check_tfidf(model: Any, _sizes: f.ShapeEnv) -> None:
     found = hasattr(model, "idf_")
-    require(found == model.use_idf, "idf_", f"there: {model.use_idf}, as use_idf says", found)
+    s.require(found == model.use_idf, "idf_", f"there: {model.use_idf}, as use_idf says", found)
 
 
 def _check_positions(model: Any, sizes: f.ShapeEnv) -> None:
     columns = model.length_ * sizes["k"]
     if columns > f.MOST_WORDS:
-        why = (
-            f"`length_`: a file holds at most {f.MOST_WORDS} letters at positions; found {columns}"
-        )
-        raise ModelFileError("limit", why)
+        most = f"{f.MOST_WORDS} letters at positions"
+        raise ModelFileError("limit", f"`length_`: a file holds at most {most}; found {columns}")
 
 
-def _pack_imputer(model: Any, values: Values, _slim: bool) -> Values:
+def _pack_imputer(model: Any, values: s.Values, _slim: bool) -> s.Values:
     if model._fit_dtype.kind == "O":
         raise ModelFileError(
             "unsupported",
@@ -160,16 +138,16 @@ def _pack_imputer(model: Any, values: Values, _slim: bool) -> Values:
     return {**values, "statistics_": statistics, "as_objects": as_object}
 
 
-def _unpack_imputer(model: Any, values: Values) -> None:
+def _unpack_imputer(model: Any, values: s.Values) -> None:
     as_object = values.pop("as_objects")
-    set_attributes(model, values)
+    s.set_attributes(model, values)
     model.indicator_, model._fill_dtype = None, model._fit_dtype
     fill, found = 0 if model.fill_value is None else model.fill_value, model.statistics_
     constant = model.strategy == "constant"
-    require(constant or not as_object, "as_objects", "false unless constant", as_object)
+    s.require(constant or not as_object, "as_objects", "false unless constant", as_object)
     if constant:
         same = bool((np.isnan(found) | (found == float(fill))).all())
-        require(same, "statistics_", f"{fill}, as fill_value says, or NaN", "others")
+        s.require(same, "statistics_", f"{fill}, as fill_value says, or NaN", "others")
     if as_object:  # as scikit-learn keeps it
         filled = np.full(len(found), fill, dtype=object)
         try:
@@ -180,9 +158,11 @@ def _unpack_imputer(model: Any, values: Values) -> None:
         model.statistics_ = filled
 
 
-def _pack_encoder(model: Any, values: Values, _slim: bool) -> Values:
+def _pack_encoder(model: Any, values: s.Values, _slim: bool) -> s.Values:
     _refuse_groups(model)
-    return {name: values[name] for name in values if name in (*FEATURES, *COMMON, "categories_")}
+    return {
+        name: values[name] for name in values if name in (*s.FEATURES, *s.COMMON, "categories_")
+    }
 
 
 def _refuse_groups(model: Any) -> None:
@@ -194,13 +174,13 @@ def _refuse_groups(model: Any) -> None:
         )
 
 
-def _unpack_encoder(model: Any, values: Values) -> None:
+def _unpack_encoder(model: Any, values: s.Values) -> None:
     """Fit an encoder to one row of its categories: all its other attributes follow from them."""
     _refuse_groups(model)
     categories = values["categories_"]
     row = np.empty((1, len(categories)), dtype=object)
     for j, own in enumerate(categories):
-        require(len(own) > 0, "categories_", "at least one each", 0)
+        s.require(len(own) > 0, "categories_", "at least one each", 0)
         row[0, j] = own[0]
     try:
         fitted = clone(model).set_params(categories=categories).fit(row)
@@ -208,134 +188,116 @@ def _unpack_encoder(model: Any, values: Values) -> None:
         why = f"`categories_` cannot be used: {one_line(error)}"
         raise ModelFileError("invariant", why) from None
     attributes = {name: value for name, value in vars(fitted).items() if name != "categories"}
-    set_attributes(model, {**attributes, **values})
+    s.set_attributes(model, {**attributes, **values})
 
 
 def _check_map(model: Any, _sizes: f.ShapeEnv) -> None:
     found, size = model.monomials_, model.n_output_features_
     meant = model._monomials(found.d)
-    require(found == meant, "monomials_", f"{meant}, as the parameters say", found)
-    require(found.size == size, "n_output_features_", str(found.size), size)
-    require(found.degree <= HIGHEST_DEGREE, "degree", f"at most {HIGHEST_DEGREE}", found.degree)
+    s.require(found == meant, "monomials_", f"{meant}, as the parameters say", found)
+    s.require(found.size == size, "n_output_features_", str(found.size), size)
+    s.require(found.degree <= HIGHEST_DEGREE, "degree", f"at most {HIGHEST_DEGREE}", found.degree)
 
 
 def _check_kernel_features(model: Any, _sizes: f.ShapeEnv) -> None:
     """The number of features of each level follows from the vocabulary."""
     meant = model._counting(model.kernel)
-    require(meant == model.kernel_, "kernel_", f"{meant!r}, as `kernel` says", model.kernel_)
+    s.require(meant == model.kernel_, "kernel_", f"{meant!r}, as `kernel` says", model.kernel_)
     tables = set(model.vocabulary_.tables)
     counts = model.kernel_.counts(np.empty(0, dtype=object), model.vocabulary_)
     missing = set(model.vocabulary_.tables) - tables
-    require(not missing, "vocabulary_", "with all tables of its kernel", f"without {missing}")
+    s.require(not missing, "vocabulary_", "with all tables of its kernel", f"without {missing}")
     model.widths_ = tuple(int(part.shape[1]) for part in counts)
 
 
 VECTORIZER: dict[str, Any] = {
     "params": READING,
-    "derived": dict.fromkeys(("fixed_vocabulary_", "_stop_words_id"), ""),
+    "derived": "fixed_vocabulary_ _stop_words_id",
     "unpack": _unpack_vectorizer,
     "check": _check_vectorizer,
 }
 ENCODER: dict[str, f.Field] = {
-    **FEATURES,
+    **s.FEATURES,
     "categories_": CategoryColumns(Labels("k", rising=False, missing=True), "d"),
 }
 MONOMIALS: dict[str, f.Field] = {
-    "d": f.Integer(1, "d"),
-    "degree": f.Integer(1),
-    "lowest": f.Integer(),
-    "distinct": f.Boolean(),
-    "kernel": f.Maybe(KernelObject((Polynomial,))),
+    **{"d": f.Integer(1, "d"), "degree": f.Integer(1), "lowest": f.Integer()},
+    **{"distinct": f.Boolean(), "kernel": f.Maybe(KernelObject((Polynomial,)))},
 }
-SEEN: dict[str, f.Field] = {"n_samples_seen_": Value()}
+SCALERS = {
+    skp.StandardScaler: s.each(f.Maybe(PER_FEATURE), "mean_ var_ scale_"),
+    skp.MinMaxScaler: s.each(PER_FEATURE, "min_ scale_ data_min_ data_max_ data_range_"),
+    skp.MaxAbsScaler: s.each(PER_FEATURE, "scale_ max_abs_"),
+}
 KINDS = {
-    "StandardScaler": ModelSchema(
-        StandardScaler,
-        {**FEATURES, **each(f.Maybe(PER_FEATURE), "mean_", "var_", "scale_"), **SEEN},
-    ),
-    "MinMaxScaler": ModelSchema(
-        MinMaxScaler,
-        {
-            **FEATURES,
-            **each(PER_FEATURE, "min_", "scale_", "data_min_", "data_max_", "data_range_"),
-            **SEEN,
-        },
-    ),
-    "MaxAbsScaler": ModelSchema(
-        MaxAbsScaler, {**FEATURES, "scale_": PER_FEATURE, "max_abs_": PER_FEATURE, **SEEN}
-    ),
-    "Normalizer": ModelSchema(Normalizer, FEATURES),
     **{
-        make.__name__: ModelSchema(make, ENCODER, pack=_pack_encoder, unpack=_unpack_encoder)
-        for make in (OneHotEncoder, OrdinalEncoder)
+        make.__name__: s.ModelSchema(make, {**s.FEATURES, **fields, "n_samples_seen_": Value()})
+        for make, fields in SCALERS.items()
     },
-    "SimpleImputer": ModelSchema(
+    "Normalizer": s.ModelSchema(skp.Normalizer, s.FEATURES),
+    **{
+        make.__name__: s.ModelSchema(make, ENCODER, pack=_pack_encoder, unpack=_unpack_encoder)
+        for make in (skp.OneHotEncoder, skp.OrdinalEncoder)
+    },
+    "SimpleImputer": s.ModelSchema(
         SimpleImputer,
         {
-            **FEATURES,
-            "_fit_dtype": SAMPLE_TYPE,
-            "statistics_": f.Array("f2 f4 f8", "d", "any"),
-            "as_objects": f.Boolean(),
+            **{**s.FEATURES, "_fit_dtype": SAMPLE_TYPE},
+            **{"statistics_": f.Array("f2|f4|f8 d any"), "as_objects": f.Boolean()},
         },
         params={
-            "missing_values": NUMBER,
+            **{"missing_values": NUMBER, "fill_value": f.Maybe(NUMBER)},
             "strategy": Only(("mean", "median", "most_frequent", "constant"), NO_CODE),
-            "fill_value": f.Maybe(NUMBER),
             "add_indicator": Only((False,), "for a file has no place for the columns it adds"),
         },
-        derived=dict.fromkeys(("indicator_", "_fill_dtype"), ""),
+        derived="indicator_ _fill_dtype",
         pack=_pack_imputer,
         unpack=_unpack_imputer,
     ),
-    "CountVectorizer": ModelSchema(CountVectorizer, {"vocabulary_": WORDS}, **VECTORIZER),
-    "TfidfVectorizer": ModelSchema(
+    "CountVectorizer": s.ModelSchema(CountVectorizer, {"vocabulary_": WORDS}, **VECTORIZER),
+    "TfidfVectorizer": s.ModelSchema(
         TfidfVectorizer,
-        {"vocabulary_": WORDS, "_tfidf": InnerModel(("TfidfTransformer",))},
+        {"vocabulary_": WORDS, "_tfidf": s.InnerModel(("TfidfTransformer",))},
         **VECTORIZER,
     ),
-    "TfidfTransformer": ModelSchema(
+    "TfidfTransformer": s.ModelSchema(
         TfidfTransformer,
-        {**FEATURES, "idf_": f.Array("f4 f8", "d")},
-        optional=frozenset({"idf_"}),
+        {**s.FEATURES, "idf_": f.Array("f4|f8 d")},
+        optional="idf_",
         check=_check_tfidf,
     ),
-    "PositionIndicator": ModelSchema(
+    "PositionIndicator": s.ModelSchema(
         PositionIndicator, {"letters_": LETTERS, "length_": f.Integer(1)}, check=_check_positions
     ),
-    "KernelFeatures": ModelSchema(
+    "KernelFeatures": s.ModelSchema(
         KernelFeatures,
         {"kernel_": KernelObject((FeatureKernel,)), "vocabulary_": VocabularyField()},
-        derived={"widths_": ""},
+        derived="widths_",
         check=_check_kernel_features,
     ),
-    "PolynomialMap": ModelSchema(
+    "PolynomialMap": s.ModelSchema(
         PolynomialMap,
         {
-            **FEATURES,
+            **{**s.FEATURES, "n_output_features_": f.Integer(1)},
             "monomials_": f.Struct(Monomials, MONOMIALS),
-            "n_output_features_": f.Integer(1),
         },
         check=_check_map,
     ),
-    "Nystroem": ModelSchema(
+    "Nystroem": s.ModelSchema(
         Nystroem,
         {
-            **FEATURES,
-            "kernel_": KernelObject(),
-            "components_": SamplesField("m d"),
-            "component_indices_": f.Array("i8", "m", least=0),
-            "normalization_": f.Array("f8", "m m"),
+            **{**s.FEATURES, "kernel_": KernelObject(), "components_": SamplesField("m d")},
+            **f.arrays(component_indices_="i8 m >=0", normalization_="f8 m m"),
             **{"rank_": f.Integer(), "_n_features_out": f.Integer(1, "m")},
         },
-        optional=OF_VECTORS,
-        check=check_kernel,
+        optional="n_features_in_",
+        check=s.check_kernel,
     ),
-    "RandomFourier": ModelSchema(
+    "RandomFourier": s.ModelSchema(
         RandomFourier,
         {
-            **FEATURES,
-            **{"gamma_": f.Real(), "_n_features_out": f.Integer(1, "m")},
-            **arrays("f8", random_weights_="d m", random_offset_="m"),
+            **{**s.FEATURES, "gamma_": f.Real(), "_n_features_out": f.Integer(1, "m")},
+            **f.arrays(random_weights_="f8 d m", random_offset_="f8 m"),
         },
     ),
 }

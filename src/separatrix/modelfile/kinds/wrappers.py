@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,24 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from separatrix.estimators.decision import BayesDecision, CostCurve
 from separatrix.modelfile import fields as f
+from separatrix.modelfile import schema as s
 from separatrix.modelfile.labels import Labels
-from separatrix.modelfile.schema import FEATURES, InnerModel, ModelSchema, check_features, require
+from separatrix.modelfile.values import checked
 
 MOST_STEPS = 64
+LEFT_OUT = replace(checked(lambda value: value is None, "null"), encode=lambda _folder: None)
 
 
-class _LeftOut(f.Field):
-    """A parameter that is no part of a model, as a cache folder; it is read as None."""
-
-    def put(self, value: Any, at: str, file: f.Archive) -> None:
-        return None
-
-    def get(self, document: Any, at: str, file: f.Archive) -> None:
-        if document is not None:
-            raise f.schema_error(at, "null", document)
-
-
-@dataclass(frozen=True)
 class Steps(f.Field):
     """The steps of a pipeline: names, and models or "passthrough"."""
 
@@ -73,41 +63,37 @@ def _check_pipeline(model: Any, _sizes: f.ShapeEnv) -> None:
 
 def _check_decision(model: Any, sizes: f.ShapeEnv) -> None:
     k, a = sizes["k"], sizes["a"]
-    require(a in (k, k + 1), "actions_", f"{k} or {k + 1}", a)
+    s.require(a in (k, k + 1), "actions_", f"{k} or {k + 1}", a)
     inner = model.estimator_
-    require(hasattr(inner, "predict_proba"), "estimator_", "with probabilities", inner)
+    s.require(hasattr(inner, "predict_proba"), "estimator_", "with probabilities", inner)
     labels = np.asarray(getattr(inner, "classes_", ()))
-    require(labels.tolist() == model.classes_.tolist(), "classes_", "those of estimator_", labels)
+    s.require(labels.tolist() == model.classes_.tolist(), "classes_", "those of estimator_", labels)
     if model._by_threshold:
-        require(k == 2 and hasattr(model, "threshold_"), "threshold_", "there, for 2 classes", k)
+        s.require(k == 2 and hasattr(model, "threshold_"), "threshold_", "there, for 2 classes", k)
     if "d" in sizes:
-        check_features(inner, sizes["d"], "estimator_")
+        s.check_features(inner, sizes["d"], "estimator_")
 
 
 CURVE = {
-    "thresholds": f.Array("f8", "m", "ordered"),
-    "mean_cost": f.Array("f8", "m", "any"),
-    "best_threshold": f.Real("ordered"),
-    "best_cost": f.Real("any"),
+    **f.arrays(thresholds="f8 m ordered", mean_cost="f8 m any"),
+    **{"best_threshold": f.Real("ordered"), "best_cost": f.Real("any")},
 }
 KINDS = {
-    "BayesDecision": ModelSchema(
+    "BayesDecision": s.ModelSchema(
         BayesDecision,
         {
-            **FEATURES,
-            "classes_": Labels("k"),
-            "actions_": Labels("a", rising=False),
-            "loss_matrix_": f.Array("f8", "k a"),
-            "threshold_": f.Real("ordered"),
-            "_by_threshold": f.Boolean(),
-            "estimator_": InnerModel(),
+            **s.FEATURES,
+            **{"classes_": Labels("k"), "actions_": Labels("a", rising=False)},
+            "loss_matrix_": f.Array("f8 k a"),
+            **{"threshold_": f.Real("ordered"), "_by_threshold": f.Boolean()},
+            "estimator_": s.InnerModel(),
         },
         {"held_out_curve_": f.Struct(CostCurve, CURVE)},
-        optional=frozenset({"n_features_in_", "threshold_", "held_out_curve_"}),
+        optional="n_features_in_ threshold_ held_out_curve_",
         check=_check_decision,
     ),
-    "FrozenEstimator": ModelSchema(FrozenEstimator, {}, params={"estimator": InnerModel()}),
-    "Pipeline": ModelSchema(
-        Pipeline, {}, params={"steps": Steps(), "memory": _LeftOut()}, check=_check_pipeline
+    "FrozenEstimator": s.ModelSchema(FrozenEstimator, {}, params={"estimator": s.InnerModel()}),
+    "Pipeline": s.ModelSchema(
+        Pipeline, {}, params={"steps": Steps(), "memory": LEFT_OUT}, check=_check_pipeline
     ),
 }

@@ -6,38 +6,18 @@ Symbols: W weights (d, k), b biases (k,), A dual variables (n, k).
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.solvers.linear_svm.dual_descent import TINY, LinearSamples
-from separatrix.solvers.linear_svm.shrinking import draw_next, leave_out
-from separatrix.solvers.rows import add_outer, add_scores
-from separatrix.solvers.stopping import passes_until, relative_gap
+from separatrix.solvers.linear_svm.dual_descent import TINY, LinearFit, LinearSamples
+from separatrix.solvers.linear_svm.shrinking import DescentState, draw_next, leave_out
+from separatrix.solvers.rows import CompiledRows, add_outer, add_scores
 from separatrix.types import Codes, Matrix, Vector
 
 ROUNDING = 1e-14
-
-
-class MulticlassFit(NamedTuple):
-    """Solution of a multiclass machine, with its certificate."""
-
-    W: Matrix  # shape: (d, k)
-    b: Vector  # shape: (k,)
-    A: Matrix  # shape: (n, k); dual variables that certify it
-    objective: float
-    dual_objective: float  # no solution is below it
-    violation: float  # what had to fall to tol
-    n_iter: int
-    stop: str  # "tol", "max_iter" or "stopped"
-
-    @property
-    def gap(self) -> float:
-        """Relative duality gap, (P - D) / max(|P|, 1)."""
-        return relative_gap(self.objective, self.dual_objective)
 
 
 def solve_crammer_singer(
@@ -51,7 +31,7 @@ def solve_crammer_singer(
     max_iter: int,
     seed: int,
     monitor: FitMonitor | None = None,
-) -> MulticlassFit:
+) -> LinearFit:
     """Dual coordinate descent over all variables of one sample at a time, with shrinking.
 
     Problem
@@ -80,33 +60,15 @@ def solve_crammer_singer(
     zero = np.flatnonzero(curvature <= 0.0)  # zero samples: no weights can separate them
     A[zero, y[zero]] = price[zero]
     A[zero, (y[zero] + 1) % n_classes] = -price[zero]
-    active = np.flatnonzero(curvature > 0.0)
-    progress, bounds = np.array([0, len(active), 0]), np.array([np.inf, 0.0])
-    state = np.array([seed], dtype=np.uint64)
-    rows = rows_that_fit((samples.rows.values_per_row + 10) * n_classes, CHUNK)
-
+    state = DescentState.start(np.flatnonzero(curvature > 0.0), [np.inf, 0.0], seed)
+    budget = rows_that_fit((samples.rows.values_per_row + 10) * n_classes, CHUNK)
     some_rows = partial(
-        _passes, *samples.rows, y, price, curvature, bias_step, tol, W, b, A, active, progress, bounds,
-        state, max_iter, rows,
-    )  # fmt: skip
-    stop = passes_until(some_rows, progress, max_iter, monitor)
+        _passes, samples.rows, y, price, curvature, bias_step, tol, W, b, A, state, max_iter, budget
+    )
+    stop = state.run(some_rows, max_iter, monitor)
     W = np.asarray(samples.X.T @ A)  # without the rounding of all the steps
     b = bias_step * A.sum(axis=0)
-    return _certify(samples, y, price, bias_step, W, b, A, int(progress[2]), stop)
-
-
-def _certify(
-    samples: LinearSamples,
-    y: Codes,
-    price: Vector,
-    bias_step: float,
-    W: Matrix,
-    b: Vector,
-    A: Matrix,
-    n_iter: int,
-    stop: str,
-) -> MulticlassFit:
-    everyone = np.arange(len(y))
+    everyone = np.arange(n)
     own = np.zeros(A.shape, dtype=np.bool_)
     own[everyone, y] = True
     G = np.asarray(samples.X @ W) + b + ~own
@@ -116,16 +78,13 @@ def _certify(
     rising = own * price[:, None] > A
     least = np.where(rising, G, np.inf).min(axis=1)
     reached = float((G.max(axis=1) - least).max(initial=0.0))
-    return MulticlassFit(
-        W, b, A, 0.5 * square + float(price @ losses), below, reached, n_iter, stop
-    )
+    objective = 0.5 * square + float(price @ losses)
+    return LinearFit(W, b, A, objective, below, reached, state.passes, stop)
 
 
 @njit(cache=True, nogil=True)
 def _passes(
-    data: Any,
-    indices: Any,
-    indptr: Any,
+    rows: CompiledRows,
     y: Codes,
     price: Vector,
     curvature: Vector,
@@ -134,31 +93,29 @@ def _passes(
     W: Matrix,
     b: Vector,
     A: Matrix,
-    active: Codes,
-    progress: Codes,
-    bounds: Vector,
-    state: Any,
+    state: DescentState,
     max_iter: int,
-    rows: int,
+    budget: int,
 ) -> bool:
-    """Meet at most `rows` rows; returns whether a pass over all of them met tol.
+    """Meet at most `budget` rows; returns whether a pass over all of them met tol.
 
-    progress: as in `shrinking.py`. bounds: lead beyond which a row without dual variables is left out,
-    and the largest violation of this pass.
+    bounds: lead beyond which a row without dual variables is left out, and the largest violation of
+    this pass.
     """
-    n, k, random = len(active), W.shape[1], state[0]
+    active, progress, bounds = state.active, state.progress, state.bounds
+    n, k, random = len(active), W.shape[1], state.random[0]
     met, size, passes = progress
     lead, largest = bounds
     G, new, change, ranked = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     met_tol = False
-    while rows > 0 and passes < max_iter and not met_tol:
-        while met < size and rows > 0:
-            rows -= 1
+    while budget > 0 and passes < max_iter and not met_tol:
+        while met < size and budget > 0:
+            budget -= 1
             random, i = draw_next(active, met, size, random)
             own = y[i]
             for c in range(k):
                 G[c] = b[c] + (c != own)
-            add_scores(data, indices, indptr, i, W, G)
+            add_scores(rows, i, W, G)
             highest, rival, least, empty = -np.inf, -np.inf, np.inf, True
             for c in range(k):
                 highest = max(highest, G[c])
@@ -182,7 +139,7 @@ def _passes(
                 A[i, c] = new[c]
                 b[c] += bias_step * change[c]
             if moved:
-                add_outer(data, indices, indptr, i, change, W)
+                add_outer(rows, i, change, W)
         if met < size:
             break
         passes += 1
@@ -194,7 +151,7 @@ def _passes(
         largest = 0.0
     progress[:] = met, size, passes
     bounds[:] = lead, largest
-    state[0] = random
+    state.random[0] = random
     return met_tol
 
 

@@ -14,10 +14,10 @@ from scipy.sparse import csr_array, issparse
 
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.solvers.linear_svm.shrinking import draw_next, leave_out
+from separatrix.solvers.linear_svm.shrinking import DescentState, draw_next, leave_out
 from separatrix.solvers.rows import CompiledRows, add_row, dot_row, rows_of
-from separatrix.solvers.stopping import passes_until, relative_gap
-from separatrix.types import Codes, Matrix, Vector
+from separatrix.solvers.stopping import relative_gap
+from separatrix.types import Matrix, Vector
 
 MAX_DENSITY = 0.35  # share of nonzero values up to which dense rows are read as sparse ones
 TINY = 1e-12  # gradients up to this count as 0, as in LIBLINEAR
@@ -48,7 +48,7 @@ class LinearSamples(NamedTuple):
         if not issparse(self.X):
             return np.asarray(self.X @ w)
         out = np.empty(self.X.shape[0])
-        _times(*self.rows, w, out)
+        _times(self.rows, w, out)
         return out
 
     def combine(self, c: Vector) -> Vector:
@@ -56,7 +56,7 @@ class LinearSamples(NamedTuple):
         if not issparse(self.X):
             return np.asarray(c @ self.X)
         out = np.zeros(self.X.shape[1])
-        _combine(*self.rows, c, out)
+        _combine(self.rows, c, out)
         return out
 
 
@@ -114,11 +114,14 @@ class LinearProblem(NamedTuple):
 
 
 class LinearFit(NamedTuple):
-    """Solution of a linear support vector machine, with its certificate."""
+    """Solution of a linear support vector machine, with its certificate.
 
-    w: Vector  # shape: (d,)
-    b: float
-    a: Vector  # shape: (n,); dual variables that certify it
+    Classes that are learned together have a column each in w, b and a.
+    """
+
+    w: Any  # shape: (d,)
+    b: Any
+    a: Any  # shape: (n,); dual variables that certify it
     objective: float
     dual_objective: float  # no solution is below it
     violation: float  # what had to fall to tol
@@ -215,18 +218,11 @@ def solve_dual(
     monitor = monitor or FitMonitor()
     a = np.zeros(len(problem.y)) if start is None else start.copy()
     if not problem.free:
-        descent = _descend(problem, a, 0.0, problem.bias_step, tol, max_iter, seed, monitor)
-        return certify(problem, descent.w, descent.b, a, n_iter=descent.n_iter, stop=descent.stop)
+        w, b, passes, stop = _descend(
+            problem, a, 0.0, problem.bias_step, tol, max_iter, seed, monitor
+        )
+        return certify(problem, w, b, a, n_iter=passes, stop=stop)
     return _with_free_bias(problem, a, tol, max_iter, seed, monitor)
-
-
-class DualDescent(NamedTuple):
-    """State of coordinate descent in the dual when it stopped."""
-
-    w: Vector  # shape: (d,)
-    b: float
-    n_iter: int
-    stop: str
 
 
 def _with_free_bias(
@@ -239,15 +235,16 @@ def _with_free_bias(
     step = float(problem.samples.squares.mean()) or 1.0
     largest, centre, passes = LARGEST_STEP * step, 0.0, 0
     while True:
-        descent = _descend(problem, a, centre, step, tol, max_iter - passes, seed, monitor)
-        passes += descent.n_iter
-        moved, centre = abs(descent.b - centre), descent.b
+        left = max_iter - passes
+        w, b, more, stop = _descend(problem, a, centre, step, tol, left, seed, monitor)
+        passes += more
+        moved, centre = abs(b - centre), b
         # what is left of the constraint, sum_i a_i y_i, is moved / step
-        if descent.stop != "tol" or moved <= tol * min(1.0, step):
+        if stop != "tol" or moved <= tol * min(1.0, step):
             break
         step = min(largest, 4.0 * step)
-    stop = descent.stop if descent.stop == "stopped" or passes < max_iter else "max_iter"
-    return certify(problem, descent.w, centre, a, n_iter=passes, stop=stop)
+    stop = stop if stop == "stopped" or passes < max_iter else "max_iter"
+    return certify(problem, w, centre, a, n_iter=passes, stop=stop)
 
 
 def _descend(
@@ -259,63 +256,54 @@ def _descend(
     max_iter: int,
     seed: int,
     monitor: FitMonitor,
-) -> DualDescent:
-    """Passes over the dual variables, changed in place, until one meets tol."""
+) -> tuple[Vector, float, int, str]:
+    """Pass over the dual variables, in place, until one pass meets tol: w, b, passes, stop."""
     samples, n = problem.samples, len(a)
     w = problem.weights(a) if a.any() else np.zeros(samples.X.shape[1])
     b = np.array([centre + bias_step * dot(a, problem.y)])
     ridge = problem.ridge
     curvature = np.maximum(samples.squares + bias_step + ridge, np.finfo(np.float64).tiny)
     facts = np.stack([problem.y, problem.cap, ridge, curvature], axis=1)
-    active = np.arange(n)
-    progress = np.array([0, n, 0])
-    bounds = np.array([np.inf, -np.inf, -np.inf, np.inf])
-    state = np.array([seed], dtype=np.uint64)
-    rows = rows_that_fit(samples.rows.values_per_row + 10, CHUNK)
-
+    state = DescentState.start(np.arange(n), [np.inf, -np.inf, -np.inf, np.inf], seed)
+    budget = rows_that_fit(samples.rows.values_per_row + 10, CHUNK)
     some_rows = partial(
-        _passes, *samples.rows, facts, bias_step, tol, w, b, a, active, progress, bounds, state,
-        max_iter, rows,
-    )  # fmt: skip
-    stop = passes_until(some_rows, progress, max_iter, monitor)
+        _passes, samples.rows, facts, bias_step, tol, w, b, a, state, max_iter, budget
+    )
+    stop = state.run(some_rows, max_iter, monitor)
     w = problem.weights(a)  # without the rounding of all the steps
-    return DualDescent(w, centre + bias_step * dot(a, problem.y), int(progress[2]), stop)
+    return w, centre + bias_step * dot(a, problem.y), state.passes, stop
 
 
 @njit(cache=True, nogil=True)
 def _passes(
-    data: Any,
-    indices: Any,
-    indptr: Any,
+    rows: CompiledRows,
     facts: Matrix,
     bias_step: float,
     tol: float,
     w: Vector,
     b: Vector,
     a: Vector,
-    active: Codes,
-    progress: Codes,
-    bounds: Vector,
-    state: Any,
+    state: DescentState,
     max_iter: int,
-    rows: int,
+    budget: int,
 ) -> bool:
-    """Meet at most `rows` rows; returns whether a pass over all of them met tol.
+    """Meet at most `budget` rows; returns whether a pass over all of them met tol.
 
     facts: side, cap, ridge and curvature of each row, side by side since rows are met at random.
-    progress: as in `shrinking.py`. bounds: largest and smallest gradient of the last pass, beyond which
-    a row is left out, and of this one.
+    bounds: largest and smallest gradient of the last pass, beyond which a row is left out, and of this
+    one.
     """
-    n, bias, random = len(active), b[0], state[0]
+    active, progress, bounds = state.active, state.progress, state.bounds
+    n, bias, random = len(active), b[0], state.random[0]
     met, size, passes = progress
     high, low, largest, smallest = bounds
     met_tol = False
-    while rows > 0 and passes < max_iter and not met_tol:
-        while met < size and rows > 0:
-            rows -= 1
+    while budget > 0 and passes < max_iter and not met_tol:
+        while met < size and budget > 0:
+            budget -= 1
             random, i = draw_next(active, met, size, random)
             old, side, cap = a[i], facts[i, 0], facts[i, 1]
-            score = dot_row(data, indices, indptr, i, w) + bias
+            score = dot_row(rows, i, w) + bias
             gradient = side * score - 1.0 + facts[i, 2] * old
             projected = gradient
             if old == 0.0 or old == cap:
@@ -328,7 +316,7 @@ def _passes(
             if abs(projected) > TINY:
                 a[i] = min(max(old - gradient / facts[i, 3], 0.0), cap)
                 change = (a[i] - old) * side
-                add_row(data, indices, indptr, i, change, w)
+                add_row(rows, i, change, w)
                 bias += change * bias_step
         if met < size:
             break
@@ -342,18 +330,18 @@ def _passes(
         largest, smallest = -np.inf, np.inf
     progress[:] = met, size, passes
     bounds[:] = high, low, largest, smallest
-    b[0], state[0] = bias, random
+    b[0], state.random[0] = bias, random
     return met_tol
 
 
 @njit(cache=True, nogil=True)
-def _times(data: Any, indices: Any, indptr: Any, w: Vector, out: Vector) -> None:
+def _times(rows: CompiledRows, w: Vector, out: Vector) -> None:
     for i in range(len(out)):
-        out[i] = dot_row(data, indices, indptr, i, w)
+        out[i] = dot_row(rows, i, w)
 
 
 @njit(cache=True, nogil=True)
-def _combine(data: Any, indices: Any, indptr: Any, c: Vector, out: Vector) -> None:
+def _combine(rows: CompiledRows, c: Vector, out: Vector) -> None:
     for i in range(len(c)):
         if c[i] != 0.0:
-            add_row(data, indices, indptr, i, c[i], out)
+            add_row(rows, i, c[i], out)

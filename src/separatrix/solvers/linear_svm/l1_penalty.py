@@ -6,7 +6,7 @@ Symbols: w weights (d + 1,), the last of a constant feature; s slacks 1 - y <w, 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -15,8 +15,7 @@ from scipy.sparse import csc_array, hstack
 from separatrix.runtime.blocks import rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.linear_svm.dual_descent import LinearFit, balance
-from separatrix.solvers.linear_svm.shrinking import draw_next, leave_out
-from separatrix.solvers.stopping import passes_until
+from separatrix.solvers.linear_svm.shrinking import DescentState, draw_next, leave_out
 from separatrix.types import Codes, Vector
 
 ENOUGH, TRIALS = 0.01, 20  # share of the promised decrease, and halvings, of the line search
@@ -27,6 +26,18 @@ def columns_of(X: Any, constant: float) -> Any:
     """Samples by columns, the constant feature last, as CSC."""
     last = csc_array(np.full((X.shape[0], 1), constant))
     return csc_array(hstack([csc_array(X), last], format="csc"))
+
+
+class ColumnProblem(NamedTuple):
+    """Samples by columns and what each of them and each weight costs."""
+
+    data: Vector  # as indices and indptr: of CSC
+    indices: Codes
+    indptr: Codes
+    y: Vector  # shape: (n,)
+    price: Vector  # shape: (n,)
+    penalty: Vector  # shape: (d + 1,)
+    squares: Vector  # shape: (d + 1,); sum_i price_i x_ij^2
 
 
 def solve_l1(
@@ -62,26 +73,21 @@ def solve_l1(
     monitor = monitor or FitMonitor()
     n, size = columns.shape
     parts = columns.data.astype(np.float64), columns.indices, columns.indptr
-    squares = columns.multiply(columns).T @ price  # (d + 1,)
+    problem = ColumnProblem(*parts, y, price, penalty, columns.multiply(columns).T @ price)
     w, slack = np.zeros(size), np.ones(n)
-    active, progress = np.arange(size), np.array([0, size, 0])
-    sums = np.array([np.inf, 0.0, 0.0, np.inf])
-    state = np.array([seed], dtype=np.uint64)
+    state = DescentState.start(np.arange(size), [np.inf, 0.0, 0.0, np.inf], seed)
     above = int(np.count_nonzero(y > 0))
     fewer = max(1, min(above, n - above))
     share = tol * fewer / n
     budget = rows_that_fit(4 * max(1, len(columns.data) // size), CHUNK)
-
-    some_weights = partial(
-        _passes, *parts, y, price, penalty, squares, share, w, slack, active, progress, sums, state,
-        max_iter, budget,
-    )  # fmt: skip
-    stop = passes_until(some_weights, progress, max_iter, monitor)
+    some_weights = partial(_passes, problem, share, w, slack, state, max_iter, budget)
+    stop = state.run(some_weights, max_iter, monitor)
     slack = np.maximum(0.0, 1.0 - y * (columns @ w))
     objective = float(penalty @ np.abs(w)) + float(price @ slack**2)
     a, below = _lower_bound(columns, y, price, penalty, slack)
-    reached = float(sums[1] / (sums[3] * fewer / n)) if 0 < sums[3] < np.inf else 0.0
-    return LinearFit(w[:-1], w[-1], a, objective, below, reached, int(progress[2]), stop)
+    _, last, _, first = state.bounds
+    reached = float(last / (first * fewer / n)) if 0 < first < np.inf else 0.0
+    return LinearFit(w[:-1], w[-1], a, objective, below, reached, state.passes, stop)
 
 
 def _lower_bound(
@@ -102,29 +108,21 @@ def _lower_bound(
 
 @njit(cache=True, nogil=True)
 def _passes(
-    data: Vector,
-    indices: Codes,
-    indptr: Codes,
-    y: Vector,
-    price: Vector,
-    penalty: Vector,
-    squares: Vector,
+    problem: ColumnProblem,
     share: float,
     w: Vector,
     slack: Vector,
-    active: Codes,
-    progress: Codes,
-    sums: Vector,
-    state: Any,
+    state: DescentState,
     max_iter: int,
     budget: int,
 ) -> bool:
     """Meet at most `budget` weights; returns whether a pass over all of them met the tolerance.
 
-    progress: as in `shrinking.py`. sums: largest violation of the last pass; sum and largest of this
-    one; sum of the first.
+    bounds: largest violation of the last pass; sum and largest of this one; sum of the first.
     """
-    n, all_weights, random = len(y), len(active), state[0]
+    data, indices, indptr, y, _, penalty, _ = problem
+    active, progress, sums = state.active, state.progress, state.bounds
+    n, all_weights, random = len(y), len(active), state.random[0]
     met, size, passes = progress
     before, total, largest, first = sums
     while budget > 0 and passes < max_iter:
@@ -133,7 +131,7 @@ def _passes(
         while met < size and budget > 0:
             budget -= 1
             random, j = draw_next(active, met, size, random)
-            slope, bend = _derivatives(data, indices, indptr, j, y, price, slack)
+            slope, bend = _derivatives(problem, j, slack)
             up, down = slope + penalty[j], slope - penalty[j]
             if w[j] == 0.0:
                 violation = max(-up, down, 0.0)
@@ -153,8 +151,7 @@ def _passes(
                 step = -w[j]
             if abs(step) < FLAT:
                 continue
-            step = _shorten(data, indices, indptr, j, y, price, penalty[j], squares[j], w[j], slope,
-                            step, slack)  # fmt: skip
+            step = _shorten(problem, j, w[j], slope, step, slack)
             w[j] += step
             for position in range(indptr[j], indptr[j + 1]):
                 slack[indices[position]] -= step * y[indices[position]] * data[position]
@@ -173,15 +170,14 @@ def _passes(
             size, before = all_weights, np.inf
     progress[:] = met, size, passes
     sums[:] = before, total, largest, first
-    state[0] = random
+    state.random[0] = random
     return False
 
 
 @njit(cache=True, nogil=True)
-def _derivatives(
-    data: Vector, indices: Codes, indptr: Codes, j: int, y: Vector, price: Vector, slack: Vector
-) -> tuple[float, float]:
+def _derivatives(problem: ColumnProblem, j: int, slack: Vector) -> tuple[float, float]:
     """First and second derivative of the loss with respect to weight j."""
+    data, indices, indptr, y, price, _, _ = problem
     slope = bend = 0.0
     for position in range(indptr[j], indptr[j + 1]):
         i = indices[position]
@@ -194,20 +190,11 @@ def _derivatives(
 
 @njit(cache=True, nogil=True)
 def _shorten(
-    data: Vector,
-    indices: Codes,
-    indptr: Codes,
-    j: int,
-    y: Vector,
-    price: Vector,
-    penalty: float,
-    square: float,
-    weight: float,
-    slope: float,
-    step: float,
-    slack: Vector,
+    problem: ColumnProblem, j: int, weight: float, slope: float, step: float, slack: Vector
 ) -> float:
     """The step, halved until the objective falls by a share of what its slope promised; or 0."""
+    data, indices, indptr, y, price, _, _ = problem
+    penalty, square = problem.penalty[j], problem.squares[j]
     promised = penalty * (abs(weight + step) - abs(weight)) + slope * step
     for _ in range(TRIALS):
         rest = penalty * (abs(weight + step) - abs(weight)) - ENOUGH * promised

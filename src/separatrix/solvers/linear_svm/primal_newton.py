@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -31,7 +31,7 @@ from separatrix.solvers.linear_svm.dual_descent import (
     certify,
     dot,
 )
-from separatrix.solvers.rows import value_at
+from separatrix.solvers.rows import CompiledRows, value_at
 from separatrix.types import Codes, Flags, Matrix, Vector
 
 DIRECT = 2000  # features up to which H is held and factored; above, conjugate gradients
@@ -114,15 +114,9 @@ def _squared_hinge(
     reached = float(np.sqrt(point.square(problem))) / scale
     if stop == "flat" and reached <= max(tol, 1e-7):
         stop = "tol"  # rounding is all that is left
-    return certify(
-        problem,
-        point.w,
-        point.b,
-        point.force,
-        n_iter=steps,
-        stop="max_iter" if stop == "flat" else stop,
-        violation=reached,
-    )
+    stop = "max_iter" if stop == "flat" else stop
+    w, b, a = point.w, point.b, point.force
+    return certify(problem, w, b, a, n_iter=steps, stop=stop, violation=reached)
 
 
 def _hinge(
@@ -250,14 +244,9 @@ def _minimise(
         if monitor.should_stop():
             return point, steps, "stopped"
         dz = problem.margins(v, v_bias)
-        length = _length(
-            point.raw,
-            curve.slope * dz,
-            dz,
-            curve.cap,
-            dot(point.w, v) + problem.bias_price * point.b * v_bias,
-            dot(v, v) + problem.bias_price * v_bias**2,
-        )
+        linear = dot(point.w, v) + problem.bias_price * point.b * v_bias
+        quadratic = dot(v, v) + problem.bias_price * v_bias**2
+        length = _length(point.raw, curve.slope * dz, dz, curve.cap, linear, quadratic)
         monitor.step()
         if length == 0.0:
             return point, steps, "flat"
@@ -313,14 +302,12 @@ class Curvature:
         samples = self.problem.samples
         d = samples.X.shape[1]
         sparse = issparse(samples.X)
-        cost = (
-            samples.rows.values_per_row**2 if sparse else d * d // 16
-        )  # BLAS is faster by about that
+        cost = samples.rows.values_per_row**2 if sparse else d * d // 16  # by which BLAS is faster
         for block in row_blocks(len(rows), rows_that_fit(cost, CHUNK)):
             part = rows[block]
             scale = slope[part]
             if sparse:
-                _add_squares(*samples.rows, part, sign * scale, self.H, self.border)
+                _add_squares(samples.rows, part, sign * scale, self.H, self.border)
             else:
                 taken = samples.X[part]
                 rooted = (taken * np.sqrt(scale)[:, None]).T
@@ -416,15 +403,10 @@ def _length(
 
 @njit(cache=True, nogil=True)
 def _add_squares(
-    data: Any,
-    indices: Codes,
-    indptr: Codes,
-    rows: Codes,
-    scale: Vector,
-    H: Matrix,
-    border: Vector,
+    samples: CompiledRows, rows: Codes, scale: Vector, H: Matrix, border: Vector
 ) -> None:
     """Add scale_i x_i x_i' of sparse rows, columns sorted, to the upper triangle of H, scale_i x_i too."""
+    data, indices, indptr = samples
     for position in range(len(rows)):
         i = rows[position]
         for second in range(indptr[i], indptr[i + 1]):

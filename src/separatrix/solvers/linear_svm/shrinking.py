@@ -1,17 +1,53 @@
 """Random order and shrinking of coordinate descent: variables of a pass, drawn one by one.
 
 `active` lists the variables: first those met in this pass, then those still to come, up to `size`; behind
-them those that were left out. A state of three numbers, (met, size, passes), survives between calls.
+them those that were left out.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from separatrix.types import Codes
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.types import Codes, Vector
+
+
+class DescentState(NamedTuple):
+    """What survives between calls of a compiled descent, which changes it in place."""
+
+    active: Codes  # shape: (variables,)
+    progress: Codes  # shape: (3,); met, size, and complete passes
+    bounds: Vector  # of the violations of the last pass and of this one
+    random: Any  # shape: (1,); uint64
+
+    @classmethod
+    def start(cls, active: Codes, bounds: Sequence[float], seed: int) -> DescentState:
+        """Before the first pass over the active variables."""
+        progress = np.array([0, len(active), 0])
+        return cls(active, progress, np.array(bounds), np.array([seed], dtype=np.uint64))
+
+    @property
+    def passes(self) -> int:
+        """Complete passes so far."""
+        return int(self.progress[2])
+
+    def run(self, some_steps: Callable[[], bool], max_iter: int, monitor: FitMonitor) -> str:
+        """Call `some_steps` until it reports that a pass met the tolerance; return why it stopped.
+
+        One call works for at most one progress interval; each pass is one step of the monitor.
+        """
+        while (passes := self.passes) < max_iter:
+            if some_steps():
+                return "tol"
+            if self.passes > passes:
+                monitor.step()
+            if monitor.should_stop():
+                return "stopped"
+        return "max_iter"
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize_scalar
@@ -54,15 +54,6 @@ SEARCH_STEPS = 50  # for each C of the evidence search, at most
 DECADES = 6.0  # of C in the evidence search, on either side of typical weights
 
 
-class Survey(NamedTuple):
-    """Sizes of the training set."""
-
-    weight: float
-    samples: int
-    values: int  # stored values of all samples
-    sparse: bool
-
-
 class LogisticSolver:
     """One fit: solver, posterior and evidence; `words` names the solver and the reason."""
 
@@ -81,7 +72,9 @@ class LogisticSolver:
         self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads = threads
-        self._survey = total(_survey_block, samples, _merge_surveys)
+        sizes = total(_survey_block, samples, np.add).tolist()
+        self._weight, self._n, self._values = float(sizes[0]), int(sizes[1]), int(sizes[2])
+        self._sparse = not sizes[3]
         self.classes, _ = samples.in_class_order()
         self.d = samples.n_features
         self.p = 1 if len(self.classes) == 2 else len(self.classes)
@@ -95,7 +88,7 @@ class LogisticSolver:
         self.at_the_end = False  # whether the evidence is largest at a limit of the search
 
     def _choose(self, solver: str) -> tuple[bool, str]:
-        n, numbers = self._survey.samples, f"{self.numbers} numbers to find"
+        n, numbers = self._n, f"{self.numbers} numbers to find"
         if solver in ("newton-cholesky", "lbfgs"):
             newton = solver == "newton-cholesky"
             return newton, f"{'Newton' if newton else 'L-BFGS'}: solver={solver!r}"
@@ -106,9 +99,9 @@ class LogisticSolver:
     def _newton_pays(self) -> bool:
         """Whether few steps with a Hessian cost less than many without; in multiply-adds for a sample."""
         D = self.d + self._intercept
-        stored = max(1.0, self._survey.values / max(1, self._survey.samples))
+        stored = max(1.0, self._values / max(1, self._n))
         steps = LBFGS_STEPS * max(1.0, -math.log10(self.tol))
-        hessians = self.numbers**2 / 2 + self.numbers**3 / (3 * max(1, self._survey.samples))
+        hessians = self.numbers**2 / 2 + self.numbers**3 / (3 * max(1, self._n))
         newton = NEWTON_STEPS * (hessians + VALUE * self.p)
         lbfgs = stored * min(D, stored) + steps * self.p * (2 * stored + VALUE)
         return self.numbers <= MAX_NEWTON and newton <= lbfgs
@@ -126,20 +119,17 @@ class LogisticSolver:
         if found is not None and (found.stop != "rounding" or self.numbers > MAX_NEWTON):
             return found
         self._require_memory()
-        if (
-            found is not None
-        ):  # Newton's steps go on where differences of the objective are rounding
+        if found is not None:  # where differences of the objective are rounding, gradients are not
             begin, max_iter = found.theta, max_iter - found.n_iter
         elif start is None:
             begin = self._start_with_subsample(C, begin)
-        near = bool(begin.any())
         with self._blas_threads():
-            last = self._newton_steps(self._samples, C, begin, self.tol, max_iter, near=near)
+            last = self._newton_steps(self._samples, C, begin, self.tol, max_iter)
         return last if found is None else last._replace(n_iter=found.n_iter + last.n_iter)
 
     def _blas_threads(self) -> AbstractContextManager[None]:
         """BLAS on one thread for short Newton steps, in which more threads would only spin."""
-        work = (self._survey.samples + self.numbers) * float(self.numbers) ** 2
+        work = (self._n + self.numbers) * float(self.numbers) ** 2
         return blas_on_one_thread() if work <= LITTLE_WORK else nullcontext()
 
     def most_evident(self, start: Matrix | None = None) -> tuple[float, LogisticFit]:
@@ -171,7 +161,7 @@ class LogisticSolver:
     def _size(self) -> float:
         """Mean squared length of the samples."""
         squares = total(_squares_of, self._samples, np.add, threads=self._threads)
-        return float(squares.sum()) / self._survey.weight
+        return float(squares.sum()) / self._weight
 
     def posterior(self, found: LogisticFit, C: float) -> tuple[LogisticFit, Posterior]:
         """The Gaussian at a peak, and the fit with its Hessian."""
@@ -198,17 +188,10 @@ class LogisticSolver:
     ) -> Any:
         """A function that computes sums over these samples, times `scale`, at a point."""
 
-        def at(theta: Matrix, hessian: bool) -> Sums:
-            def part(block: Block) -> Sums:
-                return sums_of(
-                    block,
-                    theta,
-                    intercept=self._intercept,
-                    hessian=hessian,
-                    margin=margin,
-                    dtype=dtype,
-                )
+        same = {"intercept": self._intercept, "margin": margin, "dtype": dtype}
 
+        def at(theta: Matrix, hessian: bool) -> Sums:
+            part = partial(sums_of, theta=theta, hessian=hessian, **same)
             alone = hessian and self.d >= WIDE  # BLAS uses all cores
             sums = total(part, samples, merge, threads=1 if alone else self._threads)
             if scale == 1.0:
@@ -225,25 +208,23 @@ class LogisticSolver:
         begin: Matrix,
         tol: float,
         max_iter: int,
-        *,
         scale: float = 1.0,
-        near: bool = False,
     ) -> LogisticFit:
         return solve_newton(
             self._evaluate(samples, np.float64, scale=scale),
             begin,
             precision=self.precision(C),
-            weight=self._survey.weight,
+            weight=self._weight,
             tol=tol,
             max_iter=max_iter,
-            near=near,
+            near=bool(begin.any()),
             monitor=self.monitor if scale == 1.0 else self.monitor.inner(),
         )
 
     def _start_with_subsample(self, C: float, begin: Matrix) -> Matrix:
         """The solution on a sixteenth of the samples, then on a quarter; or the starting point."""
         for every in SUBSAMPLES:
-            n = self._survey.samples // every
+            n = self._n // every
             if n < MIN_SUBSAMPLE or n < 16 * self.numbers:
                 continue
             few = self._all.cut(self._rows, every=every)
@@ -251,28 +232,22 @@ class LogisticSolver:
             if few is None or not weight:
                 return begin
             tol = max(self.tol, 0.1 / n**0.5)  # the noise of the subsample
-            scale = self._survey.weight / weight
-            near = bool(begin.any())
-            found = self._newton_steps(few, C, begin, tol, FIRST_STEPS, scale=scale, near=near)
+            scale = self._weight / weight
+            found = self._newton_steps(few, C, begin, tol, FIRST_STEPS, scale)
             if not np.isfinite(found.theta).all() or found.most > 1e3:  # separated, or of one class
                 return begin
             begin = found.theta
         return begin
 
     def _lbfgs(self, C: float, begin: Matrix, max_iter: int) -> LogisticFit:
-        precision, d = self.precision(C), self.d
-        options: dict[str, Any] = {
-            "precision": precision,
-            "curvature": self._curvature(precision),
-            "weight": self._survey.weight,
-            "tol": self.tol,
-            "monitor": self.monitor,
-        }
-        small = self._survey.samples * d <= SMALL
-        if self.tol < FLOAT32 or self._survey.sparse or small:
+        precision = self.precision(C)
+        options: dict[str, Any] = {"precision": precision, "curvature": self._curvature(precision)}
+        options |= {"weight": self._weight, "tol": self.tol, "monitor": self.monitor}
+        small = self._n * self.d <= SMALL
+        if self.tol < FLOAT32 or self._sparse or small:
             evaluate = self._evaluate(self._samples, np.float64)
             # SciPy's own steps are short, and its threads would wait for NumPy's by spinning
-            with blas_on_one_thread() if small or self._survey.sparse else nullcontext():
+            with blas_on_one_thread() if small or self._sparse else nullcontext():
                 return solve_lbfgs(evaluate, begin, max_iter=max_iter, **options)
         rough = self._evaluate(self._in_float32(), np.float32, margin=False)
         found = solve_lbfgs(rough, begin, max_iter=max_iter, **options)
@@ -298,19 +273,19 @@ class LogisticSolver:
         guess = precision.copy()
         guess[: self.d] += bend * total(_squares_of, self._samples, np.add, threads=self._threads)
         if self._intercept:
-            guess[self.d] += bend * self._survey.weight
+            guess[self.d] += bend * self._weight
         guess = np.where(guess > 0, guess, 1.0)
         return Curvature.of(guess if guess.max() > ALIKE * guess.min() else np.ones(D))
 
     def _moments_pay(self) -> bool:
         """Whether the moments and their factor cost less than the iterations that they save."""
-        n, D = self._survey.samples, self.d + self._intercept
-        stored = self._survey.values / max(1, n)  # of a sample
+        n, D = self._n, self.d + self._intercept
+        stored = self._values / max(1, n)  # of a sample
         return n * stored**2 + D**3 / 3 <= SAVED_STEPS * 4 * n * stored * self.p
 
     def _in_float32(self) -> Samples:
         """The samples in float32, as one copy if it is small."""
-        if 4 * self._survey.samples * self.d > COPIED:
+        if 4 * self._n * self.d > COPIED:
             return self._samples
         return self._all.cut(2 * self._rows, dtype=np.float32) or self._samples
 
@@ -323,16 +298,12 @@ class LogisticSolver:
             )
 
 
-def _survey_block(block: Block) -> Survey:
+def _survey_block(block: Block) -> Vector:
+    """Weight, number and stored values of the samples of a block, and whether it is dense."""
     weights = block.weights
     stored = block.X.nnz if issparse(block.X) else block.X.size
-    return Survey(float(weights.sum()), int(np.count_nonzero(weights)), stored, issparse(block.X))
-
-
-def _merge_surveys(a: Survey, b: Survey) -> Survey:
-    return Survey(
-        a.weight + b.weight, a.samples + b.samples, a.values + b.values, a.sparse and b.sparse
-    )
+    counts = np.count_nonzero(weights), stored, not issparse(block.X)
+    return np.array([weights.sum(), *counts], np.float64)
 
 
 def _moments_of(block: Block, *, intercept: bool) -> Matrix:

@@ -55,6 +55,8 @@ class LogisticFit(NamedTuple):
 
 
 Evaluate = Callable[[Matrix, bool], Sums]
+# own and shared, (n, p): the second derivative at each sample is diag(own) - shared shared'
+Curve = tuple[Matrix, Matrix | None]
 
 
 class Curvature(NamedTuple):
@@ -87,6 +89,7 @@ class Curvature(NamedTuple):
         return np.asarray(found.T)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # found by whoever looks at the sums
 def sums_of(
     block: Block,
     theta: Matrix,  # shape: (p, D)
@@ -100,18 +103,6 @@ def sums_of(
 
     Products are in `dtype`, sums over samples in float64. Without `margin`, margins are not looked at.
     """
-    with np.errstate(over="ignore", invalid="ignore"):  # found by whoever looks at the sums
-        return _sums_of(block, theta, intercept, hessian, margin, dtype)
-
-
-def _sums_of(
-    block: Block,
-    theta: Matrix,
-    intercept: bool,
-    hessian: bool,
-    margin: bool,
-    dtype: Any,
-) -> Sums:
     d = theta.shape[1] - intercept
     if issparse(block.X) and not hessian:
         X = block.X.astype(np.float64, copy=False)
@@ -138,25 +129,13 @@ def _sums_of(
 def merge(a: Sums, b: Sums) -> Sums:
     """Sums over two sets of samples together."""
     both = None if a.hessian is None or b.hessian is None else a.hessian + b.hessian
-    return Sums(
-        a.loss + b.loss,
-        a.gradient + b.gradient,
-        both,
-        min(a.least, b.least),
-        max(a.most, b.most),
-    )
-
-
-class LogisticCurvature(NamedTuple):
-    """The second derivative at each sample: diag(own) - shared shared', times the weight."""
-
-    own: Matrix  # shape: (n, p)
-    shared: Matrix | None  # shape: (n, p)
+    margins = min(a.least, b.least), max(a.most, b.most)
+    return Sums(a.loss + b.loss, a.gradient + b.gradient, both, *margins)
 
 
 def _two_classes(
     F: Matrix, y: Codes, weights: Vector, bend: bool, margin: bool
-) -> tuple[float, Matrix, LogisticCurvature | None, Vector | None]:
+) -> tuple[float, Matrix, Curve | None, Vector | None]:
     side = np.where(y == 1, 1.0, -1.0)
     margins = side * F[:, 0]
     small = np.exp(-np.abs(margins))
@@ -164,13 +143,13 @@ def _two_classes(
     small_share = 1.0 / (1.0 + small)
     wrong = np.where(margins > 0, small, 1.0) * small_share
     R = (-side * weights * wrong)[:, None]
-    curve = LogisticCurvature((weights * small * small_share**2)[:, None], None) if bend else None
+    curve = ((weights * small * small_share**2)[:, None], None) if bend else None
     return float(loss), R, curve, margins if margin else None
 
 
 def _several_classes(
     F: Matrix, y: Codes, weights: Vector, bend: bool, margin: bool
-) -> tuple[float, Matrix, LogisticCurvature | None, Vector | None]:
+) -> tuple[float, Matrix, Curve | None, Vector | None]:
     margins = np.empty(len(y) if margin else 0)
     loss = softmax_residuals(F, y, weights, margins)
     curve = None
@@ -178,40 +157,32 @@ def _several_classes(
         own = F.copy()  # weights times probabilities
         own[np.arange(len(y)), y] += weights
         root = np.sqrt(np.where(weights > 0, weights, 1.0))
-        curve = LogisticCurvature(own, own / root[:, None])
+        curve = (own, own / root[:, None])
     return float(loss), F, curve, margins if margin else None
 
 
-def _hessian(X: Matrix, curve: LogisticCurvature, intercept: bool) -> Matrix:
+def _hessian(X: Matrix, curve: Curve, intercept: bool) -> Matrix:
     """Sum over samples of (second derivative) x (x x'), (p D, p D)."""
-    p = curve.own.shape[1]
+    own, shared = curve
+    p = own.shape[1]
     D = X.shape[1] + intercept
     H = np.zeros((p, D, p, D))
     for c in range(p):
-        root = np.sqrt(curve.own[:, c])
-        H[c, :, c] = _scatter(X * root[:, None], root, intercept)
-    H = H.reshape(p * D, p * D)
-    if curve.shared is not None:
-        Z = np.empty((len(X), p, D))
-        np.multiply(curve.shared[:, :, None], X[:, None, :], out=Z[:, :, : X.shape[1]])
+        root = np.sqrt(own[:, c])
+        rooted = X * root[:, None]
+        H[c, : X.shape[1], c, : X.shape[1]] = rooted.T @ rooted
         if intercept:
-            Z[:, :, -1] = curve.shared
+            H[c, -1, c, :-1] = H[c, :-1, c, -1] = root @ rooted
+            H[c, -1, c, -1] = root @ root
+    H = H.reshape(p * D, p * D)
+    if shared is not None:
+        Z = np.empty((len(X), p, D))
+        np.multiply(shared[:, :, None], X[:, None, :], out=Z[:, :, : X.shape[1]])
+        if intercept:
+            Z[:, :, -1] = shared
         Z = Z.reshape(len(X), p * D)
         H -= Z.T @ Z
     return H
-
-
-def _scatter(X: Matrix, ones: Vector, intercept: bool) -> Matrix:
-    """X'X with the column of ones at the end, where there is one."""
-    S = np.asarray(X.T @ X)
-    if not intercept:
-        return S
-    D = len(S) + 1
-    whole = np.empty((D, D))
-    whole[:-1, :-1] = S
-    whole[-1, :-1] = whole[:-1, -1] = ones @ X
-    whole[-1, -1] = ones @ ones
-    return whole
 
 
 def solve_newton(
@@ -338,20 +309,9 @@ def solve_lbfgs(
     at(begin)
     reason = _reason(lowest[1], 0, weight, tol, max_iter, monitor)
     if not reason:
-        minimize(
-            at,
-            begin,
-            jac=True,
-            method="L-BFGS-B",
-            callback=between,
-            options={
-                "maxcor": MEMORY,
-                "maxiter": max_iter,
-                "maxfun": 20 * max_iter,
-                "ftol": 0.0,
-                "gtol": 0.0,
-            },
-        )
+        limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": MEMORY}
+        options = {"ftol": 0.0, "gtol": 0.0} | limits
+        minimize(at, begin, jac=True, method="L-BFGS-B", callback=between, options=options)
         reason = reasons[0] if reasons else "rounding"
     point, sums = lowest
     if reason == "rounding" and _largest(sums, weight) <= tol:

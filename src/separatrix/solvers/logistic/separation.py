@@ -45,14 +45,8 @@ def is_separated(
         rows = hstack([rows, csr_array(np.ones((rows.shape[0], 1)))], format="csr")
     T = _differences(rows, y, n_classes)
     towards = -np.asarray(T.sum(axis=0)).ravel() / T.shape[0]
-    found = linprog(
-        towards,
-        A_ub=-T,
-        b_ub=np.zeros(T.shape[0]),
-        bounds=(-1.0, 1.0),
-        method="highs",
-        options={"time_limit": LONGEST},
-    )
+    constraints = {"A_ub": -T, "b_ub": np.zeros(T.shape[0]), "bounds": (-1.0, 1.0)}
+    found = linprog(towards, **constraints, method="highs", options={"time_limit": LONGEST})
     return None if found.status != 0 else bool(-found.fun > 1e-7)
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.simd import LANES, REPEAT_16_BITS, blocks_of, first_bit, hamming_mask
-from separatrix.solvers.nearest.groups import Index, search_groups, search_with_fallback
-from separatrix.solvers.nearest.ranking import Neighbors, no_neighbors
-from separatrix.types import Codes, Flags, Matrix, Vector
+from separatrix.runtime.sums import canonical
+from separatrix.solvers.nearest.groups import Index, Search
+from separatrix.solvers.nearest.ranking import Neighbors
+from separatrix.types import Codes, Flags, Vector
 
 MOST_FEATURES = 65_534  # counts have 16 bits, and one value means "no limit"
 WORD = 16  # features in a word
@@ -22,7 +23,27 @@ FIRST_ROWS = 64  # checked first: most data that are not binary show it here
 TILE = 16  # blocks of rows that stay in the L1 cache for all queries
 
 
-class Bits:
+class Hits(NamedTuple):
+    """Rows that may be the nearest of a group of queries, in the order of their numbers."""
+
+    rows: Codes  # shape: (group, slots)
+    counts: Any  # shape: (group, slots); uint16; differing bits
+    sizes: Codes  # shape: (group,); slots in use
+    limits: Any  # shape: (group,); uint16; the smallest count that at least k rows do not exceed
+    histogram: Codes  # shape: (group, d + 1); of the counts
+
+    @classmethod
+    def none(cls, m: int, slots: int, d: int) -> Hits:
+        """No hits of m queries, and no limits."""
+        hits = (
+            np.empty((m, slots), np.int64),
+            np.empty((m, slots), np.uint16),
+            np.zeros(m, np.int64),
+        )
+        return cls(*hits, np.full(m, d + 1, np.uint16), np.zeros((m, d + 1), np.int64))
+
+
+class Bits(Index):
     """Packed binary rows; for every p-norm with a finite p, whose raw distances are bit counts.
 
     Queries with other values go to the `fallback` index: as CSR if the rows are, else dense.
@@ -34,56 +55,35 @@ class Bits:
         self._n, self._d = X.shape
         self._fallback = fallback
         self._sparse = issparse(X)
-        words, _ = _pack_rows(X)
-        self._blocks = blocks_of(words)
+        self._blocks = blocks_of(_pack_rows(X)[0])
+        self.nbytes = int(self._blocks.nbytes)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the packed rows."""
-        return int(self._blocks.nbytes)
-
-    def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """The k nearest rows of each query; see `Index`."""
-        words, binary = _pack_rows(Q)
-        if issparse(Q) and not self._sparse:
-            Q = Q.toarray()
+    def answer(self, search: Search) -> Neighbors:
+        words, binary = _pack_rows(search.Q)
+        if issparse(search.Q) and not self._sparse:
+            search = search._replace(Q=search.Q.toarray())
 
         def search_bits(some: Any) -> Neighbors:
-            return self._nearest(words[some], k, skip[some], threads=threads, monitor=monitor)
+            return self._nearest(search.of(some), words[some])
 
-        return search_with_fallback(
-            search_bits, ~binary, self._fallback, Q, k, skip, threads=threads, monitor=monitor
-        )
+        return search.with_fallback(search_bits, ~binary, self._fallback)
 
-    def _nearest(
-        self, words: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None
-    ) -> Neighbors:
-        m = len(words)
-        found = no_neighbors(m, k)
-        queries = words * REPEAT_16_BITS
-        positions = 2 * k + LANES
-        group = rows_that_fit(positions + self._d, MEBIBYTE, most=min(GROUP, -(-m // threads)))
+    def _nearest(self, search: Search, words: Any) -> Neighbors:
+        k, queries = search.k, words * REPEAT_16_BITS
+        slots, share = 2 * k + LANES, -(-len(words) // search.threads)
+        group = rows_that_fit(slots + self._d, MEBIBYTE, most=min(GROUP, share))
         at_once = max(1, 8 * CHUNK // (group * LANES * max(words.shape[1], 1)))
 
-        def scan(some: slice, monitor: FitMonitor) -> None:
-            count = some.stop - some.start
-            hits = np.empty((count, positions), np.int64), np.empty((count, positions), np.uint16)
-            sizes, limits = np.zeros(count, np.int64), np.full(count, self._d + 1, np.uint16)
-            histogram = np.zeros((count, self._d + 1), np.int64)
+        def scan(some: slice, found: Neighbors, monitor: FitMonitor) -> None:
+            hits = Hits.none(some.stop - some.start, slots, self._d)
+            own = queries[some], search.skip[some], k, hits
             for blocks in row_blocks(len(self._blocks), at_once):
                 if monitor.should_stop():
                     return
-                _scan(
-                    self._blocks, blocks.start, blocks.stop, self._n, queries[some], skip[some], k,
-                    *hits, sizes, limits, histogram,
-                )  # fmt: skip
-            _sort(*hits, sizes, limits, histogram, found.distances[some], found.rows[some])
+                _scan(self._blocks, blocks.start, blocks.stop, self._n, *own)
+            _sort(hits, found)
 
-        no_heaps = no_neighbors(m, 0)  # `_sort` returns them sorted
-        search_groups(scan, m, group, no_heaps, threads=threads, monitor=monitor)
-        return found
+        return search.in_groups(scan, group, heaps=False)
 
 
 def is_binary(X: Any) -> bool:
@@ -101,9 +101,7 @@ def _pack_rows(X: Any) -> tuple[Any, Flags]:
     if not issparse(X):
         _pack(np.ascontiguousarray(X), words, binary)
         return words, binary
-    if not X.has_canonical_format:
-        X = csr_array(X, copy=True)
-        X.sum_duplicates()
+    X = canonical(X)
     _pack_csr(X.data, X.indices, X.indptr, words, binary)
     return words, binary
 
@@ -136,23 +134,10 @@ def _pack_csr(data: Vector, indices: Codes, indptr: Codes, words: Any, binary: F
 
 @njit(cache=True, nogil=True)
 def _scan(
-    blocks: Any,
-    start: int,
-    stop: int,
-    n: int,
-    queries: Any,
-    skip: Codes,
-    k: int,
-    hit_rows: Codes,
-    hit_counts: Codes,
-    sizes: Codes,
-    limits: Any,
-    histogram: Codes,
+    blocks: Any, start: int, stop: int, n: int, queries: Any, skip: Codes, k: int, hits: Hits
 ) -> None:
-    """Collect the rows below the limit: the smallest count that at least k rows do not exceed.
-
-    Rows come in ascending order, so a later row at the limit is not among the k nearest.
-    """
+    """Collect the rows below the limit: a later row at the limit is not among the k nearest."""
+    hit_rows, hit_counts, sizes, limits, histogram = hits
     counts = np.empty(LANES, np.uint16)
     for first in range(start, stop, TILE):
         for i in range(queries.shape[0]):
@@ -195,16 +180,10 @@ def _compact(hit_rows: Codes, hit_counts: Codes, i: int, limit: float, ties: int
 
 
 @njit(cache=True, nogil=True)
-def _sort(
-    hit_rows: Codes,
-    hit_counts: Codes,
-    sizes: Codes,
-    limits: Any,
-    histogram: Codes,
-    distances: Matrix,
-    rows: Codes,
-) -> None:
+def _sort(hits: Hits, found: Neighbors) -> None:
     """Sort the k nearest of the hits, nearest first, by counting."""
+    hit_rows, hit_counts, sizes, limits, histogram = hits
+    distances, rows = found
     k = distances.shape[1]
     for i in range(distances.shape[0]):
         start = 0

@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from separatrix.errors import DataError
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.nearest.groups import search_groups
+from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors, sort_heaps
 from separatrix.types import Codes, Matrix, Vector
 
@@ -24,7 +24,7 @@ ROWS = 4096  # of a block
 MIN_QUERIES = 64  # of a block, so that reading the rows pays
 
 
-class Blocks:
+class Blocks(Index):
     """n rows, and a function that computes the distances of some queries to a range of rows.
 
     >>> gaps = Blocks(3, lambda Q, rows: abs(Q - np.array([5.0, 1.0, 3.0])[rows]))
@@ -33,7 +33,6 @@ class Blocks:
     """
 
     method = "blocks"
-    nbytes = 0
 
     def __init__(
         self, n: int, distances: Callable[[Any, slice], Any], *, threaded: bool = False
@@ -42,57 +41,44 @@ class Blocks:
         self._distances = distances
         self._threaded = threaded  # whether the function may run in several threads at once
 
-    def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """The k nearest rows of each query; see `Index`. Q is whatever the function takes."""
-        m = Q.shape[0]
-        found = no_neighbors(m, k)
-        threads = threads if self._threaded else 1
-        share = max(MIN_QUERIES, -(-m // threads))
+    def answer(self, search: Search) -> Neighbors:
+        if not self._threaded:
+            search = search._replace(threads=1)
+        share = max(MIN_QUERIES, -(-search.Q.shape[0] // search.threads))
         size = rows_that_fit(8 * min(self._n, ROWS), BLOCK_BYTES, most=share)
 
-        def scan(queries: slice, monitor: FitMonitor) -> None:
-            part = Q[queries]
+        def scan(queries: slice, heaps: Neighbors, monitor: FitMonitor) -> None:
+            Q, skip = search.Q[queries], search.skip[queries]
             for rows in row_blocks(self._n, ROWS):
                 if monitor.should_stop():
                     return
-                D = self._block(part, rows)
-                positions = found.distances[queries], found.rows[queries]
-                _enter_all(D, rows.start, skip[queries], *positions)
+                D = np.ascontiguousarray(self._distances(Q, rows), dtype=np.float64)
+                wanted = (Q.shape[0], rows.stop - rows.start)
+                if D.shape != wanted:
+                    raise DataError(f"a block of distances must have shape {wanted}; got {D.shape}")
+                _enter_all(D, rows.start, skip, heaps)
 
-        search_groups(scan, m, size, found, threads=threads, monitor=monitor)
-        return found
-
-    def _block(self, Q: Any, rows: slice) -> Matrix:
-        D = np.ascontiguousarray(self._distances(Q, rows), dtype=np.float64)
-        wanted = (Q.shape[0], rows.stop - rows.start)
-        if D.shape != wanted:
-            raise DataError(f"a block of distances must have shape {wanted}; got {D.shape}")
-        return D
+        return search.in_groups(scan, size)
 
 
-class PrecomputedDistances:
-    """n rows, and queries that are their distances to the rows.
+class PrecomputedDistances(Index):
+    """n rows, and queries, dense or CSR, that are their distances to the rows.
 
     In a sparse matrix only stored entries are neighbours.
     """
 
     method = "precomputed"
-    nbytes = 0
 
     def __init__(self, n: int) -> None:
         self._all = Blocks(n, _columns, threaded=True)
 
-    def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """The k nearest rows of each query; see `Index`. Q is dense or CSR."""
+    def answer(self, search: Search) -> Neighbors:
+        Q, k = search.Q, search.k
         if not issparse(Q):
-            return self._all.nearest(Q, k, skip, threads=threads, monitor=monitor)
+            return self._all.answer(search)
         found = no_neighbors(Q.shape[0], k)
-        _enter_stored(Q.indptr, Q.indices, Q.data, skip, *found)
-        sort_heaps(*found)
+        _enter_stored(Q.indptr, Q.indices, Q.data, search.skip, found)
+        sort_heaps(found)
         fewest = int((found.rows != NOBODY).sum(axis=1).min(initial=k))
         if fewest < k:
             raise DataError(
@@ -108,20 +94,20 @@ def _columns(Q: Matrix, rows: slice) -> Matrix:
 
 
 @njit(cache=True, nogil=True)
-def _enter_all(D: Matrix, start: int, skip: Codes, distances: Matrix, rows: Codes) -> None:
+def _enter_all(D: Matrix, start: int, skip: Codes, heaps: Neighbors) -> None:
     for i in range(D.shape[0]):
         for j in range(D.shape[1]):
             if start + j != skip[i]:
                 distance = D[i, j] if D[i, j] == D[i, j] else np.inf  # NaN is far
-                enter(distances, rows, i, distance, start + j)
+                enter(heaps, i, distance, start + j)
 
 
 @njit(cache=True, nogil=True)
 def _enter_stored(
-    ends: Codes, columns: Codes, values: Vector, skip: Codes, distances: Matrix, rows: Codes
+    ends: Codes, columns: Codes, values: Vector, skip: Codes, heaps: Neighbors
 ) -> None:
-    for i in range(distances.shape[0]):
+    for i in range(len(skip)):
         for position in range(ends[i], ends[i + 1]):
             row = np.int64(columns[position])
             if row != skip[i]:
-                enter(distances, rows, i, np.float64(values[position]), row)
+                enter(heaps, i, np.float64(values[position]), row)

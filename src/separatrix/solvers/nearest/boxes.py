@@ -12,7 +12,7 @@ sum is off by (d + 4) 2^-24 of itself.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, uintp
@@ -23,9 +23,9 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.simd import LANES, at_least_mask, first_bit
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.groups import search_groups, search_with_fallback
+from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Metric, raw_distance
-from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
+from separatrix.solvers.nearest.ranking import Neighbors, enter
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Matrix, Vector
 
@@ -36,7 +36,31 @@ BLOCK = 2**14  # rows scaled at a time
 ABOVE = 1 + 2.0**-23  # rounds up
 
 
-class Boxes:
+class BoxedRows(NamedTuple):
+    """Rows of boxes and the sides of boxes and shelves; margins: the rounding of their rows."""
+
+    lanes: Any  # shape: (boxes, d, BOX); float32
+    starts: Codes  # shape: (boxes + 1,); where each box begins in `order`
+    order: Codes  # shape: (n,); row numbers, box after box
+    lows: Matrix  # shape: (boxes, d)
+    highs: Matrix
+    margins: Vector  # shape: (boxes,)
+    shelves: Codes  # shape: (shelves + 1,); the first box of each
+    shelf_lows: Matrix  # shape: (shelves, d)
+    shelf_highs: Matrix
+    shelf_margins: Vector
+
+
+class ScaledQueries(NamedTuple):
+    """A group of queries, and the same scaled and rounded."""
+
+    Q: Matrix  # shape: (group, d)
+    skip: Codes  # shape: (group,)
+    Z: Matrix  # shape: (d, group); float32
+    moved: Vector  # shape: (group,); by rounding
+
+
+class Boxes(Index):
     """Dense rows of few features, in boxes."""
 
     method = "boxes"
@@ -48,72 +72,48 @@ class Boxes:
         largest = max(float(np.abs(end - self._centre).max()) for end in (X.min(0), X.max(0)))
         self._scale = scale_of(largest)
         Z = self._scale_rows(X)
-        self._cells = cells_of(Z, BOX)
-        Z = Z[self._cells.order]
-        self._lows, self._highs = sides_of(Z, self._cells)
-        self._lanes = np.full((self._cells.n_cells, d, BOX), np.inf, np.float32)
-        _fill(Z, self._cells.starts, self._lanes)
+        cells = cells_of(Z, BOX)
+        Z = Z[cells.order]
+        lows, highs = sides_of(Z, cells)
+        lanes = np.full((cells.n_cells, d, BOX), np.inf, np.float32)
+        _fill(Z, cells.starts, lanes)
         self._off = 2.0**-24 * {EUCLIDEAN: np.sqrt(d), MANHATTAN: d, CHEBYSHEV: 1}[metric.code]
-        self._margins = self._off * np.maximum(-self._lows, self._highs).max(axis=1)
-        boxes = self._cells.n_cells
-        self._shelves = np.append(np.arange(0, boxes, SHELF), boxes)
-        self._shelf_sides = (
-            np.minimum.reduceat(self._lows, self._shelves[:-1], axis=0),
-            np.maximum.reduceat(self._highs, self._shelves[:-1], axis=0),
-            np.maximum.reduceat(self._margins, self._shelves[:-1]),
+        margins = self._off * np.maximum(-lows, highs).max(axis=1)
+        shelves = np.append(np.arange(0, cells.n_cells, SHELF), cells.n_cells)
+        of_shelves = (
+            np.minimum.reduceat(lows, shelves[:-1], axis=0),
+            np.maximum.reduceat(highs, shelves[:-1], axis=0),
+            np.maximum.reduceat(margins, shelves[:-1]),
         )
+        self._boxes = BoxedRows(
+            lanes, cells.starts, cells.order, lows, highs, margins, shelves, *of_shelves
+        )
+        self.nbytes = sum(part.nbytes for part in self._boxes)
 
-    @property
-    def nbytes(self) -> int:
-        """What the index holds besides the rows themselves."""
-        boxes = self._lanes, self._lows, self._highs, self._margins, *self._cells
-        return sum(part.nbytes for part in (*boxes, self._shelves, *self._shelf_sides))
-
-    def nearest(
-        self, Q: Matrix, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """The k nearest rows of each query; see `Index`."""
-        Z = self._scale_rows(Q)
+    def answer(self, search: Search) -> Neighbors:
+        Z = self._scale_rows(search.Q)
         largest = np.abs(Z).max(axis=1).astype(np.float64)
 
         def search_boxes(some: Any) -> Neighbors:
             moved = self._off * largest[some] + NEXT_TO_NOTHING
-            return self._nearest(Q[some], Z[some], moved, k, skip[some], threads, monitor)
+            return self._nearest(search.of(some), Z[some], moved)
 
-        far, fallback = ~(largest < FAR), Exhaustive(self._X, self._metric)
-        return search_with_fallback(
-            search_boxes, far, fallback, Q, k, skip, threads=threads, monitor=monitor
-        )
+        far = ~(largest < FAR)
+        return search.with_fallback(search_boxes, far, Exhaustive(self._X, self._metric))
 
-    def _nearest(
-        self,
-        Q: Matrix,
-        Z: Matrix,
-        moved: Vector,
-        k: int,
-        skip: Codes,
-        threads: int,
-        monitor: FitMonitor | None,
-    ) -> Neighbors:
+    def _nearest(self, search: Search, Z: Matrix, moved: Vector) -> Neighbors:
         order = cells_of(Z, GROUP).order
-        Q, Z, skip, moved = Q[order], Z[order], skip[order], moved[order]
-        found = no_neighbors(len(Q), k)
+        search, Z, moved = search.of(order), Z[order], moved[order]
         code = self._metric.code
         unit = self._scale ** (2 if code == EUCLIDEAN else 1)
 
-        def scan(group: slice, monitor: FitMonitor) -> None:
-            if monitor.should_stop():
-                return
-            _scan(
-                self._lanes, self._lows, self._highs, self._margins, self._shelves,
-                *self._shelf_sides, self._cells.starts, self._cells.order, self._X,
-                np.ascontiguousarray(Z[group].T), moved[group], unit, code, Q[group], skip[group],
-                found.distances[group], found.rows[group],
-            )  # fmt: skip
+        def scan(group: slice, heaps: Neighbors, monitor: FitMonitor) -> None:
+            if not monitor.should_stop():
+                own = np.ascontiguousarray(Z[group].T), moved[group]
+                queries = ScaledQueries(search.Q[group], search.skip[group], *own)
+                _scan(self._boxes, self._X, queries, unit, code, heaps)
 
-        search_groups(scan, len(Q), GROUP, found, threads=threads, monitor=monitor)
-        back = np.argsort(order)
-        return Neighbors(found.distances[back], found.rows[back])
+        return search.in_groups(scan, GROUP).of(np.argsort(order))
 
     def _scale_rows(self, X: Any) -> Matrix:
         Z = np.empty(X.shape, np.float32)
@@ -134,39 +134,20 @@ def _fill(Z: Matrix, starts: Codes, lanes: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def _scan(
-    lanes: Any,
-    lows: Matrix,
-    highs: Matrix,
-    margins: Vector,
-    shelves: Codes,
-    shelf_lows: Matrix,
-    shelf_highs: Matrix,
-    shelf_margins: Vector,
-    starts: Codes,
-    order: Codes,
-    X: Any,
-    Z: Matrix,
-    moved: Vector,
-    unit: float,
-    code: int,
-    Q: Matrix,
-    skip: Codes,
-    distances: Matrix,
-    rows: Codes,
+    boxed: BoxedRows, X: Any, queries: ScaledQueries, unit: float, code: int, heaps: Neighbors
 ) -> None:
     """Scan the boxes that may hold neighbours of a group of queries."""
-    boxes, count = lows.shape[0], Q.shape[0]
-    bounds = distances_to_boxes(shelf_lows, shelf_highs, shelf_margins, Z, code)
+    lows, highs, margins, shelves = boxed.lows, boxed.highs, boxed.margins, boxed.shelves
+    Z, moved, distances = queries.Z, queries.moved, heaps.distances
+    boxes, count = lows.shape[0], Z.shape[1]
+    bounds = distances_to_boxes(boxed.shelf_lows, boxed.shelf_highs, boxed.shelf_margins, Z, code)
     least, own = np.full(count, np.inf, np.float32), np.zeros(count, np.int32)
     for shelf in range(bounds.shape[0]):
         _update_nearest(bounds, shelf, least, own)
     limits, scanned = np.empty(count, np.float32), np.empty((1, BOX), np.float32)
     for i in range(count):
         own[i] = _nearest_box(lows, highs, Z, i, shelves[own[i]], shelves[own[i] + 1], code)
-        _scan_box(
-            lanes, own[i], starts, order, X, Z, i,
-            np.inf, code, Q, skip[i], scanned, distances, rows,
-        )  # fmt: skip
+        _scan_box(boxed, own[i], X, queries, i, np.inf, code, scanned, heaps)
         limits[i] = _limit(distances[i, 0], moved[i], unit, code)
     left, some = np.empty(boxes, np.int64), 0
     for shelf in range(bounds.shape[0]):
@@ -190,10 +171,8 @@ def _scan(
     for t in np.argsort(nearest[:wanted]):
         for i in range(count):
             if bounds[position[t], i] <= limits[i]:
-                _scan_box(
-                    lanes, left[t], starts, order, X, Z, i,
-                    limits[i] + margins[left[t]], code, Q, skip[i], scanned, distances, rows,
-                )  # fmt: skip
+                limit = limits[i] + margins[left[t]]
+                _scan_box(boxed, left[t], X, queries, i, limit, code, scanned, heaps)
                 limits[i] = _limit(distances[i, 0], moved[i], unit, code)
 
 
@@ -246,28 +225,23 @@ def _limit(distance: float, moved: float, unit: float, code: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _scan_box(
-    lanes: Any,
+    boxed: BoxedRows,
     box: int,
-    starts: Codes,
-    order: Codes,
     X: Any,
-    Z: Matrix,
+    queries: ScaledQueries,
     i: int,
     limit: float,
     code: int,
-    Q: Matrix,
-    skip: int,
     scanned: Matrix,
-    distances: Matrix,
-    rows: Codes,
+    heaps: Neighbors,
 ) -> None:
     """Compute exact distances of the rows of a box that are within the limit after rounding."""
+    lanes, starts, order = boxed.lanes, boxed.starts, boxed.order
+    Q, Z, skip, distances = queries.Q, queries.Z, queries.skip[i], heaps.distances
     if code == EUCLIDEAN:
         _scan_squares(lanes, box, Z, i, scanned)
-    elif code == MANHATTAN:
-        _scan_sizes(lanes, box, Z, i, scanned)
     else:
-        _scan_largest(lanes, box, Z, i, scanned)
+        _scan_sizes(lanes, box, Z, i, code, scanned)
     size = starts[box + 1] - starts[box]
     raw = limit * limit if code == EUCLIDEAN else limit
     least = np.float32(-raw * (1 + (Z.shape[0] + 8) * 2.0**-24))
@@ -280,7 +254,7 @@ def _scan_box(
                 row = order[starts[box] + lane]
                 if row != skip:
                     distance = raw_distance(X, row, Q, i, code, 2.0, distances[i, 0])
-                    enter(distances, rows, i, distance, row)
+                    enter(heaps, i, distance, row)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
@@ -305,20 +279,8 @@ def _scan_squares(lanes: Any, box: int, Z: Matrix, i: int, scanned: Matrix) -> N
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def _scan_sizes(lanes: Any, box: int, Z: Matrix, i: int, scanned: Matrix) -> None:
-    """Minus the Manhattan distances."""
-    box, d = uintp(box), Z.shape[0]
-    for lane in range(lanes.shape[2]):
-        scanned[0, lane] = 0.0
-    for j in range(d):
-        q = Z[j, i]
-        for lane in range(lanes.shape[2]):
-            scanned[0, lane] -= abs(lanes[box, j, lane] - q)
-
-
-@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def _scan_largest(lanes: Any, box: int, Z: Matrix, i: int, scanned: Matrix) -> None:
-    """Minus the Chebyshev distances."""
+def _scan_sizes(lanes: Any, box: int, Z: Matrix, i: int, code: int, scanned: Matrix) -> None:
+    """Minus the Manhattan or Chebyshev distances."""
     box, d = uintp(box), Z.shape[0]
     for lane in range(lanes.shape[2]):
         scanned[0, lane] = 0.0
@@ -326,4 +288,7 @@ def _scan_largest(lanes: Any, box: int, Z: Matrix, i: int, scanned: Matrix) -> N
         q = Z[j, i]
         for lane in range(lanes.shape[2]):
             gap = -abs(lanes[box, j, lane] - q)
-            scanned[0, lane] = gap if gap < scanned[0, lane] else scanned[0, lane]
+            if code == MANHATTAN:
+                scanned[0, lane] += gap
+            else:
+                scanned[0, lane] = gap if gap < scanned[0, lane] else scanned[0, lane]

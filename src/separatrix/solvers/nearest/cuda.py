@@ -8,15 +8,16 @@ other rows are above it; otherwise those below get exact distances too.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 
 from separatrix.errors import MemoryBudgetError
 from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
-from separatrix.runtime.device import as_tensor, device_name, free_bytes, is_tensor
+from separatrix.runtime.device import as_numpy, as_tensor, device_name, free_bytes, is_tensor
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.simd import SUMS
+from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.low_precision import (
     GROUP,
     LowPrecisionFilter,
@@ -25,7 +26,6 @@ from separatrix.solvers.nearest.low_precision import (
 )
 from separatrix.solvers.nearest.metrics import CHUNK
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
-from separatrix.types import Codes
 
 EXTRA_INTEGER, EXTRA = 3, 11  # candidates besides the k lowest scores: integer rows, others
 SCORE_BYTES = 2048 * MEBIBYTE  # of a tile
@@ -33,14 +33,7 @@ GAP_BYTES = 1024 * MEBIBYTE  # of differences computed at a time
 AGAIN = 8  # parts of a tile in the second pass over its scores
 
 
-class TensorNeighbors(NamedTuple):
-    """`Neighbors` as tensors."""
-
-    squares: Any  # shape: (m, k)
-    rows: Any  # shape: (m, k)
-
-
-class GpuIndex:
+class GpuIndex(Index):
     """Rows X, (n, d), of uint8, float32 or float64, NumPy's or torch's, on a torch device; Euclidean."""
 
     method = "gpu"
@@ -58,22 +51,15 @@ class GpuIndex:
         self._device = device
         self._given, self._X = X, on_device(X, device)
         self._n, self._d = n, d
-        whole = whole_scale(self._X)
-        self._filters = {whole is not None: LowPrecisionFilter(self._X, whole)}
+        self._filters: dict[bool, LowPrecisionFilter] = {}
+        self._add_filter(whole_scale(self._X))
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes on the device besides the rows."""
-        return sum(one.nbytes for one in self._filters.values())
-
-    def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """The k nearest rows of each query; see `Index`. Q is of uint8, float32 or float64."""
-        monitor = monitor or FitMonitor()
-        Q = self._X if Q is self._given else on_device(Q, self._device)
+    def answer(self, search: Search) -> Neighbors:
+        """The k nearest rows of each query, of uint8, float32 or float64."""
+        k, monitor = search.k, search.monitor
+        Q = self._X if search.Q is self._given else on_device(search.Q, self._device)
         filter_ = self._filter_for(Q)
-        own = on_device(skip, self._device)
+        own = on_device(search.skip, self._device)
         found = _no_neighbors(len(Q), k, self._device)
         free = free_bytes(self._device)
         for part in row_blocks(len(Q), self._queries_at_once(len(Q), k, free // 4)):
@@ -81,17 +67,21 @@ class GpuIndex:
                 break
             queries = Q[part].double()
             tile = _Tile(self._X, filter_, queries, own[part], min(GAP_BYTES, free // 8))
-            found.squares[part], found.rows[part] = tile.nearest(k, monitor)
+            found.distances[part], found.rows[part] = tile.nearest(k, monitor)
             monitor.step()
-        return Neighbors(found.squares.cpu().numpy(), found.rows.cpu().numpy())
+        return Neighbors(as_numpy(found.distances), as_numpy(found.rows))
 
     def _filter_for(self, Q: Any) -> LowPrecisionFilter:
         """The integer filter if the queries suit it; else one in float32, built on first use."""
         if True in self._filters and len(Q) and self._filters[True].suits(Q):
             return self._filters[True]
         if False not in self._filters:
-            self._filters[False] = LowPrecisionFilter(self._X, None)
+            self._add_filter(None)
         return self._filters[False]
+
+    def _add_filter(self, whole: float | None) -> None:
+        self._filters[whole is not None] = added = LowPrecisionFilter(self._X, whole)
+        self.nbytes += added.nbytes
 
     def _queries_at_once(self, m: int, k: int, budget: int) -> int:
         """Queries of a tile; all tiles have about the same size."""
@@ -109,22 +99,22 @@ class _Tile:
         self._X, self._filter, self._Q, self._own = X, filter_, Q, own
         self._pairs_at_once = rows_that_fit(24 * X.shape[1], budget)
 
-    def nearest(self, k: int, monitor: FitMonitor) -> TensorNeighbors:
+    def nearest(self, k: int, monitor: FitMonitor) -> Neighbors:
         """The k nearest rows of each, by squared distance and number."""
         queries = self._filter.prepare(self._Q)
         S = self._filter.scores(queries)
         rows, beyond = lowest_scores(S, k + (EXTRA_INTEGER if self._filter.whole else EXTRA))
         rows = rows.sort(dim=1).values
         squares, order = self._distances(rows).sort(dim=1, stable=True)
-        found = TensorNeighbors(squares[:, :k].contiguous(), rows.gather(1, order[:, :k]))
-        limits = self._filter.limits(queries, found.squares[:, -1])
+        found = Neighbors(squares[:, :k].contiguous(), rows.gather(1, order[:, :k]))
+        limits = self._filter.limits(queries, found.distances[:, -1])
         unsure = (beyond <= limits).nonzero().flatten()
         for part in row_blocks(len(unsure), max(1, len(S) // AGAIN)):
             if monitor.should_stop():
                 return _no_neighbors(len(S), k, S.device)
             some = unsure[part]
             inside = S[some, : len(self._X)] <= limits[some, None]
-            found.squares[some], found.rows[some] = self._among(inside, some, k)
+            found.distances[some], found.rows[some] = self._among(inside, some, k)
         return found
 
     def _distances(self, rows: Any) -> Any:
@@ -135,7 +125,7 @@ class _Tile:
             out[part] = ordered_sums(self._Q[part, None] - X)
         return out.masked_fill_((rows >= len(self._X)) | (rows == self._own[:, None]), torch.inf)
 
-    def _among(self, inside: Any, queries: Any, k: int) -> TensorNeighbors:
+    def _among(self, inside: Any, queries: Any, k: int) -> Neighbors:
         """The k nearest of the rows that are marked for some queries, (m, n)."""
         found = _no_neighbors(len(queries), k, inside.device)
         counts = inside.sum(dim=1)
@@ -152,7 +142,7 @@ class _Tile:
             first = (ends - counts[part])[:, None] + torch.arange(k, device=rows.device)
             best = order[first.clamp(max=len(order) - 1)]
             there = first < ends[:, None]
-            found.squares[part] = squares[best].masked_fill_(~there, torch.inf)
+            found.distances[part] = squares[best].masked_fill_(~there, torch.inf)
             found.rows[part] = rows[best].masked_fill_(~there, NOBODY)
         return found
 
@@ -204,6 +194,6 @@ def on_device(array: Any, device: Any) -> Any:
     return tensor.contiguous()
 
 
-def _no_neighbors(m: int, k: int, device: Any) -> TensorNeighbors:
+def _no_neighbors(m: int, k: int, device: Any) -> Neighbors:
     squares = torch.full((m, k), torch.inf, dtype=torch.float64, device=device)
-    return TensorNeighbors(squares, torch.full((m, k), NOBODY, device=device))
+    return Neighbors(squares, torch.full((m, k), NOBODY, device=device))

@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from scipy.sparse import csr_array, hstack, issparse
 
+from separatrix.runtime.sums import canonical
 from separatrix.types import Codes, Flags, Matrix, Vector
 
 
@@ -34,14 +35,6 @@ def directions_of(X: Any) -> Directions:
     else:
         _scale(U.reshape(-1), np.arange(n + 1) * d, none)
     return Directions(U, none)
-
-
-def canonical(X: Any) -> Any:
-    """CSR rows with sorted columns and no entry twice; copied only if necessary."""
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    return X
 
 
 def with_flags(U: Any, flags: Flags) -> Any:

@@ -1,34 +1,28 @@
-"""What all search methods share: the interface of an index, groups of queries, a fallback index.
+"""What all search methods share: the interface of an index, and a search in groups of queries.
 
 The queries of a group share the rows that they bring into the cache; threads work on groups.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.threads import in_order
-from separatrix.solvers.nearest.ranking import Neighbors, sort_heaps
+from separatrix.solvers.nearest.ranking import Neighbors, no_neighbors, sort_heaps
 from separatrix.types import Codes, Flags
 
 
-class Index(Protocol):
+class Index(ABC):
     """Rows prepared for a nearest-neighbour search."""
 
-    @property
-    def method(self) -> str:
-        """Name of the search method."""
-        ...
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that the index holds besides the rows."""
-        ...
+    method: str  # name of the search method
+    nbytes = 0  # that the index holds besides the rows
 
     def nearest(
         self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
@@ -38,50 +32,60 @@ class Index(Protocol):
         Q is float64 and C-contiguous, or CSR for "sparse" and "bits"; k is at most n, or n - 1 if a
         query skips a row.
         """
-        ...
+        return self.answer(Search(Q, k, skip, threads, monitor or FitMonitor()))
+
+    @abstractmethod
+    def answer(self, search: Search) -> Neighbors:
+        """The neighbours that a search asks for."""
 
 
-def search_groups(
-    scan: Callable[[slice, FitMonitor], None],
-    m: int,
-    size: int,
-    found: Neighbors,
-    *,
-    threads: int,
-    monitor: FitMonitor | None,
-) -> None:
-    """Let `scan` fill the heaps of every group of `size` queries; then sort the heaps.
+class Search(NamedTuple):
+    """The arguments of `Index.nearest`."""
 
-    `scan` asks its monitor now and then whether to stop; the caller's monitor counts the groups.
-    """
-    monitor = monitor or FitMonitor()
-    inner = monitor.inner()
+    Q: Any  # shape: (m, d)
+    k: int
+    skip: Codes  # shape: (m,)
+    threads: int
+    monitor: FitMonitor
 
-    def search_group(queries: slice) -> None:
-        scan(queries, inner)
-        sort_heaps(found.distances[queries], found.rows[queries])
+    def of(self, queries: Any) -> Search:
+        """The search for some of the queries."""
+        return self._replace(Q=self.Q[queries], skip=self.skip[queries])
 
-    for _ in in_order(search_group, row_blocks(m, size), threads=threads, monitor=inner):
-        monitor.step()
+    def in_groups(
+        self, scan: Callable[[slice, Neighbors, FitMonitor], None], size: int, *, heaps: bool = True
+    ) -> Neighbors:
+        """Let `scan` fill the heaps of every group of `size` queries; then sort the heaps.
 
+        `scan` asks its monitor now and then whether to stop; the monitor of the search counts groups.
+        With heaps=False the lists of `scan` are sorted.
+        """
+        m, inner = self.Q.shape[0], self.monitor.inner()
+        found = no_neighbors(m, self.k)
 
-def search_with_fallback(
-    fast: Callable[[Any], Neighbors],
-    needs_fallback: Flags,  # shape: (m,)
-    fallback: Index,
-    Q: Any,
-    k: int,
-    skip: Codes,
-    *,
-    threads: int,
-    monitor: FitMonitor | None,
-) -> Neighbors:
-    """Neighbours by a fast search, but from another index for the queries that need it."""
-    if not needs_fallback.any():
-        return fast(slice(None))
-    own, others = np.flatnonzero(~needs_fallback), np.flatnonzero(needs_fallback)
-    found = fallback.nearest(Q[others], k, skip[others], threads=threads, monitor=monitor)
-    if not len(own):
+        def search_group(queries: slice) -> None:
+            own = found.of(queries)
+            scan(queries, own, inner)
+            if heaps:
+                sort_heaps(own)
+
+        for _ in in_order(search_group, row_blocks(m, size), threads=self.threads, monitor=inner):
+            self.monitor.step()
         return found
-    back = np.argsort(np.concatenate([own, others]))
-    return Neighbors(*(np.concatenate(pair)[back] for pair in zip(fast(own), found, strict=True)))
+
+    def with_fallback(
+        self,
+        fast: Callable[[Any], Neighbors],
+        needs_fallback: Flags,  # shape: (m,)
+        fallback: Index,
+    ) -> Neighbors:
+        """Neighbours by a fast search, but from another index for the queries that need it."""
+        if not needs_fallback.any():
+            return fast(slice(None))
+        own, others = np.flatnonzero(~needs_fallback), np.flatnonzero(needs_fallback)
+        found = fallback.answer(self.of(others))
+        if not len(own):
+            return found
+        back = np.argsort(np.concatenate([own, others]))
+        both = zip(fast(own), found, strict=True)
+        return Neighbors(*(np.concatenate(pair) for pair in both)).of(back)

@@ -54,9 +54,7 @@ class PreparedQueries(NamedTuple):
     columns: Any  # shape: (m, K)
     squares: Any  # shape: (m,); |q|^2, float64
     error: Any  # shape: (m,); by how much a score may be too large
-    moved: (
-        Any  # shape: (m,); how far rounding moved queries and rows; infinite if there is no limit
-    )
+    moved: Any  # shape: (m,); how far rounding moved queries and rows; infinite: there is no limit
 
 
 class LowPrecisionFilter:
@@ -77,11 +75,7 @@ class LowPrecisionFilter:
         self._width = -(-width // ALIGNED) * ALIGNED
         self._error = self._width * (WHOLE_SUM if self.whole else PLAIN_SUM)
         self._fill(X)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the filter."""
-        return int(self._columns.nbytes)
+        self.nbytes = int(self._columns.nbytes)
 
     def suits(self, Q: Any) -> bool:
         """Whether queries are such numbers as the rows are."""

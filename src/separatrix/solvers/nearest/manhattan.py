@@ -28,9 +28,9 @@ from separatrix.runtime.simd import (
 )
 from separatrix.solvers.nearest.cells import cells_of
 from separatrix.solvers.nearest.columns import Groups, group_sums, merge_columns
-from separatrix.solvers.nearest.groups import search_groups
+from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.metrics import MANHATTAN, raw_distance
-from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
+from separatrix.solvers.nearest.ranking import Neighbors, enter
 from separatrix.types import Codes, Flags, Matrix, Vector
 
 SAMPLE = 2_000  # rows that columns are grouped by
@@ -69,54 +69,68 @@ class GroupCoding(NamedTuple):
         return PIECE * np.cumsum(np.array([0, *pieces], np.intp))
 
 
-class Manhattan:
+class CodedRows(NamedTuple):
+    """Rows and their group sums."""
+
+    X: Any  # shape: (n, d)
+    order: Codes  # shape: (n,); row numbers, block after block
+    blocks: Any  # shape: (blocks, words, LANES); uint16
+    ends: Codes  # of the words of each level
+    slacks: Vector  # of the bounds of each level, in units
+    inverse: float  # of the unit
+
+
+class CodedQueries(NamedTuple):
+    """A group of queries and their group sums."""
+
+    Q: Matrix  # shape: (m, d)
+    skip: Codes  # shape: (m,)
+    codes: Any  # shape: (m, words)
+    spare: Vector  # shape: (m,); units by which rounding may have raised a bound
+    bytes: Any  # shape: (m, d); uint8 if the rows are, else empty
+    is_bytes: Flags  # shape: (m,); whether that is the query
+
+
+class Manhattan(Index):
     """Dense rows with group sums."""
 
     method = "manhattan"
 
     def __init__(self, X: Any) -> None:
-        self._X = X
-        self._coding = _choose_coding(X)
-        codes, self._reach = _all_codes(X, self._coding)
+        self._coding = coding = _choose_coding(X)
+        codes, self._reach = _all_codes(X, coding)
         if not self._reach < HUGE:
-            self._coding = self._coding._replace(levels=[])
-            codes, self._reach = _all_codes(X, self._coding)
-        self._order = cells_of(codes, LANES).order if codes.shape[1] else np.arange(len(codes))
-        self._blocks = blocks_of(codes, self._order)
-        self._centres = blocks_of(self._blocks.mean(axis=2).astype(np.uint16))
+            self._coding = coding = coding._replace(levels=[])
+            codes, self._reach = _all_codes(X, coding)
+        order = cells_of(codes, LANES).order if codes.shape[1] else np.arange(len(codes))
+        blocks = blocks_of(codes, order)
+        self._centres = blocks_of(blocks.mean(axis=2).astype(np.uint16))
+        self._rows = CodedRows(X, order, blocks, coding.ends, coding.slacks, 1.0 / coding.unit)
+        self.nbytes = int(blocks.nbytes + self._centres.nbytes + order.nbytes)
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the group sums, and of the order they are in."""
-        return int(self._blocks.nbytes + self._centres.nbytes + self._order.nbytes)
-
-    def nearest(
-        self, Q: Matrix, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """The k nearest rows of each query; see `Index`."""
-        found = no_neighbors(len(Q), k)
-        d, count, coding = self._X.shape[1], len(self._blocks), self._coding
-        size = max(1, min(QUERIES, -(-len(Q) // threads)))
+    def answer(self, search: Search) -> Neighbors:
+        X, count, coding = self._rows.X, len(self._rows.blocks), self._coding
+        m, d = search.Q.shape
+        size = max(1, min(QUERIES, -(-m // search.threads)))
         most = max(1, min(count, MOST_SEEDS, CHUNK // (QUERIES * LANES * max(d, 1))))
-        seeds = min(max(SEEDS, k // 4), most)
+        seeds = min(max(SEEDS, search.k // 4), most)
 
-        def scan(some: slice, monitor: FitMonitor) -> None:
+        def scan(some: slice, heaps: Neighbors, monitor: FitMonitor) -> None:
             if monitor.should_stop():
                 return
-            codes, reaches = _codes(Q[some], coding)
+            Q = search.Q[some]
+            codes, reaches = _codes(Q, coding)
             with np.errstate(over="ignore"):  # what rounding may do to sums of d terms
                 spare = (d + 4) * 2.0**-52 * (self._reach + reaches) / coding.unit
-            queries = Q[some], *_whole(self._X, Q[some]), codes * REPEAT_16_BITS, spare, skip[some]
-            rows = self._X, self._order, self._blocks, coding.ends, coding.slacks, 1.0 / coding.unit
-            heaps = found.distances[some], found.rows[some]
+            own = Q, search.skip[some], codes * REPEAT_16_BITS, spare
+            queries = CodedQueries(*own, *_as_bytes(X, Q))
             done = np.zeros((len(codes), count), np.bool_)
-            _seed(*rows, self._centres, *queries, seeds, done, *heaps)
+            _seed(self._rows, self._centres, queries, seeds, done, heaps)
             first = 0
             while first < count and not monitor.should_stop():
-                first = _scan(*rows, *queries, done, first, CHUNK, *heaps)
+                first = _scan(self._rows, queries, done, first, CHUNK, heaps)
 
-        search_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
-        return found
+        return search.in_groups(scan, size)
 
 
 def _choose_coding(X: Any) -> GroupCoding:
@@ -193,43 +207,23 @@ def _codes(X: Any, coding: GroupCoding) -> tuple[Any, Vector]:
     codes = np.zeros((len(X), coding.ends[-1]), np.uint64)
     reaches = np.zeros(len(X))
     for groups, start in zip(coding.levels, coding.ends[:-1], strict=True):
-        _code(X, coding.centre, *groups, 1.0 / coding.unit, codes, start, reaches)
+        _code(X, coding.centre, groups, 1.0 / coding.unit, codes, start, reaches)
     return codes, reaches
 
 
-def _whole(X: Any, Q: Matrix) -> tuple[Any, Any]:
-    """Queries as bytes, where rows are bytes too; and which queries that leaves as they are."""
-    is_whole = np.zeros(len(Q), np.bool_)
+def _as_bytes(X: Any, Q: Matrix) -> tuple[Any, Flags]:
+    """Queries as bytes, if rows are bytes too; and which queries are the same as bytes."""
     if X.dtype != np.uint8:
-        return np.empty((0, 0), np.uint8), is_whole
-    whole = np.empty(Q.shape, np.uint8)
-    _to_bytes(Q, whole, is_whole)
-    return whole, is_whole
-
-
-@njit(cache=True, nogil=True)
-def _to_bytes(Q: Matrix, whole: Any, is_whole: Flags) -> None:
-    for i in range(Q.shape[0]):
-        strange = 0
-        for j in range(Q.shape[1]):
-            byte = np.uint8(min(max(Q[i, j], 0.0), 255.0))
-            strange += byte != Q[i, j]
-            whole[i, j] = byte
-        is_whole[i] = strange == 0
+        return np.empty((0, 0), np.uint8), np.zeros(len(Q), np.bool_)
+    clipped = np.clip(Q, 0.0, 255.0).astype(np.uint8)
+    return clipped, (clipped == Q).all(axis=1)
 
 
 @njit(cache=True, nogil=True)
 def _code(
-    X: Any,
-    centre: Vector,
-    labels: Codes,
-    signs: Vector,
-    g: int,
-    inverse: float,
-    codes: Any,
-    start: int,
-    reaches: Vector,
+    X: Any, centre: Vector, groups: Groups, inverse: float, codes: Any, start: int, reaches: Vector
 ) -> None:
+    labels, signs, g = groups
     sums = np.empty(g)
     for i in range(X.shape[0]):
         sums[:] = 0.0
@@ -248,27 +242,13 @@ def _code(
 
 @njit(cache=True, nogil=True)
 def _seed(
-    X: Any,
-    order: Codes,
-    blocks: Any,
-    ends: Codes,
-    slacks: Vector,
-    inverse: float,
-    centres: Any,
-    Q: Matrix,
-    whole: Any,
-    is_whole: Flags,
-    codes: Any,
-    spare: Vector,
-    skip: Codes,
-    count: int,
-    done: Flags,
-    distances: Matrix,
-    rows: Codes,
+    coded: CodedRows, centres: Any, queries: CodedQueries, count: int, done: Flags, heaps: Neighbors
 ) -> None:
     """Scan the blocks with the nearest centres first, and their rows with the least bounds first."""
-    m, levels = codes.shape[0], len(slacks)
+    blocks, ends, codes = coded.blocks, coded.ends, queries.codes
+    m, levels = codes.shape[0], len(coded.slacks)
     gaps, nearest = np.full((m, count), np.inf), np.full((m, count), blocks.shape[0])
+    near = Neighbors(gaps, nearest)
     sums, masks = np.zeros((count, LANES), np.uint16), np.full(count, ~np.uint64(0))
     for c in range(centres.shape[0]):
         for i in range(m):
@@ -281,7 +261,7 @@ def _seed(
                 lane = first_bit(mask)
                 mask &= mask - np.uint64(1)
                 if c * LANES + lane < blocks.shape[0]:
-                    enter(gaps, nearest, i, np.float64(sums[0, lane]), c * LANES + lane)
+                    enter(near, i, np.float64(sums[0, lane]), c * LANES + lane)
     for i in range(m):
         for s in range(count):
             done[i, nearest[i, s]] = True
@@ -291,37 +271,23 @@ def _seed(
                 abs_difference_mask(
                     blocks, nearest[i, s], codes, i, start, stop, sums, s, np.uint16(NO_LIMIT)
                 )
-        for limit in (_seed_limit(sums, distances.shape[1]), np.uint16(NO_LIMIT)):
+        for limit in (_seed_limit(sums, heaps.rows.shape[1]), np.uint16(NO_LIMIT)):
             for s in range(count):
                 masks[s], _ = _verify(
-                    X, order, slacks, inverse, Q, whole, is_whole, spare, skip, i, nearest[i, s],
-                    masks[s], sums, s, limit, distances, rows,
-                )  # fmt: skip
+                    coded, queries, i, nearest[i, s], masks[s], sums[s], limit, heaps
+                )
 
 
 @njit(cache=True, nogil=True)
 def _scan(
-    X: Any,
-    order: Codes,
-    blocks: Any,
-    ends: Codes,
-    slacks: Vector,
-    inverse: float,
-    Q: Matrix,
-    whole: Any,
-    is_whole: Flags,
-    codes: Any,
-    spare: Vector,
-    skip: Codes,
-    done: Flags,
-    first: int,
-    work: int,
-    distances: Matrix,
-    rows: Codes,
+    coded: CodedRows, queries: CodedQueries, done: Flags, first: int, work: int, heaps: Neighbors
 ) -> Any:
     """Scan blocks from `first` on until that much work is done; returns the next block."""
+    blocks, ends, slacks, inverse = coded.blocks, coded.ends, coded.slacks, coded.inverse
+    codes, spare, distances = queries.codes, queries.spare, heaps.distances
     m, levels = codes.shape[0], len(slacks)
     sums = np.zeros((1, LANES), np.uint16)
+    own_sums = sums[0]
     while first < blocks.shape[0] and work > 0:
         last = min(first + 2, blocks.shape[0])
         for i in range(m):
@@ -337,10 +303,9 @@ def _scan(
                         break
                 if mask != 0:
                     _, checked = _verify(
-                        X, order, slacks, inverse, Q, whole, is_whole, spare, skip, i, b, mask,
-                        sums, 0, np.uint16(NO_LIMIT), distances, rows,
-                    )  # fmt: skip
-                    work -= checked * X.shape[1]
+                        coded, queries, i, b, mask, own_sums, np.uint16(NO_LIMIT), heaps
+                    )
+                    work -= checked * coded.X.shape[1]
         work -= m * 2 * LANES * codes.shape[1] // 8
         first = last
     return first
@@ -367,67 +332,61 @@ def _seed_limit(sums: Vector, k: int) -> Any:
 
 @njit(cache=True, nogil=True)
 def _verify(
-    X: Any,
-    order: Codes,
-    slacks: Vector,
-    inverse: float,
-    Q: Matrix,
-    whole: Any,
-    is_whole: Flags,
-    spare: Vector,
-    skip: Codes,
+    coded: CodedRows,
+    queries: CodedQueries,
     i: int,
     b: int,
     mask: Any,
     sums: Vector,
-    position: int,
     cap: Any,
-    distances: Matrix,
-    rows: Codes,
+    heaps: Neighbors,
 ) -> Any:
     """Compute exact distances of rows whose bounds allow it; returns the mask of the others and a count."""
+    X, order, slacks, inverse = coded.X, coded.order, coded.slacks, coded.inverse
+    distances, skip, is_bytes = heaps.distances, queries.skip[i], queries.is_bytes[i]
+    Q, own_bytes = queries.Q, queries.bytes
     checked = 0
     left = mask
-    slack = spare[i] + (slacks[-1] if len(slacks) > 0 else 0.0)
+    slack = queries.spare[i] + (slacks[-1] if len(slacks) > 0 else 0.0)
     limit = min(cap, _limit(distances[i, 0], inverse, slack))
     while mask != 0:
         lane = first_bit(mask)
         bit = mask & (~mask + np.uint64(1))
         mask ^= bit
         at = b * LANES + lane
-        if sums[position, lane] > limit:
+        if sums[lane] > limit:
             continue
         left ^= bit
-        if at >= X.shape[0] or order[at] == skip[i]:
+        if at >= X.shape[0] or order[at] == skip:
             continue
         row = order[at]
         checked += 1
-        if is_whole[i]:
-            distance = _whole_distance(X, row, whole, i, distances[i, 0])
+        if is_bytes:
+            distance = _byte_distance(X, row, own_bytes, i, distances[i, 0])
         else:
             distance = raw_distance(X, row, Q, i, MANHATTAN, 1.0, distances[i, 0])
-        if enter(distances, rows, i, distance, row):
+        if enter(heaps, i, distance, row):
             limit = min(cap, _limit(distances[i, 0], inverse, slack))
     return left, checked
 
 
 @njit(cache=True, nogil=True)
-def _whole_distance(X: Any, row: int, whole: Any, i: int, limit: float) -> float:
+def _byte_distance(X: Any, row: int, Q: Any, i: int, limit: float) -> float:
     row, i, d = uintp(row), uintp(i), X.shape[1]
     total = 0
     for start in range(0, d, STEP):
-        total += _whole_sizes(X, row, whole, i, start, min(STEP, d - start))
+        total += _byte_sizes(X, row, Q, i, start, min(STEP, d - start))
         if total > limit:
             break
     return np.float64(total)
 
 
 @njit(cache=True, nogil=True)
-def _whole_sizes(X: Any, row: int, whole: Any, i: int, start: int, count: int) -> Any:
+def _byte_sizes(X: Any, row: int, Q: Any, i: int, start: int, count: int) -> Any:
     # written so that 16 bytes become one instruction
     total = np.int32(0)
     for j in range(count):
         at = uintp(start + j)
-        gap = np.int32(np.int32(X[row, at]) - np.int32(whole[i, at]))
+        gap = np.int32(np.int32(X[row, at]) - np.int32(Q[i, at]))
         total = np.int32(total + (gap if gap >= 0 else np.int32(-gap)))
     return total

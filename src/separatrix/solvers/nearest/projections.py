@@ -31,9 +31,9 @@ from separatrix.runtime.threads import in_order
 from separatrix.solvers.nearest.axes import ProjectionAxes
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, plain_cells, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.groups import search_groups, search_with_fallback
+from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric, raw_distance
-from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neighbors
+from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Matrix, Vector
 
@@ -53,8 +53,22 @@ class Projected(NamedTuple):
     second: Matrix  # shape: (n, axes + 1); float32; the next axes, and the length left over then
     third: Matrix  # shape: (n, axes + 1); float32; the same again
 
+    def of(self, rows: Any) -> Projected:
+        """Those of some rows."""
+        return Projected(*(part[rows] for part in self))
 
-class Projections:
+
+class QueryGroup(NamedTuple):
+    """A group of queries with their projections."""
+
+    Q: Matrix  # shape: (group, d)
+    skip: Codes  # shape: (group,)
+    projected: Projected
+    squares: Vector  # shape: (group,); of their scaled lengths
+    slack: Vector  # shape: (group,); of their bounds
+
+
+class Projections(Index):
     """Dense rows of any number type, with projections that bound distances."""
 
     def __init__(self, X: Any, axes: ProjectionAxes, *, threads: int) -> None:
@@ -72,69 +86,43 @@ class Projections:
         pruned = axes.directions is not None or X.shape[1] <= FEW_FEATURES
         self._cells = cells_of(rows.first[:, :-1], CELL) if pruned else plain_cells(len(X), CELL)
         order = self._cells.order
-        self._rows = Projected(*(part[order] for part in rows)) if pruned else rows
+        self._rows = rows.of(order) if pruned else rows
         self._sides: tuple[Matrix, Matrix, Vector] | None = None
         if pruned:
             lengths = np.sqrt(np.maximum.reduceat(squares[order], self._cells.starts[:-1]))
             self._sides = *sides_of(self._rows.first[:, :-1], self._cells), self._moved * lengths
+        self.method = "products" if axes.directions is None else "projections"
+        held = (*self._rows, *self._cells, *(self._sides or ()))
+        self.nbytes = sum(part.nbytes for part in held)
 
-    @property
-    def method(self) -> str:
-        """Name of the search method; "products" without axes."""
-        return "products" if self._axes.directions is None else "projections"
-
-    @property
-    def nbytes(self) -> int:
-        """What the index holds besides the rows themselves."""
-        return sum(part.nbytes for part in (*self._rows, *self._cells, *(self._sides or ())))
-
-    def nearest(
-        self, Q: Matrix, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """The k nearest rows of each query; see `Index`."""
-        queries, squares = self._project(Q, threads)
-        far = ~(squares < FAR**2)
+    def answer(self, search: Search) -> Neighbors:
+        queries, squares = self._project(search.Q, search.threads)
 
         def search_near(some: Any) -> Neighbors:
-            mine = Projected(*(part[some] for part in queries))
-            return self._nearest(
-                Q[some], mine, squares[some], k, skip[some], threads=threads, monitor=monitor
-            )
+            return self._nearest(search.of(some), queries.of(some), squares[some])
 
         fallback = Exhaustive(self._X, Metric(EUCLIDEAN))
-        return search_with_fallback(
-            search_near, far, fallback, Q, k, skip, threads=threads, monitor=monitor
-        )
+        return search.with_fallback(search_near, ~(squares < FAR**2), fallback)
 
-    def _nearest(
-        self,
-        Q: Matrix,
-        queries: Projected,
-        squares: Vector,
-        k: int,
-        skip: Codes,
-        *,
-        threads: int,
-        monitor: FitMonitor | None,
-    ) -> Neighbors:
-        queries.first[:, -1] = 1.0
+    def _nearest(self, search: Search, projected: Projected, squares: Vector) -> Neighbors:
+        projected.first[:, -1] = 1.0
+        m = len(squares)
         if self._sides is None:
-            size, order = min(LARGE_GROUP, max(GROUP, -(-len(Q) // threads))), np.arange(len(Q))
+            size, order = min(LARGE_GROUP, max(GROUP, -(-m // search.threads))), np.arange(m)
         else:
-            size, order = GROUP, cells_of(queries.first[:, :-1], GROUP).order
-        queries = Projected(*(part[order] for part in queries))
-        Q, skip, squares = Q[order], skip[order], squares[order]
+            size, order = GROUP, cells_of(projected.first[:, :-1], GROUP).order
+        search, projected, squares = search.of(order), projected.of(order), squares[order]
         slack = 2 * self._off * squares + NEXT_TO_NOTHING**2
         moved = self._moved * np.sqrt(squares) + NEXT_TO_NOTHING
-        found = no_neighbors(len(Q), k)
+        unit = self._axes.scale**2
 
-        def scan(group: slice, monitor: FitMonitor) -> None:
-            mine = Projected(*(part[group] for part in queries))
+        def scan(group: slice, heaps: Neighbors, monitor: FitMonitor) -> None:
+            mine, of_group = projected.of(group), (squares[group], slack[group])
+            queries = QueryGroup(search.Q[group], search.skip[group], mine, *of_group)
             scratch = np.empty(len(mine.first) * CELL, np.float32)
-            worst, unit = found.distances[group, 0], self._axes.scale**2
 
             def limits() -> Vector:
-                return np.asarray(np.sqrt(worst * unit) + moved[group])
+                return np.asarray(np.sqrt(heaps.distances[:, 0] * unit) + moved[group])
 
             for cell, bounds in self._near_first(mine.first, limits):
                 if monitor.should_stop():
@@ -143,19 +131,14 @@ class Projections:
                 if not len(who):
                     continue
                 rows = slice(*self._cells.starts[cell : cell + 2])
-                near = Projected(*(part[rows] for part in self._rows))
+                near = self._rows.of(rows)
                 tile = scratch[: len(who) * len(near.first)].reshape(len(who), -1)
                 left = mine.first if len(who) == len(mine.first) else mine.first[who]
                 np.matmul(left, near.first.T, out=tile)
-                _keep(
-                    tile, who, self._cells.order[rows], near, self._X, mine, squares[group],
-                    slack[group], self._off, unit, Q[group], skip[group],
-                    found.distances[group], found.rows[group],
-                )  # fmt: skip
+                numbers = self._cells.order[rows]
+                _keep(tile, who, numbers, near, self._X, queries, self._off, unit, heaps)
 
-        search_groups(scan, len(Q), size, found, threads=threads, monitor=monitor)
-        back = np.argsort(order)
-        return Neighbors(found.distances[back], found.rows[back])
+        return search.in_groups(scan, size).of(np.argsort(order))
 
     def _near_first(
         self, group: Matrix, limits: Callable[[], Vector]
@@ -216,15 +199,10 @@ def _keep(
     order: Codes,
     near: Projected,
     X: Any,
-    queries: Projected,
-    q_squares: Vector,
-    slack: Vector,
+    queries: QueryGroup,
     off: float,
     unit: float,
-    Q: Matrix,
-    skip: Codes,
-    distances: Matrix,
-    rows: Codes,
+    heaps: Neighbors,
 ) -> None:
     """Compute exact distances of the pairs of a tile that its bounds do not rule out.
 
@@ -232,11 +210,13 @@ def _keep(
     less the rounding of |x|^2. Candidates go to a list without a branch, so that the next rows are
     prefetched.
     """
-    m, k = near.first.shape[1] - 2, distances.shape[1]
+    Q, skip, projected, q_squares, slack = queries
+    distances, rows = heaps
+    m = near.first.shape[1] - 2
     left, bounds = np.empty(tile.shape[1], np.int64), np.empty(tile.shape[1])
     for position, i in enumerate(who):
         if rows[i, 0] == NOBODY:
-            _begin(tile, position, i, min(k, tile.shape[1]), order, X, Q, skip[i], distances, rows)
+            _begin(tile, position, i, order, X, queries, heaps)
         limit = distances[i, 0] * unit + slack[i]
         least = max((q_squares[i] - limit) / 2, LOWEST)
         count = _reaching(tile, position, np.float32(least), left)
@@ -248,46 +228,40 @@ def _keep(
         if near.second.shape[1] and count:
             for t in range(count):
                 c = left[t]
-                gap = np.float64(queries.first[i, m] - near.first[c, m])
-                bounds[t] += _gap(queries.second, i, near.second, c) - gap * gap
+                gap = np.float64(projected.first[i, m] - near.first[c, m])
+                bounds[t] += _gap(projected.second, i, near.second, c) - gap * gap
             count = _within(limit, left, bounds, count)
         if near.third.shape[1] and count:
             for t in range(count):
                 c = left[t]
-                gap = np.float64(queries.second[i, -1] - near.second[c, -1])
-                bounds[t] += _gap(queries.third, i, near.third, c) - gap * gap
+                gap = np.float64(projected.second[i, -1] - near.second[c, -1])
+                bounds[t] += _gap(projected.third, i, near.third, c) - gap * gap
             count = _within(limit, left, bounds, count)
         for t in range(count):
             row = order[left[t]]
             if bounds[t] <= limit and row != skip[i]:
                 distance = raw_distance(X, row, Q, i, EUCLIDEAN, 2.0, distances[i, 0])
-                if enter(distances, rows, i, distance, row):
+                if enter(heaps, i, distance, row):
                     limit = distances[i, 0] * unit + 2 * slack[i]
 
 
 @njit(cache=True, nogil=True)
 def _begin(
-    tile: Matrix,
-    position: int,
-    i: int,
-    k: int,
-    order: Codes,
-    X: Any,
-    Q: Matrix,
-    skip: int,
-    distances: Matrix,
-    rows: Codes,
+    tile: Matrix, position: int, i: int, order: Codes, X: Any, queries: QueryGroup, heaps: Neighbors
 ) -> None:
     """Compute exact distances of the k rows with the least bounds in the first tile."""
+    Q, skip = queries.Q, queries.skip[i]
+    k = min(heaps.rows.shape[1], tile.shape[1])
     bounds, positions = np.full((1, k), np.inf), np.full((1, k), NOBODY)
+    best = Neighbors(bounds, positions)
     for c in range(tile.shape[1]):
         if -tile[position, c] < bounds[0, 0]:
-            enter(bounds, positions, 0, np.float64(-tile[position, c]), c)
+            enter(best, 0, np.float64(-tile[position, c]), c)
     for c in positions[0]:
         if c != NOBODY:
             if order[c] != skip:
                 distance = raw_distance(X, order[c], Q, i, EUCLIDEAN, 2.0, np.inf)
-                enter(distances, rows, i, distance, order[c])
+                enter(heaps, i, distance, order[c])
             tile[position, c] = -np.inf  # done
 
 

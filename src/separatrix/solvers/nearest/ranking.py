@@ -5,7 +5,7 @@ Rows are compared by distance and then by number, so their order does not matter
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,10 +16,14 @@ NOBODY = np.iinfo(np.int64).max  # the row number of an empty slot
 
 
 class Neighbors(NamedTuple):
-    """The nearest rows of each query, nearest first."""
+    """The nearest rows of each query, nearest first; or their heaps."""
 
     distances: Matrix  # shape: (m, k); float64
     rows: Codes  # shape: (m, k)
+
+    def of(self, queries: Any) -> Neighbors:
+        """Those of some queries."""
+        return Neighbors(self.distances[queries], self.rows[queries])
 
 
 def no_neighbors(m: int, k: int) -> Neighbors:
@@ -28,8 +32,9 @@ def no_neighbors(m: int, k: int) -> Neighbors:
 
 
 @njit(cache=True, nogil=True)
-def enter(distances: Matrix, rows: Codes, i: int, distance: float, row: int) -> bool:
+def enter(heaps: Neighbors, i: int, distance: float, row: int) -> bool:
     """Put a row into the heap of query i if it is nearer than the farthest there; returns whether."""
+    distances, rows = heaps
     if distance > distances[i, 0] or (distance == distances[i, 0] and row > rows[i, 0]):
         return False
     _sift(distances, rows, i, distance, row, distances.shape[1])
@@ -37,8 +42,9 @@ def enter(distances: Matrix, rows: Codes, i: int, distance: float, row: int) -> 
 
 
 @njit(cache=True, nogil=True)
-def sort_heaps(distances: Matrix, rows: Codes) -> None:
-    """Turn the heaps of all queries, (m, k), into lists with the nearest first."""
+def sort_heaps(heaps: Neighbors) -> None:
+    """Turn the heaps of all queries into lists with the nearest first."""
+    distances, rows = heaps
     for i in range(distances.shape[0]):
         for size in range(distances.shape[1] - 1, 0, -1):
             distance, row = distances[i, size], rows[i, size]

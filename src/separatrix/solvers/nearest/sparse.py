@@ -10,25 +10,38 @@ get an exact distance in float64, feature by feature.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit, uintp
 from scipy.sparse import csr_array, issparse
 
+from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor
-from separatrix.solvers.nearest.groups import search_groups
+from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric
-from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors
+from separatrix.solvers.nearest.ranking import Neighbors, enter
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
+from separatrix.solvers.rows import CompiledRows
 from separatrix.types import Codes, Matrix, Vector
 
 GROUP = 64  # queries
 
 
-class Sparse:
-    """CSR rows, canonical, and queries that are CSR too; Euclidean or Manhattan."""
+class QueryColumns(NamedTuple):
+    """A group of queries, with the features that it uses side by side."""
+
+    stored: CompiledRows
+    skip: Codes  # shape: (group,)
+    sizes: Vector  # shape: (group,); sums of squares or sizes
+    slack: Vector  # shape: (group,); of their rounding
+    slots: Codes  # shape: (d,); row of `spread` of each feature, or -1
+    spread: Matrix  # shape: (used, group); float32, scaled
+
+
+class Sparse(Index):
+    """CSR rows, canonical, and queries that are CSR too, or dense; Euclidean or Manhattan."""
 
     method = "sparse"
 
@@ -42,20 +55,13 @@ class Sparse:
         if not self._bounded:
             scaled[:] = 0.0
         self._off = self._power * 2 * (int(np.diff(X.indptr).max(initial=0)) + 8) * 2.0**-24
-        self._values = scaled.astype(np.float32)
+        self._rows = CompiledRows(X.data, X.indices, X.indptr)
+        self._scaled = scaled.astype(np.float32)
         self._starts = ((1 - self._off) * self._sizes(X.indptr, scaled)).astype(np.float32)
+        self.nbytes = int(self._scaled.nbytes + self._starts.nbytes)
 
-    @property
-    def nbytes(self) -> int:
-        """What the index holds besides the rows themselves."""
-        return int(self._values.nbytes + self._starts.nbytes)
-
-    def nearest(
-        self, Q: Any, k: int, skip: Codes, *, threads: int, monitor: FitMonitor | None = None
-    ) -> Neighbors:
-        """The k nearest rows of each query; see `Index`. Q is CSR, or dense."""
-        Q = Q if issparse(Q) else csr_array(Q)
-        found = no_neighbors(Q.shape[0], k)
+    def answer(self, search: Search) -> Neighbors:
+        Q = search.Q if issparse(search.Q) else csr_array(search.Q)
         with np.errstate(over="ignore"):  # infinite is far
             sizes = self._sizes(Q.indptr, Q.data * self._scale)
         far = ~(sizes < FAR**self._power) | (not self._bounded)
@@ -63,8 +69,9 @@ class Sparse:
         slack[far], sizes[far] = np.inf, 0.0
         n = self._X.shape[0]
         at_once = max(1, CHUNK // max(1, GROUP * (self._X.nnz // n + 1)))
+        unit, code = self._scale**self._power, self._metric.code
 
-        def scan(group: slice, monitor: FitMonitor) -> None:
+        def scan(group: slice, heaps: Neighbors, monitor: FitMonitor) -> None:
             ends = Q.indptr[group.start : group.stop + 1].astype(np.int64)
             columns, values = Q.indices[ends[0] : ends[-1]], Q.data[ends[0] : ends[-1]]
             used, positions = np.unique(columns, return_inverse=True)
@@ -74,19 +81,16 @@ class Sparse:
             bounded = np.repeat(~far[group], np.diff(ends))
             rows = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
             spread[positions[bounded], rows[bounded]] = values[bounded] * self._scale
-            for start in range(0, n, at_once):
+            stored = CompiledRows(values, columns, ends - ends[0])
+            of_group = search.skip[group], sizes[group], slack[group]
+            queries = QueryColumns(stored, *of_group, slots, spread)
+            for block in row_blocks(n, at_once):
                 if monitor.should_stop():
                     return
-                _scan(
-                    start, min(start + at_once, n), self._X.indptr, self._X.indices, self._X.data,
-                    self._values, self._starts, slots, spread,
-                    sizes[group], slack[group], self._scale**self._power,
-                    self._metric.code, ends - ends[0], columns, values, skip[group],
-                    found.distances[group], found.rows[group],
-                )  # fmt: skip
+                bounds = self._scaled, self._starts, unit
+                _scan(block.start, block.stop, self._rows, *bounds, queries, code, heaps)
 
-        search_groups(scan, Q.shape[0], GROUP, found, threads=threads, monitor=monitor)
-        return found
+        return search.in_groups(scan, GROUP)
 
     def _sizes(self, ends: Codes, values: Vector) -> Vector:
         """Sums of the squares, or of the sizes, of each row."""
@@ -99,29 +103,22 @@ class Sparse:
 def _scan(
     start: int,
     stop: int,
-    ends: Codes,
-    columns: Codes,
-    values: Vector,
+    sparse: CompiledRows,
     scaled: Vector,
-    starts: Codes,
-    slots: Codes,
-    spread: Matrix,
-    q_sizes: Vector,
-    slack: Vector,
+    starts: Vector,
     unit: float,
+    queries: QueryColumns,
     code: int,
-    q_ends: Codes,
-    q_columns: Codes,
-    q_values: Vector,
-    skip: Codes,
-    distances: Matrix,
-    rows: Codes,
+    heaps: Neighbors,
 ) -> None:
     """Compute exact distances of the rows that may be neighbours of a group of queries."""
+    ends, columns = sparse.indptr, sparse.indices
+    slots, spread, distances = queries.slots, queries.spread, heaps.distances
+    skip, slack, sizes = queries.skip, queries.slack, queries.sizes
     count = distances.shape[0]
     sums, limits = np.empty(count, np.float32), np.empty(count, np.float32)
     for i in range(count):
-        limits[i] = distances[i, 0] * unit + slack[i] - q_sizes[i]
+        limits[i] = distances[i, 0] * unit + slack[i] - sizes[i]
     for row in range(start, stop):
         sums[:] = starts[row]
         for position in range(ends[row], ends[row + 1]):
@@ -138,12 +135,9 @@ def _scan(
             continue
         for i in range(count):
             if sums[i] <= limits[i] and row != skip[i]:
-                distance = _distance(
-                    columns, values, ends[row], ends[row + 1],
-                    q_columns, q_values, q_ends[i], q_ends[i + 1], code,
-                )  # fmt: skip
-                if enter(distances, rows, i, distance, row):
-                    limits[i] = distances[i, 0] * unit + slack[i] - q_sizes[i]
+                distance = _distance(sparse, row, queries.stored, i, code)
+                if enter(heaps, i, distance, row):
+                    limits[i] = distances[i, 0] * unit + slack[i] - sizes[i]
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
@@ -161,18 +155,11 @@ def _less_shared(sums: Vector, value: float, spread: Matrix, used: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _distance(
-    a_columns: Codes,
-    a_values: Vector,
-    a: int,
-    a_end: int,
-    b_columns: Codes,
-    b_values: Vector,
-    b: int,
-    b_end: int,
-    code: int,
-) -> float:
+def _distance(A: CompiledRows, row: int, B: CompiledRows, i: int, code: int) -> float:
     """Raw distance of two sparse rows, feature by feature in float64."""
+    a_values, a_columns, a_ends = A
+    b_values, b_columns, b_ends = B
+    a, a_end, b, b_end = a_ends[row], a_ends[row + 1], b_ends[i], b_ends[i + 1]
     total = 0.0
     while a < a_end or b < b_end:
         if b == b_end or (a < a_end and a_columns[a] < b_columns[b]):

@@ -146,13 +146,10 @@ class PerceptronBatch:
 
     def fits(self) -> list[KernelPerceptronFit]:
         """Each fit with its mistakes, without scores."""
+        all_fits = zip(self._mistakes(), self.by_epoch, self.n_steps, self.stops, strict=True)
         return [
-            KernelPerceptronFit(
-                mistakes, len(counts), int(steps), np.array(counts, dtype=np.intp), None, stop
-            )
-            for mistakes, counts, steps, stop in zip(
-                self._mistakes(), self.by_epoch, self.n_steps, self.stops, strict=True
-            )
+            KernelPerceptronFit(mistakes, len(n), int(steps), np.array(n, np.intp), None, stop)
+            for mistakes, n, steps, stop in all_fits
         ]
 
     def _run_pass(self, live: Codes, monitor: FitMonitor) -> int:
@@ -169,14 +166,8 @@ class PerceptronBatch:
         counts = self.by_epoch[fit]
         counts.append(int(wrong))
         self.n_steps[fit] += min(met, n_rows)
-        stop = reason_to_stop(
-            counts,
-            n_rows,
-            whole=met >= n_rows,
-            min_iter=self.passes.min_iter,
-            min_gain=self.passes.min_gain,
-            monitor=monitor,
-        )
+        limits = self.passes.limits
+        stop = reason_to_stop(counts, n_rows, whole=met >= n_rows, monitor=monitor, **limits)
         self.stops[fit] = stop or "max_iter"
         return stop is None
 
@@ -194,13 +185,11 @@ class PerceptronBatch:
         ).to(keys.device)
         sort_keys = (keys // width * epochs + epoch) * width + keys % width
         order = torch.argsort(sort_keys)
-        sort_keys, columns, rows, deltas = (
-            as_numpy(values[order]) for values in (sort_keys, columns, rows, deltas)
-        )
+        sorted_log = (as_numpy(values[order]) for values in (sort_keys, columns, rows, deltas))
+        sort_keys, columns, rows, deltas = sorted_log
         fit, inside = sort_keys // (epochs * width), sort_keys % (epochs * width)
-        steps = (
-            inside // width * self.lengths[fit] + inside % width // self.state.keys_of_an_example
-        )
+        step = inside % width // self.state.keys_of_an_example
+        steps = inside // width * self.lengths[fit] + step
         cuts = np.searchsorted(fit, np.arange(1, len(self.lengths)))
         fields = (rows.astype(np.intp), columns.astype(np.intp), deltas, steps.astype(np.intp))
         parts = zip(*(np.split(field, cuts) for field in fields), strict=True)

@@ -21,8 +21,8 @@ from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import as_numpy, as_tensor
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron import triton as programs
-from separatrix.solvers.perceptron.kernel_perceptron import Scan, add_rows
-from separatrix.types import Codes, Matrix, Signs, Vector
+from separatrix.solvers.perceptron.kernel_perceptron import Events, Scan, ScoredBlock, add_rows
+from separatrix.types import Codes, Matrix, Signs
 
 Tensor = Any
 BLOCK = 2048  # examples that one problem scans at once: with more, fewer programs fit on a GPU
@@ -58,9 +58,8 @@ class BlockState:
         for number, run in enumerate(runs):
             padded[number, : len(run)] = run
         self.runs = self._to_device(padded)
-        self.S = torch.zeros(
-            (self.n_fits, self.n_problems, self.n), dtype=torch.float64, device=self.device
-        )
+        shape = (self.n_fits, self.n_problems, self.n)
+        self.S = torch.zeros(shape, dtype=torch.float64, device=self.device)
         self.wrong = torch.zeros(padded.shape, dtype=torch.int8, device=self.device)
         self.met = self.runs
         self.block = self._block()
@@ -118,8 +117,10 @@ class TritonBlocks(BlockState):
             torch.empty(size, dtype=part.dtype, device=self.device) for part in self.no_events()
         )
         lists = self.n_fits * (1 if self.by_argmax else self.n_problems)
-        self.first = torch.zeros(lists, dtype=torch.int64, device=self.device)
-        self.counts = torch.zeros(lists, dtype=torch.int32, device=self.device)
+        self.lists = tuple(  # first entry in the log and number of entries of each list
+            torch.zeros(lists, dtype=dtype, device=self.device)
+            for dtype in (torch.int64, torch.int32)
+        )
         self.cursor = torch.zeros(1, dtype=torch.int64, device=self.device)
         self._queue: deque[Any] = deque()
 
@@ -151,15 +152,7 @@ class TritonBlocks(BlockState):
     def _scan(self, K: Tensor, slots: Tensor | None, start: int) -> None:
         tiled = slots is None
         tables = (K, self.live if slots is None else slots, self.S, self.met, self.rows, self.codes)
-        state = (
-            self.live,
-            self.lengths,
-            self.wrong,
-            *self.log,
-            self.cursor,
-            self.first,
-            self.counts,
-        )
+        state = (self.live, self.lengths, self.wrong, *self.log, self.cursor, *self.lists)
         stride = self.block if tiled else K.stride(0)
         sizes = (start, self.n, self.width, self.n_problems, len(self.rows), stride)
         shape = {"BLOCK": self.block, "TILED": tiled, "num_warps": WARPS}
@@ -174,7 +167,7 @@ class TritonBlocks(BlockState):
 
     def _add(self, K: Tensor, slots: Tensor) -> None:
         grid = (self.n_problems * -(-self.n // ADDED["WIDTH"]), len(self.live))
-        lists = (*self.log[1:], self.first, self.counts)
+        lists = (*self.log[1:], *self.lists)
         sizes = (self.n, self.n_problems, K.stride(0), 0 if self.by_argmax else 1)
         programs.add_rows[grid](K, slots, self.S, self.live, *lists, *sizes, **ADDED)
 
@@ -240,7 +233,7 @@ class CompiledBlocks(BlockState):
         parts = (np.concatenate(part) for part in zip(*self._events, strict=True))
         return wrong, tuple(torch.as_tensor(part) for part in parts)
 
-    def _scan_examples(self, S: Matrix, examples: Codes) -> tuple[Codes, Codes, Vector]:
+    def _scan_examples(self, S: Matrix, examples: Codes) -> Events:
         """The mistakes of a block; S, (p, n), is up to date afterwards."""
         rows = self.scan.rows
         if self.gram.complete:
@@ -257,12 +250,11 @@ class CompiledBlocks(BlockState):
             add_rows(S, storage.numpy(), 0, self.n, *found)
         return events
 
-    def _advance(
-        self, K: Matrix, S: Matrix, columns: Codes, examples: Codes
-    ) -> tuple[Codes, Codes, Vector]:
+    def _advance(self, K: Matrix, S: Matrix, columns: Codes, examples: Codes) -> Events:
         log, position, parts = self.scan.log(S.shape[1]), 0, []
+        block = ScoredBlock(K, columns, S, columns)
         while position < len(examples):
-            position, events = self.scan.advance(K, columns, S, columns, examples, position, log)
+            position, events = self.scan.advance(block, examples, position, log)
             parts.append(events)
         at, problems, deltas = (np.concatenate(part) for part in zip(*parts, strict=True))
         return at, problems, deltas

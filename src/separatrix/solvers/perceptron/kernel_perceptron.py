@@ -17,7 +17,7 @@ Symbols: S scores (p, n), K kernel rows, r training rows of the problems.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
@@ -33,12 +33,19 @@ from separatrix.types import Codes, Matrix, RowMatrix, Signs, Vector
 
 BLOCKS = (512, 2048)  # fewest and most examples of a block when the Gram is not held
 PENDING = 512  # mistaken rows that wait for one product
-ROWS_A_PRODUCT_COSTS = (
-    100  # a product of few rows with all n costs as much as so many in a wide one
-)
+ROWS_A_PRODUCT_COSTS = 100  # in a wide product: a product of few rows costs as much
 STRIP = 4096  # columns of S that stay in a core's cache while mistakes are added to them
 
 Events = tuple[Codes, Codes, Vector]  # positions in the order, problems, and what was added
+
+
+class ScoredBlock(NamedTuple):
+    """Kernel rows, and the scores that a scan keeps up to date with them."""
+
+    K: Matrix
+    slots: Codes  # shape: (r,); the row of K of each example, or -1
+    S: Matrix  # shape: (p, columns)
+    columns: Codes  # shape: (r,); the column of S of each example
 
 
 class KernelPerceptronFit(NamedTuple):
@@ -60,6 +67,11 @@ class PassRule(NamedTuple):
     min_iter: int = 1
     min_gain: float | None = None
     shuffle: bool = False
+
+    @property
+    def limits(self) -> dict[str, Any]:
+        """The arguments of `reason_to_stop`."""
+        return {"min_iter": self.min_iter, "min_gain": self.min_gain}
 
 
 def run_passes(
@@ -88,25 +100,14 @@ def run_passes(
         by_epoch.append(wrong)
         met += position
         monitor.step()
-        stop = reason_to_stop(
-            by_epoch,
-            n_rows,
-            whole=position == n_rows,
-            min_iter=passes.min_iter,
-            min_gain=passes.min_gain,
-            monitor=monitor,
-        )
+        whole = position == n_rows
+        stop = reason_to_stop(by_epoch, n_rows, whole=whole, monitor=monitor, **passes.limits)
         if stop:
             break
 
-    return KernelPerceptronFit(
-        mistakes=Mistakes.concatenate(log),
-        n_iter=len(by_epoch),
-        n_steps=met,
-        mistakes_by_epoch=np.array(by_epoch, dtype=np.intp),
-        scores=scores.final() if keep_scores else None,
-        stop=stop or "max_iter",
-    )
+    final = scores.final() if keep_scores else None
+    counts = len(by_epoch), met, np.array(by_epoch, dtype=np.intp)
+    return KernelPerceptronFit(Mistakes.concatenate(log), *counts, final, stop or "max_iter")
 
 
 class Scan:
@@ -123,25 +124,16 @@ class Scan:
         if self.by_argmax:
             self._compiled, self._sides = _scan_argmax, problems.classes
 
-    def log(self, width: int) -> tuple[Codes, Codes, Vector]:
+    def log(self, width: int) -> Events:
         """Empty arrays for the mistakes of one chunk, when a correction touches `width` scores."""
         size = max(4 * max(2, self.n_problems), min(4096, CHUNK // max(1, width)))
         return np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp), np.empty(size)
 
     def advance(
-        self,
-        K: Matrix,
-        slots: Codes,
-        S: Matrix,
-        columns_of: Codes,
-        order: Codes,
-        start: int,
-        log: tuple[Codes, Codes, Vector],
+        self, block: ScoredBlock, order: Codes, start: int, log: Events
     ) -> tuple[int, Events]:
         """Scan examples from position `start` until a kernel row is missing, the log full, or the end."""
-        position, count = self._compiled(
-            K, slots, S, columns_of, order, self._sides, self.rates, start, *log
-        )
+        position, count = self._compiled(block, order, self._sides, self.rates, start, log)
         return position, (log[0][:count].copy(), log[1][:count].copy(), log[2][:count].copy())
 
     def wrong(self, S: Matrix, examples: Codes) -> Codes:
@@ -156,21 +148,19 @@ class HeldScores:
     """Scores over a matrix in memory: one compiled call runs until the epoch ends."""
 
     def __init__(self, K: Matrix, S: Matrix, scan: Scan) -> None:
-        self.K, self.S, self.scan = K, S, scan
-        self.log = scan.log(S.shape[1])
+        self.scan, self.log = scan, scan.log(S.shape[1])
+        self.block = ScoredBlock(K, scan.rows, S, scan.rows)
 
     def epoch(self, order: Codes) -> Iterator[tuple[int, Events]]:
         """Scan all examples once; the position reached and the mistakes, chunk by chunk."""
-        position, rows = 0, self.scan.rows
+        position = 0
         while position < len(order):
-            position, events = self.scan.advance(
-                self.K, rows, self.S, rows, order, position, self.log
-            )
+            position, events = self.scan.advance(self.block, order, position, self.log)
             yield position, events
 
     def final(self) -> Matrix:
         """Scores of the last hypothesis on every row, (p, n)."""
-        return self.S
+        return self.block.S
 
 
 class TiledScores:
@@ -197,10 +187,11 @@ class TiledScores:
                 yield start + position, (events[0] + start, *events[1:])
             start += len(examples)
             self.carried += len(self.pending) * len(examples)
-            if self.pending.full or self.carried > ROWS_A_PRODUCT_COSTS * self.S.shape[1]:
+            full = len(self.pending) >= min(PENDING, self.gram.batch)
+            if full or self.carried > ROWS_A_PRODUCT_COSTS * self.S.shape[1]:
                 self._catch_up()
-            elif self.gram.keeps_rows and self.pending.known:  # stored: no product is needed
-                self._add_all(*self.pending.take_known())
+            elif self.gram.keeps_rows:  # stored: no product is needed
+                self._add_all(*self.pending.take(known=True))
             # rare mistakes allow longer blocks, which cost fewer matrix products
             longer = 2 * self.block if wrong < self.block // 32 else self.block // 2
             self.block = min(max(longer, BLOCKS[0]), self.most)
@@ -223,9 +214,8 @@ class TiledScores:
         log = self.scan.log(len(rows))
         position = 0
         while position < len(rows):
-            position, events = self.scan.advance(
-                tile, self.slots, S, self.columns, examples, position, log
-            )
+            block = ScoredBlock(tile, self.slots, S, self.columns)
+            position, events = self.scan.advance(block, examples, position, log)
             self.pending.add(rows, events)
             yield position, events
             if position < len(rows):
@@ -263,21 +253,12 @@ class _Pending:
     """Mistaken rows whose kernel values with all n are not computed yet, and their coefficients."""
 
     def __init__(self, p: int, size: int) -> None:
-        self._size = size
         self._deltas = np.zeros((p, 2 * size))
         self._index: dict[int, int] = {}  # row -> its column of the deltas
         self._taken: set[int] = set()  # rows that were taken before: likely in the cache
 
     def __len__(self) -> int:
         return len(self._index)
-
-    @property
-    def full(self) -> bool:
-        return len(self) >= self._size
-
-    @property
-    def known(self) -> bool:
-        return not self._taken.isdisjoint(self._index)
 
     @property
     def rows(self) -> Codes:
@@ -294,22 +275,15 @@ class _Pending:
                 self._deltas = np.hstack([self._deltas, np.zeros_like(self._deltas)])
             self._deltas[column, column_of] += delta
 
-    def take(self) -> tuple[Codes, Matrix]:
-        """Remove and return all rows with their coefficients."""
+    def take(self, *, known: bool = False) -> tuple[Codes, Matrix]:
+        """Remove and return all rows with their coefficients, or those that were taken before."""
         rows, deltas = self.rows, self.deltas.copy()
-        self._taken.update(self._index)
-        self._index.clear()
+        out = np.array([not known or row in self._taken for row in self._index], dtype=bool)
+        self._taken.update(rows[out].tolist())
+        self._index = {row: number for number, row in enumerate(rows[~out].tolist())}
         self._deltas[:] = 0.0
-        return rows, deltas
-
-    def take_known(self) -> tuple[Codes, Matrix]:
-        """Remove and return the rows that were taken before; the others stay pending."""
-        rows, deltas = self.rows, self.deltas.copy()
-        known = np.array([int(row) in self._taken for row in rows], dtype=bool)
-        self._index = {int(row): number for number, row in enumerate(rows[~known])}
-        self._deltas[:] = 0.0
-        self._deltas[:, : len(self)] = deltas[:, ~known]
-        return rows[known], deltas[:, known]
+        self._deltas[:, : len(self)] = deltas[:, ~out]
+        return rows[out], deltas[:, out]
 
 
 @njit(cache=True, nogil=True)
@@ -339,19 +313,11 @@ def add_rows(
 
 @njit(cache=True, nogil=True)
 def _scan_signs(
-    K: Matrix,
-    slots: Codes,
-    S: Matrix,
-    columns_of: Codes,
-    order: Codes,
-    targets: Signs,
-    rates: Matrix,
-    start: int,
-    log_positions: Codes,
-    log_columns: Codes,
-    log_deltas: Vector,
+    block: ScoredBlock, order: Codes, targets: Signs, rates: Matrix, start: int, log: Events
 ) -> tuple[int, int]:
     """Scan examples in order; every problem with t * score <= 0 is corrected at once."""
+    K, slots, S, columns_of = block
+    log_positions, log_columns, log_deltas = log
     count = 0
     n_problems = S.shape[0]
     for position in range(start, len(order)):
@@ -366,8 +332,7 @@ def _scan_signs(
                 if slot < 0:
                     return position, count
                 delta = rates[0, example] if target > 0 else -rates[1, example]
-                log_positions[count] = position
-                log_columns[count] = problem
+                log_positions[count], log_columns[count] = position, problem
                 log_deltas[count] = delta
                 count += 1
                 _add_row(S[problem], K[slot], delta)
@@ -376,19 +341,11 @@ def _scan_signs(
 
 @njit(cache=True, nogil=True)
 def _scan_argmax(
-    K: Matrix,
-    slots: Codes,
-    S: Matrix,
-    columns_of: Codes,
-    order: Codes,
-    owners: Codes,
-    rates: Matrix,
-    start: int,
-    log_positions: Codes,
-    log_columns: Codes,
-    log_deltas: Vector,
+    block: ScoredBlock, order: Codes, owners: Codes, rates: Matrix, start: int, log: Events
 ) -> tuple[int, int]:
     """Scan examples in order; on a mistake the guessed class loses the row and its own class gains it."""
+    K, slots, S, columns_of = block
+    log_positions, log_columns, log_deltas = log
     count = 0
     n_classes = S.shape[0]
     for position in range(start, len(order)):
@@ -408,8 +365,7 @@ def _scan_argmax(
             if slot < 0 or count + 2 > len(log_columns):
                 return position, count
             for column, delta in ((own, rates[0, example]), (guess, -rates[1, example])):
-                log_positions[count] = position
-                log_columns[count] = column
+                log_positions[count], log_columns[count] = position, column
                 log_deltas[count] = delta
                 count += 1
             _add_to_two(S[own], S[guess], K[slot], rates[0, example], -rates[1, example])

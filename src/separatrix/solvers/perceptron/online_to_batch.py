@@ -71,29 +71,22 @@ def votes(
     """
     tally = np.zeros((len(K), p))
     if by_argmax:
-        _vote_argmax(K, *mistakes, n_steps, tally)
+        _vote_argmax(K, mistakes, n_steps, tally)
     else:
-        _vote_signs(K, *mistakes, n_steps, tally)
+        _vote_signs(K, mistakes, n_steps, tally)
     return tally / max(1, n_steps)
 
 
 def at_steps(K: Matrix, mistakes: Mistakes, p: int, steps: Codes) -> Matrix:
     """Scores of each new sample under the hypothesis held after its own step, (m, p)."""
     scores = np.zeros((len(K), p))
-    _scores_at(K, *mistakes, steps, scores)
+    _scores_at(K, mistakes, steps, scores)
     return scores
 
 
 @njit(cache=True, nogil=True)
-def _vote_signs(
-    K: Matrix,
-    rows: Codes,
-    columns: Codes,
-    deltas: Vector,
-    steps: Codes,
-    n_steps: int,
-    tally: Matrix,
-) -> None:
+def _vote_signs(K: Matrix, mistakes: Mistakes, n_steps: int, tally: Matrix) -> None:
+    rows, columns, deltas, steps = mistakes
     score = np.zeros(tally.shape[1])
     since = np.zeros(tally.shape[1], dtype=np.intp)
     for i in range(len(K)):
@@ -111,15 +104,8 @@ def _vote_signs(
 
 
 @njit(cache=True, nogil=True)
-def _vote_argmax(
-    K: Matrix,
-    rows: Codes,
-    columns: Codes,
-    deltas: Vector,
-    steps: Codes,
-    n_steps: int,
-    tally: Matrix,
-) -> None:
+def _vote_argmax(K: Matrix, mistakes: Mistakes, n_steps: int, tally: Matrix) -> None:
+    rows, columns, deltas, steps = mistakes
     score = np.zeros(tally.shape[1])
     for i in range(len(K)):
         score[:] = 0.0
@@ -133,15 +119,8 @@ def _vote_argmax(
 
 
 @njit(cache=True, nogil=True)
-def _scores_at(
-    K: Matrix,
-    rows: Codes,
-    columns: Codes,
-    deltas: Vector,
-    steps: Codes,
-    wanted: Codes,
-    scores: Matrix,
-) -> None:
+def _scores_at(K: Matrix, mistakes: Mistakes, wanted: Codes, scores: Matrix) -> None:
+    rows, columns, deltas, steps = mistakes
     for i in range(len(K)):
         for event in range(len(rows)):
             if steps[event] > wanted[i]:

@@ -5,7 +5,7 @@ Symbols: W weights (p, d), b biases (p,), U / T the difference of W and the aver
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -13,7 +13,7 @@ from numba import njit
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
-from separatrix.solvers.rows import CompiledRows, add_row_to, score_row
+from separatrix.solvers.rows import CompiledRows, add_row, score_row
 from separatrix.types import Codes, Flags, Matrix, Signs, Vector
 
 
@@ -95,8 +95,8 @@ def pass_over(
         size = len(part) * (2 if by_argmax else p) if keep_mistakes else 0
         found = (np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp), np.empty(size))
         count, errors = _pass(
-            *state, *rows, sides, owners, part, rates, bias_step, met + seen, average, active,
-            losses, *found,
+            state, rows, sides, owners, part, rates, bias_step, met + seen, average, active, losses,
+            found,
         )  # fmt: skip
         if keep_mistakes:
             at = found[0][:count].copy()
@@ -109,39 +109,10 @@ def pass_over(
     return Pass(losses, Mistakes.concatenate(log), wrong, seen)
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _correct(
-    W: Matrix,
-    b: Vector,
-    U: Matrix,
-    u: Vector,
-    data: Any,
-    indices: Any,
-    indptr: Any,
-    i: int,
-    c: int,
-    delta: float,
-    bias_step: float,
-    step: int,
-    average: bool,
-) -> None:
-    """Add delta x_i to boundary c, and update what its average needs."""
-    add_row_to(data, indices, indptr, i, delta, W, c)
-    b[c] += delta * bias_step
-    if average:
-        add_row_to(data, indices, indptr, i, delta * step, U, c)
-        u[c] += delta * step * bias_step
-
-
 @njit(cache=True, nogil=True)
 def _pass(
-    W: Matrix,
-    b: Vector,
-    U: Matrix,
-    u: Vector,
-    data: Any,
-    indices: Any,
-    indptr: Any,
+    state: OnlineState,
+    rows: CompiledRows,
     sides: Signs,
     owners: Codes,
     order: Codes,
@@ -151,33 +122,36 @@ def _pass(
     average: bool,
     active: Flags,
     losses: Vector,
-    log_positions: Codes,
-    log_columns: Codes,
-    log_deltas: Vector,
+    log: tuple[Codes, Codes, Vector],
 ) -> tuple[int, int]:
     """Meet the examples once; returns how many corrections were logged, and the examples mistaken.
 
     By signs each boundary is corrected at once: to keep its score for later costs more than a short row.
     """
+    W, b = state.W, state.b
+    U, u = state.U, state.u
+    log_positions, log_columns, log_deltas = log[0], log[1], log[2]
     count = wrong = 0
-    by_argmax, log = len(owners) > 0, len(log_columns) > 0
+    by_argmax, logged = len(owners) > 0, len(log_columns) > 0
     scores = np.zeros(len(b))
     for position in range(len(order)):
         i = order[position]
         mistaken = False
         for c in range(len(b)):
-            score = score_row(data, indices, indptr, i, W, c, b[c])
+            score = score_row(rows, i, W[c], b[c])
             if by_argmax:
                 scores[c] = score
             elif sides[i, c] * score <= 0 and active[c] and sides[i, c] != 0:
                 mistaken = True
                 losses[c] -= sides[i, c] * score
                 delta = rates[0, i] if sides[i, c] > 0 else -rates[1, i]
-                _correct(W, b, U, u, data, indices, indptr, i, c, delta, bias_step,
-                         met + position, average)  # fmt: skip
-                if log and delta != 0.0:
-                    log_positions[count], log_columns[count] = position, c
-                    log_deltas[count] = delta
+                add_row(rows, i, delta, W[c])
+                b[c] += delta * bias_step
+                if average:
+                    add_row(rows, i, delta * (met + position), U[c])
+                    u[c] += delta * (met + position) * bias_step
+                if logged and delta != 0.0:
+                    log_positions[count], log_columns[count], log_deltas[count] = position, c, delta
                     count += 1
         if by_argmax:
             guess, own = np.argmax(scores), owners[i]
@@ -186,9 +160,12 @@ def _pass(
                 losses[0] += scores[guess] - scores[own]
                 for c in (min(guess, own), max(guess, own)):
                     delta = rates[0, i] if c == own else -rates[1, i]
-                    _correct(W, b, U, u, data, indices, indptr, i, c, delta, bias_step,
-                             met + position, average)  # fmt: skip
-                    if log and delta != 0.0:
+                    add_row(rows, i, delta, W[c])
+                    b[c] += delta * bias_step
+                    if average:
+                        add_row(rows, i, delta * (met + position), U[c])
+                        u[c] += delta * (met + position) * bias_step
+                    if logged and delta != 0.0:
                         log_positions[count], log_columns[count] = position, c
                         log_deltas[count] = delta
                         count += 1

@@ -89,19 +89,11 @@ def solve_projectron(
             known = np.zeros((len(rows), budget))
             known[:, : len(support)] = gram.tile(rows, np.array(support, dtype=np.intp))
             added = np.empty(len(rows), dtype=np.intp)
-            mistakes, size = _scan_block(
-                gram.tile(rows, rows).astype(np.float64),
-                known,
-                len(support),
-                problems.targets[examples],
-                owners[examples] if len(owners) else owners,
-                rates[:, examples],
-                coef,
-                lag,
-                inverse,
-                met,
-                added,
-            )
+            tile = gram.tile(rows, rows).astype(np.float64)
+            own = owners[examples] if len(owners) else owners
+            given = problems.targets[examples], own, rates[:, examples]
+            state = coef, lag, inverse
+            mistakes, size = _scan_block(tile, known, len(support), given, state, met, added)
             support.extend(int(rows[at]) for at in added[: size - len(support)])
             wrong += mistakes
             met += len(rows)
@@ -116,16 +108,10 @@ def solve_projectron(
         if stop:
             break
 
-    s = len(support)
-    return ProjectronFit(
-        support=np.array(support, dtype=np.intp),
-        coef=coef[:, :s].T.copy(),
-        lag=lag[:, :s].T.copy(),
-        n_iter=len(by_epoch),
-        n_steps=met,
-        mistakes_by_epoch=np.array(by_epoch, dtype=np.intp),
-        stop=stop or "max_iter",
-    )
+    rows, s = np.array(support, dtype=np.intp), len(support)
+    counts = len(by_epoch), met, np.array(by_epoch, dtype=np.intp)
+    last, lagging = coef[:, :s].T.copy(), lag[:, :s].T.copy()
+    return ProjectronFit(rows, last, lagging, *counts, stop or "max_iter")
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
@@ -141,16 +127,14 @@ def _scan_block(
     tile: Matrix,  # shape: (B, B)
     known: Matrix,  # shape: (B, budget); kernel values of the block's rows with the support
     s: int,
-    targets: Signs,
-    owners: Codes,
-    rates: Matrix,
-    coef: Matrix,
-    lag: Matrix,
-    inverse: Matrix,
+    given: tuple[Signs, Codes, Matrix],  # targets, classes and rates of the block's rows
+    state: tuple[Matrix, Matrix, Matrix],  # coef, lag and inverse
     met: int,
     added: Codes,
 ) -> tuple[int, int]:
     """Scan the block's rows in order; return the number of mistakes and the size of the support."""
+    targets, owners, rates = given
+    coef, lag, inverse = state
     p, budget = coef.shape
     first, mistakes = s, 0
     deltas, scores, shares = np.zeros(p), np.zeros(p), np.zeros(budget)

@@ -20,7 +20,7 @@ Neural Networks 17 (2006).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -43,7 +43,7 @@ from separatrix.solvers.svm.problem import (
     ticks_due,
 )
 from separatrix.solvers.svm.triton import add_rows, gather_tiles, solve_tiles
-from separatrix.types import Codes, Flags, Matrix, Vector
+from separatrix.types import Codes, Flags, Vector
 
 Tensor = Any
 WORKING_SET = 2048
@@ -54,48 +54,15 @@ STATE_ARRAYS = 16  # of float64, for each row of each problem
 TILE_BYTES = 2**33  # of tiles at a time
 
 
-class _BatchResult(NamedTuple):
-    """Final state of a batch, and the certificate of each problem."""
-
-    b: Matrix  # shape: (p, r + 1)
-    F: Matrix
-    intercept: Any  # shape: (p,), as all below
-    violation: Any
-    primal: Any
-    dual: Any
-    square: Any
-    n_iter: Any
-    stop: Any
-
-
 def solve_on_device(
     gram: Any, problems: Sequence[SvmProblem], rule: StoppingRule, monitor: FitMonitor
 ) -> list[SvmFit]:
     """Solve every problem over a `DeviceGram`, as many at a time as fit in memory."""
     layouts = _Layouts(gram, problems)
-    fits: list[SvmFit] = []
-    for group in _groups(gram, problems, layouts.width):
-        found = _Batch(gram, layouts, group, rule, monitor).run()
-        for number, problem in enumerate(group):
-            layout = layouts.of(problem)
-            r = len(layout.rows)
-            fits.append(
-                SvmFit(
-                    rows=layout.rows,
-                    y=layout.y,
-                    box=problem.box[layout.rows],
-                    alpha=np.abs(found.b[number, :r]),
-                    errors=found.F[number, :r],
-                    intercept=float(found.intercept[number]),
-                    violation=float(found.violation[number]),
-                    primal=float(found.primal[number]),
-                    dual=float(found.dual[number]),
-                    square=float(found.square[number]),
-                    n_iter=int(found.n_iter[number]),
-                    stop=str(found.stop[number]),
-                )
-            )
-    return fits
+    state = 8 * STATE_ARRAYS * (layouts.width + 1)
+    size = rows_that_fit(state, free_bytes(gram.device) // 2)
+    groups = (problems[part] for part in row_blocks(len(problems), size))
+    return [fit for group in groups for fit in _Batch(gram, layouts, group, rule, monitor).run()]
 
 
 class _Layouts:
@@ -133,6 +100,7 @@ class _Batch:
         monitor: FitMonitor,
     ) -> None:
         self.gram, self.layouts, self.rule, self.monitor = gram, layouts, rule, monitor
+        self.problems = problems
         own = [layouts.of(problem) for problem in problems]
         boxes = [problem.box[layout.rows] for problem, layout in zip(problems, own, strict=True)]
         largest = [layout.largest for layout in own]
@@ -164,7 +132,7 @@ class _Batch:
             rows = torch.where(trains.values > 0, trains.indices, layouts.width)
             self.work[:, : rows.shape[1]] = rows
 
-    def run(self) -> _BatchResult:
+    def run(self) -> list[SvmFit]:
         """Rounds until every problem has stopped."""
         active = np.arange(len(self.stop))
         made = None
@@ -179,7 +147,7 @@ class _Batch:
             coarse = inner >= SINGLE * np.maximum(np.maximum(np.abs(top), np.abs(bottom)), 1.0)
             going = np.flatnonzero(self.stop[active] == "")
             if not len(going):
-                return self._result()
+                return self._fits()
             if len(going) < len(active):
                 kept = self._on(going)
                 rows, keys = rows.of(kept), ViolationKeys(*(part[kept] for part in keys))
@@ -333,25 +301,23 @@ class _Batch:
             self.monitor.step()
         self.ticks[active] = due
 
-    def _result(self) -> _BatchResult:
-        """The final state, with certificates computed afresh."""
-        measured = (*objectives(self.all), ViolationKeys.of(self.all).violation)
-        bias, primal, dual, square, violation = as_numpy(torch.stack(measured))
-        gap = _relative_gaps(primal, dual)
-        self.stop[(violation <= self.rule.tol) & (gap <= self.gaps)] = "tol"
-        return _BatchResult(
-            as_numpy(self.all.b), as_numpy(self.all.F),
-            bias, violation, primal, dual, square, self.n_iter, self.stop,
-        )  # fmt: skip
-
-
-def _groups(
-    gram: Any, problems: Sequence[SvmProblem], width: int
-) -> Iterator[Sequence[SvmProblem]]:
-    """Problems whose state fits in free memory."""
-    size = rows_that_fit(8 * STATE_ARRAYS * (width + 1), free_bytes(gram.device) // 2)
-    for part in row_blocks(len(problems), size):
-        yield problems[part]
+    def _fits(self) -> list[SvmFit]:
+        """The solved problems, with certificates computed afresh."""
+        bias, primal, dual, square = objectives(self.all)
+        violation = ViolationKeys.of(self.all).violation
+        measured = as_numpy(torch.stack([bias, violation, primal, dual, square]))
+        met = (measured[1] <= self.rule.tol) & (_relative_gaps(*measured[2:4]) <= self.gaps)
+        self.stop[met] = "tol"
+        alpha, errors = np.abs(as_numpy(self.all.b)), as_numpy(self.all.F)
+        fits = []
+        for number, problem in enumerate(self.problems):
+            layout = self.layouts.of(problem)
+            rows, r = layout.rows, len(layout.rows)
+            state = problem.box[rows], alpha[number, :r], errors[number, :r]
+            how = int(self.n_iter[number]), str(self.stop[number])
+            numbers = measured[:, number].tolist()
+            fits.append(SvmFit._make((rows, layout.y, *state, *numbers, *how)))
+        return fits
 
 
 def _largest_set(gram: Any) -> int:

@@ -25,9 +25,8 @@ class BatchRows(NamedTuple):
 
     def of(self, problems: Tensor) -> BatchRows:
         """The rows of some of the problems; not a copy if that is all of them."""
-        return (
-            self if len(problems) == len(self.b) else BatchRows(*(part[problems] for part in self))
-        )
+        whole = len(problems) == len(self.b)
+        return self if whole else BatchRows(*(part[problems] for part in self))
 
 
 class ViolationKeys(NamedTuple):

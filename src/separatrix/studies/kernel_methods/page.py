@@ -7,25 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.experiments.table import Results
-from separatrix.plots.figures import INK, SCORES, new_axes, write_cells
-from separatrix.plots.region_figures import COLOURS, MARKERS
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section, Shows
-from separatrix.studies.kernel_methods.steps import (
-    BOUND,
-    DEFINITE,
-    FORMS,
-    MAP,
-    OBJECT_TYPES,
-    OBJECTS,
-    OLIGONUCLEOTIDES,
-    SEQUENCES,
-    SYNTHETIC,
-    words,
-)
-from separatrix.studies.reproduce import study_page
-from separatrix.studies.summaries import metric_values, row_params
+from separatrix.experiments.steps import Results
+from separatrix.plots.figures import COLOURS, INK, MARKERS, SCORES, new_axes, write_cells
+from separatrix.report.page import Page, Picture, Section, Shows, Table
+from separatrix.studies.kernel_methods import steps
+from separatrix.studies.kernel_methods.steps import BOUND, DEFINITE, FORMS, MAP, OBJECTS, SEQUENCES
+from separatrix.studies.views import metric_values, row_params, study_page
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,15 +37,8 @@ def page(results: Results) -> Page:
         f"Inner products of the degree-2 map equal the kernel to {error:.0e} of its largest value, and "
         "the 3 x 3 similarities of three sequences hold the same information as their word counts.",
     ]
-    sections = [
-        _forms(results),
-        _bound(results),
-        _map(results),
-        _definite(results),
-        _oligonucleotides(results),
-        _objects(results),
-    ]
-    return study_page(results, summary, sections)
+    parts = (_forms, _bound, _map, _definite, _oligonucleotides, _objects)
+    return study_page(results, summary, [section(results) for section in parts])
 
 
 def _forms(results: Results) -> Section:
@@ -68,7 +48,7 @@ def _forms(results: Results) -> Section:
     _draw_line(left, found["w"], float(found["b"][0]))
     left.set_title("marker size: mistakes on the sample", fontsize=9)
     for name, marker, size, color in (("primal", "o", 7, COLOURS[0]), ("dual", "x", 5, COLOURS[4])):
-        log = found[f"{SYNTHETIC.replace(' ', '_')}_{name}"]
+        log = found[f"{steps.SYNTHETIC.replace(' ', '_')}_{name}"]
         line_style = {"markersize": size, "markerfacecolor": "none" if marker == "o" else color}
         right.plot(np.arange(1, len(log) + 1), log, marker, color=color, label=name, **line_style)
     right.set(xlabel="mistake", ylabel="misclassified sample")
@@ -191,11 +171,8 @@ def _draw_spectra(kernels: list[str], found: Mapping[str, Any]) -> Figure:
     left.legend(fontsize=7)
     for digit in np.unique(found["labels"]):
         own = found["embedding"][found["labels"] == digit]
-        line_style = {
-            "color": COLOURS[digit % len(COLOURS)],
-            "marker": MARKERS[digit % len(MARKERS)],
-        }
-        right.scatter(own[:, 0], own[:, 1], s=14, label=str(digit), linewidths=0, **line_style)
+        style = {"color": COLOURS[digit % len(COLOURS)], "marker": MARKERS[digit % len(MARKERS)]}
+        right.scatter(own[:, 0], own[:, 1], s=14, label=str(digit), linewidths=0, **style)
     right.set(xlabel="first axis", ylabel="second axis")
     where = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
     right.legend(fontsize=7, title="digit", title_fontsize=7, frameon=False, **where)
@@ -212,7 +189,7 @@ def _degree(name: str) -> str:
 
 
 def _oligonucleotides(results: Results) -> Section:
-    found = results.arrays[OLIGONUCLEOTIDES]
+    found = results.arrays[steps.OLIGONUCLEOTIDES]
 
     def table(names: Any, key: str, caption: str) -> Table:
         lines = found[key].astype(int) if key == "counts" else found[key]
@@ -226,7 +203,7 @@ def _oligonucleotides(results: Results) -> Section:
     axes.set_xticks(range(3), SEQUENCES, fontsize=7)
     axes.set_yticks(range(3), SEQUENCES, fontsize=7)
     figure.colorbar(image, ax=axes, label="similarity")
-    difference = results.values(part=OLIGONUCLEOTIDES, metric="difference_from_counts").max()
+    difference = results.values(part=steps.OLIGONUCLEOTIDES, metric="difference_from_counts").max()
     dimensions = range(1, found["embedding"].shape[1] + 1)
     paragraphs = [
         "The same three oligonucleotides as rows of 16 word counts, and as the pairwise similarities of "
@@ -235,7 +212,7 @@ def _oligonucleotides(results: Results) -> Section:
         "however long they grow, and its embedding recovers vectors with the same inner products."
     ]
     shows: Shows = [
-        table(words(), "counts", "As vectors: how often each word of two letters occurs."),
+        table(steps.words(), "counts", "As vectors: how often each word of two letters occurs."),
         Picture(
             figure,
             "Similarity of each pair of sequences.",
@@ -290,7 +267,7 @@ def _objects(results: Results) -> Section:
         "on objects with a kernel or on the matrix itself. The last columns give the share of test "
         "objects that both predict alike."
     ]
-    missing = [kind for kind in OBJECT_TYPES if kind.name not in kinds]
+    missing = [kind for kind in steps.OBJECT_TYPES if kind.name not in kinds]
     if missing:
         names = " and ".join(f"{kind.name} ({kind.data})" for kind in missing)
         paragraphs.append(
@@ -317,13 +294,8 @@ def _draw_points(axes: Axes, X: Any, y: Any, sizes: Any) -> None:
     sizes = np.broadcast_to(sizes, len(y))
     for side, (color, marker) in SIDES.items():
         own = y == side
-        line_style: dict[str, Any] = {
-            "color": color,
-            "marker": marker,
-            "linewidths": 0,
-            "alpha": 0.85,
-        }
-        axes.scatter(X[own, 0], X[own, 1], s=sizes[own], label=f"{side:+d}", **line_style)
+        style: dict[str, Any] = {"color": color, "marker": marker, "linewidths": 0, "alpha": 0.85}
+        axes.scatter(X[own, 0], X[own, 1], s=sizes[own], label=f"{side:+d}", **style)
     axes.set(xlabel="x1", ylabel="x2")
 
 

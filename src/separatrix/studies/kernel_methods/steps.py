@@ -9,29 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix import SVC, KernelPerceptron, kernels
 from separatrix.data.catalogue import TO_DOWNLOAD, state
 from separatrix.data.dataset import Dataset
-from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.estimators.svc import SVC
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
-from separatrix.kernels import (
-    Gaussian,
-    Kernel,
-    Laplacian,
-    Linear,
-    Normalized,
-    Polynomial,
-    Precomputed,
-    Sigmoid,
-    Spectrum,
-    WeisfeilerLehman,
-    eigen_embedding,
-    is_positive_semidefinite,
-    quadratic_map,
-)
+from separatrix.kernels import Gaussian, Kernel, Linear, Normalized, Polynomial, Spectrum
 from separatrix.solvers.perceptron.dual import mistake_bound, solve_dual, solve_primal
 from separatrix.types import Matrix, Signs
-from separatrix.validation import require_integer
 
 NAME = "kernel-methods"
 FORMS = "1 primal and dual"
@@ -75,28 +59,23 @@ OBJECT_TYPES = (
         "images", "digits", lambda data: np.asarray(data.X) / 16.0, Gaussian.from_variance(SIGMA)
     ),
     ObjectType("strings", "promoters", lambda data: data.X, Normalized(Spectrum(3))),
-    ObjectType("molecules", "mutag", lambda data: data.X, Normalized(WeisfeilerLehman(3))),
+    ObjectType("molecules", "mutag", lambda data: data.X, Normalized(kernels.WeisfeilerLehman(3))),
 )
 
 
 def experiment(*, quick: bool = False, seed: int = 0) -> Experiment:
     """Primal and dual, the mistake bound, the degree-2 map, definiteness, and objects as a matrix.
 
-    Parameters
-    ----------
-    quick
-        Fewer draws and digits, and no object type whose data would have to be downloaded.
+    A quick run has fewer draws and digits, and no object type whose data would have to be downloaded.
     """
-    require_integer(NAME, "seed", seed, least=0)
     types = [one for one in OBJECT_TYPES if not quick or state(one.data) != TO_DOWNLOAD]
-    claims = _Claims(draws=3 if quick else 20, digits=150 if quick else 500, seed=seed)
     steps = [
-        Step(FORMS, claims.compare_forms),
-        Step(BOUND, claims.check_bound),
-        Step(MAP, claims.check_map),
-        Step(DEFINITE, claims.check_definite),
-        Step(OLIGONUCLEOTIDES, claims.compare_sequences),
-        *(Step(f"{OBJECTS}: {one.name}", partial(claims.classify, kind=one)) for one in types),
+        Step(FORMS, compare_forms),
+        Step(BOUND, check_bound),
+        Step(MAP, check_map),
+        Step(DEFINITE, check_definite),
+        Step(OLIGONUCLEOTIDES, compare_sequences),
+        *(Step(f"{OBJECTS}: {one.name}", partial(classify, kind=one)) for one in types),
     ]
     options = {"quick": quick, "seed": seed}
     data = tuple(one.data for one in types)
@@ -118,171 +97,172 @@ def words(length: int = WORD) -> list[str]:
     return ["".join(letters) for letters in product(BASES, repeat=length)]
 
 
-class _Claims:
-    """The steps, under one seed."""
-
-    def __init__(self, *, draws: int, digits: int, seed: int) -> None:
-        self.draws, self.digits, self.seed = draws, digits, seed
-
-    def compare_forms(self, context: RunContext) -> StepResult:
-        """Rosenblatt's algorithm on vectors (primal) and on inner products alone (dual)."""
-        rows: list[Row] = []
-        arrays: dict[str, Any] = {}
-        iris, digits = context.data("iris"), context.data("digits")
-        few = np.flatnonzero(digits.y <= 1)
-        problems = [
-            separable(np.random.default_rng(self.seed), n=60, margin=0.125),
-            BinaryProblem("iris", np.round(10 * np.asarray(iris.X)), _signs(iris.y == 0)),
-            BinaryProblem("digits", np.asarray(digits.X)[few], _signs(digits.y[few] == 0)),
-        ]
-        for data, X, y in problems:
-            primal = solve_primal(X, y, max_iter=PASSES)
-            dual = solve_dual(X @ X.T, y, max_iter=PASSES)
-            values = {
-                "samples": len(y),
-                "primal_mistakes": len(primal.mistakes),
-                "dual_mistakes": len(dual.mistakes),
-                "same_mistakes": np.array_equal(primal.mistakes, dual.mistakes),
-                "weight_difference": np.abs((dual.alpha * y) @ X - primal.w).max(),
-                "bias_difference": abs(dual.b - primal.b),
-                "clean_pass": primal.clean and dual.clean,
-            }
-            rows += metric_rows(FORMS, data, "Rosenblatt", values)
-            name = data.replace(" ", "_")
-            arrays[f"{name}_primal"], arrays[f"{name}_dual"] = primal.mistakes, dual.mistakes
-            if data == SYNTHETIC:
-                arrays |= {"X": X, "y": y, "w": primal.w, "b": np.array([primal.b])}
-                arrays["alpha"] = dual.alpha
-        return StepResult(rows, arrays)
-
-    def check_bound(self, context: RunContext) -> StepResult:
-        """Mistakes and (2R / gamma)^2, gamma being the margin of a hard-margin SVM."""
-        rows: list[Row] = []
-        for draw in range(self.draws):
-            rng = np.random.default_rng([self.seed, draw])
-            for margin in MARGINS:
-                data, X, y = separable(rng, n=100, margin=margin)
-                found = solve_primal(X, y, max_iter=PASSES)
-                svm = SVC(C=HARD, kernel=Linear(), tol=1e-4).fit(X, y)
-                limit = mistake_bound(X, y, svm.coef_[0], float(svm.intercept_[0]))
-                values = {"mistakes": len(found.mistakes), "bound": limit}
-                rows += metric_rows(BOUND, data, "Rosenblatt", values, split=draw, margin=margin)
-            ring, kernel = circle(rng, n=100), Gaussian(2.0)
-            values = _feature_space_bound(ring.X, ring.y, kernel)
-            rows += metric_rows(
-                BOUND, ring.data, "kernel Rosenblatt", values, split=draw, kernel=repr(kernel)
-            )
-        return StepResult(rows)
-
-    def check_map(self, context: RunContext) -> StepResult:
-        """Products of (x1^2, x2^2, sqrt2 x1 x2) are <x, z>^2, so the kernel learns the same."""
-        rows: list[Row] = []
-        digits = self._first_digits(context)
-        ring = circle(np.random.default_rng(self.seed), n=100)
-        arrays: dict[str, Any] = {"X": ring.X, "y": ring.y, "mapped": quadratic_map(ring.X)}
-        for data, X, y in (ring, BinaryProblem("digits", digits.X, _signs(digits.y % 2 == 0))):
-            mapped, K = quadratic_map(X), Polynomial(2).block(X, X)
-            primal = solve_primal(mapped, y, max_iter=PASSES)
-            dual = solve_dual(K, y, max_iter=PASSES)
-            values = {
-                "features": X.shape[1],
-                "mapped_features": mapped.shape[1],
-                "relative_difference": np.abs(mapped @ mapped.T - K).max() / K.max(),
-                "primal_mistakes": len(primal.mistakes),
-                "dual_mistakes": len(dual.mistakes),
-                "same_mistakes": np.array_equal(primal.mistakes, dual.mistakes),
-            }
-            rows += metric_rows(MAP, data, "degree-2 map", values)
-            if data == ring.data:
-                arrays |= {"w": primal.w, "b": np.array([primal.b])}
-        return StepResult(rows, arrays)
-
-    def check_definite(self, context: RunContext) -> StepResult:
-        """Eigenvalues of the matrix of each kernel, and vectors whose products are that matrix."""
-        digits = self._first_digits(context)
-        X = digits.X / 16.0
-        gaussian = Gaussian.from_variance(SIGMA)
-        kernels = (
-            *(Linear(), Polynomial(2), Polynomial(3), gaussian),
-            *(Laplacian(0.1), Sigmoid(1.0, -1.0)),
-        )
-        rows, spectra = [], []
-        for kernel in kernels:
-            K = _symmetric(kernel, X)
-            eigenvalues = np.linalg.eigvalsh(K)[::-1]
-            definite = is_positive_semidefinite(K)
-            values: dict[str, Any] = {
-                "largest_eigenvalue": eigenvalues[0],
-                "lowest_eigenvalue": eigenvalues[-1],
-                "positive_semidefinite": definite,
-            }
-            if definite:
-                F = eigen_embedding(K, tol=1e-12)
-                values["dimensions"] = F.shape[1]
-                values["embedding_error"] = np.abs(F @ F.T - K).max() / np.abs(K).max()
-            rows += metric_rows(DEFINITE, "digits", "kernel matrix", values, kernel=repr(kernel))
-            spectra.append(eigenvalues)
-        K = _symmetric(gaussian, X)
-        centre = np.eye(len(K)) - 1.0 / len(K)
-        F = eigen_embedding(centre @ K @ centre, 2)
-        signs = np.sign(F[np.abs(F).argmax(axis=0), [0, 1]])  # the sign of an axis is arbitrary
-        arrays = {"spectra": np.array(spectra), "embedding": F * signs, "labels": digits.y}
-        return StepResult(rows, arrays)
-
-    def compare_sequences(self, context: RunContext) -> StepResult:
-        """Three sequences as word counts, and as 3 x 3 similarities with the same information."""
-        counts = np.array([word_counts(sequence) for sequence in SEQUENCES], dtype=np.float64)
-        K = Spectrum(WORD).block(SEQUENCES, SEQUENCES)
-        cosine = Normalized(Spectrum(WORD)).block(SEQUENCES, SEQUENCES)
-        F = eigen_embedding(K)
-        rows: list[Row] = []
-        for s, line in zip(SEQUENCES, counts, strict=True):
-            for word, count in zip(words(), line, strict=True):
-                rows += metric_rows(OLIGONUCLEOTIDES, s, "words", {"count": count}, word=word)
-        for metric, matrix in (("products", K), ("similarity", cosine)):
-            for (i, j), value in np.ndenumerate(matrix):
-                about = {"other": SEQUENCES[j]}
-                rows += metric_rows(
-                    OLIGONUCLEOTIDES, SEQUENCES[i], "words", {metric: value}, **about
-                )
+def compare_forms(context: RunContext) -> StepResult:
+    """Rosenblatt's algorithm on vectors (primal) and on inner products alone (dual)."""
+    rows: list[Row] = []
+    arrays: dict[str, Any] = {}
+    iris, digits = context.data("iris"), context.data("digits")
+    few = np.flatnonzero(digits.y <= 1)
+    problems = [
+        separable(np.random.default_rng(context.options["seed"]), n=60, margin=0.125),
+        BinaryProblem("iris", np.round(10 * np.asarray(iris.X)), _signs(iris.y == 0)),
+        BinaryProblem("digits", np.asarray(digits.X)[few], _signs(digits.y[few] == 0)),
+    ]
+    for data, X, y in problems:
+        primal = solve_primal(X, y, max_iter=PASSES)
+        dual = solve_dual(X @ X.T, y, max_iter=PASSES)
         values = {
-            "difference_from_counts": np.abs(K - Linear().block(counts, counts)).max(),
-            "positive_semidefinite": is_positive_semidefinite(K),
-            "dimensions": F.shape[1],
-            "embedding_error": np.abs(F @ F.T - K).max(),
+            "samples": len(y),
+            "primal_mistakes": len(primal.mistakes),
+            "dual_mistakes": len(dual.mistakes),
+            "same_mistakes": np.array_equal(primal.mistakes, dual.mistakes),
+            "weight_difference": np.abs((dual.alpha * y) @ X - primal.w).max(),
+            "bias_difference": abs(dual.b - primal.b),
+            "clean_pass": primal.clean and dual.clean,
         }
-        rows += metric_rows(OLIGONUCLEOTIDES, "all three", "words", values)
-        arrays = {"counts": counts, "products": K, "similarity": cosine, "embedding": F}
-        return StepResult(rows, arrays)
+        rows += metric_rows(FORMS, data, "Rosenblatt", values)
+        name = data.replace(" ", "_")
+        arrays[f"{name}_primal"], arrays[f"{name}_dual"] = primal.mistakes, dual.mistakes
+        if data == SYNTHETIC:
+            arrays |= {"X": X, "y": y, "w": primal.w, "b": np.array([primal.b])}
+            arrays["alpha"] = dual.alpha
+    return StepResult(rows, arrays)
 
-    def classify(self, context: RunContext, kind: ObjectType) -> StepResult:
-        """Estimators trained on objects with a kernel, and on the precomputed n x n matrix."""
-        data = context.data(kind.data)
-        objects, y = kind.objects(data), np.asarray(data.y)
-        rng = np.random.default_rng(self.seed)
-        order = rng.permutation(len(y))[: 3 * self.digits]
-        train, test = np.split(order, [2 * len(order) // 3])
-        X, X_test = _select(objects, train), _select(objects, test)
-        K, K_test = kind.kernel.block(X, X), kind.kernel.block(X_test, X)
+
+def check_bound(context: RunContext) -> StepResult:
+    """Mistakes and (2R / gamma)^2, gamma being the margin of a hard-margin SVM."""
+    rows: list[Row] = []
+    for draw in range(3 if context.options["quick"] else 20):
+        rng = np.random.default_rng([context.options["seed"], draw])
+        for margin in MARGINS:
+            data, X, y = separable(rng, n=100, margin=margin)
+            found = solve_primal(X, y, max_iter=PASSES)
+            svm = SVC(C=HARD, kernel=Linear(), tol=1e-4).fit(X, y)
+            limit = mistake_bound(X, y, svm.coef_[0], float(svm.intercept_[0]))
+            values = {"mistakes": len(found.mistakes), "bound": limit}
+            rows += metric_rows(BOUND, data, "Rosenblatt", values, split=draw, margin=margin)
+        ring, kernel = circle(rng, n=100), Gaussian(2.0)
+        values = _feature_space_bound(ring.X, ring.y, kernel)
+        rows += metric_rows(
+            BOUND, ring.data, "kernel Rosenblatt", values, split=draw, kernel=repr(kernel)
+        )
+    return StepResult(rows)
+
+
+def check_map(context: RunContext) -> StepResult:
+    """Products of (x1^2, x2^2, sqrt2 x1 x2) are <x, z>^2, so the kernel learns the same."""
+    rows: list[Row] = []
+    digits = _first_digits(context)
+    ring = circle(np.random.default_rng(context.options["seed"]), n=100)
+    arrays: dict[str, Any] = {"X": ring.X, "y": ring.y, "mapped": kernels.quadratic_map(ring.X)}
+    for data, X, y in (ring, BinaryProblem("digits", digits.X, _signs(digits.y % 2 == 0))):
+        mapped, K = kernels.quadratic_map(X), Polynomial(2).block(X, X)
+        primal = solve_primal(mapped, y, max_iter=PASSES)
+        dual = solve_dual(K, y, max_iter=PASSES)
+        values = {
+            "features": X.shape[1],
+            "mapped_features": mapped.shape[1],
+            "relative_difference": np.abs(mapped @ mapped.T - K).max() / K.max(),
+            "primal_mistakes": len(primal.mistakes),
+            "dual_mistakes": len(dual.mistakes),
+            "same_mistakes": np.array_equal(primal.mistakes, dual.mistakes),
+        }
+        rows += metric_rows(MAP, data, "degree-2 map", values)
+        if data == ring.data:
+            arrays |= {"w": primal.w, "b": np.array([primal.b])}
+    return StepResult(rows, arrays)
+
+
+def check_definite(context: RunContext) -> StepResult:
+    """Eigenvalues of the matrix of each kernel, and vectors whose products are that matrix."""
+    digits = _first_digits(context)
+    X = digits.X / 16.0
+    gaussian = Gaussian.from_variance(SIGMA)
+    tried = (
+        *(Linear(), Polynomial(2), Polynomial(3), gaussian),
+        *(kernels.Laplacian(0.1), kernels.Sigmoid(1.0, -1.0)),
+    )
+    rows, spectra = [], []
+    for kernel in tried:
+        K = _symmetric(kernel, X)
+        eigenvalues = np.linalg.eigvalsh(K)[::-1]
+        definite = kernels.is_positive_semidefinite(K)
         values: dict[str, Any] = {
-            "objects": len(train),
-            "positive_semidefinite": is_positive_semidefinite((K + K.T) / 2),
+            "largest_eigenvalue": eigenvalues[0],
+            "lowest_eigenvalue": eigenvalues[-1],
+            "positive_semidefinite": definite,
         }
-        for model in (KernelPerceptron, SVC):
-            direct = model(kernel=kind.kernel).fit(X, y[train]).predict(X_test)
-            ready = model(kernel=Precomputed()).fit(K, y[train]).predict(K_test)
-            values[f"{model.__name__}_test_accuracy"] = (direct == y[test]).mean()
-            values[f"{model.__name__}_agreement_with_ready_matrix"] = (direct == ready).mean()
-        rows = metric_rows(OBJECTS, kind.data, kind.name, values, kernel=repr(kind.kernel))
-        few = train[:MATRIX_ROWS][np.argsort(y[train[:MATRIX_ROWS]], kind="stable")]
-        drawn = _select(objects, few)
-        codes = np.unique(y, return_inverse=True)[1]
-        return StepResult(rows, {"matrix": kind.kernel.block(drawn, drawn), "labels": codes[few]})
+        if definite:
+            F = kernels.eigen_embedding(K, tol=1e-12)
+            values["dimensions"] = F.shape[1]
+            values["embedding_error"] = np.abs(F @ F.T - K).max() / np.abs(K).max()
+        rows += metric_rows(DEFINITE, "digits", "kernel matrix", values, kernel=repr(kernel))
+        spectra.append(eigenvalues)
+    K = _symmetric(gaussian, X)
+    centre = np.eye(len(K)) - 1.0 / len(K)
+    F = kernels.eigen_embedding(centre @ K @ centre, 2)
+    signs = np.sign(F[np.abs(F).argmax(axis=0), [0, 1]])  # the sign of an axis is arbitrary
+    arrays = {"spectra": np.array(spectra), "embedding": F * signs, "labels": digits.y}
+    return StepResult(rows, arrays)
 
-    def _first_digits(self, context: RunContext) -> Dataset:
-        digits = context.data("digits")
-        X, y = np.asarray(digits.X)[: self.digits], np.asarray(digits.y)[: self.digits]
-        return Dataset("digits", X, y)
+
+def compare_sequences(_context: RunContext) -> StepResult:
+    """Three sequences as word counts, and as 3 x 3 similarities with the same information."""
+    counts = np.array([word_counts(sequence) for sequence in SEQUENCES], dtype=np.float64)
+    K = Spectrum(WORD).block(SEQUENCES, SEQUENCES)
+    cosine = Normalized(Spectrum(WORD)).block(SEQUENCES, SEQUENCES)
+    F = kernels.eigen_embedding(K)
+    rows: list[Row] = []
+    for s, line in zip(SEQUENCES, counts, strict=True):
+        for word, count in zip(words(), line, strict=True):
+            rows += metric_rows(OLIGONUCLEOTIDES, s, "words", {"count": count}, word=word)
+    for metric, matrix in (("products", K), ("similarity", cosine)):
+        for (i, j), value in np.ndenumerate(matrix):
+            about = {"other": SEQUENCES[j]}
+            rows += metric_rows(OLIGONUCLEOTIDES, SEQUENCES[i], "words", {metric: value}, **about)
+    values = {
+        "difference_from_counts": np.abs(K - Linear().block(counts, counts)).max(),
+        "positive_semidefinite": kernels.is_positive_semidefinite(K),
+        "dimensions": F.shape[1],
+        "embedding_error": np.abs(F @ F.T - K).max(),
+    }
+    rows += metric_rows(OLIGONUCLEOTIDES, "all three", "words", values)
+    arrays = {"counts": counts, "products": K, "similarity": cosine, "embedding": F}
+    return StepResult(rows, arrays)
+
+
+def classify(context: RunContext, kind: ObjectType) -> StepResult:
+    """Estimators trained on objects with a kernel, and on the precomputed n x n matrix."""
+    data = context.data(kind.data)
+    objects, y = kind.objects(data), np.asarray(data.y)
+    rng = np.random.default_rng(context.options["seed"])
+    order = rng.permutation(len(y))[: 3 * _digit_count(context)]
+    train, test = np.split(order, [2 * len(order) // 3])
+    X, X_test = _select(objects, train), _select(objects, test)
+    K, K_test = kind.kernel.block(X, X), kind.kernel.block(X_test, X)
+    values: dict[str, Any] = {
+        "objects": len(train),
+        "positive_semidefinite": kernels.is_positive_semidefinite((K + K.T) / 2),
+    }
+    for model in (KernelPerceptron, SVC):
+        direct = model(kernel=kind.kernel).fit(X, y[train]).predict(X_test)
+        ready = model(kernel=kernels.Precomputed()).fit(K, y[train]).predict(K_test)
+        values[f"{model.__name__}_test_accuracy"] = (direct == y[test]).mean()
+        values[f"{model.__name__}_agreement_with_ready_matrix"] = (direct == ready).mean()
+    rows = metric_rows(OBJECTS, kind.data, kind.name, values, kernel=repr(kind.kernel))
+    few = train[:MATRIX_ROWS][np.argsort(y[train[:MATRIX_ROWS]], kind="stable")]
+    drawn = _select(objects, few)
+    codes = np.unique(y, return_inverse=True)[1]
+    return StepResult(rows, {"matrix": kind.kernel.block(drawn, drawn), "labels": codes[few]})
+
+
+def _first_digits(context: RunContext) -> Dataset:
+    digits, n = context.data("digits"), _digit_count(context)
+    return Dataset("digits", np.asarray(digits.X)[:n], np.asarray(digits.y)[:n])
+
+
+def _digit_count(context: RunContext) -> int:
+    return 150 if context.options["quick"] else 500
 
 
 def separable(rng: np.random.Generator, *, n: int, margin: float) -> BinaryProblem:

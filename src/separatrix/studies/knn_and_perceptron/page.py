@@ -6,21 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.experiments.table import Results
-from separatrix.plots.figures import INK, new_axes
+from separatrix.experiments.steps import Results
+from separatrix.plots.figures import COLOURS, INK, new_axes
 from separatrix.plots.neighbor_curves import BAND, plot_k
-from separatrix.plots.region_figures import COLOURS
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
-from separatrix.studies.knn_and_perceptron.steps import (
-    DATA,
-    FEATURES,
-    MOST_FEATURES,
-    NEIGHBOURS,
-    PERCEPTRON,
-)
-from separatrix.studies.reproduce import study_page
-from separatrix.studies.summaries import format_spread, metric_values, params_of, row_params
+from separatrix.report.page import Page, Picture, Section, Table
+from separatrix.studies.knn_and_perceptron import steps
+from separatrix.studies.knn_and_perceptron.steps import DATA, FEATURES, NEIGHBOURS, PERCEPTRON
+from separatrix.studies.views import format_spread, metric_values, params_of, row_params, study_page
 
 PUBLISHED_ERRORS = {1: 5937, 41: 4626}  # by k; of 27,780, Euclidean, a4a
 MOST_PANELS, PANEL_COLUMNS = 10, 3
@@ -205,7 +197,7 @@ def _features(results: Results) -> Section:
     table = Table(
         ("class", "rank", "feature", "|w|"),
         [(str(p["class"]), p["rank"], p["feature"], value) for p, value in found],
-        f"The {MOST_FEATURES} largest |w| of each class; first split.",
+        f"The {steps.MOST_FEATURES} largest |w| of each class; first split.",
     )
     words = ["The absolute weight of each feature in the perceptron; the bias is left out."]
     if len(panels) == 1:

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix import KNeighborsClassifier, Perceptron
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import random_splits
-from separatrix.errors import ExperimentError
-from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.estimators.perceptron import Perceptron
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.runtime.device import choose_device
+from separatrix.studies.inputs import require_labelled
 from separatrix.validation import require_choice, require_integer, require_real
 
 NAME = "knn-and-perceptron"
@@ -45,30 +44,10 @@ def experiment(
 ) -> Experiment:
     """Accuracy against k, mistakes in each pass, and the most important features.
 
-    Parameters
-    ----------
-    quick
-        Five splits instead of twenty, and at most 1500 samples of each part.
-    classifier
-        "knn", "perceptron" or "both".
-    data
-        A name of the catalogue, or a file of vectors.
-    subsample
-        Number of samples to draw before training or splitting. None: all.
-    test_size
-        Share held out at random. None: the test part of the data set, or 0.3 if it has none.
-    distance
-        "euclidean" or "manhattan".
-    k_max
-        Largest number of neighbours; at most the number of other samples.
-    max_iter
-        Maximum passes of the perceptron; a pass without a mistake stops it earlier.
-    repeats
-        Number of random splits. None: twenty, or five.
-    device
-        "auto", "cpu" or "cuda": the device of the Euclidean neighbour search.
+    A quick run has 5 splits (`repeats`) instead of 20 and at most 1500 samples of each part; `subsample`
+    draws samples before splitting. `test_size` is held out at random; None: the test part of the data
+    set, or 0.3 if it has none. `device` is that of the Euclidean neighbour search.
     """
-    require_integer(NAME, "seed", seed, least=0)
     require_choice(NAME, "classifier", classifier, ("both", "knn", "perceptron"))
     require_choice(NAME, "distance", distance, list(DISTANCES))
     for name, value, least in (
@@ -104,15 +83,6 @@ def experiment(
     if classifier != "knn":
         steps += [Step(PERCEPTRON, study.train_perceptron), Step(FEATURES, study.rank_features)]
     return Experiment(NAME, "Nearest neighbours and perceptrons", options, (data,), steps, find)
-
-
-class TrainTest(NamedTuple):
-    """A training and a test part."""
-
-    X: Any  # shape: (n, d)
-    y: Any  # shape: (n,)
-    X_test: Any  # shape: (m, d)
-    y_test: Any  # shape: (m,)
 
 
 class PassLog(NamedTuple):
@@ -220,29 +190,26 @@ class _KnnStudy:
             arrays["image"] = np.array(data.image)
         return StepResult(rows, arrays)
 
-    def parts(self, context: RunContext) -> list[TrainTest]:
+    def parts(self, context: RunContext) -> list[Dataset]:
         """The given parts, or random ones; made once."""
-        made: list[TrainTest] = context.shared("parts", lambda: self.split(context.data(self.data)))
-        return made
+        return context.shared("parts", lambda: self.split(context.data(self.data)))
 
     def has_test_part(self, data: Dataset) -> bool:
         """Whether the test part of the data set is used."""
         return data.X_test is not None and self.options["test_size"] is None
 
-    def split(self, data: Dataset) -> list[TrainTest]:
+    def split(self, data: Dataset) -> list[Dataset]:
         """The test part of the data set, or random splits."""
-        if data.kind != "vectors" or data.y is None:
-            kind = data.kind if data.y is not None else "no labels"
-            raise ExperimentError(f"{NAME} needs vectors with labels; {data.name} holds {kind}")
+        require_labelled(NAME, data, "vectors")
         y = np.asarray(data.y)
         rng = np.random.default_rng(self.options["seed"])
         rows = self._subsample(len(y), self.options["subsample"], rng)
         if self.has_test_part(data):
             tested = self._subsample(len(data.y_test), None, rng)
             y_test = np.asarray(data.y_test)
-            return [TrainTest(data.X[rows], y[rows], data.X_test[tested], y_test[tested])]
+            return [Dataset(data.name, data.X[rows], y[rows], data.X_test[tested], y_test[tested])]
         return [
-            TrainTest(data.X[train], y[train], data.X[test], y[test])
+            Dataset(data.name, data.X[train], y[train], data.X[test], y[test])
             for train, test in self._random_splits(rows, rng)
         ]
 
@@ -277,7 +244,7 @@ def feature_name(data: Dataset, j: int) -> str:
     return data.features[j] if data.features is not None else f"feature {j + 1}"
 
 
-def train_by_pass(part: TrainTest, limit: int) -> PassLog:
+def train_by_pass(part: Dataset, limit: int) -> PassLog:
     """`Perceptron(shuffle=False, tol=None, max_iter=limit).fit`, scored after each pass."""
     model = Perceptron(shuffle=False, tol=None)
     classes = np.unique(part.y)

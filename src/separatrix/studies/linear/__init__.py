@@ -5,23 +5,17 @@ A part is one step: its rows hold the claim and the deviation from it, its array
 
 from __future__ import annotations
 
-from separatrix.experiments.steps import Experiment, Step
-from separatrix.experiments.table import Results
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Section
-from separatrix.studies.linear import (
-    doubt,
-    gaussian,
-    geometry,
-    losses,
-    margins,
-    softmax,
-    squares,
-    words,
-)
-from separatrix.studies.linear.claims import all_claims
-from separatrix.studies.reproduce import study_page
+from functools import partial
+from typing import NamedTuple
 
+import numpy as np
+
+from separatrix.experiments.steps import Experiment, Results, Step
+from separatrix.report.page import Page, Section, Table
+from separatrix.studies.linear import doubt, generative, geometry, losses, margins, squares
+from separatrix.studies.views import largest_value, single_value, study_page
+
+ROUNDING = 1e-9  # largest rounding error of a zero
 PARTS = (
     (geometry.DISTANCE, geometry.check_distances, geometry.distance_section),
     (geometry.REGIONS, geometry.map_regions, geometry.regions_section),
@@ -29,10 +23,10 @@ PARTS = (
     (squares.ONE_HOT, squares.fit_one_hot, squares.one_hot_section),
     (squares.RIDGE, squares.fit_ridges, squares.ridge_section),
     (squares.FISHER, squares.compare_directions, squares.fisher_section),
-    (gaussian.TERMS, gaussian.compute_terms, gaussian.terms_section),
-    (words.WORDS, words.count_words, words.words_section),
+    (generative.TERMS, generative.compute_terms, generative.terms_section),
+    (generative.WORDS, generative.count_words, generative.words_section),
     (doubt.DOUBT, doubt.compare_costs_and_doubt, doubt.doubt_section),
-    (softmax.SOFTMAX, softmax.check_softmax, softmax.softmax_section),
+    (geometry.SOFTMAX, geometry.check_softmax, geometry.softmax_section),
     (margins.MARGINS, margins.check_margins, margins.margins_section),
     (losses.LOSSES, losses.check_losses, losses.losses_section),
 )
@@ -74,3 +68,125 @@ def page(results: Results) -> Page:
         [Table(("part", "holds", "claim", "measured", "wanted"), rows)],
     )
     return study_page(results, summary, [claims, *(section(results) for _, _, section in PARTS)])
+
+
+class Claim(NamedTuple):
+    """One claim with the number that decides it."""
+
+    part: int
+    caption: str
+    measured: float
+    wanted: str
+    holds: bool
+
+
+def all_claims(results: Results) -> list[Claim]:
+    """All claims, in the order of the parts."""
+    return [*_boundary_claims(results), *_model_claims(results), *_svm_claims(results)]
+
+
+def _zero(part: int, caption: str, measured: float) -> Claim:
+    return Claim(part, caption, measured, "0", bool(abs(measured) <= ROUNDING))
+
+
+def _above(part: int, caption: str, measured: float, limit: float = 0.0) -> Claim:
+    return Claim(part, caption, measured, f"above {limit:g}", bool(measured > limit))
+
+
+def _below(part: int, caption: str, measured: float, limit: float) -> Claim:
+    text = f"{limit:.6f}".rstrip("0").rstrip(".")
+    return Claim(part, caption, measured, f"below {text}", bool(measured < limit))
+
+
+def _boundary_claims(results: Results) -> list[Claim]:
+    value, largest = partial(single_value, results), partial(largest_value, results)
+    rest, pairs, predict = (
+        value(geometry.REGIONS, "area_share", region="indeterminate", rule=rule)
+        for rule in ("rest", "pairs", "predict")
+    )
+    wrong, far = (value(losses.FAR, "loss", "squared", margin=t) for t in (-1.0, 5.0))
+    turned, still = (
+        largest(losses.FAR, "turned_degrees", model=name)
+        for name in ("LeastSquaresClassifier", "SVC")
+    )
+    fisher, random = (
+        value(squares.FISHER, metric) for metric in ("ratio_of_model", "largest_ratio")
+    )
+    return [
+        _zero(
+            1,
+            "f / |w| is the perpendicular distance",
+            largest(geometry.DISTANCE, "off_perpendicular"),
+        ),
+        _above(2, "K - 1 one-vs-rest leaves area without a class", rest),
+        _above(2, "one-vs-one ties in some area", pairs),
+        Claim(2, "the largest score leaves none", predict, "0", predict == 0),
+        Claim(3, "squared loss at f = -1", wrong, "4", wrong == 4),
+        Claim(3, "squared loss at f = 5", far, "16", far == 16),
+        _above(3, "far samples turn least squares, degrees", turned, 10),
+        # its tolerance of 1e-10 leaves some 1e-9 degrees
+        _below(3, "far samples turn an SVM, degrees", still, 1e-6),
+        _zero(4, "scores of one-hot targets sum to 1", value(squares.ONE_HOT, "off_sum_of_scores")),
+        _zero(
+            5, "ridge weights equal their closed form", largest(squares.RIDGE, "off_closed_form")
+        ),
+        _zero(5, "a limit on |w|² finds the ridge again", squares.ridge_difference(results)),
+        Claim(6, "Fisher's ratio", fisher, f"at least {random:.4g}", fisher >= random),
+    ]
+
+
+def _model_claims(results: Results) -> list[Claim]:
+    value, largest = partial(single_value, results), partial(largest_value, results)
+    impossible = np.isneginf(
+        results.values(part=generative.WORDS, metric="joint_log_probability")
+    ).sum()
+    missing = float(np.isnan(results.values(part=generative.WORDS, metric="probability")).sum())
+    far = partial(value, doubt.DOUBT, "probability", away=doubt.DISTANCES[-1])
+    mle, map_, bayes = (far(name) for name in ("MLE", "MAP", "Bayes"))
+    published, sigmoid, expected, others = (
+        results.values(part=doubt.DOUBT, metric=metric)
+        for metric in (
+            *("published", "mean_sigmoid"),
+            *("expected_cost", "least_expected_cost_elsewhere"),
+        )
+    )
+    cheaper = float((expected - others).max())
+    off = float(np.abs(sigmoid - published).max())
+    measured = largest(generative.TERMS, "measured_difference", model=generative.LINEAR)
+    remain = largest(generative.TERMS, "difference", model=generative.QUADRATIC)
+    counted = largest(generative.WORDS, "off_relative_frequency")
+    return [
+        _zero(7, "quadratic terms of one covariance cancel", measured),
+        Claim(7, "those of a covariance each do not", remain, "above 0", remain > 1e-3),
+        _zero(8, "shares of words are relative frequencies", counted),
+        _above(8, "log probabilities of minus infinity", float(impossible)),
+        Claim(8, "probabilities that are NaN", missing, "0", missing == 0),
+        _zero(9, "the threshold is c / (c + 1)", largest(doubt.DOUBT, "off_cost_ratio")),
+        Claim(9, "saving of another threshold", cheaper, "at most 0", cheaper <= 1e-12),
+        _above(9, "far away MLE and MAP are certain", min(mle, map_), 0.9999),
+        _below(9, "far away Bayes is not", bayes, 0.95),
+        _below(9, "MacKay's six values, largest difference", off, 1e-5),
+        _zero(10, "probabilities sum to 1", value(geometry.SOFTMAX, "off_sum")),
+        _zero(
+            10, "a shift does not change softmax", largest(geometry.SOFTMAX, "off_shifted_scores")
+        ),
+    ]
+
+
+def _svm_claims(results: Results) -> list[Claim]:
+    largest = partial(largest_value, results, margins.MARGINS)
+    curvature = partial(single_value, results, losses.LOSSES, "least_second_difference")
+    convex = min(curvature(name) for name in ("hinge", "logistic", "squared"))
+    sigmoid, apart = curvature("sigmoid"), margins.objective_difference(results)
+    return [
+        _zero(11, "primal and dual objective are equal", largest("gap", model="SVC")),
+        _zero(11, "no slack below α = C", largest("slack_below_C")),
+        _zero(11, "margin vectors agree on w0", largest("off_w0")),
+        _zero(11, "largest KKT violation", largest("violation")),
+        _below(11, "difference of dual and primal solver", apart, 1e-6),
+        Claim(
+            *(12, "hinge, logistic, squared: least second difference", convex),
+            *("at least 0", convex >= -1e-12),
+        ),
+        Claim(12, "sigmoid: the same", sigmoid, "below 0", sigmoid < -1e-6),
+    ]

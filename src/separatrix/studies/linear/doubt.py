@@ -9,18 +9,14 @@ import numpy as np
 from scipy.special import expit
 from sklearn.frozen import FrozenEstimator
 
-from separatrix.estimators.decision import BayesDecision
-from separatrix.estimators.logistic_regression import LogisticRegression
-from separatrix.experiments.steps import Row, RunContext, StepResult, metric_rows
-from separatrix.experiments.table import Results
-from separatrix.plots.figures import INK
-from separatrix.plots.region_figures import COLOURS
-from separatrix.plots.tables import Table
-from separatrix.report.page import Picture, Section, Shows
+from separatrix import BayesDecision, LogisticRegression
+from separatrix.experiments.steps import Results, Row, RunContext, StepResult, metric_rows
+from separatrix.plots.figures import COLOURS, INK
+from separatrix.report.page import Picture, Section, Shows, Table
 from separatrix.solvers.logistic.laplace import mackay, mean_sigmoid
-from separatrix.studies.linear.panels import GREY, STYLES, draw_samples, legend_below, panel_figure
+from separatrix.studies.linear.figures import GREY, STYLES, draw_samples, legend_below, panel_figure
 from separatrix.studies.linear.samples import boundary, generator, is_quick
-from separatrix.studies.summaries import single_value
+from separatrix.studies.views import single_value
 from separatrix.types import Matrix, Vector
 
 DOUBT = "9 costs and doubt"

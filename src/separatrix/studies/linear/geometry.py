@@ -1,41 +1,26 @@
-"""Parts 1 and 2: signed distance to the boundary, and the regions of four multi-class rules."""
+"""Parts 1, 2 and 10: signed distance, the regions of four multi-class rules, and softmax."""
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
 from separatrix.estimators.discriminant import LinearDiscriminantAnalysis
 from separatrix.estimators.least_squares import LeastSquaresClassifier
 from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.evaluation.regions import RULES, decision_regions
-from separatrix.experiments.steps import Row, RunContext, StepResult, metric_rows
-from separatrix.experiments.table import Results
-from separatrix.plots.figures import INK
-from separatrix.plots.tables import Table
-from separatrix.report.page import Picture, Section
-from separatrix.studies.linear.panels import (
-    class_legend,
-    draw_regions,
-    draw_samples,
-    name_outer_axes,
-    panel_figure,
-    region_arrays,
-)
-from separatrix.studies.linear.samples import (
-    PETALS,
-    SPECIES,
-    ClassSamples,
-    boundary,
-    grid_size,
-    iris,
-    last_two_classes,
-    petals,
-)
-from separatrix.studies.summaries import largest_value, metric_values, single_value
+from separatrix.experiments.steps import Results, Row, RunContext, StepResult, metric_rows
+from separatrix.plots.figures import COLOURS, INK
+from separatrix.report.page import Picture, Section, Table
+from separatrix.studies.linear import figures, samples
+from separatrix.studies.linear.samples import PETALS, SPECIES
+from separatrix.studies.views import largest_value, metric_values, single_value
+from separatrix.types import Matrix
 
 DISTANCE = "1 signed distance"
 REGIONS = "2 regions"
@@ -51,13 +36,13 @@ RULE_NAMES = {
 
 def check_distances(context: RunContext) -> StepResult:
     """f / |w| of every linear model is the signed length of the perpendicular."""
-    planar, all_species = last_two_classes(petals(context)), iris(context)
+    planar, all_species = samples.last_two_classes(samples.petals(context)), samples.iris(context)
     rows: list[Row] = []
     for name, model in _models().items():
         rows += _check_model(name, PLANAR, model.fit(planar.X, planar.y), planar)
         rows += _check_model(name, "iris", model.fit(all_species.X, all_species.y), all_species)
     shown = _models()["LinearSVC"].fit(planar.X, planar.y)
-    w, bias = boundary(shown)
+    w, bias = samples.boundary(shown)
     away = shown.signed_distance(planar.X)
     order = np.argsort(away)
     picked = order[np.linspace(0, len(order) - 1, SHOWN).round().astype(int)]
@@ -78,9 +63,9 @@ def _models() -> dict[str, Any]:
     return {type(model).__name__: model for model in models}
 
 
-def _check_model(name: str, data: str, model: Any, samples: ClassSamples) -> list[Row]:
+def _check_model(name: str, data: str, model: Any, own: samples.ClassSamples) -> list[Row]:
     """Differences of the distance from its formula, and of its foot from the boundary."""
-    X, W, b = samples.X, np.asarray(model.coef_), np.ravel(model.intercept_)
+    X, W, b = own.X, np.asarray(model.coef_), np.ravel(model.intercept_)
     away = model.signed_distance(X).reshape(len(X), -1)
     lengths = np.linalg.norm(W, axis=1)
     scores = model.decision_function(X).reshape(away.shape)
@@ -101,18 +86,20 @@ def _check_model(name: str, data: str, model: Any, samples: ClassSamples) -> lis
 
 def map_regions(context: RunContext) -> StepResult:
     """Rules that combine binary decisions leave points without a class; argmax does not."""
-    X, y, names = petals(context)
+    X, y, names = samples.petals(context)
     labels = np.array(names)[y]
     row = partial(metric_rows, REGIONS, "iris petals", "LinearSVC")
     rows: list[Row] = []
     arrays: dict[str, Any] = {"X": X, "codes": y}
     for rule in RULES:
-        found = decision_regions(LinearSVC(tol=1e-8), X, labels, rule=rule, grid=grid_size(context))
+        found = decision_regions(
+            LinearSVC(tol=1e-8), X, labels, rule=rule, grid=samples.grid_size(context)
+        )
         for label, share in found.share.items():
             region = "indeterminate" if label is None else label
             rows += row({"area_share": share}, region=region, rule=rule)
         rows += row({"boundaries": len(found.fields)}, rule=rule)
-        arrays |= region_arrays(found, f"{rule}_")
+        arrays |= figures.region_arrays(found, f"{rule}_")
     return StepResult(rows, arrays)
 
 
@@ -143,17 +130,17 @@ def _draw_perpendiculars(results: Results) -> Picture:
     found = results.arrays[DISTANCE]
     X, codes, w, (bias,) = found["X"], found["codes"], found["weights"], found["bias"]
     picked, away = found["picked"], found["distance"]
-    figure, axes = panel_figure(3.1)
+    figure, axes = figures.panel_figure(3.1)
     for row, foot in zip(picked, found["feet"], strict=True):
         axes.plot(*zip(X[row], foot, strict=True), color=INK, linewidth=1.1, zorder=2.5)
-    draw_samples(axes, X, codes)
+    figures.draw_samples(axes, X, codes)
     axes.axline((0.0, -bias / w[1]), slope=-w[0] / w[1], color=INK, linewidth=1.6, zorder=2)
     for row, shift, edge in ((picked[0], -3, "right"), (picked[-1], 0, "center")):
         line_style = {"textcoords": "offset points", "fontsize": 9, "ha": edge}
         axes.annotate(f"{away[row]:+.2f} cm", X[row], (shift, 6), **line_style)
     axes.set_aspect("equal")
     axes.set(xlabel=PETALS[0], ylabel=PETALS[1], xlim=(2.3, 7.4), ylim=(0.7, 2.75))
-    class_legend(figure, SPECIES[1:])
+    figures.class_legend(figure, SPECIES[1:])
     table = Table(
         ("flower", "species", "length, cm", "width, cm", "signed distance, cm"),
         [[int(i) + 50, SPECIES[codes[i] + 1], *X[i].tolist(), float(away[i])] for i in picked],
@@ -169,16 +156,16 @@ def regions_section(results: Results) -> Section:
     """One panel for each rule."""
     value = partial(single_value, results, REGIONS)
     found = results.arrays[REGIONS]
-    figure, panels = panel_figure(5.4, 2, 2, sharex=True, sharey=True)
+    figure, panels = figures.panel_figure(5.4, 2, 2, sharex=True, sharey=True)
     rows = []
     for axes, (rule, name) in zip(panels.flat, RULE_NAMES.items(), strict=True):
-        draw_regions(axes, found, f"{rule}_", SPECIES, rule)
+        figures.draw_regions(axes, found, f"{rule}_", SPECIES, rule)
         regions = (*SPECIES, "indeterminate")
         shares = [100 * value("area_share", region=region, rule=rule) for region in regions]
         axes.set_title(f"{name}\n{shares[-1]:.1f} % without a class", fontsize=9.5)
         rows.append([name, int(value("boundaries", rule=rule)), *shares])
-    name_outer_axes(panels, PETALS)
-    class_legend(figure, SPECIES, nowhere=True)
+    figures.name_outer_axes(panels, PETALS)
+    figures.class_legend(figure, SPECIES, nowhere=True)
     rest, each, pairs, largest = (row[-1] for row in rows)
     words = [
         "Two classes need one boundary. With K classes binary decisions must be combined, and common "
@@ -192,3 +179,131 @@ def regions_section(results: Results) -> Section:
         "Iris by its petals under four rules for the same SVM. Hatched: points without a class."
     )
     return Section("2 · Regions", words, [Picture(figure, caption, Table(columns, rows))])
+
+
+SOFTMAX = "10 softmax"
+SHIFTS = (-1000.0, 1.0, 1000.0)
+
+
+def check_softmax(context: RunContext) -> StepResult:
+    """Probabilities of three classes, and what leaves them unchanged."""
+    X, y, names = samples.petals(context)
+    labels = np.array(names)[y]
+    model = LogisticRegression(C=10.0, tol=1e-8).fit(X, labels)
+    found = decision_regions(model, X, labels, grid=samples.grid_size(context))
+    points = np.stack(np.meshgrid(found.first, found.second), axis=-1).reshape(-1, 2)
+    P, S = model.predict_proba(points), model.decision_function(points)
+    length = np.linspace(0.5, 7.5, 141)
+    width = np.polyval(np.polyfit(X[:, 0], X[:, 1], 1), length)
+    two = LogisticRegression(C=10.0, tol=1e-8).fit(X[y > 0], y[y > 0])
+    values = {
+        "off_sum": np.abs(P.sum(axis=1) - 1.0).max(),
+        "off_softmax_of_scores": np.abs(P - softmax(S, axis=1)).max(),
+        "argmax_agrees": np.mean(P.argmax(axis=1) == found.codes.ravel()),
+        "off_other_weights": np.abs(_shift_weights(model).predict_proba(points) - P).max(),
+        "off_sigmoid_of_two": _off_sigmoid(two, points),
+        "gradient": model.gradient_,
+        "indeterminate_share": found.indeterminate,
+    }
+    row = partial(metric_rows, SOFTMAX, "iris petals", "LogisticRegression")
+    rows = row(values)
+    for shift in SHIFTS:
+        off = np.abs(softmax(S + shift, axis=1) - P).max()
+        rows += row({"off_shifted_scores": off}, shift=shift)
+    for name in names:
+        rows += row({"area_share": found.share[name]}, region=name)
+    arrays = {
+        "X": X,
+        "codes": y,
+        **figures.region_arrays(found, "region_"),
+        "largest": P.max(axis=1).reshape(found.codes.shape).astype(np.float32),
+        "length": length,
+        "width": width,
+        "shares": model.predict_proba(np.column_stack([length, width])),
+    }
+    return StepResult(rows, arrays)
+
+
+def _shift_weights(model: Any) -> Any:
+    """The model with one vector added to the weights of every class, which changes no probability."""
+    other = copy.deepcopy(model)
+    other.coef_ = model.coef_ + np.array([3.0, -2.0])
+    other.intercept_ = model.intercept_ + 5.0
+    return other
+
+
+def _off_sigmoid(model: Any, points: Matrix) -> float:
+    """Two classes: softmax of (-f/2, f/2) is the sigmoid of f."""
+    f = model.decision_function(points)
+    both = softmax(np.column_stack([-f / 2, f / 2]), axis=1)
+    return float(np.abs(both - model.predict_proba(points)).max())
+
+
+def softmax_section(results: Results) -> Section:
+    """Regions of the largest probability, and all three probabilities along a line."""
+    value = partial(single_value, results, SOFTMAX)
+    words = [
+        "Three scores become three probabilities, exp(f_k) over the sum of all. They sum to 1 (to "
+        f"{value('off_sum'):.0e}) and the largest score has the largest one, so the regions are those of "
+        "the argmax and cover the plane.",
+        "Only differences of scores matter: with 1000 added to all, probabilities are the same, to "
+        f"{largest_value(results, SOFTMAX, 'off_shifted_scores'):.0e}; so they are with one vector added "
+        "to the weights of every class. For two classes softmax is the sigmoid, to "
+        f"{value('off_sigmoid_of_two'):.0e}.",
+    ]
+    rows: list[list[Any]] = [
+        ["sum of probabilities less 1", value("off_sum")],
+        ["probabilities less softmax of scores", value("off_softmax_of_scores")],
+        *(
+            [f"{shift:+g} to all scores", value("off_shifted_scores", shift=shift)]
+            for shift in SHIFTS
+        ),
+        ["one vector to the weights of all classes", value("off_other_weights")],
+        ["two classes: softmax less sigmoid", value("off_sigmoid_of_two")],
+        ["largest entry of the gradient", value("gradient")],
+    ]
+    table = Table(("what", "largest difference"), rows)
+    return Section("10 · Softmax", words, [_draw_regions(results), _draw_line(results), table])
+
+
+def _draw_regions(results: Results) -> Picture:
+    value = partial(single_value, results, SOFTMAX)
+    found = results.arrays[SOFTMAX]
+    figure, axes = figures.panel_figure(3.6)
+    figures.draw_regions(axes, found, "region_", SPECIES)
+    line_style = {
+        "levels": [0.6, 0.95],
+        "colors": figures.GREY,
+        "linewidths": 0.9,
+        "linestyles": [":", "-"],
+    }
+    lines = axes.contour(found["first"], found["second"], found["largest"], **line_style)
+    axes.clabel(lines, fmt="%.2g", fontsize=8)
+    axes.plot(found["length"], found["width"], color=INK, linewidth=1.2, linestyle=(0, (6, 2)))
+    axes.set(xlabel=PETALS[0], ylabel=PETALS[1])
+    figures.class_legend(figure, SPECIES)
+    rows = [[name, 100 * value("area_share", region=name)] for name in SPECIES]
+    rows.append(["no class", 100 * value("indeterminate_share")])
+    caption = (
+        "Regions of softmax regression, with grey contours of the largest probability at 0.6 and 0.95. "
+        "The dashed line is that of the next figure."
+    )
+    return Picture(figure, caption, Table(("region", "area %"), rows))
+
+
+def _draw_line(results: Results) -> Picture:
+    found = results.arrays[SOFTMAX]
+    length, shares = found["length"], found["shares"]
+    figure, axes = figures.panel_figure(2.9)
+    for k, name in enumerate(SPECIES):
+        axes.plot(
+            length, shares[:, k], color=COLOURS[k], linestyle=figures.STYLES[k], lw=2, label=name
+        )
+    axes.plot(length, shares.sum(axis=1), color=figures.GREY, linewidth=1, label="sum")
+    axes.set(xlabel=f"{PETALS[0]}, along the line", ylabel="probability", ylim=(-0.03, 1.06))
+    figures.legend_below(figure, axes, 4)
+    rows = [
+        [float(length[i]), *shares[i].tolist(), float(shares[i].sum())] for i in range(0, 141, 20)
+    ]
+    caption = "The three probabilities along the line through the flowers, and their sum."
+    return Picture(figure, caption, Table((PETALS[0], *SPECIES, "sum"), rows))

@@ -10,19 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.least_squares import LeastSquaresClassifier
-from separatrix.estimators.logistic_regression import LogisticRegression
-from separatrix.estimators.svc import SVC
-from separatrix.experiments.steps import Row, RunContext, StepResult, metric_rows
-from separatrix.experiments.table import Results
-from separatrix.plots.region_figures import COLOURS
-from separatrix.plots.tables import Table
-from separatrix.report.page import Picture, Section, Shows
+from separatrix import SVC, LeastSquaresClassifier, LogisticRegression
+from separatrix.experiments.steps import Results, Row, RunContext, StepResult, metric_rows
+from separatrix.plots.figures import COLOURS
+from separatrix.report.page import Picture, Section, Shows, Table
 from separatrix.solvers.subgradient import LOSSES as MARGIN_LOSSES
 from separatrix.solvers.subgradient import Objective
-from separatrix.studies.linear.panels import GREY, STYLES, draw_samples, legend_below, panel_figure
+from separatrix.studies.linear.figures import GREY, STYLES, draw_samples, legend_below, panel_figure
 from separatrix.studies.linear.samples import angle_between, boundary, generator
-from separatrix.studies.summaries import largest_value, single_value
+from separatrix.studies.views import largest_value, single_value
 from separatrix.types import Matrix, Vector
 
 FAR = "3 far points"

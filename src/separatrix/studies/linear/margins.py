@@ -8,34 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from separatrix.estimators.kkt import kkt_report
-from separatrix.estimators.linear_svc import LinearSVC
-from separatrix.estimators.svc import SVC
-from separatrix.experiments.steps import Row, RunContext, StepResult, metric_rows
-from separatrix.experiments.table import Results
-from separatrix.plots.figures import INK
-from separatrix.plots.region_figures import COLOURS
-from separatrix.plots.tables import Table
-from separatrix.report.page import Picture, Section, Shows
-from separatrix.studies.linear.panels import (
-    GREY,
-    STYLES,
-    class_legend,
-    draw_samples,
-    legend_below,
-    open_frame,
-    panel_figure,
-)
-from separatrix.studies.linear.samples import (
-    PETALS,
-    SPECIES,
-    boundary,
-    generator,
-    is_quick,
-    last_two_classes,
-    petals,
-)
-from separatrix.studies.summaries import largest_value, row_params, single_value
+from separatrix import SVC, LinearSVC, kkt_report
+from separatrix.experiments.steps import Results, Row, RunContext, StepResult, metric_rows
+from separatrix.plots.figures import COLOURS, INK
+from separatrix.report.page import Picture, Section, Shows, Table
+from separatrix.studies.linear import figures, samples
+from separatrix.studies.linear.samples import PETALS, SPECIES
+from separatrix.studies.views import largest_value, row_params, single_value
 from separatrix.types import Codes, Matrix, Vector
 
 if TYPE_CHECKING:
@@ -52,21 +31,21 @@ REPEATS = 3
 
 def check_margins(context: RunContext) -> StepResult:
     """At every C: slack is sparse, primal = dual, KKT conditions hold, margin vectors agree on w0."""
-    X, y, _ = last_two_classes(petals(context))
+    X, y, _ = samples.last_two_classes(samples.petals(context))
     rows: list[Row] = []
     arrays: dict[str, Any] = {"X": X, "codes": y}
     for C in COSTS:
         model = SVC(kernel="linear", C=C, tol=1e-10).fit(X, y)
         rows += _certify(model, C, X, y)
         if C == DRAWN:
-            w, bias = boundary(model)
+            w, bias = samples.boundary(model)
             arrays |= {"weights": w, "bias": np.array([bias]), "alpha": _multipliers(model)}
             arrays["slack"] = model.training_margins()[1]
     return StepResult(rows + _time_solvers(context), arrays)
 
 
 def _certify(model: Any, C: float, X: Matrix, y: Codes) -> list[Row]:
-    w, bias = boundary(model)
+    w, bias = samples.boundary(model)
     slack, alpha, side = model.training_margins()[1], _multipliers(model), 2.0 * y - 1.0
     kkt = kkt_report(model).rows[0]
     primal = 0.5 * w @ w + C * slack.sum()
@@ -110,14 +89,14 @@ def _multipliers(model: Any) -> Vector:
 
 def _time_solvers(context: RunContext) -> list[Row]:
     """Dual and primal solver on the same problems, with growing numbers of samples and features."""
-    quick = is_quick(context)
-    samples = (100, 400, 1600) if quick else (100, 400, 1600, 6400, 25600)
+    quick = samples.is_quick(context)
+    sizes = (100, 400, 1600) if quick else (100, 400, 1600, 6400, 25600)
     features = (20, 100, 500) if quick else (20, 100, 500, 2500)
-    shapes = [("samples", n, FIXED) for n in samples]
+    shapes = [("samples", n, FIXED) for n in sizes]
     shapes += [("features", 10 * FIXED, d) for d in features]
     rows: list[Row] = []
     for grows, n, d in shapes:
-        X, y = _overlapping_clouds(generator(context, 11), n, d)
+        X, y = _overlapping_clouds(samples.generator(context, 11), n, d)
         for dual in (True, False):
             model = LinearSVC(C=0.1, dual=dual, tol=1e-6, random_state=0, max_iter=100_000)
             seconds = min(_fit_seconds(model, X, y) for _ in range(REPEATS))
@@ -170,7 +149,7 @@ def _draw_margins(results: Results) -> Picture:
     found = results.arrays[MARGINS]
     X, codes, w, (bias,) = found["X"], found["codes"], found["weights"], found["bias"]
     slack, alpha = found["slack"], found["alpha"]
-    figure, axes = panel_figure(3.1)
+    figure, axes = figures.panel_figure(3.1)
     for score, style, width in ((0.0, "-", 1.6), (1.0, "--", 1.0), (-1.0, "--", 1.0)):
         line_style = {"color": INK, "linestyle": style, "lw": width, "zorder": 2}
         axes.axline((0.0, (score - bias) / w[1]), slope=-w[0] / w[1], **line_style)
@@ -178,12 +157,12 @@ def _draw_margins(results: Results) -> Picture:
     ends = X + ((2.0 * codes - 1.0) * slack)[:, None] * w / (w @ w)
     for start, end in zip(X[late], ends[late], strict=True):
         axes.plot(*zip(start, end, strict=True), color=COLOURS[4], linewidth=1, zorder=2.5)
-    draw_samples(axes, X, codes)
+    figures.draw_samples(axes, X, codes)
     on = (alpha > 0) & ~late
     axes.scatter(*X[on].T, s=110, facecolors="none", edgecolors=INK, linewidths=1.3, zorder=4)
     axes.set_aspect("equal")
     axes.set(xlabel=PETALS[0], ylabel=PETALS[1], xlim=(2.5, 7.4), ylim=(0.7, 2.75))
-    class_legend(figure, SPECIES[1:])
+    figures.class_legend(figure, SPECIES[1:])
     columns = ("with slack", "wrong", "margin width, cm", "on a margin", "neither")
     metrics = ("with_slack", "mistaken", "margin_width", "a_between", "a_zero")
     caption = (
@@ -242,21 +221,25 @@ def _draw_times(results: Results) -> Picture:
         (row_params(row), row)
         for row in results.where(part=MARGINS, metric="objective", model="LinearSVC")
     ]
-    figure, panels = panel_figure(3.3, 1, 2, sharey=True)
+    figure, panels = figures.panel_figure(3.3, 1, 2, sharey=True)
     growths = (("samples", "n", "samples, 20 features"), ("features", "d", "features, 200 samples"))
     for axes, (grows, letter, label) in zip(panels, growths, strict=True):
         for i, by in enumerate(("dual", "primal")):
             own = [(p, row) for p, row in found if (p["grows"], p["by"]) == (grows, by)]
             sizes = [params[letter] for params, _ in own]
             times = [1000 * row.seconds for _, row in own]
-            line_style = {"marker": "os"[i], "color": COLOURS[(0, 4)[i]], "linestyle": STYLES[i]}
+            line_style = {
+                "marker": "os"[i],
+                "color": COLOURS[(0, 4)[i]],
+                "linestyle": figures.STYLES[i],
+            }
             axes.plot(sizes, times, lw=1.8, label=by, **line_style)
         axes.set(xscale="log", yscale="log", xlabel=label)
         _set_plain_ticks(axes, sizes)
-        axes.grid(color=GREY, alpha=0.25, linewidth=0.5)
+        axes.grid(color=figures.GREY, alpha=0.25, linewidth=0.5)
     panels[0].set_ylabel("time to fit, ms")
-    open_frame(panels[1])
-    legend_below(figure, panels[0], 2)
+    figures.open_frame(panels[1])
+    figures.legend_below(figure, panels[0], 2)
     rows: list[list[Any]] = [
         [p["n"], p["d"], p["by"], 1000 * row.seconds, f"{row.value:.9g}"] for p, row in found
     ]

@@ -43,7 +43,7 @@ def last_two_classes(samples: ClassSamples) -> ClassSamples:
 
 def is_quick(context: RunContext) -> bool:
     """Whether this is a quick run."""
-    return bool(context.experiment.options["quick"])
+    return bool(context.options["quick"])
 
 
 def grid_size(context: RunContext) -> int:
@@ -53,7 +53,7 @@ def grid_size(context: RunContext) -> int:
 
 def generator(context: RunContext, part: int) -> np.random.Generator:
     """Random numbers of one part, independent of the other parts."""
-    return np.random.default_rng([int(context.experiment.options["seed"]), part])
+    return np.random.default_rng([int(context.options["seed"]), part])
 
 
 def boundary(model: Any) -> tuple[Vector, float]:

@@ -7,34 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.estimators.fisher import FisherDiscriminant
-from separatrix.estimators.least_squares import LeastSquaresClassifier
-from separatrix.experiments.steps import Row, RunContext, StepResult, metric_rows
-from separatrix.experiments.table import Results
-from separatrix.plots.figures import INK, write_cells
-from separatrix.plots.region_figures import COLOURS, MARKERS
-from separatrix.plots.tables import Table
-from separatrix.report.page import Picture, Section
-from separatrix.studies.linear.panels import (
-    GREY,
-    STYLES,
-    class_legend,
-    legend_below,
-    open_frame,
-    panel_figure,
-)
-from separatrix.studies.linear.samples import (
-    FEATURES,
-    SPECIES,
-    ClassSamples,
-    angle_between,
-    boundary,
-    generator,
-    iris,
-    is_quick,
-    last_two_classes,
-)
-from separatrix.studies.summaries import largest_value, row_params, single_value
+from separatrix import FisherDiscriminant, LeastSquaresClassifier
+from separatrix.experiments.steps import Results, Row, RunContext, StepResult, metric_rows
+from separatrix.plots.figures import COLOURS, INK, MARKERS, write_cells
+from separatrix.report.page import Picture, Section, Table
+from separatrix.studies.linear import figures, samples
+from separatrix.studies.linear.samples import FEATURES, SPECIES
+from separatrix.studies.views import largest_value, row_params, single_value
 from separatrix.types import Codes, Vector
 
 ONE_HOT = "4 one-hot targets"
@@ -46,7 +25,7 @@ LEFT_OUT = ("squared_length", "ridge_of_limit", "squared_error_left_out", "error
 
 def fit_one_hot(context: RunContext) -> StepResult:
     """One column of targets for each class gives W, (d + 1) x K; the largest score decides."""
-    X, y, names = iris(context)
+    X, y, names = samples.iris(context)
     model = LeastSquaresClassifier().fit(X, y)
     W = np.vstack([model.intercept_, model.coef_.T])
     ones = np.column_stack([np.ones(len(X)), X])
@@ -71,15 +50,14 @@ def fit_one_hot(context: RunContext) -> StepResult:
 
 def fit_ridges(context: RunContext) -> StepResult:
     """Every ridge solution meets its closed form, and |w|^2 <= C finds the same ridge."""
-    X, y, _ = last_two_classes(iris(context))
+    X, y, _ = samples.last_two_classes(samples.iris(context))
     Z = (X - X.mean(axis=0)) / X.std(axis=0)
     side = 2.0 * y - 1.0
-    ridges = np.logspace(-2, 4, 13 if is_quick(context) else 31)
+    ridges = np.logspace(-2, 4, 13 if samples.is_quick(context) else 31)
     left_out = LeastSquaresClassifier(ridge=ridges).fit(Z, y).loo_
-    rows: list[Row] = []
-    weights = []
+    rows, weights = [], []
     for i, strength in enumerate(ridges.tolist()):
-        w, bias = boundary(LeastSquaresClassifier(ridge=strength).fit(Z, y))
+        w, bias = samples.boundary(LeastSquaresClassifier(ridge=strength).fit(Z, y))
         weights.append(w)
         limit = float(w @ w)
         bound = LeastSquaresClassifier(max_norm=limit).fit(Z, y)
@@ -100,10 +78,10 @@ def fit_ridges(context: RunContext) -> StepResult:
 
 def compare_directions(context: RunContext) -> StepResult:
     """No direction has a larger ratio of scatters than Fisher's."""
-    X, y, _ = samples = iris(context)
+    X, y, _ = species = samples.iris(context)
     model = FisherDiscriminant().fit(X, y)
     axis = model.axes_[:, 0]
-    directions = generator(context, 6).normal(size=(DIRECTIONS, X.shape[1]))
+    directions = samples.generator(context, 6).normal(size=(DIRECTIONS, X.shape[1]))
     ratios = np.array([_scatter_ratio(X @ a, y) for a in directions])
     component = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2][0]
     median = directions[np.argsort(ratios)[len(ratios) // 2]]
@@ -119,7 +97,9 @@ def compare_directions(context: RunContext) -> StepResult:
         },
         "principal component": {"ratio": _scatter_ratio(X @ component, y)},
         "without the square": {"between": unsquared},
-        "Fisher, two kinds": {"degrees_from_formula": _off_formula(last_two_classes(samples))},
+        "Fisher, two kinds": {
+            "degrees_from_formula": _off_formula(samples.last_two_classes(species))
+        },
     }
     rows = [row for name, own in values.items() for row in metric_rows(FISHER, "iris", name, own)]
     projections = {
@@ -140,13 +120,13 @@ def _scatter_ratio(z: Vector, y: Codes) -> float:
     return float(between / np.sum((z - means[y]) ** 2))
 
 
-def _off_formula(samples: ClassSamples) -> float:
+def _off_formula(own: samples.ClassSamples) -> float:
     """Degrees between Fisher's axis of two classes and S_w^-1 (m_2 - m_1)."""
-    X, y, _ = samples
+    X, y, _ = own
     means = np.array([X[y == k].mean(axis=0) for k in (0, 1)])
     within: Any = sum((X[y == k] - means[k]).T @ (X[y == k] - means[k]) for k in (0, 1))
     axis = FisherDiscriminant().fit(X, y).axes_[:, 0]
-    return angle_between(axis, np.linalg.solve(within, means[1] - means[0]))
+    return samples.angle_between(axis, np.linalg.solve(within, means[1] - means[0]))
 
 
 def one_hot_section(results: Results) -> Section:
@@ -167,7 +147,7 @@ def one_hot_section(results: Results) -> Section:
 def _draw_matrix(results: Results) -> Picture:
     W = results.arrays[ONE_HOT]["W"]
     names = ("bias", *FEATURES)
-    figure, axes = panel_figure(2.9)
+    figure, axes = figures.panel_figure(2.9)
     most = float(np.abs(W).max())
     axes.imshow(W, cmap="PuOr", vmin=-most, vmax=most, aspect="auto")
     write_cells(
@@ -184,15 +164,15 @@ def _draw_matrix(results: Results) -> Picture:
 def _draw_scores(results: Results) -> Picture:
     found = results.arrays[ONE_HOT]
     S, y = found["scores"], found["codes"]
-    figure, axes = panel_figure(3.0)
+    figure, axes = figures.panel_figure(3.0)
     for k, name in enumerate(SPECIES):
         axes.plot(S[:, k], marker=MARKERS[k], ms=3.5, linestyle="", color=COLOURS[k])
         axes.text(24.5 + 50 * k, 1.42, f"flowers: {name}", ha="center", fontsize=9)
     for edge in (50, 100):
-        axes.axvline(edge - 0.5, color=GREY, linewidth=0.8)
+        axes.axvline(edge - 0.5, color=figures.GREY, linewidth=0.8)
     axes.set(xlabel="flower", ylabel="score", ylim=(-0.75, 1.6), xlim=(-2, 151))
-    open_frame(axes)
-    class_legend(figure, [f"score of {name}" for name in SPECIES])
+    figures.open_frame(axes)
+    figures.class_legend(figure, [f"score of {name}" for name in SPECIES])
     means = [[name, *S[y == c].mean(axis=0).tolist()] for c, name in enumerate(SPECIES)]
     caption = "Three scores of every flower. That of versicolor is nearly flat, below the others."
     return Picture(figure, caption, Table(("mean score of", *SPECIES), means))
@@ -225,19 +205,19 @@ def ridge_section(results: Results) -> Section:
 
 
 def _draw_ridges(ridges: Any, weights: Any, values: dict[str, Any]) -> Any:
-    figure, (above, below) = panel_figure(5.2, 2, 1, sharex=True, height_ratios=(3, 2))
+    figure, (above, below) = figures.panel_figure(5.2, 2, 1, sharex=True, height_ratios=(3, 2))
     for j, name in enumerate(FEATURES):
-        line_style = {"color": COLOURS[j], "linestyle": STYLES[j], "linewidth": 1.8}
+        line_style = {"color": COLOURS[j], "linestyle": figures.STYLES[j], "linewidth": 1.8}
         above.plot(ridges, weights[:, j], label=name, **line_style)
-    above.axhline(0, color=GREY, linewidth=0.6)
+    above.axhline(0, color=figures.GREY, linewidth=0.6)
     above.set_ylabel("weight, features scaled to 1")
     below.plot(ridges, values["squared_length"], color=INK, label="ridge given")
     line_style = {"ms": 5, "mfc": "none", "color": COLOURS[4], "label": "limit given, ridge found"}
     below.plot(values["ridge_of_limit"], values["squared_length"], "o", **line_style)
     below.set(xscale="log", xlabel="ridge λ", ylabel="|w|²")
     below.legend(frameon=False, fontsize=9)
-    open_frame(below)
-    legend_below(figure, above, 2)
+    figures.open_frame(below)
+    figures.legend_below(figure, above, 2)
     return figure
 
 
@@ -252,7 +232,7 @@ def fisher_section(results: Results) -> Section:
     value = partial(single_value, results, FISHER)
     best, component = (value("ratio", name) for name in ("Fisher", "principal component"))
     ratios = results.arrays[FISHER]["ratios"]
-    figure, axes = panel_figure(2.9)
+    figure, axes = figures.panel_figure(2.9)
     axes.hist(ratios, bins=40, color=COLOURS[5], edgecolor="white", linewidth=0.4)
     top = 0.97 * axes.get_ylim()[1]
     for at, label, style in ((best, "Fisher", "-"), (component, "principal component", "--")):
@@ -260,7 +240,7 @@ def fisher_section(results: Results) -> Section:
         axes.text(at - 0.5, top, f"{label}\n{at:.2f}", ha="right", va="top", fontsize=9)
     axes.set(xlabel="scatter between classes / scatter within them", ylabel="directions")
     axes.set_xlim(-0.5, 33.5)
-    open_frame(axes)
+    figures.open_frame(axes)
     counts, edges = np.histogram(ratios, bins=np.arange(0, 36, 4))
     rows = [
         [f"{a:.0f} to {b:.0f}", int(n)] for a, b, n in zip(edges, edges[1:], counts, strict=False)
@@ -282,7 +262,7 @@ def fisher_section(results: Results) -> Section:
 def _draw_projections(results: Results) -> Picture:
     found = results.arrays[FISHER]
     names = {"fisher": "Fisher's axis", "principal": "largest variance", "random": "random, median"}
-    figure, panels = panel_figure(4.2, 3, 1)
+    figure, panels = figures.panel_figure(4.2, 3, 1)
     line_style: dict[str, Any] = {"stacked": True, "color": COLOURS[:3], "edgecolor": "white"}
     rows = []
     for axes, (key, name) in zip(panels, names.items(), strict=True):
@@ -294,8 +274,8 @@ def _draw_projections(results: Results) -> Picture:
         axes.spines["left"].set_visible(False)
         for species, values in zip(SPECIES, own, strict=True):
             rows.append([name, species, float(values.mean()), float(values.std())])
-    open_frame(*panels)
+    figures.open_frame(*panels)
     panels[-1].set_xlabel("projection on the direction, in standard deviations")
-    class_legend(figure, SPECIES)
+    figures.class_legend(figure, SPECIES)
     caption = "All flowers on three directions. Classes are narrow and far apart on Fisher's axis."
     return Picture(figure, caption, Table(("direction", "species", "mean", "deviation"), rows))

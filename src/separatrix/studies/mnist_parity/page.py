@@ -6,25 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from separatrix.experiments.table import Results
-from separatrix.plots.figures import INK, new_axes
-from separatrix.plots.region_figures import COLOURS
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
-from separatrix.studies.mnist_parity.steps import (
-    CUBIC,
-    DATA,
-    EVEN,
-    GAUSSIAN,
-    HONEST,
-    LINEAR,
-    PARITY,
-    PUBLISHED,
-    PUBLISHED_TARGET,
-    _describe_target,
-)
-from separatrix.studies.reproduce import study_page
-from separatrix.studies.summaries import metric_values, params_of, row_params
+from separatrix.experiments.steps import Results
+from separatrix.plots.figures import COLOURS, INK, new_axes
+from separatrix.report.page import Page, Picture, Section, Table
+from separatrix.studies.mnist_parity import steps
+from separatrix.studies.mnist_parity.steps import DATA, GAUSSIAN, HONEST, LINEAR, PARITY, PUBLISHED
+from separatrix.studies.views import metric_values, params_of, row_params, study_page
 
 SIGNED = "PuOr"  # a colour-blind safe map; white is 0
 ROWS, TEST_ROWS = 60_000, 10_000  # of MNIST, for which there are published numbers
@@ -33,7 +20,7 @@ EXPECTED = {
     PARITY: "about .80 after 12 steps",
     LINEAR: "about .904 on the test part",
     GAUSSIAN: ".987 on the test part",
-    CUBIC: ".987 on the test part",
+    steps.CUBIC: ".987 on the test part",
 }
 TITLES = {
     PUBLISHED: "descent, document's constants and target",
@@ -41,17 +28,17 @@ TITLES = {
     HONEST: "descent, converged",
     LINEAR: "linear SVM",
     GAUSSIAN: "Gaussian kernel",
-    CUBIC: "cubic kernel",
+    steps.CUBIC: "cubic kernel",
 }
 
 
 def page(results: Results) -> Page:
     """The data, all models, the descents step by step, and weights as images."""
-    target = _describe_target(results.options["v"])
+    target = steps.describe_target(results.options["v"])
     found = {part: metric_values(results, part=part) for part in TITLES}
     found = {part: values for part, values in found.items() if values}
     first, honest, linear = found[PARITY], found[HONEST], found[LINEAR]
-    best = max((GAUSSIAN, CUBIC), key=lambda part: found[part]["test_accuracy"])
+    best = max((GAUSSIAN, steps.CUBIC), key=lambda part: found[part]["test_accuracy"])
     summary = [
         f"With target {target}, descent with the document's constants stops after "
         f"{first['steps']:.0f} steps at an accuracy of {first['held_out_accuracy']:.4f} on held-out rows; "
@@ -80,7 +67,7 @@ def _data(results: Results) -> Section:
         axes.set_axis_off()
     rows = [(str(label), _sign(label, v), n) for label, n in labels.items()]
     columns = ("label", "target", "training rows")
-    table = Table(columns, rows, f"+1 stands for {_describe_target(v)}.")
+    table = Table(columns, rows, f"+1 stands for {steps.describe_target(v)}.")
     words = [
         f"The descents train on {seen['learn_rows']:.0f} rows and are tested on "
         f"{seen['held_out_rows']:.0f} others. The SVMs train on {seen['all_rows']:.0f} rows; all models "
@@ -104,7 +91,7 @@ def _models(results: Results, found: dict[str, dict[str, float]]) -> Section:
         rows.append(
             (
                 TITLES[part],
-                _describe_target(params.pop("v")),
+                steps.describe_target(params.pop("v")),
                 ", ".join(f"{key} {value}" for key, value in params.items()),
                 values["train_accuracy"],
                 values.get("held_out_accuracy"),
@@ -130,12 +117,12 @@ def _models(results: Results, found: dict[str, dict[str, float]]) -> Section:
         "boundary loses."
     ]
     if PUBLISHED in found:
-        published = list(PUBLISHED_TARGET)
+        published = list(steps.PUBLISHED_TARGET)
         words.append(
-            f"The document's accuracy, 0.9314 and 0.9336, is for {_describe_target(published)} "
+            f"The document's accuracy, 0.9314 and 0.9336, is for {steps.describe_target(published)} "
             "against the rest on overlapping parts, not for parity: its bar has another colour. "
             f"Predicting -1 always has an accuracy of {_majority(results, published):.3f} on these rows, "
-            f"and of {_majority(results, v):.3f} where +1 is {_describe_target(v)}."
+            f"and of {_majority(results, v):.3f} where +1 is {steps.describe_target(v)}."
         )
     picture = Picture(figure, "Accuracy on the test part, all models.", table)
     return Section("All models", words, [picture])
@@ -170,13 +157,13 @@ def _descent(results: Results, part: str) -> Picture:
     for axes in (left, right):
         axes.locator_params(axis="x", integer=True)
         axes.set_xlabel("step")
-    steps = arrays["steps"]
-    columns = (steps, arrays["loss"][steps], arrays["train_accuracy"], arrays["held_out_accuracy"])
+    kept = arrays["steps"]
+    columns = (kept, arrays["loss"][kept], arrays["train_accuracy"], arrays["held_out_accuracy"])
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     params = params_of(results, part=part, metric="steps")[0]
     constants = f"alpha={params['alpha']:g}, eps={params['eps']:g}, mu={params['mu']:g}"
     caption = (
-        f"{TITLES[part].capitalize()}: {_describe_target(params['v'])}, {constants}, pixels "
+        f"{TITLES[part].capitalize()}: {steps.describe_target(params['v'])}, {constants}, pixels "
         f"{params['pixels']}; objective and accuracy of the iterates."
     )
     names = ("step", "objective", "training", "held out")
@@ -232,7 +219,7 @@ def _is_published(results: Results) -> bool:
     """Whether the document's numbers apply."""
     seen, options = metric_values(results, part=DATA), results.options
     complete = (seen["all_rows"], seen["test_rows"]) == (ROWS, TEST_ROWS)
-    return options["data"] == "mnist" and complete and options["v"] == list(EVEN)
+    return options["data"] == "mnist" and complete and options["v"] == list(steps.EVEN)
 
 
 def _sign(label: Any, v: list[int]) -> int:

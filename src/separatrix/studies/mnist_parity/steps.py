@@ -7,23 +7,19 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import issparse
 
-from separatrix.data.catalogue import TO_DOWNLOAD, state
+from separatrix import SVC, LinearSVC, SubgradientSVC
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.images import WHITEST, as_bytes, sides
 from separatrix.data.targets import indicator
-from separatrix.errors import ExperimentError, ParameterError
-from separatrix.estimators.linear_svc import LinearSVC
-from separatrix.estimators.subgradient_svc import SubgradientSVC
-from separatrix.estimators.svc import SVC
+from separatrix.errors import ParameterError
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
 from separatrix.kernels import Gaussian, Polynomial
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import choose_device
+from separatrix.studies.inputs import dense, dense_images, mnist_or_digits, parse_integers
 from separatrix.types import Matrix, Vector
-from separatrix.validation import require_integer
 
 NAME = "mnist-parity"
 DATA = "1 data"
@@ -56,23 +52,13 @@ def experiment(
 ) -> Experiment:
     """The descent with two sets of constants, its loss curves and weights, and kernel SVMs.
 
-    Parameters
-    ----------
-    quick
-        The first 6000 and 2000 rows; without MNIST, scikit-learn's 8 x 8 digits scaled to 0..255.
-    data
-        A name of the catalogue, or a file, such as the CSV of Kaggle's digit-recognizer: a header, the
-        label, then the pixels. None: MNIST.
-    v
-        Labels that count as +1, all others are -1; a sequence, or a text such as "0,1".
-    device
-        "auto", "cpu" or "cuda": the device of the kernel SVMs.
+    `data` may be a file such as the CSV of Kaggle's digit-recognizer: a header, the label, then pixels.
+    `v` has the labels that count as +1, a sequence or a text such as "0,1"; all others are -1. A quick
+    run takes the first 6000 and 2000 rows; without MNIST, scikit-learn's 8 x 8 digits scaled to 0..255.
     """
-    require_integer(NAME, "seed", seed, least=0)
     choose_device(NAME, device, worth=False)
-    target = _parse_target(v)
-    if data is None:
-        data = "digits" if quick and state("mnist") == TO_DOWNLOAD else "mnist"
+    target = parse_integers(NAME, "v", v, "digits that count as +1, such as [0, 2, 4, 6, 8]")
+    data = data or mnist_or_digits(quick)
     study = _ParityStudy(data, target, quick=quick, seed=seed, device=device)
     steps = [Step(DATA, study.describe_data)]
     if target != list(PUBLISHED_TARGET):
@@ -86,7 +72,7 @@ def experiment(
         Step(CUBIC, partial(study.fit_kernel, part=CUBIC)),
     ]
     options = {"quick": quick, "seed": seed, "data": data, "v": target}
-    question = "Even or odd" if target == list(EVEN) else f"Is it {_describe_target(target)}"
+    question = "Even or odd" if target == list(EVEN) else f"Is it {describe_target(target)}"
     title = f"{question}? Subgradient descent, SVMs and kernels"
     return Experiment(NAME, title, options, (data,), steps, find)
 
@@ -169,10 +155,7 @@ class _ParityStudy:
 
     def images(self, context: RunContext) -> ParityImages:
         """The images, made once."""
-        made: ParityImages = context.shared(
-            "images", lambda: self._split_images(context.data(self.data))
-        )
-        return made
+        return context.shared("images", lambda: self._split_images(context.data(self.data)))
 
     def _descend(
         self,
@@ -217,9 +200,7 @@ class _ParityStudy:
         return self._rows(part, type(model).__name__, found, **params)
 
     def _split_images(self, data: Dataset) -> ParityImages:
-        if data.kind != "vectors" or data.y is None:
-            raise ExperimentError(f"{NAME} needs images with labels; {data.name} has none")
-        X, y = _dense(data.X), np.asarray(data.y)
+        X, y = dense_images(NAME, data)
         low, high = float(X.min()), float(X.max())
         if data.X_test is None:
             order = np.random.default_rng(self.seed).permutation(len(y))
@@ -233,7 +214,7 @@ class _ParityStudy:
         if data.X_test is None:
             return ParityImages(*learn, *held, *learn, *held, shape)
         last = QUICK_TEST_ROWS if self.quick else None
-        test = as_bytes(_dense(data.X_test)[:last], low, high)
+        test = as_bytes(dense(data.X_test)[:last], low, high)
         return ParityImages(*learn, *held, X, y, test, np.asarray(data.y_test)[:last], shape)
 
     def _rows(self, part: str, model: str, values: Mapping[str, Any], **params: Any) -> list[Row]:
@@ -274,29 +255,10 @@ def _scale(X: Any) -> Matrix:
     return np.asarray(X / np.float32(WHITEST), dtype=np.float32)
 
 
-def _dense(X: Any) -> Any:
-    return X.toarray() if issparse(X) else np.asarray(X)
-
-
-def _parse_target(v: Any) -> list[int]:
-    """The labels, sorted.
-
-    >>> _parse_target("8,0"), _parse_target([4])
-    ([0, 8], [4])
-    """
-    try:
-        labels = sorted({int(label) for label in (v.split(",") if isinstance(v, str) else v)})
-    except (TypeError, ValueError):
-        labels = []
-    if not labels:
-        raise ParameterError(NAME, "v", "digits that count as +1, such as [0, 2, 4, 6, 8]", v)
-    return labels
-
-
-def _describe_target(v: list[int]) -> str:
+def describe_target(v: list[int]) -> str:
     """The labels that count as +1.
 
-    >>> _describe_target([0, 2, 4, 6, 8]), _describe_target([0, 1])
+    >>> describe_target([0, 2, 4, 6, 8]), describe_target([0, 1])
     ('even digits', '{0, 1}')
     """
     return "even digits" if v == list(EVEN) else "{" + ", ".join(map(str, v)) + "}"

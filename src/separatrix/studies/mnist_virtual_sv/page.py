@@ -11,14 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from separatrix.data.images import WHITEST, shifts_within
-from separatrix.experiments.table import Results
-from separatrix.plots.figures import INK, new_axes
-from separatrix.plots.region_figures import COLOURS
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
+from separatrix.experiments.steps import Results
+from separatrix.plots.figures import COLOURS, INK, new_axes
+from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.studies.mnist_virtual_sv.steps import DATA, MOST_WRONG, ROWS
-from separatrix.studies.reproduce import study_page
-from separatrix.studies.summaries import row_params
+from separatrix.studies.views import row_params, study_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

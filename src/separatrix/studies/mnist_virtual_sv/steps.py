@@ -2,36 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import issparse
 
-from separatrix.data.catalogue import TO_DOWNLOAD, state
+from separatrix import SVC
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.images import as_bytes, jittered, shifts_within, sides, slants
 from separatrix.data.splits import stratified_splits, subsample, subsampled
-from separatrix.errors import ExperimentError, ParameterError
 from separatrix.experiments.steps import Experiment, RunContext, Step, StepResult, metric_rows
 from separatrix.runtime.device import choose_device
 from separatrix.runtime.resource_usage import ResourceUsage
-from separatrix.studies.mnist_virtual_sv.training import (
-    DEGREE,
-    JITTERS,
-    C,
-    DigitImages,
-    StageResult,
-    TrainedSupport,
-    make_svm,
-    merge_boundaries,
-    prepare_images,
-    stage_name,
-    train_first,
-    train_on_copies,
-)
+from separatrix.studies.inputs import dense, dense_images, mnist_or_digits, parse_integers
+from separatrix.studies.mnist_virtual_sv import training
+from separatrix.studies.mnist_virtual_sv.training import DEGREE, JITTERS, C, DigitImages, stage_name
 from separatrix.validation import require_choice, require_integer, require_real
 
 NAME = "mnist-virtual-sv"
@@ -62,38 +49,19 @@ def experiment(
 ) -> Experiment:
     """One step per model: every image, then the support vectors with their copies.
 
-    Parameters
-    ----------
-    quick
-        500 rows and a tenth of the test part; without MNIST, scikit-learn's 8 x 8 digits.
-    data
-        A name of the catalogue, or a file of images. None: MNIST.
-    subsample
-        Number of training images. None: all 60,000 with a GPU, 2000 without.
-    test_size
-        Share of the test part. None: all of it.
-    jitters
-        Pixels by which support vectors are shifted; a sequence, or a text such as "1,2".
-    degree, C, multi_class
-        Of the SVM.
-    deskew
-        "no", "yes" or "both": whether images are deskewed first.
-    copies
-        "own": a boundary trains on copies of its own support vectors. "all": on copies of those of
-        all boundaries, as it always does one-vs-one.
-    device
-        "auto", "cpu" or "cuda": the device of the SVM.
+    Options are those of `run_virtual_sv`; `jitters` may be a text such as "1,2", `deskew` is "no", "yes"
+    or "both". `subsample` is the number of training images, None: all 60,000 with a GPU, 2000 without;
+    `test_size` the share of the test part. A quick run takes 500 images and a tenth of the test part.
     """
-    require_integer(NAME, "seed", seed, least=0)
     require_integer(NAME, "degree", degree, least=1)
     require_real(NAME, "C", C, above=0)
     require_choice(NAME, "deskew", deskew, DESKEW)
     require_choice(NAME, "multi_class", multi_class, ("ovo", "ovr"))
     require_choice(NAME, "copies", copies, ("own", "all"))
-    pixels = _parse_pixels(jitters)
+    must_be = f"numbers of pixels from 1 to {MOST_PIXELS}, such as [1, 2]"
+    pixels = parse_integers(NAME, "jitters", jitters, must_be, least=1, most=MOST_PIXELS)
     on_gpu = choose_device(NAME, device, None) is not None
-    if data is None:
-        data = "digits" if quick and state("mnist") == TO_DOWNLOAD else "mnist"
+    data = data or mnist_or_digits(quick)
     if subsample is None:
         subsample = QUICK_ROWS if quick else ROWS if on_gpu else CPU_ROWS
     require_integer(NAME, "subsample", subsample, least=20)
@@ -113,8 +81,9 @@ def experiment(
         "multi_class": multi_class,
         "copies": copies,
     }
-    make = partial(make_svm, C=C, degree=degree, multi_class=multi_class, device=device)
-    study = _VirtualStudy(options, make)
+    kernel = training.power_kernel(degree)
+    model = SVC(C=C, kernel=kernel, multi_class=multi_class, device=device)
+    study = _VirtualStudy(options, model)
     steps = [Step(DATA, study.describe_data)]
     for upright in DESKEW[deskew]:
         for shift in (0, *pixels):
@@ -126,8 +95,8 @@ def experiment(
 class _VirtualStudy:
     """The steps, under one set of options."""
 
-    def __init__(self, options: dict[str, Any], make: Callable[[], Any]) -> None:
-        self.options, self.make = options, make
+    def __init__(self, options: dict[str, Any], model: SVC) -> None:
+        self.options, self.model = options, model
         self._rows = partial(metric_rows, data=options["data"], model="SVC")
 
     def describe_data(self, context: RunContext) -> StepResult:
@@ -155,9 +124,9 @@ class _VirtualStudy:
         what = stage_name(upright, pixels)
         if pixels:
             support = self._support(context.result(stage_name(upright, 0)))
-            found = train_on_copies(digits, self.make, what, support, pixels)
+            found = training.train_on_copies(digits, self.model, what, support, pixels)
         else:
-            found, support = train_first(digits, self.make(), what)
+            found, support = training.train_first(digits, self.model, what)
         stage = found.stage
         row = partial(self._rows, what, deskewed=upright, pixels=pixels, gram=found.gram)
         error = np.mean(found.predicted != digits.test_labels)
@@ -176,35 +145,33 @@ class _VirtualStudy:
 
     def digits(self, context: RunContext) -> DigitImages:
         """The images, made once."""
-        made: DigitImages = context.shared(
+        return context.shared(
             "digits", lambda: self._split_images(context.data(self.options["data"]))
         )
-        return made
 
     def upright(self, context: RunContext) -> DigitImages:
         """The deskewed images, made once."""
-        made: DigitImages = context.shared(
-            "upright", lambda: prepare_images(self.digits(context), True)
+        return context.shared(
+            "upright", lambda: training.prepare_images(self.digits(context), True)
         )
-        return made
 
-    def _support(self, first: StepResult) -> TrainedSupport:
+    def _support(self, first: StepResult) -> training.TrainedSupport:
         arrays = first.arrays
-        support = TrainedSupport(arrays["support"].astype(np.intp), arrays["own"].astype(bool))
-        return support if self.options["copies"] == "own" else merge_boundaries(support)
+        support = training.TrainedSupport(
+            arrays["support"].astype(np.intp), arrays["own"].astype(bool)
+        )
+        return support if self.options["copies"] == "own" else training.merge_boundaries(support)
 
     def _split_images(self, data: Dataset) -> DigitImages:
-        if data.kind != "vectors" or data.y is None:
-            raise ExperimentError(f"{NAME} needs images with labels; {data.name} has none")
         seed, test_size = self.options["seed"], self.options["test_size"]
-        X, y = _dense(data.X), np.asarray(data.y)
+        X, y = dense_images(NAME, data)
         low, high, shape = float(X.min()), float(X.max()), data.image or sides(X.shape[1])
         if data.X_test is None:
             (train, held), *_ = stratified_splits(y, repeats=1, test_size=0.2, seed=seed)
             test, test_labels, test_rows = X[held], y[held], held
             X, y = X[train], y[train]
         else:
-            test, test_labels = _dense(data.X_test), np.asarray(data.y_test)
+            test, test_labels = dense(data.X_test), np.asarray(data.y_test)
             test_rows = np.arange(len(test))
         if test_size < 1:
             some = subsample(test_labels, float(test_size), seed=seed)
@@ -215,7 +182,7 @@ class _VirtualStudy:
         return DigitImages(images, np.asarray(drawn.y), tested, test_labels, test_rows)
 
 
-def _misclassified(digits: DigitImages, found: StageResult) -> dict[str, Any]:
+def _misclassified(digits: DigitImages, found: training.StageResult) -> dict[str, Any]:
     """The first misclassified test images with labels and predictions."""
     wrong = np.flatnonzero(found.predicted != digits.test_labels)[:MOST_WRONG]
     labels = np.unique(digits.labels)
@@ -231,24 +198,3 @@ def _most_slanted(slant: Any, own: Any) -> int:
     """The row with the largest slant among the first of a label."""
     first = np.flatnonzero(own)[:CANDIDATES]
     return int(first[np.argmax(np.abs(slant[first]))])
-
-
-def _dense(X: Any) -> Any:
-    return X.toarray() if issparse(X) else np.asarray(X)
-
-
-def _parse_pixels(jitters: Any) -> list[int]:
-    """The numbers of pixels, sorted.
-
-    >>> _parse_pixels("2,1"), _parse_pixels([1])
-    ([1, 2], [1])
-    """
-    try:
-        given = jitters.split(",") if isinstance(jitters, str) else jitters
-        moves = sorted({int(pixels) for pixels in given})
-    except (TypeError, ValueError):
-        moves = []
-    if not moves or moves[0] < 1 or moves[-1] > MOST_PIXELS:
-        must_be = f"numbers of pixels from 1 to {MOST_PIXELS}, such as [1, 2]"
-        raise ParameterError(NAME, "jitters", must_be, jitters)
-    return moves

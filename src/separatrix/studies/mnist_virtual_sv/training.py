@@ -8,10 +8,10 @@ is (x.z + 1)^degree / 2^degree, so that k(x, x) = 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
 from separatrix.data.images import as_bytes, deskewed, jittered, shifts_within, sides, unit_norm
 from separatrix.errors import DataError
@@ -107,19 +107,19 @@ def run_virtual_sv(
     ('deskewed, every picture', 300, True)
     """
     require_choice("run_virtual_sv", "copies", copies, ("own", "all"))
-    make = partial(make_svm, C=C, degree=degree, multi_class=multi_class, device=device)
+    model = SVC(C=C, kernel=power_kernel(degree), multi_class=multi_class, device=device)
     digits = _to_digits(train, test)
     stages = []
     with bar("virtual support vectors", len(deskew) * (1 + len(jitters)), show=progress) as advance:
         for upright in deskew:
             ready = prepare_images(digits, upright)
-            first, support = train_first(ready, make(), stage_name(upright, 0))
+            first, support = train_first(ready, model, stage_name(upright, 0))
             support = support if copies == "own" else merge_boundaries(support)
             stages.append(first.stage)
             advance()
             for pixels in jitters:
                 what = stage_name(upright, pixels)
-                stages.append(train_on_copies(ready, make, what, support, pixels).stage)
+                stages.append(train_on_copies(ready, model, what, support, pixels).stage)
                 advance()
     return stages
 
@@ -144,11 +144,6 @@ def power_kernel(degree: int) -> Kernel:
     return 0.5**degree * Polynomial(degree, gamma=1.0, coef0=1.0)
 
 
-def make_svm(C: float, degree: int, multi_class: str, device: str) -> SVC:
-    """An unfitted SVM."""
-    return SVC(C=C, kernel=power_kernel(degree), multi_class=multi_class, device=device)
-
-
 def prepare_images(digits: DigitImages, upright: bool) -> DigitImages:
     """The images, deskewed if `upright`."""
     if not upright:
@@ -157,9 +152,9 @@ def prepare_images(digits: DigitImages, upright: bool) -> DigitImages:
     return digits._replace(images=images, test=test)
 
 
-def train_first(digits: DigitImages, model: Any, what: str) -> tuple[StageResult, TrainedSupport]:
+def train_first(digits: DigitImages, model: SVC, what: str) -> tuple[StageResult, TrainedSupport]:
     """Train on every image and predict the test part."""
-    X, X_test = _unit_rows(digits.images), _unit_rows(digits.test)
+    model, X, X_test = clone(model), _unit_rows(digits.images), _unit_rows(digits.test)
     with ResourceUsage() as fitting:
         model.fit(X, digits.labels)
     with ResourceUsage() as predicting:
@@ -173,7 +168,7 @@ def train_first(digits: DigitImages, model: Any, what: str) -> tuple[StageResult
 
 
 def train_on_copies(
-    digits: DigitImages, make: Callable[[], Any], what: str, support: TrainedSupport, pixels: int
+    digits: DigitImages, model: SVC, what: str, support: TrainedSupport, pixels: int
 ) -> StageResult:
     """Train each boundary on its support vectors and their copies, and predict the test part."""
     copies, classes = len(shifts_within(pixels)), np.unique(digits.labels)
@@ -186,7 +181,7 @@ def train_on_copies(
         one_of_many = len(support.own) > 1
         labels = labels == classes[number] if one_of_many else labels
         X = _unit_rows(jittered(digits.images[support.rows[positions]], pixels))
-        model = make()
+        model = clone(model)
         with ResourceUsage() as fitting:
             model.fit(X, np.tile(labels, copies))
         with ResourceUsage() as predicting:

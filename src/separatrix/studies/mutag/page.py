@@ -9,35 +9,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.evaluation.statistics import corrected_t
-from separatrix.experiments.table import Results
+from separatrix.experiments.steps import Results
 from separatrix.plots.figures import INK, MISTAKES, new_axes
 from separatrix.plots.graph_drawing import MUTAG_ATOMS, MUTAG_BONDS, plot_graphs
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, Section
-from separatrix.studies.mutag.steps import (
-    BONDS,
-    BOTH_WAYS,
-    CONFUSIONS,
-    EXPONENTS,
-    FOLDS,
-    INNER,
-    MAX_NEIGHBORS,
-    MOLECULES,
-    PATHS,
-    QUICK_INNER,
-    QUICK_ROUNDS,
-    ROUNDS,
-    SUBTREES,
-    read_molecule,
-)
-from separatrix.studies.reproduce import study_page
-from separatrix.studies.summaries import (
-    format_spread,
-    most_common,
-    params_of,
-    row_params,
-    step_seconds,
-)
+from separatrix.report.page import Page, Picture, Section, Table
+from separatrix.studies.mutag import steps
+from separatrix.studies.mutag.steps import BONDS, CONFUSIONS, FOLDS, MOLECULES, PATHS, SUBTREES
+from separatrix.studies.views import format_spread, params_of, row_params, step_seconds, study_page
 
 PUBLISHED = {  # accuracy %, ten times ten folds
     SUBTREES: "82.05 (2011), 87.26 (2019)",
@@ -108,17 +86,17 @@ def _accuracies(results: Results, found: dict[str, Any]) -> Section:
         "tests."
     )
     numbers = Table((*columns, "p", "seconds"), rows, caption)
-    folds, repeats = QUICK_INNER if results.options["quick"] else INNER
+    folds, repeats = (steps.QUICK_INNER if results.options["quick"] else steps.INNER).values()
     inner = f"{folds} folds" if repeats == 1 else f"{repeats} times {folds} folds"
-    normal, plain = (EXPONENTS[key] for key in (True, False))
+    normal, plain = (steps.EXPONENTS[key] for key in (True, False))
     words = [
         f"{_protocol(results)}. In each training part {inner} choose the rounds of refinement, whether "
-        f"values are normalised, and C; the number of neighbours, 1 to {MAX_NEIGHBORS}, is chosen by "
+        f"values are normalised, and C; the number of neighbours, 1 to {steps.MAX_NEIGHBORS}, is chosen by "
         "leave-one-out. C is 10^e over the number of training molecules, e from "
         f"{normal[0]} to {normal[-1]} with normalised values and from {plain[0]} to {plain[-1]} with plain "
         "ones. The learner is an SVM unless the name says otherwise.",
         "Shortest paths are counted as in the published program: each pair of atoms once, and each atom "
-        f"as a path of length 0. “{BOTH_WAYS}” counts each pair in both directions and no atoms. "
+        f"as a path of length 0. “{steps.BOTH_WAYS}” counts each pair in both directions and no atoms. "
         "The two published figures for subtrees are from two studies.",
         "The chosen model does better in the folds that chose it than on held-out molecules: the more so, "
         "the more choices of nearly equal quality there are.",
@@ -132,7 +110,7 @@ def _accuracies(results: Results, found: dict[str, Any]) -> Section:
 
 def _choices(results: Results) -> Section:
     figure, panels = new_axes(7.4, 3.0, 1, 2)
-    rounds = range((QUICK_ROUNDS if results.options["quick"] else ROUNDS) + 1)
+    rounds = range((steps.QUICK_ROUNDS if results.options["quick"] else steps.ROUNDS) + 1)
     for axes, name in zip(panels, (SUBTREES, BONDS), strict=True):
         counts = Counter((p["iterations"], p["normalized"]) for p in _chosen_cells(results, name))
         low, high = (np.array([counts[t, normal] for t in rounds]) for normal in (False, True))
@@ -145,7 +123,7 @@ def _choices(results: Results) -> Section:
     rows = []
     for name in accuracies(results):
         chosen = [_describe_choice(params) for params in _chosen_cells(results, name)]
-        for text, count in most_common(chosen, 5):
+        for text, count in Counter(chosen).most_common(5):
             rows.append((name, text, count, f"{count / len(chosen):.0%}"))
     columns = ("kernel", "chosen", "training parts", "share")
     table = Table(columns, rows, "The five most frequent choices of each.")
@@ -205,7 +183,7 @@ def _molecules(results: Results) -> Section:
         for one in about
     ]
     figure = plot_graphs(
-        [read_molecule(arrays, i) for i in range(len(about))],
+        [steps.read_molecule(arrays, i) for i in range(len(about))],
         shares,
         titles,
         names=MUTAG_ATOMS,

@@ -12,24 +12,20 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import RepeatedStratifiedKFold
 
+from separatrix import (
+    SVC,
+    SVCCV,
+    KernelPerceptron,
+    KernelPerceptronCV,
+    KNeighborsClassifier,
+    kernels,
+)
 from separatrix.data.graph import Graph
 from separatrix.data.splits import Split, stratified_folds
-from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
-from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.object_attribution import explain_object
-from separatrix.estimators.svc import SVC
-from separatrix.estimators.svc_cv import SVCCV
 from separatrix.experiments.steps import Experiment, Row, RunContext, Step, StepResult, metric_rows
-from separatrix.kernels import (
-    EdgeHistogram,
-    Kernel,
-    Normalized,
-    ShortestPath,
-    VertexHistogram,
-    WeisfeilerLehman,
-)
-from separatrix.studies.summaries import row_params
+from separatrix.kernels import Kernel, Normalized, ShortestPath, VertexHistogram, WeisfeilerLehman
+from separatrix.studies.views import row_params
 from separatrix.types import Codes
 from separatrix.validation import require_integer
 
@@ -44,17 +40,9 @@ BOTH_WAYS = f"{PATHS}, both ways"
 EXPONENTS = {True: range(1, 8), False: range(-1, 4)}  # of normalised values, and of plain ones
 MAX_NEIGHBORS = 15
 ROUNDS, QUICK_ROUNDS = 8, 2  # of refinement, at most
+# folds inside a training part, by which parameters are chosen
+INNER, QUICK_INNER = {"n_splits": 10, "n_repeats": 3}, {"n_splits": 3, "n_repeats": 1}
 GRAPH_ARRAYS = ("edges", "node_labels", "edge_labels")
-
-
-class InnerFolds(NamedTuple):
-    """Folds inside a training part, by which parameters are chosen."""
-
-    n_splits: int
-    n_repeats: int
-
-
-INNER, QUICK_INNER = InnerFolds(10, 3), InnerFolds(3, 1)
 
 
 @dataclass(frozen=True)
@@ -91,7 +79,7 @@ def families(most: int) -> list[GraphKernelFamily]:
         GraphKernelFamily(PATHS, [ShortestPath(both_ways=False, nodes=True)]),
         GraphKernelFamily(BOTH_WAYS, [ShortestPath()]),
         GraphKernelFamily("atoms", [VertexHistogram()]),
-        GraphKernelFamily("bonds", [EdgeHistogram()]),
+        GraphKernelFamily("bonds", [kernels.EdgeHistogram()]),
         GraphKernelFamily(f"{SUBTREES}, {NEIGHBOURS}", subtrees, NEIGHBOURS),
         GraphKernelFamily(f"{SUBTREES}, {PERCEPTRON}", subtrees, PERCEPTRON),
     ]
@@ -100,26 +88,19 @@ def families(most: int) -> list[GraphKernelFamily]:
 def experiment(*, quick: bool = False, seed: int = 0, repeats: int | None = None) -> Experiment:
     """Accuracy of each kernel, chosen parameters, confusions, and attribution to atoms.
 
-    Parameters
-    ----------
-    quick
-        Ten folds once, few rounds, and few folds inside the training parts.
-    repeats
-        Repetitions of the ten folds. None: ten, or one.
+    A quick run has ten folds once instead of ten times (`repeats`), fewer rounds, and fewer inner folds.
     """
-    require_integer(NAME, "seed", seed, least=0)
     repeats = (1 if quick else 10) if repeats is None else repeats
     require_integer(NAME, "repeats", repeats, least=1)
-    study = _MutagStudy(seed, repeats, QUICK_INNER if quick else INNER)
     compared = families(QUICK_ROUNDS if quick else ROUNDS)
     steps = [
-        Step(step_name(family.name, repeat), partial(study.test, family=family, repeat=repeat))
+        Step(step_name(family.name, repeat), partial(evaluate_family, family=family, repeat=repeat))
         for family in compared
         for repeat in range(repeats)
     ]
     steps += [
-        Step(CONFUSIONS, partial(study.count_confusions, families=compared)),
-        Step(MOLECULES, partial(study.explain_molecules, family=compared[0])),
+        Step(CONFUSIONS, partial(count_confusions, families=compared)),
+        Step(MOLECULES, partial(explain_molecules, family=compared[0])),
     ]
     options = {"quick": quick, "seed": seed, "repeats": repeats}
     return Experiment(NAME, "Mutagenic molecules by graph kernels", options, (DATA,), steps)
@@ -135,11 +116,11 @@ def choose(
     X: Any,  # shape: (n,); graphs
     y: Any,  # shape: (n,)
     *,
-    inner: InnerFolds,
+    inner: dict[str, int],
     seed: int,
 ) -> FoldChoice:
     """The best model of a family by folds, the first among equals, refitted on all molecules."""
-    folds = RepeatedStratifiedKFold(**inner._asdict(), random_state=seed)
+    folds = RepeatedStratifiedKFold(**inner, random_state=seed)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # of large C, which the folds score
         if family.learner == NEIGHBOURS:
@@ -161,8 +142,8 @@ def _choose_svm(family: GraphKernelFamily, X: Any, y: Any, folds: Any, normal: b
 
 
 def _choose_perceptron(family: GraphKernelFamily, X: Any, y: Any, folds: Any) -> FoldChoice:
-    kernels = [*_kernels(family, True), *_kernels(family, False)]
-    search = KernelPerceptronCV(kernels, cv=folds, estimator=KernelPerceptron(max_iter=50))
+    tried = [*_kernels(family, True), *_kernels(family, False)]
+    search = KernelPerceptronCV(tried, cv=folds, estimator=KernelPerceptron(max_iter=50))
     search.fit(X, y)
     return FoldChoice(search.best_score_, _kernel_params(search.best_kernel_), search.estimator_)
 
@@ -182,100 +163,102 @@ def _kernels(family: GraphKernelFamily, normal: bool) -> list[Kernel]:
 
 
 def _kernel_params(kernel: Kernel) -> dict[str, Any]:
-    normal = isinstance(kernel, Normalized)
-    plain = kernel.kernel if isinstance(kernel, Normalized) else kernel
-    known = {"kernel": repr(plain), "normalized": normal}
+    plain = kernel.base or kernel
+    known = {"kernel": repr(plain), "normalized": plain is not kernel}
     if isinstance(plain, WeisfeilerLehman):
         known["iterations"] = plain.iterations
     return known
 
 
-class _MutagStudy:
-    """The steps, under one set of options."""
-
-    def __init__(self, seed: int, repeats: int, inner: InnerFolds) -> None:
-        self.seed, self.repeats, self.inner = seed, repeats, inner
-
-    def test(self, context: RunContext, family: GraphKernelFamily, repeat: int) -> StepResult:
-        """One family on ten folds of all molecules: each is tested once."""
-        X, y, splits = self.samples(context)
-        classes, codes = np.unique(y, return_inverse=True)
-        predicted = np.empty(len(y), dtype=np.int32)
-        rows: list[Row] = []
-        for number in range(repeat * FOLDS, (repeat + 1) * FOLDS):
-            train, test = splits[number]
-            choice = self._choose(family, X, y, train, number)
-            predicted[test] = np.searchsorted(classes, choice.predict(X[test]))
-            accuracy = np.mean(predicted[test] == codes[test])
-            values = {"fold_accuracy": choice.score, "chosen_accuracy": accuracy}
-            rows += _rows(family.name, values, split=number, **choice.parameters)
-        rows += _rows(family.name, {"accuracy": np.mean(predicted == codes)}, split=repeat)
-        return StepResult(rows, {"predicted": predicted})
-
-    def count_confusions(
-        self, context: RunContext, families: list[GraphKernelFamily]
-    ) -> StepResult:
-        """Molecules of each class by predicted class, mean and sd over the repetitions."""
-        _, y, _ = self.samples(context)
-        classes, codes = np.unique(y, return_inverse=True)
-        k = len(classes)
-        rows: list[Row] = []
-        wrong = []
-        for family in families:
-            names = [step_name(family.name, repeat) for repeat in range(self.repeats)]
-            guesses = [context.result(name).arrays["predicted"] for name in names]
-            wrong.append(np.mean([guess != codes for guess in guesses], axis=0))
-            tables = [np.bincount(k * codes + guess, minlength=k**2) for guess in guesses]
-            mean, sd = np.mean(tables, axis=0), np.std(tables, axis=0)
-            for cell in range(k**2):
-                label, guess = (classes[code].item() for code in divmod(cell, k))
-                values, about = {"mean": mean[cell], "sd": sd[cell]}, {"label": label}
-                rows += _rows(CONFUSIONS, values, family.name, **about, predicted=guess)
-        return StepResult(rows, {"wrong": np.array(wrong), "y": np.asarray(y)})
-
-    def explain_molecules(self, context: RunContext, family: GraphKernelFamily) -> StepResult:
-        """The most and the least clearly classified test molecules of one fold, with attributions."""
-        X, y, splits = self.samples(context)
-        number = self._first_with_subtrees(context, family)
+def evaluate_family(context: RunContext, family: GraphKernelFamily, repeat: int) -> StepResult:
+    """One family on ten folds of all molecules: each is tested once."""
+    X, y, splits = samples(context)
+    classes, codes = np.unique(y, return_inverse=True)
+    predicted = np.empty(len(y), dtype=np.int32)
+    rows: list[Row] = []
+    for number in range(repeat * FOLDS, (repeat + 1) * FOLDS):
         train, test = splits[number]
-        model: SVC = self._choose(family, X, y, train, number).model
-        scores = model.decision_function(X[test])
-        margins = np.where(y[test] == model.classes_[1], scores, -scores)
-        rows: list[Row] = []
-        arrays: dict[str, Any] = {}
-        for position, at in enumerate(_extremes(y[test], margins)):
-            row, graph = int(test[at]), X[test[at]]
-            found = explain_object(model, graph)
-            about = {"row": row, "label": y[row], "predicted": found.label, "bias": found.bias}
-            about |= {"against": found.against, "rank": position}
-            rows += _rows(MOLECULES, {"score": found.score}, family.name, **about)
-            for one in found.features[:5]:
-                about = {"feature": one.name, "count": one.count, "rank": position}
-                rows += _rows(MOLECULES, {"term": one.term}, **about)
-            arrays |= {f"{position}.{name}": getattr(graph, name) for name in GRAPH_ARRAYS}
-            arrays[f"{position}.shares"] = found.values
-        return StepResult(rows, arrays)
+        choice = _choose(context, family, X, y, train, number)
+        predicted[test] = np.searchsorted(classes, choice.predict(X[test]))
+        accuracy = np.mean(predicted[test] == codes[test])
+        values = {"fold_accuracy": choice.score, "chosen_accuracy": accuracy}
+        rows += _rows(family.name, values, split=number, **choice.parameters)
+    rows += _rows(family.name, {"accuracy": np.mean(predicted == codes)}, split=repeat)
+    return StepResult(rows, {"predicted": predicted})
 
-    def samples(self, context: RunContext) -> tuple[Any, Any, list[Split]]:
-        """Graphs, labels, and the folds of all repetitions."""
-        data = context.data(DATA)
-        X = np.empty(len(data.X), dtype=object)
-        X[:] = data.X
-        y = np.asarray(data.y)
-        return X, y, stratified_folds(y, folds=FOLDS, seed=self.seed, repeats=self.repeats)
 
-    def _choose(
-        self, family: GraphKernelFamily, X: Any, y: Any, train: Codes, number: int
-    ) -> FoldChoice:
-        return choose(family, X[train], y[train], inner=self.inner, seed=self.seed + number)
+def count_confusions(context: RunContext, families: list[GraphKernelFamily]) -> StepResult:
+    """Molecules of each class by predicted class, mean and sd over the repetitions."""
+    _, y, _ = samples(context)
+    classes, codes = np.unique(y, return_inverse=True)
+    k = len(classes)
+    rows, wrong = [], []
+    for family in families:
+        names = [step_name(family.name, repeat) for repeat in range(context.options["repeats"])]
+        guesses = [context.result(name).arrays["predicted"] for name in names]
+        wrong.append(np.mean([guess != codes for guess in guesses], axis=0))
+        tables = [np.bincount(k * codes + guess, minlength=k**2) for guess in guesses]
+        mean, sd = np.mean(tables, axis=0), np.std(tables, axis=0)
+        for cell in range(k**2):
+            label, guess = (classes[code].item() for code in divmod(cell, k))
+            values, about = {"mean": mean[cell], "sd": sd[cell]}, {"label": label}
+            rows += _rows(CONFUSIONS, values, family.name, **about, predicted=guess)
+    return StepResult(rows, {"wrong": np.array(wrong), "y": np.asarray(y)})
 
-    def _first_with_subtrees(self, context: RunContext, family: GraphKernelFamily) -> int:
-        """The first fold whose chosen kernel refines at least once: its features are subtrees."""
-        for repeat in range(self.repeats):
-            for row in context.result(step_name(family.name, repeat)).rows:
-                if row_params(row).get("iterations"):
-                    return row.split
-        return 0
+
+def explain_molecules(context: RunContext, family: GraphKernelFamily) -> StepResult:
+    """The most and the least clearly classified test molecules of one fold, with attributions."""
+    X, y, splits = samples(context)
+    number = _first_with_subtrees(context, family)
+    train, test = splits[number]
+    model: SVC = _choose(context, family, X, y, train, number).model
+    scores = model.decision_function(X[test])
+    margins = np.where(y[test] == model.classes_[1], scores, -scores)
+    rows: list[Row] = []
+    arrays: dict[str, Any] = {}
+    for position, at in enumerate(_extremes(y[test], margins)):
+        row, graph = int(test[at]), X[test[at]]
+        found = explain_object(model, graph)
+        about = {"row": row, "label": y[row], "predicted": found.label, "bias": found.bias}
+        about |= {"against": found.against, "rank": position}
+        rows += _rows(MOLECULES, {"score": found.score}, family.name, **about)
+        for one in found.features[:5]:
+            about = {"feature": one.name, "count": one.count, "rank": position}
+            rows += _rows(MOLECULES, {"term": one.term}, **about)
+        arrays |= {f"{position}.{name}": getattr(graph, name) for name in GRAPH_ARRAYS}
+        arrays[f"{position}.shares"] = found.values
+    return StepResult(rows, arrays)
+
+
+def samples(context: RunContext) -> tuple[Any, Any, list[Split]]:
+    """Graphs, labels, and the folds of all repetitions."""
+    data = context.data(DATA)
+    X = np.empty(len(data.X), dtype=object)
+    X[:] = data.X
+    y = np.asarray(data.y)
+    return (
+        X,
+        y,
+        stratified_folds(
+            y, folds=FOLDS, seed=context.options["seed"], repeats=context.options["repeats"]
+        ),
+    )
+
+
+def _choose(
+    context: RunContext, family: GraphKernelFamily, X: Any, y: Any, train: Codes, number: int
+) -> FoldChoice:
+    inner, seed = QUICK_INNER if context.options["quick"] else INNER, context.options["seed"]
+    return choose(family, X[train], y[train], inner=inner, seed=seed + number)
+
+
+def _first_with_subtrees(context: RunContext, family: GraphKernelFamily) -> int:
+    """The first fold whose chosen kernel refines at least once: its features are subtrees."""
+    for repeat in range(context.options["repeats"]):
+        for row in context.result(step_name(family.name, repeat)).rows:
+            if row_params(row).get("iterations"):
+                return row.split
+    return 0
 
 
 def read_molecule(arrays: Any, position: int) -> Graph:

@@ -27,30 +27,23 @@ TRACE = 0.05  # less ink than that is paper
 class Canvas:
     """How the pictures of a data set are drawn."""
 
-    side: int
-    """Rows and columns."""
-    box: float
-    """Larger side of the drawing, the pen included."""
-    pen: float
-    """Width of a stroke; the smallest one if `ink` is set."""
-    widest: float
-    """Largest width of the pen."""
-    ink: float = 0.0
-    """Share of ink that the pen is widened for; 0: fixed pen."""
-    edge: float = 1.0
-    """Pixels over which ink fades at the edge of a stroke."""
-    by_mass: bool = False
-    """Whether pictures are centred by their mass of ink, or by the box around it."""
-    middle: float = 0.0
-    """Offset of the centre to the right and down."""
-    bitmap: int = 0
-    """Binary points a side of each pixel, which are counted; 0: shades of grey."""
-    paper: float = 0.0
-    """The value of a pixel without ink."""
-    full: float = 1.0
-    """The value of a pixel full of ink."""
-    decimals: int = 0
-    """Decimals of a pixel's value."""
+    side: int  # rows and columns
+    box: float  # larger side of the drawing, the pen included
+    pen: float  # width of a stroke; the smallest one if `ink` is set
+    widest: float  # largest width of the pen
+    ink: float = 0.0  # share of ink that the pen is widened for; 0: fixed pen
+    edge: float = 1.0  # pixels over which ink fades at the edge of a stroke
+    by_mass: bool = False  # whether pictures are centred by their mass of ink, or by its box
+    middle: float = 0.0  # offset of the centre to the right and down
+    bitmap: int = 0  # binary points a side of each pixel, which are counted; 0: shades of grey
+    paper: float = 0.0  # the value of a pixel without ink
+    full: float = 1.0  # the value of a pixel full of ink
+    decimals: int = 0  # of a pixel's value
+
+    @property
+    def unit(self) -> float:
+        """The largest value that a pixel can have."""
+        return max(abs(self.paper), abs(self.full)) or 1.0
 
     def values(self, ink: Matrix) -> Matrix:
         """Ink, 0 to 1, as values of the data set.
@@ -70,23 +63,13 @@ class Canvas:
 # ink is 0.30 (0.296 to 0.322 by class): thin digits were widened with their strokes, so the pen grows
 # here until there is enough. Strokes are 1.5 wide (quartiles 1.37, 1.59). Drawings with 0.33 of ink were
 # recognised best: 89 % of 150 in the mean of all models; with 0.30 it was 85 %.
-DIGITS = Canvas(side=8, box=8.0, pen=1.2, widest=2.5, ink=0.33, bitmap=4, paper=0.0, full=16.0)
+DIGITS = Canvas(8, box=8.0, pen=1.2, widest=2.5, ink=0.33, bitmap=4, full=16.0)
 # 16 x 16 greys, -1 to 1. Boxes are 16 high or wide and lie in the middle, to 0.06 of a pixel. Ink 0.25,
 # strokes 1.9 wide (1.67, 2.31).
-USPS = Canvas(side=16, box=16.0, pen=2.1, widest=2.1, edge=1.5, paper=-1.0, full=1.0, decimals=3)
+USPS = Canvas(16, box=16.0, pen=2.1, widest=2.1, edge=1.5, paper=-1.0, full=1.0, decimals=3)
 # 28 x 28 greys, 0 to 255. Boxes of 20; the centre of mass is half a pixel right of and below the middle.
 # Ink 0.13, strokes 2.4 wide (2.03, 2.74).
-MNIST = Canvas(
-    side=28,
-    box=20.0,
-    pen=2.6,
-    widest=2.6,
-    edge=1.2,
-    by_mass=True,
-    middle=0.5,
-    paper=0.0,
-    full=255.0,
-)
+MNIST = Canvas(28, box=20.0, pen=2.6, widest=2.6, edge=1.2, by_mass=True, middle=0.5, full=255.0)
 KNOWN = {"digits": DIGITS, "usps": USPS, "mnist": MNIST}
 
 

@@ -7,39 +7,32 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, model_validator
 
 from separatrix.data import catalogue
 from separatrix.errors import DataError
 from separatrix.runtime.atomic_files import atomic_write
 from separatrix.runtime.strict_json import parsed_json
-from separatrix.workbench.drawing.strokes import Strokes, check_strokes
+from separatrix.workbench.drawing.requests import LearnRequest
+from separatrix.workbench.strict_model import StrictModel
 
 MAX_CORRECTIONS = 500
 MAX_FILE_BYTES = 256 * 1024**2
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(strict=True, allow_inf_nan=False, frozen=True)
-
-
-class Correction(_Strict):
+class Correction(LearnRequest):
     """A drawing and its correct label."""
 
-    label: str
-    strokes: Strokes
-
-    @field_validator("strokes")
-    @classmethod
-    def _require_points(cls, strokes: Strokes) -> Strokes:
-        if not any(strokes):
+    @model_validator(mode="after")
+    def _require_points(self) -> Self:
+        if not any(self.strokes):
             raise ValueError("nothing is drawn")
-        return check_strokes(strokes)
+        return self
 
 
-class _File(_Strict):
+class _File(StrictModel):
     format: Literal[1] = 1
     data: str = ""
     corrections: Annotated[list[Correction], Field(max_length=MAX_CORRECTIONS)]

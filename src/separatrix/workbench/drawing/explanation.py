@@ -1,12 +1,12 @@
 """Why a model gives its answer: the pictures with the largest weights, or the evidence of each pixel.
 
-Positive weights are for the answer, negative ones against it. Rows are as in `trained_models.py`.
+Positive weights are for the answer, negative ones against it. Rows are as in `loaded_models.py`.
 """
 
 from __future__ import annotations
 
 import base64
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -14,27 +14,26 @@ from separatrix.estimators.svc import SVC
 from separatrix.types import Matrix, Vector
 
 TERMS = 6  # pictures that are shown for each model
-NEUTRAL, LARGEST = (
-    128,
-    127,
-)  # the byte of a pixel without evidence, and the largest distance from it
+NEUTRAL, LARGEST = 128, 127  # the byte of a pixel without evidence, the largest distance from it
 
 
-class Term(NamedTuple):
-    """A training picture and its weight."""
+def find_terms(model: Any, x: Matrix, code: int) -> tuple[Any, Any] | None:
+    """Rows and weights of the largest terms of class `code`; None if the model has no such terms.
 
-    row: int
-    weight: float
-
-
-def find_terms(model: Any, x: Matrix, code: int) -> list[Term] | None:
-    """The pictures with the largest weights for class `code`; None if the model has no such terms."""
+    A term of a kernel perceptron is a kernel value times a coefficient.
+    """
     if isinstance(model, SVC):
         found = model.explain(x, n_terms=TERMS)
-        return _terms(found.rows[0], found.terms[0])
-    if hasattr(model, "alpha_"):
-        return _perceptron_terms(model, x, code)
-    return None
+        return found.rows[0], found.terms[0]
+    if not hasattr(model, "alpha_"):
+        return None
+    columns = model.alpha_.shape[1]
+    alpha = model.alpha_[:, code if columns > 1 else 0]
+    terms = model.kernel_.block(x, model.support_vectors_)[0] * alpha
+    if columns == 1 and code == 0:
+        terms = -terms
+    largest = np.argsort(-np.abs(terms), kind="stable")[:TERMS]
+    return model.support_[largest], terms[largest]
 
 
 def vote_shares(distances: Vector) -> Vector:
@@ -54,7 +53,13 @@ def pixel_evidence(model: Any, x: Matrix, code: int, shares: Vector) -> str | No
     W = getattr(model, "coef_", None)
     if not isinstance(W, np.ndarray) or W.ndim != 2 or W.shape[1] != x.shape[1]:
         return None
-    return signed_bytes((x[0] * _towards(W, code, shares)).astype(np.float64))
+    if len(W) == 1:
+        w = W[0] if code else -W[0]
+    else:
+        others = shares.copy()
+        others[code] = -np.inf
+        w = W[code] - W[int(others.argmax())]
+    return signed_bytes((x[0] * w).astype(np.float64))
 
 
 def signed_bytes(values: Vector) -> str:
@@ -66,26 +71,3 @@ def signed_bytes(values: Vector) -> str:
     largest = float(np.abs(values).max(initial=0.0)) or 1.0
     steps = np.round(values * (LARGEST / largest))
     return base64.b64encode((NEUTRAL + steps).astype(np.uint8).tobytes()).decode()
-
-
-def _towards(W: Matrix, code: int, shares: Vector) -> Vector:
-    """The weights of a class minus those of the runner-up."""
-    if len(W) == 1:
-        return np.asarray(W[0] if code else -W[0])
-    others = shares.copy()
-    others[code] = -np.inf
-    return np.asarray(W[code] - W[int(others.argmax())])
-
-
-def _perceptron_terms(model: Any, x: Matrix, code: int) -> list[Term]:
-    """The largest terms of the score of a class, kernel value times coefficient."""
-    K = model.kernel_.block(x, model.support_vectors_)[0]
-    terms = K * model.alpha_[:, code if model.alpha_.shape[1] > 1 else 0]
-    if model.alpha_.shape[1] == 1 and code == 0:
-        terms = -terms
-    largest = np.argsort(-np.abs(terms), kind="stable")[:TERMS]
-    return _terms(model.support_[largest], terms[largest])
-
-
-def _terms(rows: Any, weights: Any) -> list[Term]:
-    return [Term(int(row), float(w)) for row, w in zip(rows, weights, strict=True)]

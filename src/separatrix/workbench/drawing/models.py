@@ -10,21 +10,12 @@ chosen on the digits, USPS and MNIST. Errors in % on 359, 2,007 and 2,000 held-o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from separatrix.estimators.discriminant import (
-    LinearDiscriminantAnalysis,
-    QuadraticDiscriminantAnalysis,
-)
-from separatrix.estimators.kernel_perceptron import KernelPerceptron
-from separatrix.estimators.linear_svc import LinearSVC
-from separatrix.estimators.logistic_regression import LogisticRegression
-from separatrix.estimators.neighbors import KNeighborsClassifier
-from separatrix.estimators.perceptron import Perceptron
-from separatrix.estimators.svc import SVC
-from separatrix.kernels.vector_kernels import Gaussian
+from separatrix.estimators.registry import CLASSIFIERS
 from separatrix.workbench.drawing.pictures import Pictures
 
 NEIGHBORS = 5
@@ -38,11 +29,26 @@ class Recipe:
     key: str
     title: str
     caption: str
-    make: Callable[[Pictures], Any]
-    learns: str
-    """How it learns a correction: "row", "mistakes", "sums", or "" if it cannot."""
-    options: str
-    """Options of `separatrix fit` for a similar model."""
+    class_name: str
+    params: Mapping[str, Any]
+    learns: str = ""  # how it learns a correction: "row", "mistakes", "sums", or "" if it cannot
+    gamma: float = 0.0  # of its kernel, relative to `choose_gamma`
+
+    def build(self, pictures: Pictures) -> Any:
+        """The estimator, not fitted."""
+        model = CLASSIFIERS[self.class_name].load()(**self.params)
+        set_if_known(model, random_state=0, device="cpu")
+        return model.set_params(gamma=self.gamma * choose_gamma(pictures)) if self.gamma else model
+
+    @property
+    def options(self) -> str:
+        """Options of `separatrix fit` for a similar model, whose gamma follows from scaled columns."""
+        values = {
+            name: value if isinstance(value, str) else json.dumps(value)
+            for name, value in self.params.items()
+        }
+        words = (f"--set {name}={value}" for name, value in values.items())
+        return " ".join([f"--model {self.class_name}", *words])
 
 
 def list_recipes(pictures: Pictures) -> list[Recipe]:
@@ -59,22 +65,10 @@ def choose_gamma(pictures: Pictures) -> float:
     return float(f"{2.0 / (X.shape[1] * float(X.var(dtype='float64'))):.2g}")
 
 
-def _gaussian_svm(pictures: Pictures) -> Any:
-    return SVC(
-        C=2.0, gamma=choose_gamma(pictures), calibration="sigmoid", random_state=0, device="cpu"
-    )
-
-
-def _polynomial_svm(pictures: Pictures) -> Any:
-    return SVC(
-        C=10.0,
-        kernel="poly",
-        gamma=choose_gamma(pictures) / 2,
-        coef0=1.0,
-        calibration="sigmoid",
-        random_state=0,
-        device="cpu",
-    )
+def set_if_known(model: Any, **values: Any) -> None:
+    """Set parameters of a model, or of any step of a pipeline, that has them."""
+    last = {name: name.rpartition("__")[2] for name in model.get_params()}
+    model.set_params(**{name: values[key] for name, key in last.items() if key in values})
 
 
 _RECIPES = (
@@ -82,74 +76,71 @@ _RECIPES = (
         "neighbours",
         "k nearest neighbours",
         f"the {NEIGHBORS} most similar pictures vote, nearer ones more",
-        lambda _: KNeighborsClassifier(NEIGHBORS, weights="distance", device="cpu"),
-        "row",
-        f"--model KNeighborsClassifier --set n_neighbors={NEIGHBORS} --set weights=distance",
+        "KNeighborsClassifier",
+        {"n_neighbors": NEIGHBORS, "weights": "distance"},
+        learns="row",
     ),
     Recipe(
         "svm",
         "SVM, Gaussian",
         "the widest margin between classes, in the feature space of a Gaussian kernel",
-        _gaussian_svm,
-        "",
-        "--model SVC --set C=2",
+        "SVC",
+        {"C": 2.0, "calibration": "sigmoid"},
+        gamma=1.0,
     ),
     Recipe(
         "svm-polynomial",
         "SVM, polynomial",
         "the widest margin between classes, in products of up to three pixels",
-        _polynomial_svm,
-        "",
-        "--model SVC --set C=10 --set kernel=poly --set coef0=1",
+        "SVC",
+        {"C": 10.0, "kernel": "poly", "coef0": 1.0, "calibration": "sigmoid"},
+        gamma=0.5,
     ),
     Recipe(
         "kernel-perceptron",
         "Kernel perceptron",
         "similarity to the pictures that it once got wrong",
-        lambda pictures: KernelPerceptron(
-            Gaussian(choose_gamma(pictures)), max_iter=20, random_state=0, device="cpu"
-        ),
-        "mistakes",
-        "--model KernelPerceptron --set max_iter=20",
+        "KernelPerceptron",
+        {"max_iter": 20},
+        learns="mistakes",
+        gamma=1.0,
     ),
     Recipe(
         "perceptron",
         "Perceptron, averaged",
         "one weight for each pixel and class, corrected at mistakes; the mean over five passes",
-        lambda _: Perceptron(predictor="average", max_iter=5, tol=None, random_state=0),
-        "mistakes",
-        "--model Perceptron --set predictor=average --set max_iter=5",
+        "Perceptron",
+        {"predictor": "average", "max_iter": 5, "tol": None},
+        learns="mistakes",
     ),
     Recipe(
         "linear-svm",
         "Linear SVM",
         "one weight for each pixel and class, with the widest margins",
-        lambda _: LinearSVC(C=0.05, dual=True, tol=0.1, random_state=0),
-        "",
-        "--model LinearSVC --set C=0.05",
+        "LinearSVC",
+        {"C": 0.05, "dual": True, "tol": 0.1},
     ),
     Recipe(
         "logistic",
         "Logistic regression",
         "one weight for each pixel and class, the most probable under a prior (MAP)",
-        lambda _: LogisticRegression(C=0.1, solver="lbfgs", tol=1e-3),
-        "",
-        "--model LogisticRegression --set C=0.1",
+        "LogisticRegression",
+        {"C": 0.1, "solver": "lbfgs", "tol": 1e-3},
     ),
     Recipe(
         "linear-discriminant",
         "Linear discriminant",
         "a mean for each class and one covariance for all",
-        lambda _: LinearDiscriminantAnalysis(solver="lsqr", shrinkage=0.1),
-        "sums",
-        "--model LinearDiscriminantAnalysis --set solver=lsqr --set shrinkage=0.1",
+        "LinearDiscriminantAnalysis",
+        {"solver": "lsqr", "shrinkage": 0.1},
+        learns="sums",
     ),
     Recipe(
         "quadratic",
         "Quadratic discriminant",
         "a mean and a covariance for each class",
-        lambda _: QuadraticDiscriminantAnalysis(reg_param=0.1),
-        "sums",
-        "--model QuadraticDiscriminantAnalysis --set reg_param=0.1",
+        "QuadraticDiscriminantAnalysis",
+        {"reg_param": 0.1},
+        learns="sums",
     ),
 )

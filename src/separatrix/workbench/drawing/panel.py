@@ -12,14 +12,11 @@ from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.types import Matrix, Vector
 from separatrix.workbench.drawing import explanation
 from separatrix.workbench.drawing.corrections import Corrections
+from separatrix.workbench.drawing.loaded_models import LoadedModel, TrainedModel
 from separatrix.workbench.drawing.models import NEIGHBORS
 from separatrix.workbench.drawing.pictures import Pictures, label_text
-from separatrix.workbench.drawing.saved_models import SavedModel
 from separatrix.workbench.drawing.strokes import rasterize
-from separatrix.workbench.drawing.trained_models import TrainedModel, class_names
 
-MAX_NEIGHBOURS = 20
-LoadedModel = TrainedModel | SavedModel
 Entry = dict[str, Any]
 
 
@@ -42,9 +39,9 @@ class Panel:
     def answer(self, values: Vector, count: int) -> Entry:
         """The answer of each model, the nearest pictures, and every picture that either refers to."""
         with blas_on_one_thread():
-            nearest = self._neighbours(values, max(NEIGHBORS, min(count, MAX_NEIGHBOURS)))
+            nearest = self._neighbours(values, max(NEIGHBORS, count))
             answers = [self._answer_of(model, values, nearest) for model in self.models]
-        neighbours = nearest[: max(count, 0)]
+        neighbours = nearest[:count]
         terms = [term for answer in answers for term in answer["terms"] or ()]
         rows = {entry["row"] for entry in [*terms, *neighbours]}
         return {
@@ -76,12 +73,11 @@ class Panel:
         """Forget all corrections and restore the models."""
         self.corrections.clear()
         for model in self.models:
-            if isinstance(model, TrainedModel):
-                model.forget()
+            model.forget()
 
     def _answer_of(self, model: LoadedModel, values: Vector, neighbours: list[Entry]) -> Entry:
         started = time.perf_counter()
-        x, names = model.to_row(values), class_names(model.model)
+        x, names = model.to_row(values), model.classes
         code, shares = model.predict(x)
         return {
             "key": model.key,
@@ -100,16 +96,15 @@ class Panel:
         self, model: LoadedModel, x: Matrix, code: int, neighbours: list[Entry]
     ) -> list[Entry] | None:
         """The training pictures with the largest weights; None if the model has none."""
-        if isinstance(model, SavedModel):
+        if not isinstance(model, TrainedModel):
             return None
         if model.kind == "votes":
-            return _votes(neighbours[:NEIGHBORS], class_names(model.model)[code])
-        terms = explanation.find_terms(model.model, x, code)
-        if terms is None:
+            return _votes(neighbours[:NEIGHBORS], model.classes[code])
+        if (terms := explanation.find_terms(model.model, x, code)) is None:
             return None
         return [
-            {**self._picture_entry(model, term.row), "weight": _short(term.weight)}
-            for term in terms
+            {**self._picture_entry(model, int(row)), "weight": _short(weight)}
+            for row, weight in zip(*terms, strict=True)
         ]
 
     def _neighbours(self, values: Vector, count: int) -> list[Entry]:
@@ -138,7 +133,7 @@ class Panel:
         pictures = self.pictures
         if row >= pictures.total:
             return self._correction_ink(row - pictures.total)
-        return pictures.canvas.ink_of(pictures.X[self._training_rows[row]] * pictures.unit)
+        return pictures.canvas.ink_of(pictures.X[self._training_rows[row]] * pictures.canvas.unit)
 
     def _correction_ink(self, number: int) -> Matrix:
         ink = rasterize(self.corrections.items[number].strokes, self.pictures.canvas)

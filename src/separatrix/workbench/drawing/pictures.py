@@ -15,11 +15,11 @@ import numpy as np
 from separatrix.data import catalogue
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
-from separatrix.errors import DataError, MissingDataError
+from separatrix.errors import DataError
 from separatrix.types import Codes, Matrix
 from separatrix.workbench.drawing.canvas import KNOWN, Canvas, measure_canvas, side_of
+from separatrix.workbench.local_data import download_hint, is_local, require_local
 
-DATA_SETS = ("digits", "usps", "mnist")
 USPS_TRAINING = 7291  # the rows that came as zip.train
 MAX_ROWS, MAX_TESTED = 6_000, 2_000
 MAX_CLASSES = 100
@@ -46,43 +46,24 @@ class Pictures:
     caption: str
     code: str
 
-    @property
-    def unit(self) -> float:
-        """The divisor of pixel values."""
-        return unit_of(self.canvas)
-
-
-def unit_of(canvas: Canvas) -> float:
-    """The largest value that a pixel can have."""
-    return max(abs(canvas.paper), abs(canvas.full)) or 1.0
-
 
 def list_data_sets(extra: str | None) -> list[dict[str, Any]]:
     """The data sets to choose from, `extra` among them."""
-    names = [*DATA_SETS, *([extra] if extra is not None and extra not in DATA_SETS else [])]
-    return [_entry(name) for name in names]
-
-
-def is_available(name: str) -> bool:
-    """Whether a data set can be read without a download."""
-    return name not in catalogue.names() or catalogue.state(name) != catalogue.TO_DOWNLOAD
+    return [_entry(name) for name in dict.fromkeys([*TITLES, extra or "digits"])]
 
 
 def load_pictures(name: str) -> Pictures:
     """A data set of the catalogue, or a file, as pictures; raises a DataError if it is not one."""
-    if not is_available(name):
-        error = MissingDataError(
-            f"{name} is not on this machine, and the workbench downloads nothing"
-        )
-        error.hint = f"get it with: separatrix data get {name}"
-        raise error
+    require_local(name)
     data = find(name)
     _require_pictures(data)
     canvas = KNOWN.get(name) or measure_canvas(np.asarray(data.X))
     train, test, code = _split(data)
     with_test = data.X_test is not None
     X_other, y_other = (data.X_test, data.y_test) if with_test else (data.X, data.y)
-    unit = unit_of(canvas)
+    n, unit = len(data.y), canvas.unit
+    some = f"{len(train):,} of {n:,}" if len(train) < n else f"{n:,}"
+    part = "_test" if with_test else ""
     return Pictures(
         name=name,
         canvas=canvas,
@@ -91,9 +72,12 @@ def load_pictures(name: str) -> Pictures:
         y=np.asarray(data.y)[train],
         X_test=_scale(X_other, test, unit),
         y_test=np.asarray(y_other)[test],
-        total=len(data.y),
-        caption=_caption(data, train, test),
-        code=_code(name, code, unit, with_test),
+        total=n,
+        caption=f"models learn from {some} pictures and are tested on {len(test):,} others",
+        code=f"data = find({name!r})\n{code}\n"
+        f"X, y = (data.X[train] / {unit!r}).astype(np.float32), data.y[train]\n"
+        f"X_test = (data.X{part}[test] / {unit!r}).astype(np.float32)\n"
+        f"y_test = data.y{part}[test]",
     )
 
 
@@ -133,15 +117,14 @@ def label_text(label: Any) -> str:
 
 
 def _entry(name: str) -> dict[str, Any]:
-    known = name in catalogue.names()
-    available = is_available(name)
+    known, available = name in catalogue.names(), is_local(name)
     return {
         "name": name,
         "title": TITLES.get(name, Path(name).name),
         "rows": catalogue.dataset_card(name).rows if known else 0,
         "side": KNOWN[name].side if name in KNOWN else 0,
         "state": "available" if available else "missing",
-        "hint": "" if available else f"get it with: separatrix data get {name}",
+        "hint": "" if available else download_hint(name),
     }
 
 
@@ -152,9 +135,9 @@ def _require_pictures(data: Dataset) -> None:
             f"{data.name} does not hold pictures: its rows must be numbers, one for each pixel"
         )
     side_of(X.shape[1])
-    if data.y is None or len(np.unique(np.asarray(data.y))) < 2:
+    classes = 0 if data.y is None else len(np.unique(np.asarray(data.y)))
+    if classes < 2:
         raise DataError(f"{data.name} has fewer than two different labels")
-    classes = len(np.unique(np.asarray(data.y)))
     if classes > MAX_CLASSES:
         raise DataError(f"{data.name} has {classes} classes; at most {MAX_CLASSES} are supported")
     if not np.isfinite(X).all():
@@ -180,21 +163,3 @@ def _split(data: Dataset) -> tuple[Codes, Codes, str]:
 
 def _scale(X: Any, rows: Codes, unit: float) -> Matrix:
     return np.ascontiguousarray((np.asarray(X)[rows] / unit).astype(np.float32))
-
-
-def _caption(data: Dataset, train: Codes, test: Codes) -> str:
-    some = f"{len(train):,} of {len(data.y):,}" if len(train) < len(data.y) else f"{len(train):,}"
-    return f"models learn from {some} pictures and are tested on {len(test):,} others"
-
-
-def _code(name: str, split: str, unit: float, with_test: bool) -> str:
-    other = "_test" if with_test else ""
-    return "\n".join(
-        [
-            f"data = find({name!r})",
-            split,
-            f"X, y = (data.X[train] / {unit!r}).astype(np.float32), data.y[train]",
-            f"X_test = (data.X{other}[test] / {unit!r}).astype(np.float32)",
-            f"y_test = data.y{other}[test]",
-        ]
-    )

@@ -10,14 +10,16 @@ import time
 from typing import Any
 
 from separatrix.errors import DataError, SeparatrixError
-from separatrix.workbench.drawing import pictures, script
+from separatrix.types import Vector
+from separatrix.workbench.drawing import pictures
 from separatrix.workbench.drawing.corrections import Correction, Corrections
+from separatrix.workbench.drawing.loaded_models import LoadedModel, TrainedModel, open_saved
 from separatrix.workbench.drawing.models import Recipe, list_recipes
-from separatrix.workbench.drawing.panel import LoadedModel, Panel, milliseconds_since
+from separatrix.workbench.drawing.panel import Panel, milliseconds_since
 from separatrix.workbench.drawing.pictures import Pictures
-from separatrix.workbench.drawing.saved_models import SavedModel, open_saved
-from separatrix.workbench.drawing.strokes import Strokes, rasterize
-from separatrix.workbench.drawing.trained_models import TrainedModel
+from separatrix.workbench.drawing.requests import Strokes
+from separatrix.workbench.drawing.strokes import rasterize
+from separatrix.workbench.local_data import require_local
 from separatrix.workbench.settings import Settings
 
 ECHOED = 60  # characters of a request that an error message repeats
@@ -32,7 +34,10 @@ class Drawing:
         self._folder = settings.folder / "corrections"
         self._saved, self._left_out = open_saved(settings.models)
         self._problems = list(self._left_out)
-        self._data_sets = _list_data_sets(settings.data, self._saved)
+        self._data_sets = pictures.list_data_sets(settings.data)
+        known = {entry["side"] for entry in self._data_sets if entry["state"] != "missing"}
+        blank = sorted({model.side for model in self._saved} - known)
+        self._data_sets += map(pictures.blank_entry, blank)
         self._begin(settings.chosen or settings.data or self._first_data_set())
 
     def work(self) -> bool:
@@ -46,7 +51,6 @@ class Drawing:
     def state(self) -> dict[str, Any]:
         """The data sets, the models that have loaded, and what went wrong."""
         panel, loading = self._panel, self._loading()
-        first = panel.find_model(None) if panel else None
         return {
             "ready": loading is None,
             "loading": loading,
@@ -57,54 +61,38 @@ class Drawing:
             "models": [_describe_model(model) for model in panel.models] if panel else [],
             "corrections": len(self._corrections.items),
             "problem": " ".join(filter(None, [*self._problems, self._corrections.problem])),
-            "python": script.write_script(first, panel.pictures, None, 0)
-            if panel and first
-            else "",
-            "command": script.write_command(first, panel.pictures, None) if panel and first else "",
+            **self._code(None, None),
         }
 
     def data(self, *, data: str) -> dict[str, Any]:
         """Switch to another data set; its models load in the background."""
-        entry = next((entry for entry in self._data_sets if entry["name"] == data), None)
-        if entry is None:
-            names = ", ".join(entry["name"] for entry in self._data_sets)
-            raise DataError(f"there is no data set {data[:ECHOED]!r} to draw; there are {names}")
-        if entry["state"] == "missing":
-            error = DataError(f"{data} is not on this machine")
-            error.hint = entry["hint"]
-            raise error
+        names = [entry["name"] for entry in self._data_sets]
+        if data not in names:
+            listed = ", ".join(names)
+            raise DataError(f"there is no data set {data[:ECHOED]!r} to draw; there are {listed}")
+        require_local(data)
         if data != self._name:
             self._problems = list(self._left_out)
             self._begin(data)
         return self.state()
 
-    def answer(
-        self, *, strokes: Strokes, count: int = 8, model: str | None = None
-    ) -> dict[str, Any]:
+    def answer(self, *, strokes: Strokes, count: int = 8, model: str | None = None) -> Any:
         """The answer of each model for a drawing, with its reasons; the script is about `model`."""
         started = time.perf_counter()
         panel = self._panel or self._open()
         canvas = panel.pictures.canvas
         ink = rasterize(strokes, canvas)
-        reply: dict[str, Any] = {"empty": ink is None, "side": canvas.side}
-        if ink is None:
-            reply |= {"image": "", "answers": [], "neighbours": [], "pictures": {}}
-            return {
-                **reply,
-                "milliseconds": milliseconds_since(started),
-                "python": "",
-                "command": "",
-            }
-        values = canvas.values(ink.ravel())
-        reply |= panel.answer(values, count)
-        chosen, corrections = panel.find_model(model), len(self._corrections.items)
+        reply: dict[str, Any] = {"image": "", "answers": [], "neighbours": [], "pictures": {}}
+        code = {"python": "", "command": ""}
+        if ink is not None:
+            values = canvas.values(ink.ravel())
+            reply, code = panel.answer(values, count), self._code(model, values)
         return {
+            "empty": ink is None,
+            "side": canvas.side,
             **reply,
+            **code,
             "milliseconds": milliseconds_since(started),
-            "python": script.write_script(chosen, panel.pictures, values, corrections)
-            if chosen
-            else "",
-            "command": script.write_command(chosen, panel.pictures, values) if chosen else "",
         }
 
     def learn(self, *, strokes: Strokes, label: str) -> dict[str, Any]:
@@ -174,6 +162,17 @@ class Drawing:
         else:
             panel.models.append(model)
 
+    def _code(self, key: str | None, values: Vector | None) -> dict[str, str]:
+        """The Python and the commands for a model and a picture; empty until a model has loaded."""
+        model = self._panel.find_model(key) if self._panel else None
+        if self._panel is None or model is None:
+            return {"python": "", "command": ""}
+        side, corrections = self._panel.pictures.canvas.side, len(self._corrections.items)
+        return {
+            "python": model.write_script(values, side, corrections),
+            "command": model.write_command(values),
+        }
+
     def _loading(self) -> dict[str, Any] | None:
         if self._panel is None:
             return {"done": 0, "total": 1, "message": f"reading {self._name}"}
@@ -187,14 +186,6 @@ class Drawing:
             return entry
         current = self._panel.pictures
         return {**entry, "rows": current.total, "side": current.canvas.side, "state": "ready"}
-
-
-def _list_data_sets(data: str | None, saved: list[SavedModel]) -> list[dict[str, Any]]:
-    """The data sets to choose from, and a blank canvas for each saved model that fits none of them."""
-    entries = pictures.list_data_sets(data)
-    sides = {entry["side"] for entry in entries if entry["state"] != "missing"}
-    blank = sorted({model.side for model in saved} - sides)
-    return [*entries, *(pictures.blank_entry(side) for side in blank)]
 
 
 def _describe_model(model: LoadedModel) -> dict[str, Any]:

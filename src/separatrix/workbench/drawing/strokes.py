@@ -1,25 +1,19 @@
 """From the strokes of a pen to a picture like those of a data set.
 
-A drawing is a list of strokes, each a list of points [x, y]; x to the right, y down, 0 to 1 across the
-page. It is moved and scaled into the box of the canvas, its aspect kept, and rendered with the pen of the
-canvas, so that position and size on the page do not matter. The ink of a pixel follows from its distance
-to the nearest stroke.
+A drawing, as in `requests.py`, is moved and scaled into the box of the canvas, its aspect kept, and drawn
+with the pen of the canvas, so that position and size on the page do not matter. The ink of a pixel follows
+from its distance to the nearest stroke.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.spatial import cKDTree
 
-from separatrix.errors import DataError
 from separatrix.types import Flags, Matrix
 from separatrix.workbench.drawing.canvas import Canvas
+from separatrix.workbench.drawing.requests import MAX_POINTS, Strokes
 
-Strokes = list[list[list[float]]]
-MAX_STROKES, MAX_POINTS = 200, 20_000
-FARTHEST = 2.0  # largest coordinate, in pages
 SMALLEST = 0.04  # of the page: a smaller drawing is a dot and is not enlarged
 STEP = 0.2  # pixels between two points of a stroke
 ROUNDS = 3  # of the search for the pen that gives enough ink
@@ -35,7 +29,7 @@ def rasterize(strokes: Strokes, canvas: Canvas) -> Matrix | None:
     >>> rasterize([], DIGITS) is None
     True
     """
-    parts = [part for part in map(_points, check_strokes(strokes)) if len(part)]
+    parts: list[Matrix] = [np.array(stroke, dtype=np.float64) for stroke in strokes if stroke]
     if not parts:
         return None
     pen = canvas.pen
@@ -47,32 +41,6 @@ def rasterize(strokes: Strokes, canvas: Canvas) -> Matrix | None:
         wanted = 2.0 * float(np.quantile(distances, canvas.ink))
         pen = (pen + min(max(wanted, canvas.pen), canvas.widest)) / 2
     return _count_ink(_nearest(parts, canvas, pen, points) <= pen / 2, canvas)
-
-
-def check_strokes(strokes: Strokes) -> Strokes:
-    """Return the strokes; raise a DataError if they are too many or too far away."""
-    if len(strokes) > MAX_STROKES or sum(map(len, strokes)) > MAX_POINTS:
-        raise DataError(
-            f"a drawing has at most {MAX_STROKES} strokes and {MAX_POINTS} points; this one has "
-            f"{len(strokes)} and {sum(map(len, strokes))}"
-        )
-    for stroke in strokes:
-        points = _points(stroke)
-        if len(points) and not (np.abs(points) <= FARTHEST).all():
-            raise DataError(
-                f"points of a drawing lie between 0 and 1 across the page; got one beyond {FARTHEST}"
-            )
-    return strokes
-
-
-def _points(stroke: Sequence[Sequence[float]]) -> Matrix:
-    """The points of a stroke, (n, 2)."""
-    points = np.asarray(stroke, dtype=np.float64)
-    if points.size and (points.ndim != 2 or points.shape[1] != 2):
-        raise DataError(
-            f"a stroke is a list of points [x, y]; got an array of shape {points.shape}"
-        )
-    return points.reshape(-1, 2)
 
 
 def _nearest(parts: list[Matrix], canvas: Canvas, pen: float, points: int) -> Matrix:

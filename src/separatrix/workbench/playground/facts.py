@@ -26,20 +26,19 @@ _STOPS = {
 
 def list_facts(scene: Scene, regions: Regions, codes: Codes) -> list[dict[str, str]]:
     """Facts about the picture, in which the points have these codes, then about the models."""
-    machines = [final_estimator(machine.fitted) for machine in regions.machines]
-    own = _FACTS.get(scene.model.key, _nothing)
-    found = [*_of_picture(scene, regions, codes), *own(scene, machines)]
+    found = [*_of_picture(scene, regions, codes)]
+    if (own := _FACTS.get(scene.model.key)) is not None:
+        found += own(scene, [final_estimator(machine.fitted) for machine in regions.machines])
     return [{"title": title, "value": value} for title, value in found]
 
 
 def support_rows(machines: Sequence[RegionClassifier]) -> list[int]:
     """Rows of the support vectors of all models, sorted."""
-    rows = [
-        machine.rows[final_estimator(machine.fitted).support_]
-        for machine in machines
-        if hasattr(final_estimator(machine.fitted), "support_")
-    ]
-    return np.unique(np.concatenate(rows)).tolist() if rows else []
+    none = np.empty(0, dtype=np.intp)
+    support = [getattr(final_estimator(machine.fitted), "support_", none) for machine in machines]
+    rows = [machine.rows[own] for machine, own in zip(machines, support, strict=True)]
+    found: list[int] = np.unique(np.concatenate(rows)).tolist()
+    return found
 
 
 def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
@@ -53,10 +52,6 @@ def _of_picture(scene: Scene, regions: Regions, codes: Codes) -> Iterator[Fact]:
         yield "support vectors", f"{len(support)} of {n}"
 
 
-def _nothing(_scene: Scene, _machines: list[Any]) -> Iterator[Fact]:
-    yield from ()
-
-
 def _svm(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     widths = np.concatenate([machine.margin_width_ for machine in machines])
     unit = " (standardised)" if scene.standardise else ""
@@ -67,8 +62,7 @@ def _svm(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
 
 def _subgradient(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     yield "steps", f"{max(machine.n_iter_ for machine in machines)}"
-    last = [np.sum(machine.loss_curve_[-1]) for machine in machines]
-    yield "objective", f"{np.sum(last):.4g}"
+    yield "objective", f"{sum(np.sum(machine.loss_curve_[-1]) for machine in machines):.4g}"
     yield "stopped by", _stops(machines)
     yield from _svm(scene, machines)
 
@@ -84,10 +78,8 @@ def _neighbours(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
 
 def _perceptron(_scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     yield "passes", f"{max(machine.n_iter_ for machine in machines)}"
-    yield (
-        "mistakes while learning",
-        f"{sum(int(machine.mistakes_.sum()) for machine in machines):,}",
-    )
+    mistakes = sum(int(machine.mistakes_.sum()) for machine in machines)
+    yield "mistakes while learning", f"{mistakes:,}"
     yield "stopped by", _stops(machines)
     bounds = [np.max(getattr(machine, "mistake_bound_", np.inf)) for machine in machines]
     if np.isfinite(bounds).all():
@@ -97,8 +89,7 @@ def _perceptron(_scene: Scene, machines: list[Any]) -> Iterator[Fact]:
 def _logistic(scene: Scene, machines: list[Any]) -> Iterator[Fact]:
     if scene.values["prior"] == "evidence":
         yield "C found", _range(np.array([machine.C_ for machine in machines]))
-    losses = [machine.objective_ for machine in machines]
-    yield "minus log posterior", f"{np.sum(losses):.4g}"
+    yield "minus log posterior", f"{np.sum([machine.objective_ for machine in machines]):.4g}"
 
 
 def _least_squares(scene: Scene, machines: list[Any]) -> Iterator[Fact]:

@@ -17,7 +17,7 @@ import numpy as np
 from separatrix.errors import DataError
 from separatrix.evaluation.regions import Regions, decision_regions
 from separatrix.runtime.threads import blas_on_one_thread
-from separatrix.workbench.playground.code import command_of, python_of
+from separatrix.workbench.playground.export import command_of, python_of
 from separatrix.workbench.playground.facts import list_facts, support_rows
 from separatrix.workbench.playground.scene import Scene
 
@@ -64,7 +64,8 @@ def encode_regions(scene: Scene, regions: Regions) -> dict[str, Any]:
     """Class codes and scores as the page draws them, the lowest row of cells first."""
     fields = regions.fields
     if len(fields) > MAX_FIELDS:
-        fields = np.stack([_edges(regions, code) for code in range(len(scene.labels))])
+        own = regions.codes == np.arange(len(scene.labels))[:, None, None]
+        fields = np.where(own, 1.0, -1.0)
     own_margins = scene.model.margins and scene.values.get("loss") not in ("logistic", "sigmoid")
     boundaries = scene.rule != "predict" or len(scene.labels) == 2
     return {
@@ -95,10 +96,6 @@ def collect_warnings() -> Iterator[list[str]]:
     programmers = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
     shown = [warning for warning in caught if not issubclass(warning.category, programmers)]
     messages += dict.fromkeys(" ".join(str(warning.message).split()) for warning in shown)
-
-
-def _edges(regions: Regions, code: int) -> Any:
-    return np.where(regions.codes == code, 1.0, -1.0)
 
 
 def _base64(values: Any) -> str:

@@ -7,20 +7,22 @@ rows that were left out.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.data import catalogue
+from separatrix.data.formats.columns import Category
+from separatrix.data.formats.layout import detect_layout
 from separatrix.data.limits import Limits
+from separatrix.data.streams import open_
 from separatrix.errors import DataError, DataFileError, ParameterError
 from separatrix.types import Flags, Vector
 from separatrix.workbench.playground.bundled_data import BUNDLED
 from separatrix.workbench.playground.generators import generate_points
 from separatrix.workbench.playground.scene import MAX_CLASSES, MAX_COORDINATE, MAX_LABEL, MAX_POINTS
-from separatrix.workbench.playground.tables import PointColumns, read_columns
 
 LABEL_NAMES = ("target", "label", "class")  # a column y is a coordinate here
 MARGIN = 0.12  # around the points, as a share of their range
@@ -28,10 +30,30 @@ FEW = 20  # different numbers in a column of labels
 MAX_BYTES = 8 * 2**20
 
 
-def from_generator(key: str, n: int, noise: float, seed: int) -> dict[str, Any]:
-    """Points of a generator."""
-    points = generate_points(key, n=n, noise=noise, seed=seed)
-    return _reply(points, ["x1", "x2"], ["x1", "x2"], [], [])
+class PointColumns(NamedTuple):
+    """The columns of a table: numbers as numbers, everything else as text."""
+
+    names: tuple[str, ...]  # in the order of the file
+    numbers: Mapping[str, Vector]  # NaN where there is none
+    categories: Mapping[str, Category]
+
+    def texts(self, name: str) -> list[str]:
+        """A column as text; missing values are empty."""
+        if name in self.categories:
+            codes, values = self.categories[name]
+            return [values[code] if code >= 0 else "" for code in codes.tolist()]
+        return [_number_text(value) for value in self.numbers[name].tolist()]
+
+    def label_columns(self) -> list[str]:
+        """Columns that may be labels: text, and numbers with few different values."""
+        few = {name for name, column in self.numbers.items() if len(np.unique(column)) <= FEW}
+        return [name for name in self.names if name in self.categories or name in few]
+
+
+def from_generator(generator: str, **options: Any) -> dict[str, Any]:
+    """Points of a generator, with its options n, noise and seed."""
+    points = generate_points(generator, **options)
+    return _reply(points, ["x1", "x2"], ["x1", "x2"])
 
 
 def from_data(name: str, columns: Sequence[str] | None) -> dict[str, Any]:
@@ -46,7 +68,7 @@ def from_data(name: str, columns: Sequence[str] | None) -> dict[str, Any]:
     data, labels = catalogue.load(name), BUNDLED[name].labels
     X = data.X[:, [known.index(column) for column in chosen]]
     points = [[x, y, labels[code]] for (x, y), code in zip(X.tolist(), data.y, strict=True)]
-    return _reply(points, chosen, list(known), [], [])
+    return _reply(points, chosen, list(known))
 
 
 def from_csv(
@@ -64,17 +86,24 @@ def from_csv(
     points = [[*X[row].tolist(), names[row]] for row in rows]
     _require_few_classes(name, label, points)
     columns = [column for column in table.numbers if column != label]
-    return {**_reply(points, [x, y], columns, table.label_columns(FEW), notes), "label": label}
+    more = {"label_columns": table.label_columns(), "notes": notes, "label": label}
+    return _reply(points, [x, y], columns, **more)
 
 
 def _read(name: str, text: str) -> PointColumns:
     """Read the table from a temporary file; errors name the file as it was uploaded."""
+    from separatrix.data.formats.records import read_columns  # pyarrow
+
     suffix = ".tsv" if name.endswith((".tsv", ".tab")) else ".csv"
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"points{suffix}"
         path.write_bytes(text.encode("utf-8"))
         try:
-            return read_columns(path, Limits(bytes=MAX_BYTES, columns=1000))
+            with open_(path, Limits(bytes=MAX_BYTES, columns=1000)) as source:
+                layout = detect_layout(source)
+                table = read_columns(source, layout)
+            numbers = dict(zip(table.number_names, table.numbers.T, strict=True))
+            return PointColumns(tuple(layout.names), numbers, table.categories)
         except DataFileError as error:
             raise DataFileError(
                 name[:60],
@@ -90,7 +119,7 @@ def _label_column(table: PointColumns, name: str, wanted: str | None) -> str:
     """The wanted column; else one with a usual name, a column of text, or one of few numbers."""
     if wanted is not None:
         return _require_column(name, wanted, table.names)
-    likely = table.label_columns(FEW)
+    likely = table.label_columns()
     called = [column for word in LABEL_NAMES for column in likely if column.casefold() == word]
     if not likely:
         error = DataError(f"{name[:60]} has no column of labels: all of its columns are numbers")
@@ -154,22 +183,12 @@ def _require_few_classes(name: str, label: str, points: list[list[Any]]) -> None
 
 
 def _reply(
-    points: list[list[Any]],
-    names: list[str],
-    columns: list[str],
-    label_columns: list[str],
-    notes: list[str],
+    points: list[list[Any]], names: list[str], columns: list[str], **more: Any
 ) -> dict[str, Any]:
     X = np.array([point[:2] for point in points])
     window = [side for values in X.T for side in _side(values)]
-    return {
-        "points": points,
-        "names": names,
-        "columns": columns,
-        "label_columns": label_columns,
-        "window": window,
-        "notes": notes,
-    }
+    reply = {"points": points, "names": names, "columns": columns, "window": window}
+    return {**reply, "label_columns": [], "notes": [], **more}
 
 
 def _side(values: Vector) -> tuple[float, float]:
@@ -177,3 +196,14 @@ def _side(values: Vector) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     margin = MARGIN * (high - low) or 0.5 * max(1.0, abs(low))
     return low - margin, high + margin
+
+
+def _number_text(value: float) -> str:
+    """A number as text.
+
+    >>> _number_text(3.0), _number_text(0.5), _number_text(float("nan"))
+    ('3', '0.5', '')
+    """
+    if np.isnan(value):
+        return ""
+    return f"{value:.0f}" if value == np.rint(value) and abs(value) < 2**53 else repr(value)

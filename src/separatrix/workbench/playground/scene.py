@@ -16,7 +16,7 @@ import numpy as np
 import separatrix
 from separatrix.errors import DataError, ParameterError
 from separatrix.types import Codes, Matrix
-from separatrix.workbench.playground.sliders import SECONDS, PlaygroundModel, find_model
+from separatrix.workbench.playground.sliders import MODELS, SECONDS, PlaygroundModel
 
 MAX_POINTS, MAX_CLASSES = 5000, 20
 MAX_COORDINATE = 1e9
@@ -52,19 +52,18 @@ class Scene:
         standardise: bool = False,
     ) -> Self:
         """The scene of a request; raises an error if there is no picture of it."""
-        found = find_model(model)
-        values = found.check(parameters)
-        if rule not in RULES:
-            raise ParameterError("Playground", "rule", f"one of {', '.join(RULES)}", rule[:60])
-        _require_points(points)
-        X = np.array([point[:2] for point in points], dtype=np.float64)
+        for name, key, known in (("model", model, MODELS), ("rule", rule, RULES)):
+            if key not in known:
+                raise ParameterError("Playground", name, f"one of {', '.join(known)}", key[:60])
+        values = MODELS[model].check(parameters)
         names = [point[2] for point in points]
         labels = sorted(set(names))
-        _require_classes(labels)
+        _require_classes(len(points), labels)
+        X = np.array([point[:2] for point in points], dtype=np.float64)
         codes = {label: code for code, label in enumerate(labels)}
         y = np.array([codes[name] for name in names], dtype=np.intp)
         notes = _limit_neighbours(values, y, rule)
-        return cls(X, y, labels, found, values, rule, standardise, notes)
+        return cls(X, y, labels, MODELS[model], values, rule, standardise, notes)
 
     @property
     def targets(self) -> Any:
@@ -96,14 +95,11 @@ def final_estimator(model: Any) -> Any:
     return model[-1] if hasattr(model, "steps") else model
 
 
-def _require_points(points: Sequence[Sequence[Any]]) -> None:
-    if not 1 <= len(points) <= MAX_POINTS:
-        error = DataError(f"a picture needs 1 to {MAX_POINTS:,} points; got {len(points):,}")
-        error.hint = "add some points" if not points else "take a part of them"
+def _require_classes(n: int, labels: list[str]) -> None:
+    if not 1 <= n <= MAX_POINTS:
+        error = DataError(f"a picture needs 1 to {MAX_POINTS:,} points; got {n:,}")
+        error.hint = "use a subset of them" if n else "add some points"
         raise error
-
-
-def _require_classes(labels: list[str]) -> None:
     if len(labels) == 1:
         error = DataError(f"all points have one class, {labels[0]!r:.60}: there is no boundary")
         error.hint = "add points of another class"

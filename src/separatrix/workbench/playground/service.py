@@ -28,9 +28,7 @@ class Playground:
         """Fit one more model to a few points, so that its compiled code is loaded."""
         if self._unused:
             points = generate_points("moons", n=40, noise=0.2, seed=0)
-            self.fit(
-                points=points, model=self._unused.pop(0), parameters={}, window=WINDOW, grid=20
-            )
+            fit_picture(Scene.of(points, self._unused.pop(0), {}), WINDOW, 20)
         return bool(self._unused)
 
     def state(self) -> dict[str, Any]:
@@ -38,22 +36,12 @@ class Playground:
         return {}
 
     def points(
-        self,
-        *,
-        generator: str | None = None,
-        n: int = 200,
-        noise: float = 0.2,
-        seed: int = 0,
-        data: str | None = None,
-        columns: list[str] | None = None,
-        csv: dict[str, Any] | None = None,
+        self, *, data: str | None = None, columns: Any = None, csv: Any = None, **generator: Any
     ) -> dict[str, Any]:
         """Points from a table, a data set or a generator."""
         if csv is not None:
             return from_csv(**csv)
-        if data is not None:
-            return from_data(data, columns)
-        return from_generator(generator or "moons", n, noise, seed)
+        return from_generator(**generator) if data is None else from_data(data, columns)
 
     def fit(self, *, window: list[float], grid: int = 100, **scene: Any) -> dict[str, Any]:
         """The picture of a scene."""
@@ -63,19 +51,12 @@ class Playground:
         """The steps in which the model of a scene learns."""
         return record_steps(Scene.of(**scene))
 
-    def step(
-        self, *, window: list[float], step: int, grid: int = 100, **scene: Any
-    ) -> dict[str, Any]:
+    def step(self, *, window: list[float], step: int, grid: int = 100, **scene: Any) -> Any:
         """The picture after a number of steps."""
         return picture_after(Scene.of(**scene), step, window, grid)
 
     def export(
-        self,
-        *,
-        name: str = "playground",
-        source: dict[str, Any] | None = None,
-        names: list[str] | None = None,
-        **scene: Any,
+        self, *, name: str = "playground", source: Any = None, names: Any = None, **scene: Any
     ) -> dict[str, Any]:
         """A script, an experiment file and the points as a table."""
         return export_scene(Scene.of(**scene), name, source, names)

@@ -19,11 +19,12 @@ from separatrix.estimators.perceptron import Perceptron
 from separatrix.solvers.perceptron.online_to_batch import Mistakes, last
 from separatrix.solvers.perceptron.primal import Pass
 from separatrix.types import Codes, Matrix, Vector
-from separatrix.workbench.playground.code import python_of
+from separatrix.workbench.playground.export import python_of
 from separatrix.workbench.playground.fit import collect_warnings, compute_regions, encode_regions
 from separatrix.workbench.playground.scene import Scene, final_estimator
 
 MAX_STEPS = 2000
+START = "the start: all weights are 0"
 
 
 class Mistake(NamedTuple):
@@ -52,22 +53,20 @@ def record_steps(scene: Scene) -> dict[str, Any]:
             "steps", "model", "perceptron, kernel-perceptron or subgradient", scene.model.key
         )
     recording = {"perceptron": RecordingPerceptron}.get(scene.model.key)
+    descent = scene.model.steps == "descent"
     with collect_warnings() as messages:
         model = scene.estimator(recording).fit(scene.X, scene.targets)
-        steps = (
-            _descent_steps(model)
-            if scene.model.steps == "descent"
-            else _mistake_steps(scene, model)
-        )
+        steps = _descent_steps(model) if descent else _mistake_steps(scene, model)
         shown = list(islice(steps, MAX_STEPS + 1))
     machine = final_estimator(model)
+    total = machine.n_iter_ if descent else machine.mistakes_.sum()
     return {
         "method": scene.model.steps,
         "labels": scene.labels,
         "steps": shown,
         "kernel": scene.model.key == "kernel-perceptron",
         "stop": machine.stop_,
-        "more": _total(machine) > len(shown) - 1,
+        "more": bool(total > len(shown) - 1),
         "average": _average(scene, model),
         "warnings": [*scene.notes, *messages],
         "python": python_of(scene),
@@ -84,7 +83,9 @@ def picture_after(scene: Scene, step: int, window: Sequence[float], grid: int) -
         model = scene.estimator().fit(scene.X, scene.targets)
         earlier = _at_step(model, step)
         answer = encode_regions(scene, compute_regions(scene, earlier, window, grid))
-    return {**answer, "support": _support_at(earlier), "warnings": [*scene.notes, *messages]}
+    machine = final_estimator(earlier)
+    support = np.sort(machine.support_[machine.alpha_.any(axis=1)]).tolist()
+    return {**answer, "support": support, "warnings": [*scene.notes, *messages]}
 
 
 def _average(scene: Scene, model: Any) -> dict[str, Any] | None:
@@ -97,18 +98,15 @@ def _average(scene: Scene, model: Any) -> dict[str, Any] | None:
     return {"W": W, "b": b}
 
 
-def _total(machine: Any) -> int:
-    return int(machine.mistakes_.sum()) if hasattr(machine, "mistakes_") else int(machine.n_iter_)
-
-
 def _mistake_steps(scene: Scene, model: Any) -> Iterator[dict[str, Any]]:
     """The start, then one step for each mistake."""
     machine = final_estimator(model)
     by_kernel = scene.model.key == "kernel-perceptron"
-    Z = _scaled_points(model, scene.X)
+    Z = model[0].transform(scene.X) if isinstance(model, Pipeline) else scene.X
     W = np.zeros((1 if len(scene.labels) == 2 else len(scene.labels), 2))
     b = np.zeros(len(W))
-    yield _step(model, None if by_kernel else (W, b), message="the start: all weights are 0")
+    weights = None if by_kernel else (W, b)
+    yield _step(model, weights, START)
     for mistake in _mistakes(machine, len(scene.y)):
         undecided = not by_kernel and len(W) == 1 and (W[0] @ Z[mistake.row] + b[0]) == 0
         for column, delta in zip(mistake.columns, mistake.deltas, strict=True):
@@ -116,7 +114,7 @@ def _mistake_steps(scene: Scene, model: Any) -> Iterator[dict[str, Any]]:
             b[column] += delta
         guess = None if undecided else _guess(scene, mistake)
         yield {
-            **_step(model, None if by_kernel else (W, b), message=_sentence(scene, mistake, guess)),
+            **_step(model, weights, _sentence(scene, mistake, guess)),
             "row": mistake.row,
             "guess": guess,
             "pass": mistake.epoch,
@@ -166,24 +164,15 @@ def _descent_steps(model: Any) -> Iterator[dict[str, Any]]:
         value = float(losses[number])
         if not (np.isfinite(Z).all() and np.isfinite(value)):
             return  # the objective has overflowed
-        message = (
-            "the start: all weights are 0" if number == 0 else f"step {number}: f = {value:.6g}"
-        )
-        step = _step(model, (Z[:, 1:], Z[:, 0]), message=message)
+        message = f"step {number}: f = {value:.6g}" if number else START
+        step = _step(model, (Z[:, 1:], Z[:, 0]), message)
         yield {**step, "pass": number, "objective": value}
 
 
-def _step(model: Any, weights: tuple[Matrix, Vector] | None, *, message: str) -> dict[str, Any]:
+def _step(model: Any, weights: tuple[Matrix, Vector] | None, message: str) -> dict[str, Any]:
     W, b = (None, None) if weights is None else _unscaled_weights(model, *weights)
-    return {
-        "row": None,
-        "guess": None,
-        "pass": 0,
-        "W": W,
-        "b": b,
-        "objective": None,
-        "message": message,
-    }
+    step = {"row": None, "guess": None, "pass": 0, "objective": None}
+    return {**step, "W": W, "b": b, "message": message}
 
 
 def _unscaled_weights(model: Any, W: Matrix, b: Vector) -> tuple[list[Any], list[Any]]:
@@ -193,11 +182,6 @@ def _unscaled_weights(model: Any, W: Matrix, b: Vector) -> tuple[list[Any], list
         W = W / scaler.scale_
         b = b - W @ scaler.mean_
     return W.tolist(), b.tolist()
-
-
-def _scaled_points(model: Any, X: Matrix) -> Matrix:
-    """Points as the model sees them."""
-    return np.asarray(model[0].transform(X)) if isinstance(model, Pipeline) else X
 
 
 def _at_step(model: Any, step: int) -> Any:
@@ -211,15 +195,5 @@ def _at_step(model: Any, step: int) -> Any:
     earlier.predictor = "last"
     log = Mistakes(*(part[done] for part in machine._log))
     earlier.alpha_ = last(log, len(machine.support_), machine.alpha_.shape[1])
-    return (
-        Pipeline([*model.steps[:-1], ("model", earlier)])
-        if isinstance(model, Pipeline)
-        else earlier
-    )
-
-
-def _support_at(model: Any) -> list[int]:
-    """Rows with a coefficient."""
-    machine = final_estimator(model)
-    rows: list[int] = np.sort(machine.support_[machine.alpha_.any(axis=1)]).tolist()
-    return rows
+    scaled = isinstance(model, Pipeline)
+    return Pipeline([*model.steps[:-1], ("model", earlier)]) if scaled else earlier

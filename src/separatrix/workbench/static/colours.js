@@ -1,5 +1,5 @@
 /**
- * Colours for canvases, in both schemes. Classes differ in lightness too, so that they can be told apart
+ * Colours for canvases, in both schemes. Classes differ in lightness too, so that they can be distinguished
  * without colour vision (after Okabe and Ito, and Tol); points also differ in shape.
  */
 

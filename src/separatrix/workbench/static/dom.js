@@ -1,5 +1,5 @@
 /**
- * Elements without markup: every word reaches the page as text, so no name can be taken for code.
+ * Elements without markup: every word reaches the page as text, so no name can be parsed as code.
  */
 
 /**

@@ -26,7 +26,7 @@ export function namedCode({ name, quick, seed }) {
 }
 
 /**
- * A column is named; where its name could be taken for a position, its position stands for it.
+ * A column is named; if its name would be parsed as a position, its position is used.
  *
  * @param {string} target @param {string[]} names
  */

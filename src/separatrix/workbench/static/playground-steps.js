@@ -11,7 +11,7 @@ const SPEEDS = [["1", "1 / s"], ["4", "4 / s"], ["15", "15 / s"], ["60", "60 / s
 const PATIENCE = 120; // ms without a change before the steps of a changed scene are requested
 const ICONS = {
   first: "M5 4v16M19 4L8 12l11 8z", play: "M7 4l12 8-12 8z", pause: "M7 4h3v16H7zM14 4h3v16h-3z", last: "M19 4v16M5 4l11 8-11 8z",
-  back: "M15 5l-7 7 7 7", forward: "M9 5l7 7-7 7", // open: not to be taken for Play
+  back: "M15 5l-7 7 7 7", forward: "M9 5l7 7-7 7", // open: unlike Play
 };
 const STOPS = { "clean pass": "a pass without a mistake", max_iter: "as many as were allowed", eps: "hardly any change", time_limit: "time was up" };
 const icon = (name) =>

@@ -1,64 +1,55 @@
-"""The pages of `knn-and-perceptron`, `kernel-methods` and `mnist-parity`, each of one quick run."""
+"""The pages of studies, each of one quick run."""
 
 import dataclasses
 import json
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 from tests.studies.quick_runs import quick_run
 
-from separatrix.experiments.table import Results
-from separatrix.plots.tables import Table
-from separatrix.report.page import Page, Picture, render
+from separatrix.experiments.steps import Results
+from separatrix.report.page import Page, Picture, Table, render
+from separatrix.studies.catalogue import page_of
 from separatrix.studies.kernel_methods.steps import OBJECT_TYPES
-from separatrix.studies.reproduce import page_of
 
-QUICK = {
-    "knn-and-perceptron": {"repeats": 2, "max_iter": 5, "k_max": 12},
-    "kernel-methods": {},
-    "mnist-parity": {"data": "digits"},
-}
+NAMES = ("knn-and-perceptron", "kernel-methods", "mnist-parity", "mnist-virtual-sv")
 
 
 class Shown(NamedTuple):
     """What an experiment found, and the page of it."""
 
-    name: str
     results: Results
     page: Page
     html: str
 
 
-@pytest.fixture(scope="module")
-def every():
-    return {name: made(name, **options) for name, options in QUICK.items()}
-
-
-@pytest.fixture(params=QUICK)
-def shown(request, every):
-    return every[request.param]
-
-
-@pytest.fixture
-def neighbours(every):
-    return every["knn-and-perceptron"]
-
-
-@pytest.fixture
-def kernels(every):
-    return every["kernel-methods"]
-
-
-@pytest.fixture
-def parity(every):
-    return every["mnist-parity"]
-
-
+@cache
 def made(name, **options):
     results = quick_run(name, **options).results
     page = page_of(results)
-    return Shown(name, results, page, render(page))
+    return Shown(results, page, render(page))
+
+
+@pytest.fixture(params=NAMES)
+def shown(request):
+    return made(request.param)
+
+
+@pytest.fixture
+def neighbours():
+    return made("knn-and-perceptron")
+
+
+@pytest.fixture
+def kernels():
+    return made("kernel-methods")
+
+
+@pytest.fixture
+def parity():
+    return made("mnist-parity")
 
 
 def pictures(page):
@@ -95,8 +86,8 @@ def test_every_picture_has_labelled_axes(shown):
     assert pictures(page)
     for picture in pictures(page):
         for axes in picture.figure.axes:
-            if not axes.axison:  # an image, said by its title
-                assert axes.get_title()
+            if not axes.axison:  # images with titles
+                assert axes.get_title() or axes.texts
                 continue
             named = axes.get_xlabel() or axes.get_ylabel()
             assert named or len(axes.get_xticklabels()) == 3  # of sequences, which name themselves
@@ -116,15 +107,16 @@ def test_the_same_results_give_the_same_bytes(neighbours):
 
 
 @pytest.mark.slow
-def test_strange_names_are_escaped(neighbours):
-    options = {**neighbours.results.options, "data": "<script>alert(1)</script>"}
-    results = dataclasses.replace(neighbours.results, options=options)
+@pytest.mark.parametrize("name", ["knn-and-perceptron", "mnist-virtual-sv"])
+def test_strange_names_are_escaped(name):
+    results = made(name).results
+    options = {**results.options, "data": "<script>alert(1)</script>"}
+    results = dataclasses.replace(results, options=options)
     assert "<script>alert" not in render(page_of(results))
 
 
 def test_accuracies_against_k_are_those_of_the_table(neighbours):
-    results = neighbours.results
-    page = neighbours.page
+    results, page = neighbours.results, neighbours.page
     table = table_with(page, "k")
     means = [float(text.split(" ±")[0]) for text in column(table, "test accuracy")]
     by_k = {}
@@ -167,8 +159,7 @@ def test_the_claims_are_in_the_summary(kernels):
 
 
 def test_the_three_by_three_matrix_is_shown_with_the_counts(kernels):
-    results = kernels.results
-    page = kernels.page
+    results, page = kernels.results, kernels.page
     found = results.arrays["5 oligonucleotides"]
     matrix = table_with(page, "AATCGAGTCAC")
     np.testing.assert_array_equal([row[1:] for row in matrix.rows], found["similarity"])
@@ -177,8 +168,7 @@ def test_the_three_by_three_matrix_is_shown_with_the_counts(kernels):
 
 
 def test_every_model_is_in_the_table_with_its_accuracy(parity):
-    results = parity.results
-    page = parity.page
+    results, page = parity.results, parity.page
     table = table_with(page, "test part")
     assert len(table.rows) == 6
     assert "expected" not in table.columns  # published for MNIST, not for these digits
@@ -187,8 +177,7 @@ def test_every_model_is_in_the_table_with_its_accuracy(parity):
 
 
 def test_weights_are_drawn_as_images_and_listed_by_pixel(parity):
-    results = parity.results
-    page = parity.page
+    results, page = parity.results, parity.page
     last = page.sections[-1].shows
     assert isinstance(last[1], Table)
     drawn = [axes.images[0].get_array() for axes in last[0].figure.axes]
@@ -201,8 +190,7 @@ def test_weights_are_drawn_as_images_and_listed_by_pixel(parity):
 
 @pytest.mark.slow
 def test_loss_curves_start_at_one_and_list_every_iterate(parity):
-    results = parity.results
-    page = parity.page
+    results, page = parity.results, parity.page
     descents = page.sections[2].shows
     assert len(descents) == 3
     for picture in descents:

@@ -1,4 +1,4 @@
-"""Made-up DNA for tests: three classes told by two letters in the middle, some copies, one letter N."""
+"""Synthetic DNA: three classes that differ in two letters in the middle, some copies, one letter N."""
 
 import numpy as np
 

@@ -8,16 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from separatrix.evaluation.regions import Regions
-from separatrix.plots.figures import new_axes
-from separatrix.plots.region_figures import (
-    COLOURS,
-    MARKERS,
-    NOWHERE,
-    _draw_boundaries,
-    _fill,
-    _scatter,
-    _tint,
-)
+from separatrix.plots import region_figures
+from separatrix.plots.figures import COLOURS, MARKERS, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,16 +51,17 @@ def draw_regions(
         codes=arrays[f"{prefix}codes"].astype(np.intp),
         fields=arrays[f"{prefix}fields"],
     )
-    _fill(axes, regions)
-    _draw_boundaries(axes, regions)
-    draw_samples(axes, arrays["X"], arrays["codes"])
-    axes.set_xlim(regions.first[0], regions.first[-1])
-    axes.set_ylim(regions.second[0], regions.second[-1])
+    region_figures.draw_regions(axes, regions, arrays["X"], arrays["codes"])
+    _hide_from_legend(axes)
 
 
 def draw_samples(axes: Axes, X: Any, codes: Any) -> None:
     """Samples with a colour and a marker for each class, without legend entries."""
-    _scatter(axes, X, codes, int(codes.max()) + 1)
+    region_figures.draw_classes(axes, X, codes, int(codes.max()) + 1)
+    _hide_from_legend(axes)
+
+
+def _hide_from_legend(axes: Axes) -> None:
     for drawn in axes.collections:
         drawn.set_label("_")
 
@@ -92,8 +85,9 @@ def class_legend(figure: Figure, names: Sequence[str], *, nowhere: bool = False)
         for code, name in enumerate(names)
     ]
     if nowhere:
-        line_style: dict[str, Any] = {"hatch": "//////", "linewidth": 0, "label": "no class"}
-        handles.append(Patch(facecolor=_tint(NOWHERE), edgecolor=NOWHERE, **line_style))
+        grey = region_figures.NOWHERE
+        style: dict[str, Any] = {"facecolor": region_figures.tint(grey), "edgecolor": grey}
+        handles.append(Patch(hatch="//////", linewidth=0, label="no class", **style))
     figure.legend(
         handles=handles, ncols=len(handles), columnspacing=1.2, handletextpad=0.4, **BELOW
     )

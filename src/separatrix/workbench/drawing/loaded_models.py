@@ -1,0 +1,251 @@
+"""The models that answer in Draw: fitted to the pictures, or read from files.
+
+Rows number what a model has learned from: the n training pictures first, then the corrections; `added`
+maps the latter to their numbers. A confidence is one of three kinds. "probability": the model's own.
+"votes": shares of the neighbours' votes. "score": a softmax of the model's scores, scaled so that the
+median lead on held-out pictures gives odds of nine to one; it ranks classes as the model does but is not
+a probability.
+"""
+
+from __future__ import annotations
+
+import copy
+import shlex
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import softmax
+
+from separatrix.errors import DataError, SeparatrixError
+from separatrix.types import Matrix, Vector
+from separatrix.workbench.drawing.canvas import side_of
+from separatrix.workbench.drawing.models import Recipe, set_if_known
+from separatrix.workbench.drawing.pictures import Pictures, label_text
+
+MAX_WIDTH = 16  # numbers in a line of a script, if the pictures allow
+LOG_ODDS = float(np.log(9.0))
+MAX_REPEATS = 100_000  # of one drawing, until a perceptron answers right
+MAX_KERNEL_REPEATS = 50  # each costs a row of kernel values
+BATCH_VALUES = 2**21  # pixels in a batch that repeats one drawing
+
+
+class LoadedModel:
+    """A fitted classifier of pictures, and the Python and the commands that make it."""
+
+    unit, dtype = 1.0, "float64"  # of the samples that it takes
+    online = False  # whether it learns corrections
+    error: float | None = None  # in % of the held-out pictures
+    fit_seconds: float | None = None
+    commands: tuple[str, ...] = ()  # that write its file
+    imports: tuple[str, ...] = ("from separatrix import load",)
+    summary = "print(model)"
+
+    def __init__(self, key: str, title: str, caption: str, model: Any) -> None:
+        self.key, self.title, self.caption, self.model = key, title, caption, model
+        self.kind = "probability" if hasattr(model, "predict_proba") else "score"
+        self.added: list[int] = []  # the correction of each row after the training set
+        self.code = self.file = ""
+
+    @property
+    def classes(self) -> list[str]:
+        """The classes as text."""
+        return [label_text(label) for label in self.model.classes_]
+
+    def to_row(self, values: Matrix) -> Matrix:
+        """The values of a picture, (d,), as one sample."""
+        return (values[None] / self.unit).astype(self.dtype)
+
+    def predict(self, x: Matrix) -> tuple[int, Vector]:
+        """The code of the predicted class, and the confidence in each, (k,)."""
+        raise NotImplementedError
+
+    def forget(self) -> None:
+        """Restore the model before any correction."""
+
+    def write_script(self, values: Vector | None, side: int, corrections: int) -> str:
+        """Python that makes the model and predicts a picture, or computes its error without one."""
+        lines = ["import numpy as np", *self.imports, "", self.code]
+        if corrections and self.online:
+            learned = "the one correction" if corrections == 1 else f"the {corrections} corrections"
+            lines.append(f"# without {learned} made in the workbench")
+        lines.append("")
+        if values is None:
+            lines.append(self.summary)
+        else:
+            width = side if side <= MAX_WIDTH or side % 2 else side // 2
+            rows = (", ".join(map(_number, row)) for row in values.reshape(-1, width))
+            lines += ["picture = np.array([", *(f"    {row}," for row in rows), "])"]
+            row = "picture[None]" if self.unit == 1 else f"(picture[None] / {self.unit!r})"
+            lines.append(f"print(model.predict({row}.astype(np.{self.dtype}))[0])")
+        return "\n".join(lines) + "\n"
+
+    def write_command(self, values: Vector | None) -> str:
+        """Similar commands: `separatrix fit` scales each column by itself."""
+        lines = list(self.commands)
+        if values is not None:
+            lines.append(f"echo {','.join(map(_number, values))} > picture.csv")
+            lines.append(f"separatrix predict {self.file} picture.csv --no-header")
+        return "\n".join(lines or [f"separatrix info {self.file}"])
+
+
+class SavedModel(LoadedModel):
+    """A model from a file, never changed.
+
+    Its error is unknown: it may have learned from the pictures that are held out.
+    """
+
+    def __init__(self, path: Path, number: int = 0) -> None:
+        from separatrix.modelfile.files import load  # 9 MB that most people do not need
+
+        model = load(path)
+        caption = f"a saved {type(model).__name__}, as it is in its file"
+        super().__init__(f"file-{number}", path.name, caption, model)
+        columns = getattr(model, "n_features_in_", None)
+        if columns is None or not hasattr(model, "classes_"):
+            raise DataError("it is not a classifier of rows of numbers")
+        self.side = side_of(int(columns))
+        set_if_known(model, device="cpu", n_jobs=1)
+        self.code = f"model = load({str(path)!r})"
+        self.file = shlex.quote(str(path))
+        self.predict(np.zeros((1, int(columns))))  # fails now rather than at the first drawing
+
+    def predict(self, x: Matrix) -> tuple[int, Vector]:
+        """The code of the predicted class, and the confidence in each, (k,)."""
+        classes = list(self.model.classes_)
+        code = classes.index(self.model.predict(x)[0])
+        if self.kind == "probability":
+            return code, np.asarray(self.model.predict_proba(x), dtype=np.float64)[0]
+        if hasattr(self.model, "decision_function"):
+            scores = class_scores(self.model, x)[0]
+            if len(scores) == len(classes):
+                return code, to_shares(scores, float(np.ptp(scores)) or 1.0)
+        return code, np.eye(len(classes))[code]
+
+
+def open_saved(paths: tuple[Path, ...]) -> tuple[list[SavedModel], list[str]]:
+    """The models of files, and a message for each file that cannot be used."""
+    found: list[SavedModel] = []
+    problems: list[str] = []
+    for number, path in enumerate(paths):
+        try:
+            found.append(SavedModel(path, number))
+        except (SeparatrixError, ValueError, TypeError, AttributeError, LookupError) as error:
+            problems.append(f"{path.name} is left out: {error}.")
+    return found, problems
+
+
+class TrainedModel(LoadedModel):
+    """A model fitted to the pictures; some learn corrections one by one."""
+
+    dtype = "float32"
+    summary = "print(f'{100 * np.mean(model.predict(X_test) != y_test):.2f} % wrong')"
+
+    def __init__(self, recipe: Recipe, pictures: Pictures) -> None:
+        model = recipe.build(pictures)
+        super().__init__(recipe.key, recipe.title, recipe.caption, model)
+        self._learns, self._pictures = recipe.learns, pictures
+        self.online, self.unit = bool(recipe.learns), pictures.canvas.unit
+        self.code = f"{pictures.code}\nmodel = {model!r}.fit(X, y)"
+        self.file = f"{self.key}.model"
+        data = shlex.quote(pictures.name)
+        self.commands = (f"separatrix fit {data} {recipe.options} --out {self.file}",)
+        self.imports = (
+            f"from separatrix import {recipe.class_name}",
+            "from separatrix.data.catalogue.find import find",
+        )
+        started = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # convergence does not matter here
+            model.fit(pictures.X, pictures.y)
+        self.fit_seconds = time.perf_counter() - started
+        if len(pictures.y_test):
+            self.error = 100.0 * float(np.mean(model.predict(pictures.X_test) != pictures.y_test))
+        set_if_known(model, n_jobs=1, cache_size=100.0)  # threads slow one picture down
+        if self._learns == "row":
+            self.kind = "votes"
+        self._lead = median_lead(model, pictures.X_test) if self.kind == "score" else 1.0
+        self._original: Any = None  # the model before any correction
+        self._rows: list[tuple[Matrix, Any]] = []  # corrections that vote
+
+    def predict(self, x: Matrix) -> tuple[int, Vector]:
+        """The code of the predicted class, and the confidence in each, (k,)."""
+        if self.kind != "score":
+            found = np.asarray(self.model.predict_proba(x))[0]
+            return int(found.argmax()), found
+        scores = class_scores(self.model, x)[0]
+        return int(scores.argmax()), to_shares(scores, self._lead)
+
+    def learn(self, x: Matrix, label: Any, number: int) -> int:
+        """Learn correction `number`; how many times the model was shown it."""
+        if self._original is None:
+            self._original = self.model if self._learns == "row" else copy.deepcopy(self.model)
+        if self._learns == "mistakes":
+            return self._correct_mistakes(x, label, number)
+        if self._learns == "sums":
+            self.model.partial_fit(x, np.array([label]))
+            return 1
+        self._rows.append((x, label))
+        self.added.append(number)
+        X, y = self._pictures.X, self._pictures.y
+        rows, labels = zip(*self._rows, strict=True)
+        self.model.fit(np.concatenate([X, *rows]), np.concatenate([y, np.array(labels, y.dtype)]))
+        return 1
+
+    def forget(self) -> None:
+        """Restore the model before any correction."""
+        if self._original is None:
+            return
+        if self._learns == "row":
+            self.model.fit(self._pictures.X, self._pictures.y)
+        else:
+            self.model = self._original
+        self._original, self.added, self._rows = None, [], []
+
+    def _correct_mistakes(self, x: Matrix, label: Any, number: int) -> int:
+        """Show x until the answer is right: the mean over many steps moves slowly."""
+        kernel = hasattr(self.model, "support_")
+        limit, shown, count = MAX_KERNEL_REPEATS if kernel else MAX_REPEATS, 0, 1
+        largest = 1 if kernel else max(1, BATCH_VALUES // x.shape[1])
+        while shown < limit:
+            self.model.partial_fit(np.repeat(x, count, axis=0), np.repeat(np.array([label]), count))
+            shown += count
+            self.added += [number] * count if kernel else []
+            if self.model.predict(x)[0] == label:
+                break
+            count = min(2 * count, largest, limit - shown)
+        return shown
+
+
+def class_scores(model: Any, X: Matrix) -> Matrix:
+    """A score for each class, (n, k), the highest for the predicted one."""
+    scores = np.asarray(model.decision_function(X), dtype=np.float64)
+    return np.stack([-scores, scores], axis=1) if scores.ndim == 1 else scores
+
+
+def median_lead(model: Any, X: Matrix) -> float:
+    """Median lead of the highest score over the second one."""
+    if not len(X):
+        return 1.0
+    best = np.sort(class_scores(model, X), axis=1)[:, -2:]
+    return float(np.median(best[:, 1] - best[:, 0])) or 1.0
+
+
+def to_shares(scores: Vector, lead: float) -> Vector:
+    """Scores as shares; a lead of `lead` gives odds of nine to one.
+
+    >>> to_shares(np.array([0.0, 2.0]), 2.0).round(2).tolist()
+    [0.1, 0.9]
+    """
+    return np.asarray(softmax(scores * (LOG_ODDS / lead)))
+
+
+def _number(value: float) -> str:
+    """The shortest text of a number.
+
+    >>> _number(16.0), _number(-0.25)
+    ('16', '-0.25')
+    """
+    return repr(int(value)) if float(value).is_integer() else repr(float(np.round(value, 6)))

@@ -1,0 +1,23 @@
+"""Commands in this process."""
+
+import json
+
+from click.testing import CliRunner
+
+from separatrix.cli import main
+
+
+def run(*words, code=0):
+    """Run a command that must end with this exit code."""
+    done = CliRunner().invoke(main, [str(word) for word in words])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+def run_json(*words):
+    """The JSON that a command prints; Infinity and NaN are not JSON."""
+    return json.loads(run(*words, "--json").stdout, parse_constant=_refuse)
+
+
+def _refuse(name):
+    raise ValueError(name)
