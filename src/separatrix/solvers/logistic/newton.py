@@ -58,7 +58,7 @@ Evaluate = Callable[[Matrix, bool], Sums]
 Curve = tuple[Matrix, Matrix | None]
 
 
-@np.errstate(over="ignore", invalid="ignore")  # found by whoever looks at the sums
+@np.errstate(over="ignore", invalid="ignore")  # the caller checks the sums
 def sums_of(
     block: Block,
     theta: Matrix,  # shape: (p, D)
