@@ -4,9 +4,10 @@ Every worker of a test run would compile the same functions otherwise.
 """
 
 import multiprocessing
-import os
 
 from tests.contracts.test_numba import SETUP, USES
+
+from separatrix.runtime.threads import thread_count
 
 NAMES = {}
 
@@ -18,6 +19,6 @@ def use(source):
 
 
 if __name__ == "__main__":
-    processes = min(len(USES), len(os.sched_getaffinity(0)))
+    processes = min(len(USES), thread_count())
     with multiprocessing.get_context("spawn").Pool(processes) as pool:
         pool.map(use, USES, chunksize=1)

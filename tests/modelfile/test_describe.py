@@ -1,6 +1,7 @@
 """What a file says about itself, without a model being built."""
 
 import json
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -118,3 +119,21 @@ def test_a_damaged_file_is_not_described(path):
         sx.describe(path)
     with pytest.raises(ModelFileError, match="no file"):
         sx.describe(path.parent / "nothing")
+
+
+def test_a_description_verifies_large_arrays_without_holding_them(path):
+    rows = np.random.default_rng(0).normal(size=(40_000, 30))
+    sx.save(sx.KNeighborsClassifier().fit(rows, rows[:, 0] > 0), path)
+    tracemalloc.start()
+    try:
+        found = sx.describe(path)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert max(array["nbytes"] for array in found.arrays) == rows.nbytes
+    assert peak < rows.nbytes / 2
+    damaged = bytearray(path.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    path.write_bytes(damaged)
+    with pytest.raises(ModelFileError, match="SHA-256"):
+        sx.describe(path)

@@ -175,13 +175,16 @@ class SVC(CallbackSupportMixin, TakesTensors, SupportMachine):
         kernel, options = self._resolve_kernel(train.X), self._options()
         steps = options.progress_steps(len(train.classes))
         with monitored(self, train.X, train.y, steps=steps, task="step") as monitor:
-            last, random = getattr(self, "_fits", ()), partial(generator, self)
-            state = run_on(
-                self._training_policy(train.X, kernel),
-                lambda device: solve_svc(
-                    device, kernel, train, options, last if self.warm_start else (), random, monitor
-                ),
+            solve = partial(
+                solve_svc,
+                kernel=kernel,
+                train=train,
+                options=options,
+                last_fits=getattr(self, "_fits", ()) if self.warm_start else (),
+                random=partial(generator, self),
+                monitor=monitor,
             )
+            state = run_on(self._training_policy(train.X, kernel), solve)
         self.kernel_, self.classes_, self.shape_fit_ = kernel, train.classes, tuple(train.X.shape)
         self._keep(train, state)
         _warn_if_unfinished(type(self).__name__, options, state.fits)

@@ -36,7 +36,7 @@ MOST_TENSORS = 1024
 MOST_AXES = 8
 LONGEST_AXIS = 2**48
 LONGEST_NAME = 200
-PIECE = 16 * MEBIBYTE  # bytes hashed without a chance to interrupt
+PIECE = MEBIBYTE  # bytes that are read and hashed at a time: they stay in cache
 
 BEGIN = b'{"__metadata__":{"separatrix":"{\\"sha256\\":\\"'  # the digest follows
 NO_DIGEST = "0" * 64
@@ -124,10 +124,16 @@ def one_line(found: object) -> str:
     return text if text.isprintable() else ascii(text)
 
 
-def read_container(path: Path, *, versions: Callable[[object], str | None]) -> Contents:
+def read_container(
+    path: Path,
+    *,
+    versions: Callable[[object], str | None],
+    keep: Callable[[str], bool] | None = None,
+) -> Contents:
     """Read a file after every byte of it was found unchanged.
 
-    `versions` maps the document's "format" to the reason why it cannot be read, or None.
+    `versions` maps the document's "format" to the reason why it cannot be read, or None. Arrays whose
+    name `keep` does not accept are verified too, but hold 0 everywhere and take no memory.
     """
     name = one_line(path)
     with open_container(path) as file:
@@ -140,16 +146,21 @@ def read_container(path: Path, *, versions: Callable[[object], str | None]) -> C
             if refusal is not None:
                 raise ModelFileError("version", f"{name}: {refusal}")
             _check_table(name, table, size - len(header))
-            if size > memory_of_this_machine():
-                why = f"{name} has {in_words(size)}, more than this machine's memory"
+            kept = {key: item for key, item in table.items() if keep is None or keep(key)}
+            needed = sum(_nbytes(item) for item in kept.values())
+            if needed > memory_of_this_machine():
+                why = f"{name} needs {in_words(needed)}, more than this machine's memory"
                 raise ModelFileError("limit", why)
-            data = np.empty(size - len(header), dtype=np.uint8)
-            for piece in _pieces(data):
-                if file.readinto(piece) != len(piece):  # type: ignore[attr-defined]
-                    raise ModelFileError("size", f"{name} became shorter while it was read")
-                hashed.update(piece)
+            data = {key: np.empty(_nbytes(item), np.uint8) for key, item in kept.items()}
+            scratch = np.empty(PIECE if len(kept) < len(table) else 0, np.uint8)
+            for key, item in table.items():
+                for piece in _pieces(data[key]) if key in data else _fill(scratch, _nbytes(item)):
+                    if file.readinto(piece) != len(piece):  # type: ignore[attr-defined]
+                        raise ModelFileError("size", f"{name} became shorter while it was read")
+                    hashed.update(piece)
             _require_digest(name, hashed.hexdigest(), digest)
-            return Contents(document, _split(name, data, table), size)
+            tensors = {key: _view(name, key, item, data.get(key)) for key, item in table.items()}
+            return Contents(document, tensors, size)
         except ModelFileError as error:
             if error.reason not in ("size", "limit", "checksum"):  # the file may have no end
                 while rest := file.read(MEBIBYTE):
@@ -235,17 +246,21 @@ def _check_table(name: str, table: dict[str, Any], nbytes: int) -> None:
         raise ModelFileError("size", why)
 
 
-def _split(name: str, data: npt.NDArray[Any], table: dict[str, Any]) -> Tensors:
-    """The arrays as views of the data."""
-    tensors = {}
-    for key, item in table.items():
-        raw = data[slice(*item["data_offsets"])]
-        if item["dtype"] == "BOOL" and raw.max(initial=0) > 1:
-            raise _unusable(name, f"array {key!r}", "a flag is neither 0 nor 1")
-        array = raw.view(DTYPES[item["dtype"]]).reshape(item["shape"])
-        odd = not array.flags.aligned  # in a file that another program wrote
-        tensors[key] = array.astype(array.dtype.newbyteorder("="), copy=odd)
-    return tensors
+def _nbytes(item: dict[str, Any]) -> int:
+    begin, end = item["data_offsets"]
+    return int(end - begin)
+
+
+def _view(
+    name: str, key: str, item: dict[str, Any], raw: npt.NDArray[Any] | None
+) -> npt.NDArray[Any]:
+    """An array from its bytes; of zeros, without memory, if its bytes were not kept."""
+    dtype, shape = np.dtype(DTYPES[item["dtype"]]), tuple(item["shape"])
+    if raw is None:
+        return np.broadcast_to(np.zeros((), dtype), shape)
+    if item["dtype"] == "BOOL" and raw.max(initial=0) > 1:
+        raise _unusable(name, f"array {key!r}", "a flag is neither 0 nor 1")
+    return raw.view(dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)
 
 
 def _are_sizes(values: object, most: int) -> bool:
@@ -254,6 +269,12 @@ def _are_sizes(values: object, most: int) -> bool:
         and len(values) <= most
         and all(type(value) is int and 0 <= value <= LONGEST_AXIS for value in values)
     )
+
+
+def _fill(scratch: npt.NDArray[Any], nbytes: int) -> Iterator[memoryview]:
+    """Pieces of the same memory, until there were so many bytes."""
+    for start in range(0, nbytes, PIECE):
+        yield scratch[: min(PIECE, nbytes - start)].data
 
 
 def _pieces(*arrays: npt.NDArray[Any]) -> Iterator[memoryview]:

@@ -153,7 +153,7 @@ def describe(path: PathLike) -> Description:
     ('LogisticRegression', [0, 1, 2], 150)
     """
     path = as_path(path)
-    contents = read_container(path, versions=check_version)
+    contents = read_container(path, versions=check_version, keep=_has_labels)
     document = contents.document
     with name_file(path):
         require_keys(document, "document", {"format", "model", "card"})
@@ -264,6 +264,11 @@ def format_value(value: Any) -> str:
     if "array" in value:
         return "an array"
     return ", ".join(format_value(item).strip("'") for item in value.values())
+
+
+def _has_labels(name: str) -> bool:
+    """Whether an array of that name holds class labels or feature names."""
+    return any(word in name for word in ("classes", "feature_names_in_"))
 
 
 def _read_labels(

@@ -57,7 +57,7 @@ class Objective:
     threads: int = 1
 
     def at(self, Z: Matrix, own: Codes, monitor: FitMonitor | None = None) -> ObjectiveValue | None:
-        """Value and subgradient at Z = (w0, w), (p, d + 1), or None when told to stop.
+        """Value and subgradient at Z = (w0, w), (p, d + 1), or None if cancelled.
 
         Boundary c has the samples whose code is own[c] on its positive side, all others on the other.
         """
@@ -143,7 +143,7 @@ def solve_subgradient(
         max_iter    steps at most: a fixed step may never meet eps
         keep_every  keep the iterates after 0, m, 2m, ... steps and the last; 0: only the last.
                     When they fill half the memory budget, m doubles
-        monitor     asked between chunks whether to go on
+        monitor     may cancel between chunks
 
     Returns the last iterate, the average, the iterates, f at all of them and why each boundary
     stopped. Where f overflows, the boundary stays at its last finite iterate and has "diverged".

@@ -5,12 +5,14 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from separatrix.data.catalogue.find import find
 from separatrix.errors import ExperimentError
 from separatrix.experiments.steps import Experiment, Results
-from separatrix.report.page import Page
+
+if TYPE_CHECKING:  # the server reads this catalogue, and must stay light
+    from separatrix.report.page import Page
 
 
 @dataclass(frozen=True)

@@ -49,17 +49,17 @@ class DatasetCard:
         return {**asdict(self), "classes": dict(self.classes)}
 
 
-def _read_cards() -> dict[str, DatasetCard]:
+def _read_datasets() -> dict[str, DatasetCard]:
     text = files(__package__).joinpath("datasets.toml").read_text(encoding="utf-8")
-    cards = {}
+    found = {}
     for name, fields in tomllib.loads(text).items():
         fields["classes"] = tuple(fields["classes"].items())
         listed = (
             File(**file | {"addresses": tuple(file["addresses"])})
             for file in fields.pop("files", ())
         )
-        cards[name] = DatasetCard(name, files=tuple(listed), **fields)
-    return cards
+        found[name] = DatasetCard(name, files=tuple(listed), **fields)
+    return found
 
 
-DATASET_CARDS = _read_cards()
+DATASET_CARDS = _read_datasets()

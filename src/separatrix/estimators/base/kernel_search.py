@@ -39,7 +39,7 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
         return self._predict_best("predict", X)
 
     def _predict_best(self, method: str, X: Any) -> Any:
-        """The predictions of the best model, on the device asked for now."""
+        """The predictions of the best model, on the device that the parameters name now."""
         check_is_fitted(self)
         best = getattr(self, self._best_name)
         best.device = self._device

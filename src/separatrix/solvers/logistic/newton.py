@@ -89,7 +89,7 @@ class Curvature(NamedTuple):
         return np.asarray(found.T)
 
 
-@np.errstate(over="ignore", invalid="ignore")  # found by whoever looks at the sums
+@np.errstate(over="ignore", invalid="ignore")  # the caller checks the sums
 def sums_of(
     block: Block,
     theta: Matrix,  # shape: (p, D)
