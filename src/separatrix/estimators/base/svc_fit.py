@@ -14,7 +14,6 @@ from separatrix.estimators.base.support import Support, class_segments
 from separatrix.estimators.calibration import Calibration, fit_calibration
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.build import make_gram
-from separatrix.kernels.gram.operations import scores_of_rows
 from separatrix.kernels.prepared import TOLERANCE
 from separatrix.runtime.device import as_numpy
 from separatrix.runtime.monitor import FitMonitor
@@ -25,7 +24,6 @@ from separatrix.solvers.svm.problem import TICKS, RowLayout, SvmFit, SvmProblem
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 FOLDS = 5  # of the scores that probabilities are learned from
-SHRINKS = 0.5  # share of the last change of the coefficients that a refinement may make
 EXACT = 1e-12  # tolerance of kernel values that only float64 meets
 
 
@@ -105,8 +103,7 @@ def solve_svc(
         monitor    progress, time limit and cancellation
 
     Returns the support vectors, the fit of each boundary and the calibration. If rounding errors of
-    float32 kernel values can exceed the tolerance, the errors of all rows are computed again in float64
-    and the solution is refined until those of the changes since cannot.
+    float32 kernel values can exceed the tolerance, the problems are solved again in float64.
 
     Reference: Cortes and Vapnik, Support-Vector Networks, Machine Learning 20 (1995).
     """
@@ -116,7 +113,7 @@ def solve_svc(
     X = train.X if device is not None else as_numpy(train.X)
     segments = class_segments(train.y[order], k)
 
-    def build_gram(tolerance: float, *, hold: bool = True) -> Gram:
+    def build_gram(tolerance: float) -> Gram:
         return make_gram(
             kernel,
             X,
@@ -125,7 +122,7 @@ def solve_svc(
             segments=segments,
             tolerance=tolerance,
             threads=options.threads,
-            hold=hold and len(order) <= options.hold_up_to,
+            hold=len(order) <= options.hold_up_to,
             device=device,
         )
 
@@ -133,18 +130,11 @@ def solve_svc(
     gram = build_gram(tolerance)
     problems = [SvmProblem(side, box) for side in sides.T]
     fits = options.solve(gram, _start_from(problems, last_fits, gram, order), monitor)
-    moved = [fit.alpha for fit in fits]  # since errors were last exact
-    while gram.dtype != np.float64 and gram.error * (off := _largest_norm(moved)) > options.tol:
-        tolerance, before = EXACT, [fit.alpha for fit in fits]
-        if device is None and not options.calibration:
-            exact = build_gram(EXACT, hold=False)
-            fits = options.solve(gram, _with_errors(problems, fits, exact, options), monitor)
-            moved = [fit.alpha - last for fit, last in zip(fits, before, strict=True)]
-            if _largest_norm(moved) <= SHRINKS * off:
-                continue
+    if gram.dtype != np.float64 and gram.error * _largest_norm(fits) > options.tol:
+        tolerance = EXACT
         del gram  # frees memory for the next one
-        gram = build_gram(EXACT)
-        fits = options.solve(gram, _with_start(problems, before), monitor)
+        gram = build_gram(tolerance)
+        fits = options.solve(gram, _with_start(problems, [fit.alpha for fit in fits]), monitor)
     require_separable(fits)
     support = Support.of(fits, k, options.multi_class, segments=segments)
     calibration = None
@@ -192,22 +182,9 @@ def _with_start(problems: list[SvmProblem], alphas: Sequence[Vector]) -> list[Sv
     return [problem._replace(start=a) for problem, a in zip(problems, alphas, strict=True)]
 
 
-def _with_errors(
-    problems: list[SvmProblem], fits: list[SvmFit], exact: Gram, options: SvcOptions
-) -> list[SvmProblem]:
-    """The problems, starting from fits with errors computed anew from exact kernel values."""
-    scheme, segments = options.multi_class, exact.segments
-    support = Support.of(fits, len(segments), scheme, segments=segments)
-    S = scores_of_rows(exact, support.rows, support.columns().T)
-    return [
-        problem._replace(start=fit.alpha, start_errors=S[fit.rows, p] - fit.y)
-        for p, (problem, fit) in enumerate(zip(problems, fits, strict=True))
-    ]
-
-
-def _largest_norm(coefficients: Sequence[Vector]) -> float:
+def _largest_norm(fits: list[SvmFit]) -> float:
     """Largest Euclidean norm of a boundary's coefficients: the growth of independent errors."""
-    return float(max(np.sqrt(np.sum(part**2)) for part in coefficients))
+    return float(max(np.sqrt(np.sum(fit.alpha**2)) for fit in fits))
 
 
 def _calibrate(
