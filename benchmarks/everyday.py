@@ -1,0 +1,181 @@
+"""`python -m benchmarks.everyday [part ...]`: everyday tables, side by side with every peer found.
+
+Peers are scikit-learn and, where it is installed, scikit-learn-intelex; FAISS joins for nearest neighbours.
+The tables are generated: Gaussian clusters, several to a class, in few dimensions, mapped linearly into d
+columns with noise, and standardised; one label in a hundred is wrong. Times are medians of alternating
+runs in one process on the cores it may use (`taskset` gives fewer). A peer that would need more than
+`--limit` seconds is left out of a row and of all larger ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import sys
+import warnings
+from statistics import median
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch
+
+from benchmarks.measure import machine, seconds
+
+REPEAT_BELOW = 2.0  # seconds of a run that is repeated
+PARTS = {}
+
+
+def part(measure):
+    """Register a part of the benchmark under the name of its function."""
+    PARTS[measure.__name__] = measure
+    return measure
+
+
+def generate(n, d, k, *, queries=0, clusters=3, seed=0):
+    """n rows to fit and `queries` rows to predict, d columns, k classes."""
+    rng = np.random.default_rng([seed, n, d, k])
+    latent = min(d, 12)
+    centers = rng.normal(size=(k, clusters, latent)) * 1.6
+    y = rng.integers(k, size=n + queries)
+    Z = centers[y, rng.integers(clusters, size=len(y))] + rng.normal(size=(len(y), latent))
+    X = Z @ rng.normal(size=(latent, d)) / np.sqrt(latent) + 0.3 * rng.normal(size=(len(y), d))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    wrong = rng.random(len(y)) < 0.01
+    y[wrong] = rng.integers(k, size=wrong.sum())
+    return Bunch(X=X[:n], y=y[:n], Q=X[n:], q=y[n:])
+
+
+def find_peers(module, name):
+    """The class `name` of each library that has it, by the library's name."""
+    found = {}
+    for library, package in [("sklearn", "sklearn"), ("intelex", "sklearnex")]:
+        try:
+            found[library] = getattr(__import__(f"{package}.{module}", fromlist=[name]), name)
+        except (ImportError, AttributeError):
+            continue
+    return found
+
+
+def time_each(calls, *, repeat=3):
+    """Median wall time and last result of each call by name; calls alternate."""
+    times = {name: [] for name in calls}
+    results = {}
+    for _ in range(repeat):
+        for name, call in calls.items():
+            if not times[name] or times[name][0] < REPEAT_BELOW:
+                elapsed, results[name] = seconds(call)
+                times[name].append(elapsed)
+    return {name: median(found) for name, found in times.items()}, results
+
+
+def show(what, times, extra=""):
+    """Print one row: seconds of each, and ratios of the peers to ours."""
+    ours = times["ours"]
+    parts = [f"{name} {t * 1e3:9.2f} ms" for name, t in times.items()]
+    ratios = [f"{name} {t / ours:6.2f}x" for name, t in times.items() if name != "ours"]
+    print(f"{what:44s} {'  '.join(parts)}   {'  '.join(ratios)}  {extra}", flush=True)
+
+
+def means(rows):
+    """Geometric mean and least ratio of each peer over the rows of a part."""
+    lines = []
+    for kind in sorted({row["kind"] for row in rows}):
+        for peer in sorted({name for row in rows for name in row["times"]} - {"ours"}):
+            ratios = np.array(
+                [
+                    row["times"][peer] / row["times"]["ours"]
+                    for row in rows
+                    if row["kind"] == kind and peer in row["times"]
+                ]
+            )
+            if len(ratios):
+                lines.append(
+                    f"{kind} / {peer}: geometric mean {np.exp(np.log(ratios).mean()):.2f}x, least "
+                    f"{ratios.min():.2f}x, {np.sum(ratios < 1)} of {len(ratios)} behind"
+                )
+    return lines
+
+
+class Slow:
+    """Which peers have become too slow for a series of growing tables."""
+
+    def __init__(self, limit):
+        self.limit, self.last = limit, {}
+
+    def allows(self, name, series, size):
+        """Whether the peer's last time in the series, grown with the square of n, keeps the limit."""
+        n, elapsed = self.last.get((name, series), (size, 0.0))
+        return elapsed * (size / n) ** 2 <= self.limit
+
+    def note(self, name, series, size, elapsed):
+        self.last[name, series] = (size, elapsed)
+
+
+KERNELS = {
+    "rbf": {"kernel": "rbf"},
+    "poly": {"kernel": "poly"},
+    "linear": {"kernel": "linear"},
+}
+
+
+@part
+def svc(options):
+    """SVC: fit, predict of as many rows (at most 10,000), and of one row."""
+    from separatrix import SVC
+
+    classes = {"ours": SVC} | find_peers("svm", "SVC")
+    slow, rows = Slow(options.limit), []
+    grid = itertools.product(options.kernels, options.d, options.k, options.C, options.n)
+    for kernel, d, k, C, n in grid:
+        data = generate(n, d, k, queries=min(n, 10_000))
+        series = (kernel, d, k, C)
+        calls = {
+            name: lambda cls=cls: cls(C=C, **KERNELS[kernel]).fit(data.X, data.y)
+            for name, cls in classes.items()
+            if name == "ours" or slow.allows(name, series, n)
+        }
+        times, models = time_each(calls, repeat=options.repeat)
+        for name, elapsed in times.items():
+            slow.note(name, series, n, elapsed)
+        what = f"{kernel} C={C:g} n={n} d={d} k={k}"
+        support = len(models["ours"].support_)
+        show(f"fit {what}", times, f"support {support}")
+        rows.append({"kind": "fit", "what": what, "times": times, "support": support})
+        for kind, Q in [("predict", data.Q), ("predict one", data.Q[:1])]:
+            asked = {name: lambda m=m, Q=Q: m.predict(Q) for name, m in models.items()}
+            times, labels = time_each(asked, repeat=5 if kind == "predict one" else options.repeat)
+            same = [np.mean(labels["ours"] == found) for found in labels.values()]
+            show(f"{kind} {what}", times, f"agreement {min(same):.4f}")
+            rows.append({"kind": kind, "what": what, "times": times, "same": min(same)})
+    return rows
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="benchmarks.everyday", description=__doc__.split("\n")[0])
+    parser.add_argument(
+        "parts", nargs="*", default=list(PARTS), metavar="part", help=f"{list(PARTS)}"
+    )
+    parser.add_argument("--n", type=int, nargs="+", default=[1000, 4000, 16000, 60000])
+    parser.add_argument("--d", type=int, nargs="+", default=[4, 16, 64, 256])
+    parser.add_argument("--k", type=int, nargs="+", default=[2, 6, 26])
+    parser.add_argument("--C", type=float, nargs="+", default=[1.0, 100.0])
+    parser.add_argument("--kernels", nargs="+", default=list(KERNELS), choices=list(KERNELS))
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of one run of a peer")
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--json", help="file to write all rows to")
+    options = parser.parse_args(arguments)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    rows = {}
+    for name in options.parts:
+        if name not in PARTS:
+            sys.exit(f"error: unknown part {name!r}; one of {list(PARTS)}")
+        rows[name] = PARTS[name](options)
+        print("\n".join(means(rows[name])), flush=True)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump({"machine": machine(), "rows": rows}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
