@@ -135,10 +135,14 @@ def prepare(
     X: Any,
     *others: Any,
     tolerance: float = TOLERANCE,
-    budget: int,
+    budget: int = LARGEST_SPREAD,
     order: Codes | None = None,
+    dtype: np.dtype[Any] | None = None,
 ) -> Vectors:
-    """X, in an order of its rows, prepared for products with itself and with others."""
+    """X, in an order of its rows, prepared for products with itself and with others.
+
+    In `dtype` if that is precise enough; by default float32 is tried for many products only.
+    """
     if not X.shape[0]:
         raise DataError("a kernel matrix needs at least one sample; got 0")
     if issparse(X):
@@ -151,12 +155,13 @@ def prepare(
     centre, used = _columns(X, centred=kernel.translation_invariant)
     values = X.shape[0] * max(part.shape[0] for part in (X, *others))
     single, double = np.dtype(np.float32), np.dtype(np.float64)
-    dtype = single if values > SMALL else double
-    ready, squares = _convert_rows(X, dtype, centre, used, order)
+    if dtype is None:
+        dtype = single if values > SMALL else double
+    ready, squares = convert_rows(X, dtype, centre, used, order)
     all_squares = np.concatenate([squares, *(_squares(part, centre) for part in others)])
     wanted = precision(kernel, all_squares, tolerance, can_be_float32=dtype == single)
     if wanted != dtype:
-        ready, squares = _convert_rows(X, wanted, centre, used, order)
+        ready, squares = convert_rows(X, wanted, centre, used, order)
     return Vectors(ready, squares.astype(wanted), centre, used)
 
 
@@ -179,8 +184,12 @@ def _columns(X: Any, *, centred: bool) -> tuple[Vector | None, Codes | None]:
     return (np.sum(sums, axis=0) / X.shape[0] if centred else None), used
 
 
-def _convert_rows(
-    X: Any, dtype: np.dtype[Any], centre: Vector | None, used: Codes | None, order: Codes | None
+def convert_rows(
+    X: Any,
+    dtype: np.dtype[Any],
+    centre: Vector | None,
+    used: Codes | None,
+    order: Codes | None = None,
 ) -> tuple[Any, Vector]:
     """Samples in the precision of products, and their squared norms in float64."""
     if issparse(X):

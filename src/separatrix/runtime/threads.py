@@ -29,12 +29,13 @@ Result = TypeVar("Result")
 
 def thread_count(n_jobs: int | None = None) -> int:
     """Threads to use: all cores this process may run on, or `n_jobs` in scikit-learn's meaning."""
-    cores = os.cpu_count() or 1
+    if n_jobs is not None and n_jobs > 0:
+        return n_jobs
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
-    if n_jobs is None:
-        return cores
-    return max(1, cores + 1 + n_jobs) if n_jobs < 0 else n_jobs
+    else:
+        cores = os.cpu_count() or 1
+    return cores if n_jobs is None else max(1, cores + 1 + n_jobs)
 
 
 def in_threads(

@@ -123,8 +123,14 @@ class KernelMachine(Estimator):
 
     def _map_kernel_values(self, X: Any, function: Callable[[Iterator[Any]], Found]) -> Found:
         """`function` of the blocks of kernel values of samples with the support, on CPU or GPU."""
+        return run_on(
+            self._prediction_policy(X), lambda device: function(self._kernel_values(X, device))
+        )
+
+    def _prediction_policy(self, X: Any) -> DevicePolicy:
+        """Where to predict samples X: on a GPU only if the kernel values are many."""
         large = X.shape[0] * len(self.support_) >= LARGE_VALUES
-        policy = DevicePolicy(
+        return DevicePolicy(
             type(self).__name__,
             self.device,
             (X,),
@@ -132,13 +138,12 @@ class KernelMachine(Estimator):
             obstacle=gpu_obstacle(self.kernel_, X, self.support_vectors_),
         )
 
-        def compute(device: Any) -> Found:
-            if device is not None:
-                return function(device_support_blocks(self, X, device))
-            blocks = self._kernel_with_support(X, self.support_, self.support_vectors_)
-            return function(K for _, K in blocks)
-
-        return run_on(policy, compute)
+    def _kernel_values(self, X: Any, device: Any) -> Iterator[Any]:
+        """Blocks of kernel values of samples with the support on a device; None is NumPy on the CPU."""
+        if device is not None:
+            return device_support_blocks(self, X, device)
+        blocks = self._kernel_with_support(X, self.support_, self.support_vectors_)
+        return (K for _, K in blocks)
 
     def _kernel_with_support(
         self, X: Any, support: Codes, vectors: Any

@@ -9,6 +9,7 @@ for class codes, which are copied back.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,11 +42,10 @@ def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest"
         return S[:, 0]
     if scheme != "ovo":
         return S
-    for_first = _as_numbers(S > 0)
-    votes = _by_class(for_first, 1.0 - for_first, n_classes)
+    losses = like(np.arange(n_classes, dtype=np.float64), S)  # pairs of which a class is the second
+    votes: Matrix = _by_class(_as_numbers(S > 0), n_classes) + losses
     if ties == "margin":
-        S = _as_numbers(S)
-        summed = _by_class(S, -S, n_classes)
+        summed = _by_class(_as_numbers(S), n_classes)
         votes = votes + summed / (3.0 * (abs(summed) + 1.0))
     return votes
 
@@ -55,24 +55,23 @@ def _as_numbers(flags: Any, dtype: Any = np.float64) -> Any:
     return flags * like(np.ones(1, dtype), flags)
 
 
-def _by_class(for_first: Matrix, for_second: Matrix, n_classes: int) -> Matrix:
-    """Sums for each class of what its pairs give to their first and second class, (n, k)."""
+def _by_class(values: Matrix, n_classes: int) -> Matrix:
+    """Sum of the values of each class's pairs, less those where it is the second, (n, k)."""
     if n_classes <= MATRIX_UP_TO:
-        sides = coding(n_classes, "ovo").T  # (p, k)
-        firsts, seconds = (
-            like(one.astype(np.float64), for_first) for one in (sides > 0, sides < 0)
-        )
-        product: Matrix = for_first @ firsts + for_second @ seconds
+        product: Matrix = values @ like(_sides(n_classes), values)
         return product
-    summed: Matrix = like(np.zeros((len(for_first), n_classes)), for_first)
+    summed: Matrix = like(np.zeros((len(values), n_classes)), values)
     first, second = pairs(n_classes).T
     for c in range(n_classes):
-        won = (
-            like(np.flatnonzero(first == c), for_first),
-            like(np.flatnonzero(second == c), for_first),
-        )
-        summed[:, c] = for_first[:, won[0]].sum(axis=1) + for_second[:, won[1]].sum(axis=1)
+        won = (like(np.flatnonzero(first == c), values), like(np.flatnonzero(second == c), values))
+        summed[:, c] = values[:, won[0]].sum(axis=1) - values[:, won[1]].sum(axis=1)
     return summed
+
+
+@cache
+def _sides(n_classes: int) -> Matrix:
+    """+1 for the first class of each pair, -1 for the second, (p, k)."""
+    return np.ascontiguousarray(coding(n_classes, "ovo").T.astype(np.float64))
 
 
 def winners(values: Matrix) -> Codes:

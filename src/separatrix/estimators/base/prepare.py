@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.utils import assert_all_finite, get_tags
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, column_or_1d, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.kernels.base import Kernel
@@ -113,6 +113,12 @@ def require_whole(estimator: Any, what: str) -> None:
         )
 
 
+def require_fitted(estimator: Any) -> None:
+    """Raise scikit-learn's error if a classifier has not been fitted; cheap if it has."""
+    if "classes_" not in vars(estimator):
+        check_is_fitted(estimator)
+
+
 def rollback_on_error(method: Method) -> Method:
     """Decorate a method so that the estimator is unchanged if it raises."""
 
@@ -169,6 +175,8 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
     kernel = object_kernel(estimator)
     if kernel is not None:
         return _check_objects(estimator, kernel, X, **more)
+    if more == {"reset": False} and _is_plain(estimator, X, dtype):
+        return X
     _refuse_coarse(estimator, X)
     if is_tensor(X):
         if _keeps_tensor(estimator, X):
@@ -191,6 +199,19 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         if "\n" not in str(error):
             raise
         raise DataError(_join_lines(str(error))) from error
+
+
+def _is_plain(estimator: Any, X: Any, dtype: Any) -> bool:
+    """Whether samples to predict pass scikit-learn's checks as they are: finite floats, no names."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype in ((np.float64, np.float32) if dtype == "numeric" else (dtype,))
+        and len(X) > 0
+        and X.shape[1] == getattr(estimator, "n_features_in_", None)
+        and not hasattr(estimator, "feature_names_in_")
+        and bool(np.isfinite(X.sum()))
+    )
 
 
 def check_tensor(

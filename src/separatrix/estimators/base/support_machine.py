@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from separatrix.errors import DataError
 from separatrix.estimators.base.kernel_machine import KernelMachine, concatenate
 from separatrix.estimators.base.multiclass import vote, winners
-from separatrix.estimators.base.prepare import check_samples
+from separatrix.estimators.base.prepare import check_samples, require_fitted
 from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.support_scores import score_samples
 from separatrix.estimators.calibration import Calibration
 from separatrix.kernels.base import FromCallable, Precomputed
 from separatrix.kernels.vector_kernels import Linear
-from separatrix.runtime.device import as_numpy, like
+from separatrix.runtime.device import as_numpy, like, run_on
 from separatrix.types import Codes, Matrix
 from separatrix.validation import require_integer
 
@@ -58,10 +60,10 @@ class SupportMachine(KernelMachine):
 
     def predict(self, X: Any) -> Any:
         """Class of each sample, (n,): most votes, the lowest index among equals."""
-        check_is_fitted(self)
+        require_fitted(self)
         if self.break_ties and self.decision_function_shape == "ovo":
             raise ValueError("break_ties must be False when decision_function_shape is 'ovo'")
-        return like(self.classes_[as_numpy(self._codes(self._score(X)))], X)
+        return like(self.classes_[as_numpy(self._score(X, self._codes))], X)
 
     @available_if(lambda self: self._offers_probabilities())
     def predict_proba(self, X: Any) -> Any:
@@ -137,13 +139,31 @@ class SupportMachine(KernelMachine):
             raise AttributeError("predict_proba is not available when calibration=None")
         return True
 
-    def _score(self, X: Any) -> Any:
-        """Scores at the boundaries, (m, p): NumPy, or a tensor on the device of the computation."""
-        check_is_fitted(self)
-        scores = self._support.scores
-        return self._map_kernel_values(
-            self._check_samples(X), lambda blocks: concatenate([scores(K) for K in blocks])
-        )
+    def _score(self, X: Any, function: Callable[[Any], Any] = lambda S: S) -> Any:
+        """`function` of scores at the boundaries, (m, p), itself by default.
+
+        NumPy, or a tensor on the device of the computation.
+        """
+        require_fitted(self)
+        X, scores = self._check_samples(X), self._support.scores
+
+        def compute(device: Any) -> Any:
+            parts = None
+            if device is None and not isinstance(self.kernel_, Precomputed):
+                parts = score_samples(
+                    self.kernel_,
+                    self._support,
+                    self.support_vectors_,
+                    as_numpy(X),
+                    function,
+                    tolerance=self._kernel_tolerance,
+                    threads=self._threads,
+                )
+            if parts is None:
+                parts = [function(scores(K)) for K in self._kernel_values(X, device)]
+            return concatenate(parts)
+
+        return run_on(self._prediction_policy(X), compute)
 
     def _codes(self, S: Matrix) -> Codes:
         """Predicted class codes from scores at the boundaries."""

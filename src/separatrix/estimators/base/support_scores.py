@@ -1,0 +1,165 @@
+"""Scores of new samples at the boundaries of a support machine, on the CPU.
+
+What depends on the model alone is prepared once and kept while the model lives: the weights of a linear
+kernel, or the support vectors and their coefficients in the precision of the products. A thread computes
+products, kernel values and scores of a tile of samples and support vectors while they are in its cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from scipy.sparse import issparse
+
+from separatrix.estimators.base.support import Support
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.prepared import Vectors, convert_rows, precision, prepare
+from separatrix.kernels.vector_kernels import Linear
+from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.threads import blas_on_one_thread, in_threads
+from separatrix.solvers.decomposition import pairs
+from separatrix.types import Matrix, Vector
+
+LARGEST_WEIGHTS = 2**24  # values of the weights of a linear kernel up to which they are used
+SMALL = 2**20  # kernel values up to which float64 costs next to nothing
+COLUMNS = 1024  # support vectors of a tile
+SMALLEST_TILE, LARGEST_TILE = 2**15, 2**18  # values of a tile: worth a thread; in its cache
+TILES = 64  # of a long prediction, or more
+
+
+def score_samples(
+    kernel: Kernel,
+    support: Support,
+    vectors: Any,
+    X: Any,
+    function: Callable[[Matrix], Any],
+    *,
+    tolerance: float,
+    threads: int,
+) -> list[Any] | None:
+    """`function` of the scores of blocks of samples, (rows, p); None if the kernel has no fast scores."""
+    kept = _KEPT.get(support)
+    if kept is None or kept[0] is not vectors or kept[1] != (kernel, tolerance):
+        kept = (vectors, (kernel, tolerance), _scorer(kernel, support, vectors, tolerance))
+        _KEPT[support] = kept
+    scorer = kept[2]
+    if scorer is None or (issparse(X) and not isinstance(scorer, LinearScorer)):
+        return None
+    return scorer.map(X, function, threads)
+
+
+class LinearScorer:
+    """Scores by the weights of a linear kernel."""
+
+    def __init__(self, weights: Matrix, intercept: Vector) -> None:
+        self.weights = np.ascontiguousarray(weights.T)  # (d, p)
+        self.intercept = intercept
+
+    def map(self, X: Any, function: Callable[[Matrix], Any], threads: int) -> list[Any]:
+        """`function` of the scores of blocks of samples."""
+
+        def score(rows: slice) -> Any:
+            S = np.asarray(X[rows] @ self.weights)
+            S += self.intercept
+            return function(S)
+
+        return _over_blocks(score, X.shape[0], self.weights.size, threads)
+
+
+class KernelScorer:
+    """Scores by kernel values with support vectors, for kernels that are functions of inner products."""
+
+    def __init__(self, kernel: Kernel, support: Support, vectors: Any, tolerance: float) -> None:
+        self.kernel, self.vectors, self.tolerance = kernel, vectors, tolerance
+        self.cuts, self.coef, self.intercept = support.cuts, support.coef, support.intercept
+        self.paired = support.paired
+        self._prepared: dict[Any, tuple[Vectors, Matrix, Vector]] = {}  # by precision
+        if self.paired:
+            k = len(self.cuts) - 1
+            first, second = pairs(k).T
+            self._first, self._second = first * (k - 1) + second - 1, second * (k - 1) + first
+
+    def map(self, X: Matrix, function: Callable[[Matrix], Any], threads: int) -> list[Any]:
+        """`function` of the scores of blocks of samples."""
+        values = X.shape[0] * len(self.vectors)
+        single = values > SMALL
+        Z, coef, squares_range = self._prepare(np.dtype(np.float32 if single else np.float64))
+        A, squares = convert_rows(X, Z.dtype, Z.centre, Z.used)
+        both = np.concatenate([squares, squares_range])
+        wanted = precision(self.kernel, both, self.tolerance, can_be_float32=single)
+        if wanted != Z.dtype:
+            Z, coef, _ = self._prepare(wanted)
+            A, squares = convert_rows(X, wanted, Z.centre, Z.used)
+        squares = squares.astype(wanted, copy=False)
+
+        def score(rows: slice) -> Any:
+            return function(self._scores(A[rows], squares[rows], Z, coef))
+
+        return _over_blocks(score, len(A), min(len(Z), COLUMNS), threads, all_values=values)
+
+    def _prepare(self, dtype: np.dtype[Any]) -> tuple[Vectors, Matrix, Vector]:
+        """Support vectors and coefficients, (s, k - 1 or p), in some precision; their extreme squares."""
+        if dtype not in self._prepared:
+            Z = prepare(self.kernel, self.vectors, tolerance=self.tolerance, dtype=dtype)
+            coef = np.ascontiguousarray(self.coef.T.astype(Z.dtype))
+            largest = float(Z.squares.max())
+            smallest = float(Z.squares.min(initial=largest, where=Z.squares > 0))
+            extremes = np.array([smallest, largest])
+            self._prepared[dtype] = self._prepared[Z.dtype] = (Z, coef, extremes)
+        return self._prepared[dtype]
+
+    def _scores(self, A: Matrix, squares: Vector, Z: Vectors, coef: Matrix) -> Matrix:
+        """Scores of a few samples, (rows, p)."""
+        k, width = (len(self.cuts) - 1, coef.shape[1]) if self.paired else (1, coef.shape[1])
+        sums = np.zeros((len(A), k, width))
+        for columns in row_blocks(len(Z), COLUMNS):
+            K = A @ Z.X[columns].T
+            self.kernel.apply(K, squares, Z.squares[columns])
+            for c in range(k):
+                start, stop = (columns.start, columns.stop)
+                if self.paired:
+                    start, stop = max(start, self.cuts[c]), min(stop, self.cuts[c + 1])
+                if start < stop:
+                    part = slice(start - columns.start, stop - columns.start)
+                    sums[:, c] += K[:, part] @ coef[start:stop]
+        flat = sums.reshape(len(A), k * width)
+        S = flat[:, self._first] + flat[:, self._second] if self.paired else flat
+        S += self.intercept
+        return S
+
+
+def _scorer(
+    kernel: Kernel, support: Support, vectors: Any, tolerance: float
+) -> LinearScorer | KernelScorer | None:
+    """The scorer of a model, or None."""
+    if kernel.takes != "vectors" or not len(support.rows):
+        return None
+    if isinstance(kernel, Linear) and len(support.intercept) * vectors.shape[1] <= LARGEST_WEIGHTS:
+        return LinearScorer(np.asarray(support.columns() @ vectors), support.intercept)
+    if kernel.from_products and kernel.base is None and not issparse(vectors):
+        return KernelScorer(kernel, support, vectors, tolerance)
+    return None
+
+
+def _over_blocks(
+    function: Callable[[slice], Any],
+    n: int,
+    width: int,  # values of a row of a tile
+    threads: int,
+    *,
+    all_values: int | None = None,
+) -> list[Any]:
+    """`function` of blocks of rows on all threads; the blocks do not depend on their number."""
+    total = n * width if all_values is None else all_values
+    tile = min(max(n * width // TILES, SMALLEST_TILE), LARGEST_TILE)
+    blocks = list(row_blocks(n, max(1, tile // max(1, width))))
+    several = len(blocks) > 1 and total > SMALLEST_TILE
+    with blas_on_one_thread() if several else nullcontext():
+        return in_threads(function, blocks, threads=threads if several else 1)
+
+
+_KEPT: WeakKeyDictionary[Support, tuple[Any, Any, Any]] = WeakKeyDictionary()
