@@ -252,3 +252,23 @@ def _compare(builder: Any, lanes: Any, relation: str, limit: Any) -> Any:
     """Mask of the lanes in this relation to the limit."""
     inside = builder.icmp_unsigned(relation, lanes, _copies(builder, limit, LANES))
     return builder.bitcast(inside, _INT64)
+
+
+@intrinsic
+def bits_of(typing_context: Any, value: Any) -> Any:
+    """The bits of a float64 as an int64."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], _INT64)
+
+    return types.int64(types.float64), generate
+
+
+@intrinsic
+def float_of(typing_context: Any, bits: Any) -> Any:
+    """The float64 of the bits in an int64."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate

@@ -31,10 +31,8 @@ def thread_count(n_jobs: int | None = None) -> int:
     """Threads to use: all cores this process may run on, or `n_jobs` in scikit-learn's meaning."""
     if n_jobs is not None and n_jobs > 0:
         return n_jobs
-    if hasattr(os, "sched_getaffinity"):
-        cores = len(os.sched_getaffinity(0))
-    else:
-        cores = os.cpu_count() or 1
+    has_affinity = hasattr(os, "sched_getaffinity")
+    cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return cores if n_jobs is None else max(1, cores + 1 + n_jobs)
 
 

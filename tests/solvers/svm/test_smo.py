@@ -4,6 +4,7 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC as Peer
 
 import separatrix.solvers.svm.smo as smo
+import separatrix.solvers.svm.working_set as working_set
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram import HeldGram, make_gram
 from separatrix.solvers.decomposition import coding
@@ -103,32 +104,36 @@ def three_classes(n=600):
     return X, y, tuple(slice(*cut) for cut in np.stack([cuts[:-1], cuts[1:]], axis=1).tolist())
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("memory", [10**9, 2_000_000, 700_000, 200_000])
-def test_the_form_of_the_matrix_and_the_threads_change_nothing(memory, threads, monkeypatch):
-    monkeypatch.setattr(smo, "SINGLE_TILE_ROWS", 0)  # working sets in all forms
+def test_the_form_of_the_matrix_and_the_threads_change_nothing(memory, monkeypatch):
     monkeypatch.setattr(smo, "WORTH_THREADS", 0)
     X, _, segments = three_classes()
     reference = solve_svms(
-        make_gram(Gaussian(0.2), X, segments=segments), problems_of_three(segments)
+        make_gram(Gaussian(0.2), X, segments=segments), problems_of_three(segments), tol=1e-7
     )
-    gram = make_gram(Gaussian(0.2), X, segments=segments, memory=memory)
-    fits = solve_svms(gram, problems_of_three(segments), threads=threads)
+    grams = [make_gram(Gaussian(0.2), X, segments=segments, memory=memory) for _ in range(3)]
+    gram = grams[0]
+    fits, in_two, in_five = (
+        solve_svms(gram, problems_of_three(segments), tol=1e-7, threads=threads)
+        for gram, threads in zip(grams, (1, 2, 5), strict=True)
+    )
     assert isinstance(gram, HeldGram) == (memory == 10**9)
-    for fit, same in zip(fits, reference, strict=True):
-        if getattr(gram, "capacity", memory) >= smo.WORKING_SET:
-            np.testing.assert_allclose(fit.alpha, same.alpha, atol=1e-9)
-        np.testing.assert_allclose(fit.dual, same.dual, rtol=1e-4)
-        assert fit.violation <= 1e-3
+    for fit, same, two, five in zip(fits, reference, in_two, in_five, strict=True):
+        np.testing.assert_allclose(fit.alpha, same.alpha, atol=1e-4)
+        np.testing.assert_allclose(fit.dual, same.dual, rtol=1e-9)
+        assert fit.violation <= 1e-7
+        np.testing.assert_array_equal(two.alpha, fit.alpha)
+        np.testing.assert_array_equal(five.alpha, fit.alpha)
 
 
-def test_working_sets_and_one_tile_find_the_same_optimum(monkeypatch):
+@pytest.mark.parametrize("together", [False, True])
+def test_small_and_large_working_sets_find_the_same_optimum(together, monkeypatch):
     X, _, segments = three_classes()
     gram = make_gram(Gaussian(0.2), X, segments=segments)
     whole = solve_svms(gram, problems_of_three(segments), tol=1e-8)
-    monkeypatch.setattr(smo, "SINGLE_TILE_ROWS", 0)
-    monkeypatch.setattr(smo, "WORKING_SET", 16)
+    monkeypatch.setattr(working_set, "SMALL_SET", 16)
+    monkeypatch.setattr(smo, "WORKING_SET", 64)
+    monkeypatch.setattr(smo, "LARGE_PROBLEM", 0 if together else 10**6)
     small = solve_svms(gram, problems_of_three(segments), tol=1e-8)
     for one, other in zip(whole, small, strict=True):
         assert {one.stop, other.stop} == {"tol"}

@@ -20,10 +20,14 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm import solve_svms
-from separatrix.solvers.svm.problem import TICKS, RowLayout, SvmFit, SvmProblem
+from separatrix.solvers.svm.problem import RowLayout, SvmFit, SvmProblem, ticks_of
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 FOLDS = 5  # of the scores that probabilities are learned from
+FEW_BOUNDARIES, MANY_ROWS = (
+    32,
+    512,
+)  # fewer boundaries, each of more rows, need few rows of the matrix
 EXACT = 1e-12  # tolerance of kernel values that only float64 meets
 
 
@@ -38,16 +42,27 @@ class SvcOptions(NamedTuple):
     calibration: str | None  # None, "sigmoid" or "temperature"
     memory: int | None
     threads: int
-    hold_up_to: int  # samples up to which the full kernel matrix is computed first
+    hold_up_to: int  # samples up to which the full kernel matrix may be computed first
 
     def progress_steps(self, n_classes: int) -> int:
         """Progress steps of a fit."""
         fits = FOLDS + 1 if self.calibration else 1
-        return len(coding(n_classes, self.multi_class).T) * TICKS * fits
+        n_problems = len(coding(n_classes, self.multi_class).T)
+        return n_problems * ticks_of(n_problems) * fits
 
     def kernel_tolerance(self) -> float:
         """Upper bound of the error of kernel values, before the coefficients are known."""
         return EXACT if np.isinf(self.C) else min(self.tol, TOLERANCE)
+
+    def computes_all(self, n: int, n_classes: int) -> bool:
+        """Whether to compute the full kernel matrix of n samples first, not its rows when needed.
+
+        Few of them are needed, unless each boundary is between so few that most become support vectors;
+        but many boundaries solve faster on a matrix in memory.
+        """
+        n_problems = len(coding(n_classes, self.multi_class).T)
+        each = 2 * n // n_classes if self.multi_class == "ovo" else n
+        return n <= self.hold_up_to and (n_problems > FEW_BOUNDARIES or each < MANY_ROWS)
 
     def box(self, weights: Vector) -> Vector:
         """Upper bound of each coefficient: C times weight; 0 for zero weights, even if C is infinite."""
@@ -122,7 +137,7 @@ def solve_svc(
             segments=segments,
             tolerance=tolerance,
             threads=options.threads,
-            hold=len(order) <= options.hold_up_to,
+            hold=options.computes_all(len(order), k),
             device=device,
         )
 
@@ -134,7 +149,11 @@ def solve_svc(
         tolerance = EXACT
         del gram  # frees memory for the next one
         gram = build_gram(tolerance)
-        fits = options.solve(gram, _with_start(problems, [fit.alpha for fit in fits]), monitor)
+        again = options.solve(gram, _with_start(problems, [fit.alpha for fit in fits]), monitor)
+        fits = [
+            fit._replace(n_iter=fit.n_iter + before.n_iter)
+            for fit, before in zip(again, fits, strict=True)
+        ]
     require_separable(fits)
     support = Support.of(fits, k, options.multi_class, segments=segments)
     calibration = None

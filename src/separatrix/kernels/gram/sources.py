@@ -48,12 +48,16 @@ class ProductSource:
     def between(self, X: Any, Z: Any, out: Matrix | None = None) -> Matrix:
         """Kernel values of two prepared sets."""
         if are_dense(X, Z):
-            K = np.empty((len(X), len(Z)), self.dtype) if out is None else out
+            K: Matrix = np.empty((len(X), len(Z)), self.dtype) if out is None else out
+            if K.size <= LARGEST_TILE:
+                np.matmul(X.X, Z.X.T, out=K)
+                self.kernel.apply(K, X.squares, Z.squares)
+                return K
             side = _tile_side(len(X), len(Z), X.X.shape[1])
             tiles = product(row_blocks(len(X), side), row_blocks(len(Z), 2 * side))
             self._fill(K, X, Z, list(tiles))
             return K
-        P = X.products(Z, out)
+        P: Matrix = X.products(Z, out)
         self.apply(P, X.squares, Z.squares)
         return P
 

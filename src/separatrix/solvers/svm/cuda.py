@@ -41,6 +41,7 @@ from separatrix.solvers.svm.problem import (
     distinct_layouts,
     make_feasible,
     ticks_due,
+    ticks_of,
 )
 from separatrix.solvers.svm.triton import add_rows, gather_tiles, solve_tiles
 from separatrix.types import Codes, Flags, Vector
@@ -296,7 +297,8 @@ class _Batch:
     def _report_progress(self, active: Codes, violation: Vector) -> None:
         """Step the monitor in proportion to the violations reached."""
         tol = np.minimum(self.rule.tol, self.gaps[active])
-        due = np.maximum(ticks_due(violation, tol, self.stop[active] != ""), self.ticks[active])
+        due = ticks_due(violation, tol, self.stop[active] != "", ticks_of(len(self.problems)))
+        due = np.maximum(due, self.ticks[active])
         for _ in range(int((due - self.ticks[active]).sum())):
             self.monitor.step()
         self.ticks[active] = due

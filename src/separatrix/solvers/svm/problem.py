@@ -17,7 +17,7 @@ ROUNDING = 1e-12  # of a bound, or of the two sides of y'a = 0
 STEPS_PER_CHECK = 100_000  # between two checks that the dual objective still rises
 GAP = 1e-3  # relative gap that stop="kkt" asks for beside the violation
 LARGE_SCALE = 1e3  # C k(x, x) up to which it does; beyond, small violations cost much
-TICKS = 10  # progress steps of each problem
+TICKS = 10  # progress steps of each of a few problems
 NOT_SEPARABLE = 1e-12  # squared distance of two convex hulls, as a share of the largest k(x, x)
 
 
@@ -75,6 +75,11 @@ class StoppingRule(NamedTuple):
         limit = np.iinfo(np.int64).max if max_iter < 0 else max_iter
         return cls(np.inf, tol, limit) if stop == "gap" else cls(tol, max(tol, GAP), limit)
 
+    @property
+    def goal(self) -> float:
+        """The violation that progress is measured by."""
+        return min(self.tol, self.gap)
+
     def for_scale(self, scale: float) -> StoppingRule:
         """The rule for a problem whose C times its largest k(x, x) is `scale`."""
         return self if scale <= LARGE_SCALE or self.tol == np.inf else self._replace(gap=np.inf)
@@ -129,8 +134,13 @@ def make_feasible(start: Vector, y: Vector, box: Vector) -> Vector:
     return alpha
 
 
-def ticks_due(violation: Any, tol: Any, stopped: Any) -> Any:
-    """Tenths of the logarithmic distance to the tolerance; all of them for a problem that stopped."""
+def ticks_of(n_problems: int) -> int:
+    """Progress steps of each of many problems."""
+    return TICKS if n_problems <= TICKS else 1
+
+
+def ticks_due(violation: Any, tol: Any, stopped: Any, ticks: int) -> Any:
+    """A share of the ticks by the logarithmic distance to the tolerance; all for a problem that stopped."""
     way = np.log(2.0 / np.clip(violation, 1e-300, 1e300)) / np.log(np.maximum(2.0 / tol, 1.1))
-    due = np.minimum(TICKS - 1, (TICKS * np.maximum(0.0, way)).astype(np.int64))
-    return np.where(stopped, TICKS, due)
+    due = np.minimum(ticks - 1, (ticks * np.maximum(0.0, way)).astype(np.int64))
+    return np.where(stopped, ticks, due)

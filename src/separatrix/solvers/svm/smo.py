@@ -1,10 +1,11 @@
 """Sequential minimal optimisation on the CPU: many binary problems over one Gram matrix.
 
-A round of a problem takes a working set of 256 rows or more (half of the last one, half new
-violators), solves the problem on those rows alone, and adds the kernel rows whose coefficients
-changed to the errors of all rows. Over a held matrix each problem runs by itself, one per thread.
-Otherwise all problems advance together: one product per segment computes the kernel rows that their
-working sets need, and all problems use a row that one of them fetched.
+Over a matrix in memory each thread runs compiled rounds of its share of the problems (`working_set.py`).
+Otherwise, and if there are fewer problems than threads, all problems advance together: each one takes a
+larger working set (half of the last one, half new violators), computes the kernel values among those
+rows, and solves the problem on them; then one product per segment computes
+the kernel rows whose coefficients changed, and threads share the update of the errors by columns. All
+problems use a row that one of them fetched. Results do not depend on the number of threads.
 
 References: Platt 1998; Fan, Chen and Lin, JMLR 6 (2005); Wen et al., ThunderSVM, JMLR 19 (2018).
 """
@@ -20,42 +21,58 @@ import numpy as np
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
-from separatrix.solvers.svm.problem import (
-    NOT_SEPARABLE,
-    STEPS_PER_CHECK,
-    RowLayout,
-    StoppingRule,
-    SvmFit,
-    SvmProblem,
-    distinct_layouts,
-    make_feasible,
-    ticks_due,
-)
+from separatrix.solvers.svm.batch import ProblemBatch
+from separatrix.solvers.svm.problem import StoppingRule, SvmFit, SvmProblem
 from separatrix.solvers.svm.working_set import (
-    PADDING,
-    add,
-    begin_round,
-    intercept,
-    measure,
-    objectives,
-    rounds_on_held,
-    solve_working_set,
+    ALPHA,
+    ERRORS,
+    LIMIT,
+    REACHED,
+    RUNNING,
+    STATUS,
+    STEPS,
+    STUCK,
+    TOL,
+    VIOLATION,
+    Scratch,
+    Y,
+    add_rows,
+    choose_rows,
+    solve_on_tile,
+    solve_problems,
 )
 from separatrix.types import Codes, Gram, HeldMatrix, Matrix, RowMatrix, Vector
 
 WORKING_SET, LARGEST_SET = 256, 1024
 ROWS_PER_SLOT = 20  # a problem with more rows than this for each slot gets a larger working set
-SINGLE_TILE_ROWS = 512  # problems of up to this many rows are one tile
-STEPS_AT_ONCE = 50_000  # of a tile, between two checks of the time limit
+PADDING = 16  # unused columns of a tile: its rows must not all map to the same cache lines
 WORTH_THREADS = 2**20  # kernel values of all problems that take longer than starting threads
-COLUMNS_AT_ONCE = 8192  # of an update that threads share
+SHARES = 4  # of the problems, for each thread: the last ones even out
+FEW_PROBLEMS, LARGE_PROBLEM = 16, 4096  # fewer problems of more rows are shared by all threads
+COLUMNS_AT_ONCE = 2048  # of an update that threads share
 
 
 class AlphaStep(NamedTuple):
-    """The coefficients that a round changed."""
+    """The coefficients that a round changed; the arrays end with three unused entries."""
 
     rows: Codes  # rows of the Gram
     steps: Vector  # change of alpha times y of each
+
+    @classmethod
+    def of(cls, rows: Codes, steps: Vector) -> AlphaStep:
+        """The changes other than 0."""
+        moved = np.flatnonzero(steps)
+        return cls(
+            np.append(rows[moved], rows[moved[:1]].repeat(3)), np.append(steps[moved], [0.0] * 3)
+        )
+
+    @property
+    def size(self) -> int:
+        """Number of changes."""
+        return max(0, len(self.rows) - 3)
+
+
+NO_CHANGE = AlphaStep.of(np.empty(0, np.int64), np.empty(0))
 
 
 class KernelRows(NamedTuple):
@@ -83,15 +100,22 @@ def solve_on_held(
     def fetch(wanted: dict[int, Codes]) -> dict[int, KernelRows]:
         return {s: KernelRows(gram.matrix, everything, gram.segments[s].start) for s in wanted}
 
-    running = _subproblems(gram, problems, rule, monitor, n, SINGLE_TILE_ROWS)
-    threads = _worthwhile_threads(running, threads)
-    if len(running) >= threads or n <= COLUMNS_AT_ONCE:
-        in_threads(
-            lambda one: one.run(gram.matrix, fetch), running, threads=threads, monitor=monitor
-        )
-    else:
-        _run_together(gram, fetch, running, n, threads, monitor)
-    return [problem.result() for problem in running]
+    batch = ProblemBatch(gram, problems, rule, monitor)
+    threads = _worthwhile_threads(batch, threads)
+    begin(batch, fetch, n)
+    if len(problems) < FEW_PROBLEMS and batch.largest >= LARGE_PROBLEM:
+        _run_together(gram, fetch, batch, n, threads)
+        return batch.results()
+
+    def run(chosen: Codes) -> None:
+        scratch = Scratch.of(batch.arrays.work.shape[1], batch.largest)
+        while len(chosen):
+            solve_problems(gram.matrix, batch.arrays, chosen, scratch, CHUNK)
+            chosen = batch.review(chosen)
+
+    shares = _shares(batch, SHARES * threads if threads > 1 else 1)
+    in_threads(run, shares, threads=threads, monitor=monitor)
+    return batch.results()
 
 
 def solve_on_rows(
@@ -112,211 +136,87 @@ def solve_on_rows(
             stored[segment] = KernelRows(K, slots, 0)
         return stored
 
-    running = _subproblems(gram, problems, rule, monitor, gram.capacity, 0)
-    threads = _worthwhile_threads(running, threads)
-    _run_together(gram, fetch, running, gram.capacity, threads, monitor)
-    return [problem.result() for problem in running]
+    batch = ProblemBatch(gram, problems, rule, monitor)
+    begin(batch, fetch, gram.capacity)
+    _run_together(gram, fetch, batch, gram.capacity, _worthwhile_threads(batch, threads))
+    return batch.results()
 
 
-def _subproblems(
-    gram: Gram,
-    problems: Sequence[SvmProblem],
-    rule: StoppingRule,
-    monitor: FitMonitor,
-    capacity: int,
-    single_tile: int,
-) -> list[Subproblem]:
-    layouts = distinct_layouts(gram, problems, gram.diagonal())
-    return [
-        Subproblem(
-            problem,
-            layouts[problem.sides.tobytes()],
-            rule,
-            monitor,
-            capacity=capacity,
-            single_tile=single_tile,
-            dtype=gram.dtype,
-        )
-        for problem in problems
-    ]
+def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int) -> None:
+    """Set the initial coefficients of problems that have some, and their errors."""
+    for p in batch.warm_starts():
+        first, alpha = batch.arrays.starts[p], batch.arrays.state[ALPHA, batch.span(p)]
+        support = np.flatnonzero(alpha)
+        for part in row_blocks(len(support), capacity):
+            some = support[part] + first
+            steps = batch.arrays.state[ALPHA, some] * batch.arrays.state[Y, some]
+            change = AlphaStep.of(batch.arrays.rows[some], steps)
+            own = [s for s, _, _ in batch.segments(p)]
+            stored = fetch(dict.fromkeys(own, change.rows[: change.size]))
+            for piece in _pieces(batch, p):
+                _update(batch, p, change, stored, *piece)
 
 
-def _worthwhile_threads(running: Sequence[Subproblem], threads: int) -> int:
-    values = sum(len(problem.rows) ** 2 for problem in running)
+def _worthwhile_threads(batch: ProblemBatch, threads: int) -> int:
+    values = float(np.sum(np.square(np.diff(batch.arrays.starts), dtype=np.float64)))
     return threads if values > WORTH_THREADS else 1
 
 
-class Subproblem:
-    """State of one problem during optimisation."""
+def _shares(batch: ProblemBatch, count: int) -> Iterator[Codes]:
+    """The problems in shares of about equal work, at most `count`."""
+    work = np.cumsum(np.square(np.diff(batch.arrays.starts), dtype=np.float64))
+    edges = np.searchsorted(work, work[-1] * np.arange(1, count) / count)
+    for part in np.split(np.arange(len(work)), edges):
+        if len(part):
+            yield part
 
-    def __init__(
-        self,
-        problem: SvmProblem,
-        layout: RowLayout,
-        rule: StoppingRule,
-        monitor: FitMonitor,
-        *,
-        capacity: int,  # rows that can be in memory together
-        single_tile: int,  # problems of up to this many rows are one tile
-        dtype: np.dtype[Any],
-    ) -> None:
-        self.segments, self.rows, self.cuts, self.shifts, self.y, self.diagonal, largest = layout
-        self.problem, self.largest = problem, largest
-        self.box = problem.box[self.rows]
-        self.alpha: Vector = np.zeros(len(self.rows))
-        self.errors: Vector = -self.y
-        trained = np.flatnonzero(self.box)
-        self.one_tile = len(trained) <= single_tile
-        self.size = len(trained) if self.one_tile else min(_set_size(len(trained)), capacity)
-        self.work, self.count = np.empty(self.size, dtype=np.int64), 0
-        if self.one_tile:
-            self.work[:], self.count = trained, self.size
-        self.steps, self.kept = np.empty(self.size), 0
-        self.tile = np.empty((0, 0), dtype)  # kernel values among the working rows
-        scale = float(self.box.max()) * self.largest
-        self.rule = rule.for_scale(scale)
-        self.monitor, self.ticks = monitor, 0
-        self.n_iter, self.violation, self.inner, self.stop = 0, np.inf, 0.0, ""
-        self._checked, self._dual = 0, -np.inf
 
-    def begin(self, fetch: FetchRows, capacity: int) -> None:
-        """Set the initial coefficients and their errors."""
-        start, errors = self.problem.start, self.problem.start_errors
-        if start is None:
-            return
-        if errors is not None:
-            self.alpha, self.errors = start.copy(), errors.copy()
-            return
-        self.alpha = make_feasible(start, self.y, self.box)
-        support = np.flatnonzero(self.alpha)
-        for part in row_blocks(len(support), capacity):
-            some = support[part]
-            self.changes = AlphaStep(self.rows[some], self.alpha[some] * self.y[some])
-            stored = fetch(dict.fromkeys(self.segments, self.changes.rows))
-            for s, lo, hi in self.pieces():
-                self.update(stored[self.segments[s]], s, lo, hi)
+class WorkingSet:
+    """The working set of a problem that advances together with others, and its kernel values."""
 
-    def run(self, K: Matrix, fetch: FetchRows) -> None:
-        """Solve the problem over a matrix in memory."""
-        self.begin(fetch, len(K))
-        while not self.stop:
-            self.count, made, self.violation, stuck = rounds_on_held(
-                K, self.rows, self.cuts, self.shifts, self.diagonal,
-                self.errors, self.y, self.alpha, self.box,
-                self.work, self.count, self.size, self.one_tile,
-                self.rule.tol, self.rule.gap, self._steps_left(), CHUNK,
-            )  # fmt: skip
-            self.after_round(made, stuck=stuck)
+    def __init__(self, batch: ProblemBatch, p: int, capacity: int, dtype: np.dtype[Any]) -> None:
+        self.batch, self.p = batch, p
+        self.first, n = int(batch.arrays.starts[p]), int(np.diff(batch.arrays.starts)[p])
+        self.size = min(_set_size(n), n, capacity)
+        self.work, self.count = np.empty(self.size, np.int64), 0
+        self.keys, self.found = np.empty(self.size), np.empty(self.size, np.int64)
+        self.taken = np.zeros(n, np.int8)
+        self.tile = np.empty((self.size, self.size + PADDING), dtype)
+        self.scratch = Scratch.of(self.size, self.size)
+        self.changes = NO_CHANGE
 
-    def advance(self, gram: Gram) -> int:
-        """Choose a working set and solve the problem on it; return the number of steps."""
-        self.choose_rows()
-        if self.count == 0:  # solved
-            self.changes = AlphaStep(self.rows[:0], self.steps[:0])
-            return 0
-        self.fill_tile(gram)
-        return self.solve()
-
-    def choose_rows(self) -> None:
-        """Choose the next working set; kernel values among rows that stay move to the tile's start."""
+    def advance(self, gram: Gram) -> None:
+        """Choose the next working set and solve the problem on it, unless it is solved already."""
+        (starts, rows, state, _, _, whole, real, _), p = self.batch.arrays, self.p
         before = self.count
-        self.count, self.violation, self.inner = begin_round(
-            self.errors, self.y, self.alpha, self.box, self.work, self.count,
-            self.size, self.one_tile, self.rule.tol, self.rule.gap,
+        self.count, top, bottom = choose_rows(
+            state, self.first, starts[p + 1] - starts[p], self.work, before, self.size,
+            self.taken, self.found, self.keys,
         )  # fmt: skip
-        if not len(self.tile):
-            self.tile = np.empty((self.size, self.size + PADDING), self.tile.dtype)
-        self.kept = 0 if self.one_tile else min(before, self.size // 2)
-        stay = slice(before - self.kept, before)
-        self.tile[: self.kept, : self.kept] = self.tile[stay, stay].copy()
+        real[VIOLATION, p] = violation = max(top - bottom, 0.0)
+        self.changes = NO_CHANGE
+        if violation <= real[TOL, p]:
+            whole[STATUS, p] = REACHED
+            self.taken[:], self.count = 0, 0  # the tile has no values of these rows
+            return
+        at = self.first + self.work[: self.count]
+        self._fill_tile(gram, rows[at], min(before, self.size // 2), before)
+        inner, tol = state[:, at], max(0.1 * violation, 0.5 * real[TOL, p])
+        made = solve_on_tile(self.tile, inner, tol, whole[LIMIT, p] - whole[STEPS, p], self.scratch)
+        whole[STEPS, p] += made
+        whole[STATUS, p] = RUNNING if made else STUCK
+        steps = (inner[ALPHA] - state[ALPHA, at]) * inner[Y]
+        state[ALPHA, at] = inner[ALPHA]
+        self.changes = AlphaStep.of(rows[at], steps)
 
-    def fill_tile(self, gram: Gram) -> None:
-        """Compute the kernel values of the new rows with all working rows."""
-        index = self.rows[self.work[: self.count]]
-        new, old = slice(self.kept, self.count), slice(0, self.kept)
+    def _fill_tile(self, gram: Gram, index: Codes, kept: int, before: int) -> None:
+        """Compute kernel values of the new rows with all; those among rows that stay move to the start."""
+        stay = slice(before - kept, before)
+        self.tile[:kept, :kept] = self.tile[stay, stay].copy()
+        new, old = slice(kept, self.count), slice(0, kept)
         values = gram.tile(index[new], index)
         self.tile[new, : self.count] = values
         self.tile[old, new] = values[:, old].T
-
-    def solve(self) -> int:
-        """Solve the problem on the working set; return the number of steps."""
-        made: int = solve_working_set(
-            self.tile, self.diagonal, self.errors, self.y, self.alpha, self.box,
-            self.work, self.count, self.steps, self.inner, self._steps_left(),
-        )  # fmt: skip
-        moved = np.flatnonzero(self.steps[: self.count])
-        self.changes = AlphaStep(self.rows[self.work[moved]], self.steps[moved])
-        return made
-
-    def pieces(self) -> Iterator[tuple[int, int, int]]:
-        """Column ranges that threads can update independently: number of the segment, start, stop."""
-        for s in range(len(self.segments)):
-            for part in row_blocks(self.cuts[s + 1] - self.cuts[s], COLUMNS_AT_ONCE):
-                yield s, self.cuts[s] + part.start, self.cuts[s] + part.stop
-
-    def update(self, stored: KernelRows, s: int, lo: int, hi: int) -> None:
-        """Add the changes to the errors of some columns."""
-        rows, steps = self.changes
-        shift = stored.first_column - self.cuts[s]
-        add(self.errors, stored.K, stored.slots[rows], steps, len(rows), lo, hi, shift)
-
-    def after_round(self, made: int, *, stuck: bool = False) -> None:
-        """Count the steps, report progress, and decide whether this was the last round."""
-        self.n_iter += made
-        if self.count == 0 and self.violation < np.inf:  # else no round was begun
-            self.stop = "tol"
-        elif stuck or self._gains_nothing():
-            self.stop = "stalled"
-        elif self._not_separable():
-            self.stop = "not separable"
-        elif self.n_iter >= self.rule.max_iter:
-            self.stop = "max_iter"
-        elif self.monitor.should_stop():
-            self.stop = "stopped"
-        if self.stop:
-            self.tile = np.empty((0, 0), self.tile.dtype)
-        self._report_progress()
-
-    def result(self) -> SvmFit:
-        """The fit, with its certificate computed afresh."""
-        state = (self.errors, self.y, self.alpha, self.box)
-        bias = intercept(*state)
-        primal, dual, square = objectives(*state, bias)
-        violation, gap = measure(*state)
-        if violation <= self.rule.tol and gap <= self.rule.gap:
-            self.stop = "tol"
-        return SvmFit(
-            self.rows, self.y, self.box, self.alpha, self.errors,
-            bias, violation, primal, dual, square, self.n_iter, self.stop,
-        )  # fmt: skip
-
-    def _steps_left(self) -> int:
-        return min(self.rule.max_iter - self.n_iter, STEPS_AT_ONCE)
-
-    def _square(self) -> float:
-        return float(self.alpha @ (self.y * (self.errors + self.y)))
-
-    def _gains_nothing(self) -> bool:
-        """Whether the dual objective has stopped rising: rounding prevents the tolerance."""
-        if self.n_iter - self._checked < STEPS_PER_CHECK:
-            return False
-        before, self._checked = self._dual, self.n_iter
-        self._dual = float(self.alpha.sum()) - 0.5 * self._square()
-        return self._dual - before <= 1e-13 * abs(self._dual)
-
-    def _not_separable(self) -> bool:
-        """Whether the convex hulls of the classes meet, up to rounding (hard margin only)."""
-        if not np.isinf(self.box).any():
-            return False
-        least = NOT_SEPARABLE * self.largest * float(self.alpha.sum()) ** 2
-        return 4.0 * self._square() <= least
-
-    def _report_progress(self) -> None:
-        """Step the monitor in proportion to the violation reached."""
-        due = ticks_due(self.violation, min(self.rule.tol, self.rule.gap), bool(self.stop))
-        while self.ticks < due:
-            self.monitor.step()
-            self.ticks += 1
 
 
 def _set_size(n: int) -> int:
@@ -327,53 +227,73 @@ def _set_size(n: int) -> int:
     return size
 
 
-def _groups(running: Sequence[Subproblem], capacity: int) -> Iterator[list[Subproblem]]:
+def _groups(sets: Sequence[WorkingSet], capacity: int) -> Iterator[list[WorkingSet]]:
     """Problems whose working sets fit in memory together."""
-    group: list[Subproblem] = []
-    for problem in running:
-        if group and sum(other.size for other in group) + problem.size > capacity:
+    group: list[WorkingSet] = []
+    for one in sets:
+        if group and sum(other.size for other in group) + one.size > capacity:
             yield group
             group = []
-        group.append(problem)
+        group.append(one)
     yield group
 
 
 def _run_together(
-    gram: Gram,
-    fetch: FetchRows,
-    running: Sequence[Subproblem],
-    capacity: int,
-    threads: int,
-    monitor: FitMonitor,
+    gram: Gram, fetch: FetchRows, batch: ProblemBatch, capacity: int, threads: int
 ) -> None:
     """Advance all problems round by round, as many at a time as fit in memory."""
-    for problem in running:
-        problem.begin(fetch, capacity)
-    for active in _groups(running, capacity):
+    everything = range(len(batch.problems))
+    sets = [WorkingSet(batch, p, capacity, gram.dtype) for p in everything]
+    for active in _groups(sets, capacity):
         while active:
             with blas_on_one_thread() if len(active) > 1 else nullcontext():
-                made = in_threads(
-                    lambda problem: problem.advance(gram), active, threads=threads, monitor=monitor
+                in_threads(
+                    lambda one: one.advance(gram), active, threads=threads, monitor=batch.monitor
                 )
-            _update_errors(fetch, active, threads, monitor)
-            for problem, steps in zip(active, made, strict=True):
-                problem.after_round(steps, stuck=steps == 0 and problem.count > 0)
-            active = [problem for problem in active if not problem.stop]
+            _update_errors(fetch, batch, active, threads)
+            left = set(batch.review(np.array([one.p for one in active])).tolist())
+            active = [one for one in active if one.p in left]
 
 
 def _update_errors(
-    fetch: FetchRows, active: list[Subproblem], threads: int, monitor: FitMonitor
+    fetch: FetchRows, batch: ProblemBatch, active: list[WorkingSet], threads: int
 ) -> None:
     """Add the kernel rows whose coefficients changed to the errors of all problems."""
     wanted: dict[int, list[Codes]] = {}
-    for problem in active:
-        for segment in problem.segments:
-            wanted.setdefault(segment, []).append(problem.changes.rows)
+    active = [one for one in active if one.changes.size]
+    for one in active:
+        for segment, _, _ in batch.segments(one.p):
+            wanted.setdefault(segment, []).append(one.changes.rows[: one.changes.size])
     stored = fetch({s: np.unique(np.concatenate(parts)) for s, parts in wanted.items()})
+    pieces = [(one, piece) for one in active for piece in _pieces(batch, one.p)]
+    in_threads(
+        lambda item: _update(batch, item[0].p, item[0].changes, stored, *item[1]),
+        pieces,
+        threads=threads,
+        monitor=batch.monitor,
+    )
 
-    def update(item: tuple[Subproblem, tuple[int, int, int]]) -> None:
-        problem, (s, lo, hi) = item
-        problem.update(stored[problem.segments[s]], s, lo, hi)
 
-    pieces = [(problem, piece) for problem in active for piece in problem.pieces()]
-    in_threads(update, pieces, threads=threads, monitor=monitor)
+def _pieces(batch: ProblemBatch, p: int) -> Iterator[tuple[int, int, int, int]]:
+    """Column ranges that threads can update independently: segment, its start in the problem, range."""
+    for segment, start, stop in batch.segments(p):
+        for part in row_blocks(stop - start, COLUMNS_AT_ONCE):
+            yield segment, start, start + part.start, start + part.stop
+
+
+def _update(
+    batch: ProblemBatch,
+    p: int,
+    changes: AlphaStep,
+    stored: dict[int, KernelRows],
+    segment: int,
+    start: int,
+    lo: int,
+    hi: int,
+) -> None:
+    """Add the changes to the errors of some columns of a problem."""
+    first = batch.arrays.starts[p]
+    K, slots, first_column = stored[segment]
+    out = batch.arrays.state[ERRORS, first + lo : first + hi]
+    shift = first_column - start
+    add_rows(out, K, slots[changes.rows], changes.steps, changes.size, lo + shift, hi + shift)

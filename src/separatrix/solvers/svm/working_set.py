@@ -1,4 +1,4 @@
-"""Compiled steps of sequential minimal optimisation on a working set.
+"""Compiled sequential minimal optimisation: rounds on small working sets of many problems.
 
 A problem is min over a of 1/2 a'Qa - sum a, 0 <= a <= box, y'a = 0, with Q_ij = y_i y_j K_ij. The
 errors F_i = sum_j a_j y_j K_ij - y_i are kept up to date. A row is in I_up if a_i y_i can grow and in
@@ -6,343 +6,360 @@ I_down if it can shrink; the largest -F over I_up minus the smallest -F over I_d
 of the optimality conditions, LIBSVM's stopping rule. A row with an upper bound of 0 is never trained
 on, but its F is kept: so held-out rows are scored at no cost.
 
+A round chooses a working set so small that its kernel values stay in the first caches, makes many steps
+on it, and adds the kernel rows whose coefficients changed to the errors of all rows.
+
 Maxima are taken over the bits of a float with the index in the lowest bits: an integer maximum is
-vector code, an argmax over floats is not.
+vector code, an argmax over floats is not. Scratch arrays come from Python: allocating them in compiled
+code takes long to compile.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.solvers.selection import select
-from separatrix.solvers.stopping import relative_gap
+from separatrix.runtime.simd import bits_of, float_of
 from separatrix.solvers.svm.problem import ROUNDING
 from separatrix.types import Codes, Matrix, Vector
 
 SMALLEST_CURVATURE = 1e-12
-INDEX_BITS = 4095  # a tile has at most 4096 rows
+INDEX_BITS = 1023  # of a row in a working set
 BARRED = 1e300
-PADDING = 16  # unused columns of a tile: its rows must not all map to the same cache lines
-compiled_gap = njit(cache=True, nogil=True)(relative_gap)
+Y, BOX, ALPHA, ERRORS, DIAGONAL, BEFORE, UP, DOWN = range(8)  # rows of a state, and of a tile's
+COUNT, STEPS, LIMIT, STATUS = range(4)  # whole numbers of each problem
+TOL, VIOLATION = range(2)  # real numbers of each problem
+RUNNING, REACHED, STUCK, PAUSED = range(4)  # values of STATUS
+SMALL_SET, LARGE_SET = 128, 256
+LARGE_PROBLEM = 1536  # rows from which a larger working set takes fewer passes over them
 
 
-@njit(cache=True, nogil=True)
-def bounds(F: Vector, y: Vector, alpha: Vector, box: Vector) -> tuple[float, float]:
-    """Largest -F over I_up, smallest over I_down."""
-    top, bottom = -np.inf, np.inf
-    for i in range(len(F)):
-        if box[i] > 0.0:
-            may_grow, may_shrink = alpha[i] < box[i], alpha[i] > 0.0
-            if y[i] < 0.0:
-                may_grow, may_shrink = may_shrink, may_grow
-            if may_grow and -F[i] > top:
-                top = -F[i]
-            if may_shrink and -F[i] < bottom:
-                bottom = -F[i]
-    return top, bottom
+class Batch(NamedTuple):
+    """Problems over rows of one matrix, one after another."""
+
+    starts: Codes  # shape: (p + 1,); where each problem starts
+    rows: Codes  # shape: (r,); rows of the matrix
+    state: Matrix  # shape: (5, r): Y, BOX, ALPHA, ERRORS, DIAGONAL
+    run_starts: Codes  # shape: (p + 1,); the first run of each problem
+    runs: Codes  # shape: (runs, 3): contiguous rows: start and end in the problem, offset in the matrix
+    whole: Codes  # shape: (4, p): COUNT, STEPS, LIMIT, STATUS
+    real: Matrix  # shape: (2, p): TOL, VIOLATION
+    work: Codes  # shape: (p, size); rows of the working sets, in their problem
+
+
+class Scratch(NamedTuple):
+    """Arrays of one thread."""
+
+    tile: Matrix  # shape: (size, size + 8); kernel values of the working set
+    sets: Matrix  # shape: (8, size + 4); its state
+    keys: Vector  # shape: (size + 4,)
+    found: Codes  # shape: (size + 4,)
+    taken: Codes  # shape: (rows of the largest problem,); 1 for rows of the working set, else 0
+
+    @classmethod
+    def of(cls, size: int, n: int) -> Scratch:
+        """Scratch arrays for working sets of a size in problems of up to n rows."""
+        return cls(
+            np.empty((size, size + 8)),
+            np.empty((8, size + 4)),
+            np.empty(size + 4),
+            np.empty(size + 4, np.int64),
+            np.zeros(n, np.int8),
+        )
+
+
+def set_size(n: int) -> int:
+    """Size of the working set of a problem of n rows."""
+    return SMALL_SET if n <= LARGE_PROBLEM else LARGE_SET
 
 
 @njit(cache=True, nogil=True)
 def choose_rows(
-    F: Vector, y: Vector, alpha: Vector, box: Vector,
-    work: Codes, count: int, size: int, top: float, bottom: float,
-) -> int:  # fmt: skip
-    """Write the next working set into `work`: the newer half of the last one, then violators.
+    state: Matrix, first: int, n: int, work: Codes, count: int, size: int,
+    taken: Codes, found: Codes, keys: Vector,
+) -> tuple[int, float, float]:  # fmt: skip
+    """Write the next working set of the problem of n rows at `first` into `work`.
 
-    Returns its size. Half of the new rows are the worst violators in I_up, half those in I_down.
+    It is the newer half of the last one, then the worst violators, half of them in I_up and half in
+    I_down; or all rows if they are no more than its size. Returns its size, the largest -F over I_up
+    and the smallest over I_down.
     """
-    n = len(F)
+    for k in range(count):
+        taken[work[k]] = 0
+    top, bottom = -np.inf, np.inf
+    for i in range(first, first + n):
+        if state[BOX, i] > 0.0:
+            F = state[ERRORS, i]
+            may_grow, may_shrink = state[ALPHA, i] < state[BOX, i], state[ALPHA, i] > 0.0
+            if state[Y, i] < 0.0:
+                may_grow, may_shrink = may_shrink, may_grow
+            if may_grow and top < -F:
+                top = -F
+            if may_shrink and bottom > -F:
+                bottom = -F
+    if n <= size:
+        for i in range(n):
+            work[i] = i
+        return n, top, bottom
     kept = min(count, size // 2)
     for k in range(kept):
         work[k] = work[count - kept + k]
-    taken = np.zeros(n, np.bool_)
-    for k in range(kept):
-        taken[work[k]] = True
-    rows, keys = np.empty(n, np.int64), np.empty(n)
+        taken[work[k]] = 1
     count = kept
     for side in range(2):
-        found = 0
-        for i in range(n):
-            if box[i] > 0.0 and not taken[i]:
-                may_grow, may_shrink = alpha[i] < box[i], alpha[i] > 0.0
-                if y[i] < 0.0:
-                    may_grow, may_shrink = may_shrink, may_grow
-                if side == 0 and may_grow and -F[i] > bottom:
-                    rows[found], keys[found] = i, -F[i]
-                    found += 1
-                elif side == 1 and may_shrink and -F[i] < top:
-                    rows[found], keys[found] = i, F[i]
-                    found += 1
+        sign, limit = (-1.0, bottom) if side == 0 else (1.0, -top)
         wanted = (size - count) // 2 if side == 0 else size - count
-        if found > wanted:
-            order = np.arange(found)
-            select(keys, order, 0, found - 1, found - wanted)
-            limit = keys[order[found - wanted]]
-            equal = wanted
-            for k in range(found):
-                if keys[k] > limit:
-                    equal -= 1
-        else:
-            limit, equal = -np.inf, 0
-        for k in range(found):
-            if keys[k] > limit or (keys[k] == limit and equal > 0):
-                if keys[k] == limit:
-                    equal -= 1
-                work[count] = rows[k]
-                taken[rows[k]] = True
-                count += 1
-    return count
-
-
-@njit(cache=True, nogil=True)
-def gather(
-    tile: Matrix, K: Matrix, slots: Codes, work: Codes, count: int, lo: int, hi: int, shift: int
-) -> None:
-    """Copy kernel values among the working rows, for columns in lo..hi, into the tile.
-
-    Only the lower half is read, and written to both: reading single values out of long rows is slow.
-    """
-    columns = np.empty(count, np.int64)
-    inside = 0
-    for v in range(count):
-        if lo <= work[v] < hi:
-            columns[inside] = v
-            inside += 1
-    for u in range(count):
-        row = K[slots[u]]
-        for k in range(inside):
-            v = columns[k]
-            if v > u:
-                break
-            tile[u, v] = row[work[v] + shift]
-            tile[v, u] = tile[u, v]
+        heap = 0  # of the worst `wanted` rows, the least bad on top
+        for i in range(n):
+            at = first + i
+            key = sign * state[ERRORS, at]
+            if key <= limit or (heap == wanted and key <= keys[0]) or taken[i] == 1:
+                continue
+            grows = (state[Y, at] > 0.0) == (side == 0)
+            a, box = state[ALPHA, at], state[BOX, at]
+            if box == 0.0 or (grows and a >= box) or (not grows and a <= 0.0):
+                continue
+            if heap < wanted:
+                place = heap
+                heap += 1
+                while place > 0 and keys[(place - 1) // 2] > key:
+                    above = (place - 1) // 2
+                    keys[place], found[place] = keys[above], found[above]
+                    place = above
+            else:
+                place = 0
+                while 2 * place + 1 < heap:
+                    below = 2 * place + 1
+                    if below + 1 < heap and keys[below + 1] < keys[below]:
+                        below += 1
+                    if keys[below] >= key:
+                        break
+                    keys[place], found[place] = keys[below], found[below]
+                    place = below
+            keys[place], found[place] = key, i
+        for k in range(heap):
+            work[count] = found[k]
+            taken[found[k]] = 1
+            count += 1
+    return count, top, bottom
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def add(
-    F: Vector, K: Matrix, slots: Codes, steps: Vector, count: int, lo: int, hi: int, shift: int
-) -> None:
-    """F[lo:hi] += sum over working rows of step times kernel row, four rows at a time."""
-    used, sizes = np.empty(count + 3, np.int64), np.zeros(count + 3)
-    n_used = 0
-    for u in range(count):
-        if steps[u] != 0.0:
-            used[n_used], sizes[n_used] = slots[u], steps[u]
-            n_used += 1
-    if n_used == 0:
-        return
-    for u in range(n_used, n_used + 3):
-        used[u] = used[0]
-    for start in range(lo, hi, 1024):
-        stop = min(start + 1024, hi)
-        out = F[start:stop]
-        for u in range(0, n_used, 4):
-            k0 = K[used[u]][start + shift : stop + shift]
-            k1 = K[used[u + 1]][start + shift : stop + shift]
-            k2 = K[used[u + 2]][start + shift : stop + shift]
-            k3 = K[used[u + 3]][start + shift : stop + shift]
-            s0, s1, s2, s3 = sizes[u], sizes[u + 1], sizes[u + 2], sizes[u + 3]
-            for j in range(len(out)):
-                out[j] += s0 * k0[j] + s1 * k1[j] + s2 * k2[j] + s3 * k3[j]
-
-
-@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def solve_tile(
-    K: Matrix, diagonal: Vector, y: Vector, box: Vector, alpha: Vector, F: Vector,
-    tol: float, max_steps: int,
-) -> int:  # fmt: skip
-    """Make second-order steps on two rows until the violation is at most tol; return their number.
+def solve_tile(K: Matrix, sets: Matrix, q: int, tol: float, max_steps: int) -> int:
+    """Make second-order steps on two of q rows until the violation is at most tol; return their number.
 
     The first row is the worst violator in I_up, the second the one with which the objective falls
     most (Fan, Chen and Lin 2005).
     """
-    q = len(F)
-    up, down = np.empty(q), np.empty(q)
-    key, score = np.empty(q), np.empty(q)
-    key_bits, score_bits = key.view(np.int64), score.view(np.int64)
     last, index = np.int64(0x7FFFFFFFFFFFFFFF), np.int64(INDEX_BITS)
     for k in range(q):
-        may_grow, may_shrink = alpha[k] < box[k], alpha[k] > 0.0
-        if y[k] < 0.0:
+        may_grow, may_shrink = sets[ALPHA, k] < sets[BOX, k], sets[ALPHA, k] > 0.0
+        if sets[Y, k] < 0.0:
             may_grow, may_shrink = may_shrink, may_grow
-        up[k] = 0.0 if may_grow else -BARRED
-        down[k] = 0.0 if may_shrink else -BARRED
-        key[k] = up[k] - F[k]
+        sets[UP, k] = 0.0 if may_grow else -BARRED
+        sets[DOWN, k] = 0.0 if may_shrink else -BARRED
+    i, j, t = np.int64(0), np.int64(0), 0.0
     for step in range(max_steps):
         best = -last
+        K_i, K_j = K[i], K[j]
         for k in range(q):
-            bits = key_bits[k]
+            F = sets[ERRORS, k] + t * (K_i[k] - K_j[k])
+            sets[ERRORS, k] = F
+            bits = bits_of(sets[UP, k] - F)
             bits ^= (bits >> 63) & last  # orders negative floats too
             best = max(best, (bits & ~index) | k)
         i = best & index
-        top = key[i]
+        top = sets[UP, i] - sets[ERRORS, i]
         if top < -BARRED / 2:
             return step
-        K_i, own = K[i], diagonal[i]
-        for k in range(q):
-            gain = max(top + F[k] + down[k], 0.0)
-            curvature = max(own + diagonal[k] - 2.0 * K_i[k], SMALLEST_CURVATURE)
-            key[k] = gain
-            score[k] = gain * gain / curvature
+        K_i, own = K[i], sets[DIAGONAL, i]
         steepest, worst = np.int64(0), np.int64(0)
         for k in range(q):
-            steepest = max(steepest, (score_bits[k] & ~index) | k)
-            worst = max(worst, key_bits[k])
+            gain = max(top + sets[ERRORS, k] + sets[DOWN, k], 0.0)
+            curvature = max(own + sets[DIAGONAL, k] - 2.0 * K_i[k], SMALLEST_CURVATURE)
+            steepest = max(steepest, (bits_of(gain * gain / curvature) & ~index) | k)
+            worst = max(worst, bits_of(gain))
         j = steepest & index
-        key_bits[0] = worst
-        if key[0] <= tol or top + F[j] + down[j] <= 0.0:
+        gain = top + sets[ERRORS, j] + sets[DOWN, j]
+        if float_of(worst) <= tol or gain <= 0.0:
             return step
-        K_j = K[j]
-        curvature = max(own + diagonal[j] - 2.0 * K_i[j], SMALLEST_CURVATURE)
-        t = (top + F[j]) / curvature
-        bound_i = box[i] - alpha[i] if y[i] > 0.0 else alpha[i]
-        bound_j = alpha[j] if y[j] > 0.0 else box[j] - alpha[j]
-        t = min(t, bound_i, bound_j)
-        alpha[i] += y[i] * t
-        alpha[j] -= y[j] * t
+        t = gain / max(own + sets[DIAGONAL, j] - 2.0 * K_i[j], SMALLEST_CURVATURE)
+        bound_i = sets[BOX, i] - sets[ALPHA, i] if sets[Y, i] > 0.0 else sets[ALPHA, i]
+        bound_j = sets[ALPHA, j] if sets[Y, j] > 0.0 else sets[BOX, j] - sets[ALPHA, j]
+        if bound_i < t:
+            t = bound_i
+        if bound_j < t:
+            t = bound_j
+        sets[ALPHA, i] += sets[Y, i] * t
+        sets[ALPHA, j] -= sets[Y, j] * t
         if t == bound_i:
-            alpha[i] = box[i] if y[i] > 0.0 else 0.0
+            sets[ALPHA, i] = sets[BOX, i] if sets[Y, i] > 0.0 else 0.0
         if t == bound_j:
-            alpha[j] = 0.0 if y[j] > 0.0 else box[j]
+            sets[ALPHA, j] = 0.0 if sets[Y, j] > 0.0 else sets[BOX, j]
         for moved in (i, j):
-            may_grow, may_shrink = alpha[moved] < box[moved], alpha[moved] > 0.0
-            if y[moved] < 0.0:
+            may_grow, may_shrink = sets[ALPHA, moved] < sets[BOX, moved], sets[ALPHA, moved] > 0.0
+            if sets[Y, moved] < 0.0:
                 may_grow, may_shrink = may_shrink, may_grow
-            up[moved] = 0.0 if may_grow else -BARRED
-            down[moved] = 0.0 if may_shrink else -BARRED
-        for k in range(q):
-            F[k] += t * (K_i[k] - K_j[k])
-            key[k] = up[k] - F[k]
+            sets[UP, moved] = 0.0 if may_grow else -BARRED
+            sets[DOWN, moved] = 0.0 if may_shrink else -BARRED
     return max_steps
 
 
-@njit(cache=True, nogil=True)
-def intercept(F: Vector, y: Vector, alpha: Vector, box: Vector) -> float:
-    """The intercept: the mean of -F over free support vectors, or the middle of its feasible range.
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def add_rows(
+    out: Vector, K: Matrix, rows: Codes, steps: Vector, count: int, start: int, stop: int
+) -> None:
+    """Add multiples of rows of K, from column `start` to `stop`, four rows at a time.
 
-    A coefficient within rounding of a bound counts as being at it.
+    Three more entries of `rows` are rows of K, and those of `steps` are 0.
     """
-    total, free = 0.0, 0
-    for i in range(len(F)):
-        off = ROUNDING * box[i] if box[i] < np.inf else 0.0
-        if off < alpha[i] < box[i] - off:
-            total -= F[i]
-            free += 1
-    if free > 0:
-        return total / free
-    top, bottom = bounds(F, y, alpha, box)
-    middle: float = 0.5 * (top + bottom)
-    if top == -np.inf:
-        middle = bottom
-    elif bottom == np.inf:
-        middle = top
-    return middle
+    for left in range(start, stop, 1024):
+        right = min(left + 1024, stop)
+        part = out[left - start : right - start]
+        for u in range(0, count, 4):
+            k0, k1 = K[rows[u], left:right], K[rows[u + 1], left:right]
+            k2, k3 = K[rows[u + 2], left:right], K[rows[u + 3], left:right]
+            s0, s1, s2, s3 = steps[u], steps[u + 1], steps[u + 2], steps[u + 3]
+            for j in range(len(part)):
+                part[j] += s0 * k0[j] + s1 * k1[j] + s2 * k2[j] + s3 * k3[j]
 
 
 @njit(cache=True, nogil=True)
-def objectives(
-    F: Vector, y: Vector, alpha: Vector, box: Vector, bias: float
-) -> tuple[float, float, float]:
-    """Primal and dual objective, and |w|^2.
+def solve_problems(
+    K: Matrix, batch: Batch, chosen: Codes, scratch: Scratch, most_work: int
+) -> None:
+    """Run rounds of some problems until their violation is at most TOL, or they made LIMIT steps.
 
-    Without a box (hard margin) the primal is that of w scaled until no margin is below 1.
+    Returns when `most_work` multiply-adds are spent; a later call goes on as if there had been no break.
     """
-    square, total, loss, least = 0.0, 0.0, 0.0, 1.0
-    for i in range(len(F)):
-        if box[i] > 0.0:
-            square += alpha[i] * y[i] * (F[i] + y[i])
-            total += alpha[i]
-            slack = -y[i] * (F[i] + bias)
-            if box[i] == np.inf:
-                least = min(least, 1.0 - slack)
-            elif slack > 0.0:
-                loss += box[i] * slack
-    primal = np.inf if least <= 0.0 else 0.5 * square / (least * least) + loss
-    return primal, total - 0.5 * square, square
+    starts, rows, state, run_starts, runs, whole, real, works = batch
+    tile, sets, keys, found, taken = scratch
+    spent = 0
+    for p in chosen:
+        first, n, work = starts[p], starts[p + 1] - starts[p], works[p]
+        count = whole[COUNT, p]
+        whole[STATUS, p] = RUNNING
+        while whole[STATUS, p] == RUNNING and spent < most_work:
+            count, top, bottom = choose_rows(
+                state, first, n, work, count, works.shape[1], taken, found, keys
+            )
+            violation = max(top - bottom, 0.0)
+            real[VIOLATION, p] = violation
+            if violation <= real[TOL, p]:
+                whole[STATUS, p] = REACHED
+                break
+            if whole[STEPS, p] >= whole[LIMIT, p]:
+                whole[STATUS, p] = PAUSED
+                break
+            for u in range(count):
+                i = first + work[u]
+                for what in range(5):
+                    sets[what, u] = state[what, i]
+                sets[BEFORE, u] = state[ALPHA, i]
+                row = K[rows[i]]
+                for v in range(u + 1):
+                    value = row[rows[first + work[v]]]
+                    tile[u, v] = value
+                    tile[v, u] = value
+            inner = max(0.1 * violation, 0.5 * real[TOL, p])
+            made = solve_tile(tile, sets, count, inner, whole[LIMIT, p] - whole[STEPS, p])
+            whole[STEPS, p] += made
+            if made == 0:
+                whole[STATUS, p] = STUCK
+            changed = 0
+            for u in range(count):
+                if sets[ALPHA, u] != sets[BEFORE, u]:
+                    i = first + work[u]
+                    state[ALPHA, i] = sets[ALPHA, u]
+                    found[changed] = rows[i]
+                    keys[changed] = (sets[ALPHA, u] - sets[BEFORE, u]) * sets[Y, u]
+                    changed += 1
+            for u in range(changed, changed + 3):
+                found[u], keys[u] = found[0], 0.0
+            for r in range(run_starts[p], run_starts[p + 1]):
+                lo, hi, shift = runs[r, 0], runs[r, 1], runs[r, 2]
+                out = state[ERRORS, first + lo : first + hi]
+                add_rows(out, K, found, keys, changed, lo + shift, hi + shift)
+            spent += 4 * made * count + (changed + 8) * n
+        for k in range(count):
+            taken[work[k]] = 0
+        whole[COUNT, p] = count
 
 
 @njit(cache=True, nogil=True)
-def measure(F: Vector, y: Vector, alpha: Vector, box: Vector) -> tuple[float, float]:
-    """Violation and relative gap."""
-    top, bottom = bounds(F, y, alpha, box)
-    primal, dual, _ = objectives(F, y, alpha, box, intercept(F, y, alpha, box))
-    return max(top - bottom, 0.0), compiled_gap(primal, dual)
+def certify(batch: Batch, chosen: Codes, results: Matrix) -> None:
+    """Write the intercept, the objectives, |w|^2 and the violation of some problems, (5, p).
 
-
-@njit(cache=True, nogil=True)
-def begin_round(
-    F: Vector, y: Vector, alpha: Vector, box: Vector,
-    work: Codes, count: int, size: int, one_tile: bool, tol: float, gap_tol: float,
-) -> tuple[int, float, float]:  # fmt: skip
-    """Choose the next working set: its size, 0 when solved; the violation; the tile's tolerance.
-
-    A problem of `one_tile` has all its rows in `work`. Otherwise a tile is solved to a tenth of the
-    violation, and to half the tolerance at the end.
+    The intercept is the mean of -F over free support vectors, or the middle of its feasible range; a
+    coefficient within rounding of a bound counts as being at it. Without a box (hard margin) the primal
+    is that of w scaled until no margin is below 1.
     """
-    top, bottom = bounds(F, y, alpha, box)
-    violation = max(top - bottom, 0.0)
-    if violation == 0.0:
-        return 0, violation, 0.0
-    if violation <= tol:
-        if gap_tol == np.inf or measure(F, y, alpha, box)[1] <= gap_tol:
-            return 0, violation, 0.0
-        inner = 0.2 * violation
-    elif one_tile:
-        inner = 0.9 * tol
-    else:
-        inner = max(0.1 * violation, 0.5 * tol)
-    if not one_tile:
-        count = choose_rows(F, y, alpha, box, work, count, size, top, bottom)
-    return count, violation, inner
+    starts, state = batch.starts, batch.state
+    for p in chosen:
+        total, free, top, bottom = 0.0, 0, -np.inf, np.inf
+        for i in range(starts[p], starts[p + 1]):
+            y, box, a, F = state[Y, i], state[BOX, i], state[ALPHA, i], state[ERRORS, i]
+            off = ROUNDING * box if box < np.inf else 0.0
+            if off < a < box - off:
+                total -= F
+                free += 1
+            if box > 0.0:
+                may_grow, may_shrink = a < box, a > 0.0
+                if y < 0.0:
+                    may_grow, may_shrink = may_shrink, may_grow
+                if may_grow and top < -F:
+                    top = -F
+                if may_shrink and bottom > -F:
+                    bottom = -F
+        bias = 0.5 * (top + bottom)
+        if free > 0:
+            bias = total / free
+        elif top == -np.inf:
+            bias = bottom
+        elif bottom == np.inf:
+            bias = top
+        square, total, loss, least = 0.0, 0.0, 0.0, 1.0
+        for i in range(starts[p], starts[p + 1]):
+            y, box, a, F = state[Y, i], state[BOX, i], state[ALPHA, i], state[ERRORS, i]
+            if box > 0.0:
+                square += a * y * (F + y)
+                total += a
+                slack = -y * (F + bias)
+                if box == np.inf:
+                    if 1.0 - slack < least:
+                        least = 1.0 - slack
+                elif slack > 0.0:
+                    loss += box * slack
+        results[0, p] = bias
+        results[1, p] = np.inf if least <= 0.0 else 0.5 * square / (least * least) + loss
+        results[2, p] = total - 0.5 * square
+        results[3, p] = square
+        results[4, p] = max(top - bottom, 0.0)
 
 
-@njit(cache=True, nogil=True)
-def solve_working_set(
-    tile: Matrix, diagonal: Vector, F: Vector, y: Vector, alpha: Vector, box: Vector,
-    work: Codes, count: int, steps: Vector, tol: float, max_steps: int,
-) -> int:  # fmt: skip
-    """Solve the tile and write alpha back; `steps` becomes the change of a_i y_i of each row."""
-    rows = work[:count]
-    a, f = alpha[rows], F[rows]
-    done: int = solve_tile(tile, diagonal[rows], y[rows], box[rows], a, f, tol, max_steps)
-    for u in range(count):
-        i = rows[u]
-        steps[u] = (a[u] - alpha[i]) * y[i]
-        alpha[i] = a[u]
-    return done
+def solve_on_tile(
+    tile: Matrix, state: Matrix, tol: float, max_steps: int, scratch: Scratch | None = None
+) -> int:
+    """Solve a problem on all rows of a matrix at once, (q, q); its state, (5, q), changes in place.
 
-
-@njit(cache=True, nogil=True)
-def rounds_on_held(
-    K: Matrix, rows: Codes, cuts: Codes, shifts: Codes, diagonal: Vector,
-    F: Vector, y: Vector, alpha: Vector, box: Vector,
-    work: Codes, count: int, size: int, one_tile: bool,
-    tol: float, gap_tol: float, max_steps: int, most_work: int,
-) -> tuple[int, int, float, bool]:  # fmt: skip
-    """Run rounds over a matrix in memory until solved or `most_work` multiply-adds are spent.
-
-    Rows cuts[s] to cuts[s + 1] of the problem are rows of the matrix at an offset of shifts[s].
-    Returns the size of the working set (0 when solved), steps made, the violation, and whether no
-    step was possible.
+    Returns the number of steps.
     """
-    tile, changes = np.empty((size, size + PADDING), K.dtype), np.empty(size)
-    made, spent, now = 0, 0, np.inf
-    while spent < most_work and made < max_steps:
-        count, now, inner = begin_round(F, y, alpha, box, work, count, size, one_tile, tol, gap_tol)
-        if count == 0:
-            break
-        slots = rows[work[:count]]
-        for s in range(len(shifts)):
-            gather(tile, K, slots, work, count, cuts[s], cuts[s + 1], shifts[s])
-        done = solve_working_set(
-            tile, diagonal, F, y, alpha, box, work, count, changes, inner, max_steps - made
-        )
-        if done == 0:
-            return count, made, now, True
-        for s in range(len(shifts)):
-            add(F, K, slots, changes, count, cuts[s], cuts[s + 1], shifts[s])
-        made += done
-        spent += 4 * done * count + count * len(F)
-    return count, made, now, False
+    q = state.shape[1]
+    if scratch is None:
+        scratch = Scratch.of(q, q)
+    whole = np.array([[0], [0], [max_steps], [RUNNING]])
+    alone = Batch(
+        np.array([0, q]),
+        np.arange(q),
+        state,
+        np.array([0, 1]),
+        np.array([[0, q, 0]]),
+        whole,
+        np.array([[tol], [np.inf]]),
+        np.empty((1, len(scratch.tile)), np.int64),
+    )
+    solve_problems(tile, alone, np.zeros(1, np.int64), scratch, np.iinfo(np.int64).max)
+    return int(whole[STEPS, 0])

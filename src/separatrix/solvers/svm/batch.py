@@ -1,0 +1,209 @@
+"""Many binary support vector problems during optimisation: their state, stops, progress and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.stopping import relative_gap
+from separatrix.solvers.svm.problem import (
+    NOT_SEPARABLE,
+    STEPS_PER_CHECK,
+    StoppingRule,
+    SvmFit,
+    SvmProblem,
+    make_feasible,
+    ticks_due,
+    ticks_of,
+)
+from separatrix.solvers.svm.working_set import (
+    ALPHA,
+    BOX,
+    DIAGONAL,
+    ERRORS,
+    LIMIT,
+    PAUSED,
+    REACHED,
+    STATUS,
+    STEPS,
+    STUCK,
+    TOL,
+    VIOLATION,
+    Batch,
+    Y,
+    certify,
+    set_size,
+)
+from separatrix.types import Codes, Gram, Vector
+
+STEPS_AT_ONCE = 50_000  # of a problem, between two checks that it still advances
+BIAS, PRIMAL, DUAL, SQUARE, FINAL_VIOLATION = range(5)  # rows of the certificates
+
+
+class ProblemBatch:
+    """State of all problems during optimisation."""
+
+    def __init__(
+        self, gram: Gram, problems: Sequence[SvmProblem], rule: StoppingRule, monitor: FitMonitor
+    ) -> None:
+        self.problems, self.monitor = problems, monitor
+        starts, rows, y, run_starts, runs, self._segments = _lay_out(gram.segments, problems)
+        state = np.zeros((5, len(rows)))
+        state[Y], state[DIAGONAL] = y, gram.diagonal()[rows]
+        self.box_into(state[BOX], starts, rows)
+        np.negative(y, out=state[ERRORS])
+        boxes, self.scales = (np.maximum.reduceat(state[r], starts[:-1]) for r in (BOX, DIAGONAL))
+        self.rules = [rule.for_scale(scale) for scale in (boxes * self.scales).tolist()]
+        self.hard = np.isinf(boxes)
+        self.largest = int(np.diff(starts).max())
+        p = len(problems)
+        whole, real = np.zeros((4, p), np.int64), np.empty((2, p))
+        whole[LIMIT] = min(rule.max_iter, STEPS_AT_ONCE)
+        real[TOL], real[VIOLATION] = rule.tol, np.inf
+        work = np.empty((p, set_size(self.largest)), np.int64)
+        self.arrays = Batch(starts, rows, state, run_starts, runs, whole, real, work)
+        self.certificates = np.zeros((5, p))
+        self.stop = [""] * p
+        self._checked, self._dual = np.zeros(p, np.int64), np.full(p, -np.inf)
+        self._ticks, self._ticks_of_each = [0] * p, ticks_of(p)
+
+    def box_into(self, out: Vector, starts: Codes, rows: Codes) -> None:
+        """Write the upper bounds of all problems' rows; pairs of classes share theirs."""
+        first = self.problems[0].box
+        if all(problem.box is first for problem in self.problems):
+            out[:] = first[rows]
+            return
+        for p, problem in enumerate(self.problems):
+            own = slice(starts[p], starts[p + 1])
+            out[own] = problem.box[rows[own]]
+
+    def segments(self, p: int) -> list[tuple[int, int, int]]:
+        """The segments of a problem: number, start and stop among its rows."""
+        own = slice(self.arrays.run_starts[p], self.arrays.run_starts[p + 1])
+        cuts = self.arrays.runs[own, :2].tolist()
+        return [(s, *cut) for s, cut in zip(self._segments[own].tolist(), cuts, strict=True)]
+
+    def span(self, p: int) -> slice:
+        """Where a problem's rows are."""
+        return slice(self.arrays.starts[p], self.arrays.starts[p + 1])
+
+    def warm_starts(self) -> Iterator[int]:
+        """Set the initial coefficients of problems that have some; yield those without errors."""
+        state = self.arrays.state
+        for p, problem in enumerate(self.problems):
+            if problem.start is None:
+                continue
+            span = self.span(p)
+            if problem.start_errors is not None:
+                state[ALPHA, span], state[ERRORS, span] = problem.start, problem.start_errors
+                continue
+            state[ALPHA, span] = make_feasible(problem.start, state[Y, span], state[BOX, span])
+            yield p
+
+    def review(self, chosen: Codes) -> Codes:
+        """Decide which of some problems are done and report progress; return those that go on."""
+        whole = self.arrays.whole
+        certify(self.arrays, chosen[whole[STATUS, chosen] != 0], self.certificates)
+        stopped = self.monitor.should_stop()
+        for p in chosen.tolist():
+            status = whole[STATUS, p]
+            if status == REACHED:
+                self._review_gap(p)
+            elif status == STUCK:
+                self.stop[p] = "stalled"
+            elif status == PAUSED or whole[STEPS, p] >= whole[LIMIT, p]:
+                self._review_steps(p)
+            if stopped and not self.stop[p]:
+                self.stop[p] = "stopped"
+            self._report_progress(p)
+        return chosen[[not self.stop[p] for p in chosen.tolist()]]
+
+    def results(self) -> list[SvmFit]:
+        """The fits, with their certificates computed afresh."""
+        arrays = self.arrays
+        certify(arrays, np.arange(len(self.problems)), self.certificates)
+        fits = []
+        for p, rule in enumerate(self.rules):
+            bias, primal, dual, square, violation = self.certificates[:, p].tolist()
+            if violation <= rule.tol and relative_gap(primal, dual) <= rule.gap:
+                self.stop[p] = "tol"
+            y, box, alpha, errors, _ = arrays.state[:, self.span(p)]
+            fits.append(
+                SvmFit(
+                    arrays.rows[self.span(p)],
+                    y,
+                    box,
+                    alpha,
+                    errors,
+                    bias,
+                    violation,
+                    primal,
+                    dual,
+                    square,
+                    int(arrays.whole[STEPS, p]),
+                    self.stop[p],
+                )
+            )
+        return fits
+
+    def _review_gap(self, p: int) -> None:
+        """A problem has reached its tolerance: done, unless its gap asks for a smaller one."""
+        primal, dual = self.certificates[PRIMAL, p], self.certificates[DUAL, p]
+        violation = float(self.arrays.real[VIOLATION, p])
+        if violation == 0.0 or relative_gap(primal, dual) <= self.rules[p].gap:
+            self.stop[p] = "tol"
+        else:
+            self.arrays.real[TOL, p] = 0.5 * violation
+
+    def _review_steps(self, p: int) -> None:
+        """A problem has made as many steps as it may at once: does it still advance?"""
+        whole, steps = self.arrays.whole, int(self.arrays.whole[STEPS, p])
+        one = np.array([p])
+        certify(self.arrays, one, self.certificates)
+        dual, square = self.certificates[DUAL, p], self.certificates[SQUARE, p]
+        whole[LIMIT, p] = min(
+            self.rules[p].max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE
+        )
+        if self.hard[p] and 4.0 * square <= (
+            NOT_SEPARABLE * self.scales[p] * self._alpha_sum(p) ** 2
+        ):
+            self.stop[p] = "not separable"
+        elif steps >= self.rules[p].max_iter:
+            self.stop[p] = "max_iter"
+        elif steps - self._checked[p] >= STEPS_PER_CHECK:
+            if dual - self._dual[p] <= 1e-13 * abs(dual):  # rounding prevents the tolerance
+                self.stop[p] = "stalled"
+            self._checked[p], self._dual[p] = steps, dual
+
+    def _report_progress(self, p: int) -> None:
+        due = self._ticks_of_each
+        if not self.stop[p]:
+            violation, goal = self.arrays.real[VIOLATION, p], self.rules[p].goal
+            due = 0 if due == 1 else int(ticks_due(violation, goal, False, due))
+        while self._ticks[p] < due:
+            self.monitor.step()
+            self._ticks[p] += 1
+
+    def _alpha_sum(self, p: int) -> float:
+        return float(self.arrays.state[ALPHA, self.span(p)].sum())
+
+
+def _lay_out(
+    segments: tuple[slice, ...], problems: Sequence[SvmProblem]
+) -> tuple[Codes, Codes, Vector, Codes, Codes, Codes]:
+    """Starts, rows and sides of the problems one after another; their runs, and each run's segment."""
+    sides = np.stack([problem.sides for problem in problems])
+    owner, segment = np.nonzero(sides)
+    first = np.array([part.start for part in segments])
+    widths = np.array([part.stop for part in segments]) - first
+    width = widths[segment]
+    ends = np.cumsum(width)
+    starts = np.append(0, ends)[np.searchsorted(owner, np.arange(len(problems) + 1))]
+    begin = ends - width  # of each run among all rows
+    rows = np.arange(ends[-1]) + np.repeat(first[segment] - begin, width)
+    y = np.repeat(sides[owner, segment].astype(np.float64), width)
+    inside = begin - starts[owner]
+    runs = np.stack([inside, inside + width, first[segment] - inside], axis=1)
+    return starts, rows, y, np.searchsorted(owner, np.arange(len(problems) + 1)), runs, segment
