@@ -29,8 +29,8 @@ from separatrix.validation import require_choice
 GROUPS: tuple[
     tuple[str, ...], ...
 ] = (  # the slowest first; a function is compiled in one group only
-    ("SVC", "SVCCV"),
     ("KNeighborsClassifier",),
+    ("SVC", "SVCCV"),
     ("KernelPerceptron", "KernelPerceptronCV", "Perceptron"),
     (
         *("LogisticRegression", "LinearSVC", "LeastSquaresClassifier", "SubgradientSVC"),
@@ -43,7 +43,7 @@ OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {  # beside the defaults
     "SVC": ({"kernel": "poly"}, {"kernel": "linear"}),
     "KNeighborsClassifier": ({"weights": "distance"},),
 }
-TABLES = ("dense", "large", "sparse")
+TABLES = ("dense", "large", "float32", "uint8", "binary", "sparse")
 FEW, MANY = 400, 2200  # rows of a kernel matrix in float64, and of one in float32
 
 
@@ -121,6 +121,10 @@ def _samples(table: str) -> tuple[Any, Any]:
     """Samples of three classes, none with a negative value."""
     y = np.arange(MANY if table == "large" else FEW) % 3
     X = abs(np.random.default_rng(0).normal(y[:, None], 1.0, size=(len(y), 8)))
+    if table in ("float32", "uint8"):
+        return X.astype(table), y
+    if table == "binary":
+        return (X > 1).astype(float), y
     return csr_array(np.where(X > 1, X, 0.0)) if table == "sparse" else X, y
 
 
