@@ -3,13 +3,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 export SEPARATRIX_DATA
-export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba
 CHECKED := $(CURDIR)/$(VENV)/numba-boundscheck
 QUICK := tests/solvers tests/kernels tests/data tests/runtime tests/estimators tests/modelfile tests/contracts README.md
 BROWSER := tests/workbench/test_browser_*.py
 COMPILED := tests/solvers tests/kernels tests/data/formats tests/modelfile/test_hostile.py
 
-.PHONY: demo workbench test test-full test-long test-gpu golden lint bench docs clean
+.PHONY: install demo workbench test test-full test-long test-gpu golden lint bench docs clean
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit("separatrix needs Python 3.11 or newer; found " + sys.version.split()[0] + ". Try: make PYTHON=python3.12" if sys.version_info < (3, 11) else 0)'
@@ -20,10 +19,18 @@ $(VENV)/.has-%: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@touch $@
 
-demo: $(VENV)/.has-report
+# Compiled once after installation, on all cores, into numba's own cache: there it serves everything that
+# uses this environment, and no first fit waits for it.
+$(VENV)/.compiled-models: | $(VENV)/.has-report
+	$(BIN)/separatrix compile
+	@touch $@
+
+install: $(VENV)/.has-report $(VENV)/.compiled-models
+
+demo: install
 	$(BIN)/separatrix demo --out demo-output
 
-workbench: $(VENV)/.has-workbench
+workbench: install $(VENV)/.has-workbench
 	$(BIN)/separatrix workbench
 
 # The tests to run after every change: under five minutes on two cores from a clean clone, without torch.
@@ -67,4 +74,5 @@ docs: $(VENV)/.has-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs docs/_build/html
 
 clean:
+	find src -name '*.nb[ic]' -delete
 	rm -rf $(VENV) docs/_build demo-output .pytest_cache .mypy_cache .ruff_cache .import_linter_cache

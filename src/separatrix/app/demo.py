@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from separatrix.app.compilation import compile_models, is_compiled
 from separatrix.app.runs import compare_data
 from separatrix.data.catalogue import load
+from separatrix.estimators.registry import SUITE
 from separatrix.evaluation.comparison import Comparison
 from separatrix.plots.figures import plot_confusion, plot_hardest
 from separatrix.runtime.atomic_files import atomic_write
@@ -14,8 +16,15 @@ from separatrix.runtime.atomic_files import atomic_write
 def run_demo(
     out: Path, *, repeats: int = 2, progress: bool | None = None
 ) -> tuple[Comparison, list[Path]]:
-    """Compare classifiers by repeated 5-fold cross-validation; write the page and figures to `out`."""
+    """Compare classifiers by repeated 5-fold cross-validation; write the page and figures to `out`.
+
+    On a machine where nothing is compiled yet, that is done first, on all cores.
+    """
     digits = load("digits")
+    out.mkdir(parents=True, exist_ok=True)  # before work that takes a while
+    if not is_compiled():
+        models = {record.name for _, record in SUITE.values()}
+        compile_models(sorted(models), tables=["dense"], progress=progress)
     comparison, page, _ = compare_data("digits", repeats=repeats, out=out, progress=progress)
     best = comparison.evaluations[comparison.best]
     assert digits.image is not None

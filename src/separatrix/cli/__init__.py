@@ -68,6 +68,26 @@ def models(as_json: bool) -> None:
         click.echo(f"  not for  {row['not_for']}")
 
 
+@main.command("compile", cls=Command)
+@click.argument("models", metavar="[MODEL]...", nargs=-1)
+@quiet_option
+@json_option
+def compile_(models: tuple[str, ...], quiet: bool, as_json: bool) -> None:
+    """Compile the loops of the classifiers, so that the first fit does not wait for it.
+
+    MODEL is the name of a class, such as SVC; without one, all are compiled, on all cores. The result is
+    kept in numba's cache, of which NUMBA_CACHE_DIR sets the folder.
+    """
+    from separatrix.app.compilation import MODELS, compile_models
+
+    seconds = compile_models(models or MODELS, progress=False if quiet else None)
+    if as_json:
+        show_json([{"models": names, "seconds": spent} for names, spent in seconds.items()])
+        return
+    for names, spent in seconds.items():
+        click.echo(f"{spent:6.1f} s  {names}")
+
+
 for command in (
     experiments.compare,
     experiments.run,
