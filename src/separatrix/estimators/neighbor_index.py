@@ -189,7 +189,7 @@ class NeighborIndex:
     @property
     def method(self) -> str:
         """Name of the search method; "gpu" if the rows are on a GPU."""
-        return "gpu" if self._rows.gpu_indexes else self._index.method
+        return "gpu" if self._rows.gpu_indexes else self._index.built().method
 
     @property
     def nbytes(self) -> int:
