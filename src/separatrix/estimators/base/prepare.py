@@ -169,6 +169,11 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
     kernel = object_kernel(estimator)
     if kernel is not None:
         return _check_objects(estimator, kernel, X, **more)
+    if _are_plain(estimator, X, dtype, more):
+        if more.get("reset", True):
+            estimator.n_features_in_ = X.shape[1]
+            estimator.__dict__.pop("_slim", None)
+        return (X, more["y"]) if "y" in more else X
     _refuse_coarse(estimator, X)
     if is_tensor(X):
         if _keeps_tensor(estimator, X):
@@ -191,6 +196,27 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         if "\n" not in str(error):
             raise
         raise DataError(_join_lines(str(error))) from error
+
+
+def _are_plain(estimator: Any, X: Any, dtype: Any, more: dict[str, Any]) -> bool:
+    """Whether finite floats and codes of classes, as arrays, need none of scikit-learn's checks.
+
+    Those take longer than many a prediction. Whatever is wrong or unusual is left to them.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
+        return False
+    if dtype != "numeric" and not (isinstance(dtype, list) and X.dtype in dtype):
+        return False
+    if not more.keys() <= {"reset", "y"} or not X.size or hasattr(estimator, "feature_names_in_"):
+        return False
+    if not more.get("reset", True) and X.shape[1] != getattr(estimator, "n_features_in_", None):
+        return False
+    if "y" in more:
+        y = more["y"]
+        if type(y) is not np.ndarray or y.dtype.kind not in "biu" or y.shape != X.shape[:1]:
+            return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(X.sum()))  # a finite sum shows that all are finite
 
 
 def check_tensor(
@@ -349,7 +375,8 @@ def generator(estimator: Any) -> np.random.Generator:
 
 def as_labels(y: Any) -> Any:
     """Labels as a flat array that can be sorted; raises an error if they are not classes."""
-    y = column_or_1d(y, warn=True)
+    if type(y) is not np.ndarray or y.ndim != 1:
+        y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":
         y = np.array(y.tolist())
     if y.dtype.kind not in "biu":  # integers are classes
