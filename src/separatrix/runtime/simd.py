@@ -155,25 +155,21 @@ def rows_within_mask(
 ) -> Any:
     """Mask of the 16 rows of block b within a distance of query i, by the 1-, 2- or (p = 0) maximum norm.
 
-    blocks is (blocks, d + 1, 16), queries (m, d), both float32: the values of 16 rows side by side, and
-    their margins, which are added to the limit.
+    blocks is (blocks, d, 16), queries (m, d), both float32: the values of 16 rows side by side.
     """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         blocks, b, queries, i, limit, p = _unpack(context, builder, signature, args)
-        d = builder.extract_value(queries.shape, 1)
-        start = builder.mul(b, builder.add(d, ir.Constant(_INT64, 1)))
+        start = builder.mul(b, builder.extract_value(queries.shape, 1))
 
         def gap(j: Any, query: Any) -> Any:
             return builder.fsub(_floats(builder, blocks, builder.add(start, j)), query)
 
         total = _norm(builder, queries, i, p, gap)
-        reach = builder.fadd(
-            _copies(builder, limit, FLOATS), _floats(builder, blocks, builder.add(start, d))
+        reach = builder.select(_is(builder, p, 2), builder.fmul(limit, limit), limit)
+        return _float_mask(
+            builder, builder.fcmp_ordered("<=", total, _copies(builder, reach, FLOATS))
         )
-        square = builder.fmul(reach, reach)
-        reach = builder.select(_is(builder, p, 2), square, reach)
-        return _float_mask(builder, builder.fcmp_ordered("<=", total, reach))
 
     return types.uint64(blocks, _AT, queries, _AT, types.float32, types.intp), generate
 

@@ -241,7 +241,7 @@ def test_an_index_holds_little_besides_the_rows():
     in_float32 = X.nbytes / 2
     assert build_index(X, metric_of("l2"), method="projections").nbytes < 0.7 * in_float32
     assert build_index(X, metric_of("l2"), method="products").nbytes < 1.1 * in_float32
-    for d in (3, 6, 10):
+    for d in (4, 6, 10):
         few = rng.standard_normal((128 * 300 + 1, d))
         assert build_index(few, metric_of("l2"), method="boxes").nbytes < 1.5 * few.nbytes / 2
     some = rng.standard_normal((5000, 11))

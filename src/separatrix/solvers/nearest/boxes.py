@@ -42,7 +42,8 @@ NORMS = {EUCLIDEAN: 2, MANHATTAN: 1, CHEBYSHEV: 0}  # as the masks name them
 class BoxTree(NamedTuple):
     """Rows in leaves of 16, and the boxes of all levels above; unused lanes are infinitely far."""
 
-    rows: Any  # shape: (leaves, d + 1, 16); float32; the last: how far rounding may have moved rows
+    rows: Any  # shape: (leaves, d, 16); float32
+    margins: Vector  # shape: (leaves,); float32; how far rounding may have moved their rows
     boxes: (
         Any  # shape: (nodes, 2 d + 1, 16); float32; level after level; the last: of the rows inside
     )
@@ -57,6 +58,24 @@ class ScaledQueries(NamedTuple):
     skip: Codes  # shape: (group,)
     Z: Matrix  # shape: (group, d); float32
     moved: Vector  # shape: (group,); by rounding
+
+
+class Stack(NamedTuple):
+    """Boxes that a query has yet to visit, and scratch memory."""
+
+    bounds: Vector  # shape: (16 (levels + 1),); float32
+    nodes: Codes
+    levels: Codes
+    found: Vector  # shape: (16,); float32
+
+    @classmethod
+    def of(cls, tree: BoxTree) -> Stack:
+        """An empty stack that suffices for a tree."""
+        size = FLOATS * len(tree.starts)
+        found = np.empty(FLOATS, np.float32)
+        return cls(
+            np.empty(size, np.float32), np.empty(size, np.int64), np.empty(size, np.int64), found
+        )
 
 
 class Boxes(Index):
@@ -95,7 +114,8 @@ class Boxes(Index):
         def scan(group: slice, heaps: Neighbors, monitor: FitMonitor) -> None:
             if not monitor.should_stop():
                 queries = ScaledQueries(search.Q[group], search.skip[group], Z[group], moved[group])
-                _search(self._tree, self._X, queries, unit, code, NORMS[code], heaps)
+                stack = Stack.of(self._tree)
+                _search(self._tree, self._X, queries, unit, code, NORMS[code], heaps, stack)
 
         return search.in_groups(scan, GROUP).of(np.argsort(order))
 
@@ -107,51 +127,37 @@ class Boxes(Index):
         return Z
 
 
-def _build_tree(Z: Matrix, margins: Vector) -> BoxTree:
+def _build_tree(Z: Matrix, moved: Vector) -> BoxTree:
     """The tree of scaled rows, and of how far rounding may have moved them."""
-    n, d = Z.shape
-    counts = [-(-n // FLOATS)]  # nodes of each level, leaves first
-    while counts[-1] > 1:
-        counts.append(-(-counts[-1] // FLOATS))
-    order = order_by_cells(Z, [FLOATS**level for level in range(len(counts), 0, -1)])
-    rows = np.full((counts[0], d + 1, FLOATS), np.inf, np.float32)
-    starts = np.cumsum([0, *counts[1:]])
-    boxes = np.full((starts[-1], 2 * d + 1, FLOATS), np.inf, np.float32)
-    _fill(Z, margins, order, rows, starts, boxes)
-    return BoxTree(rows, boxes, starts, order)
+    sizes = [FLOATS]
+    while sizes[-1] < len(Z):
+        sizes.append(FLOATS * sizes[-1])
+    order = order_by_cells(Z, sizes[::-1])
+    Z, inside = Z[order], moved[order, None].astype(np.float32)
+    rows, lows, highs, levels = _side_by_side(Z), Z, Z, []
+    for _ in sizes:
+        lows, highs, inside = (
+            join.reduceat(part, np.arange(0, len(part), FLOATS), axis=0)
+            for join, part in ((np.minimum, lows), (np.maximum, highs), (np.maximum, inside))
+        )
+        ends = np.stack([lows, highs], axis=2).reshape(len(lows), -1)
+        levels.append(np.concatenate([ends, inside], axis=1))
+    margins = levels[0][:, -1].copy()
+    blocks = [_side_by_side(level) for level in levels[:-1]]
+    starts = np.cumsum([0, *map(len, blocks)])
+    boxes = np.concatenate(blocks) if blocks else np.empty((0, 1, FLOATS), np.float32)
+    return BoxTree(rows, margins, boxes, starts, order)
 
 
-@njit(cache=True, nogil=True)
-def _fill(Z: Matrix, margins: Vector, order: Codes, rows: Any, starts: Codes, boxes: Any) -> None:
-    """Fill in the leaves and then the boxes, level after level."""
-    n, d = Z.shape
-    for leaf in range(rows.shape[0]):
-        for lane in range(min(FLOATS, n - leaf * FLOATS)):
-            row = order[leaf * FLOATS + lane]
-            for j in range(d):
-                rows[leaf, j, lane] = Z[row, j]
-            rows[leaf, d, lane] = margins[row]
-    for level in range(len(starts) - 1):
-        below = starts[level] - starts[level - 1] if level else rows.shape[0]
-        for child in range(below):
-            node, lane = starts[level] + child // FLOATS, child % FLOATS
-            size = min(FLOATS, n - child * FLOATS) if level == 0 else FLOATS
-            for j in range(d + 1):
-                low, high = np.float32(np.inf), np.float32(-np.inf)
-                for c in range(size):
-                    if level == 0:
-                        least = most = rows[child, j, c]
-                    else:
-                        inner = boxes[starts[level - 1] + child]
-                        least = inner[2 * j, c]
-                        if least == np.inf:
-                            break
-                        most = inner[min(2 * j + 1, 2 * d), c]
-                    low, high = min(low, least), max(high, most)
-                if j < d:
-                    boxes[node, 2 * j, lane], boxes[node, 2 * j + 1, lane] = low, high
-                else:
-                    boxes[node, 2 * d, lane] = high
+def _side_by_side(values: Matrix) -> Any:
+    """Values of 16 rows of (n, d) side by side, (blocks, d, 16); infinity fills up."""
+    n, d = values.shape
+    out = np.full((-(-n // FLOATS), d, FLOATS), np.inf, np.float32)
+    whole = n // FLOATS
+    out[:whole] = values[: whole * FLOATS].reshape(whole, FLOATS, d).transpose(0, 2, 1)
+    if whole < len(out):
+        out[whole, :, : n - whole * FLOATS] = values[whole * FLOATS :].T
+    return out
 
 
 @njit(cache=True, nogil=True)
@@ -163,57 +169,58 @@ def _search(
     code: int,
     norm: int,
     heaps: Neighbors,
+    stack: Stack,
 ) -> None:
     """Find the neighbours of each query, nearest boxes first; queries are near the ones before them."""
-    rows, boxes, starts, order = tree
+    rows, margins, boxes, starts, order = tree
     Q, skip, Z, moved = queries
-    distances, top_level = heaps.distances, len(starts) - 1
+    bounds, nodes, levels, found = stack
+    distances = heaps.distances
     up = 1 + (Z.shape[1] + 8) * 2.0**-23  # a sum, its root and the limit are rounded
-    depth = FLOATS * (top_level + 1)
-    bounds, nodes = np.empty(depth, np.float32), np.empty(depth, np.int64)
-    levels, found = np.empty(depth, np.int64), np.empty(FLOATS, np.float32)
     for i in range(Z.shape[0]):
-        bounds[0], levels[0], nodes[0], size = -np.inf, top_level, 0, 1
-        most = _bound_by_last(X, queries, i, code, heaps) if i else np.inf
-        limit = _limit(most, moved[i], unit, norm, up)
+        bounds[0], levels[0], nodes[0], size = -np.inf, len(starts) - 1, 0, 1
+        most, limit, changed = np.inf, np.float32(np.inf), i > 0
+        if changed:
+            most = _bound_by_last(X, queries, i, code, heaps)
         while size:
+            if changed:
+                scaled = most * unit
+                scaled = np.sqrt(scaled) if norm == 2 else scaled
+                limit, changed = np.float32((scaled + moved[i]) * up), False
             size -= 1
             bound, level, node = bounds[size], levels[size], nodes[size]
             if bound > limit:
                 continue
             if level == 0:
-                hits = rows_within_mask(rows, node, Z, i, limit, norm)
+                hits = rows_within_mask(rows, node, Z, i, limit + margins[node], norm)
                 while hits:
                     position = node * FLOATS + first_bit(hits)
                     hits &= hits - np.uint64(1)
                     if position < len(order) and order[position] != skip[i]:
-                        row = order[position]
+                        row = np.int64(order[position])
                         if code == EUCLIDEAN:
                             distance = squared_distance(X, row, Q, i, distances[i, 0])
                         else:
                             distance = raw_distance(X, row, Q, i, code, 2.0, distances[i, 0])
                         if distance <= distances[i, 0]:
                             enter(heaps, i, distance, row)
-                if distances[i, 0] < most:
+                changed = distances[i, 0] < most
+                if changed:
                     most = distances[i, 0]
-                    limit = _limit(most, moved[i], unit, norm, up)
                 continue
-            at = starts[level - 1] + node
-            hits = boxes_within_mask(boxes, at, Z, i, limit, norm, found)
+            hits = boxes_within_mask(boxes, starts[level - 1] + node, Z, i, limit, norm, found)
             first = size
             while hits:
                 lane = first_bit(hits)
                 hits &= hits - np.uint64(1)
-                bound = found[lane]
-                if bound == np.inf:
-                    continue
-                spot = size
-                while spot > first and bounds[spot - 1] < bound:
-                    bounds[spot], nodes[spot] = bounds[spot - 1], nodes[spot - 1]
-                    spot -= 1
-                bounds[spot], nodes[spot] = bound, node * FLOATS + lane
-                levels[size] = level - 1
-                size += 1
+                if found[lane] < np.inf:
+                    spot = size
+                    while spot > first and bounds[spot - 1] < found[lane]:
+                        bounds[spot], nodes[spot] = bounds[spot - 1], nodes[spot - 1]
+                        spot -= 1
+                    bounds[spot], nodes[spot] = found[lane], node * FLOATS + lane
+                    levels[size] = level - 1
+                    size += 1
 
 
 @njit(cache=True, nogil=True)
@@ -225,15 +232,10 @@ def _bound_by_last(X: Any, queries: ScaledQueries, i: int, code: int, heaps: Nei
         row = skip[i - 1] if position < 0 else heaps.rows[i - 1, position]
         if row >= 0 and row != skip[i] and count < k:
             if code == EUCLIDEAN:
-                most = max(most, squared_distance(X, row, Q, i, np.inf))
+                distance = squared_distance(X, row, Q, i, np.inf)
             else:
-                most = max(most, raw_distance(X, row, Q, i, code, 2.0, np.inf))
+                distance = raw_distance(X, row, Q, i, code, 2.0, np.inf)
+            if distance > most:
+                most = distance
             count += 1
     return most if count == k else np.inf
-
-
-@njit(cache=True, nogil=True)
-def _limit(raw: float, moved: float, unit: float, norm: int, up: float) -> Any:
-    """Upper bound, in float32, of the distance of a neighbour to the rounded query."""
-    scaled = raw * unit
-    return np.float32(((np.sqrt(scaled) if norm == 2 else scaled) + moved) * up)

@@ -238,7 +238,7 @@ def _keep(
                 bounds[t] += _gap(projected.third, i, near.third, c) - gap * gap
             count = _within(limit, left, bounds, count)
         for t in range(count):
-            row = order[left[t]]
+            row = np.int64(order[left[t]])
             if bounds[t] <= limit and row != skip[i]:
                 distance = squared_distance(X, row, Q, i, distances[i, 0])
                 if enter(heaps, i, distance, row):
@@ -259,9 +259,9 @@ def _begin(
             enter(best, 0, np.float64(-tile[position, c]), c)
     for c in positions[0]:
         if c != NOBODY:
-            if order[c] != skip:
-                distance = squared_distance(X, order[c], Q, i, np.inf)
-                enter(heaps, i, distance, order[c])
+            row = np.int64(order[c])
+            if row != skip:
+                enter(heaps, i, squared_distance(X, row, Q, i, np.inf), row)
             tile[position, c] = -np.inf  # done
 
 
