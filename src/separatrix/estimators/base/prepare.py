@@ -205,7 +205,9 @@ def _are_plain(estimator: Any, X: Any, dtype: Any, more: dict[str, Any]) -> bool
     """
     if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
         return False
-    if dtype != "numeric" and not (isinstance(dtype, list) and X.dtype in dtype):
+    if not isinstance(dtype, str) and X.dtype not in (
+        dtype if isinstance(dtype, list) else [dtype]
+    ):
         return False
     if not more.keys() <= {"reset", "y"} or not X.size or hasattr(estimator, "feature_names_in_"):
         return False

@@ -52,9 +52,9 @@ def raw_distance(X: Any, row: int, Q: Matrix, i: int, code: int, p: float, limit
     only call `squared_distance` or `absolute_distance` themselves.
     """
     if code == EUCLIDEAN:
-        return squared_distance(X, row, Q, i, limit)
+        return squared_distance(X, row, Q, i, limit)  # type: ignore[no-any-return]
     if code == MANHATTAN:
-        return absolute_distance(X, row, Q, i, limit)
+        return absolute_distance(X, row, Q, i, limit)  # type: ignore[no-any-return]
     row, i, total = uintp(row), uintp(i), 0.0  # unsigned indexes need no check
     if code == CHEBYSHEV:
         for j in range(X.shape[1]):
