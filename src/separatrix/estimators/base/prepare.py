@@ -175,8 +175,11 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
     kernel = object_kernel(estimator)
     if kernel is not None:
         return _check_objects(estimator, kernel, X, **more)
-    if more == {"reset": False} and _is_plain(estimator, X, dtype):
-        return X
+    if _are_plain(estimator, X, dtype, more):
+        if more.get("reset", True):
+            estimator.n_features_in_ = X.shape[1]
+            estimator.__dict__.pop("_slim", None)
+        return (X, more["y"]) if "y" in more else X
     _refuse_coarse(estimator, X)
     if is_tensor(X):
         if _keeps_tensor(estimator, X):
@@ -201,17 +204,27 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         raise DataError(_join_lines(str(error))) from error
 
 
-def _is_plain(estimator: Any, X: Any, dtype: Any) -> bool:
-    """Whether samples to predict pass scikit-learn's checks as they are: finite floats, no names."""
-    return (
-        type(X) is np.ndarray
-        and X.ndim == 2
-        and X.dtype in ((np.float64, np.float32) if dtype == "numeric" else (dtype,))
-        and len(X) > 0
-        and X.shape[1] == getattr(estimator, "n_features_in_", None)
-        and not hasattr(estimator, "feature_names_in_")
-        and bool(np.isfinite(X.sum()))
-    )
+def _are_plain(estimator: Any, X: Any, dtype: Any, more: dict[str, Any]) -> bool:
+    """Whether finite floats and codes of classes, as arrays, need none of scikit-learn's checks.
+
+    Those take longer than many a prediction. Whatever is wrong or unusual is left to them.
+    """
+    if type(X) is not np.ndarray or X.ndim != 2 or X.dtype not in (np.float64, np.float32):
+        return False
+    if not isinstance(dtype, str) and X.dtype not in (
+        dtype if isinstance(dtype, list) else [dtype]
+    ):
+        return False
+    if not more.keys() <= {"reset", "y"} or not X.size or hasattr(estimator, "feature_names_in_"):
+        return False
+    if not more.get("reset", True) and X.shape[1] != getattr(estimator, "n_features_in_", None):
+        return False
+    if "y" in more:
+        y = more["y"]
+        if type(y) is not np.ndarray or y.dtype.kind not in "biu" or y.shape != X.shape[:1]:
+            return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(X.sum()))  # a finite sum shows that all are finite
 
 
 def check_tensor(
@@ -370,7 +383,8 @@ def generator(estimator: Any) -> np.random.Generator:
 
 def as_labels(y: Any) -> Any:
     """Labels as a flat array that can be sorted; raises an error if they are not classes."""
-    y = column_or_1d(y, warn=True)
+    if type(y) is not np.ndarray or y.ndim != 1:
+        y = column_or_1d(y, warn=True)
     if y.dtype.kind == "O":
         y = np.array(y.tolist())
     if y.dtype.kind not in "biu":  # integers are classes

@@ -40,6 +40,7 @@ SHARE = 0.3  # of the whole duality gap that may be left from minimising one cur
 LINE = 0.1  # share of the slope along a line that may be left on it
 SOLVED = 0.02  # share of the gradient that conjugate gradients may leave
 REFRESH = 40  # changes of H before it is summed anew
+FLAT = 1e-7  # gradient, over the one at 0, below which rounding may be all that is left
 PATIENCE = 15  # steps without a smaller gradient that show it to be rounding
 
 
@@ -112,7 +113,7 @@ def _squared_hinge(
 
     point, steps, stop = _minimise(curve, begin, enough, max_iter, Curvature(problem), monitor)
     reached = float(np.sqrt(point.square(problem))) / scale
-    if stop == "flat" and reached <= max(tol, 1e-7):
+    if stop == "flat" and reached <= max(tol, FLAT):
         stop = "tol"  # rounding is all that is left
     stop = "max_iter" if stop == "flat" else stop
     w, b, a = point.w, point.b, point.force
@@ -246,7 +247,7 @@ def _minimise(
         dz = problem.margins(v, v_bias)
         linear = dot(point.w, v) + problem.bias_price * point.b * v_bias
         quadratic = dot(v, v) + problem.bias_price * v_bias**2
-        length = _length(point.raw, curve.slope * dz, dz, curve.cap, linear, quadratic)
+        length = line_length(point.raw, curve.slope * dz, dz, curve.cap, linear, quadratic)
         monitor.step()
         if length == 0.0:
             return point, steps, "flat"
@@ -272,7 +273,7 @@ class Curvature:
         problem = self.problem
         if problem.samples.X.shape[1] > DIRECT:
             return _conjugate_gradients(problem, bent, slope, point, monitor)
-        self._follow(bent, slope, monitor)
+        self.follow(bent, slope, monitor)
         if monitor.should_stop():
             return point.g, 0.0
         d = len(point.g)
@@ -282,10 +283,10 @@ class Curvature:
         M[:d, d:] = self.border[:d, None]
         M[d:, d:] = self.border[d] + problem.bias_price
         M[np.diag_indices(d)] += 1.0
-        v = -_solved(M, np.append(point.g, point.g_bias)[:size])
+        v = -solve_definite(M, np.append(point.g, point.g_bias)[:size])
         return v[:d], float(v[d]) if problem.bias_step else 0.0
 
-    def _follow(self, bent: Flags, slope: Vector, monitor: FitMonitor) -> None:
+    def follow(self, bent: Flags, slope: Vector, monitor: FitMonitor) -> None:
         """Make H that of the rows that bend now."""
         known = self.slope is slope and self.changes < REFRESH
         if not known or np.count_nonzero(bent != self.bent) > np.count_nonzero(bent):
@@ -296,6 +297,11 @@ class Curvature:
         self._add(np.flatnonzero(self.bent & ~bent), -1.0, slope, monitor)
         self.bent = bent
         self.changes += 1
+
+    def copy(self, other: Curvature, slope: Vector) -> None:
+        """Begin where another one is, whose rows have the same slopes."""
+        self.H, self.border = other.H.copy(order="F"), other.border.copy()
+        self.bent, self.slope, self.changes = other.bent, slope, other.changes
 
     def _add(self, rows: Codes, sign: float, slope: Vector, monitor: FitMonitor) -> None:
         """Add sign slope_i (x_i, 1) (x_i, 1)' of these rows."""
@@ -318,7 +324,7 @@ class Curvature:
                 return
 
 
-def _solved(M: Matrix, g: Vector) -> Vector:
+def solve_definite(M: Matrix, g: Vector) -> Vector:
     """M^-1 g; where rounding left M not positive, a little is added to its diagonal."""
     diagonal = np.diag_indices_from(M)
     little = 1e-13 * float(M[diagonal].max())
@@ -366,7 +372,7 @@ def _conjugate_gradients(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def _length(
+def line_length(
     raw: Vector, rate: Vector, dz: Vector, cap: Vector, linear: float, quadratic: float
 ) -> float:
     """How far to go: where the slope along the line has all but gone; 0 if it does not fall.

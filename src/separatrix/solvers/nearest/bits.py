@@ -88,7 +88,10 @@ class Bits(Index):
 
 def is_binary(X: Any) -> bool:
     """Whether samples, dense or CSR, hold only zeros and ones and have few enough features."""
-    if X.shape[1] > MOST_FEATURES or not _pack_rows(X[:FIRST_ROWS])[1].all():
+    first = X[:FIRST_ROWS]
+    if X.shape[1] > MOST_FEATURES:
+        return False
+    if not (_pack_rows(first)[1] if issparse(X) else (first == 0) | (first == 1)).all():
         return False
     return bool(_pack_rows(X)[1].all())
 

@@ -1,9 +1,9 @@
-"""Neighbours in few dimensions: rows in small boxes, of which only near ones are scanned.
+"""Neighbours in few dimensions: rows in small boxes, and boxes in larger ones, 16 to each.
 
-Boxes are grouped into shelves. Each query first scans the nearest box of the nearest shelf; then the
-group of queries scans the remaining candidate boxes, nearest first, so that a box is read into the
-cache once for all of them. The distances from a group to many boxes are computed together, vectorised.
-Boxes are scanned in float32, all rows of a box side by side; candidates get an exact distance.
+Every level has exactly 16 children to a node, except the last node: node j of a level holds the children
+16 j, 16 j + 1, ... of the level below, and rows lie in `order` leaf after leaf. A query descends to the
+nearest boxes first. The distances to the 16 rows or boxes of a node are computed side by side in
+float32; rows that these do not rule out get an exact distance.
 
 A float32 coordinate is off by at most 2^-24 of itself; so rows and queries have moved by at most
 2^-24 sqrt(d) (Euclidean), 2^-24 d (Manhattan) or 2^-24 (Chebyshev) of their largest coordinate, and a
@@ -15,13 +15,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit, uintp
+from numba import njit
 
 from separatrix.runtime.blocks import row_blocks
-from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.simd import LANES, at_least_mask, first_bit
-from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, sides_of
+from separatrix.runtime.simd import (
+    FLOATS,
+    boxes_within_mask,
+    first_bit,
+    rows_within_mask,
+    squared_distance,
+)
+from separatrix.solvers.nearest.cells import order_by_cells
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Metric, raw_distance
@@ -29,26 +34,21 @@ from separatrix.solvers.nearest.ranking import Neighbors, enter
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Matrix, Vector
 
-BOX = 2 * LANES  # rows
-SHELF = 64  # boxes with a common bounding box
-GROUP = 128  # queries
+GROUP = 256  # queries
 BLOCK = 2**14  # rows scaled at a time
-ABOVE = 1 + 2.0**-23  # rounds up
+NORMS = {EUCLIDEAN: 2, MANHATTAN: 1, CHEBYSHEV: 0}  # as the masks name them
 
 
-class BoxedRows(NamedTuple):
-    """Rows of boxes and the sides of boxes and shelves; margins: the rounding of their rows."""
+class BoxTree(NamedTuple):
+    """Rows in leaves of 16, and the boxes of all levels above; unused lanes are infinitely far."""
 
-    lanes: Any  # shape: (boxes, d, BOX); float32
-    starts: Codes  # shape: (boxes + 1,); where each box begins in `order`
-    order: Codes  # shape: (n,); row numbers, box after box
-    lows: Matrix  # shape: (boxes, d)
-    highs: Matrix
-    margins: Vector  # shape: (boxes,)
-    shelves: Codes  # shape: (shelves + 1,); the first box of each
-    shelf_lows: Matrix  # shape: (shelves, d)
-    shelf_highs: Matrix
-    shelf_margins: Vector
+    rows: Any  # shape: (leaves, d, 16); float32
+    margins: Vector  # shape: (leaves,); float32; how far rounding may have moved their rows
+    boxes: (
+        Any  # shape: (nodes, 2 d + 1, 16); float32; level after level; the last: of the rows inside
+    )
+    starts: Codes  # shape: (levels + 1,); the first node of each level in `boxes`
+    order: Codes  # shape: (n,); row numbers, leaf after leaf
 
 
 class ScaledQueries(NamedTuple):
@@ -56,8 +56,26 @@ class ScaledQueries(NamedTuple):
 
     Q: Matrix  # shape: (group, d)
     skip: Codes  # shape: (group,)
-    Z: Matrix  # shape: (d, group); float32
+    Z: Matrix  # shape: (group, d); float32
     moved: Vector  # shape: (group,); by rounding
+
+
+class Stack(NamedTuple):
+    """Boxes that a query has yet to visit, and scratch memory."""
+
+    bounds: Vector  # shape: (16 (levels + 1),); float32
+    nodes: Codes
+    levels: Codes
+    found: Vector  # shape: (16,); float32
+
+    @classmethod
+    def of(cls, tree: BoxTree) -> Stack:
+        """An empty stack that suffices for a tree."""
+        size = FLOATS * len(tree.starts)
+        found = np.empty(FLOATS, np.float32)
+        return cls(
+            np.empty(size, np.float32), np.empty(size, np.int64), np.empty(size, np.int64), found
+        )
 
 
 class Boxes(Index):
@@ -71,24 +89,10 @@ class Boxes(Index):
         self._centre = X.mean(axis=0, dtype=np.float64)
         largest = max(float(np.abs(end - self._centre).max()) for end in (X.min(0), X.max(0)))
         self._scale = scale_of(largest)
-        Z = self._scale_rows(X)
-        cells = cells_of(Z, BOX)
-        Z = Z[cells.order]
-        lows, highs = sides_of(Z, cells)
-        lanes = np.full((cells.n_cells, d, BOX), np.inf, np.float32)
-        _fill(Z, cells.starts, lanes)
         self._off = 2.0**-24 * {EUCLIDEAN: np.sqrt(d), MANHATTAN: d, CHEBYSHEV: 1}[metric.code]
-        margins = self._off * np.maximum(-lows, highs).max(axis=1)
-        shelves = np.append(np.arange(0, cells.n_cells, SHELF), cells.n_cells)
-        of_shelves = (
-            np.minimum.reduceat(lows, shelves[:-1], axis=0),
-            np.maximum.reduceat(highs, shelves[:-1], axis=0),
-            np.maximum.reduceat(margins, shelves[:-1]),
-        )
-        self._boxes = BoxedRows(
-            lanes, cells.starts, cells.order, lows, highs, margins, shelves, *of_shelves
-        )
-        self.nbytes = sum(part.nbytes for part in self._boxes)
+        Z = self._scale_rows(X)
+        self._tree = _build_tree(Z, np.abs(Z).max(axis=1) * np.float32(self._off))
+        self.nbytes = sum(part.nbytes for part in self._tree)
 
     def answer(self, search: Search) -> Neighbors:
         Z = self._scale_rows(search.Q)
@@ -102,16 +106,16 @@ class Boxes(Index):
         return search.with_fallback(search_boxes, far, Exhaustive(self._X, self._metric))
 
     def _nearest(self, search: Search, Z: Matrix, moved: Vector) -> Neighbors:
-        order = cells_of(Z, GROUP).order
+        order = order_by_cells(Z, (FLOATS,))
         search, Z, moved = search.of(order), Z[order], moved[order]
         code = self._metric.code
         unit = self._scale ** (2 if code == EUCLIDEAN else 1)
 
         def scan(group: slice, heaps: Neighbors, monitor: FitMonitor) -> None:
             if not monitor.should_stop():
-                own = np.ascontiguousarray(Z[group].T), moved[group]
-                queries = ScaledQueries(search.Q[group], search.skip[group], *own)
-                _scan(self._boxes, self._X, queries, unit, code, heaps)
+                queries = ScaledQueries(search.Q[group], search.skip[group], Z[group], moved[group])
+                stack = Stack.of(self._tree)
+                _search(self._tree, self._X, queries, unit, code, NORMS[code], heaps, stack)
 
         return search.in_groups(scan, GROUP).of(np.argsort(order))
 
@@ -123,172 +127,115 @@ class Boxes(Index):
         return Z
 
 
-@njit(cache=True, nogil=True)
-def _fill(Z: Matrix, starts: Codes, lanes: Any) -> None:
-    """Put the rows of a box side by side, feature by feature."""
-    for box in range(lanes.shape[0]):
-        for lane in range(starts[box + 1] - starts[box]):
-            for j in range(Z.shape[1]):
-                lanes[box, j, lane] = Z[starts[box] + lane, j]
+def _build_tree(Z: Matrix, moved: Vector) -> BoxTree:
+    """The tree of scaled rows, and of how far rounding may have moved them."""
+    sizes = [FLOATS]
+    while sizes[-1] < len(Z):
+        sizes.append(FLOATS * sizes[-1])
+    order = order_by_cells(Z, sizes[::-1])
+    Z, inside = Z[order], moved[order, None].astype(np.float32)
+    rows, lows, highs, levels = _side_by_side(Z), Z, Z, []
+    for _ in sizes:
+        lows, highs, inside = (
+            join.reduceat(part, np.arange(0, len(part), FLOATS), axis=0)
+            for join, part in ((np.minimum, lows), (np.maximum, highs), (np.maximum, inside))
+        )
+        ends = np.stack([lows, highs], axis=2).reshape(len(lows), -1)
+        levels.append(np.concatenate([ends, inside], axis=1))
+    margins = levels[0][:, -1].copy()
+    blocks = [_side_by_side(level) for level in levels[:-1]]
+    starts = np.cumsum([0, *map(len, blocks)])
+    boxes = np.concatenate(blocks) if blocks else np.empty((0, 1, FLOATS), np.float32)
+    return BoxTree(rows, margins, boxes, starts, order)
+
+
+def _side_by_side(values: Matrix) -> Any:
+    """Values of 16 rows of (n, d) side by side, (blocks, d, 16); infinity fills up."""
+    n, d = values.shape
+    out = np.full((-(-n // FLOATS), d, FLOATS), np.inf, np.float32)
+    whole = n // FLOATS
+    out[:whole] = values[: whole * FLOATS].reshape(whole, FLOATS, d).transpose(0, 2, 1)
+    if whole < len(out):
+        out[whole, :, : n - whole * FLOATS] = values[whole * FLOATS :].T
+    return out
 
 
 @njit(cache=True, nogil=True)
-def _scan(
-    boxed: BoxedRows, X: Any, queries: ScaledQueries, unit: float, code: int, heaps: Neighbors
-) -> None:
-    """Scan the boxes that may hold neighbours of a group of queries."""
-    lows, highs, margins, shelves = boxed.lows, boxed.highs, boxed.margins, boxed.shelves
-    Z, moved, distances = queries.Z, queries.moved, heaps.distances
-    boxes, count = lows.shape[0], Z.shape[1]
-    bounds = distances_to_boxes(boxed.shelf_lows, boxed.shelf_highs, boxed.shelf_margins, Z, code)
-    least, own = np.full(count, np.inf, np.float32), np.zeros(count, np.int32)
-    for shelf in range(bounds.shape[0]):
-        _update_nearest(bounds, shelf, least, own)
-    limits, scanned = np.empty(count, np.float32), np.empty((1, BOX), np.float32)
-    for i in range(count):
-        own[i] = _nearest_box(lows, highs, Z, i, shelves[own[i]], shelves[own[i] + 1], code)
-        _scan_box(boxed, own[i], X, queries, i, np.inf, code, scanned, heaps)
-        limits[i] = _limit(distances[i, 0], moved[i], unit, code)
-    left, some = np.empty(boxes, np.int64), 0
-    for shelf in range(bounds.shape[0]):
-        if _wanted(bounds, shelf, limits)[1]:
-            for box in range(shelves[shelf], shelves[shelf + 1]):
-                left[some] = box
-                some += 1
-    left = left[:some]
-    bounds = distances_to_boxes(lows[left], highs[left], margins[left], Z, code)
-    position = np.full(boxes, -1)
-    for t in range(some):
-        position[left[t]] = t
-    for i in range(count):
-        if position[own[i]] >= 0:
-            bounds[position[own[i]], i] = np.nan  # scanned already
-    nearest, wanted = np.empty(some, np.float32), 0
-    for t in range(some):
-        nearest[wanted], is_wanted = _wanted(bounds, t, limits)
-        left[wanted], position[wanted] = left[t], t
-        wanted += is_wanted
-    for t in np.argsort(nearest[:wanted]):
-        for i in range(count):
-            if bounds[position[t], i] <= limits[i]:
-                limit = limits[i] + margins[left[t]]
-                _scan_box(boxed, left[t], X, queries, i, limit, code, scanned, heaps)
-                limits[i] = _limit(distances[i, 0], moved[i], unit, code)
-
-
-@njit(cache=True, nogil=True)
-def _nearest_box(
-    lows: Matrix, highs: Matrix, Z: Matrix, i: int, start: int, stop: int, code: int
-) -> int:
-    """The nearest of some boxes to one query."""
-    nearest, least = start, np.inf
-    for box in range(start, stop):
-        bound = 0.0
-        for j in range(lows.shape[1]):
-            gap = max(lows[box, j] - Z[j, i], Z[j, i] - highs[box, j], 0.0)
-            if code == CHEBYSHEV:
-                bound = max(bound, gap)
-            else:
-                bound += gap * gap if code == EUCLIDEAN else gap
-        if bound < least:
-            nearest, least = box, bound
-    return nearest
-
-
-@njit(cache=True, nogil=True)
-def _update_nearest(bounds: Matrix, box: int, least: Vector, own: Codes) -> None:
-    """Update the nearest box of each query."""
-    box = uintp(box)
-    for i in range(least.shape[0]):
-        nearer = bounds[box, i] < least[i]
-        least[i] = bounds[box, i] if nearer else least[i]
-        own[i] = np.int32(box) if nearer else own[i]
-
-
-@njit(cache=True, nogil=True)
-def _wanted(bounds: Matrix, box: int, limits: Vector) -> Any:
-    """Least distance of a box to the queries, and whether one of them must scan it."""
-    box = uintp(box)
-    nearest, wanted = np.float32(np.inf), 0
-    for i in range(limits.shape[0]):
-        nearest = bounds[box, i] if bounds[box, i] < nearest else nearest
-        wanted += bounds[box, i] <= limits[i]
-    return nearest, wanted > 0
-
-
-@njit(cache=True, nogil=True)
-def _limit(distance: float, moved: float, unit: float, code: int) -> Any:
-    """Upper bound of the distance of a neighbour to the rounded query."""
-    scaled = distance * unit
-    return np.float32(((np.sqrt(scaled) if code == EUCLIDEAN else scaled) + moved) * ABOVE)
-
-
-@njit(cache=True, nogil=True)
-def _scan_box(
-    boxed: BoxedRows,
-    box: int,
+def _search(
+    tree: BoxTree,
     X: Any,
     queries: ScaledQueries,
-    i: int,
-    limit: float,
+    unit: float,
     code: int,
-    scanned: Matrix,
+    norm: int,
     heaps: Neighbors,
+    stack: Stack,
 ) -> None:
-    """Compute exact distances of the rows of a box that are within the limit after rounding."""
-    lanes, starts, order = boxed.lanes, boxed.starts, boxed.order
-    Q, Z, skip, distances = queries.Q, queries.Z, queries.skip[i], heaps.distances
-    if code == EUCLIDEAN:
-        _scan_squares(lanes, box, Z, i, scanned)
-    else:
-        _scan_sizes(lanes, box, Z, i, code, scanned)
-    size = starts[box + 1] - starts[box]
-    raw = limit * limit if code == EUCLIDEAN else limit
-    least = np.float32(-raw * (1 + (Z.shape[0] + 8) * 2.0**-24))
-    for start in range(0, BOX, LANES):
-        hits = at_least_mask(scanned, 0, start, least)
-        while hits:
-            lane = start + first_bit(hits)
-            hits &= hits - np.uint64(1)
-            if lane < size:
-                row = order[starts[box] + lane]
-                if row != skip:
-                    distance = raw_distance(X, row, Q, i, code, 2.0, distances[i, 0])
-                    enter(heaps, i, distance, row)
+    """Find the neighbours of each query, nearest boxes first; queries are near the ones before them."""
+    rows, margins, boxes, starts, order = tree
+    Q, skip, Z, moved = queries
+    bounds, nodes, levels, found = stack
+    distances = heaps.distances
+    up = 1 + (Z.shape[1] + 8) * 2.0**-23  # a sum, its root and the limit are rounded
+    for i in range(Z.shape[0]):
+        bounds[0], levels[0], nodes[0], size = -np.inf, len(starts) - 1, 0, 1
+        most, limit, changed = np.inf, np.float32(np.inf), i > 0
+        if changed:
+            most = _bound_by_last(X, queries, i, code, heaps)
+        while size:
+            if changed:
+                scaled = most * unit
+                scaled = np.sqrt(scaled) if norm == 2 else scaled
+                limit, changed = np.float32((scaled + moved[i]) * up), False
+            size -= 1
+            bound, level, node = bounds[size], levels[size], nodes[size]
+            if bound > limit:
+                continue
+            if level == 0:
+                hits = rows_within_mask(rows, node, Z, i, limit + margins[node], norm)
+                while hits:
+                    position = node * FLOATS + first_bit(hits)
+                    hits &= hits - np.uint64(1)
+                    if position < len(order) and order[position] != skip[i]:
+                        row = np.int64(order[position])
+                        if code == EUCLIDEAN:
+                            distance = squared_distance(X, row, Q, i, distances[i, 0])
+                        else:
+                            distance = raw_distance(X, row, Q, i, code, 2.0, distances[i, 0])
+                        if distance <= distances[i, 0]:
+                            enter(heaps, i, distance, row)
+                changed = distances[i, 0] < most
+                if changed:
+                    most = distances[i, 0]
+                continue
+            hits = boxes_within_mask(boxes, starts[level - 1] + node, Z, i, limit, norm, found)
+            first = size
+            while hits:
+                lane = first_bit(hits)
+                hits &= hits - np.uint64(1)
+                if found[lane] < np.inf:
+                    spot = size
+                    while spot > first and bounds[spot - 1] < found[lane]:
+                        bounds[spot], nodes[spot] = bounds[spot - 1], nodes[spot - 1]
+                        spot -= 1
+                    bounds[spot], nodes[spot] = found[lane], node * FLOATS + lane
+                    levels[size] = level - 1
+                    size += 1
 
 
-@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def _scan_squares(lanes: Any, box: int, Z: Matrix, i: int, scanned: Matrix) -> None:
-    """Minus the squared distances of one query to the rows of a box; four features at a time."""
-    box, d = uintp(box), Z.shape[0]
-    width = lanes.shape[2]
-    for lane in range(width):
-        scanned[0, lane] = 0.0
-    end_of_fours = d // 4 * 4
-    for j in range(0, end_of_fours, 4):
-        q0, q1, q2, q3 = Z[j, i], Z[j + 1, i], Z[j + 2, i], Z[j + 3, i]
-        j0, j1, j2, j3 = uintp(j), uintp(j + 1), uintp(j + 2), uintp(j + 3)
-        for lane in range(width):
-            a, b = lanes[box, j0, lane] - q0, lanes[box, j1, lane] - q1
-            c, e = lanes[box, j2, lane] - q2, lanes[box, j3, lane] - q3
-            scanned[0, lane] -= a * a + b * b + c * c + e * e
-    for j in range(end_of_fours, d):
-        for lane in range(width):
-            gap = lanes[box, uintp(j), lane] - Z[uintp(j), i]
-            scanned[0, lane] -= gap * gap
-
-
-@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def _scan_sizes(lanes: Any, box: int, Z: Matrix, i: int, code: int, scanned: Matrix) -> None:
-    """Minus the Manhattan or Chebyshev distances."""
-    box, d = uintp(box), Z.shape[0]
-    for lane in range(lanes.shape[2]):
-        scanned[0, lane] = 0.0
-    for j in range(d):
-        q = Z[j, i]
-        for lane in range(lanes.shape[2]):
-            gap = -abs(lanes[box, j, lane] - q)
-            if code == MANHATTAN:
-                scanned[0, lane] += gap
+@njit(cache=True, nogil=True)
+def _bound_by_last(X: Any, queries: ScaledQueries, i: int, code: int, heaps: Neighbors) -> float:
+    """A raw distance within which query i has k rows: the neighbours of the query before, and its row."""
+    Q, skip = queries.Q, queries.skip
+    k, most, count = heaps.rows.shape[1], 0.0, 0
+    for position in range(-1, k):
+        row = skip[i - 1] if position < 0 else heaps.rows[i - 1, position]
+        if row >= 0 and row != skip[i] and count < k:
+            if code == EUCLIDEAN:
+                distance = squared_distance(X, row, Q, i, np.inf)
             else:
-                scanned[0, lane] = gap if gap < scanned[0, lane] else scanned[0, lane]
+                distance = raw_distance(X, row, Q, i, code, 2.0, np.inf)
+            if distance > most:
+                most = distance
+            count += 1
+    return most if count == k else np.inf

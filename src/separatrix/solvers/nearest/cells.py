@@ -5,6 +5,7 @@ A group of queries scans its own cell first, so that bounds are tight before the
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,7 +17,7 @@ from separatrix.solvers.nearest.metrics import EUCLIDEAN, MANHATTAN
 from separatrix.solvers.selection import select
 from separatrix.types import Codes, Matrix, Vector
 
-SAMPLE_ROWS = 512  # of a part, from which its widest axis is estimated
+SAMPLE_ROWS = 128  # of a part, from which its widest axis is estimated
 
 
 class Cells(NamedTuple):
@@ -43,17 +44,21 @@ def cells_of(Z: Matrix, size: int) -> Cells:
     [1, 3, 0, 2]
     """
     n = len(Z)
-    order, starts, parts = _numbers(n), np.array([0, n]), np.array([max(1, -(-n // size))])
-    while parts.max() > 1:  # cells in each part
-        lower = parts // 2
-        middles = starts[:-1] + lower * size
-        _cut(Z, order, starts, middles)
-        keep = np.ravel(np.stack([lower > 0, parts > 0], axis=1))
-        starts = np.append(np.ravel(np.stack([starts[:-1], middles], axis=1))[keep], n)
-        parts = np.ravel(np.stack([lower, parts - lower], axis=1))[keep]
+    order = order_by_cells(Z, (size,))
+    starts = np.append(np.arange(0, n, size), n)
     for start, stop in pairwise(starts):
         order[start:stop].sort()  # in the order of memory
     return Cells(order, starts)
+
+
+def order_by_cells(Z: Matrix, sizes: Iterable[int]) -> Codes:
+    """Row numbers, (n,), cell after cell of the first size; inside those, of the next one, and so on.
+
+    Sizes decrease, each a multiple of the next.
+    """
+    order = _numbers(len(Z))
+    _cut(Z, order, np.array([*sizes]))
+    return order
 
 
 def _numbers(n: int) -> Codes:
@@ -68,29 +73,48 @@ def sides_of(Z: Matrix, cells: Cells) -> tuple[Matrix, Matrix]:
 
 
 @njit(cache=True, nogil=True)
-def _cut(Z: Matrix, order: Codes, starts: Codes, middles: Codes) -> None:
-    """Sort each part about its middle along its widest axis."""
-    d = Z.shape[1]
-    sums, squares = np.empty(d), np.empty(d)
-    for part in range(middles.shape[0]):
-        start, middle, stop = starts[part], middles[part], starts[part + 1]
-        if middle == start:
+def _cut(Z: Matrix, order: Codes, sizes: Codes) -> None:
+    """Sort parts about their middle along their widest axis, until they are cells of the last size."""
+    sums, squares = np.empty(Z.shape[1]), np.empty(Z.shape[1])
+    starts, stops, levels = (
+        np.empty(128, np.int64),
+        np.empty(128, np.int64),
+        np.empty(128, np.int64),
+    )
+    starts[0], stops[0], levels[0], left = 0, len(order), 0, 1
+    while left:
+        left -= 1
+        start, stop, level = starts[left], stops[left], levels[left]
+        while level < len(sizes) and stop - start <= sizes[level]:
+            level += 1
+        if level == len(sizes):
             continue
-        sums[:] = 0.0
-        squares[:] = 0.0
-        count = 0
-        for position in range(start, stop, max(1, (stop - start) // SAMPLE_ROWS)):
-            row = order[position]
-            count += 1
-            for j in range(d):
-                sums[j] += Z[row, j]
-                squares[j] += Z[row, j] * Z[row, j]
-        widest = 0
-        for j in range(d):
-            squares[j] -= sums[j] * sums[j] / count
-            if squares[j] > squares[widest]:
-                widest = j
-        select(Z[:, widest], order, start, stop - 1, middle)
+        parts = -(-(stop - start) // sizes[level])
+        middle = start + parts // 2 * sizes[level]
+        select(Z[:, _widest(Z, order, start, stop, sums, squares)], order, start, stop - 1, middle)
+        starts[left], stops[left], levels[left] = start, middle, level
+        starts[left + 1], stops[left + 1], levels[left + 1] = middle, stop, level
+        left += 2
+
+
+@njit(cache=True, nogil=True)
+def _widest(Z: Matrix, order: Codes, start: int, stop: int, sums: Vector, squares: Vector) -> int:
+    """The axis of the largest variance of some rows, estimated from a sample."""
+    sums[:] = 0.0
+    squares[:] = 0.0
+    count = 0
+    for position in range(start, stop, max(1, (stop - start) // SAMPLE_ROWS)):
+        row = order[position]
+        count += 1
+        for j in range(Z.shape[1]):
+            sums[j] += Z[row, j]
+            squares[j] += Z[row, j] * Z[row, j]
+    widest = 0
+    for j in range(Z.shape[1]):
+        squares[j] -= sums[j] * sums[j] / count
+        if squares[j] > squares[widest]:
+            widest = j
+    return widest
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)

@@ -16,7 +16,7 @@ from separatrix.errors import MemoryBudgetError
 from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, as_tensor, device_name, free_bytes, is_tensor
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.simd import SUMS
+from separatrix.runtime.simd import CHUNK, SUMS
 from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.low_precision import (
     GROUP,
@@ -24,7 +24,6 @@ from separatrix.solvers.nearest.low_precision import (
     filter_bytes,
     whole_scale,
 )
-from separatrix.solvers.nearest.metrics import CHUNK
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
 
 EXTRA_INTEGER, EXTRA = 3, 11  # candidates besides the k lowest scores: integer rows, others

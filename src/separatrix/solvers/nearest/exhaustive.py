@@ -8,8 +8,9 @@ from numba import njit
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import CHUNK, FitMonitor
+from separatrix.runtime.simd import squared_distance
 from separatrix.solvers.nearest.groups import Index, Search
-from separatrix.solvers.nearest.metrics import Metric, raw_distance
+from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter
 from separatrix.types import Codes, Matrix
 
@@ -47,6 +48,9 @@ def _scan(
     for first in range(start, stop, ROWS):
         for i in range(Q.shape[0]):
             for row in range(first, min(first + ROWS, stop)):
-                if row != skip[i]:
+                if code == EUCLIDEAN:
+                    distance = squared_distance(X, row, Q, i, distances[i, 0])
+                else:
                     distance = raw_distance(X, row, Q, i, code, p, distances[i, 0])
+                if distance <= distances[i, 0] and row != skip[i]:
                     enter(heaps, i, distance, row)

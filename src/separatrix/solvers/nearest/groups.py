@@ -6,16 +6,20 @@ The queries of a group share the rows that they bring into the cache; threads wo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.threads import in_order
+from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.nearest.ranking import Neighbors, no_neighbors, sort_heaps
 from separatrix.types import Codes, Flags
+
+ROUND = 8  # groups of a thread between two steps of the monitor
 
 
 class Index(ABC):
@@ -33,6 +37,10 @@ class Index(ABC):
         query skips a row.
         """
         return self.answer(Search(Q, k, skip, threads, monitor or FitMonitor()))
+
+    def built(self) -> Index:
+        """The index that answers many queries."""
+        return self
 
     @abstractmethod
     def answer(self, search: Search) -> Neighbors:
@@ -57,7 +65,7 @@ class Search(NamedTuple):
     ) -> Neighbors:
         """Let `scan` fill the heaps of every group of `size` queries; then sort the heaps.
 
-        `scan` asks its monitor now and then whether to stop; the monitor of the search counts groups.
+        `scan` asks its monitor now and then whether to stop; the monitor of the search counts rounds.
         With heaps=False the lists of `scan` are sorted.
         """
         m, inner = self.Q.shape[0], self.monitor.inner()
@@ -69,8 +77,10 @@ class Search(NamedTuple):
             if heaps:
                 sort_heaps(own)
 
-        for _ in in_order(search_group, row_blocks(m, size), threads=self.threads, monitor=inner):
-            self.monitor.step()
+        with blas_on_one_thread() if self.threads > 1 else nullcontext():
+            for groups in _rounds(row_blocks(m, size), ROUND * self.threads):
+                in_threads(search_group, groups, threads=self.threads, monitor=inner)
+                self.monitor.step()
         return found
 
     def with_fallback(
@@ -89,3 +99,9 @@ class Search(NamedTuple):
         back = np.argsort(np.concatenate([own, others]))
         both = zip(fast(own), found, strict=True)
         return Neighbors(*(np.concatenate(pair) for pair in both)).of(back)
+
+
+def _rounds(groups: Iterator[slice], size: int) -> Iterator[list[slice]]:
+    """The groups in lists of `size`."""
+    while some := list(islice(groups, size)):
+        yield some

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -13,15 +15,17 @@ from separatrix.solvers.nearest.axes import LEADING, most_axes, no_axes, princip
 from separatrix.solvers.nearest.bits import Bits, is_binary
 from separatrix.solvers.nearest.boxes import Boxes
 from separatrix.solvers.nearest.exhaustive import Exhaustive
-from separatrix.solvers.nearest.groups import Index
+from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.manhattan import Manhattan
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI, Metric
 from separatrix.solvers.nearest.projections import Projections
+from separatrix.solvers.nearest.ranking import Neighbors
+from separatrix.solvers.nearest.scan import Scan
 from separatrix.solvers.nearest.sparse import Sparse
 
 TINY = 2**8  # values up to which an exhaustive search beats building an index
-FEW_ROWS = 2**12  # rows up to which products of all pairs beat boxes, for many queries
-FEW_FEATURES = 10  # features up to which boxes are used
+FEW_QUERIES = 128  # that a scan of the rows answers before an index could be built
+FEW_FEATURES = 20  # features up to which boxes are used
 FEW_FEATURES_CHEBYSHEV = 32  # the same for the Chebyshev metric
 DENSE_BELOW = 32  # a stored value costs as much as this many of an array
 HUGE = 1e100
@@ -35,6 +39,40 @@ def build_index(
     X is C-contiguous uint8, float32 or float64, or canonical CSR float64; copied only if necessary.
     """
     X = X if issparse(X) else np.ascontiguousarray(X)
+    if method == "auto" and metric.code == EUCLIDEAN and not issparse(X):
+        return LazyIndex(X, partial(_build, metric=metric, k=k, method=method, threads=threads))
+    return _build(X, metric, k=k, method=method, threads=threads)
+
+
+class LazyIndex(Index):
+    """Dense rows that are scanned until so many queries have come that an index pays for itself."""
+
+    method = "auto"
+
+    def __init__(self, X: Any, build: Callable[[Any], Index]) -> None:
+        self._X, self._build = X, build
+        self._scan = Scan(X)
+        self._asked = 0
+
+    @property
+    def nbytes(self) -> int:  # type: ignore[override]
+        return self._index.nbytes if "_index" in self.__dict__ else 0
+
+    def built(self) -> Index:
+        return self._index
+
+    def answer(self, search: Search) -> Neighbors:
+        self._asked += len(search.Q)
+        index = self._scan if self._asked <= FEW_QUERIES else self._index
+        return index.answer(search)
+
+    @cached_property
+    def _index(self) -> Index:
+        return self._build(self._X)
+
+
+def _build(X: Any, metric: Metric, *, k: int, method: str, threads: int) -> Index:
+    """The index of some method."""
     choices = _choices(X, metric)
     if method not in ("auto", *choices):
         listed = ", ".join(repr(name) for name in ("auto", *choices))
@@ -86,8 +124,6 @@ def _choose_method(X: Any, metric: Metric, choices: list[str]) -> str:
             return "sparse"
     if n * d <= TINY:
         return "exhaustive"
-    if "products" in choices and n <= FEW_ROWS and d <= FEW_FEATURES:
-        return "products"
     few = FEW_FEATURES if metric.code != CHEBYSHEV else FEW_FEATURES_CHEBYSHEV
     if "boxes" in choices and d <= few:
         return "boxes"

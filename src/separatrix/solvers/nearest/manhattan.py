@@ -23,13 +23,13 @@ from separatrix.runtime.simd import (
     PIECE,
     REPEAT_16_BITS,
     abs_difference_mask,
+    absolute_distance,
     blocks_of,
     first_bit,
 )
 from separatrix.solvers.nearest.cells import cells_of
 from separatrix.solvers.nearest.columns import Groups, group_sums, merge_columns
 from separatrix.solvers.nearest.groups import Index, Search
-from separatrix.solvers.nearest.metrics import MANHATTAN, raw_distance
 from separatrix.solvers.nearest.ranking import Neighbors, enter
 from separatrix.types import Codes, Flags, Matrix, Vector
 
@@ -364,7 +364,7 @@ def _verify(
         if is_bytes:
             distance = _byte_distance(X, row, own_bytes, i, distances[i, 0])
         else:
-            distance = raw_distance(X, row, Q, i, MANHATTAN, 1.0, distances[i, 0])
+            distance = absolute_distance(X, row, Q, i, distances[i, 0])
         if enter(heaps, i, distance, row):
             limit = min(cap, _limit(distances[i, 0], inverse, slack))
     return left, checked

@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit, uintp
 
-from separatrix.runtime.simd import SUMS, sizes_apart, squares_apart
+from separatrix.runtime.simd import absolute_distance, squared_distance
 from separatrix.types import Matrix
 
 EUCLIDEAN, MANHATTAN, CHEBYSHEV, MINKOWSKI = range(4)
-CHUNK = 128  # features between two checks of the limit
 
 
 class Metric(NamedTuple):
@@ -49,27 +48,19 @@ def metric_of(name: str, p: float = 2.0) -> Metric:
 def raw_distance(X: Any, row: int, Q: Matrix, i: int, code: int, p: float, limit: float) -> float:
     """Exact raw distance of X[row] and Q[i]; or some number above `limit` if the distance is.
 
-    X is C-contiguous uint8, float32 or float64, Q C-contiguous float64.
+    X is C-contiguous uint8, float32 or float64, Q C-contiguous float64. Loops that are for one metric
+    only call `squared_distance` or `absolute_distance` themselves.
     """
-    row, i, d = uintp(row), uintp(i), X.shape[1]  # unsigned indexes need no check
-    total = 0.0
-    if code in (EUCLIDEAN, MANHATTAN):
-        for start in range(0, d, CHUNK):
-            pieces = min(CHUNK, d - start) // SUMS
-            if code == EUCLIDEAN:
-                total += squares_apart(X, row, Q, i, start, pieces)
-            else:
-                total += sizes_apart(X, row, Q, i, start, pieces)
-            for j in range(start + SUMS * pieces, min(start + CHUNK, d)):
-                gap = abs(np.float64(X[row, j]) - Q[i, j])
-                total += gap * gap if code == EUCLIDEAN else gap
-            if total > limit:
-                break
-    elif code == CHEBYSHEV:
-        for j in range(d):
+    if code == EUCLIDEAN:
+        return squared_distance(X, row, Q, i, limit)  # type: ignore[no-any-return]
+    if code == MANHATTAN:
+        return absolute_distance(X, row, Q, i, limit)  # type: ignore[no-any-return]
+    row, i, total = uintp(row), uintp(i), 0.0  # unsigned indexes need no check
+    if code == CHEBYSHEV:
+        for j in range(X.shape[1]):
             total = max(total, abs(np.float64(X[row, j]) - Q[i, j]))
     else:
-        for j in range(d):
+        for j in range(X.shape[1]):
             total += abs(np.float64(X[row, j]) - Q[i, j]) ** p
             if total > limit:
                 break

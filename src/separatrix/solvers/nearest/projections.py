@@ -26,13 +26,13 @@ from numba import njit, uintp
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.simd import LANES, at_least_mask, first_bit
+from separatrix.runtime.simd import LANES, at_least_mask, first_bit, squared_distance
 from separatrix.runtime.threads import in_order
 from separatrix.solvers.nearest.axes import ProjectionAxes
 from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, plain_cells, sides_of
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.groups import Index, Search
-from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric, raw_distance
+from separatrix.solvers.nearest.metrics import EUCLIDEAN, Metric
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Matrix, Vector
@@ -238,9 +238,9 @@ def _keep(
                 bounds[t] += _gap(projected.third, i, near.third, c) - gap * gap
             count = _within(limit, left, bounds, count)
         for t in range(count):
-            row = order[left[t]]
+            row = np.int64(order[left[t]])
             if bounds[t] <= limit and row != skip[i]:
-                distance = raw_distance(X, row, Q, i, EUCLIDEAN, 2.0, distances[i, 0])
+                distance = squared_distance(X, row, Q, i, distances[i, 0])
                 if enter(heaps, i, distance, row):
                     limit = distances[i, 0] * unit + 2 * slack[i]
 
@@ -259,9 +259,9 @@ def _begin(
             enter(best, 0, np.float64(-tile[position, c]), c)
     for c in positions[0]:
         if c != NOBODY:
-            if order[c] != skip:
-                distance = raw_distance(X, order[c], Q, i, EUCLIDEAN, 2.0, np.inf)
-                enter(heaps, i, distance, order[c])
+            row = np.int64(order[c])
+            if row != skip:
+                enter(heaps, i, squared_distance(X, row, Q, i, np.inf), row)
             tile[position, c] = -np.inf  # done
 
 
