@@ -14,6 +14,7 @@ import itertools
 import json
 import sys
 import warnings
+from functools import partial
 from statistics import median
 
 import numpy as np
@@ -124,7 +125,7 @@ def svc(options):
     """SVC: fit, predict of as many rows (at most 10,000), and of one row."""
     from separatrix import SVC
 
-    classes = {"ours": SVC} | find_peers("svm", "SVC")
+    classes = {"ours": partial(SVC, device="cpu")} | find_peers("svm", "SVC")
     slow, rows = Slow(options.limit), []
     grid = itertools.product(options.kernels, options.d, options.k, options.C, options.n)
     for kernel, d, k, C, n in grid:
