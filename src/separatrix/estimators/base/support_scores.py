@@ -13,6 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numba import njit
 from scipy.sparse import issparse
 
 from separatrix.estimators.base.support import Support
@@ -20,15 +21,16 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.prepared import Vectors, convert_rows, precision, prepare
 from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.blocks import row_blocks
+from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.decomposition import pairs
-from separatrix.types import Matrix, Vector
+from separatrix.types import Codes, Matrix, Vector
 
 LARGEST_WEIGHTS = 2**24  # values of the weights of a linear kernel up to which they are used
 SMALL = 2**20  # kernel values up to which float64 costs next to nothing
 COLUMNS = 1024  # support vectors of a tile
-SMALLEST_TILE, LARGEST_TILE = 2**15, 2**18  # values of a tile: worth a thread; in its cache
-TILES = 64  # of a long prediction, or more
+FEW_CLASSES = 12  # up to so many, a matrix product for each is faster than one loop over all
+TILE = 2**18  # values of a tile: in a core's cache, and worth a thread
 
 
 def score_samples(
@@ -115,21 +117,24 @@ class KernelScorer:
     def _scores(self, A: Matrix, squares: Vector, Z: Vectors, coef: Matrix) -> Matrix:
         """Scores of a few samples, (rows, p)."""
         k, width = (len(self.cuts) - 1, coef.shape[1]) if self.paired else (1, coef.shape[1])
-        sums = np.zeros((len(A), k, width))
+        sums = np.zeros((len(A), k, width), coef.dtype)
         for columns in row_blocks(len(Z), COLUMNS):
             K = A @ Z.X[columns].T
             self.kernel.apply(K, squares, Z.squares[columns])
-            for c in range(k):
-                start, stop = (columns.start, columns.stop)
-                if self.paired:
-                    start, stop = max(start, self.cuts[c]), min(stop, self.cuts[c + 1])
-                if start < stop:
-                    part = slice(start - columns.start, stop - columns.start)
-                    sums[:, c] += K[:, part] @ coef[start:stop]
+            if not self.paired:
+                sums[:, 0] += K @ coef[columns]
+            elif k > FEW_CLASSES:
+                _add_by_class(sums, K, coef, self.cuts, columns.start)
+            else:
+                for c in range(k):
+                    first = max(self.cuts[c], columns.start)
+                    stop = min(self.cuts[c + 1], columns.stop)
+                    if first < stop:
+                        own = slice(first - columns.start, stop - columns.start)
+                        sums[:, c] += K[:, own] @ coef[first:stop]
         flat = sums.reshape(len(A), k * width)
         S = flat[:, self._first] + flat[:, self._second] if self.paired else flat
-        S += self.intercept
-        return S
+        return S + self.intercept
 
 
 def _scorer(
@@ -145,6 +150,20 @@ def _scorer(
     return None
 
 
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def _add_by_class(sums: Any, K: Matrix, coef: Matrix, cuts: Codes, start: int) -> None:
+    """Add K[:, j] coef[start + j] to the sums of the class that support vector start + j is of."""
+    width = coef.shape[1]
+    for c in range(len(cuts) - 1):
+        first, stop = max(cuts[c], start), min(cuts[c + 1], start + K.shape[1])
+        for i in range(K.shape[0]):
+            out = sums[i, c]
+            for j in range(first, stop):
+                value, row = K[i, j - start], coef[j]
+                for t in range(width):
+                    out[t] += value * row[t]
+
+
 def _over_blocks(
     function: Callable[[slice], Any],
     n: int,
@@ -153,13 +172,12 @@ def _over_blocks(
     *,
     all_values: int | None = None,
 ) -> list[Any]:
-    """`function` of blocks of rows on all threads; the blocks do not depend on their number."""
+    """`function` of blocks of rows, on threads if there is enough work; blocks do not depend on them."""
     total = n * width if all_values is None else all_values
-    tile = min(max(n * width // TILES, SMALLEST_TILE), LARGEST_TILE)
-    blocks = list(row_blocks(n, max(1, tile // max(1, width))))
-    several = len(blocks) > 1 and total > SMALLEST_TILE
-    with blas_on_one_thread() if several else nullcontext():
-        return in_threads(function, blocks, threads=threads if several else 1)
+    blocks = list(row_blocks(n, max(1, TILE // max(1, width))))
+    threads = min(threads, total // TILE)
+    with blas_on_one_thread() if threads > 1 else nullcontext():
+        return in_threads(function, blocks, threads=threads)
 
 
 _KEPT: WeakKeyDictionary[Support, tuple[Any, Any, Any]] = WeakKeyDictionary()

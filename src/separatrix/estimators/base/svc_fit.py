@@ -24,10 +24,7 @@ from separatrix.solvers.svm.problem import RowLayout, SvmFit, SvmProblem, ticks_
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 FOLDS = 5  # of the scores that probabilities are learned from
-FEW_BOUNDARIES, MANY_ROWS = (
-    32,
-    512,
-)  # fewer boundaries, each of more rows, need few rows of the matrix
+HELD_ROWS = 800  # a matrix of so many rows costs as much as the rounds of one boundary without it
 EXACT = 1e-12  # tolerance of kernel values that only float64 meets
 
 
@@ -57,12 +54,11 @@ class SvcOptions(NamedTuple):
     def computes_all(self, n: int, n_classes: int) -> bool:
         """Whether to compute the full kernel matrix of n samples first, not its rows when needed.
 
-        Few of them are needed, unless each boundary is between so few that most become support vectors;
-        but many boundaries solve faster on a matrix in memory.
+        That costs n^2 values, most of which are never used; without it every round of every boundary
+        goes through Python.
         """
         n_problems = len(coding(n_classes, self.multi_class).T)
-        each = 2 * n // n_classes if self.multi_class == "ovo" else n
-        return n <= self.hold_up_to and (n_problems > FEW_BOUNDARIES or each < MANY_ROWS)
+        return bool(n <= min(self.hold_up_to, HELD_ROWS * n_problems**0.5))
 
     def box(self, weights: Vector) -> Vector:
         """Upper bound of each coefficient: C times weight; 0 for zero weights, even if C is infinite."""

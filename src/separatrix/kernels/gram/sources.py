@@ -21,6 +21,7 @@ from separatrix.types import Codes, Matrix, Vector
 ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
 WORTH_THREADS = 2**20  # values of an epilogue that take longer than starting threads
 LARGEST_TILE = 2**19  # values that one thread computes at a time: they stay in its cache
+EPILOGUE_WORK = 32  # an epilogue of a value costs as much as this many multiply-adds
 TILES, TILE_WORK = 64, 2**24  # tiles that share a product, of at least so many multiply-adds
 STRIP_BYTES = 2**20  # of one epilogue call: stays in a core's second-level cache
 
@@ -49,7 +50,7 @@ class ProductSource:
         """Kernel values of two prepared sets."""
         if are_dense(X, Z):
             K: Matrix = np.empty((len(X), len(Z)), self.dtype) if out is None else out
-            if K.size <= LARGEST_TILE:
+            if K.size * X.X.shape[1] <= TILE_WORK and K.size <= LARGEST_TILE:
                 np.matmul(X.X, Z.X.T, out=K)
                 self.kernel.apply(K, X.squares, Z.squares)
                 return K
@@ -116,7 +117,8 @@ class ProductSource:
             if symmetric and rows.start < columns.start:
                 K[columns, rows] = P.T
 
-        threads = self.threads if K.size > WORTH_THREADS else 1
+        work = K.size * (X.X.shape[1] + EPILOGUE_WORK)
+        threads = max(1, min(self.threads, work // TILE_WORK))
         with blas_on_one_thread() if len(tiles) > 1 else nullcontext():
             in_threads(fill, tiles, threads=threads)
 

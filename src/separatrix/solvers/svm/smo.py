@@ -13,7 +13,6 @@ References: Platt 1998; Fan, Chen and Lin, JMLR 6 (2005); Wen et al., ThunderSVM
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,7 +45,7 @@ from separatrix.types import Codes, Gram, HeldMatrix, Matrix, RowMatrix, Vector
 WORKING_SET, LARGEST_SET = 256, 1024
 ROWS_PER_SLOT = 20  # a problem with more rows than this for each slot gets a larger working set
 PADDING = 16  # unused columns of a tile: its rows must not all map to the same cache lines
-WORTH_THREADS = 2**20  # kernel values of all problems that take longer than starting threads
+WORTH_THREADS = 2**20  # multiply-adds, or kernel values, that are worth another thread
 SHARES = 4  # of the problems, for each thread: the last ones even out
 FEW_PROBLEMS, LARGE_PROBLEM = 16, 4096  # fewer problems of more rows are shared by all threads
 COLUMNS_AT_ONCE = 2048  # of an update that threads share
@@ -137,8 +136,9 @@ def solve_on_rows(
         return stored
 
     batch = ProblemBatch(gram, problems, rule, monitor)
-    begin(batch, fetch, gram.capacity)
-    _run_together(gram, fetch, batch, gram.capacity, _worthwhile_threads(batch, threads))
+    with blas_on_one_thread():
+        begin(batch, fetch, gram.capacity)
+        _run_together(gram, fetch, batch, gram.capacity, _worthwhile_threads(batch, threads))
     return batch.results()
 
 
@@ -246,10 +246,9 @@ def _run_together(
     sets = [WorkingSet(batch, p, capacity, gram.dtype) for p in everything]
     for active in _groups(sets, capacity):
         while active:
-            with blas_on_one_thread() if len(active) > 1 else nullcontext():
-                in_threads(
-                    lambda one: one.advance(gram), active, threads=threads, monitor=batch.monitor
-                )
+            in_threads(
+                lambda one: one.advance(gram), active, threads=threads, monitor=batch.monitor
+            )
             _update_errors(fetch, batch, active, threads)
             left = set(batch.review(np.array([one.p for one in active])).tolist())
             active = [one for one in active if one.p in left]
@@ -266,10 +265,11 @@ def _update_errors(
             wanted.setdefault(segment, []).append(one.changes.rows[: one.changes.size])
     stored = fetch({s: np.unique(np.concatenate(parts)) for s, parts in wanted.items()})
     pieces = [(one, piece) for one in active for piece in _pieces(batch, one.p)]
+    work = sum(one.changes.size * len(one.taken) for one in active)
     in_threads(
         lambda item: _update(batch, item[0].p, item[0].changes, stored, *item[1]),
         pieces,
-        threads=threads,
+        threads=max(1, min(threads, work // WORTH_THREADS)),
         monitor=batch.monitor,
     )
 
