@@ -298,6 +298,11 @@ class Curvature:
         self.bent = bent
         self.changes += 1
 
+    def rows_to_add(self, bent: Flags) -> int:
+        """How many rows `follow` would add or take off."""
+        count = np.count_nonzero(bent)
+        return int(count if self.slope is None else min(count, np.count_nonzero(bent != self.bent)))
+
     def copy(self, other: Curvature, slope: Vector) -> None:
         """Begin where another one is, whose rows have the same slopes."""
         self.H, self.border = other.H.copy(order="F"), other.border.copy()
