@@ -87,16 +87,16 @@ class Boxes(Index):
         self._X, self._metric = X, metric
         d = X.shape[1]
         self._centre = X.mean(axis=0, dtype=np.float64)
-        largest = max(float(np.abs(end - self._centre).max()) for end in (X.min(0), X.max(0)))
-        self._scale = scale_of(largest)
+        blocks = (X[rows] - self._centre for rows in row_blocks(len(X), BLOCK))
+        self._scale = scale_of(max(float(np.abs(block).max()) for block in blocks))
         self._off = 2.0**-24 * {EUCLIDEAN: np.sqrt(d), MANHATTAN: d, CHEBYSHEV: 1}[metric.code]
         Z = self._scale_rows(X)
-        self._tree = _build_tree(Z, np.abs(Z).max(axis=1) * np.float32(self._off))
+        self._tree = _build_tree(Z, _largest_of(Z) * np.float32(self._off))
         self.nbytes = sum(part.nbytes for part in self._tree)
 
     def answer(self, search: Search) -> Neighbors:
         Z = self._scale_rows(search.Q)
-        largest = np.abs(Z).max(axis=1).astype(np.float64)
+        largest = _largest_of(Z).astype(np.float64)
 
         def search_boxes(some: Any) -> Neighbors:
             moved = self._off * largest[some] + NEXT_TO_NOTHING
@@ -125,6 +125,14 @@ class Boxes(Index):
             for rows in row_blocks(len(X), BLOCK):
                 Z[rows] = (X[rows] - self._centre) * self._scale
         return Z
+
+
+def _largest_of(Z: Matrix) -> Vector:
+    """The largest magnitude in each row, (n,); column after column, since rows are short."""
+    largest = np.abs(Z[:, 0])
+    for j in range(1, Z.shape[1]):
+        np.maximum(largest, np.abs(Z[:, j]), out=largest)
+    return largest
 
 
 def _build_tree(Z: Matrix, moved: Vector) -> BoxTree:
