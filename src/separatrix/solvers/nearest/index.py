@@ -20,7 +20,7 @@ from separatrix.solvers.nearest.manhattan import Manhattan
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI, Metric
 from separatrix.solvers.nearest.projections import Projections
 from separatrix.solvers.nearest.ranking import Neighbors
-from separatrix.solvers.nearest.scan import Scan
+from separatrix.solvers.nearest.scan import ProductScan
 from separatrix.solvers.nearest.sparse import Sparse
 
 TINY = 2**8  # values up to which an exhaustive search beats building an index
@@ -51,7 +51,7 @@ class LazyIndex(Index):
 
     def __init__(self, X: Any, build: Callable[[Any], Index]) -> None:
         self._X, self._build = X, build
-        self._scan = Scan(X)
+        self._scan = ProductScan(X)
         self._asked = 0
 
     @property
