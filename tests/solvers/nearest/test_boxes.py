@@ -23,3 +23,10 @@ def test_a_row_far_away_does_not_hide_neighbours():
     X = rng.standard_normal((500, 2))
     X[7] = 1e12
     assert_exhaustive(Boxes(X, metric_of("l2")), X, rng.standard_normal((40, 2)), 3)
+
+
+def test_threads_build_the_same_tree():
+    X = np.random.default_rng(1).standard_normal((20_000, 3))
+    one, several = (Boxes(X, metric_of("l2"), threads=threads) for threads in (1, 3))
+    for first, second in zip(one._tree, several._tree, strict=True):
+        np.testing.assert_array_equal(first, second)

@@ -90,7 +90,7 @@ def _build(X: Any, metric: Metric, *, k: int, method: str, threads: int) -> Inde
     if method == "manhattan":
         return Manhattan(X)
     if method == "boxes":
-        return Boxes(X, metric)
+        return Boxes(X, metric, threads=threads)
     axes = no_axes(X) if method == "products" else principal_axes(X, k, insist=insist)
     return Projections(X, axes, threads=threads)
 
