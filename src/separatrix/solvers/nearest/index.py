@@ -25,8 +25,7 @@ from separatrix.solvers.nearest.sparse import Sparse
 
 TINY = 2**8  # values up to which an exhaustive search beats building an index
 FEW_QUERIES = 128  # that a scan of the rows answers before an index could be built
-FEW_FEATURES = 20  # features up to which boxes are used
-FEW_FEATURES_CHEBYSHEV = 32  # the same for the Chebyshev metric
+FEW_FEATURES = {EUCLIDEAN: 20, MANHATTAN: 10, CHEBYSHEV: 32}  # features up to which boxes are used
 DENSE_BELOW = 32  # a stored value costs as much as this many of an array
 HUGE = 1e100
 
@@ -124,8 +123,7 @@ def _choose_method(X: Any, metric: Metric, choices: list[str]) -> str:
             return "sparse"
     if n * d <= TINY:
         return "exhaustive"
-    few = FEW_FEATURES if metric.code != CHEBYSHEV else FEW_FEATURES_CHEBYSHEV
-    if "boxes" in choices and d <= few:
+    if "boxes" in choices and d <= FEW_FEATURES[metric.code]:
         return "boxes"
     if metric.code == MANHATTAN:
         return "manhattan"
