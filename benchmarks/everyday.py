@@ -152,6 +152,73 @@ def svc(options):
     return rows
 
 
+@part
+def neighbors(options):
+    """KNeighborsClassifier: fit and predict of n rows (at most 10,000) and of ten; one row after a fit."""
+    from separatrix import KNeighborsClassifier
+
+    classes = {"ours": KNeighborsClassifier} | find_peers("neighbors", "KNeighborsClassifier")
+    slow, rows = Slow(options.limit), []
+    for d, n in itertools.product(options.d, options.n):
+        data = generate(n, d, 6, queries=min(n, 10_000))
+        names = [name for name in classes if name == "ours" or slow.allows(name, d, n)]
+        for kind, Q in [("fit, n queries", data.Q), ("fit, ten queries", data.Q[:10])]:
+            calls = {
+                name: lambda cls=classes[name], Q=Q: cls().fit(data.X, data.y).predict(Q)
+                for name in names
+            }
+            times, _ = time_each(calls, repeat=options.repeat)
+            if Q is data.Q:
+                for name, elapsed in times.items():
+                    slow.note(name, d, n, elapsed)
+            show(f"{kind} n={n} d={d}", times)
+            rows.append({"kind": kind, "what": f"n={n} d={d}", "times": times})
+        models = {name: classes[name]().fit(data.X, data.y) for name in names}
+        asked = {name: lambda m=m: m.predict(data.Q[:1]) for name, m in models.items()}
+        times, _ = time_each(asked, repeat=15)
+        show(f"predict one n={n} d={d}", times)
+        rows.append({"kind": "predict one", "what": f"n={n} d={d}", "times": times})
+    return rows
+
+
+LINEAR = {  # module and class; parameters
+    ("svm", "LinearSVC"): [{"C": C} for C in (0.01, 1.0, 10.0)],
+    ("discriminant_analysis", "LinearDiscriminantAnalysis"): [{}],
+    ("discriminant_analysis", "QuadraticDiscriminantAnalysis"): [{}],
+    ("naive_bayes", "GaussianNB"): [{}],
+}
+
+
+@part
+def linear(options):
+    """LinearSVC, LDA, QDA and GaussianNB: fit, predict of 4,000 rows and of one."""
+    import separatrix
+
+    slow, rows = Slow(options.limit), []
+    for (module, name), d, k, n in itertools.product(LINEAR, options.d, options.k, options.n):
+        data = generate(n, d, k, queries=4000)
+        peers = {"ours": getattr(separatrix, name)} | find_peers(module, name)
+        for params in LINEAR[module, name]:
+            series = (name, d, k, *params.values())
+            calls = {
+                peer: lambda cls=cls, params=params: cls(**params).fit(data.X, data.y)
+                for peer, cls in peers.items()
+                if peer == "ours" or slow.allows(peer, series, n)
+            }
+            times, models = time_each(calls, repeat=options.repeat)
+            for peer, elapsed in times.items():
+                slow.note(peer, series, n, elapsed)
+            what = f"{name} {params} n={n} d={d} k={k}"
+            show(f"fit {what}", times)
+            rows.append({"kind": f"fit {name}", "what": what, "times": times})
+        for kind, Q in [("predict", data.Q), ("predict one", data.Q[:1])]:
+            asked = {peer: lambda m=m, Q=Q: m.predict(Q) for peer, m in models.items()}
+            times, _ = time_each(asked, repeat=15)
+            show(f"{kind} {what}", times)
+            rows.append({"kind": f"{kind} {name}", "what": what, "times": times})
+    return rows
+
+
 def main(arguments):
     parser = argparse.ArgumentParser(prog="benchmarks.everyday", description=__doc__.split("\n")[0])
     parser.add_argument(

@@ -232,13 +232,14 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         X = train.X if kept.all() else train.X[kept]
         if issparse(X) and plan.newton and X.nnz >= DENSE_ENOUGH * X.shape[0] * X.shape[1]:
             X = X.toarray()
-        samples = self._samples(X)
+        jointly = prices.all() and prices.shape[1] > 1 and self._learns_jointly(X, plan)
+        samples = self._samples(X, seek_zeros=not jointly)
         free = self.fit_intercept and not self.regularize_intercept
         constant = 1.0 if free else float(self.intercept_scaling) * self.fit_intercept
         columns = columns_of(X, constant) if self.penalty == "l1" else None
         sides = coding(len(train.classes), "ovr")[train.y[kept]].astype(np.float64)
         seeds = rng.integers(1, 2**63, size=sides.shape[1])
-        if len(seeds) > 1 and self._learns_jointly(X, plan) and prices.all():
+        if jointly:
             fits = solve_newton_jointly(
                 samples,
                 np.ascontiguousarray(sides.T),
@@ -345,10 +346,10 @@ class LinearSVC(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         kept = prices.any(axis=1)
         return kept, prices[kept]
 
-    def _samples(self, X: Any) -> LinearSamples:
+    def _samples(self, X: Any, *, seek_zeros: bool = True) -> LinearSamples:
         if issparse(X):
             X.sort_indices()
-        samples = LinearSamples.of(X)
+        samples = LinearSamples.of(X, seek_zeros=seek_zeros)
         if not np.isfinite(float(samples.squares.sum()) * float(self.C)):
             raise DataError(
                 "C times the squares of the features overflows; scale the features, "

@@ -42,3 +42,32 @@ def test_a_refused_call_leaves_the_model_unchanged():
     with pytest.raises(DataError, match="no posterior"):
         sure.set_params(C=np.inf, posterior="laplace").fit([[0.0], [1.0]], [0, 1])
     assert sure.coef_.shape == (1, 3)
+
+
+def test_plain_arrays_are_refused_for_the_same_reasons_as_others():
+    model = LinearDiscriminantAnalysis().fit(NOISY, SIDES)
+    broken = NOISY.copy()
+    broken[3, 1] = np.nan
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(broken)
+    broken[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        model.fit(broken, SIDES)
+    with pytest.raises(ValueError, match="expecting 3 features"):
+        model.predict(NOISY[:, :2])
+    with pytest.raises(ValueError, match="0 sample"):
+        model.predict(NOISY[:0])
+    with pytest.raises(ValueError, match="inconsistent"):
+        model.fit(NOISY, SIDES[:-1])
+    large = np.full((40, 3), 1e307)  # a sum that overflows is not an infinite value
+    assert model.predict(large).shape == (40,)
+
+
+def test_an_array_after_a_table_with_names_still_warns():
+    pandas = pytest.importorskip("pandas")
+    model = GaussianNB().fit(pandas.DataFrame(NOISY, columns=["a", "b", "c"]), SIDES)
+    with pytest.warns(UserWarning, match="feature names"):
+        model.predict(NOISY)
+    model.fit(NOISY, SIDES)
+    assert not hasattr(model, "feature_names_in_")
+    np.testing.assert_array_equal(model.predict(NOISY), model.predict(NOISY.tolist()))

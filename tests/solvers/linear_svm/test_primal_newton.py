@@ -79,7 +79,7 @@ def test_the_line_search_ends_where_the_slope_is_all_but_gone():
     def slope(s):
         return linear + s * 0.1 - np.clip(raw - s * 2.0 * dz, 0, cap) @ dz
 
-    length = module._length(raw, 2.0 * dz, dz, cap, linear, 0.1)
+    length = module.line_length(raw, 2.0 * dz, dz, cap, linear, 0.1)
     assert length > 0
     assert abs(slope(length)) <= 0.1 * abs(slope(0.0))
-    assert module._length(raw, 2.0 * dz, dz, cap, linear + 6.0, 0.1) == 0.0
+    assert module.line_length(raw, 2.0 * dz, dz, cap, linear + 6.0, 0.1) == 0.0

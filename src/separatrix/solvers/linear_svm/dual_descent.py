@@ -32,15 +32,19 @@ class LinearSamples(NamedTuple):
     squares: Vector  # shape: (n,); |x|^2
 
     @classmethod
-    def of(cls, X: Any) -> LinearSamples:
-        """Samples in both forms; compiled loops read mostly zero dense rows as sparse ones."""
+    def of(cls, X: Any, *, seek_zeros: bool = True) -> LinearSamples:
+        """Samples in both forms; compiled loops read mostly zero dense rows as sparse ones.
+
+        seek_zeros: whether those loops will run, so that looking for zeros pays.
+        """
         if issparse(X):
             owners = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
             squares: Vector = np.zeros(X.shape[0])
             squares += np.bincount(owners, weights=X.data**2, minlength=X.shape[0])
         else:
             squares = np.einsum("ij,ij->i", X, X)
-        few = not issparse(X) and np.count_nonzero(X) <= MAX_DENSITY * X.size
+        few = seek_zeros and not issparse(X)
+        few = few and np.count_nonzero(X) <= MAX_DENSITY * X.size
         return cls(X, rows_of(csr_array(X) if few else X), squares)
 
     def times(self, w: Vector) -> Vector:

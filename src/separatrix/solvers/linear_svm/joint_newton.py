@@ -28,7 +28,7 @@ from separatrix.solvers.linear_svm.primal_newton import (
     FLAT,
     PATIENCE,
     SOLVED,
-    Curvature,
+    HingeCurvature,
     Point,
     line_length,
     solve_definite,
@@ -37,6 +37,10 @@ from separatrix.types import Codes, Flags, Matrix, Vector
 
 PAIRS = 300_000  # of samples and features, for each boundary, up to which their products pay
 MANY_FEATURES = 256  # from which on conjugate gradients beat a curvature for each boundary
+THIN = (
+    3  # times as long as others take products with few columns, for the same number of operations
+)
+ROUNDS = 10.0  # of conjugate gradients that are expected first
 PAIRS_BYTES = 32 * MEBIBYTE  # of the products of pairs of features
 CURVATURE_BYTES = 256 * MEBIBYTE  # of the curvatures of all boundaries that are learned together
 
@@ -87,7 +91,7 @@ class Boundaries:
         )
 
 
-class Directions(NamedTuple):
+class NewtonDirections(NamedTuple):
     """Newton's directions of some boundaries."""
 
     V: Matrix  # shape: (some, d)
@@ -193,7 +197,7 @@ def _certify_all(at: Boundaries, reached: Vector, steps: Codes, stops: Any) -> l
     ]
 
 
-def _advance(at: Boundaries, some: Codes, towards: Directions, threads: int) -> Vector:
+def _advance(at: Boundaries, some: Codes, towards: NewtonDirections, threads: int) -> Vector:
     """Move some boundaries along their directions, as far as is best; returns how far."""
     V, v_bias = towards
     dZ = V @ at.samples.X.T
@@ -237,18 +241,34 @@ class Curvatures:
         self._pairs: Matrix | None = None
         if n * d * d <= min(PAIRS * len(at.Y), PAIRS_BYTES // 4):
             self._pairs = _pairs_of(at.samples.X)
-        self._kept: list[Curvature] = []
+        self._kept: list[HingeCurvature] = []
         self._factor: Any = None
+        self._rounds = np.full(len(at.Y), ROUNDS)  # of conjugate gradients that each took last
 
-    def directions(self, some: Codes, monitor: FitMonitor) -> Directions:
+    def directions(self, some: Codes, monitor: FitMonitor) -> NewtonDirections:
         """Newton's directions of some boundaries."""
         if self._pairs is not None:
             return self._from_pairs(some, self._pairs)
-        if self._at.W.shape[1] >= MANY_FEATURES:
-            return self._from_products(some, monitor)
-        at = self._at
         if not self._kept:
             self._begin(monitor)
+        direct = self._direct_is_cheaper(some)
+        V, bias = np.empty((len(some), self._at.W.shape[1])), np.empty(len(some))
+        for chosen, find in ((direct, self._by_factoring), (~direct, self._from_products)):
+            if chosen.any():
+                V[chosen], bias[chosen] = find(some[chosen], monitor)
+        return NewtonDirections(V, bias)
+
+    def _direct_is_cheaper(self, some: Codes) -> Flags:
+        """Whether to update and factor the curvature of each rather than take conjugate gradients."""
+        at = self._at
+        n, d = at.samples.X.shape
+        if d < MANY_FEATURES:
+            return np.ones(len(some), np.bool_)
+        rows = np.array([self._kept[c].rows_to_add(at.raw[c] > 0.0) for c in some])
+        return np.asarray(rows * d + d * d / 3 < 4 * THIN * n * self._rounds[some])
+
+    def _by_factoring(self, some: Codes, monitor: FitMonitor) -> NewtonDirections:
+        at = self._at
 
         def direction(c: int) -> tuple[Vector, float]:
             point = Point(at.W[c], at.b[c], at.Z[c], at.raw[c], at.raw[c], at.G[c], at.g_bias[c])
@@ -259,21 +279,24 @@ class Curvatures:
                 found = in_threads(direction, some, threads=self._threads, monitor=monitor)
         else:
             found = [direction(c) for c in some]
-        return Directions(np.stack([v for v, _ in found]), np.array([bias for _, bias in found]))
+        return NewtonDirections(
+            np.stack([v for v, _ in found]), np.array([bias for _, bias in found])
+        )
 
     def _begin(self, monitor: FitMonitor) -> None:
         """At first all rows bend all boundaries: those of equal prices share the sum."""
         at = self._at
+        self._kept = [HingeCurvature(at.problem(c)) for c in range(len(at.Y))]
+        if at.W.shape[1] >= MANY_FEATURES:
+            return
         everyone: Flags = np.ones(at.Y.shape[1], np.bool_)
-        for c in range(len(at.Y)):
-            own = Curvature(at.problem(c))
+        for c, own in enumerate(self._kept):
             if c and np.array_equal(at.price[c], at.price[0]):
                 own.copy(self._kept[0], at.slope[c])
             else:
                 own.follow(everyone, at.slope[c], monitor)
-            self._kept.append(own)
 
-    def _from_pairs(self, some: Codes, pairs: Matrix) -> Directions:
+    def _from_pairs(self, some: Codes, pairs: Matrix) -> NewtonDirections:
         at, d = self._at, self._at.W.shape[1]
         weights = at.slope[some] * (at.raw[some] > 0.0)
         size = d + 1 if at.bias_step else d
@@ -291,9 +314,9 @@ class Curvatures:
             V = -np.linalg.solve(M, g[:, :, None])[:, :, 0]
         except np.linalg.LinAlgError:
             V = -np.stack([solve_definite(own, of) for own, of in zip(M, g, strict=True)])
-        return Directions(V[:, :d], V[:, d] if at.bias_step else np.zeros(len(some)))
+        return NewtonDirections(V[:, :d], V[:, d] if at.bias_step else np.zeros(len(some)))
 
-    def _from_products(self, some: Codes, monitor: FitMonitor) -> Directions:
+    def _from_products(self, some: Codes, monitor: FitMonitor) -> NewtonDirections:
         """Conjugate gradients, preconditioned by the curvature where all rows bend."""
         at, d = self._at, self._at.W.shape[1]
         if self._factor is None:
@@ -307,7 +330,7 @@ class Curvatures:
         ahead = self._precondition(rest)
         along, product = ahead, np.einsum("ij,ij->i", rest, ahead)
         left = np.arange(len(some))
-        for _ in range(d):
+        for number in range(1, d + 1):
             u = along[:, :d] @ at.samples.X.T + along[:, d:]
             u *= weights[left]
             image = np.concatenate([u @ at.samples.X, u.sum(axis=1, keepdims=True)], axis=1)
@@ -317,6 +340,7 @@ class Curvatures:
             step = (product / np.einsum("ij,ij->i", along, image))[:, None]
             V[left] += step * along
             rest = rest - step * image
+            self._rounds[some[left]] = number
             going = np.einsum("ij,ij->i", rest, rest) > wanted[left]
             if not going.any() or monitor.should_stop():
                 break
@@ -324,7 +348,7 @@ class Curvatures:
             ahead = self._precondition(rest)
             product = np.einsum("ij,ij->i", rest, ahead)
             along = ahead + (product / before)[:, None] * along
-        return Directions(V[:, :d], V[:, d])
+        return NewtonDirections(V[:, :d], V[:, d])
 
     def _precondition(self, rest: Matrix) -> Matrix:
         return np.asarray(cho_solve(self._factor, rest.T, check_finite=False).T)
@@ -332,7 +356,7 @@ class Curvatures:
     def _where_all_bend(self, monitor: FitMonitor) -> Matrix:
         """The second derivative with the mean slope of each row, and the bias last."""
         at, d = self._at, self._at.W.shape[1]
-        mean = Curvature(at.problem(0))
+        mean = HingeCurvature(at.problem(0))
         mean.follow(np.ones(at.Y.shape[1], np.bool_), at.slope.mean(axis=0), monitor)
         M = np.zeros((d + 1, d + 1), order="F")
         M[:d, :d], M[:d, d] = mean.H, mean.border[:d]

@@ -111,7 +111,7 @@ def _squared_hinge(
         # |g|^2 / 2 is the duality gap
         return 0.5 * square <= tol * max(1.0, problem.primal(point.w, point.b, point.z))
 
-    point, steps, stop = _minimise(curve, begin, enough, max_iter, Curvature(problem), monitor)
+    point, steps, stop = _minimise(curve, begin, enough, max_iter, HingeCurvature(problem), monitor)
     reached = float(np.sqrt(point.square(problem))) / scale
     if stop == "flat" and reached <= max(tol, FLAT):
         stop = "tol"  # rounding is all that is left
@@ -128,7 +128,7 @@ def _hinge(
     steepest = max(STEEPEST, 0.01 * tol / np.finfo(np.float64).eps)
     steepest /= float((problem.price * (problem.samples.squares + 1.0)).max())
     slope, steps = FIRST_SLOPE if start else 1.0, 0
-    curvature = Curvature(problem)
+    curvature = HingeCurvature(problem)
     curve = SmoothedLoss(problem, start.a if start else np.zeros(n), slope * problem.price)
     point = curve.start(start) if start else curve.point(np.zeros(d), 0.0, np.zeros(n))
     farthest = float(problem.samples.squares.max()) + min(problem.bias_step, 1.0)
@@ -223,7 +223,7 @@ def _minimise(
     point: Point,
     enough: Callable[[Point], bool],
     max_iter: int,
-    curvature: Curvature,
+    curvature: HingeCurvature,
     monitor: FitMonitor,
     least: int = 0,
 ) -> tuple[Point, int, str]:
@@ -256,7 +256,7 @@ def _minimise(
 
 
 @dataclass
-class Curvature:
+class HingeCurvature:
     """H, kept up to date: rows that began or ceased to bend are added or taken off."""
 
     problem: LinearProblem
@@ -298,7 +298,12 @@ class Curvature:
         self.bent = bent
         self.changes += 1
 
-    def copy(self, other: Curvature, slope: Vector) -> None:
+    def rows_to_add(self, bent: Flags) -> int:
+        """How many rows `follow` would add or take off."""
+        count = np.count_nonzero(bent)
+        return int(count if self.slope is None else min(count, np.count_nonzero(bent != self.bent)))
+
+    def copy(self, other: HingeCurvature, slope: Vector) -> None:
         """Begin where another one is, whose rows have the same slopes."""
         self.H, self.border = other.H.copy(order="F"), other.border.copy()
         self.bent, self.slope, self.changes = other.bent, slope, other.changes

@@ -35,6 +35,7 @@ from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Matrix, Vector
 
 GROUP = 256  # queries
+QUERY_CELLS = (4096, FLOATS)  # of queries, so that those near each other follow each other
 BLOCK = 2**14  # rows scaled at a time
 NORMS = {EUCLIDEAN: 2, MANHATTAN: 1, CHEBYSHEV: 0}  # as the masks name them
 
@@ -83,20 +84,20 @@ class Boxes(Index):
 
     method = "boxes"
 
-    def __init__(self, X: Any, metric: Metric) -> None:
+    def __init__(self, X: Any, metric: Metric, *, threads: int = 1) -> None:
         self._X, self._metric = X, metric
         d = X.shape[1]
         self._centre = X.mean(axis=0, dtype=np.float64)
-        largest = max(float(np.abs(end - self._centre).max()) for end in (X.min(0), X.max(0)))
-        self._scale = scale_of(largest)
+        blocks = (X[rows] - self._centre for rows in row_blocks(len(X), BLOCK))
+        self._scale = scale_of(max(float(np.abs(block).max()) for block in blocks))
         self._off = 2.0**-24 * {EUCLIDEAN: np.sqrt(d), MANHATTAN: d, CHEBYSHEV: 1}[metric.code]
         Z = self._scale_rows(X)
-        self._tree = _build_tree(Z, np.abs(Z).max(axis=1) * np.float32(self._off))
+        self._tree = _build_tree(Z, _largest_of(Z) * np.float32(self._off), threads)
         self.nbytes = sum(part.nbytes for part in self._tree)
 
     def answer(self, search: Search) -> Neighbors:
         Z = self._scale_rows(search.Q)
-        largest = np.abs(Z).max(axis=1).astype(np.float64)
+        largest = _largest_of(Z).astype(np.float64)
 
         def search_boxes(some: Any) -> Neighbors:
             moved = self._off * largest[some] + NEXT_TO_NOTHING
@@ -106,7 +107,7 @@ class Boxes(Index):
         return search.with_fallback(search_boxes, far, Exhaustive(self._X, self._metric))
 
     def _nearest(self, search: Search, Z: Matrix, moved: Vector) -> Neighbors:
-        order = order_by_cells(Z, (FLOATS,))
+        order = order_by_cells(Z, QUERY_CELLS, threads=search.threads)
         search, Z, moved = search.of(order), Z[order], moved[order]
         code = self._metric.code
         unit = self._scale ** (2 if code == EUCLIDEAN else 1)
@@ -127,12 +128,20 @@ class Boxes(Index):
         return Z
 
 
-def _build_tree(Z: Matrix, moved: Vector) -> BoxTree:
+def _largest_of(Z: Matrix) -> Vector:
+    """The largest magnitude in each row, (n,); column after column, since rows are short."""
+    largest = np.abs(Z[:, 0])
+    for j in range(1, Z.shape[1]):
+        np.maximum(largest, np.abs(Z[:, j]), out=largest)
+    return largest
+
+
+def _build_tree(Z: Matrix, moved: Vector, threads: int) -> BoxTree:
     """The tree of scaled rows, and of how far rounding may have moved them."""
     sizes = [FLOATS]
     while sizes[-1] < len(Z):
         sizes.append(FLOATS * sizes[-1])
-    order = order_by_cells(Z, sizes[::-1])
+    order = order_by_cells(Z, sizes[::-1], threads=threads)
     Z, inside = Z[order], moved[order, None].astype(np.float32)
     rows, lows, highs, levels = _side_by_side(Z), Z, Z, []
     for _ in sizes:

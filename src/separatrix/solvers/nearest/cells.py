@@ -12,11 +12,14 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
+from separatrix.runtime.threads import in_threads
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, MANHATTAN
 from separatrix.solvers.selection import select
 from separatrix.types import Codes, Matrix, Vector
 
+LARGE_CELL = 4096  # rows of a cell that one thread cuts
 SAMPLE_ROWS = 128  # of a part, from which its widest axis is estimated
 
 
@@ -51,13 +54,23 @@ def cells_of(Z: Matrix, size: int) -> Cells:
     return Cells(order, starts)
 
 
-def order_by_cells(Z: Matrix, sizes: Iterable[int]) -> Codes:
+def order_by_cells(Z: Matrix, sizes: Iterable[int], *, threads: int = 1) -> Codes:
     """Row numbers, (n,), cell after cell of the first size; inside those, of the next one, and so on.
 
-    Sizes decrease, each a multiple of the next.
+    Sizes decrease, each a multiple of the next. Threads work on cells that are large enough.
     """
-    order = _numbers(len(Z))
-    _cut(Z, order, np.array([*sizes]))
+    order, sizes = _numbers(len(Z)), np.array([*sizes])
+    large = sizes[sizes >= LARGE_CELL]
+    if not len(large):
+        _cut(Z, order, sizes)
+        return order
+    _cut(Z, order, large)
+    small = sizes[len(large) :]
+
+    def cut_cell(cell: slice) -> None:
+        _cut(Z, order[cell], small)
+
+    in_threads(cut_cell, row_blocks(len(Z), int(large[-1])), threads=threads)
     return order
 
 

@@ -20,13 +20,12 @@ from separatrix.solvers.nearest.manhattan import Manhattan
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, MINKOWSKI, Metric
 from separatrix.solvers.nearest.projections import Projections
 from separatrix.solvers.nearest.ranking import Neighbors
-from separatrix.solvers.nearest.scan import Scan
+from separatrix.solvers.nearest.scan import ProductScan
 from separatrix.solvers.nearest.sparse import Sparse
 
 TINY = 2**8  # values up to which an exhaustive search beats building an index
 FEW_QUERIES = 128  # that a scan of the rows answers before an index could be built
-FEW_FEATURES = 20  # features up to which boxes are used
-FEW_FEATURES_CHEBYSHEV = 32  # the same for the Chebyshev metric
+FEW_FEATURES = {EUCLIDEAN: 20, MANHATTAN: 10, CHEBYSHEV: 32}  # features up to which boxes are used
 DENSE_BELOW = 32  # a stored value costs as much as this many of an array
 HUGE = 1e100
 
@@ -51,7 +50,7 @@ class LazyIndex(Index):
 
     def __init__(self, X: Any, build: Callable[[Any], Index]) -> None:
         self._X, self._build = X, build
-        self._scan = Scan(X)
+        self._scan = ProductScan(X)
         self._asked = 0
 
     @property
@@ -90,7 +89,7 @@ def _build(X: Any, metric: Metric, *, k: int, method: str, threads: int) -> Inde
     if method == "manhattan":
         return Manhattan(X)
     if method == "boxes":
-        return Boxes(X, metric)
+        return Boxes(X, metric, threads=threads)
     axes = no_axes(X) if method == "products" else principal_axes(X, k, insist=insist)
     return Projections(X, axes, threads=threads)
 
@@ -124,8 +123,7 @@ def _choose_method(X: Any, metric: Metric, choices: list[str]) -> str:
             return "sparse"
     if n * d <= TINY:
         return "exhaustive"
-    few = FEW_FEATURES if metric.code != CHEBYSHEV else FEW_FEATURES_CHEBYSHEV
-    if "boxes" in choices and d <= few:
+    if "boxes" in choices and d <= FEW_FEATURES[metric.code]:
         return "boxes"
     if metric.code == MANHATTAN:
         return "manhattan"

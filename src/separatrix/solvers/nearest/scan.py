@@ -22,7 +22,7 @@ BLOCK_BYTES = 8 * MEBIBYTE  # of rows, and of their products
 GROUP = 64  # queries, at most
 
 
-class Scan(Index):
+class ProductScan(Index):
     """Dense rows of any number type, as they are; best for few queries."""
 
     method = "exhaustive"
