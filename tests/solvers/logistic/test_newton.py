@@ -5,12 +5,11 @@ from scipy.sparse import csr_array
 
 from separatrix.solvers.logistic.newton import (
     Curvature,
-    merge,
     pinned,
     solve_lbfgs,
     solve_newton,
-    sums_of,
 )
+from separatrix.solvers.logistic.passes import merge, sums_of
 from separatrix.types import Block
 
 

@@ -27,12 +27,10 @@ from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.newton import (
     Curvature,
     LogisticFit,
-    Sums,
-    merge,
     solve_lbfgs,
     solve_newton,
-    sums_of,
 )
+from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.types import Block, Matrix, Samples, Vector
 
 MAX_NEWTON = 2048  # parameters up to which Newton's method is used

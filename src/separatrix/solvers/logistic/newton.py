@@ -1,13 +1,10 @@
-"""Logistic regression: the sums over samples, and two ways down: Newton's method and L-BFGS.
+"""Logistic regression: two ways down, Newton's method and L-BFGS.
 
-Two classes have one row of weights and a score f = <w, x> + b, p(second class) = 1 / (1 + exp(-f)).
-Several have a row each and p = softmax(f). A point is theta, (p, D): weights, then, where there is
-one, the bias; X means samples with a 1 at the end of each. With a prior of precision a on each number
+A point is theta, (p, D), as in `passes.py`. With a prior of precision a on each parameter
 
     F(theta) = sum_i w_i (-log p(y_i | x_i)) + 1/2 sum a theta^2
 
 is minus the log posterior: a = 1/C for weights, 0 for a free bias, all 0 for maximum likelihood.
-Every sum is a part for each block and a merge, so a pass runs over arrays, memory maps and streams.
 """
 
 from __future__ import annotations
@@ -18,27 +15,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
 from scipy.optimize import minimize
-from scipy.sparse import issparse
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.sums import dense
-from separatrix.solvers.logistic.softmax import softmax_residuals
-from separatrix.types import Block, Codes, Matrix, Vector
+from separatrix.solvers.logistic.passes import Sums
+from separatrix.types import Matrix, Vector
 
 ARMIJO = 1e-4  # share of the promised decrease that a step must bring
 ROUNDING = 1e-14  # differences of the objective below this share of it decide nothing
 GOOD = 0.2  # share of the gradient that a good step leaves at most
 MEMORY = 20  # corrections that L-BFGS keeps
-
-
-class Sums(NamedTuple):
-    """What one pass finds at one point."""
-
-    loss: float
-    gradient: Matrix  # shape: (p, D)
-    hessian: Matrix | None  # shape: (p D, p D)
-    least: float  # margin of the worst sample: above 0 where all are on their right side
-    most: float  # margin of the sample that is surest
 
 
 class LogisticFit(NamedTuple):
@@ -55,8 +40,6 @@ class LogisticFit(NamedTuple):
 
 
 Evaluate = Callable[[Matrix, bool], Sums]
-# own and shared, (n, p): the second derivative at each sample is diag(own) - shared shared'
-Curve = tuple[Matrix, Matrix | None]
 
 
 class Curvature(NamedTuple):
@@ -87,102 +70,6 @@ class Curvature(NamedTuple):
     def _solve(self, rows: Matrix, trans: str) -> Matrix:
         found = solve_triangular(self.L, rows.T, trans=trans, lower=True, check_finite=False)
         return np.asarray(found.T)
-
-
-@np.errstate(over="ignore", invalid="ignore")  # the caller checks the sums
-def sums_of(
-    block: Block,
-    theta: Matrix,  # shape: (p, D)
-    *,
-    intercept: bool,
-    hessian: bool,
-    margin: bool = True,
-    dtype: Any = np.float64,
-) -> Sums:
-    """Loss, gradient and, if wanted, Hessian over the samples of one block, the prior left out.
-
-    Products are in `dtype`, sums over samples in float64. Without `margin`, margins are not looked at.
-    """
-    d = theta.shape[1] - intercept
-    if issparse(block.X) and not hessian:
-        X = block.X.astype(np.float64, copy=False)
-    else:
-        X = dense(block.X, dtype)
-    W = theta[:, :d].T.astype(X.dtype, copy=False)
-    F = np.asarray(X @ W, dtype=np.float64)
-    if intercept:
-        F += theta[:, d]
-    of_scores = _two_classes if len(theta) == 1 else _several_classes
-    loss, R, curve, margins = of_scores(F, block.y, block.weights, hessian, margin)
-    gradient = np.empty(theta.shape)
-    gradient[:, :d] = (X.T @ R.astype(X.dtype, copy=False)).T
-    if intercept:
-        gradient[:, d] = R.sum(axis=0)
-    H = None if curve is None else _hessian(X, curve, intercept)
-    if margins is None:
-        return Sums(loss, gradient, H, -np.inf, np.inf)
-    margins = margins[block.weights > 0]
-    least, most = margins.min(initial=np.inf), margins.max(initial=-np.inf)
-    return Sums(loss, gradient, H, float(least), float(most))
-
-
-def merge(a: Sums, b: Sums) -> Sums:
-    """Sums over two sets of samples together."""
-    both = None if a.hessian is None or b.hessian is None else a.hessian + b.hessian
-    margins = min(a.least, b.least), max(a.most, b.most)
-    return Sums(a.loss + b.loss, a.gradient + b.gradient, both, *margins)
-
-
-def _two_classes(
-    F: Matrix, y: Codes, weights: Vector, bend: bool, margin: bool
-) -> tuple[float, Matrix, Curve | None, Vector | None]:
-    side = np.where(y == 1, 1.0, -1.0)
-    margins = side * F[:, 0]
-    small = np.exp(-np.abs(margins))
-    loss = weights @ (np.log1p(small) + np.maximum(-margins, 0.0))
-    small_share = 1.0 / (1.0 + small)
-    wrong = np.where(margins > 0, small, 1.0) * small_share
-    R = (-side * weights * wrong)[:, None]
-    curve = ((weights * small * small_share**2)[:, None], None) if bend else None
-    return float(loss), R, curve, margins if margin else None
-
-
-def _several_classes(
-    F: Matrix, y: Codes, weights: Vector, bend: bool, margin: bool
-) -> tuple[float, Matrix, Curve | None, Vector | None]:
-    margins = np.empty(len(y) if margin else 0)
-    loss = softmax_residuals(F, y, weights, margins)
-    curve = None
-    if bend:
-        own = F.copy()  # weights times probabilities
-        own[np.arange(len(y)), y] += weights
-        root = np.sqrt(np.where(weights > 0, weights, 1.0))
-        curve = (own, own / root[:, None])
-    return float(loss), F, curve, margins if margin else None
-
-
-def _hessian(X: Matrix, curve: Curve, intercept: bool) -> Matrix:
-    """Sum over samples of (second derivative) x (x x'), (p D, p D)."""
-    own, shared = curve
-    p = own.shape[1]
-    D = X.shape[1] + intercept
-    H = np.zeros((p, D, p, D))
-    for c in range(p):
-        root = np.sqrt(own[:, c])
-        rooted = X * root[:, None]
-        H[c, : X.shape[1], c, : X.shape[1]] = rooted.T @ rooted
-        if intercept:
-            H[c, -1, c, :-1] = H[c, :-1, c, -1] = root @ rooted
-            H[c, -1, c, -1] = root @ root
-    H = H.reshape(p * D, p * D)
-    if shared is not None:
-        Z = np.empty((len(X), p, D))
-        np.multiply(shared[:, :, None], X[:, None, :], out=Z[:, :, : X.shape[1]])
-        if intercept:
-            Z[:, :, -1] = shared
-        Z = Z.reshape(len(X), p * D)
-        H -= Z.T @ Z
-    return H
 
 
 def solve_newton(

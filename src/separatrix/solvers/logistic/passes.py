@@ -1,0 +1,124 @@
+"""Logistic regression: loss, gradient and Hessian as sums over samples.
+
+Two classes have one row of weights and a score f = <w, x> + b, p(second class) = 1 / (1 + exp(-f)).
+Several have a row each and p = softmax(f). A point is theta, (p, D): weights, then, where there is
+one, the bias; X means samples with a 1 at the end of each. Every sum is a part for each block and a
+merge, so a pass runs over arrays, memory maps and streams. Scores are class by class, (p, n): so a
+matrix product has its long side where BLAS is fast.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import issparse
+
+from separatrix.runtime.blocks import row_blocks, rows_that_fit
+from separatrix.runtime.sums import dense
+from separatrix.solvers.logistic.softmax import replace_scores
+from separatrix.types import Block, Codes, Matrix, Vector
+
+STRIP_BYTES = 2**19  # of samples and their scores, which are read twice from the second-level cache
+
+
+class Sums(NamedTuple):
+    """What one pass finds at one point."""
+
+    loss: float
+    gradient: Matrix  # shape: (p, D)
+    hessian: Matrix | None  # shape: (p D, p D)
+    least: float  # margin of the worst sample: above 0 where all are on their right side
+    most: float  # margin of the sample that is surest
+
+
+@np.errstate(over="ignore", invalid="ignore")  # the caller checks the sums
+def sums_of(
+    block: Block,
+    theta: Matrix,  # shape: (p, D)
+    *,
+    intercept: bool,
+    hessian: bool,
+    margin: bool = True,
+    dtype: Any = np.float64,
+) -> Sums:
+    """Loss, gradient and, if wanted, Hessian over the samples of one block, the prior left out.
+
+    Products are in `dtype`, sums over samples in float64. Without `margin`, margins are not looked at.
+    """
+    p, d = len(theta), theta.shape[1] - intercept
+    sparse = issparse(block.X) and not hessian
+    X = block.X.astype(np.float64, copy=False) if sparse else dense(block.X, dtype)
+    W = theta[:, :d].astype(X.dtype)
+    bias = np.ascontiguousarray(theta[:, d]) if intercept else np.zeros(p)
+    loss, gradient = 0.0, np.zeros(theta.shape)
+    least, most, H = (np.inf, -np.inf, None) if margin else (-np.inf, np.inf, None)
+    n = X.shape[0]
+    whole = sparse or hessian
+    for rows in row_blocks(n, n if whole else rows_that_fit(8 * (d + p), STRIP_BYTES)):
+        x, y, weights = X[rows] if not whole else X, block.y[rows], block.weights[rows]
+        scores = (x @ W.T).T if sparse else W @ x.T
+        F = np.ascontiguousarray(scores, dtype=np.float64)
+        if margin:
+            margins = _margins_of(F + bias[:, None], y)[weights > 0]
+            least = min(least, float(margins.min(initial=np.inf)))
+            most = max(most, float(margins.max(initial=-np.inf)))
+        loss += replace_scores(F, bias, y, weights)
+        R = F.astype(X.dtype, copy=False)
+        gradient[:, :d] += (x.T @ np.ascontiguousarray(R.T)).T if sparse else R @ x
+        if intercept:
+            gradient[:, d] += F.sum(axis=1)
+        if hessian:
+            H = _hessian(x, F, y, weights, intercept)
+    return Sums(loss, gradient, H, least, most)
+
+
+def merge(a: Sums, b: Sums) -> Sums:
+    """Sums over two sets of samples together."""
+    both = None if a.hessian is None or b.hessian is None else a.hessian + b.hessian
+    margins = min(a.least, b.least), max(a.most, b.most)
+    return Sums(a.loss + b.loss, a.gradient + b.gradient, both, *margins)
+
+
+def _margins_of(F: Matrix, y: Codes) -> Vector:
+    """The score of each sample's class less the largest of the others, from scores (p, n)."""
+    if len(F) == 1:
+        return np.where(y == 1, F[0], -F[0])
+    own = y, np.arange(len(y))
+    scores = F[own]
+    F[own] = -np.inf
+    return np.asarray(scores - F.max(axis=0))
+
+
+def _hessian(X: Matrix, R: Matrix, y: Codes, weights: Vector, intercept: bool) -> Matrix:
+    """Sum over samples of (second derivative by scores) x (x x'), (p D, p D), from residuals R, (p, n).
+
+    The second derivative is w (diag(P) - P P') of softmax, w P (1 - P) of one score.
+    """
+    p, (n, d) = len(R), X.shape
+    D = d + intercept
+    held = np.where(weights > 0, weights, 1.0)
+    if p == 1:
+        own = np.abs(R)
+        own -= own**2 / held
+    else:
+        own = R.copy()  # weights times probabilities
+        own[y, np.arange(n)] += weights
+    H = np.zeros((p, D, p, D))
+    for c in range(p):
+        root = np.sqrt(own[c])
+        rooted = X * root[:, None]
+        H[c, :d, c, :d] = rooted.T @ rooted
+        if intercept:
+            H[c, -1, c, :-1] = H[c, :-1, c, -1] = root @ rooted
+            H[c, -1, c, -1] = root @ root
+    H = H.reshape(p * D, p * D)
+    if p > 1:
+        shared = np.ascontiguousarray((own / np.sqrt(held)).T)
+        Z = np.empty((n, p, D))
+        np.multiply(shared[:, :, None], X[:, None, :], out=Z[:, :, :d])
+        if intercept:
+            Z[:, :, -1] = shared
+        Z = Z.reshape(n, p * D)
+        H -= Z.T @ Z
+    return H
