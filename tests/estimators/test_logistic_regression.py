@@ -255,7 +255,7 @@ def test_wide_sparse_samples_go_down_without_a_matrix():
     X = csr_array((rng.random((60, 5000)) < 0.01).astype(float))
     y = rng.integers(0, 3, 60)
     model = LogisticRegression().fit(X, y)
-    assert model.solver_ == "L-BFGS: n=60, 15003 numbers to find"
+    assert model.solver_ == "L-BFGS: n=60, 15003 parameters"
     theirs = Peer(tol=1e-6, max_iter=1000).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-3)
 

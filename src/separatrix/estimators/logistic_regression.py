@@ -129,7 +129,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     >>> model.coef_.shape, model.coef_std_.shape
     ((1, 30), (1, 30))
     >>> model
-    LogisticRegression(C='evidence', posterior='laplace')  # Newton: n=569, 31 numbers to find
+    LogisticRegression(C='evidence', posterior='laplace')  # Newton: n=569, 31 parameters
 
     References
     ----------

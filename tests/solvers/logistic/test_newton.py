@@ -3,12 +3,8 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 
-from separatrix.solvers.logistic.newton import (
-    Curvature,
-    pinned,
-    solve_lbfgs,
-    solve_newton,
-)
+from separatrix.solvers.logistic.lbfgs import Curvature, solve_lbfgs
+from separatrix.solvers.logistic.newton import pinned, solve_newton
 from separatrix.solvers.logistic.passes import merge, sums_of
 from separatrix.types import Block
 

@@ -24,12 +24,8 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense, total
 from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.solvers.logistic.laplace import Posterior, laplace
-from separatrix.solvers.logistic.newton import (
-    Curvature,
-    LogisticFit,
-    solve_lbfgs,
-    solve_newton,
-)
+from separatrix.solvers.logistic.lbfgs import Curvature, solve_lbfgs
+from separatrix.solvers.logistic.newton import LogisticFit, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.types import Block, Matrix, Samples, Vector
 
@@ -86,7 +82,7 @@ class LogisticSolver:
         self.at_the_end = False  # whether the evidence is largest at a limit of the search
 
     def _choose(self, solver: str) -> tuple[bool, str]:
-        n, numbers = self._n, f"{self.numbers} numbers to find"
+        n, numbers = self._n, f"{self.numbers} parameters"
         if solver in ("newton-cholesky", "lbfgs"):
             newton = solver == "newton-cholesky"
             return newton, f"{'Newton' if newton else 'L-BFGS'}: solver={solver!r}"

@@ -1,4 +1,4 @@
-"""Logistic regression: two ways down, Newton's method and L-BFGS.
+"""Logistic regression by Newton's method.
 
 A point is theta, (p, D), as in `passes.py`. With a prior of precision a on each parameter
 
@@ -10,11 +10,10 @@ is minus the log posterior: a = 1/C for weights, 0 for a free bias, all 0 for ma
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, eigh, solve_triangular
-from scipy.optimize import minimize
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.logistic.passes import Sums
@@ -23,7 +22,6 @@ from separatrix.types import Matrix, Vector
 ARMIJO = 1e-4  # share of the promised decrease that a step must bring
 ROUNDING = 1e-14  # differences of the objective below this share of it decide nothing
 GOOD = 0.2  # share of the gradient that a good step leaves at most
-MEMORY = 20  # corrections that L-BFGS keeps
 
 
 class LogisticFit(NamedTuple):
@@ -40,36 +38,6 @@ class LogisticFit(NamedTuple):
 
 
 Evaluate = Callable[[Matrix, bool], Sums]
-
-
-class Curvature(NamedTuple):
-    """A guess of the Hessian of each row of theta: L L', or the square of a diagonal.
-
-    The variables of a point theta are z = theta L.
-    """
-
-    L: Matrix | Vector  # shape: (D, D), lower triangular, or (D,)
-
-    @classmethod
-    def of(cls, guess: Matrix | Vector) -> Curvature:
-        """The factor of a positive guess, (D, D), or of its diagonal, (D,)."""
-        return cls(np.sqrt(guess) if guess.ndim == 1 else cholesky(guess, lower=True))
-
-    def variables(self, theta: Matrix) -> Matrix:
-        """Variables of a point, (p, D)."""
-        return theta * self.L if self.L.ndim == 1 else theta @ self.L
-
-    def point(self, z: Matrix) -> Matrix:
-        """Point of some variables, (p, D)."""
-        return z / self.L if self.L.ndim == 1 else self._solve(z, "T")
-
-    def slope(self, gradient: Matrix) -> Matrix:
-        """Gradient by the variables from that by the point, (p, D)."""
-        return gradient / self.L if self.L.ndim == 1 else self._solve(gradient, "N")
-
-    def _solve(self, rows: Matrix, trans: str) -> Matrix:
-        found = solve_triangular(self.L, rows.T, trans=trans, lower=True, check_finite=False)
-        return np.asarray(found.T)
 
 
 def solve_newton(
@@ -109,11 +77,11 @@ def solve_newton(
     a = np.broadcast_to(precision, theta.shape)
 
     def at(point: Matrix, hessian: bool) -> Sums:
-        return _with_prior(evaluate(point, hessian), point, a)
+        return add_prior(evaluate(point, hessian), point, a)
 
     now = at(theta, True)
     H, n_iter, stop = now.hessian, 0, ""
-    while not (stop := _reason(now, n_iter, weight, tol, max_iter, monitor)):
+    while not (stop := stopping_reason(now, n_iter, weight, tol, max_iter, monitor)):
         if H is None:
             H = at(theta, True).hessian
         assert H is not None
@@ -132,88 +100,27 @@ def solve_newton(
         n_iter += 1
         if monitor is not None:
             monitor.step()
-        left = _largest(there, weight) / _largest(now, weight)
+        left = largest_entry(there, weight) / largest_entry(now, weight)
         stalled = -slope <= ROUNDING * abs(now.loss) and left > 0.5
         near = left < 0.5
         if there.hessian is not None or left > GOOD:
             H = there.hessian
         now = there
-        if stalled and _largest(now, weight) > tol:
+        if stalled and largest_entry(now, weight) > tol:
             stop = "rounding"
             break
-    return _fit(theta, now, now.hessian, weight, n_iter, stop)
+    return summarise(theta, now, now.hessian, weight, n_iter, stop)
 
 
-def solve_lbfgs(
-    evaluate: Evaluate,
-    theta: Matrix,  # shape: (p, D)
-    *,
-    precision: Vector,  # shape: (D,)
-    curvature: Curvature,
-    weight: float,
-    tol: float,
-    max_iter: int,
-    monitor: FitMonitor | None = None,
-) -> LogisticFit:
-    """L-BFGS: no matrix at all, for many features, many classes, or sparse samples.
-
-    Problem
-        as `solve_newton`
-
-    Given
-        as `solve_newton`, and
-        curvature  a guess of the Hessian of each row of theta: L-BFGS works in variables in which
-                   the guess is the identity
-
-    Returns the point with its certificate, without a Hessian.
-
-    Reference: Liu and Nocedal, On the Limited Memory BFGS Method for Large Scale Optimization,
-    Mathematical Programming 45 (1989). The implementation is SciPy's.
-    """
-    a = np.broadcast_to(precision, theta.shape)
-    lowest: list[Any] = []
-
-    def at(z: Vector) -> tuple[float, Vector]:
-        point = curvature.point(z.reshape(theta.shape))
-        sums = _with_prior(evaluate(point, False), point, a)
-        if not lowest or sums.loss <= lowest[1].loss:
-            lowest[:] = [point, sums]
-        return sums.loss / weight, curvature.slope(sums.gradient).ravel() / weight
-
-    steps = [0]
-    reasons: list[str] = []
-
-    def between(_z: Vector) -> None:
-        steps[0] += 1
-        if monitor is not None:
-            monitor.step()
-        reason = _reason(lowest[1], steps[0], weight, tol, max_iter, monitor)
-        if reason:
-            reasons.append(reason)
-            raise StopIteration
-
-    begin = curvature.variables(theta).ravel()
-    at(begin)
-    reason = _reason(lowest[1], 0, weight, tol, max_iter, monitor)
-    if not reason:
-        limits = {"maxiter": max_iter, "maxfun": 20 * max_iter, "maxcor": MEMORY}
-        options = {"ftol": 0.0, "gtol": 0.0} | limits
-        minimize(at, begin, jac=True, method="L-BFGS-B", callback=between, options=options)
-        reason = reasons[0] if reasons else "rounding"
-    point, sums = lowest
-    if reason == "rounding" and _largest(sums, weight) <= tol:
-        reason = "tol"
-    return _fit(point, sums, None, weight, steps[0], reason)
-
-
-def _fit(
+def summarise(
     theta: Matrix, now: Sums, hessian: Matrix | None, weight: float, n_iter: int, stop: str
 ) -> LogisticFit:
-    certificate = _largest(now, weight)
+    """The result of a descent that stopped at theta."""
+    certificate = largest_entry(now, weight)
     return LogisticFit(theta, now.loss, certificate, hessian, n_iter, stop, now.least, now.most)
 
 
-def _reason(
+def stopping_reason(
     now: Sums, n_iter: int, weight: float, tol: float, max_iter: int, monitor: FitMonitor | None
 ) -> str:
     """Why to stop here; nothing where to go on."""
@@ -221,18 +128,19 @@ def _reason(
         return "overflow"
     if now.hessian is not None and not np.isfinite(now.hessian).all():
         return "overflow"
-    if _largest(now, weight) <= tol:
+    if largest_entry(now, weight) <= tol:
         return "tol"
     if n_iter >= max_iter:
         return "max_iter"
     return "stopped" if monitor is not None and monitor.should_stop() else ""
 
 
-def _largest(now: Sums, weight: float) -> float:
+def largest_entry(now: Sums, weight: float) -> float:
+    """Largest entry of the gradient, over the weight of all samples."""
     return float(np.abs(now.gradient).max()) / weight
 
 
-def _with_prior(sums: Sums, theta: Matrix, a: Matrix) -> Sums:
+def add_prior(sums: Sums, theta: Matrix, a: Matrix) -> Sums:
     """Loss, gradient and Hessian of F from those of the likelihood."""
     hessian = sums.hessian
     if hessian is not None:

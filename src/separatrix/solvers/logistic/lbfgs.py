@@ -1,0 +1,197 @@
+"""L-BFGS for logistic regression, in variables in which a guess of the Hessian is the identity."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import cholesky
+from scipy.linalg.lapack import dtrtri, dtrtrs
+
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.logistic.newton import (
+    ARMIJO,
+    ROUNDING,
+    Evaluate,
+    LogisticFit,
+    add_prior,
+    largest_entry,
+    stopping_reason,
+    summarise,
+)
+from separatrix.solvers.logistic.passes import Sums
+from separatrix.types import Matrix, Vector
+
+Trial = tuple[Matrix, Sums, Vector]  # a point, sums there, and the gradient by its variables
+
+MEMORY = 20  # corrections kept
+TOO_SHORT = 0.9  # share of the slope that a step leaves if it was too short
+TRIALS = 30  # of the length of one step
+PATIENCE = 5  # steps without a smaller gradient once differences of the objective are rounding
+
+
+class Curvature(NamedTuple):
+    """A guess of the Hessian of each row of theta, or of all: L L', or the square of a diagonal.
+
+    The variables of a point theta are z = theta L.
+    """
+
+    L: Matrix | Vector  # shape: (D, D) or (p D, p D), lower triangular, or (D,)
+    inverse: Matrix | Vector
+
+    @classmethod
+    def of(cls, guess: Matrix | Vector) -> Curvature:
+        """The factor of a positive guess, or the root of a diagonal."""
+        if guess.ndim == 1:
+            root = np.sqrt(guess)
+            return cls(root, 1.0 / root)
+        L = cholesky(guess, lower=True, check_finite=False)
+        return cls(L, np.ascontiguousarray(dtrtri(L, lower=1)[0]))
+
+    def variables(self, theta: Matrix) -> Matrix:
+        """Variables of a point, (p, D)."""
+        return theta * self.L if self.L.ndim == 1 else self._times(theta, self.L)
+
+    def point(self, z: Matrix) -> Matrix:
+        """Point of some variables, (p, D)."""
+        return z * self.inverse if self.L.ndim == 1 else self._times(z, self.inverse)
+
+    def slope(self, gradient: Matrix) -> Matrix:
+        """Gradient by the variables from that by the point, (p, D)."""
+        if self.L.ndim == 1:
+            return gradient * self.inverse
+        return self._times(gradient, self.inverse.T)
+
+    @staticmethod
+    def _times(rows: Matrix, M: Matrix) -> Matrix:
+        return (rows.reshape(-1, len(M)) @ M).reshape(rows.shape)
+
+
+class Corrections:
+    """The last steps and the changes of the gradient along them, which imply an inverse Hessian.
+
+    Reference: Byrd, Nocedal and Schnabel, Representations of Quasi-Newton Matrices and Their Use in
+    Limited Memory Methods, Mathematical Programming 63 (1994), theorem 2.2.
+    """
+
+    def __init__(self, size: int, most: int = MEMORY) -> None:
+        self._S, self._Y = np.empty((2, most, size))
+        self._SY, self._YY = np.zeros((2, most, most))
+        self._order: list[int] = []  # rows, the oldest first
+
+    def add(self, s: Vector, y: Vector) -> None:
+        """Keep a step and the change of the gradient; drop the oldest where there is no room."""
+        if not float(s @ y) > 1e-10 * float(y @ y) ** 0.5 * float(s @ s) ** 0.5:
+            return
+        full = len(self._order) == len(self._S)
+        row = self._order.pop(0) if full else len(self._order)
+        self._order.append(row)
+        self._S[row], self._Y[row] = s, y
+        kept = slice(0, max(self._order) + 1)
+        self._SY[kept, row], self._SY[row, kept] = self._S[kept] @ y, self._Y[kept] @ s
+        self._YY[kept, row] = self._YY[row, kept] = self._Y[kept] @ y
+
+    def times(self, g: Vector) -> Vector:
+        """The inverse Hessian times a vector."""
+        if not self._order:
+            return g
+        order = np.array(self._order)
+        S, Y = self._S[: len(order)], self._Y[: len(order)]
+        SY, YY = self._SY[order[:, None], order], self._YY[order[:, None], order]
+        scale = SY[-1, -1] / YY[-1, -1]
+        u = dtrtrs(SY, (S @ g)[order])[0]  # reads the upper triangle
+        inner = np.diag(SY) * u + scale * (YY @ u - (Y @ g)[order])
+        along = np.empty((2, len(order)))
+        along[0, order], along[1, order] = dtrtrs(SY, inner, trans=1)[0], -scale * u
+        return np.asarray(scale * g + along[0] @ S + along[1] @ Y)
+
+
+def solve_lbfgs(
+    evaluate: Evaluate,
+    theta: Matrix,  # shape: (p, D)
+    *,
+    precision: Vector,  # shape: (D,)
+    curvature: Curvature,
+    weight: float,
+    tol: float,
+    max_iter: int,
+    gap: float = np.inf,
+    corrections: Corrections | None = None,
+    monitor: FitMonitor | None = None,
+) -> LogisticFit:
+    """L-BFGS: no matrix at all, for many features, many classes, or sparse samples.
+
+    Problem
+        as `solve_newton`
+
+    Given
+        as `solve_newton`, and
+        curvature    a guess of the Hessian of each row of theta: L-BFGS works in variables in which
+                     the guess is the identity
+        gap          share of the objective that the next step may promise at most, to stop
+        corrections  of an earlier descent with this curvature; changed
+
+    Returns the point with its certificate, without a Hessian.
+
+    Reference: Liu and Nocedal, On the Limited Memory BFGS Method for Large Scale Optimization,
+    Mathematical Programming 45 (1989).
+    """
+    a = np.broadcast_to(precision, theta.shape)
+    memory = Corrections(theta.size) if corrections is None else corrections
+
+    def at(z: Vector) -> Trial:
+        point = curvature.point(z.reshape(theta.shape))
+        sums = add_prior(evaluate(point, False), point, a)
+        return point, sums, curvature.slope(sums.gradient).ravel()
+
+    z = curvature.variables(theta).ravel()
+    point, now, g = at(z)
+    n_iter, best, waited = 0, largest_entry(now, weight), 0
+    while True:
+        step = -memory.times(g)
+        slope = float(g @ step)
+        promised = -0.5 * slope <= gap * abs(now.loss)
+        stop = stopping_reason(now, n_iter, weight, tol if promised else 0.0, max_iter, monitor)
+        if stop:
+            break
+        found = _search_line(at, z, now, step, slope)
+        if found is None:
+            stop = "rounding"
+            break
+        size, (point, there, g_there) = found
+        memory.add(size * step, g_there - g)
+        z, g = z + size * step, g_there
+        n_iter += 1
+        if monitor is not None:
+            monitor.step()
+        left = largest_entry(there, weight)
+        stalled = now.loss - there.loss <= ROUNDING * abs(now.loss) and left > 0.9 * best
+        waited = waited + 1 if stalled else 0
+        now, best = there, min(best, left)
+        if waited > PATIENCE:
+            stop = "rounding"
+            break
+    if stop in ("rounding", "max_iter") and largest_entry(now, weight) <= tol:
+        stop = "tol"
+    return summarise(point, now, None, weight, n_iter, stop)
+
+
+def _search_line(
+    at: Callable[[Vector], Trial], z: Vector, now: Sums, step: Vector, slope: float
+) -> tuple[float, Trial] | None:
+    """A length of the step for which the objective falls enough, and what was found there."""
+    size, low, high = 1.0, 0.0, np.inf
+    for _ in range(TRIALS):
+        trial = at(z + size * step)
+        change = trial[1].loss - now.loss
+        if not change <= ARMIJO * size * slope + ROUNDING * abs(now.loss):
+            high = size
+            bend = 2.0 * (change - size * slope) / size**2  # of the parabola through both ends
+            best = -slope / bend if np.isfinite(bend) and bend > 0 else 0.0
+            size = min(max(best, low + 0.1 * (high - low)), low + 0.5 * (high - low))
+        elif float(trial[2] @ step) < TOO_SHORT * slope and high > 2.0 * size:
+            low, size = size, min(4.0 * size, 0.5 * (size + high))
+        else:
+            return size, trial
+    return None
