@@ -66,7 +66,7 @@ def test_the_gradient_that_is_reported_is_that_of_the_mean_loss():
 
 
 def test_blocks_memory_maps_and_threads_give_the_same_weights(tmp_path, monkeypatch):
-    monkeypatch.setattr(logistic_descent, "PASS_BYTES", 20_000)
+    monkeypatch.setattr(logistic_descent, "BLOCK_WORK", 1000)
     whole = LogisticRegression(tol=1e-9).fit(CANCER, SICK)
     np.save(tmp_path / "X.npy", CANCER)
     mapped = np.load(tmp_path / "X.npy", mmap_mode="r")

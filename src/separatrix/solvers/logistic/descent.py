@@ -9,9 +9,9 @@ result is checked in float64, and if the gradient is still too large it continue
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -19,12 +19,12 @@ from scipy.optimize import minimize_scalar
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError, MemoryBudgetError
-from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, rows_that_fit
+from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense, total
-from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.logistic.laplace import Posterior, laplace
-from separatrix.solvers.logistic.lbfgs import Curvature, solve_lbfgs
+from separatrix.solvers.logistic.lbfgs import MEMORY, Corrections, Curvature, solve_lbfgs
 from separatrix.solvers.logistic.newton import LogisticFit, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.types import Block, Matrix, Samples, Vector
@@ -32,8 +32,11 @@ from separatrix.types import Block, Matrix, Samples, Vector
 MAX_NEWTON = 2048  # parameters up to which Newton's method is used
 NEWTON_STEPS, LBFGS_STEPS = 5, 10  # of Newton's method; of L-BFGS for each decimal of the tolerance
 VALUE = 50  # multiply-adds that cost as much as the exponential and the sums of one score
-PASS_BYTES = 16 * MEBIBYTE  # of samples at a time, so that the interpreter costs little
+BLOCK_WORK = 5e6  # multiply-adds of a block, at least, so that a thread costs little beside it
+MOST_BLOCKS = 32
 WIDE = 64  # features from which threads of BLAS beat threads over blocks
+GAP = 1e-7  # share of the objective that is left at most when L-BFGS stops
+SUBSAMPLE_OF_FEATURES = 8  # samples for each feature of a subsample of L-BFGS
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
 MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
 FIRST_STEPS = 12  # with a subsample, at most
@@ -66,6 +69,7 @@ class LogisticSolver:
         self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads = threads
+        self._margin = True  # whether margins are looked at
         sizes = total(_survey_block, samples, np.add).tolist()
         self._weight, self._n, self._values = float(sizes[0]), int(sizes[1]), int(sizes[2])
         self._sparse = not sizes[3]
@@ -74,12 +78,22 @@ class LogisticSolver:
         self.p = 1 if len(self.classes) == 2 else len(self.classes)
         self.numbers = self.p * (self.d + intercept)
         self._newton, self.words = self._choose(solver)
-        width = self.d if not self._newton or self.p == 1 else self.numbers  # of what is squared
-        rows = rows_that_fit(8 * width, PASS_BYTES)
         self._all: Samples = samples
-        self._samples = samples.cut(rows) or samples
-        self._rows = rows
+        self._samples = self._cut()
         self.at_the_end = False  # whether the evidence is largest at a limit of the search
+
+    def _cut(self, **options: Any) -> Iterable[Block]:
+        """Blocks that threads can share, the same for any number of threads; a stream as it is."""
+        stored = max(1.0, self._values / max(1, self._n))
+        least = max(BLOCK_WORK / (self.p * (2 * stored + VALUE)), 4 * self.d / stored)
+        rows = int(max(least, self._n / MOST_BLOCKS)) + 1
+        blocks = self._all.cut(rows, **options)
+        if blocks is None:
+            return self._all
+        return [
+            Block(_contiguous(X), np.ascontiguousarray(y), np.ascontiguousarray(weights))
+            for X, y, weights in blocks
+        ]
 
     def _choose(self, solver: str) -> tuple[bool, str]:
         n, numbers = self._n, f"{self.numbers} parameters"
@@ -108,6 +122,7 @@ class LogisticSolver:
     def solve(self, C: float, start: Matrix | None = None, most: int | None = None) -> LogisticFit:
         """The peak of the posterior under a prior of variance C, from `start` or from 0."""
         max_iter = self.max_iter if most is None else min(most, self.max_iter)
+        self._margin = not np.isfinite(C)  # where they tell whether the classes are separated
         begin = np.zeros((self.p, self.d + self._intercept)) if start is None else start
         found = None if self._newton else self._lbfgs(C, begin, max_iter)
         if found is not None and (found.stop != "rounding" or self.numbers > MAX_NEWTON):
@@ -162,7 +177,7 @@ class LogisticSolver:
         self._require_memory()
         precision = self.precision(C)
         if found.hessian is None:
-            H = self._evaluate(self._samples, np.float64)(found.theta, True).hessian
+            H = self._evaluate(self._samples)(found.theta, True).hessian
             assert H is not None
             H.flat[:: len(H) + 1] += np.tile(precision, self.p)
             found = found._replace(hessian=H)
@@ -178,16 +193,20 @@ class LogisticSolver:
         return found, posterior
 
     def _evaluate(
-        self, samples: Iterable[Block], dtype: Any, *, scale: float = 1.0, margin: bool = True
+        self, samples: Iterable[Block], dtype: Any = np.float64, *, scale: float = 1.0
     ) -> Any:
         """A function that computes sums over these samples, times `scale`, at a point."""
 
-        same = {"intercept": self._intercept, "margin": margin, "dtype": dtype}
+        same = {"intercept": self._intercept, "margin": self._margin, "dtype": dtype}
 
         def at(theta: Matrix, hessian: bool) -> Sums:
             part = partial(sums_of, theta=theta, hessian=hessian, **same)
-            alone = hessian and self.d >= WIDE  # BLAS uses all cores
-            sums = total(part, samples, merge, threads=1 if alone else self._threads)
+            alone = hessian and self.numbers >= WIDE  # BLAS uses all cores
+            if isinstance(samples, list) and not hessian:
+                with blas_on_one_thread() if len(samples) > 1 else nullcontext():
+                    sums = reduce(merge, in_threads(part, samples, threads=self._threads))
+            else:
+                sums = total(part, samples, merge, threads=1 if alone else self._threads)
             if scale == 1.0:
                 return sums
             H = None if sums.hessian is None else scale * sums.hessian
@@ -205,7 +224,7 @@ class LogisticSolver:
         scale: float = 1.0,
     ) -> LogisticFit:
         return solve_newton(
-            self._evaluate(samples, np.float64, scale=scale),
+            self._evaluate(samples, scale=scale),
             begin,
             precision=self.precision(C),
             weight=self._weight,
@@ -216,41 +235,57 @@ class LogisticSolver:
         )
 
     def _start_with_subsample(self, C: float, begin: Matrix) -> Matrix:
-        """The solution on a sixteenth of the samples, then on a quarter; or the starting point."""
-        for every in SUBSAMPLES:
-            n = self._n // every
-            if n < MIN_SUBSAMPLE or n < 16 * self.numbers:
-                continue
-            few = self._all.cut(self._rows, every=every)
-            weight = 0.0 if few is None else sum(float(block.weights.sum()) for block in few)
-            if few is None or not weight:
-                return begin
-            tol = max(self.tol, 0.1 / n**0.5)  # the noise of the subsample
-            scale = self._weight / weight
+        """The solution by Newton's method on a sixteenth of the samples, then on a quarter."""
+        for few, scale, tol in self._subsamples(16 * self.numbers):
             found = self._newton_steps(few, C, begin, tol, FIRST_STEPS, scale)
-            if not np.isfinite(found.theta).all() or found.most > 1e3:  # separated, or of one class
-                return begin
+            if not np.isfinite(found.theta).all() or (self._margin and found.most > 1e3):
+                return begin  # separated, or of one class
             begin = found.theta
         return begin
+
+    def _subsamples(self, least: int) -> Iterator[tuple[Iterable[Block], float, float]]:
+        """Blocks of a part of the samples, the factor that stands for the others, and the noise."""
+        for every in SUBSAMPLES:
+            n = self._n // every
+            if n < MIN_SUBSAMPLE or n < least:
+                continue
+            few = self._cut(every=every)
+            weight = (
+                sum(float(block.weights.sum()) for block in few) if few is not self._all else 0.0
+            )
+            if weight:
+                yield few, self._weight / weight, max(self.tol, 0.1 / n**0.5)
 
     def _lbfgs(self, C: float, begin: Matrix, max_iter: int) -> LogisticFit:
         precision = self.precision(C)
         options: dict[str, Any] = {"precision": precision, "curvature": self._curvature(precision)}
-        options |= {"weight": self._weight, "tol": self.tol, "monitor": self.monitor}
-        small = self._n * self.d <= SMALL
-        if self.tol < FLOAT32 or self._sparse or small:
-            evaluate = self._evaluate(self._samples, np.float64)
-            # SciPy's own steps are short, and its threads would wait for NumPy's by spinning
-            with blas_on_one_thread() if small or self._sparse else nullcontext():
-                return solve_lbfgs(evaluate, begin, max_iter=max_iter, **options)
-        rough = self._evaluate(self._in_float32(), np.float32, margin=False)
-        found = solve_lbfgs(rough, begin, max_iter=max_iter, **options)
-        left = max_iter - found.n_iter if found.stop in ("tol", "rounding") else 0
-        exact = solve_lbfgs(
-            self._evaluate(self._samples, np.float64), found.theta, max_iter=left, **options
-        )
-        stop = found.stop if found.stop in ("max_iter", "stopped") else exact.stop
-        return exact._replace(n_iter=found.n_iter + exact.n_iter, stop=stop)
+        options |= {"weight": self._weight, "corrections": self._corrections()}
+        # threads are over blocks; those of BLAS would wait for them by spinning
+        with blas_on_one_thread():
+            if not begin.any():
+                for few, scale, tol in self._subsamples(SUBSAMPLE_OF_FEATURES * self.d):
+                    rough = self._evaluate(few, scale=scale)
+                    options |= {
+                        "tol": tol,
+                        "max_iter": FIRST_STEPS,
+                        "monitor": self.monitor.inner(),
+                    }
+                    begin = solve_lbfgs(rough, begin, **options).theta
+            options |= {"tol": self.tol, "monitor": self.monitor}
+            steps = 0
+            if self.tol >= FLOAT32 and not self._sparse and self._n * self.d > SMALL:
+                rough = self._evaluate(self._in_float32(), np.float32)
+                found = solve_lbfgs(rough, begin, **options | {"max_iter": max_iter})
+                if found.stop in ("max_iter", "stopped"):
+                    options["max_iter"] = 0
+                begin, steps = found.theta, found.n_iter
+            options |= {"max_iter": max_iter - steps, "gap": GAP}
+            found = solve_lbfgs(self._evaluate(self._samples), begin, **options)
+        return found._replace(n_iter=steps + found.n_iter)
+
+    def _corrections(self) -> Corrections:
+        """Room for fewer corrections where they would cost more than a pass over the samples."""
+        return Corrections(self.numbers, MEMORY if self.numbers <= self._values else MEMORY // 2)
 
     def _curvature(self, precision: Vector) -> Curvature:
         """A guess of the Hessian of each class: the second moments of the samples times a mean slope.
@@ -277,11 +312,9 @@ class LogisticSolver:
         stored = self._values / max(1, n)  # of a sample
         return n * stored**2 + D**3 / 3 <= SAVED_STEPS * 4 * n * stored * self.p
 
-    def _in_float32(self) -> Samples:
+    def _in_float32(self) -> Iterable[Block]:
         """The samples in float32, as one copy if it is small."""
-        if 4 * self._n * self.d > COPIED:
-            return self._samples
-        return self._all.cut(2 * self._rows, dtype=np.float32) or self._samples
+        return self._samples if 4 * self._n * self.d > COPIED else self._cut(dtype=np.float32)
 
     def _require_memory(self) -> None:
         size, budget = 8 * 4 * self.numbers**2, default_budget()
@@ -321,3 +354,8 @@ def _squares_of(block: Block) -> Vector:
         return np.asarray(block.weights @ block.X.multiply(block.X))
     X = dense(block.X)
     return np.asarray(np.einsum("i,ij,ij->j", block.weights, X, X))
+
+
+def _contiguous(X: Any) -> Any:
+    """Rows that lie in order in memory; copied only if necessary."""
+    return X if issparse(X) else np.ascontiguousarray(X)

@@ -15,10 +15,11 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
-from separatrix.runtime.sums import dense
+from separatrix.runtime.sums import dense, shared_rows
 from separatrix.solvers.logistic.softmax import replace_scores
 from separatrix.types import Block, Codes, Matrix, Vector
 
+HESSIAN_BYTES = 2**24  # of products of samples and probabilities
 STRIP_BYTES = 2**19  # of samples and their scores, which are read twice from the second-level cache
 
 
@@ -48,28 +49,35 @@ def sums_of(
     """
     p, d = len(theta), theta.shape[1] - intercept
     sparse = issparse(block.X) and not hessian
-    X = block.X.astype(np.float64, copy=False) if sparse else dense(block.X, dtype)
-    W = theta[:, :d].astype(X.dtype)
+    if sparse:
+        dtype = np.float64
+    W = theta[:, :d].astype(dtype)
     bias = np.ascontiguousarray(theta[:, d]) if intercept else np.zeros(p)
-    loss, gradient = 0.0, np.zeros(theta.shape)
-    least, most, H = (np.inf, -np.inf, None) if margin else (-np.inf, np.inf, None)
-    n = X.shape[0]
-    whole = sparse or hessian
-    for rows in row_blocks(n, n if whole else rows_that_fit(8 * (d + p), STRIP_BYTES)):
-        x, y, weights = X[rows] if not whole else X, block.y[rows], block.weights[rows]
-        scores = (x @ W.T).T if sparse else W @ x.T
-        F = np.ascontiguousarray(scores, dtype=np.float64)
+    loss, gradient, H = 0.0, np.zeros(theta.shape), None
+    least, most = (np.inf, -np.inf) if margin else (-np.inf, np.inf)
+    n = block.X.shape[0]
+    size = (
+        rows_that_fit(8 * p * d, HESSIAN_BYTES)
+        if hessian
+        else rows_that_fit(8 * (d + p), STRIP_BYTES)
+    )
+    for rows in row_blocks(n, n if sparse else size):
+        part = block.X if rows.stop - rows.start == n else shared_rows(block.X, rows)
+        x = part.astype(dtype, copy=False) if sparse else dense(part, dtype)
+        y, weights = block.y[rows], block.weights[rows]
+        F = np.ascontiguousarray((x @ W.T).T if sparse else W @ x.T, dtype=np.float64)
         if margin:
             margins = _margins_of(F + bias[:, None], y)[weights > 0]
             least = min(least, float(margins.min(initial=np.inf)))
             most = max(most, float(margins.max(initial=-np.inf)))
         loss += replace_scores(F, bias, y, weights)
-        R = F.astype(X.dtype, copy=False)
+        R = F.astype(dtype, copy=False)
         gradient[:, :d] += (x.T @ np.ascontiguousarray(R.T)).T if sparse else R @ x
         if intercept:
             gradient[:, d] += F.sum(axis=1)
         if hessian:
-            H = _hessian(x, F, y, weights, intercept)
+            bends = _hessian(x, F, y, weights, intercept)
+            H = bends if H is None else H + bends
     return Sums(loss, gradient, H, least, most)
 
 
@@ -83,7 +91,7 @@ def merge(a: Sums, b: Sums) -> Sums:
 def _margins_of(F: Matrix, y: Codes) -> Vector:
     """The score of each sample's class less the largest of the others, from scores (p, n)."""
     if len(F) == 1:
-        return np.where(y == 1, F[0], -F[0])
+        return np.asarray(np.where(y == 1, F[0], -F[0]))
     own = y, np.arange(len(y))
     scores = F[own]
     F[own] = -np.inf

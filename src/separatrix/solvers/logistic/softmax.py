@@ -54,7 +54,8 @@ def exp_below_0(x: float) -> float:
     p = p * t + 1.0 / 6.0
     p = p * t + 0.5
     p = p * t + 1.0
-    return (p * t + 1.0) * power_of_2(whole)
+    value: float = (p * t + 1.0) * power_of_2(whole)
+    return value
 
 
 # No sum runs over samples, and each loop over few arrays: so compilers can prove that vector code is right
