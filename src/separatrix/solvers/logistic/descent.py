@@ -25,17 +25,18 @@ from separatrix.runtime.sums import dense, total
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.lbfgs import MEMORY, Corrections, Curvature, solve_lbfgs
-from separatrix.solvers.logistic.newton import LogisticFit, solve_newton
+from separatrix.solvers.logistic.newton import GAP, LogisticFit, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.types import Block, Matrix, Samples, Vector
 
 MAX_NEWTON = 2048  # parameters up to which Newton's method is used
-NEWTON_STEPS, LBFGS_STEPS = 5, 10  # of Newton's method; of L-BFGS for each decimal of the tolerance
+NEWTON_STEPS, LBFGS_STEPS = 5, 4  # of Newton's method; of L-BFGS for each decimal of the tolerance
 VALUE = 50  # multiply-adds that cost as much as the exponential and the sums of one score
+PRODUCT = 30  # as many as one product of a value and a probability in a Hessian, which is stored
 BLOCK_WORK = 5e6  # multiply-adds of a block, at least, so that a thread costs little beside it
 MOST_BLOCKS = 32
 WIDE = 64  # features from which threads of BLAS beat threads over blocks
-GAP = 1e-7  # share of the objective that is left at most when L-BFGS stops
+TYPICAL = 0.03  # entry of the gradient, as a share of the largest, where a usual descent stops
 SUBSAMPLE_OF_FEATURES = 8  # samples for each feature of a subsample of L-BFGS
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
 MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
@@ -110,6 +111,8 @@ class LogisticSolver:
         stored = max(1.0, self._values / max(1, self._n))
         steps = LBFGS_STEPS * max(1.0, -math.log10(self.tol))
         hessians = self.numbers**2 / 2 + self.numbers**3 / (3 * max(1, self._n))
+        if self.p > 1:
+            hessians += PRODUCT * self.numbers
         newton = NEWTON_STEPS * (hessians + VALUE * self.p)
         lbfgs = stored * min(D, stored) + steps * self.p * (2 * stored + VALUE)
         return self.numbers <= MAX_NEWTON and newton <= lbfgs
@@ -231,6 +234,7 @@ class LogisticSolver:
             tol=tol,
             max_iter=max_iter,
             near=bool(begin.any()),
+            gap=GAP if scale == 1.0 else np.inf,
             monitor=self.monitor if scale == 1.0 else self.monitor.inner(),
         )
 
@@ -279,7 +283,10 @@ class LogisticSolver:
                 if found.stop in ("max_iter", "stopped"):
                     options["max_iter"] = 0
                 begin, steps = found.theta, found.n_iter
-            options |= {"max_iter": max_iter - steps, "gap": GAP}
+            options |= {
+                "max_iter": max_iter - steps,
+                "gap": options["curvature"].gap(TYPICAL * self.tol * self._weight, self.numbers),
+            }
             found = solve_lbfgs(self._evaluate(self._samples), begin, **options)
         return found._replace(n_iter=steps + found.n_iter)
 

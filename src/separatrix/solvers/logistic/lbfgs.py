@@ -12,6 +12,7 @@ from scipy.linalg.lapack import dtrtri, dtrtrs
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.logistic.newton import (
     ARMIJO,
+    GAP,
     ROUNDING,
     Evaluate,
     LogisticFit,
@@ -62,6 +63,11 @@ class Curvature(NamedTuple):
         if self.L.ndim == 1:
             return gradient * self.inverse
         return self._times(gradient, self.inverse.T)
+
+    def gap(self, size: float, count: int) -> float:
+        """How far above its minimum such a function of `count` parameters is if all slopes are `size`."""
+        squares = float(np.sum(self.inverse**2))
+        return 0.5 * size**2 * squares * count / len(self.L)
 
     @staticmethod
     def _times(rows: Matrix, M: Matrix) -> Matrix:
@@ -129,7 +135,8 @@ def solve_lbfgs(
         as `solve_newton`, and
         curvature    a guess of the Hessian of each row of theta: L-BFGS works in variables in which
                      the guess is the identity
-        gap          share of the objective that the next step may promise at most, to stop
+        gap          decrease of the objective that the next step may promise, to stop; `GAP` of the
+                     objective always may
         corrections  of an earlier descent with this curvature; changed
 
     Returns the point with its certificate, without a Hessian.
@@ -151,8 +158,8 @@ def solve_lbfgs(
     while True:
         step = -memory.times(g)
         slope = float(g @ step)
-        promised = -0.5 * slope <= gap * abs(now.loss)
-        stop = stopping_reason(now, n_iter, weight, tol if promised else 0.0, max_iter, monitor)
+        near = -0.5 * slope <= max(gap, GAP * abs(now.loss))
+        stop = stopping_reason(now, n_iter, weight, tol if near else 0.0, max_iter, monitor)
         if stop:
             break
         found = _search_line(at, z, now, step, slope)

@@ -21,6 +21,7 @@ from separatrix.types import Matrix, Vector
 
 ARMIJO = 1e-4  # share of the promised decrease that a step must bring
 ROUNDING = 1e-14  # differences of the objective below this share of it decide nothing
+GAP = 1e-7  # of the objective, that is left at most by default
 GOOD = 0.2  # share of the gradient that a good step leaves at most
 
 
@@ -49,6 +50,7 @@ def solve_newton(
     tol: float,
     max_iter: int,
     near: bool = False,
+    gap: float = np.inf,
     monitor: FitMonitor | None = None,
 ) -> LogisticFit:
     """Newton's method: few steps, and a Hessian serves as long as steps with it are good ones.
@@ -64,6 +66,7 @@ def solve_newton(
         tol        largest entry of the gradient over W at which to stop
         max_iter   steps at most
         near       whether the beginning is near the end: then one Hessian may do
+        gap        share of F that the next step may promise at most, to stop
 
     Returns the point with its certificate, and the Hessian if it is the one there. A step is H^-1 g by
     Cholesky's factorisation, or the shortest that solves H s = g where H is singular, halved until F
@@ -81,12 +84,19 @@ def solve_newton(
 
     now = at(theta, True)
     H, n_iter, stop = now.hessian, 0, ""
-    while not (stop := stopping_reason(now, n_iter, weight, tol, max_iter, monitor)):
+    while True:
+        stop = stopping_reason(now, n_iter, weight, tol, max_iter, monitor)
+        small = stop == "tol" and H is not None and np.isfinite(gap) and n_iter < max_iter
+        if stop and not small:
+            break
         if H is None:
             H = at(theta, True).hessian
         assert H is not None
         step = -_solved(H, now.gradient, precision)
         slope = float(np.vdot(now.gradient, step))
+        if small and -0.5 * slope <= gap * abs(now.loss):
+            break
+        near = near or small
         size = 1.0
         for _ in range(30):
             there = at(theta + size * step, not near)
