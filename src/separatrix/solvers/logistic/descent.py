@@ -36,7 +36,7 @@ PRODUCT = 30  # as many as one product of a value and a probability in a Hessian
 BLOCK_WORK = 5e6  # multiply-adds of a block, at least, so that a thread costs little beside it
 MOST_BLOCKS = 32
 WIDE = 64  # features from which threads of BLAS beat threads over blocks
-TYPICAL = 0.01  # entry of the gradient, as a share of the largest, where a usual descent stops
+TYPICAL = 0.003  # entry of the gradient, as a share of the largest, where a usual descent stops
 SUBSAMPLE_OF_FEATURES = 8  # samples for each feature of a subsample of L-BFGS
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
 MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
@@ -92,7 +92,11 @@ class LogisticSolver:
         if blocks is None:
             return self._all
         return [
-            Block(_contiguous(X), np.ascontiguousarray(y), np.ascontiguousarray(weights))
+            Block(
+                _own_rows(X, len(y) == self._n),
+                np.ascontiguousarray(y),
+                np.ascontiguousarray(weights),
+            )
             for X, y, weights in blocks
         ]
 
@@ -291,8 +295,9 @@ class LogisticSolver:
         return found._replace(n_iter=steps + found.n_iter)
 
     def _corrections(self) -> Corrections:
-        """Room for fewer corrections where they would cost more than a pass over the samples."""
-        return Corrections(self.numbers, MEMORY if self.numbers <= self._values else MEMORY // 2)
+        """Room for few corrections where many would cost more than a pass over the samples."""
+        few = self._values < 3 * MEMORY * self.d
+        return Corrections(self.numbers, MEMORY // 2 if few else MEMORY)
 
     def _curvature(self, precision: Vector) -> Curvature:
         """A guess of the Hessian of each class: the second moments of the samples times a mean slope.
@@ -358,11 +363,18 @@ def _moments_of(block: Block, *, intercept: bool) -> Matrix:
 def _squares_of(block: Block) -> Vector:
     """Weighted sum over samples of each feature's square, (d,)."""
     if issparse(block.X):
-        return np.asarray(block.weights @ block.X.multiply(block.X))
+        squares = block.X.copy()
+        squares.data **= 2
+        return np.asarray(block.weights @ squares)
     X = dense(block.X)
     return np.asarray(np.einsum("i,ij,ij->j", block.weights, X, X))
 
 
-def _contiguous(X: Any) -> Any:
-    """Rows that lie in order in memory; copied only if necessary."""
-    return X if issparse(X) else np.ascontiguousarray(X)
+def _own_rows(X: Any, whole: bool) -> Any:
+    """Rows that lie in order in memory; of sparse samples, a small part without the others.
+
+    SciPy would copy such a part at each transposition.
+    """
+    if issparse(X):
+        return X if whole or 12 * X.nnz > COPIED / MOST_BLOCKS else X.copy()
+    return np.ascontiguousarray(X)

@@ -82,35 +82,38 @@ class Corrections:
     """
 
     def __init__(self, size: int, most: int = MEMORY) -> None:
-        self._S, self._Y = np.empty((2, most, size))
-        self._SY, self._YY = np.zeros((2, most, most))
+        self._kept = np.empty((2, most, size))  # steps, and changes of the gradient
+        self._SY, self._YY = np.zeros(
+            (2, most, most)
+        )  # of SY, what the order makes upper triangular
         self._order: list[int] = []  # rows, the oldest first
 
     def add(self, s: Vector, y: Vector) -> None:
         """Keep a step and the change of the gradient; drop the oldest where there is no room."""
         if not float(s @ y) > 1e-10 * float(y @ y) ** 0.5 * float(s @ s) ** 0.5:
             return
-        full = len(self._order) == len(self._S)
+        full = len(self._order) == self._kept.shape[1]
         row = self._order.pop(0) if full else len(self._order)
         self._order.append(row)
-        self._S[row], self._Y[row] = s, y
-        kept = slice(0, max(self._order) + 1)
-        self._SY[kept, row], self._SY[row, kept] = self._S[kept] @ y, self._Y[kept] @ s
-        self._YY[kept, row] = self._YY[row, kept] = self._Y[kept] @ y
+        self._kept[0, row], self._kept[1, row] = s, y
+        rows = slice(0, len(self._order))
+        self._SY[rows, row], self._YY[rows, row] = self._kept[:, rows] @ y
+        self._YY[row, rows] = self._YY[rows, row]
 
     def times(self, g: Vector) -> Vector:
         """The inverse Hessian times a vector."""
         if not self._order:
             return g
         order = np.array(self._order)
-        S, Y = self._S[: len(order)], self._Y[: len(order)]
+        kept = self._kept[:, : len(order)]
         SY, YY = self._SY[order[:, None], order], self._YY[order[:, None], order]
         scale = SY[-1, -1] / YY[-1, -1]
-        u = dtrtrs(SY, (S @ g)[order])[0]  # reads the upper triangle
-        inner = np.diag(SY) * u + scale * (YY @ u - (Y @ g)[order])
+        Sg, Yg = (kept @ g)[:, order]
+        u = dtrtrs(SY, Sg)[0]
+        inner = np.diag(SY) * u + scale * (YY @ u - Yg)
         along = np.empty((2, len(order)))
         along[0, order], along[1, order] = dtrtrs(SY, inner, trans=1)[0], -scale * u
-        return np.asarray(scale * g + along[0] @ S + along[1] @ Y)
+        return np.asarray(scale * g + along[0] @ kept[0] + along[1] @ kept[1])
 
 
 def solve_lbfgs(
@@ -188,7 +191,7 @@ def _search_line(
     at: Callable[[Vector], Trial], z: Vector, now: Sums, step: Vector, slope: float
 ) -> tuple[float, Trial] | None:
     """A length of the step for which the objective falls enough, and what was found there."""
-    size, low, high = 1.0, 0.0, np.inf
+    size, low, high = min(1.0, now.loss / -slope), 0.0, np.inf  # F is at least 0
     for _ in range(TRIALS):
         trial = at(z + size * step)
         change = trial[1].loss - now.loss
