@@ -46,7 +46,8 @@ LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
 SMALL = 2**22  # values of X up to which float32 saves nothing
 COPIED = 256 * MEBIBYTE  # up to which a float32 copy of the samples is kept
 RIDGE = 1e-12  # added to the guess of the Hessian, as a share of its largest entry
-SAVED_STEPS = 100  # of L-BFGS, by a good guess of the Hessian
+SAVED_STEPS = 50  # of L-BFGS, by a good guess of the Hessian
+LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 2.0  # cost of a multiply-add there, in those of a pass
 ALIKE = 100.0  # curvatures within this factor are not rescaled
 SEARCH_STEPS = 50  # for each C of the evidence search, at most
 DECADES = 6.0  # of C in the evidence search, on either side of typical weights
@@ -271,7 +272,9 @@ class LogisticSolver:
         # threads are over blocks; those of BLAS would wait for them by spinning
         with blas_on_one_thread():
             if not begin.any():
-                for few, scale, tol in self._subsamples(SUBSAMPLE_OF_FEATURES * self.d):
+                for few, scale, tol in self._subsamples(
+                    int(SUBSAMPLE_OF_FEATURES * self._values / max(1, self._n))
+                ):
                     rough = self._evaluate(few, scale=scale)
                     options |= {
                         "tol": tol,
@@ -322,7 +325,9 @@ class LogisticSolver:
         """Whether the moments and their factor cost less than the iterations that they save."""
         n, D = self._n, self.d + self._intercept
         stored = self._values / max(1, n)  # of a sample
-        return n * stored**2 + D**3 / 3 <= SAVED_STEPS * 4 * n * stored * self.p
+        moments = n * stored**2 * (SPARSE_MOMENT if self._sparse else LARGE_PRODUCT)
+        factors = LARGE_PRODUCT * (2 * D**3 + SAVED_STEPS * 2 * self.p * D**2)
+        return moments + factors <= SAVED_STEPS * n * self.p * (2 * stored + VALUE)
 
     def _in_float32(self) -> Iterable[Block]:
         """The samples in float32, as one copy if it is small."""
