@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve, eigh
+from scipy.linalg import eigh
+from scipy.linalg.lapack import dpotrf, dpotrs
 
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.logistic.passes import Sums
@@ -163,13 +164,9 @@ def _solved(H: Matrix, g: Matrix, precision: Vector) -> Matrix:
     """H^-1 g, shortest where H is singular."""
     p, D = g.shape
     H = pinned(H, precision, p)
-    try:
-        factor = cho_factor(H, lower=True, check_finite=False)
-        pivots = np.diag(factor[0]) ** 2
-        if (pivots > len(H) * 1e-15 * np.diag(H)).all():
-            return np.asarray(cho_solve(factor, g.ravel(), check_finite=False).reshape(p, D))
-    except LinAlgError:
-        pass
+    factor, failed = dpotrf(H, lower=1)
+    if not failed and (np.diag(factor) ** 2 > len(H) * 1e-15 * np.diag(H)).all():
+        return np.asarray(dpotrs(factor, g.ravel(), lower=1)[0].reshape(p, D))
     s, V = eigh(H, check_finite=False)
     kept = s > len(s) * 1e-15 * s[-1]
     return np.asarray((V[:, kept] @ ((V[:, kept].T @ g.ravel()) / s[kept])).reshape(p, D))
