@@ -243,7 +243,7 @@ def test_what_a_posterior_needs_is_said(monkeypatch):
     with pytest.raises(AttributeError, match="posterior='laplace'"):
         _ = LogisticRegression().fit(CANCER, SICK).covariance_
     monkeypatch.setattr(logistic_descent, "default_budget", lambda: 1000)
-    with pytest.raises(MemoryBudgetError, match="the Hessian of 31 numbers needs"):
+    with pytest.raises(MemoryBudgetError, match="the Hessian of 31 parameters needs"):
         LogisticRegression(posterior="laplace").fit(CANCER, SICK)
 
 

@@ -1,9 +1,9 @@
 """Logistic regression on a training set in blocks: choice of solver, starting point and precision.
 
 Newton's method costs n D^2 a step and takes few, L-BFGS n D and takes many. Where samples are many,
-Newton's method first runs on one in sixteen of them: that ends within the noise of the sample, and
-two or three steps with all samples remain. L-BFGS uses float32 products if the tolerance allows; its
-result is checked in float64, and if the gradient is still too large it continues in float64.
+both first run on one in sixteen of them: that ends within the noise of the sample, and few steps with
+all samples remain. L-BFGS uses float32 products if the tolerance allows; its result is checked in
+float64, and if the gradient is still too large it continues in float64.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense, total
 from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.logistic.laplace import Posterior, laplace
-from separatrix.solvers.logistic.lbfgs import MEMORY, Corrections, Curvature, solve_lbfgs
+from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, Preconditioner, solve_lbfgs
 from separatrix.solvers.logistic.newton import GAP, LogisticFit, solve_newton
 from separatrix.solvers.logistic.passes import Sums, merge, sums_of
 from separatrix.types import Block, Matrix, Samples, Vector
@@ -36,8 +36,8 @@ PRODUCT = 30  # as many as one product of a value and a probability in a Hessian
 BLOCK_WORK = 5e6  # multiply-adds of a block, at least, so that a thread costs little beside it
 MOST_BLOCKS = 32
 WIDE = 64  # features from which threads of BLAS beat threads over blocks
-TYPICAL = 0.003  # entry of the gradient, as a share of the largest, where a usual descent stops
-SUBSAMPLE_OF_FEATURES = 8  # samples for each feature of a subsample of L-BFGS
+TYPICAL = 0.003  # entry of the gradient, as a share of tol, by which far directions are judged
+SUBSAMPLE_OF_VALUES = 8  # samples of a subsample of L-BFGS for each value that one stores
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
 MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
 FIRST_STEPS = 12  # with a subsample, at most
@@ -45,7 +45,7 @@ FLOAT32 = 1e-5  # least tolerance that float32 products reach
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
 SMALL = 2**22  # values of X up to which float32 saves nothing
 COPIED = 256 * MEBIBYTE  # up to which a float32 copy of the samples is kept
-RIDGE = 1e-12  # added to the guess of the Hessian, as a share of its largest entry
+RIDGE = 1e-11  # added to the diagonal of the guess of the Hessian, as a share of it
 SAVED_STEPS = 50  # of L-BFGS, by a good guess of the Hessian
 LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 2.0  # cost of a multiply-add there, in those of a pass
 ALIKE = 100.0  # curvatures within this factor are not rescaled
@@ -252,57 +252,50 @@ class LogisticSolver:
             begin = found.theta
         return begin
 
-    def _subsamples(self, least: int) -> Iterator[tuple[Iterable[Block], float, float]]:
+    def _subsamples(self, least: float) -> Iterator[tuple[Iterable[Block], float, float]]:
         """Blocks of a part of the samples, the factor that stands for the others, and the noise."""
         for every in SUBSAMPLES:
             n = self._n // every
             if n < MIN_SUBSAMPLE or n < least:
                 continue
             few = self._cut(every=every)
-            weight = (
-                sum(float(block.weights.sum()) for block in few) if few is not self._all else 0.0
-            )
-            if weight:
-                yield few, self._weight / weight, max(self.tol, 0.1 / n**0.5)
+            if few is self._all:  # a stream
+                return
+            k = len(self.classes)
+            weights = sum(np.bincount(block.y, block.weights, minlength=k) for block in few)
+            if np.all(weights):
+                yield few, self._weight / float(np.sum(weights)), max(self.tol, 0.1 / n**0.5)
 
     def _lbfgs(self, C: float, begin: Matrix, max_iter: int) -> LogisticFit:
         precision = self.precision(C)
-        options: dict[str, Any] = {"precision": precision, "curvature": self._curvature(precision)}
-        options |= {"weight": self._weight, "corrections": self._corrections()}
+        guess = self._preconditioner(precision)
+        options: dict[str, Any] = {"precision": precision, "preconditioner": guess}
+        options |= {"weight": self._weight, "memory": self._memory()}
         # threads are over blocks; those of BLAS would wait for them by spinning
         with blas_on_one_thread():
             if not begin.any():
-                for few, scale, tol in self._subsamples(
-                    int(SUBSAMPLE_OF_FEATURES * self._values / max(1, self._n))
-                ):
+                quiet = options | {"max_iter": FIRST_STEPS, "monitor": self.monitor.inner()}
+                stored = self._values / max(1, self._n)
+                for few, scale, tol in self._subsamples(SUBSAMPLE_OF_VALUES * stored):
                     rough = self._evaluate(few, scale=scale)
-                    options |= {
-                        "tol": tol,
-                        "max_iter": FIRST_STEPS,
-                        "monitor": self.monitor.inner(),
-                    }
-                    begin = solve_lbfgs(rough, begin, **options).theta
+                    begin = solve_lbfgs(rough, begin, tol=tol, **quiet).theta
             options |= {"tol": self.tol, "monitor": self.monitor}
             steps = 0
             if self.tol >= FLOAT32 and not self._sparse and self._n * self.d > SMALL:
                 rough = self._evaluate(self._in_float32(), np.float32)
-                found = solve_lbfgs(rough, begin, **options | {"max_iter": max_iter})
-                if found.stop in ("max_iter", "stopped"):
-                    options["max_iter"] = 0
+                found = solve_lbfgs(rough, begin, max_iter=max_iter, **options)
                 begin, steps = found.theta, found.n_iter
-            options |= {
-                "max_iter": max_iter - steps,
-                "gap": options["curvature"].gap(TYPICAL * self.tol * self._weight, self.numbers),
-            }
+            gap = guess.gap(TYPICAL * self.tol * self._weight, self.numbers)
+            options |= {"max_iter": max_iter - steps, "gap": gap}
             found = solve_lbfgs(self._evaluate(self._samples), begin, **options)
         return found._replace(n_iter=steps + found.n_iter)
 
-    def _corrections(self) -> Corrections:
-        """Room for few corrections where many would cost more than a pass over the samples."""
+    def _memory(self) -> LbfgsMemory:
+        """Room for few steps where many would cost more than a pass over the samples."""
         few = self._values < 3 * MEMORY * self.d
-        return Corrections(self.numbers, MEMORY // 2 if few else MEMORY)
+        return LbfgsMemory(self.numbers, MEMORY // 2 if few else MEMORY)
 
-    def _curvature(self, precision: Vector) -> Curvature:
+    def _preconditioner(self, precision: Vector) -> Preconditioner:
         """A guess of the Hessian of each class: the second moments of the samples times a mean slope.
 
         The softmax Hessian is at most half the moments (Bohning 1992); 1/k of that is typical.
@@ -312,14 +305,14 @@ class LogisticSolver:
             part = partial(_moments_of, intercept=self._intercept)
             guess = bend * total(part, self._samples, np.add, threads=self._threads)
             guess.flat[:: D + 1] += precision
-            guess.flat[:: D + 1] += RIDGE * np.diag(guess).max() + np.finfo(float).tiny
-            return Curvature.of(guess)
+            guess.flat[:: D + 1] += RIDGE * np.diag(guess) + np.finfo(float).tiny
+            return Preconditioner.of(guess)
         guess = precision.copy()
         guess[: self.d] += bend * total(_squares_of, self._samples, np.add, threads=self._threads)
         if self._intercept:
             guess[self.d] += bend * self._weight
         guess = np.where(guess > 0, guess, 1.0)
-        return Curvature.of(guess if guess.max() > ALIKE * guess.min() else np.ones(D))
+        return Preconditioner.of(guess if guess.max() > ALIKE * guess.min() else np.ones(D))
 
     def _moments_pay(self) -> bool:
         """Whether the moments and their factor cost less than the iterations that they save."""
@@ -337,7 +330,7 @@ class LogisticSolver:
         size, budget = 8 * 4 * self.numbers**2, default_budget()
         if size > budget:
             raise MemoryBudgetError(
-                f"the Hessian of {self.numbers} numbers needs {in_words(size)}, more than "
+                f"the Hessian of {self.numbers} parameters needs {in_words(size)}, more than "
                 f"{in_words(budget)}; drop the posterior, or use solver='lbfgs' and a number for C"
             )
 

@@ -26,13 +26,14 @@ from separatrix.types import Matrix, Vector
 
 Trial = tuple[Matrix, Sums, Vector]  # a point, sums there, and the gradient by its variables
 
-MEMORY = 20  # corrections kept
+LOOSE = 1e-4  # of the objective, left at most when L-BFGS stops
+MEMORY = 20  # steps kept
 TOO_SHORT = 0.9  # share of the slope that a step leaves if it was too short
 TRIALS = 30  # of the length of one step
 PATIENCE = 5  # steps without a smaller gradient once differences of the objective are rounding
 
 
-class Curvature(NamedTuple):
+class Preconditioner(NamedTuple):
     """A guess of the Hessian of each row of theta, or of all: L L', or the square of a diagonal.
 
     The variables of a point theta are z = theta L.
@@ -42,7 +43,7 @@ class Curvature(NamedTuple):
     inverse: Matrix | Vector
 
     @classmethod
-    def of(cls, guess: Matrix | Vector) -> Curvature:
+    def of(cls, guess: Matrix | Vector) -> Preconditioner:
         """The factor of a positive guess, or the root of a diagonal."""
         if guess.ndim == 1:
             root = np.sqrt(guess)
@@ -74,7 +75,7 @@ class Curvature(NamedTuple):
         return (rows.reshape(-1, len(M)) @ M).reshape(rows.shape)
 
 
-class Corrections:
+class LbfgsMemory:
     """The last steps and the changes of the gradient along them, which imply an inverse Hessian.
 
     Reference: Byrd, Nocedal and Schnabel, Representations of Quasi-Newton Matrices and Their Use in
@@ -121,12 +122,12 @@ def solve_lbfgs(
     theta: Matrix,  # shape: (p, D)
     *,
     precision: Vector,  # shape: (D,)
-    curvature: Curvature,
+    preconditioner: Preconditioner,
     weight: float,
     tol: float,
     max_iter: int,
-    gap: float = np.inf,
-    corrections: Corrections | None = None,
+    gap: float | None = None,
+    memory: LbfgsMemory | None = None,
     monitor: FitMonitor | None = None,
 ) -> LogisticFit:
     """L-BFGS: no matrix at all, for many features, many classes, or sparse samples.
@@ -136,11 +137,10 @@ def solve_lbfgs(
 
     Given
         as `solve_newton`, and
-        curvature    a guess of the Hessian of each row of theta: L-BFGS works in variables in which
-                     the guess is the identity
-        gap          decrease of the objective that the next step may promise, to stop; `GAP` of the
-                     objective always may
-        corrections  of an earlier descent with this curvature; changed
+        preconditioner  a guess of the Hessian: L-BFGS works in variables in which it is the identity
+        gap             decrease of F that the next step may promise, to stop, but not below `GAP` of F
+                        nor above `LOOSE` of it; None: any
+        memory          of an earlier descent with this preconditioner; changed
 
     Returns the point with its certificate, without a Hessian.
 
@@ -148,20 +148,22 @@ def solve_lbfgs(
     Mathematical Programming 45 (1989).
     """
     a = np.broadcast_to(precision, theta.shape)
-    memory = Corrections(theta.size) if corrections is None else corrections
+    if memory is None:
+        memory = LbfgsMemory(theta.size)
 
     def at(z: Vector) -> Trial:
-        point = curvature.point(z.reshape(theta.shape))
+        point = preconditioner.point(z.reshape(theta.shape))
         sums = add_prior(evaluate(point, False), point, a)
-        return point, sums, curvature.slope(sums.gradient).ravel()
+        return point, sums, preconditioner.slope(sums.gradient).ravel()
 
-    z = curvature.variables(theta).ravel()
+    z = preconditioner.variables(theta).ravel()
     point, now, g = at(z)
     n_iter, best, waited = 0, largest_entry(now, weight), 0
     while True:
         step = -memory.times(g)
         slope = float(g @ step)
-        near = -0.5 * slope <= max(gap, GAP * abs(now.loss))
+        loss = abs(now.loss)
+        near = gap is None or -0.5 * slope <= min(max(gap, GAP * loss), LOOSE * loss)
         stop = stopping_reason(now, n_iter, weight, tol if near else 0.0, max_iter, monitor)
         if stop:
             break
@@ -191,6 +193,8 @@ def _search_line(
     at: Callable[[Vector], Trial], z: Vector, now: Sums, step: Vector, slope: float
 ) -> tuple[float, Trial] | None:
     """A length of the step for which the objective falls enough, and what was found there."""
+    if not slope < 0:
+        return None
     size, low, high = min(1.0, now.loss / -slope), 0.0, np.inf  # F is at least 0
     for _ in range(TRIALS):
         trial = at(z + size * step)
