@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -81,6 +83,39 @@ def test_blocks_memory_maps_and_threads_give_the_same_weights(tmp_path, monkeypa
     np.testing.assert_array_equal(alone.coef_, whole.coef_)
     with pytest.raises(DataError, match=r"reads all samples once for each step.*read only once"):
         LogisticRegression().fit(part for part in parts)
+
+
+@pytest.mark.parametrize("k", [2, 4])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_lbfgs_is_the_same_to_the_last_bit_for_any_number_of_threads(k, sparse, monkeypatch):
+    monkeypatch.setattr(logistic_descent, "BLOCK_WORK", 1000)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 20)) * (rng.random((3000, 20)) < 0.5)
+    y = (X[:, :k] + rng.normal(size=(3000, k))).argmax(axis=1)
+    samples = csr_array(X) if sparse else X
+    alone, *others = (
+        LogisticRegression(solver="lbfgs", n_jobs=jobs).fit(samples, y) for jobs in (1, 2, 5)
+    )
+    for model in others:
+        np.testing.assert_array_equal(model.coef_, alone.coef_)
+        assert model.n_iter_[0] == alone.n_iter_[0]
+
+
+@pytest.mark.parametrize("k", [2, 3, 10])
+@pytest.mark.parametrize("units", ["standard", "raw", "sparse"])
+def test_the_objective_at_default_settings_is_no_higher_than_scikit_learns(k, units):
+    rng = np.random.default_rng(k)
+    X = rng.normal(size=(1500, 3)) @ rng.normal(size=(3, 12)) + 0.3 * rng.normal(size=(1500, 12))
+    y = (X[:, :k] + rng.normal(size=(1500, min(k, 12)))).argmax(axis=1)
+    if units == "raw":
+        X = (X + rng.normal(size=12)) * 10.0 ** rng.uniform(-2, 3, size=12)
+    elif units == "sparse":
+        X = X * (rng.random(X.shape) < 0.2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # of the peer, in raw units
+        peer = Peer().fit(X, y)
+    model = LogisticRegression().fit(csr_array(X) if units == "sparse" else X, y)
+    assert model.objective_ <= objective(peer, X, y, 1.0) * (1 + 1e-6)
 
 
 def test_beginning_with_few_samples_ends_at_the_same_point(monkeypatch):

@@ -61,7 +61,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     Minimises the sum of -log p(y|x) plus |w|^2 / (2 C): minus the log posterior under the prior
     w ~ N(0, C). C=inf is maximum likelihood. Several classes share one softmax. Newton's method for
-    few weights, L-BFGS for many; `solver_` names the solver and the reason.
+    few weights, L-BFGS for more; `solver_` names the solver and the reason.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     l1_ratio, dual
         Must be 0 and False: sparse weights and a dual form are not supported.
     tol
-        Largest entry of the gradient of the mean loss at which to stop. Above 0.
+        Largest entry of the gradient of the mean loss at which to stop, as in scikit-learn. Above 0. It
+        goes on while the next step promises to lower the objective by more than its 1e-4th to 1e-7th.
     fit_intercept
         Whether scores have a bias.
     intercept_scaling, random_state
@@ -81,7 +82,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     class_weight
         Dict from label to weight, or "balanced": multiplies the weight of samples of a class.
     solver
-        "auto", "newton-cholesky" or "lbfgs". scikit-learn's other names mean "auto".
+        "auto", "newton-cholesky" or "lbfgs". "newton-cg" is "newton-cholesky" up to 2048 parameters;
+        it and scikit-learn's other names mean "auto" otherwise.
     max_iter
         Steps of Newton's method or of L-BFGS, at most.
     warm_start

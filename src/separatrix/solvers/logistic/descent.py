@@ -103,8 +103,9 @@ class LogisticSolver:
 
     def _choose(self, solver: str) -> tuple[bool, str]:
         n, numbers = self._n, f"{self.numbers} parameters"
-        if solver in ("newton-cholesky", "lbfgs"):
-            newton = solver == "newton-cholesky"
+        small = self.numbers <= MAX_NEWTON
+        if solver in ("newton-cholesky", "lbfgs") or (solver == "newton-cg" and small):
+            newton = solver != "lbfgs"
             return newton, f"{'Newton' if newton else 'L-BFGS'}: solver={solver!r}"
         if self._newton_pays():
             return True, f"Newton: n={n}, {numbers}"
