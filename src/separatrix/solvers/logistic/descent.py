@@ -26,7 +26,7 @@ from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.logistic.laplace import Posterior, laplace
 from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, Preconditioner, solve_lbfgs
 from separatrix.solvers.logistic.newton import GAP, LogisticFit, solve_newton
-from separatrix.solvers.logistic.passes import Sums, merge, sums_of
+from separatrix.solvers.logistic.passes import Sums, curvatures_of, merge, sums_of
 from separatrix.types import Block, Matrix, Samples, Vector
 
 MAX_NEWTON = 2048  # parameters up to which Newton's method is used
@@ -40,6 +40,7 @@ TYPICAL = 0.003  # entry of the gradient, as a share of tol, by which far direct
 SUBSAMPLE_OF_VALUES = 8  # samples of a subsample of L-BFGS for each value that one stores
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
 MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
+REFRESH = 16  # steps of L-BFGS after which the guess of the Hessian is made anew
 FIRST_STEPS = 12  # with a subsample, at most
 FLOAT32 = 1e-5  # least tolerance that float32 products reach
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
@@ -286,24 +287,35 @@ class LogisticSolver:
                 rough = self._evaluate(self._in_float32(), np.float32)
                 found = solve_lbfgs(rough, begin, max_iter=max_iter, **options)
                 begin, steps = found.theta, found.n_iter
-            gap = guess.gap(TYPICAL * self.tol * self._weight, self.numbers)
-            options |= {"max_iter": max_iter - steps, "gap": gap}
-            found = solve_lbfgs(self._evaluate(self._samples), begin, **options)
-        return found._replace(n_iter=steps + found.n_iter)
+            evaluate = self._evaluate(self._samples)
+            refreshed = (
+                self.p == 1 and self._moments_pay()
+            )  # one guess for several classes is rough
+            while True:
+                options["gap"] = guess.gap(TYPICAL * self.tol * self._weight, self.numbers)
+                most = min(max_iter - steps, REFRESH if refreshed else max_iter)
+                found = solve_lbfgs(evaluate, begin, max_iter=most, **options)
+                begin, steps = found.theta, steps + found.n_iter
+                if found.stop != "max_iter" or steps >= max_iter:
+                    solved = found.stop == "max_iter" and found.gradient <= self.tol
+                    return found._replace(n_iter=steps, stop="tol" if solved else found.stop)
+                guess = self._preconditioner(precision, begin)
+                options |= {"preconditioner": guess, "memory": self._memory()}
 
     def _memory(self) -> LbfgsMemory:
         """Room for few steps where many would cost more than a pass over the samples."""
         few = self._values < 3 * MEMORY * self.d
         return LbfgsMemory(self.numbers, MEMORY // 2 if few else MEMORY)
 
-    def _preconditioner(self, precision: Vector) -> Preconditioner:
+    def _preconditioner(self, precision: Vector, theta: Matrix | None = None) -> Preconditioner:
         """A guess of the Hessian of each class: the second moments of the samples times a mean slope.
 
-        The softmax Hessian is at most half the moments (Bohning 1992); 1/k of that is typical.
+        The softmax Hessian is at most half the moments (Bohning 1992); 1/k of that is typical. With
+        theta, every sample has the mean slope of its scores there.
         """
-        bend, D = 0.5 / len(self.classes), len(precision)
+        bend, D = 0.5 / len(self.classes) if theta is None else 1.0, len(precision)
         if self._moments_pay():
-            part = partial(_moments_of, intercept=self._intercept)
+            part = partial(_moments_of, theta=theta, intercept=self._intercept)
             guess = bend * total(part, self._samples, np.add, threads=self._threads)
             guess.flat[:: D + 1] += precision
             guess.flat[:: D + 1] += RIDGE * np.diag(guess) + np.finfo(float).tiny
@@ -344,9 +356,10 @@ def _survey_block(block: Block) -> Vector:
     return np.array([weights.sum(), *counts], np.float64)
 
 
-def _moments_of(block: Block, *, intercept: bool) -> Matrix:
+def _moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
     """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
-    X, root = block.X, np.sqrt(block.weights)
+    weights = block.weights if theta is None else curvatures_of(block, theta, intercept=intercept)
+    X, root = block.X, np.sqrt(np.maximum(weights, 0.0))
     if issparse(X):
         X = X.multiply(root[:, None]).tocsr()
         S = np.asarray((X.T @ X).toarray())

@@ -184,7 +184,7 @@ def solve_lbfgs(
         if waited > PATIENCE:
             stop = "rounding"
             break
-    if stop in ("rounding", "max_iter") and largest_entry(now, weight) <= tol:
+    if stop == "rounding" and largest_entry(now, weight) <= tol:
         stop = "tol"
     return summarise(point, now, None, weight, n_iter, stop)
 

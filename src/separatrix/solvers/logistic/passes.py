@@ -81,6 +81,30 @@ def sums_of(
     return Sums(loss, gradient, H, least, most)
 
 
+@np.errstate(over="ignore", invalid="ignore")
+def curvatures_of(block: Block, theta: Matrix, *, intercept: bool) -> Vector:
+    """Second derivative of the loss of each sample by its scores, the mean over classes, (n,)."""
+    d = theta.shape[1] - intercept
+    bias = theta[:, d].copy() if intercept else np.zeros(len(theta))
+    F = np.ascontiguousarray((block.X @ theta[:, :d].T).T, dtype=np.float64)
+    replace_scores(F, bias, block.y, block.weights)
+    return np.asarray(_curvatures(F, block.y, block.weights).mean(axis=0))
+
+
+def _curvatures(R: Matrix, y: Codes, weights: Vector) -> Matrix:
+    """w P (1 - P) from residuals w (P - 1 at the class), both (p, n); of one score if p is 1."""
+    own = np.abs(R) if len(R) == 1 else _shares(R, y, weights)
+    own -= own**2 / np.where(weights > 0, weights, 1.0)
+    return own
+
+
+def _shares(R: Matrix, y: Codes, weights: Vector) -> Matrix:
+    """w P from residuals."""
+    own = R.copy()
+    own[y, np.arange(len(y))] += weights
+    return own
+
+
 def merge(a: Sums, b: Sums) -> Sums:
     """Sums over two sets of samples together."""
     both = None if a.hessian is None or b.hessian is None else a.hessian + b.hessian
@@ -105,13 +129,7 @@ def _hessian(X: Matrix, R: Matrix, y: Codes, weights: Vector, intercept: bool) -
     """
     p, (n, d) = len(R), X.shape
     D = d + intercept
-    held = np.where(weights > 0, weights, 1.0)
-    if p == 1:
-        own = np.abs(R)
-        own -= own**2 / held
-    else:
-        own = R.copy()  # weights times probabilities
-        own[y, np.arange(n)] += weights
+    own = _curvatures(R, y, weights) if p == 1 else _shares(R, y, weights)
     H = np.zeros((p, D, p, D))
     for c in range(p):
         root = np.sqrt(own[c])
@@ -122,7 +140,7 @@ def _hessian(X: Matrix, R: Matrix, y: Codes, weights: Vector, intercept: bool) -
             H[c, -1, c, -1] = root @ root
     H = H.reshape(p * D, p * D)
     if p > 1:
-        shared = np.ascontiguousarray((own / np.sqrt(held)).T)
+        shared = np.ascontiguousarray((own / np.sqrt(np.where(weights > 0, weights, 1.0))).T)
         Z = np.empty((n, p, D))
         np.multiply(shared[:, :, None], X[:, None, :], out=Z[:, :, :d])
         if intercept:
