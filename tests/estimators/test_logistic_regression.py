@@ -140,16 +140,6 @@ def test_rows_in_an_unlucky_order_do_no_harm():
     )
 
 
-def test_float32_products_are_checked_in_float64(monkeypatch):
-    monkeypatch.setattr(logistic_descent, "SMALL", 0)
-    model = LogisticRegression(solver="lbfgs", C=0.1, max_iter=5000).fit(DIGITS / 16, LABELS)
-    monkeypatch.undo()
-    exact = LogisticRegression(solver="lbfgs", C=0.1, max_iter=5000).fit(DIGITS / 16, LABELS)
-    assert model.gradient_ <= 1e-4
-    assert model.objective_ == pytest.approx(objective(model, DIGITS / 16, LABELS, 0.1), rel=1e-12)
-    assert model.objective_ == pytest.approx(exact.objective_, rel=1e-4)
-
-
 @pytest.mark.parametrize("solver", ["newton-cholesky", "lbfgs"])
 def test_a_warm_start_goes_on_where_it_was(solver):
     model = LogisticRegression(warm_start=True, solver=solver, tol=1e-6, max_iter=500)

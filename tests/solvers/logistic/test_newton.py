@@ -119,11 +119,3 @@ def test_newtons_method_halves_a_step_that_leads_up():
         max_iter=100,
     )
     assert found.stop == "tol"
-
-
-def test_float32_products_come_close():
-    block, theta = problem(3)
-    rough = sums_of(block, theta, intercept=True, hessian=False, dtype=np.float32)
-    exact = sums_of(block, theta, intercept=True, hessian=False)
-    np.testing.assert_allclose(rough.gradient, exact.gradient, rtol=1e-5, atol=1e-5)
-    assert rough.gradient.dtype == np.float64

@@ -1,9 +1,8 @@
-"""Logistic regression on a training set in blocks: choice of solver, starting point and precision.
+"""Logistic regression on a training set in blocks: choice of solver, starting point and preconditioner.
 
 Newton's method costs n D^2 a step and takes few, L-BFGS n D and takes many. Where samples are many,
 both first run on one in sixteen of them: that ends within the noise of the sample, and few steps with
-all samples remain. L-BFGS uses float32 products if the tolerance allows; its result is checked in
-float64, and if the gradient is still too large it continues in float64.
+all samples remain.
 """
 
 from __future__ import annotations
@@ -40,12 +39,10 @@ TYPICAL = 0.003  # entry of the gradient, as a share of tol, by which far direct
 SUBSAMPLE_OF_VALUES = 8  # samples of a subsample of L-BFGS for each value that one stores
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
 MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
-REFRESH = 16  # steps of L-BFGS after which the guess of the Hessian is made anew
+REFRESH = 20  # steps of L-BFGS after which the guess of the Hessian is made anew
 FIRST_STEPS = 12  # with a subsample, at most
-FLOAT32 = 1e-5  # least tolerance that float32 products reach
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
-SMALL = 2**22  # values of X up to which float32 saves nothing
-COPIED = 256 * MEBIBYTE  # up to which a float32 copy of the samples is kept
+COPIED = 256 * MEBIBYTE  # of sparse samples, up to which they are copied in parts
 RIDGE = 1e-11  # added to the diagonal of the guess of the Hessian, as a share of it
 SAVED_STEPS = 50  # of L-BFGS, by a good guess of the Hessian
 LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 2.0  # cost of a multiply-add there, in those of a pass
@@ -202,15 +199,15 @@ class LogisticSolver:
             )
         return found, posterior
 
-    def _evaluate(
-        self, samples: Iterable[Block], dtype: Any = np.float64, *, scale: float = 1.0
-    ) -> Any:
+    def _evaluate(self, samples: Iterable[Block], *, scale: float = 1.0) -> Any:
         """A function that computes sums over these samples, times `scale`, at a point."""
 
-        same = {"intercept": self._intercept, "margin": self._margin, "dtype": dtype}
+        intercept, margin = self._intercept, self._margin
 
         def at(theta: Matrix, hessian: bool) -> Sums:
-            part = partial(sums_of, theta=theta, hessian=hessian, **same)
+            part = partial(
+                sums_of, theta=theta, intercept=intercept, hessian=hessian, margin=margin
+            )
             alone = hessian and self.numbers >= WIDE  # BLAS uses all cores
             if isinstance(samples, list) and not hessian:
                 with blas_on_one_thread() if len(samples) > 1 else nullcontext():
@@ -283,14 +280,9 @@ class LogisticSolver:
                     begin = solve_lbfgs(rough, begin, tol=tol, **quiet).theta
             options |= {"tol": self.tol, "monitor": self.monitor}
             steps = 0
-            if self.tol >= FLOAT32 and not self._sparse and self._n * self.d > SMALL:
-                rough = self._evaluate(self._in_float32(), np.float32)
-                found = solve_lbfgs(rough, begin, max_iter=max_iter, **options)
-                begin, steps = found.theta, found.n_iter
             evaluate = self._evaluate(self._samples)
-            refreshed = (
-                self.p == 1 and self._moments_pay()
-            )  # one guess for several classes is rough
+            # one guess for all of several classes is too rough to be worth it
+            refreshed = self.p == 1 and self._moments_pay()
             while True:
                 options["gap"] = guess.gap(TYPICAL * self.tol * self._weight, self.numbers)
                 most = min(max_iter - steps, REFRESH if refreshed else max_iter)
@@ -334,10 +326,6 @@ class LogisticSolver:
         moments = n * stored**2 * (SPARSE_MOMENT if self._sparse else LARGE_PRODUCT)
         factors = LARGE_PRODUCT * (2 * D**3 + SAVED_STEPS * 2 * self.p * D**2)
         return moments + factors <= SAVED_STEPS * n * self.p * (2 * stored + VALUE)
-
-    def _in_float32(self) -> Iterable[Block]:
-        """The samples in float32, as one copy if it is small."""
-        return self._samples if 4 * self._n * self.d > COPIED else self._cut(dtype=np.float32)
 
     def _require_memory(self) -> None:
         size, budget = 8 * 4 * self.numbers**2, default_budget()

@@ -9,7 +9,7 @@ matrix product has its long side where BLAS is fast.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import issparse
@@ -41,17 +41,14 @@ def sums_of(
     intercept: bool,
     hessian: bool,
     margin: bool = True,
-    dtype: Any = np.float64,
 ) -> Sums:
     """Loss, gradient and, if wanted, Hessian over the samples of one block, the prior left out.
 
-    Products are in `dtype`, sums over samples in float64. Without `margin`, margins are not looked at.
+    All in float64. Without `margin`, margins are not looked at.
     """
     p, d = len(theta), theta.shape[1] - intercept
     sparse = issparse(block.X) and not hessian
-    if sparse:
-        dtype = np.float64
-    W = theta[:, :d].astype(dtype)
+    W = theta[:, :d]
     bias = np.ascontiguousarray(theta[:, d]) if intercept else np.zeros(p)
     loss, gradient, H = 0.0, np.zeros(theta.shape), None
     least, most = (np.inf, -np.inf) if margin else (-np.inf, np.inf)
@@ -63,7 +60,7 @@ def sums_of(
     )
     for rows in row_blocks(n, n if sparse else size):
         part = block.X if rows.stop - rows.start == n else shared_rows(block.X, rows)
-        x = part.astype(dtype, copy=False) if sparse else dense(part, dtype)
+        x = part.astype(np.float64, copy=False) if sparse else dense(part)
         y, weights = block.y[rows], block.weights[rows]
         F = np.ascontiguousarray((x @ W.T).T if sparse else W @ x.T, dtype=np.float64)
         if margin:
@@ -71,8 +68,7 @@ def sums_of(
             least = min(least, float(margins.min(initial=np.inf)))
             most = max(most, float(margins.max(initial=-np.inf)))
         loss += replace_scores(F, bias, y, weights)
-        R = F.astype(dtype, copy=False)
-        gradient[:, :d] += (x.T @ np.ascontiguousarray(R.T)).T if sparse else R @ x
+        gradient[:, :d] += (x.T @ np.ascontiguousarray(F.T)).T if sparse else F @ x
         if intercept:
             gradient[:, d] += F.sum(axis=1)
         if hessian:
