@@ -196,6 +196,9 @@ def logistic(options):
     from separatrix import LogisticRegression
 
     classes = {"ours": LogisticRegression} | find_peers("linear_model", "LogisticRegression")
+    for cls, k in itertools.product(classes.values(), [2, 3]):  # what is loaded or compiled once
+        data = generate(100, 4, k)
+        cls().fit(data.X, data.y)
     rows = []
     for what, data in logistic_tables(options):
         calls = {

@@ -287,7 +287,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     def _keep(self, descent: LogisticSolver, found: LogisticFit, C: float) -> None:
         d = descent.d
-        self.coef_ = found.theta[:, :d].copy()
+        self.coef_ = found.theta[:, :d].copy(
+            order="F"
+        )  # its transpose lies in rows, for sparse products
         self.intercept_ = found.theta[:, d].copy() if self.fit_intercept else np.zeros(descent.p)
         self.C_, self.solver_ = C, descent.words
         self.n_iter_ = np.array([found.n_iter], dtype=np.int32)
