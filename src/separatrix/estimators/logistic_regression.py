@@ -181,18 +181,18 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 )
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
         steps = None if C is None else self.max_iter  # unknown for a search
+        hessian = self.posterior is not None or C is None  # at the peak
         with monitored(self, None, None, steps=steps, task="iteration") as monitor:
             descent = LogisticSolver(
                 blocks,
                 solver=self.solver,
                 intercept=self.fit_intercept,
                 intercept_precision=self.intercept_precision or 0.0,
-                tol=self.tol
-                if self.posterior is None and C is not None
-                else min(self.tol, POSTERIOR_TOL),
+                tol=min(self.tol, POSTERIOR_TOL) if hessian else self.tol,
                 max_iter=self.max_iter,
                 threads=thread_count(self.n_jobs),
                 monitor=monitor,
+                hessian=hessian,
             )
             self.classes_ = descent.classes
             start = self._start(descent)

@@ -65,6 +65,7 @@ class LogisticSolver:
         max_iter: int,
         threads: int,
         monitor: FitMonitor,
+        hessian: bool = False,
     ) -> None:
         self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
         self._intercept, self._intercept_precision = intercept, intercept_precision
@@ -77,7 +78,7 @@ class LogisticSolver:
         self.d = samples.n_features
         self.p = 1 if len(self.classes) == 2 else len(self.classes)
         self.numbers = self.p * (self.d + intercept)
-        self._newton, self.words = self._choose(solver)
+        self._newton, self.words = self._choose(solver, hessian)
         self._all: Samples = samples
         self._samples = self._cut()
         self.at_the_end = False  # whether the evidence is largest at a limit of the search
@@ -99,13 +100,14 @@ class LogisticSolver:
             for X, y, weights in blocks
         ]
 
-    def _choose(self, solver: str) -> tuple[bool, str]:
+    def _choose(self, solver: str, hessian: bool) -> tuple[bool, str]:
+        """Whether to use Newton's method, and why; `hessian`: the Hessian at the end is needed anyway."""
         n, numbers = self._n, f"{self.numbers} parameters"
         small = self.numbers <= MAX_NEWTON
         if solver in ("newton-cholesky", "lbfgs") or (solver == "newton-cg" and small):
             newton = solver != "lbfgs"
             return newton, f"{'Newton' if newton else 'L-BFGS'}: solver={solver!r}"
-        if self._newton_pays():
+        if self._newton_pays() or (hessian and small):
             return True, f"Newton: n={n}, {numbers}"
         return False, f"L-BFGS: n={n}, {numbers}"
 
