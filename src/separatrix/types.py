@@ -92,6 +92,10 @@ class RowMatrix(Gram, Protocol):
     capacity: int  # rows over one segment that can be in memory together
     keeps_rows: bool  # whether a row that was fetched is likely to be in memory at the next fetch
 
+    def fetch_many(self, wanted: dict[int, Codes]) -> dict[int, tuple[Matrix, Codes]]:
+        """`fetch` of the rows wanted of several segments."""
+        ...
+
 
 @runtime_checkable
 class DeviceMatrix(Gram, Protocol):

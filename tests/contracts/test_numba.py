@@ -119,6 +119,10 @@ for samples in (X, X.astype(np.float32), (100 * abs(X)).astype(np.uint8), scipy.
         SubgradientSVC(max_iter=2).fit(samples, labels)
 """,
     """
+for labels in (y, y > 0):
+    LogisticRegression().fit(X, labels)
+""",
+    """
 for samples in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
     for multi_class in ("argmax", "ovr"):
         Perceptron(multi_class=multi_class, max_iter=2).fit(samples, y)

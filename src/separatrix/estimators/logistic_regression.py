@@ -61,7 +61,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     Minimises the sum of -log p(y|x) plus |w|^2 / (2 C): minus the log posterior under the prior
     w ~ N(0, C). C=inf is maximum likelihood. Several classes share one softmax. Newton's method for
-    few weights, L-BFGS for many; `solver_` names the solver and the reason.
+    few weights, L-BFGS for more; `solver_` names the solver and the reason.
 
     Parameters
     ----------
@@ -73,7 +73,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     l1_ratio, dual
         Must be 0 and False: sparse weights and a dual form are not supported.
     tol
-        Largest entry of the gradient of the mean loss at which to stop. Above 0.
+        Largest entry of the gradient of the mean loss at which to stop, as in scikit-learn. Above 0. It
+        goes on while the next step promises to lower the objective by more than its 1e-4th to 1e-7th.
     fit_intercept
         Whether scores have a bias.
     intercept_scaling, random_state
@@ -81,7 +82,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     class_weight
         Dict from label to weight, or "balanced": multiplies the weight of samples of a class.
     solver
-        "auto", "newton-cholesky" or "lbfgs". scikit-learn's other names mean "auto".
+        "auto", "newton-cholesky" or "lbfgs". "newton-cg" is "newton-cholesky" up to 2048 parameters;
+        it and scikit-learn's other names mean "auto" otherwise.
     max_iter
         Steps of Newton's method or of L-BFGS, at most.
     warm_start
@@ -129,7 +131,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     >>> model.coef_.shape, model.coef_std_.shape
     ((1, 30), (1, 30))
     >>> model
-    LogisticRegression(C='evidence', posterior='laplace')  # Newton: n=569, 31 numbers to find
+    LogisticRegression(C='evidence', posterior='laplace')  # Newton: n=569, 31 parameters
 
     References
     ----------
@@ -179,18 +181,18 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 )
         require_repeatable(blocks, "LogisticRegression reads all samples once for each step")
         steps = None if C is None else self.max_iter  # unknown for a search
+        hessian = self.posterior is not None or C is None  # at the peak
         with monitored(self, None, None, steps=steps, task="iteration") as monitor:
             descent = LogisticSolver(
                 blocks,
                 solver=self.solver,
                 intercept=self.fit_intercept,
                 intercept_precision=self.intercept_precision or 0.0,
-                tol=self.tol
-                if self.posterior is None and C is not None
-                else min(self.tol, POSTERIOR_TOL),
+                tol=min(self.tol, POSTERIOR_TOL) if hessian else self.tol,
                 max_iter=self.max_iter,
                 threads=thread_count(self.n_jobs),
                 monitor=monitor,
+                hessian=hessian,
             )
             self.classes_ = descent.classes
             start = self._start(descent)
@@ -285,7 +287,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     def _keep(self, descent: LogisticSolver, found: LogisticFit, C: float) -> None:
         d = descent.d
-        self.coef_ = found.theta[:, :d].copy()
+        self.coef_ = found.theta[:, :d].copy(
+            order="F"
+        )  # its transpose lies in rows, for sparse products
         self.intercept_ = found.theta[:, d].copy() if self.fit_intercept else np.zeros(descent.p)
         self.C_, self.solver_ = C, descent.words
         self.n_iter_ = np.array([found.n_iter], dtype=np.int32)

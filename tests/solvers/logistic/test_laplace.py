@@ -6,7 +6,8 @@ from scipy.integrate import dblquad, quad
 from scipy.special import expit, log_expit, softmax
 
 from separatrix.solvers.logistic.laplace import laplace, mackay, mean_sigmoid, mean_softmax
-from separatrix.solvers.logistic.newton import solve_newton, sums_of
+from separatrix.solvers.logistic.newton import solve_newton
+from separatrix.solvers.logistic.passes import sums_of
 from separatrix.types import Block
 
 VECTORS = [  # mean, variance, exact, MacKay's: the numbers of the reference

@@ -3,14 +3,9 @@ import pytest
 from scipy.optimize import check_grad
 from scipy.sparse import csr_array
 
-from separatrix.solvers.logistic.newton import (
-    Curvature,
-    merge,
-    pinned,
-    solve_lbfgs,
-    solve_newton,
-    sums_of,
-)
+from separatrix.solvers.logistic.lbfgs import Preconditioner, solve_lbfgs
+from separatrix.solvers.logistic.newton import pinned, solve_newton
+from separatrix.solvers.logistic.passes import merge, sums_of
 from separatrix.types import Block
 
 
@@ -78,7 +73,9 @@ def test_both_ways_down_end_at_the_same_point_with_no_gradient(k, precision):
     block, theta = problem(k)
     options = {"precision": precision, "weight": 60.0, "tol": 1e-7, "max_iter": 500}
     newton = solve_newton(at(block), 0 * theta, **options)
-    lbfgs = solve_lbfgs(at(block), 0 * theta, curvature=Curvature.of(np.ones(5)), **options)
+    lbfgs = solve_lbfgs(
+        at(block), 0 * theta, preconditioner=Preconditioner.of(np.ones(5)), **options
+    )
     assert newton.stop == lbfgs.stop == "tol"
     assert max(newton.gradient, lbfgs.gradient) <= 1e-7
     np.testing.assert_allclose(newton.theta, lbfgs.theta, atol=1e-4)
@@ -122,11 +119,3 @@ def test_newtons_method_halves_a_step_that_leads_up():
         max_iter=100,
     )
     assert found.stop == "tol"
-
-
-def test_float32_products_come_close():
-    block, theta = problem(3)
-    rough = sums_of(block, theta, intercept=True, hessian=False, dtype=np.float32)
-    exact = sums_of(block, theta, intercept=True, hessian=False)
-    np.testing.assert_allclose(rough.gradient, exact.gradient, rtol=1e-5, atol=1e-5)
-    assert rough.gradient.dtype == np.float64

@@ -15,7 +15,7 @@ from separatrix.estimators.base.prepare import check_samples
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.types import Codes, Matrix, Vector
 
-BLOCK_BYTES = 16 * MEBIBYTE
+BLOCK_BYTES = MEBIBYTE  # of samples and scores, which stay in the cache
 
 
 class LinearMachine(Estimator):
@@ -55,8 +55,10 @@ class LinearMachine(Estimator):
             S = X @ W.T
             return np.asarray(S.toarray() if issparse(S) else S) + self.intercept_
         S = np.empty((len(X), len(W)))
-        for block in row_blocks(len(X), rows_that_fit(8 * X.shape[1], BLOCK_BYTES)):
-            S[block] = X[block] @ W.T + self.intercept_
+        for block in row_blocks(len(X), rows_that_fit(8 * sum(W.shape), BLOCK_BYTES)):
+            F = W @ X[block].T  # in this order BLAS and NumPy are faster for few boundaries
+            F += self.intercept_[:, None]
+            S[block] = F.T
         return S
 
     def _winners(self, values: Matrix) -> Codes:

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax, softmax
+from scipy.special import expit, log_expit, log_softmax
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.device import as_numpy, like
@@ -112,8 +112,12 @@ def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> 
 def probabilities(values: Matrix) -> Matrix:
     """Probabilities, (n, k), whose logarithms, or log odds of the second of two, are decision values."""
     if values.ndim == 1:
-        return np.column_stack([expit(-values), expit(values)])
-    return np.asarray(softmax(values, axis=1))
+        P = np.empty((len(values), 2))
+        P[:, 0], P[:, 1] = expit(-values), expit(values)
+        return P
+    P = np.exp(values - values.max(axis=1, keepdims=True))
+    P /= P.sum(axis=1, keepdims=True)
+    return np.asarray(P)
 
 
 def log_probabilities(values: Matrix) -> Matrix:

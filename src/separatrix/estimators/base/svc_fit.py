@@ -24,7 +24,7 @@ from separatrix.solvers.svm.problem import RowLayout, SvmFit, SvmProblem, ticks_
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 FOLDS = 5  # of the scores that probabilities are learned from
-HELD_ROWS = 800  # a matrix of so many rows costs as much as the rounds of one boundary without it
+HELD_ROWS = 1200  # a matrix of so many rows costs as much as the rounds of one boundary without it
 EXACT = 1e-12  # tolerance of kernel values that only float64 meets
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from separatrix.kernels.gram.sources import ROWS_AT_ONCE, Source
-from separatrix.runtime.blocks import in_words, row_blocks, rows_that_fit
+from separatrix.kernels.gram.sources import Source
+from separatrix.runtime.blocks import in_words, rows_that_fit
 from separatrix.types import Codes, Matrix, Vector
 
 
@@ -31,6 +31,10 @@ class LazyGram:
 
     def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
         return self.source.tile(index, self.segments[segment]), np.arange(len(index))
+
+    def fetch_many(self, wanted: dict[int, Codes]) -> dict[int, tuple[Matrix, Codes]]:
+        """Rows of several segments, and the place of each."""
+        return {segment: self.fetch(index, segment) for segment, index in wanted.items()}
 
     def __repr__(self) -> str:
         n, m = self.shape
@@ -61,23 +65,25 @@ class CachedGram(LazyGram):
         self._filled = [0] * len(widths)  # slots of each segment that have ever been used
 
     def fetch(self, index: Codes, segment: int) -> tuple[Matrix, Codes]:
+        return self.fetch_many({segment: index})[segment]
+
+    def fetch_many(self, wanted: dict[int, Codes]) -> dict[int, tuple[Matrix, Codes]]:
+        """Rows of several segments, computed at once: the storage of each and the slots of the rows."""
         self._clock += 1
-        slot_of, storage = self._slots[segment], self._storage[segment]
-        missing = np.unique(index[slot_of[index] < 0])
-        self._last_use[segment, slot_of[index[slot_of[index] >= 0]]] = self._clock
-        for part in row_blocks(len(missing), ROWS_AT_ONCE):
-            rows = missing[part]
-            slots = self._free_slots(len(rows), segment)
-            if slots[-1] - slots[0] == len(slots) - 1:  # contiguous: written in place
-                self.source.tile(
-                    rows, self.segments[segment], out=storage[slots[0] : slots[-1] + 1]
-                )
-            else:
-                storage[slots] = self.source.tile(rows, self.segments[segment])
-            slot_of[rows] = slots
-            self._rows[segment, slots] = rows
-            self._last_use[segment, slots] = self._clock
-        return storage, slot_of[index]
+        parts = []
+        for segment, index in wanted.items():
+            slot_of, last_use = self._slots[segment], self._last_use[segment]
+            missing = np.unique(index[slot_of[index] < 0])
+            last_use[slot_of[index[slot_of[index] >= 0]]] = self._clock
+            if len(missing):
+                slots = self._free_slots(len(missing), segment)
+                slot_of[missing] = slots
+                self._rows[segment, slots] = missing
+                last_use[slots] = self._clock
+                parts.append((missing, self.segments[segment], self._storage[segment], slots))
+        if parts:
+            self.source.fill_rows(parts)
+        return {s: (self._storage[s], self._slots[s][index]) for s, index in wanted.items()}
 
     def _free_slots(self, count: int, segment: int) -> Codes:
         """Slots never used, or else the least recently used ones."""

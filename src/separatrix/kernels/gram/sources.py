@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,19 @@ ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short e
 WORTH_THREADS = 2**20  # values of an epilogue that take longer than starting threads
 LARGEST_TILE = 2**19  # values that one thread computes at a time: they stay in its cache
 EPILOGUE_WORK = 32  # an epilogue of a value costs as much as this many multiply-adds
-TILES, TILE_WORK = 64, 2**24  # tiles that share a product, of at least so many multiply-adds
+TILES, TILE_WORK = 64, 2**25  # tiles that share a product, of at least so many multiply-adds
 STRIP_BYTES = 2**20  # of one epilogue call: stays in a core's second-level cache
+
+
+class Tile(NamedTuple):
+    """Kernel values of some rows of X and some of Z, and where they go."""
+
+    X: Any  # prepared vectors, as Z
+    rows: Any  # a slice, or an index
+    Z: Any
+    columns: slice
+    K: Matrix
+    place: Any  # rows of K
 
 
 class ProductSource:
@@ -55,12 +66,33 @@ class ProductSource:
                 self.kernel.apply(K, X.squares, Z.squares)
                 return K
             side = _tile_side(len(X), len(Z), X.X.shape[1])
-            tiles = product(row_blocks(len(X), side), row_blocks(len(Z), 2 * side))
-            self._fill(K, X, Z, list(tiles))
+            places = product(row_blocks(len(X), side), row_blocks(len(Z), 2 * side))
+            self._fill([Tile(X, rows, Z, columns, K, rows) for rows, columns in places])
             return K
         P: Matrix = X.products(Z, out)
         self.apply(P, X.squares, Z.squares)
         return P
+
+    def fill_rows(self, parts: list[tuple[Codes, slice, Matrix, Codes]]) -> None:
+        """Compute rows of some columns into rows of matrices: all parts at once, on all threads.
+
+        A part is the rows, the columns, a matrix of those columns, and its rows to fill.
+        """
+        X: Any = self.vectors
+        tiles = []
+        for rows, columns, K, places in parts:
+            if not are_dense(X):
+                K[places] = self.between(X.take(rows), X.take(columns))
+                continue
+            Z = X.take(columns)
+            side = _tile_side(len(rows), len(Z), X.X.shape[1])
+            for some, others in product(row_blocks(len(rows), side), row_blocks(len(Z), 2 * side)):
+                place = places[some]
+                together = place[-1] - place[0] == len(place) - 1
+                into = slice(place[0], place[-1] + 1) if together else place
+                tiles.append(Tile(X, rows[some], Z, others, K, into))
+        if tiles:
+            self._fill(tiles)
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
         """Apply the kernel's epilogue to all of P, on all threads."""
@@ -77,47 +109,41 @@ class ProductSource:
             K = np.empty((self.n, self.n), self.dtype)
             blocks = list(row_blocks(self.n, _tile_side(self.n, self.n, vectors.X.shape[1])))
             upper = [
-                (rows, columns)
+                Tile(vectors, rows, vectors, columns, K, rows)
                 for rows in blocks
                 for columns in blocks
                 if rows.start <= columns.start
             ]
-            self._fill(K, self.vectors, self.vectors, upper, symmetric=True)
+            self._fill(upper, symmetric=True)
             return K
         K = self.vectors.own_products(self.threads)
         self.apply(K, self.vectors.squares, self.vectors.squares)
         return K
 
-    def _fill(
-        self,
-        K: Matrix,
-        X: Any,
-        Z: Any,
-        tiles: list[tuple[slice, slice]],
-        *,
-        symmetric: bool = False,
-    ) -> None:
-        """Fill tiles of K: products and epilogue of a tile while it is in cache, one tile per thread.
+    def _fill(self, tiles: list[Tile], *, symmetric: bool = False) -> None:
+        """Fill tiles: products and epilogue of a tile while it is in cache, one tile per thread.
 
-        The tiles do not depend on the number of threads, and nor does a bit of K.
+        The tiles do not depend on the number of threads, and nor does a bit of their values.
         """
         scratch = threading.local()
 
-        def fill(tile: tuple[slice, slice]) -> None:
-            rows, columns = tile
-            n, m = rows.stop - rows.start, columns.stop - columns.start
+        def fill(tile: Tile) -> None:
+            X, rows, Z, columns, K, place = tile
+            A = X.X[rows]
+            if isinstance(rows, slice) and rows == columns:
+                A = A.copy()  # NumPy's product of a matrix with itself is slower
+            n, m = len(A), columns.stop - columns.start
             if not hasattr(scratch, "values"):
                 scratch.values = np.empty(LARGEST_TILE, self.dtype)
             P = scratch.values[: n * m].reshape(n, m)
-            half = n // 2  # of the rows: NumPy's product of a matrix with itself is slower
-            np.matmul(X.X[rows][:half], Z.X[columns].T, out=P[:half])
-            np.matmul(X.X[rows][half:], Z.X[columns].T, out=P[half:])
+            np.matmul(A, Z.X[columns].T, out=P)
             self.kernel.apply(P, X.squares[rows], Z.squares[columns])
-            K[rows, columns] = P
+            K[place, columns] = P
             if symmetric and rows.start < columns.start:
                 K[columns, rows] = P.T
 
-        work = K.size * (X.X.shape[1] + EPILOGUE_WORK)
+        sizes = [(tile.columns.stop - tile.columns.start) * _count(tile.rows) for tile in tiles]
+        work = sum(sizes) * (tiles[0].Z.X.shape[1] + EPILOGUE_WORK)
         threads = max(1, min(self.threads, work // TILE_WORK))
         with blas_on_one_thread() if len(tiles) > 1 else nullcontext():
             in_threads(fill, tiles, threads=threads)
@@ -148,6 +174,11 @@ class BlockSource:
             return K
         out[...] = K
         return out
+
+    def fill_rows(self, parts: list[tuple[Codes, slice, Matrix, Codes]]) -> None:
+        for rows, columns, K, places in parts:
+            for some in row_blocks(len(rows), ROWS_AT_ONCE):
+                K[places[some]] = self.tile(rows[some], columns)
 
     def matrix(self) -> Matrix:
         K = np.empty((self.n, self.n), self.dtype)
@@ -181,6 +212,10 @@ def make_source(
     else:
         vectors = base.prepared(X if order is None else X[order])[0]
     return ProductSource(kernel, vectors, threads or thread_count())
+
+
+def _count(rows: Codes | slice) -> int:
+    return rows.stop - rows.start if isinstance(rows, slice) else len(rows)
 
 
 def strips(P: Matrix) -> Iterator[slice]:

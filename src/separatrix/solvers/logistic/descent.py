@@ -1,17 +1,16 @@
-"""Logistic regression on a training set in blocks: choice of solver, starting point and precision.
+"""Logistic regression on a training set in blocks: choice of solver, starting point and preconditioner.
 
 Newton's method costs n D^2 a step and takes few, L-BFGS n D and takes many. Where samples are many,
-Newton's method first runs on one in sixteen of them: that ends within the noise of the sample, and
-two or three steps with all samples remain. L-BFGS uses float32 products if the tolerance allows; its
-result is checked in float64, and if the gradient is still too large it continues in float64.
+both first run on one in sixteen of them: that ends within the noise of the sample, and few steps with
+all samples remain.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -19,36 +18,34 @@ from scipy.optimize import minimize_scalar
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError, MemoryBudgetError
-from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, rows_that_fit
+from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.sums import dense, total
-from separatrix.runtime.threads import blas_on_one_thread
+from separatrix.runtime.threads import blas_on_one_thread, in_threads
 from separatrix.solvers.logistic.laplace import Posterior, laplace
-from separatrix.solvers.logistic.newton import (
-    Curvature,
-    LogisticFit,
-    Sums,
-    merge,
-    solve_lbfgs,
-    solve_newton,
-    sums_of,
-)
+from separatrix.solvers.logistic.lbfgs import MEMORY, LbfgsMemory, Preconditioner, solve_lbfgs
+from separatrix.solvers.logistic.newton import GAP, LogisticFit, solve_newton
+from separatrix.solvers.logistic.passes import Sums, curvatures_of, merge, sums_of
 from separatrix.types import Block, Matrix, Samples, Vector
 
 MAX_NEWTON = 2048  # parameters up to which Newton's method is used
-NEWTON_STEPS, LBFGS_STEPS = 5, 10  # of Newton's method; of L-BFGS for each decimal of the tolerance
+NEWTON_STEPS, LBFGS_STEPS = 5, 4  # of Newton's method; of L-BFGS for each decimal of the tolerance
 VALUE = 50  # multiply-adds that cost as much as the exponential and the sums of one score
-PASS_BYTES = 16 * MEBIBYTE  # of samples at a time, so that the interpreter costs little
+PRODUCT = 30  # as many as one product of a value and a probability in a Hessian, which is stored
+BLOCK_WORK = 5e6  # multiply-adds of a block, at least, so that a thread costs little beside it
+MOST_BLOCKS = 32
 WIDE = 64  # features from which threads of BLAS beat threads over blocks
+TYPICAL = 0.003  # entry of the gradient, as a share of tol, by which far directions are judged
+SUBSAMPLE_OF_VALUES = 8  # samples of a subsample of L-BFGS for each value that one stores
 SUBSAMPLES = (16, 4)  # one in so many samples for the first steps
 MIN_SUBSAMPLE = 1024  # samples, and at least 16 for each parameter
+REFRESH = 20  # steps of L-BFGS after which the guess of the Hessian is made anew
 FIRST_STEPS = 12  # with a subsample, at most
-FLOAT32 = 1e-5  # least tolerance that float32 products reach
 LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
-SMALL = 2**22  # values of X up to which float32 saves nothing
-COPIED = 256 * MEBIBYTE  # up to which a float32 copy of the samples is kept
-RIDGE = 1e-12  # added to the guess of the Hessian, as a share of its largest entry
-SAVED_STEPS = 100  # of L-BFGS, by a good guess of the Hessian
+COPIED = 256 * MEBIBYTE  # of sparse samples, up to which they are copied in parts
+RIDGE = 1e-11  # added to the diagonal of the guess of the Hessian, as a share of it
+SAVED_STEPS = 50  # of L-BFGS, by a good guess of the Hessian
+LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 2.0  # cost of a multiply-add there, in those of a pass
 ALIKE = 100.0  # curvatures within this factor are not rescaled
 SEARCH_STEPS = 50  # for each C of the evidence search, at most
 DECADES = 6.0  # of C in the evidence search, on either side of typical weights
@@ -68,10 +65,12 @@ class LogisticSolver:
         max_iter: int,
         threads: int,
         monitor: FitMonitor,
+        hessian: bool = False,
     ) -> None:
         self.tol, self.max_iter, self.monitor = tol, max_iter, monitor
         self._intercept, self._intercept_precision = intercept, intercept_precision
         self._threads = threads
+        self._margin = True  # whether margins are looked at
         sizes = total(_survey_block, samples, np.add).tolist()
         self._weight, self._n, self._values = float(sizes[0]), int(sizes[1]), int(sizes[2])
         self._sparse = not sizes[3]
@@ -79,20 +78,36 @@ class LogisticSolver:
         self.d = samples.n_features
         self.p = 1 if len(self.classes) == 2 else len(self.classes)
         self.numbers = self.p * (self.d + intercept)
-        self._newton, self.words = self._choose(solver)
-        width = self.d if not self._newton or self.p == 1 else self.numbers  # of what is squared
-        rows = rows_that_fit(8 * width, PASS_BYTES)
+        self._newton, self.words = self._choose(solver, hessian)
         self._all: Samples = samples
-        self._samples = samples.cut(rows) or samples
-        self._rows = rows
+        self._samples = self._cut()
         self.at_the_end = False  # whether the evidence is largest at a limit of the search
 
-    def _choose(self, solver: str) -> tuple[bool, str]:
-        n, numbers = self._n, f"{self.numbers} numbers to find"
-        if solver in ("newton-cholesky", "lbfgs"):
-            newton = solver == "newton-cholesky"
+    def _cut(self, **options: Any) -> Iterable[Block]:
+        """Blocks that threads can share, the same for any number of threads; a stream as it is."""
+        stored = max(1.0, self._values / max(1, self._n))
+        least = max(BLOCK_WORK / (self.p * (2 * stored + VALUE)), 4 * self.d / stored)
+        rows = int(max(least, self._n / MOST_BLOCKS)) + 1
+        blocks = self._all.cut(rows, **options)
+        if blocks is None:
+            return self._all
+        return [
+            Block(
+                _own_rows(X, len(y) == self._n),
+                np.ascontiguousarray(y),
+                np.ascontiguousarray(weights),
+            )
+            for X, y, weights in blocks
+        ]
+
+    def _choose(self, solver: str, hessian: bool) -> tuple[bool, str]:
+        """Whether to use Newton's method, and why; `hessian`: the Hessian at the end is needed anyway."""
+        n, numbers = self._n, f"{self.numbers} parameters"
+        small = self.numbers <= MAX_NEWTON
+        if solver in ("newton-cholesky", "lbfgs") or (solver == "newton-cg" and small):
+            newton = solver != "lbfgs"
             return newton, f"{'Newton' if newton else 'L-BFGS'}: solver={solver!r}"
-        if self._newton_pays():
+        if self._newton_pays() or (hessian and small):
             return True, f"Newton: n={n}, {numbers}"
         return False, f"L-BFGS: n={n}, {numbers}"
 
@@ -102,6 +117,8 @@ class LogisticSolver:
         stored = max(1.0, self._values / max(1, self._n))
         steps = LBFGS_STEPS * max(1.0, -math.log10(self.tol))
         hessians = self.numbers**2 / 2 + self.numbers**3 / (3 * max(1, self._n))
+        if self.p > 1:
+            hessians += PRODUCT * self.numbers
         newton = NEWTON_STEPS * (hessians + VALUE * self.p)
         lbfgs = stored * min(D, stored) + steps * self.p * (2 * stored + VALUE)
         return self.numbers <= MAX_NEWTON and newton <= lbfgs
@@ -114,6 +131,7 @@ class LogisticSolver:
     def solve(self, C: float, start: Matrix | None = None, most: int | None = None) -> LogisticFit:
         """The peak of the posterior under a prior of variance C, from `start` or from 0."""
         max_iter = self.max_iter if most is None else min(most, self.max_iter)
+        self._margin = not np.isfinite(C)  # where they tell whether the classes are separated
         begin = np.zeros((self.p, self.d + self._intercept)) if start is None else start
         found = None if self._newton else self._lbfgs(C, begin, max_iter)
         if found is not None and (found.stop != "rounding" or self.numbers > MAX_NEWTON):
@@ -168,7 +186,7 @@ class LogisticSolver:
         self._require_memory()
         precision = self.precision(C)
         if found.hessian is None:
-            H = self._evaluate(self._samples, np.float64)(found.theta, True).hessian
+            H = self._evaluate(self._samples)(found.theta, True).hessian
             assert H is not None
             H.flat[:: len(H) + 1] += np.tile(precision, self.p)
             found = found._replace(hessian=H)
@@ -183,17 +201,21 @@ class LogisticSolver:
             )
         return found, posterior
 
-    def _evaluate(
-        self, samples: Iterable[Block], dtype: Any, *, scale: float = 1.0, margin: bool = True
-    ) -> Any:
+    def _evaluate(self, samples: Iterable[Block], *, scale: float = 1.0) -> Any:
         """A function that computes sums over these samples, times `scale`, at a point."""
 
-        same = {"intercept": self._intercept, "margin": margin, "dtype": dtype}
+        intercept, margin = self._intercept, self._margin
 
         def at(theta: Matrix, hessian: bool) -> Sums:
-            part = partial(sums_of, theta=theta, hessian=hessian, **same)
-            alone = hessian and self.d >= WIDE  # BLAS uses all cores
-            sums = total(part, samples, merge, threads=1 if alone else self._threads)
+            part = partial(
+                sums_of, theta=theta, intercept=intercept, hessian=hessian, margin=margin
+            )
+            alone = hessian and self.numbers >= WIDE  # BLAS uses all cores
+            if isinstance(samples, list) and not hessian:
+                with blas_on_one_thread() if len(samples) > 1 else nullcontext():
+                    sums = reduce(merge, in_threads(part, samples, threads=self._threads))
+            else:
+                sums = total(part, samples, merge, threads=1 if alone else self._threads)
             if scale == 1.0:
                 return sums
             H = None if sums.hessian is None else scale * sums.hessian
@@ -211,89 +233,107 @@ class LogisticSolver:
         scale: float = 1.0,
     ) -> LogisticFit:
         return solve_newton(
-            self._evaluate(samples, np.float64, scale=scale),
+            self._evaluate(samples, scale=scale),
             begin,
             precision=self.precision(C),
             weight=self._weight,
             tol=tol,
             max_iter=max_iter,
             near=bool(begin.any()),
+            gap=GAP if scale == 1.0 else np.inf,
             monitor=self.monitor if scale == 1.0 else self.monitor.inner(),
         )
 
     def _start_with_subsample(self, C: float, begin: Matrix) -> Matrix:
-        """The solution on a sixteenth of the samples, then on a quarter; or the starting point."""
-        for every in SUBSAMPLES:
-            n = self._n // every
-            if n < MIN_SUBSAMPLE or n < 16 * self.numbers:
-                continue
-            few = self._all.cut(self._rows, every=every)
-            weight = 0.0 if few is None else sum(float(block.weights.sum()) for block in few)
-            if few is None or not weight:
-                return begin
-            tol = max(self.tol, 0.1 / n**0.5)  # the noise of the subsample
-            scale = self._weight / weight
+        """The solution by Newton's method on a sixteenth of the samples, then on a quarter."""
+        for few, scale, tol in self._subsamples(16 * self.numbers):
             found = self._newton_steps(few, C, begin, tol, FIRST_STEPS, scale)
-            if not np.isfinite(found.theta).all() or found.most > 1e3:  # separated, or of one class
-                return begin
+            if not np.isfinite(found.theta).all() or (self._margin and found.most > 1e3):
+                return begin  # separated, or of one class
             begin = found.theta
         return begin
 
+    def _subsamples(self, least: float) -> Iterator[tuple[Iterable[Block], float, float]]:
+        """Blocks of a part of the samples, the factor that stands for the others, and the noise."""
+        for every in SUBSAMPLES:
+            n = self._n // every
+            if n < MIN_SUBSAMPLE or n < least:
+                continue
+            few = self._cut(every=every)
+            if few is self._all:  # a stream
+                return
+            k = len(self.classes)
+            weights = sum(np.bincount(block.y, block.weights, minlength=k) for block in few)
+            if np.all(weights):
+                yield few, self._weight / float(np.sum(weights)), max(self.tol, 0.1 / n**0.5)
+
     def _lbfgs(self, C: float, begin: Matrix, max_iter: int) -> LogisticFit:
         precision = self.precision(C)
-        options: dict[str, Any] = {"precision": precision, "curvature": self._curvature(precision)}
-        options |= {"weight": self._weight, "tol": self.tol, "monitor": self.monitor}
-        small = self._n * self.d <= SMALL
-        if self.tol < FLOAT32 or self._sparse or small:
-            evaluate = self._evaluate(self._samples, np.float64)
-            # SciPy's own steps are short, and its threads would wait for NumPy's by spinning
-            with blas_on_one_thread() if small or self._sparse else nullcontext():
-                return solve_lbfgs(evaluate, begin, max_iter=max_iter, **options)
-        rough = self._evaluate(self._in_float32(), np.float32, margin=False)
-        found = solve_lbfgs(rough, begin, max_iter=max_iter, **options)
-        left = max_iter - found.n_iter if found.stop in ("tol", "rounding") else 0
-        exact = solve_lbfgs(
-            self._evaluate(self._samples, np.float64), found.theta, max_iter=left, **options
-        )
-        stop = found.stop if found.stop in ("max_iter", "stopped") else exact.stop
-        return exact._replace(n_iter=found.n_iter + exact.n_iter, stop=stop)
+        guess = self._preconditioner(precision)
+        options: dict[str, Any] = {"precision": precision, "preconditioner": guess}
+        options |= {"weight": self._weight, "memory": self._memory()}
+        # threads are over blocks; those of BLAS would wait for them by spinning
+        with blas_on_one_thread():
+            if not begin.any():
+                quiet = options | {"max_iter": FIRST_STEPS, "monitor": self.monitor.inner()}
+                stored = self._values / max(1, self._n)
+                for few, scale, tol in self._subsamples(SUBSAMPLE_OF_VALUES * stored):
+                    rough = self._evaluate(few, scale=scale)
+                    begin = solve_lbfgs(rough, begin, tol=tol, **quiet).theta
+            options |= {"tol": self.tol, "monitor": self.monitor}
+            steps = 0
+            evaluate = self._evaluate(self._samples)
+            # one guess for all of several classes is too rough to be worth it
+            refreshed = self.p == 1 and self._moments_pay()
+            while True:
+                options["gap"] = guess.gap(TYPICAL * self.tol * self._weight, self.numbers)
+                most = min(max_iter - steps, REFRESH if refreshed else max_iter)
+                found = solve_lbfgs(evaluate, begin, max_iter=most, **options)
+                begin, steps = found.theta, steps + found.n_iter
+                if found.stop != "max_iter" or steps >= max_iter:
+                    solved = found.stop == "max_iter" and found.gradient <= self.tol
+                    return found._replace(n_iter=steps, stop="tol" if solved else found.stop)
+                guess = self._preconditioner(precision, begin)
+                options |= {"preconditioner": guess, "memory": self._memory()}
 
-    def _curvature(self, precision: Vector) -> Curvature:
+    def _memory(self) -> LbfgsMemory:
+        """Room for few steps where many would cost more than a pass over the samples."""
+        few = self._values < 3 * MEMORY * self.d
+        return LbfgsMemory(self.numbers, MEMORY // 2 if few else MEMORY)
+
+    def _preconditioner(self, precision: Vector, theta: Matrix | None = None) -> Preconditioner:
         """A guess of the Hessian of each class: the second moments of the samples times a mean slope.
 
-        The softmax Hessian is at most half the moments (Bohning 1992); 1/k of that is typical.
+        The softmax Hessian is at most half the moments (Bohning 1992); 1/k of that is typical. With
+        theta, every sample has the mean slope of its scores there.
         """
-        bend, D = 0.5 / len(self.classes), len(precision)
+        bend, D = 0.5 / len(self.classes) if theta is None else 1.0, len(precision)
         if self._moments_pay():
-            part = partial(_moments_of, intercept=self._intercept)
+            part = partial(_moments_of, theta=theta, intercept=self._intercept)
             guess = bend * total(part, self._samples, np.add, threads=self._threads)
             guess.flat[:: D + 1] += precision
-            guess.flat[:: D + 1] += RIDGE * np.diag(guess).max() + np.finfo(float).tiny
-            return Curvature.of(guess)
+            guess.flat[:: D + 1] += RIDGE * np.diag(guess) + np.finfo(float).tiny
+            return Preconditioner.of(guess)
         guess = precision.copy()
         guess[: self.d] += bend * total(_squares_of, self._samples, np.add, threads=self._threads)
         if self._intercept:
             guess[self.d] += bend * self._weight
         guess = np.where(guess > 0, guess, 1.0)
-        return Curvature.of(guess if guess.max() > ALIKE * guess.min() else np.ones(D))
+        return Preconditioner.of(guess if guess.max() > ALIKE * guess.min() else np.ones(D))
 
     def _moments_pay(self) -> bool:
         """Whether the moments and their factor cost less than the iterations that they save."""
         n, D = self._n, self.d + self._intercept
         stored = self._values / max(1, n)  # of a sample
-        return n * stored**2 + D**3 / 3 <= SAVED_STEPS * 4 * n * stored * self.p
-
-    def _in_float32(self) -> Samples:
-        """The samples in float32, as one copy if it is small."""
-        if 4 * self._n * self.d > COPIED:
-            return self._samples
-        return self._all.cut(2 * self._rows, dtype=np.float32) or self._samples
+        moments = n * stored**2 * (SPARSE_MOMENT if self._sparse else LARGE_PRODUCT)
+        factors = LARGE_PRODUCT * (2 * D**3 + SAVED_STEPS * 2 * self.p * D**2)
+        return moments + factors <= SAVED_STEPS * n * self.p * (2 * stored + VALUE)
 
     def _require_memory(self) -> None:
         size, budget = 8 * 4 * self.numbers**2, default_budget()
         if size > budget:
             raise MemoryBudgetError(
-                f"the Hessian of {self.numbers} numbers needs {in_words(size)}, more than "
+                f"the Hessian of {self.numbers} parameters needs {in_words(size)}, more than "
                 f"{in_words(budget)}; drop the posterior, or use solver='lbfgs' and a number for C"
             )
 
@@ -306,9 +346,10 @@ def _survey_block(block: Block) -> Vector:
     return np.array([weights.sum(), *counts], np.float64)
 
 
-def _moments_of(block: Block, *, intercept: bool) -> Matrix:
+def _moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
     """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
-    X, root = block.X, np.sqrt(block.weights)
+    weights = block.weights if theta is None else curvatures_of(block, theta, intercept=intercept)
+    X, root = block.X, np.sqrt(np.maximum(weights, 0.0))
     if issparse(X):
         X = X.multiply(root[:, None]).tocsr()
         S = np.asarray((X.T @ X).toarray())
@@ -324,6 +365,18 @@ def _moments_of(block: Block, *, intercept: bool) -> Matrix:
 def _squares_of(block: Block) -> Vector:
     """Weighted sum over samples of each feature's square, (d,)."""
     if issparse(block.X):
-        return np.asarray(block.weights @ block.X.multiply(block.X))
+        squares = block.X.copy()
+        squares.data **= 2
+        return np.asarray(block.weights @ squares)
     X = dense(block.X)
     return np.asarray(np.einsum("i,ij,ij->j", block.weights, X, X))
+
+
+def _own_rows(X: Any, whole: bool) -> Any:
+    """Rows that lie in order in memory; of sparse samples, a small part without the others.
+
+    SciPy would copy such a part at each transposition.
+    """
+    if issparse(X):
+        return X if whole or 12 * X.nnz > COPIED / MOST_BLOCKS else X.copy()
+    return np.ascontiguousarray(X)

@@ -1,90 +1,131 @@
-"""Softmax, its loss and its residuals in one compiled pass over cached strips of the scores.
+"""Losses and residuals of scores, compiled: one function for two classes, one for several.
 
-The exponential is a polynomial without branches, which compilers vectorize.
+Scores are class by class, (p, n), so that every loop runs over neighbouring samples and becomes vector
+code. The exponential is a polynomial without branches for the same reason; logarithms are NumPy's.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+from typing import Any
 
-from separatrix.runtime.compiled import FAST_SUMS
+import numpy as np
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import njit, types
+from numba.extending import intrinsic
+
 from separatrix.types import Codes, Matrix, Vector
 
-STRIP = 1024  # values that stay in the first-level cache between steps
 LN2_HIGH, LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # their sum is ln 2
+LEAST = -690.0  # whose exponential, times usual weights, is a normal number: others are slow
+LAST_BITS = 1.5 * 2.0**52  # a float64 plus this holds its whole part in the last bits
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
-def exp_strip(values: Vector, bits: Codes, powers: Vector) -> None:
-    """Replace each value of at most 0 by its exponential; `powers` is a view of `bits` as floats.
+@intrinsic
+def power_of_2(typing_context: Any, whole: Any) -> Any:  # noqa: ARG001
+    """2^whole of a whole float64 from -1022 to 1023, by its bits."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:  # noqa: ARG001
+        bits, value = ir.IntType(64), ir.DoubleType()
+        biased = builder.fadd(args[0], ir.Constant(value, LAST_BITS + 1023.0))
+        exponent = builder.shl(builder.bitcast(biased, bits), ir.Constant(bits, 52))
+        return builder.bitcast(exponent, value)
+
+    return types.float64(types.float64), generate
+
+
+@njit(cache=True, nogil=True, inline="always")
+def exp_below_0(x: float) -> float:
+    """Exponential of a number of at most 0.
 
     exp(x) = 2^whole exp(part) with |part| <= ln(2) / 2: a Taylor polynomial, and the bits of an exponent.
     """
-    for j in range(len(values)):
-        x = max(values[j], -708.0)
-        whole = np.floor(x * 1.4426950408889634 + 0.5)
-        t = (x - whole * LN2_HIGH) - whole * LN2_LOW
-        p = 1.0 / 479001600.0
-        p = p * t + 1.0 / 39916800.0
-        p = p * t + 1.0 / 3628800.0
-        p = p * t + 1.0 / 362880.0
-        p = p * t + 1.0 / 40320.0
-        p = p * t + 1.0 / 5040.0
-        p = p * t + 1.0 / 720.0
-        p = p * t + 1.0 / 120.0
-        p = p * t + 1.0 / 24.0
-        p = p * t + 1.0 / 6.0
-        p = p * t + 0.5
-        p = p * t + 1.0
-        values[j] = p * t + 1.0
-        bits[j] = (np.int64(np.int32(whole)) + 1023) << 52
-    for j in range(len(values)):
-        values[j] *= powers[j]
+    x = x if x > LEAST else LEAST
+    whole = (x * 1.4426950408889634 + LAST_BITS) - LAST_BITS  # rounded
+    t = (x - whole * LN2_HIGH) - whole * LN2_LOW
+    p = 1.0 / 479001600.0
+    p = p * t + 1.0 / 39916800.0
+    p = p * t + 1.0 / 3628800.0
+    p = p * t + 1.0 / 362880.0
+    p = p * t + 1.0 / 40320.0
+    p = p * t + 1.0 / 5040.0
+    p = p * t + 1.0 / 720.0
+    p = p * t + 1.0 / 120.0
+    p = p * t + 1.0 / 24.0
+    p = p * t + 1.0 / 6.0
+    p = p * t + 0.5
+    p = p * t + 1.0
+    value: float = (p * t + 1.0) * power_of_2(whole)
+    return value
 
 
-@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def softmax_residuals(F: Matrix, y: Codes, weights: Vector, margins: Vector) -> float:
-    """Scores F, (n, k), become w (softmax(f) - 1 at the class); returns the sum of w (-log p of the class).
+# No sum runs over samples, and each loop over few arrays: so compilers can prove that vector code is right
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def softmax_residuals(
+    F: Matrix, bias: Vector, y: Codes, weights: Vector, behind: Vector, totals: Vector
+) -> None:
+    """Scores F + bias, (k, n), become w (softmax(f) - 1 at the class), the residuals.
 
-    `margins`, unless it is empty, becomes the score of each class less the largest of the others.
+    `behind` becomes largest f - f of the class, `totals` the sum of exp(f - largest f).
     """
-    n, k = F.shape
-    rows = max(1, STRIP // k)
-    bits = np.empty(rows * k, np.int64)
-    powers = bits.view(np.float64)
-    loss = 0.0
-    for start in range(0, n, rows):
-        stop = min(start + rows, n)
-        part = F[start:stop]
-        own = np.empty(stop - start)
-        for i in range(stop - start):
-            row, label = part[i], y[start + i]
-            most, check = row[0], row[0]
-            for c in range(1, k):
-                most = max(most, row[c])
-                check += row[c]
-            if not np.isfinite(check):  # comparisons would pass over NaN
-                loss = np.nan
-            own[i] = row[label] - most
-            if len(margins):
-                others = -np.inf
-                for c in range(k):
-                    if c != label:
-                        others = max(others, row[c])
-                margins[start + i] = row[label] - others
-            for c in range(k):
-                row[c] -= most
-        flat = part.reshape(part.size)
-        exp_strip(flat, bits[: len(flat)], powers[: len(flat)])
-        for i in range(stop - start):
-            row, w = part[i], weights[start + i]
-            total = 0.0
-            for c in range(k):
-                total += row[c]
-            loss += w * (np.log(total) - own[i])
-            share = w / total
-            for c in range(k):
-                row[c] *= share
-            row[y[start + i]] -= w
-    return loss
+    k, n = F.shape
+    largest = np.empty(n)
+    b = bias[0]
+    for i in range(n):
+        largest[i] = F[0, i] + b
+    for c in range(1, k):
+        b = bias[c]
+        for i in range(n):
+            f = F[c, i] + b
+            largest[i] = largest[i] if largest[i] > f else f
+    for i in range(n):
+        behind[i] = largest[i] - (F[y[i], i] + bias[y[i]])
+    totals[:] = 0.0
+    for c in range(k):
+        b = bias[c]
+        for i in range(n):
+            e = exp_below_0(F[c, i] + b - largest[i])
+            F[c, i] = e
+            totals[i] += e
+    for i in range(n):
+        largest[i] = weights[i] / totals[i]
+    for c in range(k):
+        for i in range(n):
+            F[c, i] *= largest[i]
+    for i in range(n):
+        F[y[i], i] -= weights[i]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def sigmoid_residuals(
+    f: Vector, bias: float, y: Codes, weights: Vector, behind: Vector, totals: Vector
+) -> None:
+    """Scores f + bias, (n,), of the second of two classes become w (p - y), the residuals.
+
+    `behind` and `totals` as in `softmax_residuals`, with scores of 0 of the first class.
+    """
+    n = len(f)
+    for i in range(n):
+        side = 2.0 * y[i] - 1.0
+        f[i] = side * (f[i] + bias)
+    for i in range(n):
+        totals[i] = exp_below_0(-abs(f[i]))
+    for i in range(n):
+        behind[i] = 0.0 if f[i] > 0.0 else -f[i]
+    for i in range(n):
+        share = totals[i] if f[i] > 0.0 else 1.0
+        totals[i] += 1.0
+        f[i] = share / totals[i]  # probability of the other class
+    for i in range(n):
+        side = 2.0 * y[i] - 1.0
+        f[i] *= -side * weights[i]
+
+
+def replace_scores(F: Matrix, bias: Vector, y: Codes, weights: Vector) -> float:
+    """The sum of w (-log p of the class) over the samples; scores F, (p, n), become residuals."""
+    behind, totals = np.empty((2, F.shape[1]))
+    if len(F) == 1:
+        sigmoid_residuals(F[0], bias[0], y, weights, behind, totals)
+    else:
+        softmax_residuals(F, bias, y, weights, behind, totals)
+    behind += np.log(totals, out=totals)
+    return float(weights @ behind)

@@ -128,10 +128,9 @@ def solve_on_rows(
 
     def fetch(wanted: dict[int, Codes]) -> dict[int, KernelRows]:
         stored = {}
-        for segment, rows in wanted.items():
-            K, found = gram.fetch(rows, segment)
+        for segment, (K, found) in gram.fetch_many(wanted).items():
             slots = np.empty(gram.shape[0], dtype=np.int64)
-            slots[rows] = found
+            slots[wanted[segment]] = found
             stored[segment] = KernelRows(K, slots, 0)
         return stored
 
