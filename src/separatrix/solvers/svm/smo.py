@@ -268,7 +268,7 @@ def _update_errors(
     in_threads(
         lambda item: _update(batch, item[0].p, item[0].changes, stored, *item[1]),
         pieces,
-        threads=max(1, min(threads, work // WORTH_THREADS)),
+        threads=max(1, min(threads, work // max(1, WORTH_THREADS))),
         monitor=batch.monitor,
     )
 
