@@ -157,11 +157,11 @@ def prepare(
     single, double = np.dtype(np.float32), np.dtype(np.float64)
     if dtype is None:
         dtype = single if values > SMALL else double
-    ready, squares = convert_rows(X, dtype, centre, used, order)
+    ready, squares = _convert_rows(X, dtype, centre, used, order)
     all_squares = np.concatenate([squares, *(_squares(part, centre) for part in others)])
     wanted = precision(kernel, all_squares, tolerance, can_be_float32=dtype == single)
     if wanted != dtype:
-        ready, squares = convert_rows(X, wanted, centre, used, order)
+        ready, squares = _convert_rows(X, wanted, centre, used, order)
     return Vectors(ready, squares.astype(wanted), centre, used)
 
 
@@ -184,12 +184,12 @@ def _columns(X: Any, *, centred: bool) -> tuple[Vector | None, Codes | None]:
     return (np.sum(sums, axis=0) / X.shape[0] if centred else None), used
 
 
-def convert_rows(
+def _convert_rows(
     X: Any,
     dtype: np.dtype[Any],
     centre: Vector | None,
     used: Codes | None,
-    order: Codes | None = None,
+    order: Codes | None,
 ) -> tuple[Any, Vector]:
     """Samples in the precision of products, and their squared norms in float64."""
     if issparse(X):

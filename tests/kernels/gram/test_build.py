@@ -87,13 +87,13 @@ def test_a_cache_that_forgets_never_answers_wrongly(requests, capacity):
 def test_the_cache_computes_a_row_once_and_forgets_the_oldest(monkeypatch):
     gram = forms(Linear(), X, capacity=4)["cached"]
     computed = []
-    tile = gram.source.tile
+    fill_rows = gram.source.fill_rows
 
-    def counting(rows, columns, out=None):
-        computed.extend(np.asarray(rows).tolist())
-        return tile(rows, columns, out)
+    def counting(parts):
+        computed.extend(row for rows, *_ in parts for row in rows.tolist())
+        return fill_rows(parts)
 
-    monkeypatch.setattr(gram.source, "tile", counting)
+    monkeypatch.setattr(gram.source, "fill_rows", counting)
     for request in ([0, 1, 2, 3], [0, 1], [4], [0, 1, 3], [2]):
         gram.fetch(np.array(request), 0)
     # 4 takes the place of 2 (or 3: as old); then whichever is gone is computed again, 0 and 1 never

@@ -18,7 +18,7 @@ from scipy.sparse import issparse
 
 from separatrix.estimators.base.support import Support
 from separatrix.kernels.base import Kernel
-from separatrix.kernels.prepared import Vectors, convert_rows, precision, prepare
+from separatrix.kernels.prepared import Vectors, precision, prepare
 from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
@@ -29,6 +29,7 @@ from separatrix.types import Codes, Matrix, Vector
 LARGEST_WEIGHTS = 2**24  # values of the weights of a linear kernel up to which they are used
 SMALL = 2**20  # kernel values up to which float64 costs next to nothing
 COLUMNS = 1024  # support vectors of a tile
+LINEAR_WORK = 2**23  # multiply-adds of linear scores that are worth a thread
 FEW_CLASSES = 12  # up to so many, a matrix product for each is faster than one loop over all
 TILE = 2**18  # values of a tile: in a core's cache, and worth a thread
 
@@ -69,7 +70,10 @@ class LinearScorer:
             S += self.intercept
             return function(S)
 
-        return _over_blocks(score, X.shape[0], self.weights.size, threads)
+        blocks = list(row_blocks(X.shape[0], max(1, TILE // self.weights.shape[1])))
+        threads = min(threads, X.shape[0] * self.weights.size // LINEAR_WORK)
+        with blas_on_one_thread() if threads > 1 else nullcontext():
+            return in_threads(score, blocks, threads=threads)
 
 
 class KernelScorer:
@@ -89,19 +93,21 @@ class KernelScorer:
         """`function` of the scores of blocks of samples."""
         values = X.shape[0] * len(self.vectors)
         single = values > SMALL
-        Z, coef, squares_range = self._prepare(np.dtype(np.float32 if single else np.float64))
-        A, squares = convert_rows(X, Z.dtype, Z.centre, Z.used)
-        both = np.concatenate([squares, squares_range])
-        wanted = precision(self.kernel, both, self.tolerance, can_be_float32=single)
-        if wanted != Z.dtype:
-            Z, coef, _ = self._prepare(wanted)
-            A, squares = convert_rows(X, wanted, Z.centre, Z.used)
-        squares = squares.astype(wanted, copy=False)
-
-        def score(rows: slice) -> Any:
-            return function(self._scores(A[rows], squares[rows], Z, coef))
-
-        return _over_blocks(score, len(A), min(len(Z), COLUMNS), threads, all_values=values)
+        Z, coef, extremes = self._prepare(np.dtype(np.float32 if single else np.float64))
+        blocks = list(row_blocks(X.shape[0], max(1, TILE // min(len(Z), COLUMNS))))
+        threads = min(threads, values // TILE)
+        with blas_on_one_thread() if threads > 1 else nullcontext():
+            parts = in_threads(lambda rows: Z.like(X[rows]), blocks, threads=threads)
+            squares = np.concatenate([extremes, *(part.squares for part in parts)])
+            wanted = precision(self.kernel, squares, self.tolerance, can_be_float32=single)
+            if wanted != Z.dtype:
+                Z, coef, _ = self._prepare(wanted)
+                parts = [Z.like(X[rows]) for rows in blocks]
+            return in_threads(
+                lambda part: function(self._scores(part.X, part.squares, Z, coef)),
+                parts,
+                threads=threads,
+            )
 
     def _prepare(self, dtype: np.dtype[Any]) -> tuple[Vectors, Matrix, Vector]:
         """Support vectors and coefficients, (s, k - 1 or p), in some precision; their extreme squares."""
@@ -162,22 +168,6 @@ def _add_by_class(sums: Any, K: Matrix, coef: Matrix, cuts: Codes, start: int) -
                 value, row = K[i, j - start], coef[j]
                 for t in range(width):
                     out[t] += value * row[t]
-
-
-def _over_blocks(
-    function: Callable[[slice], Any],
-    n: int,
-    width: int,  # values of a row of a tile
-    threads: int,
-    *,
-    all_values: int | None = None,
-) -> list[Any]:
-    """`function` of blocks of rows, on threads if there is enough work; blocks do not depend on them."""
-    total = n * width if all_values is None else all_values
-    blocks = list(row_blocks(n, max(1, TILE // max(1, width))))
-    threads = min(threads, total // TILE)
-    with blas_on_one_thread() if threads > 1 else nullcontext():
-        return in_threads(function, blocks, threads=threads)
 
 
 _KEPT: WeakKeyDictionary[Support, tuple[Any, Any, Any]] = WeakKeyDictionary()

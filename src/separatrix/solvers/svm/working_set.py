@@ -27,7 +27,7 @@ from separatrix.solvers.svm.problem import ROUNDING
 from separatrix.types import Codes, Matrix, Vector
 
 SMALLEST_CURVATURE = 1e-12
-INDEX_BITS = 1023  # of a row in a working set
+INDEX_BITS = 4095  # of a row in a working set
 BARRED = 1e300
 Y, BOX, ALPHA, ERRORS, DIAGONAL, BEFORE, UP, DOWN = range(8)  # rows of a state, and of a tile's
 COUNT, STEPS, LIMIT, STATUS = range(4)  # whole numbers of each problem
