@@ -10,6 +10,7 @@ from numba import njit
 
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.device import is_tensor
+from separatrix.runtime.exponential import exp_below_0
 from separatrix.types import Matrix, Vector
 
 STRIP = 1024  # values that stay in the first-level cache between steps
@@ -33,13 +34,8 @@ def exp_of_distances(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
         return device_epilogues.exp_of_distances(P, sx, sz, gamma)
     if P.dtype == np.float32:
         _exp_of_distances(P, sx.astype(np.float32), sz.astype(np.float32), np.float32(gamma))
-        return None
-    P *= -2.0
-    P += sx[:, None]
-    P += sz
-    np.maximum(P, 0.0, out=P)
-    P *= -gamma
-    np.exp(P, out=P)
+    else:
+        _exp_of_distances_double(P, sx.astype(np.float64), sz.astype(np.float64), float(gamma))
     return None
 
 
@@ -111,3 +107,13 @@ def _exp_of_distances(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
                 bits[j] = (np.int32(whole) + np.int32(127)) << np.int32(23)
             for j in range(len(row)):
                 row[j] *= whole_power[j]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _exp_of_distances_double(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
+    """The same in float64, exact to a unit in the last place."""
+    n, m = P.shape
+    for i in range(n):
+        row = P[i]
+        for j in range(m):
+            row[j] = exp_below_0(-gamma * max(sx[i] + sz[j] - 2.0 * row[j], 0.0))

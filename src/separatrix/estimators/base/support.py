@@ -44,12 +44,6 @@ class Support:
     ) -> Self:
         """The union of the support of solved problems."""
         n = segments[-1].stop
-        in_any = np.zeros(n, dtype=bool)
-        for fit in fits:
-            in_any[fit.rows[fit.alpha > 0]] = True
-        rows = np.flatnonzero(in_any)
-        cuts = np.searchsorted(rows, [segment.start for segment in segments] + [n])
-        classes = np.repeat(np.arange(n_classes), np.diff(cuts))
         paired = scheme == "ovo" and n_classes > 2
         coef, both = np.zeros((n_classes - 1 if paired else len(fits), n)), pairs(n_classes)
         for p, fit in enumerate(fits):
@@ -61,6 +55,9 @@ class Support:
             one = segments[first].stop - segments[first].start
             coef[second - 1, segments[first]] = signed[:one]
             coef[first, segments[second]] = signed[one:]
+        rows = np.flatnonzero(coef.any(axis=0))
+        cuts = np.searchsorted(rows, [segment.start for segment in segments] + [n])
+        classes = np.repeat(np.arange(n_classes), np.diff(cuts))
         intercept = np.array([fit.intercept for fit in fits])
         return cls(rows, classes, cuts, coef[:, rows], intercept, paired)
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.stopping import relative_gap
 from separatrix.solvers.svm.problem import (
     NOT_SEPARABLE,
     STEPS_PER_CHECK,
@@ -39,7 +38,7 @@ from separatrix.solvers.svm.working_set import (
 from separatrix.types import Codes, Gram, Vector
 
 STEPS_AT_ONCE = 50_000  # of a problem, between two checks that it still advances
-BIAS, PRIMAL, DUAL, SQUARE, FINAL_VIOLATION = range(5)  # rows of the certificates
+BIAS, PRIMAL, DUAL, SQUARE, LAST_VIOLATION, GAP = range(6)  # rows of the certificates
 
 
 class ProblemBatch:
@@ -55,7 +54,11 @@ class ProblemBatch:
         self.box_into(state[BOX], starts, rows)
         np.negative(y, out=state[ERRORS])
         boxes, self.scales = (np.maximum.reduceat(state[r], starts[:-1]) for r in (BOX, DIAGONAL))
-        self.rules = [rule.for_scale(scale) for scale in (boxes * self.scales).tolist()]
+        rules = [rule.for_scale(scale) for scale in (boxes * self.scales).tolist()]
+        self.gaps, self.tols = (
+            np.array([getattr(one, name) for one in rules]) for name in ("gap", "tol")
+        )
+        self.max_iter = rule.max_iter
         self.hard = np.isinf(boxes)
         self.largest = int(np.diff(starts).max())
         p = len(problems)
@@ -64,7 +67,7 @@ class ProblemBatch:
         real[TOL], real[VIOLATION] = rule.tol, np.inf
         work = np.empty((p, set_size(self.largest)), np.int64)
         self.arrays = Batch(starts, rows, state, run_starts, runs, whole, real, work)
-        self.certificates = np.zeros((5, p))
+        self.certificates = np.zeros((6, p))
         self.stop = [""] * p
         self._checked, self._dual = np.zeros(p, np.int64), np.full(p, -np.inf)
         self._ticks, self._ticks_of_each = [0] * p, ticks_of(p)
@@ -104,16 +107,20 @@ class ProblemBatch:
 
     def review(self, chosen: Codes) -> Codes:
         """Decide which of some problems are done and report progress; return those that go on."""
-        whole = self.arrays.whole
-        certify(self.arrays, chosen[whole[STATUS, chosen] != 0], self.certificates)
+        whole, real = self.arrays.whole, self.arrays.real
+        status = whole[STATUS, chosen]
+        certify(self.arrays, chosen[status != 0], self.certificates)
+        small = self.certificates[GAP, chosen] <= self.gaps[chosen]
+        done = (status == REACHED) & (small | (real[VIOLATION, chosen] == 0.0))
         stopped = self.monitor.should_stop()
-        for p in chosen.tolist():
-            status = whole[STATUS, p]
-            if status == REACHED:
-                self._review_gap(p)
-            elif status == STUCK:
+        for p, how, is_done in zip(chosen.tolist(), status.tolist(), done.tolist(), strict=True):
+            if is_done:
+                self.stop[p] = "tol"
+            elif how == REACHED:  # the gap asks for a smaller violation
+                real[TOL, p] = 0.5 * real[VIOLATION, p]
+            elif how == STUCK:
                 self.stop[p] = "stalled"
-            elif status == PAUSED or whole[STEPS, p] >= whole[LIMIT, p]:
+            elif how == PAUSED or whole[STEPS, p] >= whole[LIMIT, p]:
                 self._review_steps(p)
             if stopped and not self.stop[p]:
                 self.stop[p] = "stopped"
@@ -122,40 +129,32 @@ class ProblemBatch:
 
     def results(self) -> list[SvmFit]:
         """The fits, with their certificates computed afresh."""
-        arrays = self.arrays
-        certify(arrays, np.arange(len(self.problems)), self.certificates)
+        starts, rows, state = self.arrays.starts.tolist(), self.arrays.rows, self.arrays.state
+        certify(self.arrays, np.arange(len(self.problems)), self.certificates)
+        violations, gaps = self.certificates[LAST_VIOLATION], self.certificates[GAP]
+        solved = (violations <= self.tols) & (gaps <= self.gaps)
+        y, box, alpha, errors = state[Y], state[BOX], state[ALPHA], state[ERRORS]
         fits = []
-        for p, rule in enumerate(self.rules):
-            bias, primal, dual, square, violation = self.certificates[:, p].tolist()
-            if violation <= rule.tol and relative_gap(primal, dual) <= rule.gap:
-                self.stop[p] = "tol"
-            y, box, alpha, errors, _ = arrays.state[:, self.span(p)]
+        for p, certificate in enumerate(self.certificates.T.tolist()):
+            bias, primal, dual, square, violation, _ = certificate
+            own, stop = slice(starts[p], starts[p + 1]), "tol" if solved[p] else self.stop[p]
             fits.append(
                 SvmFit(
-                    arrays.rows[self.span(p)],
-                    y,
-                    box,
-                    alpha,
-                    errors,
+                    rows[own],
+                    y[own],
+                    box[own],
+                    alpha[own],
+                    errors[own],
                     bias,
                     violation,
                     primal,
                     dual,
                     square,
-                    int(arrays.whole[STEPS, p]),
-                    self.stop[p],
+                    int(self.arrays.whole[STEPS, p]),
+                    stop,
                 )
             )
         return fits
-
-    def _review_gap(self, p: int) -> None:
-        """A problem has reached its tolerance: done, unless its gap asks for a smaller one."""
-        primal, dual = self.certificates[PRIMAL, p], self.certificates[DUAL, p]
-        violation = float(self.arrays.real[VIOLATION, p])
-        if violation == 0.0 or relative_gap(primal, dual) <= self.rules[p].gap:
-            self.stop[p] = "tol"
-        else:
-            self.arrays.real[TOL, p] = 0.5 * violation
 
     def _review_steps(self, p: int) -> None:
         """A problem has made as many steps as it may at once: does it still advance?"""
@@ -163,14 +162,12 @@ class ProblemBatch:
         one = np.array([p])
         certify(self.arrays, one, self.certificates)
         dual, square = self.certificates[DUAL, p], self.certificates[SQUARE, p]
-        whole[LIMIT, p] = min(
-            self.rules[p].max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE
-        )
+        whole[LIMIT, p] = min(self.max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE)
         if self.hard[p] and 4.0 * square <= (
             NOT_SEPARABLE * self.scales[p] * self._alpha_sum(p) ** 2
         ):
             self.stop[p] = "not separable"
-        elif steps >= self.rules[p].max_iter:
+        elif steps >= self.max_iter:
             self.stop[p] = "max_iter"
         elif steps - self._checked[p] >= STEPS_PER_CHECK:
             if dual - self._dual[p] <= 1e-13 * abs(dual):  # rounding prevents the tolerance
@@ -180,7 +177,7 @@ class ProblemBatch:
     def _report_progress(self, p: int) -> None:
         due = self._ticks_of_each
         if not self.stop[p]:
-            violation, goal = self.arrays.real[VIOLATION, p], self.rules[p].goal
+            violation, goal = self.arrays.real[VIOLATION, p], min(self.tols[p], self.gaps[p])
             due = 0 if due == 1 else int(ticks_due(violation, goal, False, due))
         while self._ticks[p] < due:
             self.monitor.step()

@@ -75,11 +75,6 @@ class StoppingRule(NamedTuple):
         limit = np.iinfo(np.int64).max if max_iter < 0 else max_iter
         return cls(np.inf, tol, limit) if stop == "gap" else cls(tol, max(tol, GAP), limit)
 
-    @property
-    def goal(self) -> float:
-        """The violation that progress is measured by."""
-        return min(self.tol, self.gap)
-
     def for_scale(self, scale: float) -> StoppingRule:
         """The rule for a problem whose C times its largest k(x, x) is `scale`."""
         return self if scale <= LARGE_SCALE or self.tol == np.inf else self._replace(gap=np.inf)

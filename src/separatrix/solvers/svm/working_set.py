@@ -291,7 +291,7 @@ def solve_problems(
 
 @njit(cache=True, nogil=True)
 def certify(batch: Batch, chosen: Codes, results: Matrix) -> None:
-    """Write the intercept, the objectives, |w|^2 and the violation of some problems, (5, p).
+    """Write the intercept, the objectives, |w|^2, the violation and the relative gap, (6, p).
 
     The intercept is the mean of -F over free support vectors, or the middle of its feasible range; a
     coefficient within rounding of a bound counts as being at it. Without a box (hard margin) the primal
@@ -338,6 +338,8 @@ def certify(batch: Batch, chosen: Codes, results: Matrix) -> None:
         results[2, p] = total - 0.5 * square
         results[3, p] = square
         results[4, p] = max(top - bottom, 0.0)
+        size = max(abs(results[1, p]), 1.0)
+        results[5, p] = (results[1, p] - results[2, p]) / size if size < np.inf else np.inf
 
 
 def solve_on_tile(
