@@ -42,7 +42,8 @@ from separatrix.solvers.svm.working_set import (
 )
 from separatrix.types import Codes, Gram, HeldMatrix, Matrix, RowMatrix, Vector
 
-WORKING_SET, LARGEST_SET = 256, 1024
+WORKING_SET, LARGEST_SET = 256, 2048
+ROUNDS = 12  # after which the working set of a hard problem doubles
 ROWS_PER_SLOT = 20  # a problem with more rows than this for each slot gets a larger working set
 PADDING = 16  # unused columns of a tile: its rows must not all map to the same cache lines
 WORTH_THREADS = 2**20  # multiply-adds, or kernel values, that are worth another thread
@@ -176,17 +177,30 @@ class WorkingSet:
     def __init__(self, batch: ProblemBatch, p: int, capacity: int, dtype: np.dtype[Any]) -> None:
         self.batch, self.p = batch, p
         self.first, n = int(batch.arrays.starts[p]), int(np.diff(batch.arrays.starts)[p])
-        self.size = min(_set_size(n), n, capacity)
-        self.work, self.count = np.empty(self.size, np.int64), 0
-        self.keys, self.found = np.empty(self.size), np.empty(self.size, np.int64)
         self.taken = np.zeros(n, np.int8)
-        self.tile = np.empty((self.size, self.size + PADDING), dtype)
-        self.scratch = Scratch.of(self.size, self.size)
-        self.changes = NO_CHANGE
+        self.count, self.rounds, self.changes = 0, 0, NO_CHANGE
+        self.largest = min(LARGEST_SET, n, capacity // len(batch.problems))
+        self._allocate(min(_set_size(n), n, capacity), dtype)
+
+    def _allocate(self, size: int, dtype: np.dtype[Any]) -> None:
+        self.size = size
+        self.work = np.empty(size, np.int64)
+        self.keys, self.found = np.empty(size), np.empty(size, np.int64)
+        self.tile = np.empty((size, size + PADDING), dtype)
+        self.scratch = Scratch.of(size, size)
+
+    def _grow(self) -> None:
+        """Double the working set."""
+        work, tile, count = self.work, self.tile, self.count
+        self._allocate(min(2 * self.size, self.largest), tile.dtype)
+        self.work[:count], self.tile[:count, :count] = work[:count], tile[:count, :count]
 
     def advance(self, gram: Gram) -> None:
         """Choose the next working set and solve the problem on it, unless it is solved already."""
         (starts, rows, state, _, _, whole, real, _), p = self.batch.arrays, self.p
+        self.rounds += 1
+        if self.rounds % ROUNDS == 0 and self.size < self.largest:
+            self._grow()
         before = self.count
         self.count, top, bottom = choose_rows(
             state, self.first, starts[p + 1] - starts[p], self.work, before, self.size,
@@ -221,7 +235,7 @@ class WorkingSet:
 def _set_size(n: int) -> int:
     """Size of the working set: larger if a round over all n rows costs more."""
     size = WORKING_SET
-    while 2 * size <= min(LARGEST_SET, n // ROWS_PER_SLOT):
+    while 2 * size <= min(LARGEST_SET // 2, n // ROWS_PER_SLOT):
         size *= 2
     return size
 
