@@ -15,6 +15,7 @@ import json
 import sys
 import warnings
 from functools import partial
+from pathlib import Path
 from statistics import median
 
 import numpy as np
@@ -24,7 +25,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import Bunch
 
-from benchmarks.measure import machine, seconds
+from benchmarks.measure import keep_section, machine, seconds
 
 REPEAT_BELOW = 2.0  # seconds of a run that is repeated
 PARTS = {}
@@ -62,7 +63,8 @@ def find_peers(module, name):
 
 
 def time_each(calls, *, repeat=3):
-    """Median wall time and last result of each call by name; calls alternate."""
+    """Median wall time and last result of each call by name; calls alternate. Ours is compiled before."""
+    calls["ours"]()
     times = {name: [] for name in calls}
     results = {}
     for _ in range(repeat):
@@ -82,23 +84,35 @@ def show(what, times, extra=""):
 
 
 def means(rows):
-    """Geometric mean and least ratio of each peer over the rows of a part."""
-    lines = []
+    """Geometric mean and least ratio of each peer over the rows of a part, by kind."""
     for kind in sorted({row["kind"] for row in rows}):
         for peer in sorted({name for row in rows for name in row["times"]} - {"ours"}):
-            ratios = np.array(
-                [
-                    row["times"][peer] / row["times"]["ours"]
-                    for row in rows
-                    if row["kind"] == kind and peer in row["times"]
+            ratios = {
+                row["what"]: row["times"][peer] / row["times"]["ours"]
+                for row in rows
+                if row["kind"] == kind and peer in row["times"]
+            }
+            if ratios:
+                mean = np.exp(np.mean(np.log(list(ratios.values()))))
+                behind = sum(ratio < 1 for ratio in ratios.values())
+                worst = min(ratios, key=ratios.get)
+                yield [
+                    kind,
+                    peer,
+                    f"{mean:.2f}x",
+                    f"{ratios[worst]:.2f}x ({worst})",
+                    f"{behind} of {len(ratios)}",
                 ]
-            )
-            if len(ratios):
-                lines.append(
-                    f"{kind} / {peer}: geometric mean {np.exp(np.log(ratios).mean()):.2f}x, least "
-                    f"{ratios.min():.2f}x, {np.sum(ratios < 1)} of {len(ratios)} behind"
-                )
-    return lines
+
+
+def section(name, rows, where):
+    """The results of a part as a section of RESULTS.md."""
+    head = ["what", "peer", "geometric mean", "least", "behind"]
+    cores = where.split(", ")[1]
+    lines = [head, ["---"] * 5, *means(rows)]
+    table = "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    about = "Time of the peer divided by ours, on generated tables; see `benchmarks/everyday.py`."
+    return f"## everyday {name}, {cores}\n\n{about}\n\n{table}\n\nMachine: {where}.\n"
 
 
 class Slow:
@@ -130,9 +144,6 @@ def svc(options):
 
     classes = {"ours": partial(SVC, device="cpu")} | find_peers("svm", "SVC")
     slow, rows = Slow(options.limit), []
-    for kernel, n in itertools.product(options.kernels, (500, 3000)):  # compile first
-        data = generate(n, 4, 3)
-        classes["ours"](**KERNELS[kernel]).fit(data.X, data.y).predict(data.X)
     grid = itertools.product(options.kernels, options.d, options.k, options.C, options.n)
     for kernel, d, k, C, n in grid:
         data = generate(n, d, k, queries=min(n, 10_000))
@@ -222,6 +233,7 @@ def linear(options):
             times, _ = time_each(asked, repeat=15)
             show(f"{kind} {what}", times)
             rows.append({"kind": f"{kind} {name}", "what": what, "times": times})
+    return rows
 
 
 def logistic_tables(options):
@@ -302,14 +314,21 @@ def main(arguments):
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of one run of a peer")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", help="file to write all rows to")
+    parser.add_argument("--keep", nargs="+", help="JSON files whose results go into RESULTS.md")
     options = parser.parse_args(arguments)
+    for path in options.keep or ():
+        found = json.loads(Path(path).read_text())
+        for name, rows in found["rows"].items():
+            keep_section(section(name, rows, found["machine"]))
+    if options.keep:
+        return
     warnings.simplefilter("ignore", ConvergenceWarning)
     rows = {}
     for name in options.parts:
         if name not in PARTS:
             sys.exit(f"error: unknown part {name!r}; one of {list(PARTS)}")
         rows[name] = PARTS[name](options)
-        print("\n".join(means(rows[name])), flush=True)
+        print(section(name, rows[name], machine()), flush=True)
     if options.json:
         with open(options.json, "w") as file:
             json.dump({"machine": machine(), "rows": rows}, file, indent=1)

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from sklearn.exceptions import ConvergenceWarning
 
-from benchmarks.measure import Row, machine, table
+from benchmarks.measure import Row, keep_section, machine, table
 
 # module of each suite, imported when the suite runs: a module that fails does not affect the others
 MODULES = {
@@ -140,18 +140,10 @@ def describe_gpu():
 
 
 def keep_sections(results):
-    """Replace the sections of the same names in RESULTS.md; append new ones."""
-    path = Path(__file__).with_name("RESULTS.md")
-    text = path.read_text()
+    """Put the sections of suites that did not fail into RESULTS.md."""
     for part in results.values():
-        if part["failed"]:
-            continue
-        head = part["section"].split("\n", 1)[0]
-        before, found, after = text.partition(f"{head}\n")
-        rest = after.find("\n## ") if found else -1
-        after = after[rest + 1 :] if rest >= 0 else ""
-        text = f"{before.rstrip()}\n\n{part['section'].strip()}\n\n{after}".rstrip() + "\n"
-    path.write_text(text)
+        if not part["failed"]:
+            keep_section(part["section"])
 
 
 if __name__ == "__main__":

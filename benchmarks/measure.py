@@ -11,6 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 KEPT = Path(__file__).with_name("kept.json")
+RESULTS = Path(__file__).with_name("RESULTS.md")
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,16 @@ def table(rows):
         [row.what, row.ours, row.peer, row.ratio, row.reach] for row in rows
     ]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def keep_section(section):
+    """Replace the section of the same title in RESULTS.md, or append it."""
+    text = RESULTS.read_text()
+    head = section.split("\n", 1)[0]
+    before, found, after = text.partition(f"{head}\n")
+    rest = after.find("\n## ") if found else -1
+    after = after[rest + 1 :] if rest >= 0 else ""
+    RESULTS.write_text(f"{before.rstrip()}\n\n{section.strip()}\n\n{after}".rstrip() + "\n")
 
 
 def machine():
