@@ -10,7 +10,7 @@ from numba import njit
 
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.device import is_tensor
-from separatrix.runtime.exponential import exp_below_0
+from separatrix.runtime.exponential import LEAST, exp_below_0
 from separatrix.types import Matrix, Vector
 
 STRIP = 1024  # values that stay in the first-level cache between steps
@@ -116,4 +116,6 @@ def _exp_of_distances_double(P: Matrix, sx: Vector, sz: Vector, gamma: float) ->
     for i in range(n):
         row = P[i]
         for j in range(m):
-            row[j] = exp_below_0(-gamma * max(sx[i] + sz[j] - 2.0 * row[j], 0.0))
+            x = -gamma * max(sx[i] + sz[j] - 2.0 * row[j], 0.0)
+            value = exp_below_0(x)
+            row[j] = value if x > LEAST else 0.0

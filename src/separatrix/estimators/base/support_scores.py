@@ -139,8 +139,9 @@ class KernelScorer:
                         own = slice(first - columns.start, stop - columns.start)
                         sums[:, c] += K[:, own] @ coef[first:stop]
         flat = sums.reshape(len(A), k * width)
-        S = flat[:, self._first] + flat[:, self._second] if self.paired else flat
-        return S + self.intercept
+        if not self.paired:
+            return self.intercept + flat
+        return (self.intercept + flat[:, self._first]) + flat[:, self._second]
 
 
 def _scorer(

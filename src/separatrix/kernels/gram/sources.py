@@ -26,7 +26,7 @@ TILES, TILE_WORK = 64, 2**25  # tiles that share a product, of at least so many 
 STRIP_BYTES = 2**20  # of one epilogue call: stays in a core's second-level cache
 
 
-class Tile(NamedTuple):
+class KernelTile(NamedTuple):
     """Kernel values of some rows of X and some of Z, and where they go."""
 
     X: Any  # prepared vectors, as Z
@@ -34,7 +34,7 @@ class Tile(NamedTuple):
     Z: Any
     columns: slice
     K: Matrix
-    place: Any  # rows of K
+    into: Any  # rows of K
 
 
 class ProductSource:
@@ -66,8 +66,8 @@ class ProductSource:
                 self.kernel.apply(K, X.squares, Z.squares)
                 return K
             side = _tile_side(len(X), len(Z), X.X.shape[1])
-            places = product(row_blocks(len(X), side), row_blocks(len(Z), 2 * side))
-            self._fill([Tile(X, rows, Z, columns, K, rows) for rows, columns in places])
+            blocks = product(row_blocks(len(X), side), row_blocks(len(Z), 2 * side))
+            self._fill([KernelTile(X, rows, Z, columns, K, rows) for rows, columns in blocks])
             return K
         P: Matrix = X.products(Z, out)
         self.apply(P, X.squares, Z.squares)
@@ -80,17 +80,17 @@ class ProductSource:
         """
         X: Any = self.vectors
         tiles = []
-        for rows, columns, K, places in parts:
+        for rows, columns, K, slots in parts:
             if not are_dense(X):
-                K[places] = self.between(X.take(rows), X.take(columns))
+                K[slots] = self.between(X.take(rows), X.take(columns))
                 continue
             Z = X.take(columns)
             side = _tile_side(len(rows), len(Z), X.X.shape[1])
             for some, others in product(row_blocks(len(rows), side), row_blocks(len(Z), 2 * side)):
-                place = places[some]
-                together = place[-1] - place[0] == len(place) - 1
-                into = slice(place[0], place[-1] + 1) if together else place
-                tiles.append(Tile(X, rows[some], Z, others, K, into))
+                own = slots[some]
+                together = own[-1] - own[0] == len(own) - 1
+                into = slice(own[0], own[-1] + 1) if together else own
+                tiles.append(KernelTile(X, rows[some], Z, others, K, into))
         if tiles:
             self._fill(tiles)
 
@@ -109,7 +109,7 @@ class ProductSource:
             K = np.empty((self.n, self.n), self.dtype)
             blocks = list(row_blocks(self.n, _tile_side(self.n, self.n, vectors.X.shape[1])))
             upper = [
-                Tile(vectors, rows, vectors, columns, K, rows)
+                KernelTile(vectors, rows, vectors, columns, K, rows)
                 for rows in blocks
                 for columns in blocks
                 if rows.start <= columns.start
@@ -120,15 +120,15 @@ class ProductSource:
         self.apply(K, self.vectors.squares, self.vectors.squares)
         return K
 
-    def _fill(self, tiles: list[Tile], *, symmetric: bool = False) -> None:
+    def _fill(self, tiles: list[KernelTile], *, symmetric: bool = False) -> None:
         """Fill tiles: products and epilogue of a tile while it is in cache, one tile per thread.
 
         The tiles do not depend on the number of threads, and nor does a bit of their values.
         """
         scratch = threading.local()
 
-        def fill(tile: Tile) -> None:
-            X, rows, Z, columns, K, place = tile
+        def fill(tile: KernelTile) -> None:
+            X, rows, Z, columns, K, into = tile
             A = X.X[rows]
             if isinstance(rows, slice) and rows == columns:
                 A = A.copy()  # NumPy's product of a matrix with itself is slower
@@ -138,7 +138,7 @@ class ProductSource:
             P = scratch.values[: n * m].reshape(n, m)
             np.matmul(A, Z.X[columns].T, out=P)
             self.kernel.apply(P, X.squares[rows], Z.squares[columns])
-            K[place, columns] = P
+            K[into, columns] = P
             if symmetric and rows.start < columns.start:
                 K[columns, rows] = P.T
 
@@ -176,9 +176,9 @@ class BlockSource:
         return out
 
     def fill_rows(self, parts: list[tuple[Codes, slice, Matrix, Codes]]) -> None:
-        for rows, columns, K, places in parts:
+        for rows, columns, K, slots in parts:
             for some in row_blocks(len(rows), ROWS_AT_ONCE):
-                K[places[some]] = self.tile(rows[some], columns)
+                K[slots[some]] = self.tile(rows[some], columns)
 
     def matrix(self) -> Matrix:
         K = np.empty((self.n, self.n), self.dtype)

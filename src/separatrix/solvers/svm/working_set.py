@@ -123,23 +123,23 @@ def choose_rows(
             if box == 0.0 or (grows and a >= box) or (not grows and a <= 0.0):
                 continue
             if heap < wanted:
-                place = heap
+                slot = heap
                 heap += 1
-                while place > 0 and keys[(place - 1) // 2] > key:
-                    above = (place - 1) // 2
-                    keys[place], found[place] = keys[above], found[above]
-                    place = above
+                while slot > 0 and keys[(slot - 1) // 2] > key:
+                    parent = (slot - 1) // 2
+                    keys[slot], found[slot] = keys[parent], found[parent]
+                    slot = parent
             else:
-                place = 0
-                while 2 * place + 1 < heap:
-                    below = 2 * place + 1
+                slot = 0
+                while 2 * slot + 1 < heap:
+                    below = 2 * slot + 1
                     if below + 1 < heap and keys[below + 1] < keys[below]:
                         below += 1
                     if keys[below] >= key:
                         break
-                    keys[place], found[place] = keys[below], found[below]
-                    place = below
-            keys[place], found[place] = key, i
+                    keys[slot], found[slot] = keys[below], found[below]
+                    slot = below
+            keys[slot], found[slot] = key, i
         for k in range(heap):
             work[count] = found[k]
             taken[found[k]] = 1
@@ -345,7 +345,7 @@ def certify(batch: Batch, chosen: Codes, results: Matrix) -> None:
 def solve_on_tile(
     tile: Matrix, state: Matrix, tol: float, max_steps: int, scratch: Scratch | None = None
 ) -> int:
-    """Solve a problem on all rows of a matrix at once, (q, q); its state, (5, q), changes in place.
+    """Solve a problem on all rows of a matrix at once, (q, q); its state, (5, q), changes in slot.
 
     Returns the number of steps.
     """
