@@ -2,10 +2,11 @@ import os
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.threads import in_order, in_threads
+from separatrix.runtime.threads import in_order, in_threads, thread_scratch
 
 
 @pytest.mark.parametrize("threads", [1, 2, 8])
@@ -64,3 +65,16 @@ def test_a_forked_child_has_threads_of_its_own():
     if child == 0:
         os._exit(0 if in_threads(abs, range(100), threads=4) == list(range(100)) else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_each_thread_has_scratch_of_its_own():
+    both = threading.Barrier(2)
+
+    def use(number):
+        scratch = thread_scratch(1000, np.float32)
+        scratch[:] = number
+        both.wait(10)  # the other thread has written to its own
+        return bool((scratch == number).all()), scratch.dtype, len(scratch)
+
+    assert in_threads(use, [1, 2], threads=2) == [(True, np.float32, 1000)] * 2
+    assert len(thread_scratch(10, np.float64)) == 10

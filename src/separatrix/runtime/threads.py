@@ -14,13 +14,15 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from functools import cache
-from threading import Event, Lock
+from threading import Event, Lock, local
 from typing import Any, TypeVar
 
+import numpy as np
 from threadpoolctl import ThreadpoolController
 
 from separatrix.runtime.monitor import FitMonitor
 
+_SCRATCH = local()
 _LOCK = Lock()
 _LIMITS: list[Any] = []  # the limit that is set, then one entry for each caller that needs it
 Item = TypeVar("Item")
@@ -123,6 +125,15 @@ def in_order(
         finally:
             for future in pending:
                 future.cancel()
+
+
+def thread_scratch(size: int, dtype: Any) -> Any:
+    """An array of this thread, valid until the thread's next call: fresh memory costs more than its use."""
+    kept = getattr(_SCRATCH, "values", None)
+    needed = size * np.dtype(dtype).itemsize
+    if kept is None or len(kept) < needed:
+        kept = _SCRATCH.values = np.empty(needed, np.uint8)
+    return kept[:needed].view(dtype)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from separatrix.kernels.prepared import Vectors, precision, prepare
 from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
-from separatrix.runtime.threads import blas_on_one_thread, in_threads
+from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_scratch
 from separatrix.solvers.decomposition import pairs
 from separatrix.types import Codes, Matrix, Vector
 
@@ -125,7 +125,9 @@ class KernelScorer:
         k, width = (len(self.cuts) - 1, coef.shape[1]) if self.paired else (1, coef.shape[1])
         sums = np.zeros((len(A), k, width), coef.dtype)
         for columns in row_blocks(len(Z), COLUMNS):
-            K = A @ Z.X[columns].T
+            size = (len(A), columns.stop - columns.start)
+            K = thread_scratch(size[0] * size[1], coef.dtype).reshape(size)
+            np.matmul(A, Z.X[columns].T, out=K)
             self.kernel.apply(K, squares, Z.squares[columns])
             if not self.paired:
                 sums[:, 0] += K @ coef[columns]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import product
@@ -15,7 +14,7 @@ from separatrix.kernels.base import Kernel
 from separatrix.kernels.object_kernels import FeatureKernel, as_vectors
 from separatrix.kernels.prepared import Prepared, are_dense, prepare
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
-from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_count
+from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_count, thread_scratch
 from separatrix.types import Codes, Matrix, Vector
 
 ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short enough to interrupt
@@ -125,7 +124,6 @@ class ProductSource:
 
         The tiles do not depend on the number of threads, and nor does a bit of their values.
         """
-        scratch = threading.local()
 
         def fill(tile: KernelTile) -> None:
             X, rows, Z, columns, K, into = tile
@@ -133,9 +131,7 @@ class ProductSource:
             if isinstance(rows, slice) and rows == columns:
                 A = A.copy()  # NumPy's product of a matrix with itself is slower
             n, m = len(A), columns.stop - columns.start
-            if not hasattr(scratch, "values"):
-                scratch.values = np.empty(LARGEST_TILE, self.dtype)
-            P = scratch.values[: n * m].reshape(n, m)
+            P = thread_scratch(n * m, self.dtype).reshape(n, m)
             np.matmul(A, Z.X[columns].T, out=P)
             self.kernel.apply(P, X.squares[rows], Z.squares[columns])
             K[into, columns] = P
