@@ -46,8 +46,8 @@ WORKING_SET, LARGEST_SET = 256, 2048
 ROUNDS = 12  # after which the working set of a hard problem doubles
 ROWS_PER_SLOT = 20  # a problem with more rows than this for each slot gets a larger working set
 PADDING = 16  # unused columns of a tile: its rows must not all map to the same cache lines
-WORTH_THREADS = 2**20  # multiply-adds, or kernel values, that are worth another thread
-SHARES = 4  # of the problems, for each thread: the last ones even out
+WORTH_THREADS = 2**18  # multiply-adds, or kernel values, that are worth another thread
+SHARES = 3  # of the problems, for each thread: the last ones even out
 FEW_PROBLEMS, LARGE_PROBLEM = 16, 4096  # fewer problems of more rows are shared by all threads
 COLUMNS_AT_ONCE = 2048  # of an update that threads share
 
@@ -159,7 +159,7 @@ def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int) -> None:
 
 def _worthwhile_threads(batch: ProblemBatch, threads: int) -> int:
     values = float(np.sum(np.square(np.diff(batch.arrays.starts), dtype=np.float64)))
-    return threads if values > WORTH_THREADS else 1
+    return max(1, min(threads, int(values) // max(1, WORTH_THREADS)))
 
 
 def _shares(batch: ProblemBatch, count: int) -> Iterator[Codes]:
