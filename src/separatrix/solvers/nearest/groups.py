@@ -20,6 +20,10 @@ from separatrix.solvers.nearest.ranking import Neighbors, no_neighbors, sort_hea
 from separatrix.types import Codes, Flags
 
 ROUND = 8  # groups of a thread between two steps of the monitor
+SHARES, SMALLEST_GROUP = (
+    4,
+    64,
+)  # groups for each thread, so that none waits long; queries of a group
 
 
 class Index(ABC):
@@ -63,12 +67,13 @@ class Search(NamedTuple):
     def in_groups(
         self, scan: Callable[[slice, Neighbors, FitMonitor], None], size: int, *, heaps: bool = True
     ) -> Neighbors:
-        """Let `scan` fill the heaps of every group of `size` queries; then sort the heaps.
+        """Let `scan` fill the heaps of every group of at most `size` queries; then sort the heaps.
 
         `scan` asks its monitor now and then whether to stop; the monitor of the search counts rounds.
         With heaps=False the lists of `scan` are sorted.
         """
         m, inner = self.Q.shape[0], self.monitor.inner()
+        size = min(size, max(SMALLEST_GROUP, -(-m // (SHARES * self.threads))))
         found = no_neighbors(m, self.k)
 
         def search_group(queries: slice) -> None:
