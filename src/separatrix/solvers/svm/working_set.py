@@ -265,6 +265,8 @@ def solve_problems(
                     tile[u, v] = value
                     tile[v, u] = value
             inner = max(0.1 * violation, 0.5 * real[TOL, p])
+            if count == n:  # the whole problem
+                inner = 0.9 * real[TOL, p]
             made = solve_tile(tile, sets, count, inner, whole[LIMIT, p] - whole[STEPS, p])
             whole[STEPS, p] += made
             if made == 0:
