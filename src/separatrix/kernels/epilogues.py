@@ -116,6 +116,6 @@ def _exp_of_distances_double(P: Matrix, sx: Vector, sz: Vector, gamma: float) ->
     for i in range(n):
         row = P[i]
         for j in range(m):
-            x = -gamma * max(sx[i] + sz[j] - 2.0 * row[j], 0.0)
+            x = -gamma * max((sx[i] - 2.0 * row[j]) + sz[j], 0.0)
             value = exp_below_0(x)
             row[j] = value if x > LEAST else 0.0
