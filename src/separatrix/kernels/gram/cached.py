@@ -33,7 +33,7 @@ class LazyGram:
         return self.source.tile(index, self.segments[segment]), np.arange(len(index))
 
     def fetch_many(self, wanted: dict[int, Codes]) -> dict[int, tuple[Matrix, Codes]]:
-        """Rows of several segments, and the place of each."""
+        """`fetch` of the rows wanted of several segments."""
         return {segment: self.fetch(index, segment) for segment, index in wanted.items()}
 
     def __repr__(self) -> str:

@@ -37,9 +37,7 @@ from separatrix.types import Codes, Flags, Matrix, Vector
 
 PAIRS = 300_000  # of samples and features, for each boundary, up to which their products pay
 MANY_FEATURES = 256  # from which on conjugate gradients beat a curvature for each boundary
-THIN = (
-    3  # times as long as others take products with few columns, for the same number of operations
-)
+THIN = 3  # cost of an operation of a product with few columns, relative to other products
 ROUNDS = 10.0  # of conjugate gradients that are expected first
 PAIRS_BYTES = 32 * MEBIBYTE  # of the products of pairs of features
 CURVATURE_BYTES = 256 * MEBIBYTE  # of the curvatures of all boundaries that are learned together

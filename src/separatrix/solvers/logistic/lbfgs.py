@@ -84,9 +84,7 @@ class LbfgsMemory:
 
     def __init__(self, size: int, most: int = MEMORY) -> None:
         self._kept = np.empty((2, most, size))  # steps, and changes of the gradient
-        self._SY, self._YY = np.zeros(
-            (2, most, most)
-        )  # of SY, what the order makes upper triangular
+        self._SY, self._YY = np.zeros((2, most, most))  # SY is upper triangular in the order
         self._order: list[int] = []  # rows, the oldest first
 
     def add(self, s: Vector, y: Vector) -> None:

@@ -51,7 +51,7 @@ class ProblemBatch:
         starts, rows, y, run_starts, runs, self._segments = _lay_out(gram.segments, problems)
         state = np.zeros((5, len(rows)))
         state[Y], state[DIAGONAL] = y, gram.diagonal()[rows]
-        self.box_into(state[BOX], starts, rows)
+        self._write_box(state[BOX], starts, rows)
         np.negative(y, out=state[ERRORS])
         boxes, self.scales = (np.maximum.reduceat(state[r], starts[:-1]) for r in (BOX, DIAGONAL))
         rules = [rule.for_scale(scale) for scale in (boxes * self.scales).tolist()]
@@ -72,7 +72,7 @@ class ProblemBatch:
         self._checked, self._dual = np.zeros(p, np.int64), np.full(p, -np.inf)
         self._ticks, self._ticks_of_each = [0] * p, ticks_of(p)
 
-    def box_into(self, out: Vector, starts: Codes, rows: Codes) -> None:
+    def _write_box(self, out: Vector, starts: Codes, rows: Codes) -> None:
         """Write the upper bounds of all problems' rows; pairs of classes share theirs."""
         first = self.problems[0].box
         if all(problem.box is first for problem in self.problems):
@@ -159,12 +159,11 @@ class ProblemBatch:
     def _review_steps(self, p: int) -> None:
         """A problem has made as many steps as it may at once: does it still advance?"""
         whole, steps = self.arrays.whole, int(self.arrays.whole[STEPS, p])
-        one = np.array([p])
-        certify(self.arrays, one, self.certificates)
+        certify(self.arrays, np.array([p]), self.certificates)
         dual, square = self.certificates[DUAL, p], self.certificates[SQUARE, p]
         whole[LIMIT, p] = min(self.max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE)
         if self.hard[p] and 4.0 * square <= (
-            NOT_SEPARABLE * self.scales[p] * self._alpha_sum(p) ** 2
+            NOT_SEPARABLE * self.scales[p] * self.arrays.state[ALPHA, self.span(p)].sum() ** 2
         ):
             self.stop[p] = "not separable"
         elif steps >= self.max_iter:
@@ -182,9 +181,6 @@ class ProblemBatch:
         while self._ticks[p] < due:
             self.monitor.step()
             self._ticks[p] += 1
-
-    def _alpha_sum(self, p: int) -> float:
-        return float(self.arrays.state[ALPHA, self.span(p)].sum())
 
 
 def _lay_out(

@@ -1,11 +1,11 @@
 """Sequential minimal optimisation on the CPU: many binary problems over one Gram matrix.
 
 Over a matrix in memory each thread runs compiled rounds of its share of the problems (`working_set.py`).
-Otherwise, and if there are fewer problems than threads, all problems advance together: each one takes a
-larger working set (half of the last one, half new violators), computes the kernel values among those
-rows, and solves the problem on them; then one product per segment computes
-the kernel rows whose coefficients changed, and threads share the update of the errors by columns. All
-problems use a row that one of them fetched. Results do not depend on the number of threads.
+Otherwise, and for a few large problems, all problems advance together: each one takes a larger working
+set (half of the last one, half new violators), computes the kernel values among those rows, and solves
+the problem on them; then one parallel product computes the kernel rows whose coefficients changed, and
+threads share the update of the errors by columns. All problems use a row that one of them fetched.
+Results do not depend on the number of threads.
 
 References: Platt 1998; Fan, Chen and Lin, JMLR 6 (2005); Wen et al., ThunderSVM, JMLR 19 (2018).
 """
