@@ -17,6 +17,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError, ParameterError
+from separatrix.kernels.epilogues import Epilogue
 from separatrix.runtime.blocks import row_blocks
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_real
@@ -39,6 +40,11 @@ class Kernel(ABC):
     @property
     def base(self) -> Any:
         """The `ObjectKernel` whose values are those products; None: they are of vectors."""
+        return None
+
+    @property
+    def epilogue(self) -> Epilogue | None:
+        """`apply` for compiled loops; None if they cannot do it."""
         return None
 
     @property
@@ -123,6 +129,10 @@ class Kernel(ABC):
 
 class InnerProduct(Kernel):
     """A kernel whose values are the inner products themselves."""
+
+    @property
+    def epilogue(self) -> Epilogue | None:
+        return Epilogue()
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
         """Products are the values."""

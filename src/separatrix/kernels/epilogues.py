@@ -1,12 +1,16 @@
 """From inner products to kernel values, in place: one compiled pass over cached strips of a row.
 
-The exponential is a polynomial without branches, which compilers vectorize.
+The exponential is a polynomial without branches, which compilers vectorize. `kernel_block` computes
+products and values of a block in one compiled call, which does not hold the interpreter lock.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
-from numba import njit
+from numba import njit, types
+from numba.extending import overload
 
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.device import is_tensor
@@ -14,6 +18,16 @@ from separatrix.runtime.exponential import LEAST, exp_below_0
 from separatrix.types import Matrix, Vector
 
 STRIP = 1024  # values that stay in the first-level cache between steps
+PRODUCTS, POWERS, EXPONENTIALS = range(3)  # codes of an epilogue
+
+
+class Epilogue(NamedTuple):
+    """What compiled loops do to inner products: nothing, powers, or exponentials of distances."""
+
+    code: int = PRODUCTS
+    gamma: float = 1.0
+    coef0: float = 0.0
+    degree: int = 1
 
 
 def power(P: Matrix, gamma: float, coef0: float, degree: int) -> None:
@@ -22,7 +36,7 @@ def power(P: Matrix, gamma: float, coef0: float, degree: int) -> None:
         from separatrix.kernels.gram import device_epilogues
 
         return device_epilogues.power(P, gamma, coef0, degree)
-    _power(P, P.dtype.type(gamma), P.dtype.type(coef0), degree)
+    _power(P, float(gamma), float(coef0), degree)
     return None
 
 
@@ -32,10 +46,7 @@ def exp_of_distances(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
         from separatrix.kernels.gram import device_epilogues
 
         return device_epilogues.exp_of_distances(P, sx, sz, gamma)
-    if P.dtype == np.float32:
-        _exp_of_distances(P, sx.astype(np.float32), sz.astype(np.float32), np.float32(gamma))
-    else:
-        _exp_of_distances_double(P, sx.astype(np.float64), sz.astype(np.float64), float(gamma))
+    _exponentials(P, sx.astype(P.dtype), sz.astype(P.dtype), float(gamma))
     return None
 
 
@@ -53,12 +64,13 @@ def tanh(P: Matrix, gamma: float, coef0: float) -> None:
 def _power(P: Matrix, gamma: float, coef0: float, degree: int) -> None:
     n, m = P.shape
     base = np.empty(STRIP, P.dtype)
+    factor, constant = P.dtype.type(gamma), P.dtype.type(coef0)
     for i in range(n):
         for start in range(0, m, STRIP):
             stop = min(start + STRIP, m)
             row = P[i, start:stop]
             for j in range(len(row)):
-                row[j] = gamma * row[j] + coef0
+                row[j] = factor * row[j] + constant
                 base[j] = row[j]
             # left-to-right binary powers: row holds base^(leading bits of degree)
             bit = 1
@@ -76,13 +88,13 @@ def _power(P: Matrix, gamma: float, coef0: float, degree: int) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def _exp_of_distances(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
+def _exponentials_single(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
     """exp(x) = 2^whole * 2^part: the whole through the exponent bits, the part by a polynomial."""
     n, m = P.shape
     bits = np.empty(STRIP, np.int32)
     whole_power = bits.view(np.float32)
     zero, half, floor = np.float32(0.0), np.float32(0.5), np.float32(-126.0)
-    scale = np.float32(-gamma * np.float32(1.4426950408889634))
+    scale = np.float32(-np.float32(gamma) * np.float32(1.4426950408889634))
     two = np.float32(2.0)
     c1 = np.float32(0.6931471805599453)
     c2 = np.float32(0.2402265069591007)
@@ -110,7 +122,7 @@ def _exp_of_distances(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath={"contract"})
-def _exp_of_distances_double(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
+def _exponentials_double(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
     """The same in float64, exact to a unit in the last place."""
     n, m = P.shape
     for i in range(n):
@@ -119,3 +131,35 @@ def _exp_of_distances_double(P: Matrix, sx: Vector, sz: Vector, gamma: float) ->
             x = -gamma * max((sx[i] - 2.0 * row[j]) + sz[j], 0.0)
             value = exp_below_0(x)
             row[j] = value if x > LEAST else 0.0
+
+
+def _exponentials_of(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
+    """`_exponentials_single` or `_exponentials_double`, in compiled code."""
+
+
+@overload(_exponentials_of)
+def _choose_precision(P: Any, sx: Any, sz: Any, gamma: Any) -> Any:  # noqa: ARG001
+    chosen = _exponentials_single if P.dtype == types.float32 else _exponentials_double
+
+    def compute(P: Any, sx: Any, sz: Any, gamma: Any) -> Any:
+        chosen(P, sx, sz, gamma)
+
+    return compute
+
+
+@njit(cache=True, nogil=True)
+def _exponentials(P: Matrix, sx: Vector, sz: Vector, gamma: float) -> None:
+    _exponentials_of(P, sx, sz, gamma)
+
+
+@njit(cache=True, nogil=True)
+def kernel_block(
+    A: Matrix, sa: Vector, Z: Matrix, sz: Vector, epilogue: Epilogue, K: Matrix
+) -> None:
+    """Write kernel values of all rows of A with all of Z into K, (n, m); all are contiguous."""
+    np.dot(A, Z.T, K)
+    code, gamma, coef0, degree = epilogue
+    if code == POWERS:
+        _power(K, gamma, coef0, degree)
+    elif code == EXPONENTIALS:
+        _exponentials_of(K, sa, sz, gamma)

@@ -88,7 +88,7 @@ class Vectors:
         Z = _convert(Z, self.dtype, self.centre)
         squares = squared_norms(Z).astype(self.dtype)
         if self.used is not None:
-            Z = Z[:, self.used]
+            Z = Z[:, self.used] if issparse(Z) else np.ascontiguousarray(Z[:, self.used])
         if issparse(Z) and not issparse(self.X):
             Z = Z.toarray()
         return Vectors(Z, squares, self.centre, self.used)

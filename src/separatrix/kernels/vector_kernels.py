@@ -11,7 +11,14 @@ from scipy.spatial.distance import cdist
 
 from separatrix.errors import DataError
 from separatrix.kernels.base import InnerProduct, Kernel
-from separatrix.kernels.epilogues import exp_of_distances, power, tanh
+from separatrix.kernels.epilogues import (
+    EXPONENTIALS,
+    POWERS,
+    Epilogue,
+    exp_of_distances,
+    power,
+    tanh,
+)
 from separatrix.runtime.blocks import row_blocks
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_integer, require_real
@@ -108,6 +115,10 @@ class Polynomial(VectorKernel):
         require_real("Polynomial", "gamma", self.gamma, above=0)
         require_real("Polynomial", "coef0", self.coef0)
 
+    @property
+    def epilogue(self) -> Epilogue:
+        return Epilogue(POWERS, float(self.gamma), float(self.coef0), int(self.degree))
+
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
         power(P, self.gamma, self.coef0, self.degree)
 
@@ -161,6 +172,10 @@ class Gaussian(VectorKernel):
     @property
     def translation_invariant(self) -> bool:
         return True
+
+    @property
+    def epilogue(self) -> Epilogue:
+        return Epilogue(EXPONENTIALS, float(self.gamma))
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
         exp_of_distances(P, sx, sz, self.gamma)

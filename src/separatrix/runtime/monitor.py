@@ -37,12 +37,13 @@ class FitMonitor:
             self._stopped.set()
         return self._stopped.is_set() or (self._outer is not None and self._outer.should_stop())
 
-    def step(self) -> None:
-        """Count a step; `on_step` may cancel by returning True."""
+    def step(self, count: int = 1) -> None:
+        """Count steps; `on_step` may cancel by returning True."""
         with self._lock:
-            if self._on_step is not None and self._on_step(self._steps):
-                self._stopped.set()
-            self._steps += 1
+            for _ in range(count):
+                if self._on_step is not None and self._on_step(self._steps):
+                    self._stopped.set()
+                self._steps += 1
 
     def cancel(self) -> None:
         """Stop every loop that shares this monitor."""

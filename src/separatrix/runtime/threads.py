@@ -169,4 +169,6 @@ if hasattr(os, "register_at_fork"):
 @cache
 def _blas() -> Any:
     """The BLAS libraries of this process; finding them takes some milliseconds."""
+    import scipy.linalg.cython_blas  # noqa: F401 - the one that compiled code calls: load it now
+
     return ThreadpoolController()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -18,19 +19,18 @@ from scipy.sparse import issparse
 
 from separatrix.estimators.base.support import Support
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.epilogues import Epilogue, kernel_block
 from separatrix.kernels.prepared import Vectors, precision, prepare
 from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_scratch
-from separatrix.solvers.decomposition import pairs
 from separatrix.types import Codes, Matrix, Vector
 
 LARGEST_WEIGHTS = 2**24  # values of the weights of a linear kernel up to which they are used
 SMALL = 2**20  # kernel values up to which float64 costs next to nothing
 COLUMNS = 1024  # support vectors of a tile
 LINEAR_WORK = 2**23  # multiply-adds of linear scores that are worth a thread
-FEW_CLASSES = 12  # up to so many, a matrix product for each is faster than one loop over all
 TILE = 2**18  # values of a tile: in a core's cache, and worth a thread
 
 
@@ -84,10 +84,6 @@ class KernelScorer:
         self.cuts, self.coef, self.intercept = support.cuts, support.coef, support.intercept
         self.paired = support.paired
         self._prepared: dict[Any, tuple[Vectors, Matrix, Vector]] = {}  # by precision
-        if self.paired:
-            k = len(self.cuts) - 1
-            first, second = pairs(k).T
-            self._first, self._second = first * (k - 1) + second - 1, second * (k - 1) + first
 
     def map(self, X: Matrix, function: Callable[[Matrix], Any], threads: int) -> list[Any]:
         """`function` of the scores of blocks of samples."""
@@ -122,28 +118,25 @@ class KernelScorer:
 
     def _scores(self, A: Matrix, squares: Vector, Z: Vectors, coef: Matrix) -> Matrix:
         """Scores of a few samples, (rows, p)."""
-        k, width = (len(self.cuts) - 1, coef.shape[1]) if self.paired else (1, coef.shape[1])
-        sums = np.zeros((len(A), k, width), coef.dtype)
-        for columns in row_blocks(len(Z), COLUMNS):
-            size = (len(A), columns.stop - columns.start)
-            K = thread_scratch(size[0] * size[1], coef.dtype).reshape(size)
-            np.matmul(A, Z.X[columns].T, out=K)
-            self.kernel.apply(K, squares, Z.squares[columns])
-            if not self.paired:
-                sums[:, 0] += K @ coef[columns]
-            elif k > FEW_CLASSES:
-                _add_by_class(sums, K, coef, self.cuts, columns.start)
-            else:
-                for c in range(k):
-                    first = max(self.cuts[c], columns.start)
-                    stop = min(self.cuts[c + 1], columns.stop)
-                    if first < stop:
-                        own = slice(first - columns.start, stop - columns.start)
-                        sums[:, c] += K[:, own] @ coef[first:stop]
-        flat = sums.reshape(len(A), k * width)
+        cuts = self.cuts if self.paired else np.array([0, len(Z)])
+        sums = np.zeros((len(A), (len(cuts) - 1) * coef.shape[1]), coef.dtype)
+        scratch = thread_scratch(len(A) * (COLUMNS + coef.shape[1]), coef.dtype)
+        if self.kernel.epilogue is not None:
+            numbers = A, squares, Z.X, Z.squares, self.kernel.epilogue
+            add_scores(*numbers, coef, cuts, COLUMNS, scratch, sums)
+        else:
+            for c, (first, stop) in enumerate(pairwise(cuts)):
+                own = sums[:, c * coef.shape[1] : (c + 1) * coef.shape[1]]
+                for part in row_blocks(stop - first, COLUMNS):
+                    columns = slice(first + part.start, first + part.stop)
+                    K = A @ Z.X[columns].T
+                    self.kernel.apply(K, squares, Z.squares[columns])
+                    own += K @ coef[columns]
         if not self.paired:
-            return self.intercept + flat
-        return (self.intercept + flat[:, self._first]) + flat[:, self._second]
+            return self.intercept + sums
+        S = np.empty((len(A), len(self.intercept)))
+        add_sides(sums, self.intercept, len(cuts) - 1, S)
+        return S
 
 
 def _scorer(
@@ -160,17 +153,46 @@ def _scorer(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
-def _add_by_class(sums: Any, K: Matrix, coef: Matrix, cuts: Codes, start: int) -> None:
-    """Add K[:, j] coef[start + j] to the sums of the class that support vector start + j is of."""
-    width = coef.shape[1]
+def add_scores(
+    A: Matrix, squares: Vector, Z: Matrix, sz: Vector, epilogue: Epilogue,
+    coef: Matrix, cuts: Codes, columns: int, scratch: Vector, sums: Matrix,
+) -> None:  # fmt: skip
+    """Add K[:, j] coef[j] to the sums of the class that support vector j is of, (rows, k width).
+
+    Kernel values of so many columns at a time are in `scratch`, for (rows, columns + width).
+    """
+    n, width = len(A), coef.shape[1]
+    part = scratch[n * columns : n * (columns + width)].reshape(n, width)
+    only = coef.reshape(coef.size)  # of one boundary
     for c in range(len(cuts) - 1):
-        first, stop = max(cuts[c], start), min(cuts[c + 1], start + K.shape[1])
-        for i in range(K.shape[0]):
-            out = sums[i, c]
-            for j in range(first, stop):
-                value, row = K[i, j - start], coef[j]
-                for t in range(width):
-                    out[t] += value * row[t]
+        for first in range(cuts[c], cuts[c + 1], columns):
+            stop = min(first + columns, cuts[c + 1])
+            K = scratch[: n * (stop - first)].reshape(n, stop - first)
+            kernel_block(A, squares, Z[first:stop], sz[first:stop], epilogue, K)
+            if width > 1:
+                np.dot(K, coef[first:stop], part)
+                for i in range(n):
+                    for t in range(width):
+                        sums[i, c * width + t] += part[i, t]
+            else:
+                weights = only[first:stop]
+                for i in range(n):
+                    row, total = K[i], sums[i, c]
+                    for j in range(len(weights)):
+                        total += row[j] * weights[j]
+                    sums[i, c] = total
+
+
+@njit(cache=True, nogil=True)
+def add_sides(sums: Matrix, intercept: Vector, k: int, S: Matrix) -> None:
+    """Scores of pairs of classes: the intercept and the sums of both classes for each other."""
+    for i in range(len(S)):
+        p = 0
+        for a in range(k):
+            for b in range(a + 1, k):
+                one, other = sums[i, a * (k - 1) + b - 1], sums[i, b * (k - 1) + a]
+                S[i, p] = (intercept[p] + one) + other
+                p += 1
 
 
 _KEPT: WeakKeyDictionary[Support, tuple[Any, Any, Any]] = WeakKeyDictionary()

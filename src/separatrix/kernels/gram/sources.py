@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.gram.tiles import fill_tile, kernel_values_among
 from separatrix.kernels.object_kernels import FeatureKernel, as_vectors
 from separatrix.kernels.prepared import Prepared, are_dense, prepare
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
@@ -21,7 +22,8 @@ ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short e
 WORTH_THREADS = 2**20  # values of an epilogue that take longer than starting threads
 LARGEST_TILE = 2**19  # values that one thread computes at a time: they stay in its cache
 EPILOGUE_WORK = 32  # an epilogue of a value costs as much as this many multiply-adds
-TILES, TILE_WORK = 64, 2**25  # tiles that share a product, of at least so many multiply-adds
+TILES, TILE_WORK = 128, 2**22  # tiles that share a product, of at least so many multiply-adds
+FEW_ROWS = 16  # of a tile, below which the copy of its columns is worth keeping for the next one
 STRIP_BYTES = 2**20  # of one epilogue call: stays in a core's second-level cache
 
 
@@ -29,18 +31,23 @@ class KernelTile(NamedTuple):
     """Kernel values of some rows of X and some of Z, and where they go."""
 
     X: Any  # prepared vectors, as Z
-    rows: Any  # a slice, or an index
+    rows: Codes
     Z: Any
     columns: slice
     K: Matrix
-    into: Any  # rows of K
+    into: Codes  # rows of K
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return len(self.rows) * (self.columns.stop - self.columns.start)
 
 
 class ProductSource:
     """Tiles of the kernel matrix of prepared samples: inner products, then the kernel's epilogue."""
 
     def __init__(self, kernel: Kernel, vectors: Any, threads: int) -> None:
-        self.kernel, self.threads = kernel, threads
+        self.kernel, self.threads, self.epilogue = kernel, threads, kernel.epilogue
         self.vectors: Prepared = vectors
         self.n, self.dtype = len(vectors), vectors.dtype
         self._last: tuple[Any, Prepared] = (None, vectors)  # columns of the last tile
@@ -48,25 +55,27 @@ class ProductSource:
     def tile(
         self, rows: Codes | slice, columns: Codes | slice, out: Matrix | None = None
     ) -> Matrix:
-        if isinstance(columns, slice):
-            return self.between(self.vectors.take(rows), self.vectors.take(columns), out)
+        vectors: Any = self.vectors
+        if isinstance(columns, slice) or isinstance(rows, slice):
+            return self.between(vectors.take(rows), vectors.take(columns), out)
+        if self.epilogue is not None and are_dense(vectors) and len(rows) >= FEW_ROWS:
+            K: Matrix = np.empty((len(rows), len(columns)), self.dtype)
+            X, squares = vectors.X, vectors.squares
+            scratch = thread_scratch((len(rows) + len(columns)) * (X.shape[1] + 1), self.dtype)
+            kernel_values_among(X, squares, rows, columns, self.epilogue, scratch, K)
+            return K
         last = self._last  # another thread may replace it meanwhile
         if not np.array_equal(last[0], columns):
-            last = (columns.copy(), self.vectors.take(columns))
+            last = (columns.copy(), vectors.take(columns))
             self._last = last
-        return self.between(self.vectors.take(rows), last[1], out)
+        return self.between(vectors.take(rows), last[1], out)
 
     def between(self, X: Any, Z: Any, out: Matrix | None = None) -> Matrix:
         """Kernel values of two prepared sets."""
         if are_dense(X, Z):
             K: Matrix = np.empty((len(X), len(Z)), self.dtype) if out is None else out
-            if K.size * X.X.shape[1] <= TILE_WORK and K.size <= LARGEST_TILE:
-                np.matmul(X.X, Z.X.T, out=K)
-                self.kernel.apply(K, X.squares, Z.squares)
-                return K
-            side = _tile_side(len(X), len(Z), X.X.shape[1])
-            blocks = product(row_blocks(len(X), side), row_blocks(len(Z), 2 * side))
-            self._fill([KernelTile(X, rows, Z, columns, K, rows) for rows, columns in blocks])
+            everything = np.arange(len(X))
+            self._fill(self._cut([(X, everything, Z, K, everything)]))
             return K
         P: Matrix = X.products(Z, out)
         self.apply(P, X.squares, Z.squares)
@@ -78,20 +87,12 @@ class ProductSource:
         A part is the rows, the columns, a matrix of those columns, and its rows to fill.
         """
         X: Any = self.vectors
-        tiles = []
+        if are_dense(X):
+            areas = [(X, rows, X.take(columns), K, slots) for rows, columns, K, slots in parts]
+            self._fill(self._cut(areas))
+            return
         for rows, columns, K, slots in parts:
-            if not are_dense(X):
-                K[slots] = self.between(X.take(rows), X.take(columns))
-                continue
-            Z = X.take(columns)
-            side = _tile_side(len(rows), len(Z), X.X.shape[1])
-            for some, others in product(row_blocks(len(rows), side), row_blocks(len(Z), 2 * side)):
-                own = slots[some]
-                together = own[-1] - own[0] == len(own) - 1
-                into = slice(own[0], own[-1] + 1) if together else own
-                tiles.append(KernelTile(X, rows[some], Z, others, K, into))
-        if tiles:
-            self._fill(tiles)
+            K[slots] = self.between(X.take(rows), X.take(columns))
 
     def apply(self, P: Matrix, sx: Vector, sz: Vector) -> None:
         """Apply the kernel's epilogue to all of P, on all threads."""
@@ -106,9 +107,11 @@ class ProductSource:
         vectors: Any = self.vectors
         if are_dense(vectors):
             K = np.empty((self.n, self.n), self.dtype)
-            blocks = list(row_blocks(self.n, _tile_side(self.n, self.n, vectors.X.shape[1])))
+            side, _ = _tile_shape(self.n, _tile_values(self.n * self.n // 2, vectors.X.shape[1]))
+            blocks = list(row_blocks(self.n, side))
+            everything = np.arange(self.n)
             upper = [
-                KernelTile(vectors, rows, vectors, columns, K, rows)
+                KernelTile(vectors, everything[rows], vectors, columns, K, everything[rows])
                 for rows in blocks
                 for columns in blocks
                 if rows.start <= columns.start
@@ -119,30 +122,42 @@ class ProductSource:
         self.apply(K, self.vectors.squares, self.vectors.squares)
         return K
 
+    def _cut(self, areas: list[tuple[Any, Codes, Any, Matrix, Codes]]) -> list[KernelTile]:
+        """Tiles of areas: rows of X, all of Z, a matrix and its rows; of about equal work."""
+        total = sum(len(rows) * len(Z) for _, rows, Z, _, _ in areas)
+        values = _tile_values(total, areas[0][0].X.shape[1])
+        tiles = []
+        for X, rows, Z, K, into in areas:
+            height, width = _tile_shape(len(rows), values)
+            for some, columns in product(row_blocks(len(rows), height), row_blocks(len(Z), width)):
+                tiles.append(KernelTile(X, rows[some], Z, columns, K, into[some]))
+        return tiles
+
     def _fill(self, tiles: list[KernelTile], *, symmetric: bool = False) -> None:
-        """Fill tiles: products and epilogue of a tile while it is in cache, one tile per thread.
+        """Fill tiles: products and values of a tile while it is in cache, one tile per thread.
 
         The tiles do not depend on the number of threads, and nor does a bit of their values.
         """
 
         def fill(tile: KernelTile) -> None:
             X, rows, Z, columns, K, into = tile
-            A = X.X[rows]
-            if isinstance(rows, slice) and rows == columns:
-                A = A.copy()  # NumPy's product of a matrix with itself is slower
-            n, m = len(A), columns.stop - columns.start
-            P = thread_scratch(n * m, self.dtype).reshape(n, m)
-            np.matmul(A, Z.X[columns].T, out=P)
+            mirrored = symmetric and rows[0] < columns.start
+            if self.epilogue is not None:
+                scratch = thread_scratch(tile.size + len(rows) * (X.X.shape[1] + 1), self.dtype)
+                area = Z.X, Z.squares, columns.start, columns.stop
+                fill_tile(X.X, X.squares, rows, *area, self.epilogue, scratch, K, into, mirrored)
+                return
+            P = np.matmul(X.X[rows], Z.X[columns].T)
             self.kernel.apply(P, X.squares[rows], Z.squares[columns])
             K[into, columns] = P
-            if symmetric and rows.start < columns.start:
-                K[columns, rows] = P.T
+            if mirrored:
+                K[columns, into] = P.T
 
-        sizes = [(tile.columns.stop - tile.columns.start) * _count(tile.rows) for tile in tiles]
-        work = sum(sizes) * (tiles[0].Z.X.shape[1] + EPILOGUE_WORK)
-        threads = max(1, min(self.threads, work // TILE_WORK))
-        with blas_on_one_thread() if len(tiles) > 1 else nullcontext():
-            in_threads(fill, tiles, threads=threads)
+        if tiles:
+            work = sum(tile.size for tile in tiles) * (tiles[0].Z.X.shape[1] + EPILOGUE_WORK)
+            threads = max(1, min(self.threads, work // TILE_WORK))
+            with blas_on_one_thread() if len(tiles) > 1 else nullcontext():
+                in_threads(fill, tiles, threads=threads)
 
     def diagonal(self) -> Vector:
         return np.asarray(self.kernel.self_values(self.vectors.squares.astype(np.float64)))
@@ -210,16 +225,17 @@ def make_source(
     return ProductSource(kernel, vectors, threads or thread_count())
 
 
-def _count(rows: Codes | slice) -> int:
-    return rows.stop - rows.start if isinstance(rows, slice) else len(rows)
-
-
 def strips(P: Matrix) -> Iterator[slice]:
     """Rows of P, so many at a time that they stay in a core's second-level cache."""
     return row_blocks(len(P), rows_that_fit(P.shape[1] * P.itemsize, STRIP_BYTES))
 
 
-def _tile_side(n: int, m: int, d: int) -> int:
-    """Rows of a tile, and half of its columns: many tiles of a long product, few of a short one."""
-    values = min(max(n * m // TILES, TILE_WORK // max(1, d)), LARGEST_TILE)
-    return max(16, math.isqrt(values // 2) // 8 * 8)
+def _tile_values(total: int, d: int) -> int:
+    """Values of a tile: many tiles of a long product, few of a short one."""
+    return min(max(total // TILES, TILE_WORK // (d + EPILOGUE_WORK)), LARGEST_TILE)
+
+
+def _tile_shape(n: int, values: int) -> tuple[int, int]:
+    """Rows and columns of a tile of n rows at most; twice as wide as high if n allows it."""
+    height = max(1, min(n, max(16, math.isqrt(values // 2) // 8 * 8)))
+    return height, max(16, values // height)

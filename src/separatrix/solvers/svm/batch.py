@@ -21,10 +21,16 @@ from separatrix.solvers.svm.working_set import (
     ALPHA,
     BOX,
     DIAGONAL,
+    DUAL,
     ERRORS,
+    GAP,
+    LARGEST_GAP,
+    LAST_VIOLATION,
     LIMIT,
     PAUSED,
     REACHED,
+    RUNNING,
+    SQUARE,
     STATUS,
     STEPS,
     STUCK,
@@ -33,12 +39,12 @@ from separatrix.solvers.svm.working_set import (
     Batch,
     Y,
     certify,
+    certify_problem,
     set_size,
 )
-from separatrix.types import Codes, Gram, Vector
+from separatrix.types import Codes, Flags, Gram, Vector
 
 STEPS_AT_ONCE = 50_000  # of a problem, between two checks that it still advances
-BIAS, PRIMAL, DUAL, SQUARE, LAST_VIOLATION, GAP = range(6)  # rows of the certificates
 
 
 class ProblemBatch:
@@ -62,15 +68,17 @@ class ProblemBatch:
         self.hard = np.isinf(boxes)
         self.largest = int(np.diff(starts).max())
         p = len(problems)
-        whole, real = np.zeros((4, p), np.int64), np.empty((2, p))
+        whole, real = np.zeros((4, p), np.int64), np.empty((3, p))
         whole[LIMIT] = min(rule.max_iter, STEPS_AT_ONCE)
-        real[TOL], real[VIOLATION] = rule.tol, np.inf
+        real[TOL], real[VIOLATION], real[LARGEST_GAP] = rule.tol, np.inf, self.gaps
         work = np.empty((p, set_size(self.largest)), np.int64)
-        self.arrays = Batch(starts, rows, state, run_starts, runs, whole, real, work)
         self.certificates = np.zeros((6, p))
-        self.stop = [""] * p
+        self.arrays = Batch(
+            starts, rows, state, run_starts, runs, whole, real, work, self.certificates
+        )
+        self.stop = np.full(p, "", dtype="U16")
         self._checked, self._dual = np.zeros(p, np.int64), np.full(p, -np.inf)
-        self._ticks, self._ticks_of_each = [0] * p, ticks_of(p)
+        self._ticks, self._ticks_of_each = np.zeros(p, np.int64), ticks_of(p)
 
     def _write_box(self, out: Vector, starts: Codes, rows: Codes) -> None:
         """Write the upper bounds of all problems' rows; pairs of classes share theirs."""
@@ -109,35 +117,33 @@ class ProblemBatch:
         """Decide which of some problems are done and report progress; return those that go on."""
         whole, real = self.arrays.whole, self.arrays.real
         status = whole[STATUS, chosen]
-        certify(self.arrays, chosen[status != 0], self.certificates)
+        certify(self.arrays, chosen[status != RUNNING])
         small = self.certificates[GAP, chosen] <= self.gaps[chosen]
-        done = (status == REACHED) & (small | (real[VIOLATION, chosen] == 0.0))
-        stopped = self.monitor.should_stop()
-        for p, how, is_done in zip(chosen.tolist(), status.tolist(), done.tolist(), strict=True):
-            if is_done:
-                self.stop[p] = "tol"
-            elif how == REACHED:  # the gap asks for a smaller violation
-                real[TOL, p] = 0.5 * real[VIOLATION, p]
-            elif how == STUCK:
-                self.stop[p] = "stalled"
-            elif how == PAUSED or whole[STEPS, p] >= whole[LIMIT, p]:
-                self._review_steps(p)
-            if stopped and not self.stop[p]:
-                self.stop[p] = "stopped"
-            self._report_progress(p)
-        return chosen[[not self.stop[p] for p in chosen.tolist()]]
+        reached = status == REACHED
+        done = reached & (small | (real[VIOLATION, chosen] == 0.0))
+        early = chosen[reached & ~done]  # the gap asks for a smaller violation
+        real[TOL, early] = 0.5 * real[VIOLATION, early]
+        self.stop[chosen[done]], self.stop[chosen[status == STUCK]] = "tol", "stalled"
+        paused = (status == PAUSED) | (whole[STEPS, chosen] >= whole[LIMIT, chosen])
+        for p in chosen[paused & ~reached & (status != STUCK)].tolist():
+            self._review_steps(p)
+        if self.monitor.should_stop():
+            self.stop[chosen[self.stop[chosen] == ""]] = "stopped"
+        stopped = self.stop[chosen] != ""
+        self._report_progress(chosen, stopped)
+        return chosen[~stopped]
 
     def results(self) -> list[SvmFit]:
         """The fits, with their certificates computed afresh."""
         starts, rows, state = self.arrays.starts.tolist(), self.arrays.rows, self.arrays.state
-        certify(self.arrays, np.arange(len(self.problems)), self.certificates)
+        certify(self.arrays, np.arange(len(self.problems)))
         violations, gaps = self.certificates[LAST_VIOLATION], self.certificates[GAP]
         solved = (violations <= self.tols) & (gaps <= self.gaps)
         y, box, alpha, errors = state[Y], state[BOX], state[ALPHA], state[ERRORS]
         fits = []
         for p, certificate in enumerate(self.certificates.T.tolist()):
             bias, primal, dual, square, violation, _ = certificate
-            own, stop = slice(starts[p], starts[p + 1]), "tol" if solved[p] else self.stop[p]
+            own, stop = slice(starts[p], starts[p + 1]), "tol" if solved[p] else str(self.stop[p])
             fits.append(
                 SvmFit(
                     rows[own],
@@ -159,7 +165,7 @@ class ProblemBatch:
     def _review_steps(self, p: int) -> None:
         """A problem has made as many steps as it may at once: does it still advance?"""
         whole, steps = self.arrays.whole, int(self.arrays.whole[STEPS, p])
-        certify(self.arrays, np.array([p]), self.certificates)
+        certify_problem(self.arrays, p)
         dual, square = self.certificates[DUAL, p], self.certificates[SQUARE, p]
         whole[LIMIT, p] = min(self.max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE)
         if self.hard[p] and 4.0 * square <= (
@@ -173,14 +179,16 @@ class ProblemBatch:
                 self.stop[p] = "stalled"
             self._checked[p], self._dual[p] = steps, dual
 
-    def _report_progress(self, p: int) -> None:
-        due = self._ticks_of_each
-        if not self.stop[p]:
-            violation, goal = self.arrays.real[VIOLATION, p], min(self.tols[p], self.gaps[p])
-            due = 0 if due == 1 else int(ticks_due(violation, goal, False, due))
-        while self._ticks[p] < due:
-            self.monitor.step()
-            self._ticks[p] += 1
+    def _report_progress(self, chosen: Codes, stopped: Flags) -> None:
+        due = stopped * self._ticks_of_each
+        if self._ticks_of_each > 1:
+            goals = np.minimum(self.tols, self.gaps)[chosen]
+            due = ticks_due(
+                self.arrays.real[VIOLATION, chosen], goals, stopped, self._ticks_of_each
+            )
+        new = np.maximum(due - self._ticks[chosen], 0)
+        self._ticks[chosen] += new
+        self.monitor.step(int(new.sum()))
 
 
 def _lay_out(

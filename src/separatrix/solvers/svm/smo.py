@@ -12,6 +12,7 @@ References: Platt 1998; Fan, Chen and Lin, JMLR 6 (2005); Wen et al., ThunderSVM
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -174,12 +175,14 @@ def _shares(batch: ProblemBatch, count: int) -> Iterator[Codes]:
 class WorkingSet:
     """The working set of a problem that advances together with others, and its kernel values."""
 
-    def __init__(self, batch: ProblemBatch, p: int, capacity: int, dtype: np.dtype[Any]) -> None:
+    def __init__(
+        self, batch: ProblemBatch, p: int, capacity: int, most: int, dtype: np.dtype[Any]
+    ) -> None:
         self.batch, self.p = batch, p
         self.first, n = int(batch.arrays.starts[p]), int(np.diff(batch.arrays.starts)[p])
         self.taken = np.zeros(n, np.int8)
         self.count, self.rounds, self.changes = 0, 0, NO_CHANGE
-        self.largest = min(LARGEST_SET, n, capacity // len(batch.problems))
+        self.largest = min(LARGEST_SET, n, most)
         self._allocate(min(_set_size(n), n, capacity), dtype)
 
     def _allocate(self, size: int, dtype: np.dtype[Any]) -> None:
@@ -197,7 +200,7 @@ class WorkingSet:
 
     def advance(self, gram: Gram) -> None:
         """Choose the next working set and solve the problem on it, unless it is solved already."""
-        (starts, rows, state, _, _, whole, real, _), p = self.batch.arrays, self.p
+        (starts, rows, state, _, _, whole, real, *_), p = self.batch.arrays, self.p
         self.rounds += 1
         if self.rounds % ROUNDS == 0 and self.size < self.largest:
             self._grow()
@@ -240,14 +243,19 @@ def _set_size(n: int) -> int:
     return size
 
 
-def _groups(sets: Sequence[WorkingSet], capacity: int) -> Iterator[list[WorkingSet]]:
-    """Problems whose working sets fit in memory together."""
+def _groups(
+    batch: ProblemBatch, sets: Sequence[WorkingSet], capacity: int
+) -> Iterator[list[WorkingSet]]:
+    """Problems whose working sets fit in memory together: `capacity` rows of each segment."""
     group: list[WorkingSet] = []
+    rows: Counter[int] = Counter()
     for one in sets:
-        if group and sum(other.size for other in group) + one.size > capacity:
+        own = [segment for segment, _, _ in batch.segments(one.p)]
+        if group and max(rows[segment] for segment in own) + one.size > capacity:
             yield group
-            group = []
+            group, rows = [], Counter()
         group.append(one)
+        rows.update(dict.fromkeys(own, one.size))
     yield group
 
 
@@ -256,8 +264,10 @@ def _run_together(
 ) -> None:
     """Advance all problems round by round, as many at a time as fit in memory."""
     everything = range(len(batch.problems))
-    sets = [WorkingSet(batch, p, capacity, gram.dtype) for p in everything]
-    for active in _groups(sets, capacity):
+    uses = Counter(segment for p in everything for segment, _, _ in batch.segments(p))
+    most = capacity // max(uses.values())
+    sets = [WorkingSet(batch, p, capacity, most, gram.dtype) for p in everything]
+    for active in _groups(batch, sets, capacity):
         while active:
             in_threads(
                 lambda one: one.advance(gram), active, threads=threads, monitor=batch.monitor

@@ -31,7 +31,8 @@ INDEX_BITS = 4095  # of a row in a working set
 BARRED = 1e300
 Y, BOX, ALPHA, ERRORS, DIAGONAL, BEFORE, UP, DOWN = range(8)  # rows of a state, and of a tile's
 COUNT, STEPS, LIMIT, STATUS = range(4)  # whole numbers of each problem
-TOL, VIOLATION = range(2)  # real numbers of each problem
+TOL, VIOLATION, LARGEST_GAP = range(3)  # real numbers of each problem
+BIAS, PRIMAL, DUAL, SQUARE, LAST_VIOLATION, GAP = range(6)  # rows of the certificates
 RUNNING, REACHED, STUCK, PAUSED = range(4)  # values of STATUS
 SMALL_SET, LARGE_SET = 128, 256
 LARGE_PROBLEM = 1536  # rows from which a larger working set takes fewer passes over them
@@ -46,8 +47,9 @@ class Batch(NamedTuple):
     run_starts: Codes  # shape: (p + 1,); the first run of each problem
     runs: Codes  # shape: (runs, 3): contiguous rows: start and end in the problem, offset in the matrix
     whole: Codes  # shape: (4, p): COUNT, STEPS, LIMIT, STATUS
-    real: Matrix  # shape: (2, p): TOL, VIOLATION
+    real: Matrix  # shape: (3, p): TOL, VIOLATION, LARGEST_GAP
     work: Codes  # shape: (p, size); rows of the working sets, in their problem
+    certificates: Matrix  # shape: (6, p); intercept, objectives, |w|^2, violation and relative gap
 
 
 class Scratch(NamedTuple):
@@ -228,14 +230,75 @@ def add_rows(
 
 
 @njit(cache=True, nogil=True)
+def certify_problem(batch: Batch, p: int) -> None:
+    """Write the certificate of a problem.
+
+    The intercept is the mean of -F over free support vectors, or the middle of its feasible range; a
+    coefficient within rounding of a bound counts as being at it. Without a box (hard margin) the primal
+    is that of w scaled until no margin is below 1.
+    """
+    starts, state, results = batch.starts, batch.state, batch.certificates
+    total, free, top, bottom = 0.0, 0, -np.inf, np.inf
+    for i in range(starts[p], starts[p + 1]):
+        y, box, a, F = state[Y, i], state[BOX, i], state[ALPHA, i], state[ERRORS, i]
+        off = ROUNDING * box if box < np.inf else 0.0
+        if off < a < box - off:
+            total -= F
+            free += 1
+        if box > 0.0:
+            may_grow, may_shrink = a < box, a > 0.0
+            if y < 0.0:
+                may_grow, may_shrink = may_shrink, may_grow
+            if may_grow and top < -F:
+                top = -F
+            if may_shrink and bottom > -F:
+                bottom = -F
+    bias = 0.5 * (top + bottom)
+    if free > 0:
+        bias = total / free
+    elif top == -np.inf:
+        bias = bottom
+    elif bottom == np.inf:
+        bias = top
+    square, total, loss, least = 0.0, 0.0, 0.0, 1.0
+    for i in range(starts[p], starts[p + 1]):
+        y, box, a, F = state[Y, i], state[BOX, i], state[ALPHA, i], state[ERRORS, i]
+        if box > 0.0:
+            square += a * y * (F + y)
+            total += a
+            slack = -y * (F + bias)
+            if box == np.inf:
+                if 1.0 - slack < least:
+                    least = 1.0 - slack
+            elif slack > 0.0:
+                loss += box * slack
+    results[BIAS, p] = bias
+    results[PRIMAL, p] = np.inf if least <= 0.0 else 0.5 * square / (least * least) + loss
+    results[DUAL, p] = total - 0.5 * square
+    results[SQUARE, p] = square
+    results[LAST_VIOLATION, p] = max(top - bottom, 0.0)
+    size = max(abs(results[PRIMAL, p]), 1.0)
+    results[GAP, p] = (results[PRIMAL, p] - results[DUAL, p]) / size if size < np.inf else np.inf
+
+
+@njit(cache=True, nogil=True)
+def certify(batch: Batch, chosen: Codes) -> None:
+    """Write the certificates of some problems."""
+    for p in chosen:
+        certify_problem(batch, p)
+
+
+@njit(cache=True, nogil=True)
 def solve_problems(
     K: Matrix, batch: Batch, chosen: Codes, scratch: Scratch, most_work: int
 ) -> None:
-    """Run rounds of some problems until their violation is at most TOL, or they made LIMIT steps.
+    """Run rounds of some problems until they are solved, or made LIMIT steps.
 
-    Returns when `most_work` multiply-adds are spent; a later call goes on as if there had been no break.
+    A problem is solved if its violation is at most TOL and its gap at most LARGEST_GAP; if only the gap
+    is too large, TOL shrinks. Returns when `most_work` multiply-adds are spent; a later call goes on as
+    if there had been no break.
     """
-    starts, rows, state, run_starts, runs, whole, real, works = batch
+    starts, rows, state, run_starts, runs, whole, real, works, certificates = batch
     tile, sets, keys, found, taken = scratch
     spent = 0
     for p in chosen:
@@ -249,8 +312,11 @@ def solve_problems(
             violation = max(top - bottom, 0.0)
             real[VIOLATION, p] = violation
             if violation <= real[TOL, p]:
-                whole[STATUS, p] = REACHED
-                break
+                certify_problem(batch, p)
+                if certificates[GAP, p] <= real[LARGEST_GAP, p] or violation == 0.0:
+                    whole[STATUS, p] = REACHED
+                    break
+                real[TOL, p] = 0.5 * violation
             if whole[STEPS, p] >= whole[LIMIT, p]:
                 whole[STATUS, p] = PAUSED
                 break
@@ -291,59 +357,6 @@ def solve_problems(
         whole[COUNT, p] = count
 
 
-@njit(cache=True, nogil=True)
-def certify(batch: Batch, chosen: Codes, results: Matrix) -> None:
-    """Write the intercept, the objectives, |w|^2, the violation and the relative gap, (6, p).
-
-    The intercept is the mean of -F over free support vectors, or the middle of its feasible range; a
-    coefficient within rounding of a bound counts as being at it. Without a box (hard margin) the primal
-    is that of w scaled until no margin is below 1.
-    """
-    starts, state = batch.starts, batch.state
-    for p in chosen:
-        total, free, top, bottom = 0.0, 0, -np.inf, np.inf
-        for i in range(starts[p], starts[p + 1]):
-            y, box, a, F = state[Y, i], state[BOX, i], state[ALPHA, i], state[ERRORS, i]
-            off = ROUNDING * box if box < np.inf else 0.0
-            if off < a < box - off:
-                total -= F
-                free += 1
-            if box > 0.0:
-                may_grow, may_shrink = a < box, a > 0.0
-                if y < 0.0:
-                    may_grow, may_shrink = may_shrink, may_grow
-                if may_grow and top < -F:
-                    top = -F
-                if may_shrink and bottom > -F:
-                    bottom = -F
-        bias = 0.5 * (top + bottom)
-        if free > 0:
-            bias = total / free
-        elif top == -np.inf:
-            bias = bottom
-        elif bottom == np.inf:
-            bias = top
-        square, total, loss, least = 0.0, 0.0, 0.0, 1.0
-        for i in range(starts[p], starts[p + 1]):
-            y, box, a, F = state[Y, i], state[BOX, i], state[ALPHA, i], state[ERRORS, i]
-            if box > 0.0:
-                square += a * y * (F + y)
-                total += a
-                slack = -y * (F + bias)
-                if box == np.inf:
-                    if 1.0 - slack < least:
-                        least = 1.0 - slack
-                elif slack > 0.0:
-                    loss += box * slack
-        results[0, p] = bias
-        results[1, p] = np.inf if least <= 0.0 else 0.5 * square / (least * least) + loss
-        results[2, p] = total - 0.5 * square
-        results[3, p] = square
-        results[4, p] = max(top - bottom, 0.0)
-        size = max(abs(results[1, p]), 1.0)
-        results[5, p] = (results[1, p] - results[2, p]) / size if size < np.inf else np.inf
-
-
 def solve_on_tile(
     tile: Matrix, state: Matrix, tol: float, max_steps: int, scratch: Scratch | None = None
 ) -> int:
@@ -362,8 +375,9 @@ def solve_on_tile(
         np.array([0, 1]),
         np.array([[0, q, 0]]),
         whole,
-        np.array([[tol], [np.inf]]),
+        np.array([[tol], [np.inf], [np.inf]]),
         np.empty((1, len(scratch.tile)), np.int64),
+        np.empty((6, 1)),
     )
     solve_problems(tile, alone, np.zeros(1, np.int64), scratch, np.iinfo(np.int64).max)
     return int(whole[STEPS, 0])

@@ -1,0 +1,64 @@
+"""Compiled tiles of a kernel matrix of dense vectors: products, values and their storing in one call.
+
+A call does not hold the interpreter lock, so threads that fill tiles do not wait for each other.
+"""
+
+from __future__ import annotations
+
+from numba import njit
+
+from separatrix.kernels.epilogues import Epilogue, kernel_block
+from separatrix.types import Codes, Matrix, Vector
+
+SQUARE = 32  # side of the squares that a tile is transposed by
+
+
+@njit(cache=True, nogil=True)
+def gather_rows(
+    X: Matrix, squares: Vector, rows: Codes, scratch: Vector, start: int
+) -> tuple[Matrix, Vector, int]:
+    """Copies of some rows and of their squares, in scratch memory from `start` on; and where they end."""
+    n, d = len(rows), X.shape[1]
+    middle, end = start + n * d, start + n * d + n
+    A, own = scratch[start:middle].reshape(n, d), scratch[middle:end]
+    for i in range(n):
+        A[i] = X[rows[i]]
+        own[i] = squares[rows[i]]
+    return A, own, end
+
+
+@njit(cache=True, nogil=True)
+def fill_tile(
+    X: Matrix, sx: Vector, rows: Codes, Z: Matrix, sz: Vector, start: int, stop: int,
+    epilogue: Epilogue, scratch: Vector, K: Matrix, into: Codes, symmetric: bool,
+) -> None:  # fmt: skip
+    """Write kernel values of some rows of X with rows `start` to `stop` of Z into K[into, start:stop].
+
+    With `symmetric`, K[j, i] becomes K[i, j] too. `scratch` is for (len(rows), d + 1 + stop - start).
+    """
+    A, own, end = gather_rows(X, sx, rows, scratch, 0)
+    n, m = len(rows), stop - start
+    P = scratch[end : end + n * m].reshape(n, m)
+    kernel_block(A, own, Z[start:stop], sz[start:stop], epilogue, P)
+    for i in range(n):
+        K[into[i], start:stop] = P[i]
+    if symmetric:
+        for top in range(0, n, SQUARE):
+            for left in range(0, m, SQUARE):
+                for j in range(left, min(left + SQUARE, m)):
+                    for i in range(top, min(top + SQUARE, n)):
+                        K[start + j, into[i]] = P[i, j]
+
+
+@njit(cache=True, nogil=True)
+def kernel_values_among(
+    X: Matrix, squares: Vector, rows: Codes, columns: Codes,
+    epilogue: Epilogue, scratch: Vector, K: Matrix,
+) -> None:  # fmt: skip
+    """Write kernel values of some rows with some others into K, (n, m).
+
+    `scratch` is for (len(rows) + len(columns), d + 1).
+    """
+    A, own, end = gather_rows(X, squares, rows, scratch, 0)
+    B, others, _ = gather_rows(X, squares, columns, scratch, end)
+    kernel_block(A, own, B, others, epilogue, K)
