@@ -73,7 +73,9 @@ class CachedGram(LazyGram):
         parts = []
         for segment, index in wanted.items():
             slot_of, last_use = self._slots[segment], self._last_use[segment]
-            missing = np.unique(index[slot_of[index] < 0])
+            missing = index[slot_of[index] < 0]
+            if len(missing) > 1 and np.any(missing[1:] <= missing[:-1]):
+                missing = np.unique(missing)
             last_use[slot_of[index[slot_of[index] >= 0]]] = self._clock
             if len(missing):
                 slots = self._free_slots(len(missing), segment)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -41,7 +42,7 @@ from separatrix.solvers.svm.working_set import (
     solve_on_tile,
     solve_problems,
 )
-from separatrix.types import Codes, Gram, HeldMatrix, Matrix, RowMatrix, Vector
+from separatrix.types import Codes, Flags, Gram, HeldMatrix, Matrix, RowMatrix, Vector
 
 WORKING_SET, LARGEST_SET = 256, 2048
 ROUNDS = 12  # after which the working set of a hard problem doubles
@@ -50,7 +51,11 @@ PADDING = 16  # unused columns of a tile: its rows must not all map to the same 
 WORTH_THREADS = 2**18  # multiply-adds, or kernel values, that are worth another thread
 SHARES = 3  # of the problems, for each thread: the last ones even out
 FEW_PROBLEMS, LARGE_PROBLEM = 16, 4096  # fewer problems of more rows are shared by all threads
-COLUMNS_AT_ONCE = 2048  # of an update that threads share
+COLUMNS_AT_ONCE, PIECES = (
+    1024,
+    64,
+)  # least columns of a piece of an update; pieces that threads share
+TILE_ROWS = 128  # new rows of a working set whose kernel values one thread computes at a time
 
 
 class AlphaStep(NamedTuple):
@@ -154,7 +159,7 @@ def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int) -> None:
             change = AlphaStep.of(batch.arrays.rows[some], steps)
             own = [s for s, _, _ in batch.segments(p)]
             stored = fetch(dict.fromkeys(own, change.rows[: change.size]))
-            for piece in _pieces(batch, p):
+            for piece in _pieces(batch, p, COLUMNS_AT_ONCE):
                 _update(batch, p, change, stored, *piece)
 
 
@@ -181,7 +186,8 @@ class WorkingSet:
         self.batch, self.p = batch, p
         self.first, n = int(batch.arrays.starts[p]), int(np.diff(batch.arrays.starts)[p])
         self.taken = np.zeros(n, np.int8)
-        self.count, self.rounds, self.changes = 0, 0, NO_CHANGE
+        self.count, self.kept, self.rounds, self.changes = 0, 0, 0, NO_CHANGE
+        self.index = np.empty(0, np.int64)  # rows of the Gram in the working set
         self.largest = min(LARGEST_SET, n, most)
         self._allocate(min(_set_size(n), n, capacity), dtype)
 
@@ -198,8 +204,8 @@ class WorkingSet:
         self._allocate(min(2 * self.size, self.largest), tile.dtype)
         self.work[:count], self.tile[:count, :count] = work[:count], tile[:count, :count]
 
-    def advance(self, gram: Gram) -> None:
-        """Choose the next working set and solve the problem on it, unless it is solved already."""
+    def choose(self) -> None:
+        """Choose the next working set, unless the problem is solved already."""
         (starts, rows, state, _, _, whole, real, *_), p = self.batch.arrays, self.p
         self.rounds += 1
         if self.rounds % ROUNDS == 0 and self.size < self.largest:
@@ -210,29 +216,38 @@ class WorkingSet:
             self.taken, self.found, self.keys,
         )  # fmt: skip
         real[VIOLATION, p] = violation = max(top - bottom, 0.0)
-        self.changes = NO_CHANGE
+        self.changes, self.kept = NO_CHANGE, min(before, self.size // 2)
         if violation <= real[TOL, p]:
             whole[STATUS, p] = REACHED
             self.taken[:], self.count = 0, 0  # the tile has no values of these rows
             return
+        whole[STATUS, p] = RUNNING
+        self.index = rows[self.first + self.work[: self.count]]
+        stay = slice(before - self.kept, before)
+        self.tile[: self.kept, : self.kept] = self.tile[stay, stay].copy()
+
+    def new_rows(self) -> Iterator[slice]:
+        """Rows of the tile that have no kernel values yet, some at a time."""
+        for part in row_blocks(self.count - self.kept, TILE_ROWS):
+            yield slice(self.kept + part.start, self.kept + part.stop)
+
+    def fill(self, gram: Gram, rows: slice) -> None:
+        """Compute kernel values of some new rows of the tile with all."""
+        values = gram.tile(self.index[rows], self.index)
+        self.tile[rows, : self.count] = values
+        self.tile[: self.kept, rows] = values[:, : self.kept].T
+
+    def solve(self) -> None:
+        """Solve the problem on the working set."""
+        (_, _, state, _, _, whole, real, *_), p = self.batch.arrays, self.p
         at = self.first + self.work[: self.count]
-        self._fill_tile(gram, rows[at], min(before, self.size // 2), before)
-        inner, tol = state[:, at], max(0.1 * violation, 0.5 * real[TOL, p])
+        inner, tol = state[:, at], max(0.1 * real[VIOLATION, p], 0.5 * real[TOL, p])
         made = solve_on_tile(self.tile, inner, tol, whole[LIMIT, p] - whole[STEPS, p], self.scratch)
         whole[STEPS, p] += made
         whole[STATUS, p] = RUNNING if made else STUCK
         steps = (inner[ALPHA] - state[ALPHA, at]) * inner[Y]
         state[ALPHA, at] = inner[ALPHA]
-        self.changes = AlphaStep.of(rows[at], steps)
-
-    def _fill_tile(self, gram: Gram, index: Codes, kept: int, before: int) -> None:
-        """Compute kernel values of the new rows with all; those among rows that stay move to the start."""
-        stay = slice(before - kept, before)
-        self.tile[:kept, :kept] = self.tile[stay, stay].copy()
-        new, old = slice(kept, self.count), slice(0, kept)
-        values = gram.tile(index[new], index)
-        self.tile[new, : self.count] = values
-        self.tile[old, new] = values[:, old].T
+        self.changes = AlphaStep.of(self.index, steps)
 
 
 def _set_size(n: int) -> int:
@@ -269,25 +284,33 @@ def _run_together(
     sets = [WorkingSet(batch, p, capacity, most, gram.dtype) for p in everything]
     for active in _groups(batch, sets, capacity):
         while active:
-            in_threads(
-                lambda one: one.advance(gram), active, threads=threads, monitor=batch.monitor
+            run = partial(in_threads, threads=threads, monitor=batch.monitor)
+            run(WorkingSet.choose, active)
+            going = [one for one in active if one.count]
+            run(
+                lambda part: part[0].fill(gram, part[1]),
+                [(o, r) for o in going for r in o.new_rows()],
             )
-            _update_errors(fetch, batch, active, threads)
+            run(WorkingSet.solve, going)
+            _update_errors(fetch, batch, going, gram.shape[0], threads)
             left = set(batch.review(np.array([one.p for one in active])).tolist())
             active = [one for one in active if one.p in left]
 
 
 def _update_errors(
-    fetch: FetchRows, batch: ProblemBatch, active: list[WorkingSet], threads: int
+    fetch: FetchRows, batch: ProblemBatch, active: list[WorkingSet], n: int, threads: int
 ) -> None:
     """Add the kernel rows whose coefficients changed to the errors of all problems."""
-    wanted: dict[int, list[Codes]] = {}
     active = [one for one in active if one.changes.size]
+    wanted: dict[int, Flags] = {}
     for one in active:
         for segment, _, _ in batch.segments(one.p):
-            wanted.setdefault(segment, []).append(one.changes.rows[: one.changes.size])
-    stored = fetch({s: np.unique(np.concatenate(parts)) for s, parts in wanted.items()})
-    pieces = [(one, piece) for one in active for piece in _pieces(batch, one.p)]
+            rows = wanted.setdefault(segment, np.zeros(n, np.bool_))
+            rows[one.changes.rows] = True
+    stored = fetch({segment: np.flatnonzero(rows) for segment, rows in wanted.items()})
+    columns = sum(len(one.taken) for one in active)
+    at_once = max(COLUMNS_AT_ONCE, columns // PIECES)
+    pieces = [(one, piece) for one in active for piece in _pieces(batch, one.p, at_once)]
     work = sum(one.changes.size * len(one.taken) for one in active)
     in_threads(
         lambda item: _update(batch, item[0].p, item[0].changes, stored, *item[1]),
@@ -297,10 +320,10 @@ def _update_errors(
     )
 
 
-def _pieces(batch: ProblemBatch, p: int) -> Iterator[tuple[int, int, int, int]]:
+def _pieces(batch: ProblemBatch, p: int, at_once: int) -> Iterator[tuple[int, int, int, int]]:
     """Column ranges that threads can update independently: segment, its start in the problem, range."""
     for segment, start, stop in batch.segments(p):
-        for part in row_blocks(stop - start, COLUMNS_AT_ONCE):
+        for part in row_blocks(stop - start, at_once):
             yield segment, start, start + part.start, start + part.stop
 
 
