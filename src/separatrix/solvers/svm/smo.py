@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,7 +54,6 @@ COLUMNS_AT_ONCE, PIECES = (
     1024,
     64,
 )  # least columns of a piece of an update; pieces that threads share
-TILE_ROWS = 128  # new rows of a working set whose kernel values one thread computes at a time
 
 
 class AlphaStep(NamedTuple):
@@ -186,8 +184,7 @@ class WorkingSet:
         self.batch, self.p = batch, p
         self.first, n = int(batch.arrays.starts[p]), int(np.diff(batch.arrays.starts)[p])
         self.taken = np.zeros(n, np.int8)
-        self.count, self.kept, self.rounds, self.changes = 0, 0, 0, NO_CHANGE
-        self.index = np.empty(0, np.int64)  # rows of the Gram in the working set
+        self.count, self.rounds, self.changes = 0, 0, NO_CHANGE
         self.largest = min(LARGEST_SET, n, most)
         self._allocate(min(_set_size(n), n, capacity), dtype)
 
@@ -204,8 +201,8 @@ class WorkingSet:
         self._allocate(min(2 * self.size, self.largest), tile.dtype)
         self.work[:count], self.tile[:count, :count] = work[:count], tile[:count, :count]
 
-    def choose(self) -> None:
-        """Choose the next working set, unless the problem is solved already."""
+    def advance(self, gram: Gram) -> None:
+        """Choose the next working set and solve the problem on it, unless it is solved already."""
         (starts, rows, state, _, _, whole, real, *_), p = self.batch.arrays, self.p
         self.rounds += 1
         if self.rounds % ROUNDS == 0 and self.size < self.largest:
@@ -216,38 +213,29 @@ class WorkingSet:
             self.taken, self.found, self.keys,
         )  # fmt: skip
         real[VIOLATION, p] = violation = max(top - bottom, 0.0)
-        self.changes, self.kept = NO_CHANGE, min(before, self.size // 2)
+        self.changes = NO_CHANGE
         if violation <= real[TOL, p]:
             whole[STATUS, p] = REACHED
             self.taken[:], self.count = 0, 0  # the tile has no values of these rows
             return
-        whole[STATUS, p] = RUNNING
-        self.index = rows[self.first + self.work[: self.count]]
-        stay = slice(before - self.kept, before)
-        self.tile[: self.kept, : self.kept] = self.tile[stay, stay].copy()
-
-    def new_rows(self) -> Iterator[slice]:
-        """Rows of the tile that have no kernel values yet, some at a time."""
-        for part in row_blocks(self.count - self.kept, TILE_ROWS):
-            yield slice(self.kept + part.start, self.kept + part.stop)
-
-    def fill(self, gram: Gram, rows: slice) -> None:
-        """Compute kernel values of some new rows of the tile with all."""
-        values = gram.tile(self.index[rows], self.index)
-        self.tile[rows, : self.count] = values
-        self.tile[: self.kept, rows] = values[:, : self.kept].T
-
-    def solve(self) -> None:
-        """Solve the problem on the working set."""
-        (_, _, state, _, _, whole, real, *_), p = self.batch.arrays, self.p
         at = self.first + self.work[: self.count]
-        inner, tol = state[:, at], max(0.1 * real[VIOLATION, p], 0.5 * real[TOL, p])
+        self._fill_tile(gram, rows[at], min(before, self.size // 2), before)
+        inner, tol = state[:, at], max(0.1 * violation, 0.5 * real[TOL, p])
         made = solve_on_tile(self.tile, inner, tol, whole[LIMIT, p] - whole[STEPS, p], self.scratch)
         whole[STEPS, p] += made
         whole[STATUS, p] = RUNNING if made else STUCK
         steps = (inner[ALPHA] - state[ALPHA, at]) * inner[Y]
         state[ALPHA, at] = inner[ALPHA]
-        self.changes = AlphaStep.of(self.index, steps)
+        self.changes = AlphaStep.of(rows[at], steps)
+
+    def _fill_tile(self, gram: Gram, index: Codes, kept: int, before: int) -> None:
+        """Compute kernel values of the new rows with all; those among rows that stay move to the start."""
+        stay = slice(before - kept, before)
+        self.tile[:kept, :kept] = self.tile[stay, stay].copy()
+        new, old = slice(kept, self.count), slice(0, kept)
+        values = gram.tile(index[new], index)
+        self.tile[new, : self.count] = values
+        self.tile[old, new] = values[:, old].T
 
 
 def _set_size(n: int) -> int:
@@ -284,15 +272,10 @@ def _run_together(
     sets = [WorkingSet(batch, p, capacity, most, gram.dtype) for p in everything]
     for active in _groups(batch, sets, capacity):
         while active:
-            run = partial(in_threads, threads=threads, monitor=batch.monitor)
-            run(WorkingSet.choose, active)
-            going = [one for one in active if one.count]
-            run(
-                lambda part: part[0].fill(gram, part[1]),
-                [(o, r) for o in going for r in o.new_rows()],
+            in_threads(
+                lambda one: one.advance(gram), active, threads=threads, monitor=batch.monitor
             )
-            run(WorkingSet.solve, going)
-            _update_errors(fetch, batch, going, gram.shape[0], threads)
+            _update_errors(fetch, batch, active, gram.shape[0], threads)
             left = set(batch.review(np.array([one.p for one in active])).tolist())
             active = [one for one in active if one.p in left]
 
