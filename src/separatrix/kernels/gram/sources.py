@@ -22,7 +22,7 @@ ROWS_AT_ONCE = 1024  # rows of one matrix product: wide enough for BLAS, short e
 WORTH_THREADS = 2**20  # values of an epilogue that take longer than starting threads
 LARGEST_TILE = 2**19  # values that one thread computes at a time: they stay in its cache
 EPILOGUE_WORK = 32  # an epilogue of a value costs as much as this many multiply-adds
-TILES, TILE_WORK = 128, 2**22  # tiles that share a product, of at least so many multiply-adds
+TILES, TILE_WORK = 128, 2**23  # tiles that share a product, of at least so many multiply-adds
 FEW_ROWS = 16  # of a tile, below which the copy of its columns is worth keeping for the next one
 STRIP_BYTES = 2**20  # of one epilogue call: stays in a core's second-level cache
 
@@ -107,8 +107,8 @@ class ProductSource:
         vectors: Any = self.vectors
         if are_dense(vectors):
             K = np.empty((self.n, self.n), self.dtype)
-            side, _ = _tile_shape(self.n, _tile_values(self.n * self.n // 2, vectors.X.shape[1]))
-            blocks = list(row_blocks(self.n, side))
+            side = math.isqrt(_tile_values(self.n * self.n // 2, vectors.X.shape[1]))
+            blocks = list(row_blocks(self.n, max(16, side // 8 * 8)))
             everything = np.arange(self.n)
             upper = [
                 KernelTile(vectors, everything[rows], vectors, columns, K, everything[rows])
@@ -141,17 +141,17 @@ class ProductSource:
 
         def fill(tile: KernelTile) -> None:
             X, rows, Z, columns, K, into = tile
-            mirrored = symmetric and rows[0] < columns.start
             if self.epilogue is not None:
                 scratch = thread_scratch(tile.size + len(rows) * (X.X.shape[1] + 1), self.dtype)
                 area = Z.X, Z.squares, columns.start, columns.stop
-                fill_tile(X.X, X.squares, rows, *area, self.epilogue, scratch, K, into, mirrored)
-                return
-            P = np.matmul(X.X[rows], Z.X[columns].T)
-            self.kernel.apply(P, X.squares[rows], Z.squares[columns])
-            K[into, columns] = P
-            if mirrored:
-                K[columns, into] = P.T
+                fill_tile(X.X, X.squares, rows, *area, self.epilogue, scratch, K, into)
+                P = scratch[: tile.size].reshape(len(rows), -1)
+            else:
+                P = np.matmul(X.X[rows], Z.X[columns].T)
+                self.kernel.apply(P, X.squares[rows], Z.squares[columns])
+                K[into, columns] = P
+            if symmetric and rows[0] < columns.start:
+                K[columns, rows[0] : rows[-1] + 1] = P.T
 
         if tiles:
             work = sum(tile.size for tile in tiles) * (tiles[0].Z.X.shape[1] + EPILOGUE_WORK)

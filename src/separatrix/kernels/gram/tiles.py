@@ -10,8 +10,6 @@ from numba import njit
 from separatrix.kernels.epilogues import Epilogue, kernel_block
 from separatrix.types import Codes, Matrix, Vector
 
-SQUARE = 32  # side of the squares that a tile is transposed by
-
 
 @njit(cache=True, nogil=True)
 def gather_rows(
@@ -30,24 +28,18 @@ def gather_rows(
 @njit(cache=True, nogil=True)
 def fill_tile(
     X: Matrix, sx: Vector, rows: Codes, Z: Matrix, sz: Vector, start: int, stop: int,
-    epilogue: Epilogue, scratch: Vector, K: Matrix, into: Codes, symmetric: bool,
+    epilogue: Epilogue, scratch: Vector, K: Matrix, into: Codes,
 ) -> None:  # fmt: skip
     """Write kernel values of some rows of X with rows `start` to `stop` of Z into K[into, start:stop].
 
-    With `symmetric`, K[j, i] becomes K[i, j] too. `scratch` is for (len(rows), d + 1 + stop - start).
+    `scratch` is for (len(rows), stop - start + d + 1); the values come first in it.
     """
-    A, own, end = gather_rows(X, sx, rows, scratch, 0)
     n, m = len(rows), stop - start
-    P = scratch[end : end + n * m].reshape(n, m)
+    P = scratch[: n * m].reshape(n, m)
+    A, own, _ = gather_rows(X, sx, rows, scratch, n * m)
     kernel_block(A, own, Z[start:stop], sz[start:stop], epilogue, P)
     for i in range(n):
         K[into[i], start:stop] = P[i]
-    if symmetric:
-        for top in range(0, n, SQUARE):
-            for left in range(0, m, SQUARE):
-                for j in range(left, min(left + SQUARE, m)):
-                    for i in range(top, min(top + SQUARE, n)):
-                        K[start + j, into[i]] = P[i, j]
 
 
 @njit(cache=True, nogil=True)

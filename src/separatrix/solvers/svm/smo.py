@@ -38,8 +38,8 @@ from separatrix.solvers.svm.working_set import (
     Y,
     add_rows,
     choose_rows,
-    solve_on_tile,
     solve_problems,
+    solve_tile,
 )
 from separatrix.types import Codes, Flags, Gram, HeldMatrix, Matrix, RowMatrix, Vector
 
@@ -193,7 +193,7 @@ class WorkingSet:
         self.work = np.empty(size, np.int64)
         self.keys, self.found = np.empty(size), np.empty(size, np.int64)
         self.tile = np.empty((size, size + PADDING), dtype)
-        self.scratch = Scratch.of(size, size)
+        self.state = np.empty((8, size))
 
     def _grow(self) -> None:
         """Double the working set."""
@@ -220,13 +220,14 @@ class WorkingSet:
             return
         at = self.first + self.work[: self.count]
         self._fill_tile(gram, rows[at], min(before, self.size // 2), before)
-        inner, tol = state[:, at], max(0.1 * violation, 0.5 * real[TOL, p])
-        made = solve_on_tile(self.tile, inner, tol, whole[LIMIT, p] - whole[STEPS, p], self.scratch)
+        inner, tol = self.state, max(0.1 * violation, 0.5 * real[TOL, p])
+        inner[: len(state), : self.count] = state[:, at]
+        made = solve_tile(self.tile, inner, self.count, tol, whole[LIMIT, p] - whole[STEPS, p])
         whole[STEPS, p] += made
         whole[STATUS, p] = RUNNING if made else STUCK
-        steps = (inner[ALPHA] - state[ALPHA, at]) * inner[Y]
-        state[ALPHA, at] = inner[ALPHA]
-        self.changes = AlphaStep.of(rows[at], steps)
+        alpha = inner[ALPHA, : self.count]
+        self.changes = AlphaStep.of(rows[at], (alpha - state[ALPHA, at]) * state[Y, at])
+        state[ALPHA, at] = alpha
 
     def _fill_tile(self, gram: Gram, index: Codes, kept: int, before: int) -> None:
         """Compute kernel values of the new rows with all; those among rows that stay move to the start."""

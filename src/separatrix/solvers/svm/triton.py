@@ -18,7 +18,7 @@ import triton
 import triton.language as tl
 
 from separatrix.runtime.device import runs_triton
-from separatrix.solvers.svm.working_set import ALPHA, SMALLEST_CURVATURE, solve_on_tile
+from separatrix.solvers.svm.working_set import ALPHA, SMALLEST_CURVATURE, solve_tile
 
 Tensor = Any
 TILE_ROWS, TILE_COLUMNS = 8, 128  # of a tile that one program gathers
@@ -71,11 +71,10 @@ def solve_tiles(
     for problem in range(p):
         y = np.where(low[problem].numpy() < 0, -1.0, 1.0)
         box = (high[problem] - low[problem]).numpy()
-        state = np.stack(
-            [y, box, b[problem].abs().numpy(), F[problem].numpy(), diagonal[problem].numpy()]
-        )
-        made[problem] = solve_on_tile(
-            tiles[problem].numpy(), state, float(tol[problem]), int(max_steps[problem])
+        state = np.empty((8, w))
+        state[:5] = y, box, b[problem].abs(), F[problem], diagonal[problem]
+        made[problem] = solve_tile(
+            tiles[problem].numpy(), state, w, float(tol[problem]), int(max_steps[problem])
         )
         b[problem] = torch.from_numpy(state[ALPHA] * y)
     return made

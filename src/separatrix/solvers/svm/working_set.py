@@ -153,6 +153,7 @@ def choose_rows(
 def solve_tile(K: Matrix, sets: Matrix, q: int, tol: float, max_steps: int) -> int:
     """Make second-order steps on two of q rows until the violation is at most tol; return their number.
 
+    K holds their kernel values, (q, q) or more. `sets`, (8, q) or more, begins with their state, (5, q).
     The first row is the worst violator in I_up, the second the one with which the objective falls
     most (Fan, Chen and Lin 2005).
     """
@@ -355,29 +356,3 @@ def solve_problems(
         for k in range(count):
             taken[work[k]] = 0
         whole[COUNT, p] = count
-
-
-def solve_on_tile(
-    tile: Matrix, state: Matrix, tol: float, max_steps: int, scratch: Scratch | None = None
-) -> int:
-    """Solve a problem on all rows of a matrix at once, (q, q); its state, (5, q), changes in slot.
-
-    Returns the number of steps.
-    """
-    q = state.shape[1]
-    if scratch is None:
-        scratch = Scratch.of(q, q)
-    whole = np.array([[0], [0], [max_steps], [RUNNING]])
-    alone = Batch(
-        np.array([0, q]),
-        np.arange(q),
-        state,
-        np.array([0, 1]),
-        np.array([[0, q, 0]]),
-        whole,
-        np.array([[tol], [np.inf], [np.inf]]),
-        np.empty((1, len(scratch.tile)), np.int64),
-        np.empty((6, 1)),
-    )
-    solve_problems(tile, alone, np.zeros(1, np.int64), scratch, np.iinfo(np.int64).max)
-    return int(whole[STEPS, 0])
