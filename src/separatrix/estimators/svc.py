@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY
 from functools import partial
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -288,7 +289,12 @@ class SVC(CallbackSupportMixin, TakesTensors, SupportMachine):
         self.margin_width_ = np.array([fit.margin_width for fit in fits])
         self.stop_ = [fit.stop for fit in fits]
         self.fit_status_ = int(any(stop != "tol" for stop in self.stop_))
-        self._fits = [fit._replace(rows=order[fit.rows]) for fit in fits]
+        rows = order[np.concatenate([fit.rows for fit in fits])]
+        cuts = np.cumsum([0, *(len(fit.rows) for fit in fits)]).tolist()
+        self._fits = [
+            fit._replace(rows=rows[start:stop])
+            for fit, (start, stop) in zip(fits, pairwise(cuts), strict=True)
+        ]
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

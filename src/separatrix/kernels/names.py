@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
 
@@ -14,12 +15,14 @@ from separatrix.kernels.base import FromCallable, Kernel
 from separatrix.kernels.registry import ALIASES, KERNELS
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import is_tensor
+from separatrix.runtime.threads import in_threads, thread_count
 from separatrix.validation import require_real
 
 MUST_BE = f"a kernel object, a callable or one of {', '.join(ALIASES)}"
 TEXT_KERNELS = [name for name in KERNELS if name != "Precomputed"]
 DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 0.0}
-ROWS_AT_ONCE = 8192  # of a tensor that are float64 at a time
+ROWS_AT_ONCE = 8192  # that are float64 at a time
+WORTH_THREADS = 2**20  # values whose variance takes longer than starting threads
 
 
 def resolve_kernel(
@@ -114,4 +117,13 @@ def _variance(X: Any) -> float:
     if issparse(X):
         wide = X.astype(np.float64)
         return float(wide.multiply(wide).mean() - wide.mean() ** 2)
-    return float(np.var(X, dtype=np.float64))
+    if X.size <= WORTH_THREADS:
+        return float(np.var(X, dtype=np.float64))
+
+    def sum_of(function: Callable[[Any], Any]) -> float:
+        blocks = row_blocks(len(X), ROWS_AT_ONCE)
+        sums = in_threads(lambda rows: function(X[rows]), blocks, threads=thread_count())
+        return float(np.sum(sums))
+
+    mean = sum_of(lambda part: part.sum(dtype=np.float64)) / float(X.size)
+    return sum_of(lambda part: np.square(part - mean).sum()) / float(X.size)

@@ -39,9 +39,11 @@ class FitMonitor:
 
     def step(self, count: int = 1) -> None:
         """Count steps; `on_step` may cancel by returning True."""
+        if self._on_step is None:
+            return
         with self._lock:
             for _ in range(count):
-                if self._on_step is not None and self._on_step(self._steps):
+                if self._on_step(self._steps):
                     self._stopped.set()
                 self._steps += 1
 

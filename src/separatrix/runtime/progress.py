@@ -75,6 +75,11 @@ def bar(label: str, total: int | None, *, show: bool | None = None) -> Iterator[
         yield both
 
 
+def is_heard() -> bool:
+    """Whether somebody listens to the progress of this process."""
+    return bool(_LISTENERS)
+
+
 @contextmanager
 def busy(label: str, *, show: bool | None = None) -> Iterator[None]:
     """Show a spinner and the elapsed time."""

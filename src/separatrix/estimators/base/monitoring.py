@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.callback import with_callbacks
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.progress import bar
+from separatrix.runtime.progress import bar, is_heard
 
 __all__ = ["monitored", "with_callbacks"]
 
@@ -21,8 +21,8 @@ def monitored(
     """A monitor for one fit of at most `steps` steps, which reports each to callbacks and the bar."""
     context = estimator._init_callback_context(max_subtasks=steps)
     context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-    name = type(estimator).__name__
-    with bar(f"{name}: {task}", steps, show=bool(getattr(estimator, "verbose", 0))) as advance:
+    name, verbose = type(estimator).__name__, bool(getattr(estimator, "verbose", 0))
+    with bar(f"{name}: {task}", steps, show=verbose) as advance:
 
         def on_step(_number: int) -> bool:
             advance()
@@ -32,5 +32,6 @@ def monitored(
             step.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
             return bool(step.call_on_fit_task_end(estimator=estimator, X=X, y=y))
 
-        yield FitMonitor(getattr(estimator, "time_limit", None), on_step)
+        heard = verbose or is_heard() or getattr(estimator, "_skl_callbacks", None)
+        yield FitMonitor(getattr(estimator, "time_limit", None), on_step if heard else None)
     context.call_on_fit_task_end(estimator=estimator, X=X, y=y)

@@ -45,16 +45,17 @@ class Support:
         """The union of the support of solved problems."""
         n = segments[-1].stop
         paired = scheme == "ovo" and n_classes > 2
-        coef, both = np.zeros((n_classes - 1 if paired else len(fits), n)), pairs(n_classes)
-        for p, fit in enumerate(fits):
-            signed = fit.alpha * fit.y
-            if not paired:
-                coef[p, fit.rows] = signed
-                continue
-            first, second = both[p]
-            one = segments[first].stop - segments[first].start
-            coef[second - 1, segments[first]] = signed[:one]
-            coef[first, segments[second]] = signed[one:]
+        coef = np.zeros((n_classes - 1 if paired else len(fits), n))
+        rows, alpha, y = (
+            np.concatenate([getattr(fit, name) for fit in fits]) for name in ("rows", "alpha", "y")
+        )
+        number = np.repeat(np.arange(len(fits)), [len(fit.rows) for fit in fits])
+        if paired:  # the number of the pair's other class among those that are not the row's own
+            widths = [segment.stop - segment.start for segment in segments]
+            own = np.repeat(np.arange(n_classes), widths)[rows]
+            other = pairs(n_classes).sum(axis=1)[number] - own
+            number = other - (other > own)
+        coef[number, rows] = alpha * y
         rows = np.flatnonzero(coef.any(axis=0))
         cuts = np.searchsorted(rows, [segment.start for segment in segments] + [n])
         classes = np.repeat(np.arange(n_classes), np.diff(cuts))

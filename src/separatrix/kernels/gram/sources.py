@@ -40,7 +40,7 @@ class KernelTile(NamedTuple):
     @property
     def size(self) -> int:
         """Number of values."""
-        return len(self.rows) * (self.columns.stop - self.columns.start)
+        return len(self.rows) * int(self.columns.stop - self.columns.start)
 
 
 class ProductSource:

@@ -29,7 +29,6 @@ from separatrix.solvers.svm.working_set import (
     LIMIT,
     PAUSED,
     REACHED,
-    RUNNING,
     SQUARE,
     STATUS,
     STEPS,
@@ -60,10 +59,7 @@ class ProblemBatch:
         self._write_box(state[BOX], starts, rows)
         np.negative(y, out=state[ERRORS])
         boxes, self.scales = (np.maximum.reduceat(state[r], starts[:-1]) for r in (BOX, DIAGONAL))
-        rules = [rule.for_scale(scale) for scale in (boxes * self.scales).tolist()]
-        self.gaps, self.tols = (
-            np.array([getattr(one, name) for one in rules]) for name in ("gap", "tol")
-        )
+        self.gaps, self.tol = rule.gaps_for(boxes * self.scales), rule.tol
         self.max_iter = rule.max_iter
         self.hard = np.isinf(boxes)
         self.largest = int(np.diff(starts).max())
@@ -117,7 +113,7 @@ class ProblemBatch:
         """Decide which of some problems are done and report progress; return those that go on."""
         whole, real = self.arrays.whole, self.arrays.real
         status = whole[STATUS, chosen]
-        certify(self.arrays, chosen[status != RUNNING])
+        certify(self.arrays, chosen[(status == STUCK) | (status == PAUSED)])
         small = self.certificates[GAP, chosen] <= self.gaps[chosen]
         reached = status == REACHED
         done = reached & (small | (real[VIOLATION, chosen] == 0.0))
@@ -131,14 +127,15 @@ class ProblemBatch:
             self.stop[chosen[self.stop[chosen] == ""]] = "stopped"
         stopped = self.stop[chosen] != ""
         self._report_progress(chosen, stopped)
-        return chosen[~stopped]
+        left: Codes = chosen[~stopped]
+        return left
 
     def results(self) -> list[SvmFit]:
         """The fits, with their certificates computed afresh."""
         starts, rows, state = self.arrays.starts.tolist(), self.arrays.rows, self.arrays.state
         certify(self.arrays, np.arange(len(self.problems)))
         violations, gaps = self.certificates[LAST_VIOLATION], self.certificates[GAP]
-        solved = (violations <= self.tols) & (gaps <= self.gaps)
+        solved = (violations <= self.tol) & (gaps <= self.gaps)
         y, box, alpha, errors = state[Y], state[BOX], state[ALPHA], state[ERRORS]
         fits = []
         for p, certificate in enumerate(self.certificates.T.tolist()):
@@ -182,7 +179,7 @@ class ProblemBatch:
     def _report_progress(self, chosen: Codes, stopped: Flags) -> None:
         due = stopped * self._ticks_of_each
         if self._ticks_of_each > 1:
-            goals = np.minimum(self.tols, self.gaps)[chosen]
+            goals = np.minimum(self.tol, self.gaps[chosen])
             due = ticks_due(
                 self.arrays.real[VIOLATION, chosen], goals, stopped, self._ticks_of_each
             )

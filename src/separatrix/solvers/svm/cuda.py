@@ -106,12 +106,7 @@ class _Batch:
         boxes = [problem.box[layout.rows] for problem, layout in zip(problems, own, strict=True)]
         largest = [layout.largest for layout in own]
         hard = [bool(np.isinf(box).any()) for box in boxes]
-        self.gaps = np.array(
-            [
-                rule.for_scale(float(box.max()) * size).gap
-                for box, size in zip(boxes, largest, strict=True)
-            ]
-        )
+        self.gaps = rule.gaps_for(np.array([box.max() for box in boxes]) * largest)
         # |w|^2 below which two convex hulls meet, for each squared sum of coefficients
         self.least = np.where(hard, NOT_SEPARABLE * np.array(largest), -np.inf)
         trained = max(int(np.count_nonzero(box)) for box in boxes)

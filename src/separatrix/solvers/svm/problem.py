@@ -5,6 +5,7 @@ The CPU solver (`smo.py`) and the GPU solver (`cuda.py`) both work on these.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -54,7 +55,7 @@ class SvmFit(NamedTuple):
     @property
     def margin_width(self) -> float:
         """2 / |w|: the distance between the two margins."""
-        return float(2.0 / np.sqrt(self.square)) if self.square > 0 else np.inf
+        return 2.0 / math.sqrt(self.square) if self.square > 0 else math.inf
 
     @property
     def scores(self) -> Vector:
@@ -75,9 +76,9 @@ class StoppingRule(NamedTuple):
         limit = np.iinfo(np.int64).max if max_iter < 0 else max_iter
         return cls(np.inf, tol, limit) if stop == "gap" else cls(tol, max(tol, GAP), limit)
 
-    def for_scale(self, scale: float) -> StoppingRule:
-        """The rule for a problem whose C times its largest k(x, x) is `scale`."""
-        return self if scale <= LARGE_SCALE or self.tol == np.inf else self._replace(gap=np.inf)
+    def gaps_for(self, scales: Vector) -> Vector:
+        """The largest gap of problems whose C times their largest k(x, x) is a scale."""
+        return np.where((scales <= LARGE_SCALE) | (self.tol == np.inf), self.gap, np.inf)
 
 
 class RowLayout(NamedTuple):

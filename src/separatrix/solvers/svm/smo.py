@@ -37,6 +37,7 @@ from separatrix.solvers.svm.working_set import (
     Scratch,
     Y,
     add_rows,
+    certify_problem,
     choose_rows,
     solve_problems,
     solve_tile,
@@ -49,6 +50,7 @@ ROWS_PER_SLOT = 20  # a problem with more rows than this for each slot gets a la
 PADDING = 16  # unused columns of a tile: its rows must not all map to the same cache lines
 WORTH_THREADS = 2**18  # multiply-adds, or kernel values, that are worth another thread
 SHARES = 3  # of the problems, for each thread: the last ones even out
+FEW_ACTIVE, TILE_ROWS = 4, 128  # fewer problems have threads left for the rows of their tiles
 FEW_PROBLEMS, LARGE_PROBLEM = 16, 4096  # fewer problems of more rows are shared by all threads
 COLUMNS_AT_ONCE, PIECES = (
     1024,
@@ -201,7 +203,7 @@ class WorkingSet:
         self._allocate(min(2 * self.size, self.largest), tile.dtype)
         self.work[:count], self.tile[:count, :count] = work[:count], tile[:count, :count]
 
-    def advance(self, gram: Gram) -> None:
+    def advance(self, gram: Gram, alone: int) -> None:
         """Choose the next working set and solve the problem on it, unless it is solved already."""
         (starts, rows, state, _, _, whole, real, *_), p = self.batch.arrays, self.p
         self.rounds += 1
@@ -215,11 +217,12 @@ class WorkingSet:
         real[VIOLATION, p] = violation = max(top - bottom, 0.0)
         self.changes = NO_CHANGE
         if violation <= real[TOL, p]:
+            certify_problem(self.batch.arrays, p)
             whole[STATUS, p] = REACHED
             self.taken[:], self.count = 0, 0  # the tile has no values of these rows
             return
         at = self.first + self.work[: self.count]
-        self._fill_tile(gram, rows[at], min(before, self.size // 2), before)
+        self._fill_tile(gram, rows[at], min(before, self.size // 2), before, alone=alone)
         inner, tol = self.state, max(0.1 * violation, 0.5 * real[TOL, p])
         inner[: len(state), : self.count] = state[:, at]
         made = solve_tile(self.tile, inner, self.count, tol, whole[LIMIT, p] - whole[STEPS, p])
@@ -229,14 +232,22 @@ class WorkingSet:
         self.changes = AlphaStep.of(rows[at], (alpha - state[ALPHA, at]) * state[Y, at])
         state[ALPHA, at] = alpha
 
-    def _fill_tile(self, gram: Gram, index: Codes, kept: int, before: int) -> None:
-        """Compute kernel values of the new rows with all; those among rows that stay move to the start."""
+    def _fill_tile(self, gram: Gram, index: Codes, kept: int, before: int, *, alone: int) -> None:
+        """Compute kernel values of the new rows with all; those among rows that stay move to the start.
+
+        With `alone` threads for itself, it computes some rows in each.
+        """
         stay = slice(before - kept, before)
         self.tile[:kept, :kept] = self.tile[stay, stay].copy()
-        new, old = slice(kept, self.count), slice(0, kept)
-        values = gram.tile(index[new], index)
-        self.tile[new, : self.count] = values
-        self.tile[old, new] = values[:, old].T
+
+        def fill(part: slice) -> None:
+            rows = slice(kept + part.start, kept + part.stop)
+            values = gram.tile(index[rows], index)
+            self.tile[rows, : self.count] = values
+            self.tile[:kept, rows] = values[:, :kept].T
+
+        new = self.count - kept
+        in_threads(fill, row_blocks(new, TILE_ROWS if alone else new), threads=max(1, alone))
 
 
 def _set_size(n: int) -> int:
@@ -273,8 +284,12 @@ def _run_together(
     sets = [WorkingSet(batch, p, capacity, most, gram.dtype) for p in everything]
     for active in _groups(batch, sets, capacity):
         while active:
+            alone = threads if len(active) < FEW_ACTIVE else 0
             in_threads(
-                lambda one: one.advance(gram), active, threads=threads, monitor=batch.monitor
+                lambda one, alone=alone: one.advance(gram, alone),  # type: ignore[misc]
+                active,
+                threads=threads,
+                monitor=batch.monitor,
             )
             _update_errors(fetch, batch, active, gram.shape[0], threads)
             left = set(batch.review(np.array([one.p for one in active])).tolist())
