@@ -151,9 +151,10 @@ def _add_scores(rows: Any, i: Any, W: Any, out: Any) -> Any:
 
     def sparse(rows: CompiledRows, i: int, W: Matrix, out: Vector) -> None:
         data, indices, indptr = rows
-        for j in range(indptr[i], indptr[i + 1]):
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value, column = value_at(data, j), indices[j]  # read once: out may overlap them
             for c in range(len(out)):
-                out[c] += value_at(data, j) * W[indices[j], c]
+                out[c] += value * W[column, c]
 
     return sparse
 
@@ -177,9 +178,10 @@ def _add_outer(rows: Any, i: Any, step: Any, W: Any) -> Any:
 
     def sparse(rows: CompiledRows, i: int, step: Vector, W: Matrix) -> None:
         data, indices, indptr = rows
-        for j in range(indptr[i], indptr[i + 1]):
+        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            value, column = value_at(data, j), indices[j]
             for c in range(len(step)):
-                W[indices[j], c] += value_at(data, j) * step[c]
+                W[column, c] += value * step[c]
 
     return sparse
 
