@@ -92,11 +92,12 @@ class LibsvmSVC:
 
     @classmethod
     def write(cls, data):
-        """Write samples to fit and to predict, before time is taken."""
+        """Write samples to fit and to predict, before time is taken; by class, so that ties fall as elsewhere."""
         if cls.folder is None:
             cls.folder = tempfile.TemporaryDirectory(prefix="libsvm-")
         for name, X, y in [("fit", data.X, data.y), ("predict", data.Q, data.q)]:
-            dump_svmlight_file(X, y, str(cls._path(name)), zero_based=False)
+            order = np.argsort(y, kind="stable") if name == "fit" else slice(None)
+            dump_svmlight_file(X[order], y[order], str(cls._path(name)), zero_based=False)
 
     @classmethod
     def _path(cls, name):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg import cholesky
-from scipy.linalg.lapack import dtrtri
+from scipy.linalg import LinAlgError
+from scipy.linalg.lapack import dpotrf, dtrtri
 
 from separatrix.types import Codes, Matrix, Vector
 
@@ -59,7 +59,9 @@ class Factored(NamedTuple):
     @classmethod
     def of(cls, guess: Matrix) -> Factored:
         """From a positive matrix."""
-        L = cholesky(guess, lower=True, check_finite=False)
+        L, failed = dpotrf(guess, lower=1)
+        if failed:
+            raise LinAlgError("the guess of the Hessian is not positive")
         return cls(L, np.ascontiguousarray(dtrtri(L, lower=1)[0]))
 
     def variables(self, theta: Matrix) -> Matrix:
