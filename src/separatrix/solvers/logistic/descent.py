@@ -55,7 +55,7 @@ LITTLE_WORK = 1e8  # n D^2 and D^3, up to which BLAS needs no second thread
 COPIED = 256 * MEBIBYTE  # of sparse samples, up to which they are copied in parts
 RIDGE = 1e-11  # added to the diagonal of the guess of the Hessian, as a share of it
 SAVED_STEPS = 50  # of L-BFGS, by a good guess of the Hessian
-LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 2.0  # cost of a multiply-add there, in those of a pass
+LARGE_PRODUCT, SPARSE_MOMENT = 0.2, 12.0  # cost of a multiply-add there, in those of a pass
 MOST_HEAD = 256  # frequent features of sparse samples whose second moments are computed, at most
 HEAD_WORK = 32  # passes over the samples that cost as much as the factor of these moments may
 HEAD_SAMPLES = 1024  # from about so many samples
@@ -384,13 +384,14 @@ def _survey_block(block: Block) -> Vector:
 def _moments_of(block: Block, *, theta: Matrix | None, intercept: bool) -> Matrix:
     """Weighted second moments of the samples and, if there is an intercept, of a 1 beside them, (D, D)."""
     weights = block.weights if theta is None else curvatures_of(block, theta, intercept=intercept)
-    X, root = block.X, np.sqrt(np.maximum(weights, 0.0))
-    if issparse(X):
-        X = X.multiply(root[:, None]).tocsr()
-        S = np.asarray((X.T @ X).toarray())
-    else:
-        X = dense(X) * root[:, None]
-        S = X.T @ X
+    weights = np.maximum(weights, 0.0)
+    if issparse(block.X):
+        position = np.arange(block.X.shape[1] + 1)
+        position[-1] = position[-1] if intercept else -1
+        return head_moments(block._replace(weights=weights), position=position, every=1)
+    root = np.sqrt(weights)
+    X = dense(block.X) * root[:, None]
+    S = X.T @ X
     if not intercept:
         return S
     sums = np.asarray(X.T @ root)
