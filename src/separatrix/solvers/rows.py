@@ -151,10 +151,9 @@ def _add_scores(rows: Any, i: Any, W: Any, out: Any) -> Any:
 
     def sparse(rows: CompiledRows, i: int, W: Matrix, out: Vector) -> None:
         data, indices, indptr = rows
-        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            value, column = value_at(data, j), indices[j]  # read once: out may overlap them
+        for j in range(indptr[i], indptr[i + 1]):
             for c in range(len(out)):
-                out[c] += value * W[column, c]
+                out[c] += value_at(data, j) * W[indices[j], c]
 
     return sparse
 
@@ -178,10 +177,9 @@ def _add_outer(rows: Any, i: Any, step: Any, W: Any) -> Any:
 
     def sparse(rows: CompiledRows, i: int, step: Vector, W: Matrix) -> None:
         data, indices, indptr = rows
-        for j in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            value, column = value_at(data, j), indices[j]
+        for j in range(indptr[i], indptr[i + 1]):
             for c in range(len(step)):
-                W[column, c] += value * step[c]
+                W[indices[j], c] += value_at(data, j) * step[c]
 
     return sparse
 

@@ -49,6 +49,14 @@ def test_moments_of_some_features_are_those_of_dense_samples(every):
     np.testing.assert_allclose(squares_of(X, weights), squares, atol=1e-12)
 
 
+def test_values_stored_twice_do_not_overflow():
+    X = csr_array((np.ones(60), np.zeros(60, int), np.array([0, 60])), shape=(1, 2))
+    position = np.array([0, -1, 1])
+    found = head_moments(Block(X, np.zeros(1, int), np.ones(1)), position=position, every=1)
+    assert found.shape == (2, 2)
+    assert np.isfinite(found).all()
+
+
 def words(n, d, k, seed=0):
     """Sparse rows like texts: some words are everywhere, others belong to a class."""
     rng = np.random.default_rng(seed)
