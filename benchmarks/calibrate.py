@@ -7,16 +7,25 @@ beside it. A constant that is off by less than a factor of two costs little.
 import json
 import sys
 import time
+from functools import partial
 
 import numpy as np
 
-from benchmarks.everyday import generate
+from benchmarks.everyday import generate, generate_words
 from benchmarks.measure import machine
-from separatrix import SVC
-from separatrix.estimators.base import svc_fit
+from separatrix import SVC, NeighborIndex
+from separatrix.estimators.base import support_scores, svc_fit
 from separatrix.kernels.epilogues import exp_of_distances, power
 from separatrix.kernels.gram import sources
 from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_count
+from separatrix.solvers.logistic import descent
+from separatrix.solvers.logistic.softmax import replace_scores
+from separatrix.solvers.logistic.sparse_products import head_moments
+from separatrix.solvers.nearest import index as nearest_index
+from separatrix.solvers.svm import smo
+from separatrix.types import Block
+
+MANY_TASKS = 4  # threads that could be started in the time of the work that is worth one
 
 
 def best(call, *, repeat=7):
@@ -66,10 +75,9 @@ def memory_cost():
 
 
 def task_cost():
-    """Seconds that one more task on another thread costs."""
+    """Seconds that it takes to start one more thread and to wait for it."""
     threads = max(2, thread_count())
-    tasks = range(64)
-    return best(lambda: in_threads(abs, tasks, threads=threads)) / len(tasks)
+    return best(lambda: in_threads(abs, range(threads), threads=threads), repeat=50) / threads
 
 
 def matrix_cost():
@@ -89,27 +97,130 @@ def round_cost():
     return best(lambda: model.fit(data.X, data.y), repeat=5)
 
 
+def crossing(first, second, sizes):
+    """The least size at which the second of two ways is as fast as the first; inf if it never is."""
+    for size in sizes:
+        if best(lambda size=size: second(size)) <= best(lambda size=size: first(size)):
+            return size
+    return float("inf")
+
+
+def few_classes():
+    """Classes from which one loop over all is faster than a product for each, on a tile of scores."""
+    rng = np.random.default_rng(0)
+    columns = support_scores.COLUMNS
+    K = rng.normal(size=(support_scores.TILE // columns, columns)).astype(np.float32)
+
+    def inputs(k):
+        cuts = np.linspace(0, columns, k + 1).astype(int)
+        coef = rng.normal(size=(columns, k - 1)).astype(np.float32)
+        return np.zeros((len(K), k, k - 1), np.float32), cuts, coef
+
+    def products(k):
+        sums, cuts, coef = ready[k]
+        for c in range(k):
+            own = slice(cuts[c], cuts[c + 1])
+            sums[:, c] += K[:, own] @ coef[own]
+
+    def loop(k):
+        sums, cuts, coef = ready[k]
+        support_scores._add_by_class(sums, K, coef, cuts, 0)
+
+    ready = {k: inputs(k) for k in (3, 4, 6, 8, 10, 12, 16, 20, 26, 40)}
+    with blas_on_one_thread():
+        return crossing(products, loop, ready)
+
+
+def few_queries():
+    """Queries whose scan costs as much as building an index and asking it."""
+    data = generate(8000, 16, 6, queries=1024)
+
+    def index(method):
+        return NeighborIndex(data.X, method=method, n_jobs=1)
+
+    index("auto").search(data.Q, 5)
+    few = data.Q[: nearest_index.FEW_QUERIES]
+    scan = best(lambda: index("auto").search(few, 5), repeat=3) / len(few)
+    whole = best(lambda: index("boxes").search(data.Q, 5), repeat=3)
+    boxes = index("boxes")
+    asked = best(lambda: boxes.search(data.Q, 5), repeat=3)
+    return (whole - asked) / max(scan - asked / len(data.Q), 1e-12)
+
+
+def rows_per_slot():
+    """Of several values of ROWS_PER_SLOT, that with the fastest fit of 4,000 rows."""
+    data, before, times = generate(4000, 16, 2), smo.ROWS_PER_SLOT, {}
+    model = SVC(n_jobs=1, device="cpu")
+    try:
+        for value in (10, 20, 40):
+            smo.ROWS_PER_SLOT = value
+            times[value] = best(lambda: model.fit(data.X, data.y), repeat=2)
+    finally:
+        smo.ROWS_PER_SLOT = before
+    return min(times, key=times.get)
+
+
+def pass_costs():
+    """Multiply-adds of a pass of logistic regression in seconds, and its other costs in units of these."""
+    rng = np.random.default_rng(0)
+    n, d, k = 4000, 64, 6
+    X, W, R = rng.normal(size=(n, d)), rng.normal(size=(k, d)), rng.normal(size=(k, n))
+    y, ones, zeros = rng.integers(k, size=n), np.ones(n), np.zeros(k)
+    Z, wide = np.empty((n, k, d)), rng.normal(size=(n, 512))
+    words = Block(generate_words(n, 128, 2, share=0.1).X, y, ones)
+    stored = words.X.nnz / n
+    moments = partial(head_moments, words, position=np.arange(129), every=1)
+    with blas_on_one_thread():
+        one = best(lambda: (W @ X.T, R @ X)) / (2 * n * d * k)
+        value = best(lambda: replace_scores(W @ X.T, zeros, y, ones)) - best(lambda: W @ X.T)
+        product = best(lambda: np.multiply(R.T[:, :, None], X[:, None, :], out=Z))
+        large = best(lambda: wide.T @ wide, repeat=3) / (n * 512**2)
+        moment = best(moments) / (n * stored**2)
+    return one, {
+        "VALUE": value / (n * k * one),
+        "PRODUCT": product / (n * k * d * one),
+        "LARGE_PRODUCT": large / one,
+        "SPARSE_MOMENT": moment / one,
+    }
+
+
+def constants(products, epilogues, task, value, fit):
+    """Each constant of a cost model: what this machine gives for it, and what the source says."""
+    one, of_passes = pass_costs()
+    epilogue, multiply = epilogues["Gaussian float32"], products["float32"]
+    derived = {
+        (sources, "EPILOGUE_WORK"): epilogue * multiply,
+        (sources, "WORTH_THREADS"): MANY_TASKS * task / epilogue,
+        (sources, "TILE_WORK"): MANY_TASKS * task * multiply,
+        (smo, "WORTH_THREADS"): MANY_TASKS * task * products["float64"],
+        (smo, "ROWS_PER_SLOT"): rows_per_slot(),
+        (svc_fit, "HELD_ROWS"): (fit / value) ** 0.5,
+        (support_scores, "FEW_CLASSES"): few_classes(),
+        (nearest_index, "FEW_QUERIES"): few_queries(),
+        (descent, "BLOCK_WORK"): MANY_TASKS * task / one,
+        **{(descent, name): cost for name, cost in of_passes.items()},
+    }
+    return {
+        f"{module.__name__.removeprefix('separatrix.')}.{name}": {
+            "derived": float(found),
+            "source": getattr(module, name),
+        }
+        for (module, name), found in derived.items()
+    }
+
+
 def measure():
     products, epilogues = product_rates(), epilogue_costs()
-    value, fit = matrix_cost(), round_cost()
+    value, fit, task = matrix_cost(), round_cost(), task_cost()
     return {
         "machine": machine(),
         "multiply-adds per second, one thread": products,
         "seconds for each value of an epilogue": epilogues,
         "seconds for each byte of fresh memory": memory_cost(),
-        "seconds for each task on another thread": task_cost(),
+        "seconds to start another thread": task,
         "seconds for each value of a matrix in memory": value,
         "seconds of a fit of 1,500 rows on demand": fit,
-        "constants": {
-            "sources.EPILOGUE_WORK": {
-                "derived": epilogues["Gaussian float32"] * products["float32"],
-                "source": sources.EPILOGUE_WORK,
-            },
-            "svc_fit.HELD_ROWS": {
-                "derived": (fit / value) ** 0.5,
-                "source": svc_fit.HELD_ROWS,
-            },
-        },
+        "constants": constants(products, epilogues, task, value, fit),
     }
 
 

@@ -1,6 +1,7 @@
 """`python -m benchmarks.everyday [part ...]`: everyday tables, side by side with every peer found.
 
-Peers are scikit-learn and, where it is installed, scikit-learn-intelex; FAISS joins for nearest neighbours.
+Peers are scikit-learn and, where they are found, scikit-learn-intelex, FAISS for nearest neighbours and LIBSVM's
+programs for SVC, on one thread and with reading of their files; `--peers` chooses.
 The tables are generated: Gaussian clusters, several to a class, in few dimensions, mapped linearly into d
 columns with noise, and standardised; one label in a hundred is wrong. Times are medians of alternating
 runs in one process on the cores it may use (`taskset` gives fewer). A peer that would need more than
@@ -25,7 +26,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import normalize
 from sklearn.utils import Bunch
 
+from benchmarks import peers as others
 from benchmarks.measure import keep_section, machine, seconds
+from benchmarks.peers import LIBSVM, LibsvmSVC, find_peers
 
 REPEAT_BELOW = 2.0  # seconds of a run that is repeated
 PARTS = {}
@@ -49,17 +52,6 @@ def generate(n, d, k, *, queries=0, clusters=3, seed=0):
     wrong = rng.random(len(y)) < 0.01
     y[wrong] = rng.integers(k, size=wrong.sum())
     return Bunch(X=X[:n], y=y[:n], Q=X[n:], q=y[n:])
-
-
-def find_peers(module, name):
-    """The class `name` of each library that has it, by the library's name."""
-    found = {}
-    for library, package in [("sklearn", "sklearn"), ("intelex", "sklearnex")]:
-        try:
-            found[library] = getattr(__import__(f"{package}.{module}", fromlist=[name]), name)
-        except (ImportError, AttributeError):
-            continue
-    return found
 
 
 def time_each(calls, *, repeat=3):
@@ -147,6 +139,8 @@ def svc(options):
     grid = itertools.product(options.kernels, options.d, options.k, options.C, options.n)
     for kernel, d, k, C, n in grid:
         data = generate(n, d, k, queries=min(n, 10_000))
+        if LIBSVM in classes:
+            LibsvmSVC.write(data)
         series = (kernel, d, k, C)
         calls = {
             name: lambda cls=cls: cls(C=C, **KERNELS[kernel]).fit(data.X, data.y)
@@ -161,7 +155,11 @@ def svc(options):
         show(f"fit {what}", times, f"support {support}")
         rows.append({"kind": "fit", "what": what, "times": times, "support": support})
         for kind, Q in [("predict", data.Q), ("predict one", data.Q[:1])]:
-            asked = {name: lambda m=m, Q=Q: m.predict(Q) for name, m in models.items()}
+            asked = {
+                name: lambda m=m, Q=Q: m.predict(Q)
+                for name, m in models.items()
+                if name != LIBSVM or kind == "predict"  # it reads a file of all
+            }
             times, labels = time_each(asked, repeat=5 if kind == "predict one" else options.repeat)
             same = [np.mean(labels["ours"] == found) for found in labels.values()]
             show(f"{kind} {what}", times, f"agreement {min(same):.4f}")
@@ -311,6 +309,7 @@ def main(arguments):
     parser.add_argument("--k", type=int, nargs="+", default=[2, 6, 26])
     parser.add_argument("--C", type=float, nargs="+", default=[1.0, 100.0])
     parser.add_argument("--kernels", nargs="+", default=list(KERNELS), choices=list(KERNELS))
+    parser.add_argument("--peers", nargs="+", default=others.CHOICES, choices=others.CHOICES)
     parser.add_argument("--limit", type=float, default=60.0, help="seconds of one run of a peer")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--json", help="file to write all rows to")
@@ -322,6 +321,8 @@ def main(arguments):
             keep_section(section(name, rows, found["machine"]))
     if options.keep:
         return
+    others.choose(options.peers)
+    print(others.missing(), flush=True)
     warnings.simplefilter("ignore", ConvergenceWarning)
     rows = {}
     for name in options.parts:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import eigh, qr, solve_triangular, svd
+from scipy.linalg.lapack import dsyevd
 
 from separatrix.runtime.sums import dense
 from separatrix.solvers.moments import Moments
@@ -24,6 +25,7 @@ from separatrix.types import Block, Codes, Flags, Matrix, Vector
 
 ROUNDING = 1e-13  # of a feature's size: a spread below is that of sums, not of samples
 SINGULAR = 1e-14  # of the largest eigenvalue: below, an eigenvalue is taken for 0, times d
+SMALL = 64  # features up to which the checks of SciPy cost more than the eigenvalues
 UNRESOLVED = 1e-10  # of the largest eigenvalue: below, one has lost half of its digits
 
 
@@ -259,7 +261,7 @@ class CovarianceAxes(NamedTuple):
 
 def principal_axes(C: Matrix) -> CovarianceAxes:
     """Axes of a covariance; where it is singular the root has infinite entries."""
-    s, V = eigh(C, check_finite=False, driver="evd")
+    s, V = _eigen(C)
     if s[0] > UNRESOLVED * s[-1]:
         s, V = s[::-1], signed(V[:, ::-1])
         return CovarianceAxes(s, V, V / np.sqrt(s), float(np.log(s).sum()))
@@ -338,9 +340,18 @@ def _scaled_axes(C: Matrix, tol: float = 0.0) -> tuple[Vector, Matrix, Vector]:
     scale = deviations(C)
     R = C / scale
     R /= scale[:, None]
-    s, V = eigh(R, check_finite=False, driver="evd", overwrite_a=True)
+    s, V = _eigen(R)
     kept = np.flatnonzero(s > max(tol**2, len(s) * SINGULAR * s[-1]))[::-1]
     return s[kept], V[:, kept], scale
+
+
+def _eigen(C: Matrix) -> tuple[Vector, Matrix]:
+    """Eigenvalues, the smallest first, and eigenvectors; of a small matrix without SciPy's checks."""
+    if len(C) <= SMALL:
+        s, V, failed = dsyevd(C, lower=1)
+        if not failed:
+            return s, V
+    return eigh(C, check_finite=False, driver="evd")  # type: ignore[no-any-return]
 
 
 def _cleaned(S: Matrix, weight: float, size: Vector) -> Matrix:

@@ -16,7 +16,7 @@ from separatrix.estimators.base.blocks import (
 )
 from separatrix.estimators.base.multiclass import log_probabilities, probabilities
 from separatrix.estimators.base.one_pass import OnePass
-from separatrix.runtime.blocks import default_budget, in_words, row_blocks
+from separatrix.runtime.blocks import MEBIBYTE, default_budget, in_words, row_blocks
 from separatrix.runtime.sums import dense, rows_of_a_block, total
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
@@ -33,6 +33,7 @@ from separatrix.solvers.moments import Moments, merge, moments_of
 from separatrix.types import Block, Matrix, Vector
 from separatrix.validation import require_choice, require_real
 
+LITTLE = MEBIBYTE  # which every machine has, so that nobody need ask
 PRIOR_TOLERANCE = 1e-5  # as in scikit-learn: priors whose sum is this close to 1 are not rescaled
 
 
@@ -241,8 +242,8 @@ def require_memory(d: int, k: int, form: str) -> None:
     if form == "features":
         return
     held = (k if form == "each" else 1) * (2 + thread_count())
-    needed, budget = held * 8 * d * d, default_budget()
-    if needed > budget:
+    needed = held * 8 * d * d
+    if needed > LITTLE and needed > (budget := default_budget()):
         whose = f"{k} covariances" if form == "each" else "The covariance"
         raise MemoryBudgetError(
             f"{whose} of {d} features take {in_words(needed)}, more than the {in_words(budget)} "

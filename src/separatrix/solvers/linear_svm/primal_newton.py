@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 from scipy.linalg.blas import dsyrk
+from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.sparse import issparse
 
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
@@ -282,7 +282,7 @@ class HingeCurvature:
         M[:d, :d] = self.H
         M[:d, d:] = self.border[:d, None]
         M[d:, d:] = self.border[d] + problem.bias_price
-        M[np.diag_indices(d)] += 1.0
+        M.T.flat[: d * (size + 1) : size + 1] += 1.0
         v = -solve_definite(M, np.append(point.g, point.g_bias)[:size])
         return v[:d], float(v[d]) if problem.bias_step else 0.0
 
@@ -331,15 +331,13 @@ class HingeCurvature:
 
 def solve_definite(M: Matrix, g: Vector) -> Vector:
     """M^-1 g; where rounding left M not positive, a little is added to its diagonal."""
-    diagonal = np.diag_indices_from(M)
-    little = 1e-13 * float(M[diagonal].max())
+    little = 1e-13 * float(np.diag(M).max())
     while True:
-        try:
-            factor = cho_factor(M, check_finite=False)
-            return np.asarray(cho_solve(factor, g, check_finite=False))
-        except LinAlgError:
-            M[diagonal] += little
-            little *= 10.0
+        factor, failed = dpotrf(M, clean=0)
+        if not failed:
+            return np.asarray(dpotrs(factor, g)[0])
+        M[np.diag_indices_from(M)] += little
+        little *= 10.0
 
 
 def _conjugate_gradients(
