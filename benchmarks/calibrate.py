@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.everyday import generate, generate_words
 from benchmarks.measure import machine
 from separatrix import SVC, NeighborIndex
-from separatrix.estimators.base import support_scores, svc_fit
+from separatrix.estimators.base import svc_fit
 from separatrix.kernels.epilogues import exp_of_distances, power
 from separatrix.kernels.gram import sources
 from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_count
@@ -105,32 +105,6 @@ def crossing(first, second, sizes):
     return float("inf")
 
 
-def few_classes():
-    """Classes from which one loop over all is faster than a product for each, on a tile of scores."""
-    rng = np.random.default_rng(0)
-    columns = support_scores.COLUMNS
-    K = rng.normal(size=(support_scores.TILE // columns, columns)).astype(np.float32)
-
-    def inputs(k):
-        cuts = np.linspace(0, columns, k + 1).astype(int)
-        coef = rng.normal(size=(columns, k - 1)).astype(np.float32)
-        return np.zeros((len(K), k, k - 1), np.float32), cuts, coef
-
-    def products(k):
-        sums, cuts, coef = ready[k]
-        for c in range(k):
-            own = slice(cuts[c], cuts[c + 1])
-            sums[:, c] += K[:, own] @ coef[own]
-
-    def loop(k):
-        sums, cuts, coef = ready[k]
-        support_scores._add_by_class(sums, K, coef, cuts, 0)
-
-    ready = {k: inputs(k) for k in (3, 4, 6, 8, 10, 12, 16, 20, 26, 40)}
-    with blas_on_one_thread():
-        return crossing(products, loop, ready)
-
-
 def few_queries():
     """Queries whose scan costs as much as building an index and asking it."""
     data = generate(8000, 16, 6, queries=1024)
@@ -195,7 +169,6 @@ def constants(products, epilogues, task, value, fit):
         (smo, "WORTH_THREADS"): MANY_TASKS * task * products["float64"],
         (smo, "ROWS_PER_SLOT"): rows_per_slot(),
         (svc_fit, "HELD_ROWS"): (fit / value) ** 0.5,
-        (support_scores, "FEW_CLASSES"): few_classes(),
         (nearest_index, "FEW_QUERIES"): few_queries(),
         (descent, "BLOCK_WORK"): MANY_TASKS * task / one,
         **{(descent, name): cost for name, cost in of_passes.items()},
