@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from separatrix.kernels.epilogues import exp_of_distances, power
+from separatrix.kernels import Gaussian, Laplacian, Linear, Polynomial, Sigmoid
+from separatrix.kernels.epilogues import (
+    EXPONENTIALS,
+    Epilogue,
+    exp_of_distances,
+    kernel_block,
+    power,
+)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -48,3 +55,22 @@ def test_not_a_number_stays_not_a_number_in_powers(dtype):
     P = np.full((1, 3), np.nan, dtype)
     power(P, 1.0, 0.0, 3)
     assert np.isnan(P).all()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kernel", [Linear(), Polynomial(3, 0.5, 1.0), Gaussian(0.3)], ids=repr)
+def test_a_compiled_block_is_products_and_then_the_epilogue(kernel, dtype):
+    rng = np.random.default_rng(0)
+    A, Z = rng.normal(size=(70, 9)).astype(dtype), rng.normal(size=(1100, 9)).astype(dtype)
+    squares = [np.einsum("ij,ij->i", part, part) for part in (A, Z)]
+    expected = A @ Z.T
+    kernel.apply(expected, *squares)
+    found = np.empty((70, 1100), dtype)
+    kernel_block(A, squares[0], Z, squares[1], kernel.epilogue, found)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_only_functions_that_compiled_loops_know_have_an_epilogue():
+    assert Gaussian(0.3).epilogue == Epilogue(EXPONENTIALS, 0.3)
+    for kernel in (Sigmoid(), 2.0 * Gaussian(0.3), Gaussian(0.3) + Linear(), Laplacian()):
+        assert kernel.epilogue is None

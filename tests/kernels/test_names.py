@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+import separatrix.kernels.names as names
 from separatrix import SVC, load, save
 from separatrix.errors import ParameterError
 from separatrix.kernels import (
@@ -42,6 +43,15 @@ def test_every_alias_is_a_kernel_known_by_text_and_in_a_model_file(kernel, tmp_p
 
 def test_every_alias_is_tested():
     assert set(ALIASES) == {"linear", "poly", "rbf", "sigmoid", "laplacian", "precomputed"}
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, np.uint8])
+def test_the_scale_of_many_values_is_summed_in_blocks(dtype, monkeypatch):
+    large = np.random.default_rng(0).uniform(0, 200, size=(500, 3)).astype(dtype)
+    monkeypatch.setattr(names, "WORTH_THREADS", 0)
+    monkeypatch.setattr(names, "ROWS_AT_ONCE", 64)
+    found = resolve_kernel("SVC", "rbf", large, gamma="scale").gamma
+    assert found == pytest.approx(1 / (3 * large.var(dtype=float)), rel=1e-12)
 
 
 def test_scale_and_auto_are_those_of_scikit_learn():

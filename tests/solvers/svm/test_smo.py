@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -7,9 +9,12 @@ import separatrix.solvers.svm.smo as smo
 import separatrix.solvers.svm.working_set as working_set
 from separatrix.kernels import Gaussian
 from separatrix.kernels.gram import HeldGram, make_gram
+from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm import solve_svms
-from separatrix.solvers.svm.problem import SvmProblem, make_feasible
+from separatrix.solvers.svm.batch import ProblemBatch
+from separatrix.solvers.svm.problem import StoppingRule, SvmProblem, make_feasible
+from separatrix.solvers.svm.smo import WorkingSet
 
 RNG = np.random.default_rng(0)
 SIDES = coding(2, "ovo")[:, 0]
@@ -104,9 +109,11 @@ def three_classes(n=600):
     return X, y, tuple(slice(*cut) for cut in np.stack([cuts[:-1], cuts[1:]], axis=1).tolist())
 
 
+@pytest.mark.parametrize("few", [0, 10], ids=["a tile at once", "rows of tiles"])
 @pytest.mark.parametrize("memory", [10**9, 2_000_000, 700_000, 200_000])
-def test_the_form_of_the_matrix_and_the_threads_change_nothing(memory, monkeypatch):
+def test_the_form_of_the_matrix_and_the_threads_change_nothing(memory, few, monkeypatch):
     monkeypatch.setattr(smo, "WORTH_THREADS", 0)
+    monkeypatch.setattr(smo, "FEW_ACTIVE", few)
     X, _, segments = three_classes()
     reference = solve_svms(
         make_gram(Gaussian(0.2), X, segments=segments), problems_of_three(segments), tol=1e-7
@@ -232,3 +239,22 @@ def test_a_problem_that_may_make_no_step_is_not_said_to_be_solved(n):
     fit = solve(Gaussian(0.1).block(X, X), 1.0, max_iter=0)
     assert (fit.n_iter, fit.stop) == (0, "max_iter")
     assert fit.violation == 2.0
+
+
+def test_problems_together_ask_for_no_more_rows_of_a_segment_than_memory_holds(monkeypatch):
+    monkeypatch.setattr(smo, "WORKING_SET", 32)
+    n, k, capacity = 200, 5, 130
+    segments = tuple(slice(40 * c, 40 * c + 40) for c in range(k))
+    gram = HeldGram(np.eye(n), segments=segments)
+    problems = [SvmProblem(side, np.ones(n)) for side in coding(k, "ovo").T]
+    batch = ProblemBatch(gram, problems, StoppingRule.of(1e-3, "kkt", -1), FitMonitor())
+    sets = [WorkingSet(batch, p, capacity, 32, np.dtype(float)) for p in range(len(problems))]
+    groups = list(smo._groups(batch, sets, capacity))
+    assert [one.p for group in groups for one in group] == list(range(len(problems)))
+    assert len(groups) > 1
+    for group in groups:
+        rows = Counter()
+        for one in group:
+            rows.update({segment: one.size for segment, _, _ in batch.segments(one.p)})
+        assert max(rows.values()) <= capacity
+    assert max(len(group) for group in groups) * 32 > capacity  # not all pairs share a class
