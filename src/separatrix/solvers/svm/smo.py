@@ -247,7 +247,9 @@ class WorkingSet:
             self.tile[:kept, rows] = values[:, :kept].T
 
         new = self.count - kept
-        in_threads(fill, row_blocks(new, TILE_ROWS if alone else new), threads=max(1, alone))
+        in_threads(
+            fill, row_blocks(new, TILE_ROWS if alone else max(1, new)), threads=max(1, alone)
+        )
 
 
 def _set_size(n: int) -> int:
