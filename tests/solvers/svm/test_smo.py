@@ -243,7 +243,7 @@ def test_a_problem_that_may_make_no_step_is_not_said_to_be_solved(n):
 
 def test_problems_together_ask_for_no_more_rows_of_a_segment_than_memory_holds(monkeypatch):
     monkeypatch.setattr(smo, "WORKING_SET", 32)
-    n, k, capacity = 200, 5, 130
+    n, k, capacity = 200, 5, 100
     segments = tuple(slice(40 * c, 40 * c + 40) for c in range(k))
     gram = HeldGram(np.eye(n), segments=segments)
     problems = [SvmProblem(side, np.ones(n)) for side in coding(k, "ovo").T]
