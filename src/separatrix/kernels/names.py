@@ -126,4 +126,6 @@ def _variance(X: Any) -> float:
         return float(np.sum(sums))
 
     mean = sum_of(lambda part: part.sum(dtype=np.float64)) / float(X.size)
-    return sum_of(lambda part: np.square(part - mean).sum()) / float(X.size)
+    return sum_of(lambda part: np.square(np.subtract(part, mean, dtype=np.float64)).sum()) / float(
+        X.size
+    )
