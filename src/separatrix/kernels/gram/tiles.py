@@ -20,7 +20,9 @@ def gather_rows(
     middle, end = start + n * d, start + n * d + n
     A, own = scratch[start:middle].reshape(n, d), scratch[middle:end]
     for i in range(n):
-        A[i] = X[rows[i]]
+        row, to = X[rows[i]], A[i]
+        for j in range(d):  # an assignment of slices takes a second longer to compile
+            to[j] = row[j]
         own[i] = squares[rows[i]]
     return A, own, end
 
@@ -39,7 +41,9 @@ def fill_tile(
     A, own, _ = gather_rows(X, sx, rows, scratch, n * m)
     kernel_block(A, own, Z[start:stop], sz[start:stop], epilogue, P)
     for i in range(n):
-        K[into[i], start:stop] = P[i]
+        row, to = P[i], K[into[i], start:stop]
+        for j in range(m):
+            to[j] = row[j]
 
 
 @njit(cache=True, nogil=True)
