@@ -20,10 +20,8 @@ from separatrix.solvers.nearest.ranking import Neighbors, no_neighbors, sort_hea
 from separatrix.types import Codes, Flags
 
 ROUND = 8  # groups of a thread between two steps of the monitor
-SHARES, SMALLEST_GROUP = (
-    4,
-    64,
-)  # groups for each thread, so that none waits long; queries of a group
+SHARES = 4  # groups for each thread, so that none waits long
+SMALLEST_GROUP = 64  # queries
 
 
 class Index(ABC):
@@ -72,21 +70,30 @@ class Search(NamedTuple):
         `scan` asks its monitor now and then whether to stop; the monitor of the search counts rounds.
         With heaps=False the lists of `scan` are sorted.
         """
-        m, inner = self.Q.shape[0], self.monitor.inner()
-        size = min(size, max(SMALLEST_GROUP, -(-m // (SHARES * self.threads))))
-        found = no_neighbors(m, self.k)
+        found = no_neighbors(self.Q.shape[0], self.k)
 
-        def search_group(queries: slice) -> None:
+        def search_group(queries: slice, monitor: FitMonitor) -> None:
             own = found.of(queries)
-            scan(queries, own, inner)
+            scan(queries, own, monitor)
             if heaps:
                 sort_heaps(own)
 
+        self.over_groups(search_group, size)
+        return found
+
+    def over_groups(self, search_group: Callable[[slice, FitMonitor], None], size: int) -> None:
+        """Let threads search groups of at most `size` queries, a few for each thread."""
+        m, inner = self.Q.shape[0], self.monitor.inner()
+        size = min(size, max(SMALLEST_GROUP, -(-m // (SHARES * self.threads))))
         with blas_on_one_thread() if self.threads > 1 else nullcontext():
             for groups in _rounds(row_blocks(m, size), ROUND * self.threads):
-                in_threads(search_group, groups, threads=self.threads, monitor=inner)
+                in_threads(
+                    lambda group: search_group(group, inner),
+                    groups,
+                    threads=self.threads,
+                    monitor=inner,
+                )
                 self.monitor.step()
-        return found
 
     def with_fallback(
         self,
