@@ -6,6 +6,7 @@ A group of queries scans its own cell first, so that bounds are tight before the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from separatrix.solvers.nearest.metrics import EUCLIDEAN, MANHATTAN
 from separatrix.solvers.selection import select
 from separatrix.types import Codes, Matrix, Vector
 
-LARGE_CELL = 4096  # rows of a cell that one thread cuts
+MANY = 1024  # rows from which threads pay
 SAMPLE_ROWS = 128  # of a part, from which its widest axis is estimated
 
 
@@ -57,21 +58,21 @@ def cells_of(Z: Matrix, size: int) -> Cells:
 def order_by_cells(Z: Matrix, sizes: Iterable[int], *, threads: int = 1) -> Codes:
     """Row numbers, (n,), cell after cell of the first size; inside those, of the next one, and so on.
 
-    Sizes decrease, each a multiple of the next. Threads work on cells that are large enough.
+    Sizes decrease, each a multiple of the next. Threads work on the cells of one size.
     """
-    order, sizes = _numbers(len(Z)), np.array([*sizes])
-    large = sizes[sizes >= LARGE_CELL]
-    if not len(large):
-        _cut(Z, order, sizes)
-        return order
-    _cut(Z, order, large)
-    small = sizes[len(large) :]
-
-    def cut_cell(cell: slice) -> None:
-        _cut(Z, order[cell], small)
-
-    in_threads(cut_cell, row_blocks(len(Z), int(large[-1])), threads=threads)
+    n, order = len(Z), _numbers(len(Z))
+    left, outer = [size for size in sizes if size < n], n
+    while left:
+        enough = threads == 1 or n < MANY or outer * threads <= n  # cells for all threads
+        some, left = (left, []) if enough else (left[:1], left[1:])
+        cut_cell = partial(_cut_cell, Z, order, np.array(some))
+        in_threads(cut_cell, row_blocks(n, outer), threads=threads)
+        outer = some[-1]
     return order
+
+
+def _cut_cell(Z: Matrix, order: Codes, sizes: Codes, cell: slice) -> None:
+    _cut(Z, order[cell], sizes)
 
 
 def _numbers(n: int) -> Codes:
