@@ -35,9 +35,10 @@ from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors, s
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Matrix, Vector
 
-GROUP = 256  # queries
+GROUP = 1024  # queries
+PER_FEATURE = 300.0  # nanoseconds of a query, about
 QUERY_CELLS = (4096, 256, FLOATS)  # of queries, so that those near each other follow each other
-BLOCK = 2**12  # rows that a thread scales at a time
+BLOCK = 2**14  # rows that a thread scales or lays out at a time
 NORMS = {EUCLIDEAN: 2, MANHATTAN: 1, CHEBYSHEV: 0}  # as the masks name them
 
 
@@ -99,7 +100,7 @@ class Boxes(Index):
             if not monitor.should_stop():
                 _search(self._tree, self._X, order[group], queries, unit, code, NORMS[code], found)
 
-        search.over_groups(scan, GROUP)
+        search.over_groups(scan, GROUP, cost=PER_FEATURE * Z.shape[1])
         return found
 
     def _scale_rows(self, X: Any, threads: int) -> tuple[Matrix, Vector]:
@@ -129,7 +130,7 @@ def _build_tree(Z: Matrix, moved: Vector, threads: int) -> BoxTree:
     def fill(leaves: slice) -> None:
         _fill_leaves(Z, moved, order, leaves.start, leaves.stop, rows, margins, boxes)
 
-    in_threads(fill, row_blocks(counts[0], BLOCK // FLOATS), threads=threads)
+    in_threads(fill, row_blocks(counts[0], BLOCK // (4 * FLOATS)), threads=threads)
     _join_boxes(boxes, starts, np.array(counts))
     return BoxTree(rows, margins, boxes, starts, order)
 

@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 
 from separatrix.errors import ParameterError
 from separatrix.runtime.blocks import default_budget
+from separatrix.runtime.threads import thread_count
 from separatrix.solvers.nearest.axes import (
     LEADING,
     axes_pay,
@@ -79,7 +80,8 @@ class LazyIndex(Index):
         self._asked += len(search.Q)
         if self._asked <= FEW_QUERIES:
             return self._scan.answer(search)
-        many = axes_pay(*self._X.shape, queries=self._asked, threads=search.threads)
+        threads = min(search.threads, thread_count())
+        many = axes_pay(*self._X.shape, queries=self._asked, threads=threads)
         return self._index_for(many=many).answer(search)
 
     def _index_for(self, *, many: bool) -> Index:

@@ -28,7 +28,7 @@ from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import CHUNK, FitMonitor
 from separatrix.runtime.simd import LANES, at_least_mask, first_bit, squared_distance
 from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_scratch
-from separatrix.solvers.nearest.axes import ProjectionAxes
+from separatrix.solvers.nearest.axes import PER_AXIS, PER_PAIR, ProjectionAxes
 from separatrix.solvers.nearest.cells import (
     cells_of,
     distances_to_boxes,
@@ -43,10 +43,11 @@ from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neig
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Flags, Matrix, Vector
 
-GROUP = 256  # queries
+GROUP = 320  # queries
 CELL = 512  # rows; a tile of a group and a cell stays in the cache
 FEW_FEATURES = 48  # up to which cells are pruned even without axes
 BLOCK = 256  # rows projected at a time
+VALUES = 2**15  # that a thread projects, at least
 AT_ONCE = 20 * CHUNK  # multiply-adds of products between two checks of the monitor
 FEW_HIGHEST = 16  # values from which a first limit is taken, for few neighbours
 LOWEST = -float(np.finfo(np.float32).max)
@@ -136,7 +137,8 @@ class Projections(Index):
                 if _scan(*to_do, queries, self._rows, self._X, self._off, unit, found, scratch):
                     return
 
-        search.over_groups(scan, GROUP)
+        cost = len(self._X) * (PER_PAIR + PER_AXIS * projected.first.shape[1])
+        search.over_groups(scan, GROUP, cost=cost)
         return found
 
     def _in_cells(self, projected: Projected, squares: Vector) -> ProjectedRows:
@@ -171,7 +173,7 @@ class Projections(Index):
             part.first[:, -1] = factor * own + constant
 
         with blas_on_one_thread(), np.errstate(over="ignore", invalid="ignore"):  # infinite is far
-            size = max(BLOCK, -(-n // (4 * threads)))
+            size = max(BLOCK, VALUES // X.shape[1], -(-n // (2 * threads)))
             in_threads(project, row_blocks(n, size), threads=threads)
         return levels, squares
 
