@@ -47,14 +47,14 @@ def most_axes(n: int, d: int) -> int:
 
 
 def axes_pay(n: int, d: int, *, queries: int, threads: int) -> bool:
-    """Whether products of queries with n rows of d features cost twice as much as finding axes.
+    """Whether products of queries with n rows of d features cost more than finding axes.
 
     >>> axes_pay(16000, 256, queries=10_000, threads=1), axes_pay(4000, 64, queries=4000, threads=16)
     (True, False)
     """
-    products = queries * n * (PER_PAIR + PER_AXIS * d) / threads
+    products = queries * n * (2 * PER_PAIR + PER_AXIS * d) / threads  # and choosing among them
     sample = min(n, max(SAMPLE[0], min(n // 8, SAMPLE[1])))
-    return products > 2 * d * (PER_SAMPLED * sample + PER_PROJECTED * n / threads)
+    return products > 1.2 * d * (PER_SAMPLED * sample + PER_PROJECTED * n / threads)
 
 
 def no_axes(X: Any) -> ProjectionAxes:
@@ -84,7 +84,8 @@ def principal_axes(X: Any, k: int, *, insist: bool = False) -> ProjectionAxes:
 
 def local_dimension(X: Any) -> float:
     """The dimension of rows near to each other: four times as many are 4^(1/dimension) times as near."""
-    factor = _approach(_distances(_sample(X)[0])[2])[1]
+    with blas_on_one_thread():
+        factor = _approach(_distances(_sample(X)[0])[2])[1]
     return float(2 * np.log(4) / -np.log(factor)) if 0 < factor < 1 else np.inf
 
 

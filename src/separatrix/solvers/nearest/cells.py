@@ -18,7 +18,7 @@ from separatrix.runtime.threads import in_threads
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, MANHATTAN
 from separatrix.types import Codes, Matrix, Vector
 
-MANY = 2**13  # rows from which threads pay
+MANY = 2**15  # rows from which threads pay
 SAMPLE_ROWS = 32  # of a part, from which its widest axis is estimated
 FEW_KEYS = 32  # that are sorted by counting
 SAMPLE_KEYS = 15  # of a part, from which a pivot is taken
@@ -176,7 +176,7 @@ def _partition(
         key, row = keys[uintp(position)], order[uintp(position)]
         spare_keys[uintp(left)], spare[uintp(left)] = key, row
         spare_keys[uintp(right)], spare[uintp(right)] = key, row
-        below = np.int64(key < pivot)
+        below = int(key < pivot)
         left += below
         right += below - 1
     for position in range(low, high):

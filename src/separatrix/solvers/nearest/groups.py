@@ -20,7 +20,7 @@ from separatrix.types import Codes, Flags
 
 ROUND = 8  # groups of a thread between two steps of the monitor
 SMALL_GROUP = 128  # queries; smaller groups are not divided for the sake of balance
-WORTH_A_THREAD = 300_000  # nanoseconds of work
+WORTH_A_THREAD = 500_000  # nanoseconds of work
 
 
 class Index(ABC):

@@ -43,7 +43,7 @@ from separatrix.solvers.nearest.ranking import NOBODY, Neighbors, enter, no_neig
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Flags, Matrix, Vector
 
-GROUP = 320  # queries
+GROUP = 320  # queries, at most
 CELL = 512  # rows; a tile of a group and a cell stays in the cache
 FEW_FEATURES = 48  # up to which cells are pruned even without axes
 BLOCK = 256  # rows projected at a time
@@ -259,7 +259,7 @@ def _scan(
     else:
         sums[visited] = np.inf
     while at_once > 0:
-        cell = np.argmin(sums)
+        cell = int(np.argmin(sums))
         if visited[cell]:
             for i in some:
                 sort_heap(heaps, i)
@@ -275,7 +275,7 @@ def _scan(
                 count += 1
         if count:
             start, stop = rows.starts[cell], rows.starts[cell + 1]
-            width = stop - start
+            width = int(stop - start)
             tile = scratch[size * columns :][: count * width].reshape(count, width)
             np.dot(left[:count], rows.projected.first[start:stop].T, tile)
             _keep(tile, who, start, queries, rows, X, off, unit, heaps)
@@ -363,23 +363,23 @@ def _least_of_best(tile: Matrix, i: int, highest: Vector, best: Neighbors) -> fl
     for c in range(parts):
         if -highest[c] < best.distances[0, 0]:
             enter(best, 0, -highest[c], c)
-    return max(-best.distances[0, 0], LOWEST)
+    return float(max(-best.distances[0, 0], LOWEST))
 
 
 @njit(cache=True, nogil=True)
 def _reaching(tile: Matrix, i: int, least: float, left: Codes) -> int:
     """Positions of values of at least `least` in a row of the tile; returns their number."""
-    count, least = 0, np.float32(least)
+    count, reach = 0, np.float32(least)
     end_of_lanes = tile.shape[1] // LANES * LANES
     for start in range(0, end_of_lanes, LANES):
-        hits = at_least_mask(tile, i, start, least)
+        hits = at_least_mask(tile, i, start, reach)
         while hits:
             left[count] = start + first_bit(hits)
             count += 1
             hits &= hits - np.uint64(1)
     for c in range(end_of_lanes, tile.shape[1]):
         left[count] = c
-        count += tile[i, c] >= least
+        count += tile[i, c] >= reach
     return count
 
 
