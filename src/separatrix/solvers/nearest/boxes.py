@@ -177,9 +177,10 @@ def _fill_leaves(
         for position in range(start, stop):
             margin = max(margin, moved[order[position]])
         margins[leaf] = margin
-        rows[leaf] = np.inf
         for j in range(d):
             low, high = np.float32(np.inf), np.float32(-np.inf)
+            for lane in range(stop - start, FLOATS):
+                rows[leaf, j, lane] = low
             for position in range(start, stop):
                 value = Z[order[position], j]
                 rows[leaf, j, position - start] = value
@@ -201,7 +202,9 @@ def _join_boxes(boxes: Any, starts: Codes, counts: Codes) -> None:
             lanes = min(FLOATS, counts[level] - node * FLOATS)
             for j in range(below.shape[0]):
                 is_low = j % 2 == 0 and j < below.shape[0] - 1
-                end = below[j, :lanes].min() if is_low else below[j, :lanes].max()
+                end = below[j, 0]
+                for lane in range(1, lanes):
+                    end = min(end, below[j, lane]) if is_low else max(end, below[j, lane])
                 above[j, node % FLOATS] = end
 
 

@@ -88,7 +88,7 @@ def _cut(Z: Matrix, order: Codes, sizes: Codes) -> None:
     keys, spare_keys, spare = (
         np.empty(len(order), Z.dtype),
         np.empty(len(order), Z.dtype),
-        order.copy(),
+        np.empty_like(order),
     )
     starts, stops, levels = (
         np.empty(128, np.int64),
@@ -156,8 +156,7 @@ def _sort(
         for other in range(position + 1, high):
             before += keys[uintp(other)] < key
         spare_keys[low + before], spare[low + before] = key, order[position]
-    keys[low:high] = spare_keys[low:high]
-    order[low:high] = spare[low:high]
+    _copy(spare_keys, spare, low, high, keys, order)
 
 
 @njit(cache=True, nogil=True)
@@ -179,10 +178,15 @@ def _partition(
         below = int(key < pivot)
         left += below
         right += below - 1
-    for position in range(low, high):
-        keys[uintp(position)] = spare_keys[uintp(position)]
-        order[uintp(position)] = spare[uintp(position)]
+    _copy(spare_keys, spare, low, high, keys, order)
     return left
+
+
+@njit(cache=True, nogil=True)
+def _copy(keys: Vector, order: Codes, low: int, high: int, into_keys: Vector, into: Codes) -> None:
+    """Copy some keys and rows; an assignment of slices takes a second to compile."""
+    for position in range(uintp(low), uintp(high)):
+        into_keys[position], into[position] = keys[position], order[position]
 
 
 @njit(cache=True, nogil=True)

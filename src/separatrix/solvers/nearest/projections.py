@@ -243,7 +243,8 @@ def _scan(
     Returns whether all cells are done: then the heaps are sorted. After so many multiply-adds at once
     it returns False.
     """
-    size, columns = len(some), queries.projected.first.shape[1]
+    first, moved = queries.projected.first, queries.moved
+    size, columns = len(some), first.shape[1]
     left = scratch[: size * columns].reshape(size, columns)
     who, distances = np.empty(size, np.int64), heaps.distances
     boxed = rows.lows.shape[0] > 0
@@ -252,12 +253,13 @@ def _scan(
     if boxed:
         Z = np.empty((columns - 1, size), np.float32)
         for position, i in enumerate(some):
-            Z[:, position] = queries.projected.first[i, :-1]
+            for j in range(columns - 1):
+                Z[j, position] = first[i, j]
         bounds = distances_to_boxes(rows.lows, rows.highs, rows.margins, Z, EUCLIDEAN)
-        for cell in range(len(visited)):
-            sums[cell] = np.inf if visited[cell] else bounds[cell].sum()
-    else:
-        sums[visited] = np.inf
+    for cell in range(len(visited)):
+        for position in range(size if boxed else 0):
+            sums[cell] += bounds[cell, position]
+        sums[cell] = np.inf if visited[cell] else sums[cell]
     while at_once > 0:
         cell = int(np.argmin(sums))
         if visited[cell]:
@@ -267,10 +269,9 @@ def _scan(
         visited[cell], sums[cell] = True, np.inf
         count = 0
         for position, i in enumerate(some):
-            if not boxed or bounds[cell, position] <= (
-                np.sqrt(distances[i, 0] * unit) + queries.moved[i]
-            ):
-                left[count] = queries.projected.first[i]
+            if not boxed or bounds[cell, position] <= (np.sqrt(distances[i, 0] * unit) + moved[i]):
+                for j in range(columns):
+                    left[count, j] = first[i, j]
                 who[count] = i
                 count += 1
         if count:
@@ -351,15 +352,16 @@ def _least_of_best(tile: Matrix, i: int, highest: Vector, best: Neighbors) -> fl
     """
     parts, width = len(highest), tile.shape[1]
     i = uintp(i)  # unsigned indexes need no check
-    highest[:] = -np.inf
+    for c in range(parts):
+        highest[c] = -np.inf
     for start in range(0, width - parts + 1, parts):
         for c in range(parts):
             value = np.float64(tile[i, uintp(start) + uintp(c)])
             highest[uintp(c)] = value if value > highest[uintp(c)] else highest[uintp(c)]
     for c in range(width // parts * parts, width):
         highest[c % parts] = max(highest[c % parts], tile[i, uintp(c)])
-    best.distances[:] = np.inf
-    best.rows[:] = NOBODY
+    for c in range(best.rows.shape[1]):
+        best.distances[0, c], best.rows[0, c] = np.inf, NOBODY
     for c in range(parts):
         if -highest[c] < best.distances[0, 0]:
             enter(best, 0, -highest[c], c)
