@@ -19,6 +19,7 @@ from separatrix.types import Codes, Matrix, Vector
 
 FEW = 2048  # rows below which bounds do not pay
 SAMPLE = (1024, 3072)  # least and largest size of the sample, an eighth of the rows
+FOR_SCALE = 256  # rows that give a centre and a scale
 HELD_OUT = 3  # one in so many rows of the sample tests the axes of the others
 QUERIES = 96  # rows of the test sample that serve as queries
 LEADING = (8, 16, 24, 32, 48, 64, 96, 128)  # numbers of axes to choose from
@@ -58,8 +59,8 @@ def axes_pay(n: int, d: int, *, queries: int, threads: int) -> bool:
 
 
 def no_axes(X: Any) -> ProjectionAxes:
-    """Centre and scale of rows, (n, d), without a projection."""
-    return _sample(X)[1]
+    """Centre and scale of rows, (n, d), without a projection; they need not be accurate."""
+    return _sample(X, (FOR_SCALE, FOR_SCALE))[1]
 
 
 def principal_axes(X: Any, k: int, *, insist: bool = False) -> ProjectionAxes:
@@ -89,10 +90,10 @@ def local_dimension(X: Any) -> float:
     return float(2 * np.log(4) / -np.log(factor)) if 0 < factor < 1 else np.inf
 
 
-def _sample(X: Any) -> tuple[Matrix, ProjectionAxes]:
+def _sample(X: Any, sizes: tuple[int, int] = SAMPLE) -> tuple[Matrix, ProjectionAxes]:
     """Some rows, centred and scaled, in float32; and the centre and scale."""
     n, d = X.shape
-    size = int(np.clip(n // 8, *SAMPLE))
+    size = int(np.clip(n // 8, *sizes))
     S = dense(X[:: max(1, n // size)][:size])
     centre = S.mean(axis=0)
     S = S - centre
