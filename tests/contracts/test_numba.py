@@ -87,6 +87,7 @@ for metric, rows, methods in (
 for options in ({}, {"metric": "cosine"}, {"kernel": "poly"}, {"weights": "distance"}):
     KNeighborsClassifier(**options, k_max=3).fit(X, y).predict_proba(X)
 KNeighborsClassifier().fit(X, y).predict(X[:9])
+NeighborIndex(pixels.astype(float), n_jobs=2).search(pixels[:64], 3)
 for distances in (abs(X @ X.T), scipy.sparse.csr_array(abs(X @ X.T))):
     KNeighborsClassifier(metric="precomputed").fit(distances, y).predict(distances)
 """,

@@ -1,6 +1,13 @@
 import numpy as np
 
-from separatrix.solvers.nearest.axes import LEADING, most_axes, no_axes, principal_axes
+from separatrix.solvers.nearest.axes import (
+    LEADING,
+    axes_pay,
+    local_dimension,
+    most_axes,
+    no_axes,
+    principal_axes,
+)
 
 
 def rows(rng, n, d, factors, noise):
@@ -51,3 +58,18 @@ def test_the_scale_is_a_power_of_two_that_brings_rows_to_length_one():
 def test_few_rows_or_features_have_no_axes():
     assert most_axes(20, 500) < LEADING[0]
     assert most_axes(5000, 8) < LEADING[0]
+
+
+def test_more_queries_pay_for_axes_and_more_threads_do_not():
+    queries = [m for m in (100, 1000, 10_000, 100_000) if axes_pay(4000, 64, queries=m, threads=1)]
+    assert queries
+    assert not axes_pay(4000, 64, queries=100, threads=1)
+    assert not axes_pay(4000, 64, queries=queries[0], threads=64)
+
+
+def test_the_dimension_of_near_rows_is_that_of_the_surface_they_lie_on():
+    rng = np.random.default_rng(5)
+    flat = rng.standard_normal((4000, 2)) @ rng.standard_normal((2, 16))
+    assert local_dimension(flat) < 4
+    assert local_dimension(rng.random((4000, 16))) > 8
+    assert local_dimension(np.ones((100, 3))) == np.inf

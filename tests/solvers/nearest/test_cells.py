@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from separatrix.solvers.nearest.cells import cells_of, distances_to_boxes, plain_cells, sides_of
+from separatrix.solvers.nearest import cells as module
+from separatrix.solvers.nearest.cells import (
+    cells_of,
+    distances_to_boxes,
+    order_by_cells,
+    plain_cells,
+    sides_of,
+)
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN
 
 
@@ -28,6 +35,17 @@ def test_rows_of_a_cell_are_near():
 def test_equal_rows_are_divided_all_the_same():
     cells = cells_of(np.zeros((1000, 3), np.float32), 64)
     assert np.diff(cells.starts).max() <= 64
+
+
+@pytest.mark.parametrize("sizes", [(512, 64), (64,), (4096, 256, 16)])
+def test_threads_cut_the_same_cells(sizes, monkeypatch):
+    monkeypatch.setattr(module, "MANY", 1)
+    rng = np.random.default_rng(2)
+    for Z in (rng.standard_normal((5000, 3)), rng.integers(0, 3, (5000, 2))):
+        Z = Z.astype(np.float32)
+        one, several = (order_by_cells(Z, sizes, threads=threads) for threads in (1, 5))
+        np.testing.assert_array_equal(one, several)
+        assert sorted(one) == list(range(5000))
 
 
 def test_plain_cells_keep_the_order():

@@ -3,6 +3,7 @@ import pytest
 from tests.solvers.nearest.agreement import assert_exhaustive
 
 from separatrix.solvers.nearest import index as module
+from separatrix.solvers.nearest import scan as scan_module
 from separatrix.solvers.nearest.index import build_index
 from separatrix.solvers.nearest.metrics import metric_of
 from separatrix.solvers.nearest.scan import ProductScan
@@ -36,3 +37,22 @@ def test_an_index_is_built_only_when_many_queries_have_come():
     again = assert_exhaustive(index, X, Q, 3)
     assert index.nbytes > 0
     np.testing.assert_array_equal(first.rows, again.rows)
+
+
+def test_products_serve_until_axes_pay(monkeypatch):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((3000, 5)) @ rng.standard_normal((5, 40))
+    index, skip = build_index(X, metric_of("l2")), np.full(200, -1)
+    monkeypatch.setattr(module, "axes_pay", lambda n, d, *, queries, threads: queries > 300)
+    first = index.nearest(X[:200], 3, skip, threads=1)
+    assert index._index.method == "products"
+    again = index.nearest(X[:200], 3, skip, threads=1)
+    assert index._index.method == index.built().method == "projections"
+    np.testing.assert_array_equal(first.rows, again.rows)
+
+
+def test_threads_scan_parts_of_the_rows(monkeypatch):
+    monkeypatch.setattr(scan_module, "WORTH_A_THREAD", 1)
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 4, size=(900, 6)).astype(np.float64)  # with many ties
+    assert_exhaustive(ProductScan(X), X, X[:50], 7, skip=np.arange(50), threads=4)

@@ -15,17 +15,22 @@ import numpy as np
 from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.solvers.nearest.rounding import scale_of
-from separatrix.types import Matrix, Vector
+from separatrix.types import Codes, Matrix, Vector
 
 FEW = 2048  # rows below which bounds do not pay
 SAMPLE = (1024, 3072)  # least and largest size of the sample, an eighth of the rows
+FOR_SCALE = 256  # rows that give a centre and a scale
 HELD_OUT = 3  # one in so many rows of the sample tests the axes of the others
 QUERIES = 96  # rows of the test sample that serve as queries
 LEADING = (8, 16, 24, 32, 48, 64, 96, 128)  # numbers of axes to choose from
 FINER = 4  # times as many axes are kept, for closer bounds
 PASSES = 2  # of the subspace iteration
-PER_PAIR, PER_AXIS, PER_CANDIDATE = 0.25, 0.01, 8.0  # nanoseconds, measured; only ratios matter
+PER_PAIR, PER_AXIS, PER_CANDIDATE = 0.35, 0.02, 8.0  # nanoseconds, measured; only ratios matter
 PER_ROW, PER_FEATURE = 30.0, 0.15  # of an exact distance
+PER_SAMPLED, PER_PROJECTED = (
+    100.0,
+    10.0,
+)  # of a value, in finding the axes on one core and in projecting
 
 
 class ProjectionAxes(NamedTuple):
@@ -42,9 +47,20 @@ def most_axes(n: int, d: int) -> int:
     return min(LEADING[-1], 3 * d // 4, n // 4)
 
 
+def axes_pay(n: int, d: int, *, queries: int, threads: int) -> bool:
+    """Whether products of queries with n rows of d features cost more than finding axes.
+
+    >>> axes_pay(16000, 256, queries=10_000, threads=1), axes_pay(4000, 64, queries=4000, threads=16)
+    (True, False)
+    """
+    products = queries * n * (2 * PER_PAIR + PER_AXIS * d) / threads  # and choosing among them
+    sample = min(n, max(SAMPLE[0], min(n // 8, SAMPLE[1])))
+    return products > 1.2 * d * (PER_SAMPLED * sample + PER_PROJECTED * n / threads)
+
+
 def no_axes(X: Any) -> ProjectionAxes:
-    """Centre and scale of rows, (n, d), without a projection."""
-    return _sample(X)[1]
+    """Centre and scale of rows, (n, d), without a projection; they need not be accurate."""
+    return _sample(X, (FOR_SCALE, FOR_SCALE))[1]
 
 
 def principal_axes(X: Any, k: int, *, insist: bool = False) -> ProjectionAxes:
@@ -67,10 +83,17 @@ def principal_axes(X: Any, k: int, *, insist: bool = False) -> ProjectionAxes:
     return plain._replace(directions=held, leading=leading)
 
 
-def _sample(X: Any) -> tuple[Matrix, ProjectionAxes]:
+def local_dimension(X: Any) -> float:
+    """The dimension of rows near to each other: four times as many are 4^(1/dimension) times as near."""
+    with blas_on_one_thread():
+        factor = _approach(_distances(_sample(X)[0])[2])[1]
+    return float(2 * np.log(4) / -np.log(factor)) if 0 < factor < 1 else np.inf
+
+
+def _sample(X: Any, sizes: tuple[int, int] = SAMPLE) -> tuple[Matrix, ProjectionAxes]:
     """Some rows, centred and scaled, in float32; and the centre and scale."""
     n, d = X.shape
-    size = int(np.clip(n // 8, *SAMPLE))
+    size = int(np.clip(n // 8, *sizes))
     S = dense(X[:: max(1, n // size)][:size])
     centre = S.mean(axis=0)
     S = S - centre
@@ -95,10 +118,7 @@ def _leading(T: Matrix, Z: Matrix, n: float, insist: bool) -> int | None:
     Some rows of T serve as queries among the others. The bounds show what share of rows would need an
     exact distance with n rows for each neighbour.
     """
-    queries = np.arange(0, len(T), max(1, len(T) // QUERIES))
-    squares = np.einsum("ij,ij->i", T, T)
-    D = squares[queries, None] + squares - 2 * T[queries] @ T.T
-    D[np.arange(len(queries)), queries] = np.inf
+    queries, squares, D = _distances(T)
     limits = _limits(D, n)
     costs: dict[int | None, float] = {}
     if not insist:
@@ -117,6 +137,15 @@ def _leading(T: Matrix, Z: Matrix, n: float, insist: bool) -> int | None:
     return min(costs, key=lambda m: costs[m])
 
 
+def _distances(T: Matrix) -> tuple[Codes, Vector, Matrix]:
+    """Some rows, (queries,), squared lengths, (n,), and squared distances to all others, (queries, n)."""
+    queries = np.arange(0, len(T), max(1, len(T) // QUERIES))
+    squares = np.einsum("ij,ij->i", T, T)
+    D = squares[queries, None] + squares - 2 * T[queries] @ T.T
+    D[np.arange(len(queries)), queries] = np.inf
+    return queries, squares, D
+
+
 def _limits(D: Matrix, n: float) -> Matrix:
     """The squared distance of the nearest of n rows, (queries, 1), from those to fewer, (queries, rows).
 
@@ -126,7 +155,12 @@ def _limits(D: Matrix, n: float) -> Matrix:
     if n <= rows:
         kth = min(max(1, round(rows / n)), rows - 1)
         return np.partition(D, kth - 1, axis=1)[:, kth - 1, None]
+    nearest, factor = _approach(D)
+    return np.asarray(nearest * factor ** (np.log(n / rows) / np.log(4)))[:, None]
+
+
+def _approach(D: Matrix) -> tuple[Vector, float]:
+    """The least squared distances, (queries,), and how much nearer they are than those of a quarter."""
     nearest, of_a_quarter = D.min(axis=1), D[:, ::4].min(axis=1)
     known = (nearest > 0) & np.isfinite(of_a_quarter)
-    factor = np.median(nearest[known] / of_a_quarter[known]) if known.any() else 1.0
-    return np.asarray(nearest * factor ** (np.log(n / rows) / np.log(4)))[:, None]
+    return nearest, float(np.median(nearest[known] / of_a_quarter[known])) if known.any() else 1.0

@@ -26,17 +26,19 @@ from separatrix.runtime.simd import (
     rows_within_mask,
     squared_distance,
 )
+from separatrix.runtime.threads import in_threads
 from separatrix.solvers.nearest.cells import order_by_cells
 from separatrix.solvers.nearest.exhaustive import Exhaustive
 from separatrix.solvers.nearest.groups import Index, Search
 from separatrix.solvers.nearest.metrics import CHEBYSHEV, EUCLIDEAN, MANHATTAN, Metric, raw_distance
-from separatrix.solvers.nearest.ranking import Neighbors, enter
+from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors, sort_heap
 from separatrix.solvers.nearest.rounding import FAR, NEXT_TO_NOTHING, scale_of
 from separatrix.types import Codes, Matrix, Vector
 
-GROUP = 256  # queries
-QUERY_CELLS = (4096, FLOATS)  # of queries, so that those near each other follow each other
-BLOCK = 2**14  # rows scaled at a time
+GROUP = 1024  # queries
+PER_FEATURE = 300.0  # nanoseconds of a query, about
+QUERY_CELLS = (4096, 256, FLOATS)  # of queries, so that those near each other follow each other
+BLOCK = 2**14  # rows that a thread scales or lays out at a time
 NORMS = {EUCLIDEAN: 2, MANHATTAN: 1, CHEBYSHEV: 0}  # as the masks name them
 
 
@@ -53,30 +55,12 @@ class BoxTree(NamedTuple):
 
 
 class ScaledQueries(NamedTuple):
-    """A group of queries, and the same scaled and rounded."""
+    """Queries, and the same scaled and rounded."""
 
-    Q: Matrix  # shape: (group, d)
-    skip: Codes  # shape: (group,)
-    Z: Matrix  # shape: (group, d); float32
-    moved: Vector  # shape: (group,); by rounding
-
-
-class Stack(NamedTuple):
-    """Boxes that a query has yet to visit, and scratch memory."""
-
-    bounds: Vector  # shape: (16 (levels + 1),); float32
-    nodes: Codes
-    levels: Codes
-    found: Vector  # shape: (16,); float32
-
-    @classmethod
-    def of(cls, tree: BoxTree) -> Stack:
-        """An empty stack that suffices for a tree."""
-        size = FLOATS * len(tree.starts)
-        found = np.empty(FLOATS, np.float32)
-        return cls(
-            np.empty(size, np.float32), np.empty(size, np.int64), np.empty(size, np.int64), found
-        )
+    Q: Matrix  # shape: (m, d)
+    skip: Codes  # shape: (m,)
+    Z: Matrix  # shape: (m, d); float32
+    moved: Vector  # shape: (m,); by rounding
 
 
 class Boxes(Index):
@@ -87,110 +71,167 @@ class Boxes(Index):
     def __init__(self, X: Any, metric: Metric, *, threads: int = 1) -> None:
         self._X, self._metric = X, metric
         d = X.shape[1]
-        self._centre = X.mean(axis=0, dtype=np.float64)
-        blocks = (X[rows] - self._centre for rows in row_blocks(len(X), BLOCK))
-        self._scale = scale_of(max(float(np.abs(block).max()) for block in blocks))
+        sums, lows, highs = _summary(X)
+        self._centre = sums / len(X)
+        self._scale = scale_of(float(np.maximum(highs - self._centre, self._centre - lows).max()))
         self._off = 2.0**-24 * {EUCLIDEAN: np.sqrt(d), MANHATTAN: d, CHEBYSHEV: 1}[metric.code]
-        Z = self._scale_rows(X)
-        self._tree = _build_tree(Z, _largest_of(Z) * np.float32(self._off), threads)
+        Z, largest = self._scale_rows(X, threads)
+        self._tree = _build_tree(Z, largest * np.float32(self._off), threads)
         self.nbytes = sum(part.nbytes for part in self._tree)
 
     def answer(self, search: Search) -> Neighbors:
-        Z = self._scale_rows(search.Q)
-        largest = _largest_of(Z).astype(np.float64)
+        Z, largest = self._scale_rows(search.Q, search.threads)
 
         def search_boxes(some: Any) -> Neighbors:
-            moved = self._off * largest[some] + NEXT_TO_NOTHING
-            return self._nearest(search.of(some), Z[some], moved)
+            return self._nearest(search.of(some), Z[some], largest[some])
 
         far = ~(largest < FAR)
         return search.with_fallback(search_boxes, far, Exhaustive(self._X, self._metric))
 
-    def _nearest(self, search: Search, Z: Matrix, moved: Vector) -> Neighbors:
+    def _nearest(self, search: Search, Z: Matrix, largest: Vector) -> Neighbors:
         order = order_by_cells(Z, QUERY_CELLS, threads=search.threads)
-        search, Z, moved = search.of(order), Z[order], moved[order]
+        moved = self._off * largest.astype(np.float64) + NEXT_TO_NOTHING
+        queries = ScaledQueries(search.Q, search.skip, Z, moved)
         code = self._metric.code
         unit = self._scale ** (2 if code == EUCLIDEAN else 1)
+        found = no_neighbors(len(Z), search.k)
 
-        def scan(group: slice, heaps: Neighbors, monitor: FitMonitor) -> None:
+        def scan(group: slice, monitor: FitMonitor) -> None:
             if not monitor.should_stop():
-                queries = ScaledQueries(search.Q[group], search.skip[group], Z[group], moved[group])
-                stack = Stack.of(self._tree)
-                _search(self._tree, self._X, queries, unit, code, NORMS[code], heaps, stack)
+                _search(self._tree, self._X, order[group], queries, unit, code, NORMS[code], found)
 
-        return search.in_groups(scan, GROUP).of(np.argsort(order))
+        search.over_groups(scan, GROUP, cost=PER_FEATURE * Z.shape[1])
+        return found
 
-    def _scale_rows(self, X: Any) -> Matrix:
-        Z = np.empty(X.shape, np.float32)
-        with np.errstate(over="ignore"):  # infinite is far
-            for rows in row_blocks(len(X), BLOCK):
-                Z[rows] = (X[rows] - self._centre) * self._scale
-        return Z
+    def _scale_rows(self, X: Any, threads: int) -> tuple[Matrix, Vector]:
+        """Scaled rows, and the largest magnitude in each, in float32."""
+        Z, largest = np.empty(X.shape, np.float32), np.empty(len(X), np.float32)
 
+        def scale(rows: slice) -> None:
+            _scale(X[rows], self._centre, self._scale, Z[rows], largest[rows])
 
-def _largest_of(Z: Matrix) -> Vector:
-    """The largest magnitude in each row, (n,); column after column, since rows are short."""
-    largest = np.abs(Z[:, 0])
-    for j in range(1, Z.shape[1]):
-        np.maximum(largest, np.abs(Z[:, j]), out=largest)
-    return largest
+        in_threads(scale, row_blocks(len(X), BLOCK), threads=threads)
+        return Z, largest
 
 
 def _build_tree(Z: Matrix, moved: Vector, threads: int) -> BoxTree:
     """The tree of scaled rows, and of how far rounding may have moved them."""
+    n, d = Z.shape
     sizes = [FLOATS]
-    while sizes[-1] < len(Z):
+    while sizes[-1] < n:
         sizes.append(FLOATS * sizes[-1])
     order = order_by_cells(Z, sizes[::-1], threads=threads)
-    Z, inside = Z[order], moved[order, None].astype(np.float32)
-    rows, lows, highs, levels = _side_by_side(Z), Z, Z, []
-    for _ in sizes:
-        lows, highs, inside = (
-            join.reduceat(part, np.arange(0, len(part), FLOATS), axis=0)
-            for join, part in ((np.minimum, lows), (np.maximum, highs), (np.maximum, inside))
-        )
-        ends = np.stack([lows, highs], axis=2).reshape(len(lows), -1)
-        levels.append(np.concatenate([ends, inside], axis=1))
-    margins = levels[0][:, -1].copy()
-    blocks = [_side_by_side(level) for level in levels[:-1]]
-    starts = np.cumsum([0, *map(len, blocks)])
-    boxes = np.concatenate(blocks) if blocks else np.empty((0, 1, FLOATS), np.float32)
+    counts = [-(-n // size) for size in sizes]  # leaves, and the nodes of every level above
+    starts = np.cumsum([0, *counts[1:]])
+    rows = np.empty((counts[0], d, FLOATS), np.float32)
+    boxes = np.full((starts[-1], 2 * d + 1, FLOATS), np.inf, np.float32)
+    margins = np.empty(counts[0], np.float32)
+
+    def fill(leaves: slice) -> None:
+        _fill_leaves(Z, moved, order, leaves.start, leaves.stop, rows, margins, boxes)
+
+    in_threads(fill, row_blocks(counts[0], BLOCK // (4 * FLOATS)), threads=threads)
+    _join_boxes(boxes, starts, np.array(counts))
     return BoxTree(rows, margins, boxes, starts, order)
 
 
-def _side_by_side(values: Matrix) -> Any:
-    """Values of 16 rows of (n, d) side by side, (blocks, d, 16); infinity fills up."""
-    n, d = values.shape
-    out = np.full((-(-n // FLOATS), d, FLOATS), np.inf, np.float32)
-    whole = n // FLOATS
-    out[:whole] = values[: whole * FLOATS].reshape(whole, FLOATS, d).transpose(0, 2, 1)
-    if whole < len(out):
-        out[whole, :, : n - whole * FLOATS] = values[whole * FLOATS :].T
-    return out
+@njit(cache=True, nogil=True)
+def _summary(X: Any) -> tuple[Vector, Vector, Vector]:
+    """Sums, lowest and highest values of the columns."""
+    d = X.shape[1]
+    sums, lows, highs = np.zeros(d), np.full(d, np.inf), np.full(d, -np.inf)
+    for i in range(X.shape[0]):
+        for j in range(d):
+            value = np.float64(X[i, j])
+            sums[j] += value
+            lows[j], highs[j] = min(lows[j], value), max(highs[j], value)
+    return sums, lows, highs
+
+
+@njit(cache=True, nogil=True)
+def _scale(X: Any, centre: Vector, scale: float, Z: Matrix, largest: Vector) -> None:
+    for i in range(X.shape[0]):
+        most = np.float32(0.0)
+        for j in range(X.shape[1]):
+            Z[i, j] = (np.float64(X[i, j]) - centre[j]) * scale
+            most = max(most, abs(Z[i, j]))
+        largest[i] = most
+
+
+@njit(cache=True, nogil=True)
+def _fill_leaves(
+    Z: Matrix,
+    moved: Vector,
+    order: Codes,
+    first: int,
+    last: int,
+    rows: Any,
+    margins: Vector,
+    boxes: Any,
+) -> None:
+    """Rows of some leaves side by side, and the boxes around them."""
+    n, d = Z.shape
+    for leaf in range(first, last):
+        start, stop = leaf * FLOATS, min((leaf + 1) * FLOATS, n)
+        margin = np.float32(0.0)
+        for position in range(start, stop):
+            margin = max(margin, moved[order[position]])
+        margins[leaf] = margin
+        for j in range(d):
+            low, high = np.float32(np.inf), np.float32(-np.inf)
+            for lane in range(stop - start, FLOATS):
+                rows[leaf, j, lane] = low
+            for position in range(start, stop):
+                value = Z[order[position], j]
+                rows[leaf, j, position - start] = value
+                low, high = min(low, value), max(high, value)
+            if len(boxes):
+                boxes[leaf // FLOATS, 2 * j, leaf % FLOATS] = low
+                boxes[leaf // FLOATS, 2 * j + 1, leaf % FLOATS] = high
+        if len(boxes):
+            boxes[leaf // FLOATS, 2 * d, leaf % FLOATS] = margin
+
+
+@njit(cache=True, nogil=True)
+def _join_boxes(boxes: Any, starts: Codes, counts: Codes) -> None:
+    """The boxes of all levels above the leaves; the first one is filled."""
+    for level in range(len(counts) - 2):
+        for node in range(counts[level + 1]):
+            below = boxes[starts[level] + node]
+            above = boxes[starts[level + 1] + node // FLOATS]
+            lanes = min(FLOATS, counts[level] - node * FLOATS)
+            for j in range(below.shape[0]):
+                is_low = j % 2 == 0 and j < below.shape[0] - 1
+                end = below[j, 0]
+                for lane in range(1, lanes):
+                    end = min(end, below[j, lane]) if is_low else max(end, below[j, lane])
+                above[j, node % FLOATS] = end
 
 
 @njit(cache=True, nogil=True)
 def _search(
     tree: BoxTree,
     X: Any,
+    some: Codes,
     queries: ScaledQueries,
     unit: float,
     code: int,
     norm: int,
     heaps: Neighbors,
-    stack: Stack,
 ) -> None:
-    """Find the neighbours of each query, nearest boxes first; queries are near the ones before them."""
+    """Find the neighbours of some queries, nearest boxes first; each is near the one before it."""
     rows, margins, boxes, starts, order = tree
     Q, skip, Z, moved = queries
-    bounds, nodes, levels, found = stack
+    size = FLOATS * len(starts)  # of the stack of boxes yet to visit
+    bounds, found = np.empty(size, np.float32), np.empty(FLOATS, np.float32)
+    nodes, levels = np.empty(size, np.int64), np.empty(size, np.int64)
     distances = heaps.distances
     up = 1 + (Z.shape[1] + 8) * 2.0**-23  # a sum, its root and the limit are rounded
-    for i in range(Z.shape[0]):
+    for position, i in enumerate(some):
         bounds[0], levels[0], nodes[0], size = -np.inf, len(starts) - 1, 0, 1
-        most, limit, changed = np.inf, np.float32(np.inf), i > 0
+        most, limit, changed = np.inf, np.float32(np.inf), position > 0
         if changed:
-            most = _bound_by_last(X, queries, i, code, heaps)
+            most = _bound_by_last(X, Q, skip, some[position - 1], i, code, heaps)
         while size:
             if changed:
                 scaled = most * unit
@@ -203,10 +244,10 @@ def _search(
             if level == 0:
                 hits = rows_within_mask(rows, node, Z, i, limit + margins[node], norm)
                 while hits:
-                    position = node * FLOATS + first_bit(hits)
+                    slot = node * FLOATS + first_bit(hits)
                     hits &= hits - np.uint64(1)
-                    if position < len(order) and order[position] != skip[i]:
-                        row = np.int64(order[position])
+                    if slot < len(order) and order[slot] != skip[i]:
+                        row = np.int64(order[slot])
                         if code == EUCLIDEAN:
                             distance = squared_distance(X, row, Q, i, distances[i, 0])
                         else:
@@ -230,15 +271,19 @@ def _search(
                     bounds[spot], nodes[spot] = found[lane], node * FLOATS + lane
                     levels[size] = level - 1
                     size += 1
+    for i in some:
+        sort_heap(heaps, i)
 
 
 @njit(cache=True, nogil=True)
-def _bound_by_last(X: Any, queries: ScaledQueries, i: int, code: int, heaps: Neighbors) -> float:
-    """A raw distance within which query i has k rows: the neighbours of the query before, and its row."""
-    Q, skip = queries.Q, queries.skip
-    k, most, count = heaps.rows.shape[1], 0.0, 0
+def _bound_by_last(
+    X: Any, Q: Matrix, skip: Codes, last: int, i: int, code: int, heaps: Neighbors
+) -> float:
+    """A raw distance within which query i has k rows: neighbours of the query before, and its row."""
+    rows = heaps.rows
+    k, most, count = rows.shape[1], 0.0, 0
     for position in range(-1, k):
-        row = skip[i - 1] if position < 0 else heaps.rows[i - 1, position]
+        row = skip[last] if position < 0 else rows[last, position]
         if row >= 0 and row != skip[i] and count < k:
             if code == EUCLIDEAN:
                 distance = squared_distance(X, row, Q, i, np.inf)

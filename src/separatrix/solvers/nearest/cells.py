@@ -6,21 +6,22 @@ A group of queries scans its own cell first, so that bounds are tight before the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from numba import njit, uintp
 
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.threads import in_threads
 from separatrix.solvers.nearest.metrics import EUCLIDEAN, MANHATTAN
-from separatrix.solvers.selection import select
 from separatrix.types import Codes, Matrix, Vector
 
-LARGE_CELL = 4096  # rows of a cell that one thread cuts
-SAMPLE_ROWS = 128  # of a part, from which its widest axis is estimated
+MANY = 2**15  # rows from which threads pay
+SAMPLE_ROWS = 32  # of a part, from which its widest axis is estimated
+FEW_KEYS = 32  # that are sorted by counting
+SAMPLE_KEYS = 15  # of a part, from which a pivot is taken
 
 
 class Cells(NamedTuple):
@@ -46,32 +47,27 @@ def cells_of(Z: Matrix, size: int) -> Cells:
     >>> cells_of(np.array([[5.0], [1.0], [6.0], [2.0]]), 2).order.tolist()
     [1, 3, 0, 2]
     """
-    n = len(Z)
-    order = order_by_cells(Z, (size,))
-    starts = np.append(np.arange(0, n, size), n)
-    for start, stop in pairwise(starts):
-        order[start:stop].sort()  # in the order of memory
-    return Cells(order, starts)
+    return Cells(order_by_cells(Z, (size,)), np.append(np.arange(0, len(Z), size), len(Z)))
 
 
 def order_by_cells(Z: Matrix, sizes: Iterable[int], *, threads: int = 1) -> Codes:
     """Row numbers, (n,), cell after cell of the first size; inside those, of the next one, and so on.
 
-    Sizes decrease, each a multiple of the next. Threads work on cells that are large enough.
+    Sizes decrease, each a multiple of the next. Threads work on the cells of one size.
     """
-    order, sizes = _numbers(len(Z)), np.array([*sizes])
-    large = sizes[sizes >= LARGE_CELL]
-    if not len(large):
-        _cut(Z, order, sizes)
-        return order
-    _cut(Z, order, large)
-    small = sizes[len(large) :]
-
-    def cut_cell(cell: slice) -> None:
-        _cut(Z, order[cell], small)
-
-    in_threads(cut_cell, row_blocks(len(Z), int(large[-1])), threads=threads)
+    n, order = len(Z), _numbers(len(Z))
+    left, outer = [size for size in sizes if size < n], n
+    while left:
+        enough = threads == 1 or n < MANY or outer * threads <= n  # cells for all threads
+        some, left = (left, []) if enough else (left[:1], left[1:])
+        cut_cell = partial(_cut_cell, Z, order, np.array(some))
+        in_threads(cut_cell, row_blocks(n, outer), threads=threads)
+        outer = some[-1]
     return order
+
+
+def _cut_cell(Z: Matrix, order: Codes, sizes: Codes, cell: slice) -> None:
+    _cut(Z, order[cell], sizes)
 
 
 def _numbers(n: int) -> Codes:
@@ -89,6 +85,11 @@ def sides_of(Z: Matrix, cells: Cells) -> tuple[Matrix, Matrix]:
 def _cut(Z: Matrix, order: Codes, sizes: Codes) -> None:
     """Sort parts about their middle along their widest axis, until they are cells of the last size."""
     sums, squares = np.empty(Z.shape[1]), np.empty(Z.shape[1])
+    keys, spare_keys, spare = (
+        np.empty(len(order), Z.dtype),
+        np.empty(len(order), Z.dtype),
+        np.empty_like(order),
+    )
     starts, stops, levels = (
         np.empty(128, np.int64),
         np.empty(128, np.int64),
@@ -104,10 +105,88 @@ def _cut(Z: Matrix, order: Codes, sizes: Codes) -> None:
             continue
         parts = -(-(stop - start) // sizes[level])
         middle = start + parts // 2 * sizes[level]
-        select(Z[:, _widest(Z, order, start, stop, sums, squares)], order, start, stop - 1, middle)
+        axis = _widest(Z, order, start, stop, sums, squares)
+        for position in range(start, stop):
+            keys[position] = Z[order[position], axis]
+        _select(keys, order, start, stop, middle, spare_keys, spare)
         starts[left], stops[left], levels[left] = start, middle, level
         starts[left + 1], stops[left + 1], levels[left + 1] = middle, stop, level
         left += 2
+
+
+@njit(cache=True, nogil=True)
+def _select(
+    keys: Vector, order: Codes, low: int, high: int, rank: int, spare_keys: Vector, spare: Codes
+) -> None:
+    """Reorder keys and rows low..high-1: keys before position `rank` are no larger, after it no smaller.
+
+    Quickselect with a pivot of that rank in a sample, and partitions without branches.
+    """
+    sample = np.empty(SAMPLE_KEYS, keys.dtype)
+    while high - low > FEW_KEYS:
+        for t in range(SAMPLE_KEYS):
+            key, spot = keys[low + t * (high - low) // SAMPLE_KEYS], t
+            while spot > 0 and sample[spot - 1] > key:
+                sample[spot] = sample[spot - 1]
+                spot -= 1
+            sample[spot] = key
+        pivot = sample[SAMPLE_KEYS * (rank - low) // (high - low)]
+        middle = _partition(keys, order, low, high, pivot, spare_keys, spare)
+        if rank < middle:
+            high = middle
+        elif middle > low:
+            low = middle
+        else:  # the pivot is the least key
+            pivot = np.nextafter(pivot, np.float32(np.inf))
+            low = _partition(keys, order, low, high, pivot, spare_keys, spare)
+            if rank < low:
+                return
+    _sort(keys, order, low, high, spare_keys, spare)
+
+
+@njit(cache=True, nogil=True)
+def _sort(
+    keys: Vector, order: Codes, low: int, high: int, spare_keys: Vector, spare: Codes
+) -> None:
+    """Sort a few keys and rows by counting the keys before each."""
+    for position in range(low, high):
+        key, before = keys[uintp(position)], 0
+        for other in range(low, position):
+            before += keys[uintp(other)] <= key
+        for other in range(position + 1, high):
+            before += keys[uintp(other)] < key
+        spare_keys[low + before], spare[low + before] = key, order[position]
+    _copy(spare_keys, spare, low, high, keys, order)
+
+
+@njit(cache=True, nogil=True)
+def _partition(
+    keys: Vector,
+    order: Codes,
+    low: int,
+    high: int,
+    pivot: float,
+    spare_keys: Vector,
+    spare: Codes,
+) -> int:
+    """Move keys below the pivot to the front; returns where the others begin."""
+    left, right = low, high - 1
+    for position in range(low, high):
+        key, row = keys[uintp(position)], order[uintp(position)]
+        spare_keys[uintp(left)], spare[uintp(left)] = key, row
+        spare_keys[uintp(right)], spare[uintp(right)] = key, row
+        below = int(key < pivot)
+        left += below
+        right += below - 1
+    _copy(spare_keys, spare, low, high, keys, order)
+    return left
+
+
+@njit(cache=True, nogil=True)
+def _copy(keys: Vector, order: Codes, low: int, high: int, into_keys: Vector, into: Codes) -> None:
+    """Copy some keys and rows; an assignment of slices takes a second to compile."""
+    for position in range(uintp(low), uintp(high)):
+        into_keys[position], into[position] = keys[position], order[position]
 
 
 @njit(cache=True, nogil=True)

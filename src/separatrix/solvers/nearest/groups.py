@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -20,10 +19,8 @@ from separatrix.solvers.nearest.ranking import Neighbors, no_neighbors, sort_hea
 from separatrix.types import Codes, Flags
 
 ROUND = 8  # groups of a thread between two steps of the monitor
-SHARES, SMALLEST_GROUP = (
-    4,
-    64,
-)  # groups for each thread, so that none waits long; queries of a group
+SMALL_GROUP = 128  # queries; smaller groups are not divided for the sake of balance
+WORTH_A_THREAD = 500_000  # nanoseconds of work
 
 
 class Index(ABC):
@@ -72,21 +69,41 @@ class Search(NamedTuple):
         `scan` asks its monitor now and then whether to stop; the monitor of the search counts rounds.
         With heaps=False the lists of `scan` are sorted.
         """
-        m, inner = self.Q.shape[0], self.monitor.inner()
-        size = min(size, max(SMALLEST_GROUP, -(-m // (SHARES * self.threads))))
-        found = no_neighbors(m, self.k)
+        found = no_neighbors(self.Q.shape[0], self.k)
 
-        def search_group(queries: slice) -> None:
+        def search_group(queries: slice, monitor: FitMonitor) -> None:
             own = found.of(queries)
-            scan(queries, own, inner)
+            scan(queries, own, monitor)
             if heaps:
                 sort_heaps(own)
 
-        with blas_on_one_thread() if self.threads > 1 else nullcontext():
-            for groups in _rounds(row_blocks(m, size), ROUND * self.threads):
-                in_threads(search_group, groups, threads=self.threads, monitor=inner)
-                self.monitor.step()
+        self.over_groups(search_group, size)
         return found
+
+    def over_groups(
+        self,
+        search_group: Callable[[slice, FitMonitor], None],
+        size: int,
+        *,
+        cost: float = WORTH_A_THREAD,
+    ) -> None:
+        """Let threads search groups of at most `size` queries, as many groups for each thread.
+
+        cost: of a query in nanoseconds; threads that would have little to do are not started.
+        """
+        m, inner = self.Q.shape[0], self.monitor.inner()
+        threads = int(min(self.threads, max(1, m * cost // WORTH_A_THREAD)))
+        shares = max(-(-m // (size * threads)), min(2, m // (SMALL_GROUP * threads)), 1)
+        size = min(size, max(SMALL_GROUP // 2, -(-m // (shares * threads))))
+        with blas_on_one_thread():
+            for groups in _rounds(row_blocks(m, size), ROUND * threads):
+                in_threads(
+                    lambda group: search_group(group, inner),
+                    groups,
+                    threads=threads,
+                    monitor=inner,
+                )
+                self.monitor.step()
 
     def with_fallback(
         self,

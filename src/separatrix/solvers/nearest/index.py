@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,15 @@ from scipy.sparse import issparse
 
 from separatrix.errors import ParameterError
 from separatrix.runtime.blocks import default_budget
-from separatrix.solvers.nearest.axes import LEADING, most_axes, no_axes, principal_axes
+from separatrix.runtime.threads import thread_count
+from separatrix.solvers.nearest.axes import (
+    LEADING,
+    axes_pay,
+    local_dimension,
+    most_axes,
+    no_axes,
+    principal_axes,
+)
 from separatrix.solvers.nearest.bits import Bits, is_binary
 from separatrix.solvers.nearest.boxes import Boxes
 from separatrix.solvers.nearest.exhaustive import Exhaustive
@@ -26,6 +34,9 @@ from separatrix.solvers.nearest.sparse import Sparse
 TINY = 2**8  # values up to which an exhaustive search beats building an index
 FEW_QUERIES = 128  # that a scan of the rows answers before an index could be built
 FEW_FEATURES = {EUCLIDEAN: 20, MANHATTAN: 10, CHEBYSHEV: 32}  # features up to which boxes are used
+ALWAYS_BOXES = 10  # Euclidean features; with more, only if rows have a low dimension
+LOW_DIMENSION = 8
+FEW_ROWS = 2048  # which products search as fast as boxes, whatever their dimension
 DENSE_BELOW = 32  # a stored value costs as much as this many of an array
 HUGE = 1e100
 
@@ -44,34 +55,47 @@ def build_index(
 
 
 class LazyIndex(Index):
-    """Dense rows that are scanned until so many queries have come that an index pays for itself."""
+    """Dense rows that are scanned until so many queries have come that an index pays for itself.
+
+    Likewise axes of projections are searched for only when products with all rows have cost more.
+    """
 
     method = "auto"
 
-    def __init__(self, X: Any, build: Callable[[Any], Index]) -> None:
+    def __init__(self, X: Any, build: Callable[..., Index]) -> None:
         self._X, self._build = X, build
         self._scan = ProductScan(X)
         self._asked = 0
+        self._index: Index | None = None
+        self._final = False  # whether the index is the one for any number of queries
 
     @property
     def nbytes(self) -> int:  # type: ignore[override]
-        return self._index.nbytes if "_index" in self.__dict__ else 0
+        return 0 if self._index is None else self._index.nbytes
 
     def built(self) -> Index:
-        return self._index
+        return self._index_for(many=True)
 
     def answer(self, search: Search) -> Neighbors:
         self._asked += len(search.Q)
-        index = self._scan if self._asked <= FEW_QUERIES else self._index
-        return index.answer(search)
+        if self._asked <= FEW_QUERIES:
+            return self._scan.answer(search)
+        threads = min(search.threads, thread_count())
+        many = axes_pay(*self._X.shape, queries=self._asked, threads=threads)
+        return self._index_for(many=many).answer(search)
 
-    @cached_property
-    def _index(self) -> Index:
-        return self._build(self._X)
+    def _index_for(self, *, many: bool) -> Index:
+        index = self._index
+        if index is None or (many and not self._final and index.method == "products"):
+            self._index = index = self._build(self._X, many=many)
+            self._final = many
+        return index
 
 
-def _build(X: Any, metric: Metric, *, k: int, method: str, threads: int) -> Index:
-    """The index of some method."""
+def _build(
+    X: Any, metric: Metric, *, k: int, method: str, threads: int, many: bool = True
+) -> Index:
+    """The index of some method; many: whether there are so many queries that axes may pay."""
     choices = _choices(X, metric)
     if method not in ("auto", *choices):
         listed = ", ".join(repr(name) for name in ("auto", *choices))
@@ -90,7 +114,8 @@ def _build(X: Any, metric: Metric, *, k: int, method: str, threads: int) -> Inde
         return Manhattan(X)
     if method == "boxes":
         return Boxes(X, metric, threads=threads)
-    axes = no_axes(X) if method == "products" else principal_axes(X, k, insist=insist)
+    plain = method == "products" or not many
+    axes = no_axes(X) if plain else principal_axes(X, k, insist=insist)
     return Projections(X, axes, threads=threads)
 
 
@@ -124,7 +149,10 @@ def _choose_method(X: Any, metric: Metric, choices: list[str]) -> str:
     if n * d <= TINY:
         return "exhaustive"
     if "boxes" in choices and d <= FEW_FEATURES[metric.code]:
-        return "boxes"
+        if metric.code != EUCLIDEAN or d <= ALWAYS_BOXES:
+            return "boxes"
+        if n >= FEW_ROWS and local_dimension(X) < LOW_DIMENSION:
+            return "boxes"
     if metric.code == MANHATTAN:
         return "manhattan"
     return next(name for name in ("projections", "products", "exhaustive") if name in choices)

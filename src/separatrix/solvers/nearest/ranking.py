@@ -44,12 +44,18 @@ def enter(heaps: Neighbors, i: int, distance: float, row: int) -> bool:
 @njit(cache=True, nogil=True)
 def sort_heaps(heaps: Neighbors) -> None:
     """Turn the heaps of all queries into lists with the nearest first."""
+    for i in range(heaps.distances.shape[0]):
+        sort_heap(heaps, i)
+
+
+@njit(cache=True, nogil=True)
+def sort_heap(heaps: Neighbors, i: int) -> None:
+    """Turn the heap of query i into a list with the nearest first."""
     distances, rows = heaps
-    for i in range(distances.shape[0]):
-        for size in range(distances.shape[1] - 1, 0, -1):
-            distance, row = distances[i, size], rows[i, size]
-            distances[i, size], rows[i, size] = distances[i, 0], rows[i, 0]
-            _sift(distances, rows, i, distance, row, size)
+    for size in range(distances.shape[1] - 1, 0, -1):
+        distance, row = distances[i, size], rows[i, size]
+        distances[i, size], rows[i, size] = distances[i, 0], rows[i, 0]
+        _sift(distances, rows, i, distance, row, size)
 
 
 @njit(cache=True, nogil=True)

@@ -13,13 +13,14 @@ from numba import njit
 
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.simd import squared_distance
-from separatrix.runtime.threads import in_threads
-from separatrix.solvers.nearest.groups import Index, Search
+from separatrix.runtime.threads import blas_on_one_thread, in_threads
+from separatrix.solvers.nearest.groups import WORTH_A_THREAD, Index, Search
 from separatrix.solvers.nearest.ranking import Neighbors, enter, no_neighbors, sort_heaps
 from separatrix.types import Codes, Matrix, Vector
 
 BLOCK_BYTES = 8 * MEBIBYTE  # of rows, and of their products
 GROUP = 64  # queries, at most
+PER_VALUE, PER_PRODUCT = 1.0, 0.05  # nanoseconds, about
 
 
 class ProductScan(Index):
@@ -41,30 +42,36 @@ class ProductScan(Index):
         return found
 
     def _scan(self, search: Search, heaps: Neighbors) -> None:
-        X, (Q, skip) = self._X, (search.Q, search.skip)
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # what is not a number gets an exact distance
-            own = np.einsum("ij,ij->i", Q, Q)
-            size = rows_that_fit(8 * max(X.shape[1], len(Q)), BLOCK_BYTES)
-            squares = np.empty(len(X)) if self._squares is None else self._squares
-            for rows in row_blocks(len(X), size):
-                block = np.asarray(X[rows], dtype=np.float64)
-                if self._squares is None:
-                    np.einsum("ij,ij->i", block, block, out=squares[rows])
-                products = Q @ block.T
+        (n, d), Q, skip = self._X.shape, search.Q, search.skip
+        known = self._squares is not None
+        squares = self._squares if self._squares is not None else np.empty(n)
+        own = np.einsum("ij,ij->i", Q, Q)
+        work = n * d * (PER_VALUE + PER_PRODUCT * len(Q))
+        threads = int(min(search.threads, max(1, work // WORTH_A_THREAD)))
 
-                def keep(
-                    queries: slice, start: int = rows.start, products: Matrix = products
-                ) -> None:
-                    own_part = Q[queries], skip[queries], own[queries], heaps.of(queries)
-                    _keep(products[queries], squares, start, X, *own_part)
+        def scan(rows: slice) -> Neighbors:
+            found = heaps if threads == 1 else no_neighbors(len(Q), search.k)
+            block = np.asarray(self._X[rows], dtype=np.float64)
+            if not known:
+                np.einsum("ij,ij->i", block, block, out=squares[rows])
+            _keep(Q @ block.T, squares, rows.start, self._X, Q, skip, own, found)
+            return found
 
-                in_threads(
-                    keep, row_blocks(len(Q), -(-len(Q) // search.threads)), threads=search.threads
-                )
+        size = rows_that_fit(8 * max(d, len(Q)), BLOCK_BYTES, most=-(-n // threads))
+        with blas_on_one_thread(), np.errstate(over="ignore", invalid="ignore"):
+            parts = in_threads(scan, row_blocks(n, size), threads=threads)
+        for part in parts if threads > 1 else []:
+            _merge(part, heaps)
         self._squares = squares
         sort_heaps(heaps)
+
+
+@njit(cache=True, nogil=True)
+def _merge(part: Neighbors, heaps: Neighbors) -> None:
+    distances, rows = part
+    for i in range(distances.shape[0]):
+        for j in range(distances.shape[1]):
+            enter(heaps, i, distances[i, j], rows[i, j])
 
 
 @njit(cache=True, nogil=True)
