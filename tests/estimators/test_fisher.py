@@ -113,6 +113,7 @@ def test_new_labels_in_a_stream_are_refused():
 
 def test_a_scatter_that_does_not_fit_is_refused(monkeypatch):
     monkeypatch.setattr(shared, "default_budget", lambda: 300)
+    monkeypatch.setattr(shared, "LITTLE", 0)
     with pytest.raises(MemoryBudgetError, match="The covariance of 4 features take"):
         FisherDiscriminant().fit(X, Y)
 

@@ -8,7 +8,6 @@ products, kernel values and scores of a tile of samples and support vectors whil
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import nullcontext
 from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -71,8 +70,9 @@ class LinearScorer:
             return function(S)
 
         blocks = list(row_blocks(X.shape[0], max(1, TILE // self.weights.shape[1])))
-        threads = min(threads, X.shape[0] * self.weights.size // LINEAR_WORK)
-        with blas_on_one_thread() if threads > 1 else nullcontext():
+        work = X.shape[0] * self.weights.size
+        threads = min(threads, work // LINEAR_WORK)
+        with blas_on_one_thread(work):
             return in_threads(score, blocks, threads=threads)
 
 
@@ -92,7 +92,7 @@ class KernelScorer:
         Z, coef, extremes = self._prepare(np.dtype(np.float32 if single else np.float64))
         blocks = list(row_blocks(X.shape[0], max(1, TILE // min(len(Z), COLUMNS))))
         threads = min(threads, values // TILE)
-        with blas_on_one_thread() if threads > 1 else nullcontext():
+        with blas_on_one_thread(values * X.shape[1]):
             parts = in_threads(lambda rows: Z.like(X[rows]), blocks, threads=threads)
             squares = np.concatenate([extremes, *(part.squares for part in parts)])
             wanted = precision(self.kernel, squares, self.tolerance, can_be_float32=single)

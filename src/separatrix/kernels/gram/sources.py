@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from contextlib import nullcontext
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -156,7 +155,7 @@ class ProductSource:
         if tiles:
             work = sum(tile.size for tile in tiles) * (tiles[0].Z.X.shape[1] + EPILOGUE_WORK)
             threads = max(1, min(self.threads, work // TILE_WORK))
-            with blas_on_one_thread() if len(tiles) > 1 else nullcontext():
+            with blas_on_one_thread(work):
                 in_threads(fill, tiles, threads=threads)
 
     def diagonal(self) -> Vector:

@@ -49,6 +49,7 @@ ROUNDS = 12  # after which the working set of a hard problem doubles
 ROWS_PER_SLOT = 20  # a problem with more rows than this for each slot gets a larger working set
 PADDING = 16  # unused columns of a tile: its rows must not all map to the same cache lines
 WORTH_THREADS = 2**18  # multiply-adds, or kernel values, that are worth another thread
+SHORT = 2**25  # kernel values of problems that take no time to speak of
 SHARES = 3  # of the problems, for each thread: the last ones even out
 FEW_ACTIVE, TILE_ROWS = 4, 128  # fewer problems have threads left for the rows of their tiles
 FEW_PROBLEMS, LARGE_PROBLEM = 16, 4096  # fewer problems of more rows are shared by all threads
@@ -113,14 +114,20 @@ def solve_on_held(
         _run_together(gram, fetch, batch, n, threads)
         return batch.results()
 
+    short = _values(batch) <= SHORT
+
     def run(chosen: Codes) -> None:
         scratch = Scratch.of(batch.arrays.work.shape[1], batch.largest)
         while len(chosen):
             solve_problems(gram.matrix, batch.arrays, chosen, scratch, CHUNK)
+            if short and np.all(batch.arrays.whole[STATUS, chosen] == REACHED):
+                return  # all problems are reviewed at once
             chosen = batch.review(chosen)
 
     shares = _shares(batch, SHARES * threads if threads > 1 else 1)
     in_threads(run, shares, threads=threads, monitor=monitor)
+    if short:
+        batch.review(np.flatnonzero(batch.stop == ""))
     return batch.results()
 
 
@@ -163,9 +170,13 @@ def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int) -> None:
                 _update(batch, p, change, stored, *piece)
 
 
+def _values(batch: ProblemBatch) -> int:
+    """Kernel values of all problems."""
+    return int(np.sum(np.square(np.diff(batch.arrays.starts), dtype=np.float64)))
+
+
 def _worthwhile_threads(batch: ProblemBatch, threads: int) -> int:
-    values = float(np.sum(np.square(np.diff(batch.arrays.starts), dtype=np.float64)))
-    return max(1, min(threads, int(values) // max(1, WORTH_THREADS)))
+    return max(1, min(threads, _values(batch) // max(1, WORTH_THREADS)))
 
 
 def _shares(batch: ProblemBatch, count: int) -> Iterator[Codes]:
