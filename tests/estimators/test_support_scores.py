@@ -40,7 +40,7 @@ def test_float32_scores_of_tiles_are_within_the_tolerance_and_alike_on_all_threa
 ):
     monkeypatch.setattr(support_scores, "SMALL", 0)
     monkeypatch.setattr(support_scores, "COLUMNS", 50)
-    monkeypatch.setattr(support_scores, "TILE", 2**10)
+    monkeypatch.setattr(support_scores, "TILE_WORK", 2**10)
     X, y = DIGITS[0] / 16, DIGITS[1]
     model = SVC(C=5, kernel=kernel).fit(X[:500], y[:500])
     found = [model.set_params(n_jobs=jobs).boundary_scores(X) for jobs in (1, 2, 5)]

@@ -19,6 +19,7 @@ from scipy.sparse import issparse
 from separatrix.estimators.base.support import Support
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.epilogues import Epilogue, kernel_block
+from separatrix.kernels.gram.sources import EPILOGUE_WORK
 from separatrix.kernels.prepared import Vectors, precision, prepare
 from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.blocks import row_blocks
@@ -30,7 +31,8 @@ LARGEST_WEIGHTS = 2**24  # values of the weights of a linear kernel up to which 
 SMALL = 2**20  # kernel values up to which float64 costs next to nothing
 COLUMNS = 1024  # support vectors of a tile
 LINEAR_WORK = 2**23  # multiply-adds of linear scores that are worth a thread
-TILE = 2**18  # values of a tile: in a core's cache, and worth a thread
+TILE, TILE_WORK = 2**18, 2**24  # most values of a tile, in a core's cache, and most multiply-adds
+FEWEST_ROWS = 32  # of a tile: a product of fewer is slow
 
 
 def score_samples(
@@ -90,8 +92,10 @@ class KernelScorer:
         values = X.shape[0] * len(self.vectors)
         single = values > SMALL
         Z, coef, extremes = self._prepare(np.dtype(np.float32 if single else np.float64))
-        blocks = list(row_blocks(X.shape[0], max(1, TILE // min(len(Z), COLUMNS))))
-        threads = min(threads, values // TILE)
+        each = X.shape[1] + coef.shape[1] + EPILOGUE_WORK  # multiply-adds
+        rows = min(TILE, TILE_WORK // each) // min(len(Z), COLUMNS)
+        blocks = list(row_blocks(X.shape[0], max(FEWEST_ROWS, rows)))
+        threads = min(threads, values * each // TILE_WORK)
         with blas_on_one_thread(values * X.shape[1]):
             parts = in_threads(lambda rows: Z.like(X[rows]), blocks, threads=threads)
             squares = np.concatenate([extremes, *(part.squares for part in parts)])
