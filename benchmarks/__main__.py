@@ -51,7 +51,7 @@ def main(names):
 def _keep(name, section):
     """Replace one section of the file."""
     text = FILE.read_text() if FILE.exists() else ""
-    found = re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S)
+    found = re.findall(r"^## ([^\n]+)\n(.*?)(?=^## |\Z)", text, flags=re.M | re.S)
     sections = {title: f"## {title}\n{body}".strip() + "\n" for title, body in found}
     sections[name] = section.strip() + "\n"
     order = [suite.__name__ for suite in SUITES]
