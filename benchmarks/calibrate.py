@@ -7,11 +7,10 @@ beside it. A constant that is off by less than a factor of two costs little.
 import json
 import sys
 import time
-from functools import partial
 
 import numpy as np
 
-from benchmarks.everyday import generate, generate_words
+from benchmarks.everyday import generate
 from benchmarks.measure import machine
 from separatrix import SVC, NeighborIndex
 from separatrix.estimators.base import svc_fit
@@ -20,10 +19,8 @@ from separatrix.kernels.gram import sources
 from separatrix.runtime.threads import blas_on_one_thread, in_threads, thread_count
 from separatrix.solvers.logistic import descent
 from separatrix.solvers.logistic.softmax import replace_scores
-from separatrix.solvers.logistic.sparse_products import head_moments
 from separatrix.solvers.nearest import index as nearest_index
 from separatrix.solvers.svm import smo
-from separatrix.types import Block
 
 MANY_TASKS = 4  # threads that could be started in the time of the work that is worth one
 
@@ -141,20 +138,15 @@ def pass_costs():
     X, W, R = rng.normal(size=(n, d)), rng.normal(size=(k, d)), rng.normal(size=(k, n))
     y, ones, zeros = rng.integers(k, size=n), np.ones(n), np.zeros(k)
     Z, wide = np.empty((n, k, d)), rng.normal(size=(n, 512))
-    words = Block(generate_words(n, 128, 2, share=0.1).X, y, ones)
-    stored = words.X.nnz / n
-    moments = partial(head_moments, words, position=np.arange(129), every=1)
     with blas_on_one_thread():
         one = best(lambda: (W @ X.T, R @ X)) / (2 * n * d * k)
         value = best(lambda: replace_scores(W @ X.T, zeros, y, ones)) - best(lambda: W @ X.T)
         product = best(lambda: np.multiply(R.T[:, :, None], X[:, None, :], out=Z))
         large = best(lambda: wide.T @ wide, repeat=3) / (n * 512**2)
-        moment = best(moments) / (n * stored**2)
     return one, {
         "VALUE": value / (n * k * one),
         "PRODUCT": product / (n * k * d * one),
         "LARGE_PRODUCT": large / one,
-        "SPARSE_MOMENT": moment / one,
     }
 
 

@@ -23,7 +23,7 @@ import separatrix
 from separatrix.errors import SeparatrixError
 from separatrix.runtime.progress import bar
 from separatrix.runtime.threads import in_threads, thread_count
-from separatrix.solvers.svm.working_set import solve_problems
+from separatrix.solvers.subgradient import _tile
 from separatrix.validation import require_choice
 
 GROUPS: tuple[
@@ -89,7 +89,7 @@ def is_compiled() -> bool:
     It does not tell for which types; those that are missing are compiled when they are called.
     """
     version = f"{sys.version_info.major}{sys.version_info.minor}"
-    return any(Path(solve_problems.stats.cache_path).glob(f"*.py{version}*.nbi"))
+    return any(Path(_tile.stats.cache_path).glob(f"*.py{version}*.nbi"))
 
 
 def _run(words: list[str]) -> None:

@@ -74,7 +74,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         Must be 0 and False: sparse weights and a dual form are not supported.
     tol
         Largest entry of the gradient of the mean loss at which to stop, as in scikit-learn. Above 0. It
-        goes on while the next step promises to lower the objective by more than its 1e-7th.
+        goes on while the next step promises to lower the objective by more than its 1e-4th to 1e-7th.
     fit_intercept
         Whether scores have a bias.
     intercept_scaling, random_state

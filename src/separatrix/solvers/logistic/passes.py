@@ -17,7 +17,6 @@ from scipy.sparse import issparse
 from separatrix.runtime.blocks import row_blocks, rows_that_fit
 from separatrix.runtime.sums import dense, shared_rows
 from separatrix.solvers.logistic.softmax import replace_scores
-from separatrix.solvers.logistic.sparse_products import add_products, scores_of
 from separatrix.types import Block, Codes, Matrix, Vector
 
 HESSIAN_BYTES = 2**24  # of products of samples and probabilities
@@ -51,7 +50,7 @@ def sums_of(
     sparse = issparse(block.X) and not hessian
     W = theta[:, :d]
     bias = np.ascontiguousarray(theta[:, d]) if intercept else np.zeros(p)
-    loss, gradient, H = 0.0, np.zeros(theta.shape, order="F" if sparse else "C"), None
+    loss, gradient, H = 0.0, np.zeros(theta.shape), None
     least, most = (np.inf, -np.inf) if margin else (-np.inf, np.inf)
     n = block.X.shape[0]
     size = (
@@ -61,18 +60,15 @@ def sums_of(
     )
     for rows in row_blocks(n, n if sparse else size):
         part = block.X if rows.stop - rows.start == n else shared_rows(block.X, rows)
-        x = part if sparse else dense(part)
+        x = part.astype(np.float64, copy=False) if sparse else dense(part)
         y, weights = block.y[rows], block.weights[rows]
-        F = scores_of(x, theta) if sparse else np.ascontiguousarray(W @ x.T)
+        F = np.ascontiguousarray((x @ W.T).T if sparse else W @ x.T, dtype=np.float64)
         if margin:
             margins = _margins_of(F + bias[:, None], y)[weights > 0]
             least = min(least, float(margins.min(initial=np.inf)))
             most = max(most, float(margins.max(initial=-np.inf)))
         loss += replace_scores(F, bias, y, weights)
-        if sparse:
-            add_products(x, F, gradient)
-        else:
-            gradient[:, :d] += F @ x
+        gradient[:, :d] += (x.T @ np.ascontiguousarray(F.T)).T if sparse else F @ x
         if intercept:
             gradient[:, d] += F.sum(axis=1)
         if hessian:
@@ -86,7 +82,7 @@ def curvatures_of(block: Block, theta: Matrix, *, intercept: bool) -> Vector:
     """Second derivative of the loss of each sample by its scores, the mean over classes, (n,)."""
     d = theta.shape[1] - intercept
     bias = theta[:, d].copy() if intercept else np.zeros(len(theta))
-    F = scores_of(block.X, theta) if issparse(block.X) else theta[:, :d] @ dense(block.X).T
+    F = np.ascontiguousarray((block.X @ theta[:, :d].T).T, dtype=np.float64)
     replace_scores(F, bias, block.y, block.weights)
     return np.asarray(_curvatures(F, block.y, block.weights).mean(axis=0))
 
@@ -106,12 +102,10 @@ def _shares(R: Matrix, y: Codes, weights: Vector) -> Matrix:
 
 
 def merge(a: Sums, b: Sums) -> Sums:
-    """Sums over two sets of samples together, in the arrays of the first."""
-    if a.hessian is not None and b.hessian is not None:
-        np.add(a.hessian, b.hessian, out=a.hessian)
-    np.add(a.gradient, b.gradient, out=a.gradient)
-    least, most = min(a.least, b.least), max(a.most, b.most)
-    return Sums(a.loss + b.loss, a.gradient, a.hessian, least, most)
+    """Sums over two sets of samples together."""
+    both = None if a.hessian is None or b.hessian is None else a.hessian + b.hessian
+    margins = min(a.least, b.least), max(a.most, b.most)
+    return Sums(a.loss + b.loss, a.gradient + b.gradient, both, *margins)
 
 
 def _margins_of(F: Matrix, y: Codes) -> Vector:

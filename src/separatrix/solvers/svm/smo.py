@@ -233,7 +233,8 @@ class WorkingSet:
             self.taken[:], self.count = 0, 0  # the tile has no values of these rows
             return
         at = self.first + self.work[: self.count]
-        self._fill_tile(gram, rows[at], min(before, self.size // 2), before, alone=alone)
+        kept = 0 if self.count == len(self.taken) else min(before, self.size // 2)
+        self._fill_tile(gram, rows[at], kept, before, alone=alone)
         inner, tol = self.state, max(0.1 * violation, 0.5 * real[TOL, p])
         inner[: len(state), : self.count] = state[:, at]
         made = solve_tile(self.tile, inner, self.count, tol, whole[LIMIT, p] - whole[STEPS, p])
