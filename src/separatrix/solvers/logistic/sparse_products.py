@@ -18,25 +18,25 @@ def scores_of(X: Any, theta: Matrix) -> Matrix:
     n, p = X.shape[0], len(theta)
     if p == 1:
         F = np.empty((1, n))
-        score_rows(*_arrays(X), np.ascontiguousarray(theta[0]), F[0])
+        score_rows(*arrays_of(X), np.ascontiguousarray(theta[0]), F[0])
         return F
     S = np.zeros((n, p))
-    score_rows_by_class(*_arrays(X), np.ascontiguousarray(theta.T), S)
+    score_rows_by_class(*arrays_of(X), np.ascontiguousarray(theta.T), S)
     return np.ascontiguousarray(S.T)
 
 
 def add_products(X: Any, R: Matrix, gradient: Matrix) -> None:
     """Add R X, of residuals (p, n) and CSR samples, to a gradient, (p, D), in Fortran order."""
     if len(R) == 1:
-        add_rows(*_arrays(X), R[0], gradient[0])
+        add_rows(*arrays_of(X), R[0], gradient[0])
     else:
-        add_rows_by_class(*_arrays(X), np.ascontiguousarray(R.T), gradient.T)
+        add_rows_by_class(*arrays_of(X), np.ascontiguousarray(R.T), gradient.T)
 
 
 def squares_of(X: Any, weights: Vector) -> Vector:
     """Weighted sum over CSR samples of each feature's square, (d,)."""
     sums = np.zeros(X.shape[1])
-    data, columns, starts = _arrays(X)
+    data, columns, starts = arrays_of(X)
     add_rows(np.square(data), columns, starts, weights, sums)
     return sums
 
@@ -48,11 +48,11 @@ def head_moments(block: Block, *, position: Codes, every: int) -> Matrix:
     features, is that of the intercept.
     """
     S = np.zeros((int(position.max()) + 1,) * 2)
-    add_moments(*_arrays(block.X), block.weights, position, every, S)
+    add_moments(*arrays_of(block.X), block.weights, position, every, S)
     return S + np.tril(S, -1).T
 
 
-def _arrays(X: Any) -> tuple[Vector, Any, Any]:
+def arrays_of(X: Any) -> tuple[Vector, Any, Any]:
     """Values, columns and starts of CSR rows; unsigned, so that compiled code expects no negative ones."""
     unsigned = np.uint32 if X.indices.itemsize == 4 else np.uint64
     return X.data, X.indices.view(unsigned), X.indptr.view(unsigned)
