@@ -55,10 +55,11 @@ class DenseSamples:
 
     def take(self, columns: Codes) -> DenseSamples:
         """Only these columns, the constant one among them, as float64."""
-        d = self.X.shape[1]
+        n, d = self.X.shape
         own = columns[columns < d]
-        X = np.empty((self.X.shape[0], len(columns)))
-        X[:, : len(own)] = self.X[:, own]
+        X = np.empty((n, len(columns)))
+        for rows in row_blocks(n, rows_that_fit(8 * d, STRIP_BYTES)):
+            X[rows, : len(own)] = self.X[rows].take(own, axis=1)
         X[:, len(own) :] = 1.0
         return DenseSamples(X, False)
 

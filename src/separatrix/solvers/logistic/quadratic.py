@@ -16,7 +16,8 @@ from separatrix.types import Matrix, Vector
 
 EPOCHS = 5  # of coordinate descent between two linear systems
 ROUNDS = 40  # of both, at most
-SINGULAR = 1e-13  # share of the diagonal below which a pivot is rounding
+SYSTEMS = 10  # in a row, at most
+RIDGE = 1e-11  # share of the diagonal of H that is added to it
 
 
 def violations(w: Matrix, v: Matrix, penalty: Matrix) -> Matrix:
@@ -83,20 +84,29 @@ def descend(
 
 
 def _solve_support(H: Matrix, u: Vector, v: Vector, penalty: Vector) -> None:
-    """Move the nonzero weights to their minimum, or to the first change of sign; not if H is singular."""
-    kept = np.flatnonzero((u != 0.0) | (penalty == 0.0))
-    own = np.asfortranarray(H[np.ix_(kept, kept)])
-    diagonal = np.diag(own).copy()
-    factor, failed = dpotrf(own, lower=1, overwrite_a=1)
-    if failed or not (np.diag(factor) ** 2 > SINGULAR * diagonal).all():
-        return
-    slope = v[kept] + penalty[kept] * np.sign(u[kept])
-    step = -dpotrs(factor, slope, lower=1)[0]
-    crosses = (penalty[kept] > 0.0) & (u[kept] * (u[kept] + step) < 0.0)
-    if crosses.any():
+    """Move the nonzero weights to their minimum, and make zero those whose sign would change.
+
+    Where H is singular, as of features that sum to another, the ridge makes the step long in the
+    directions that only the penalty holds, and the first change of sign ends it.
+    """
+    for _ in range(SYSTEMS):
+        kept = np.flatnonzero((u != 0.0) | (penalty == 0.0))
+        own = H[np.ix_(kept, kept)]
+        own.flat[:: len(kept) + 1] *= 1.0 + RIDGE
+        factor, failed = dpotrf(own.T, lower=0, overwrite_a=1, clean=0)
+        if failed:
+            return
+        slope = v[kept] + penalty[kept] * np.sign(u[kept])
+        step = -dpotrs(factor, slope, lower=0)[0]
+        crosses = (penalty[kept] > 0.0) & (u[kept] * (u[kept] + step) < 0.0)
+        if not crosses.any():
+            u[kept] += step
+            v += step @ H[kept]
+            return
         reach = np.where(crosses, -u[kept] / np.where(crosses, step, 1.0), np.inf)
         first = int(np.argmin(reach))
         step *= reach[first]
         step[first] = -u[kept[first]]
-    u[kept] += step
-    v += step @ H[kept]
+        u[kept] += step
+        u[kept[first]] = 0.0
+        v += step @ H[kept]
