@@ -32,15 +32,17 @@ from separatrix.types import Codes, Flags, Matrix, Vector
 ALL_WEIGHTS = 400  # so many weights are one working set
 FEWEST, GROWTH = 100, 2  # weights of a working set; times the weights that are not zero
 MOST_WEIGHTS = 3000  # of a working set, whose second derivatives are held
-SHARE = 0.1  # of the largest violation that a working set may leave
+SHARE = 0.3  # of the largest violation that a working set may leave
 MODEL_SHARE = 1e-2  # of the violation that the quadratic model may leave
-STALE = 0.2  # share of the violation that a step with older second derivatives may leave
+STALE = 0.5  # share of the violation that a step with older second derivatives may leave
 ENOUGH, HALVINGS = 1e-4, 40  # share of the promised decrease, and halvings, of the line search
 NEWTON_STEPS = 20  # on one working set, at most
 BIAS_STEPS = 30
 BALANCED = 1e-14  # sum of residuals over the weight of all samples, that is rounding
+FAR = 0.3  # share of the bound's curvature for samples on the wrong side
 RAREST = 1e-12  # share of a class whose samples have no weight
-PATIENCE = 5  # rounds without a smaller violation that show it to be rounding
+PATIENCE = 3  # rounds without a smaller violation or objective that show both to be rounding
+ROUNDING = 1e-14  # share of the objective that is rounding
 
 
 class ElasticNetProblem(NamedTuple):
@@ -148,12 +150,29 @@ class _Point:
         self.loss = replace_scores(self.R, np.zeros(len(F)), problem.y, problem.weights)
 
     def curvatures(self) -> tuple[Matrix, Vector]:
-        """What second derivatives are made of: w P (1 - P) of one score, else w P; and 1 / w."""
+        """What second derivatives are made of: w P (1 - P) of one score, else w P; and 1 / w.
+
+        They vanish where a sample is far on the wrong side, so that a step would go much too far; there
+        they are at least a share of those of Jaakkola and Jordan's quadratic bound.
+        """
         y, weights = self.problem.y, self.problem.weights
         inverse = 1.0 / np.where(weights > 0, weights, 1.0)
-        if len(self.F) == 1:
-            return np.maximum(score_curvatures(self.R, y, weights), 0.0), inverse
-        return np.maximum(class_shares(self.R, y, weights), 0.0), inverse
+        binary = len(self.F) == 1
+        rows = np.arange(len(y))
+        missing = np.abs(self.R[0] if binary else self.R[y, rows]) * inverse  # 1 - p of the class
+        far = np.flatnonzero(missing > 0.5)
+        right = np.maximum(1.0 - missing[far], np.finfo(np.float64).eps)
+        bound = FAR * (missing[far] - 0.5) / np.log((1.0 - right) / right)
+        if binary:
+            own = np.maximum(score_curvatures(self.R, y, weights), 0.0)
+            own[0, far] = np.maximum(own[0, far], weights[far] * bound)
+            return own, inverse
+        own = np.maximum(class_shares(self.R, y, weights), 0.0)
+        lacking = bound > right * (1.0 - right)
+        far, bound = far[lacking], bound[lacking]
+        own[:, far] *= 1.0 - bound
+        own[y[far], far] += bound * weights[far]
+        return own, inverse
 
 
 class _Descent:
@@ -183,15 +202,17 @@ class _Descent:
 
     def run(self, tol: float, max_iter: int) -> ElasticNetFit:
         """Rounds until a reason to stop."""
-        smallest, since, gap = np.inf, 0, np.inf
+        smallest, lowest, since, gap = np.inf, np.inf, 0, np.inf
         while True:
             self._balance()
             G = self.problem.samples.gradient(self.point.R) + self.problem.l2 * self.theta
             off = violations(self.theta, G, self.problem.l1)
             worst = float(off.max())
             stop = ""
-            since = 0 if worst < 0.9 * smallest else since + 1
-            smallest = min(worst, smallest)
+            objective = self._objective()
+            fell = objective < (1.0 - ROUNDING) * lowest or worst < 0.9 * smallest
+            since = 0 if fell else since + 1
+            smallest, lowest = min(worst, smallest), min(objective, lowest)
             if not np.isfinite(worst):
                 stop = "overflow"
             elif worst <= tol * self.weight:
@@ -296,7 +317,7 @@ class _Descent:
             price_2 = 0.5 * float(l2 @ (u**2 - w**2))
             promised = length * float(slope @ step - (l2 * w) @ step) + price + price_2
             moved = _Point(self.problem, self.point.F + length * changes)
-            rounding = 1e-15 * abs(self.point.loss)
+            rounding = ROUNDING * self.point.loss
             if moved.loss - self.point.loss + price + price_2 <= ENOUGH * promised + rounding:
                 self.theta[index], self.point = u, moved
                 return True
