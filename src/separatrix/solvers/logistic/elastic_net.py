@@ -10,14 +10,12 @@ derivatives of the loss by the scores; G the gradient of the smooth part, (p, D)
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import xlogy
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.runtime.threads import blas_on_one_thread
 from separatrix.solvers.logistic.columns import (
     DenseSamples,
     SparseSamples,
@@ -58,38 +56,21 @@ class ElasticNetProblem(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        X: Any,
-        y: Codes,
-        weights: Vector,
-        *,
-        n_classes: int,
-        l1: float,
-        l2: float,
-        intercept: bool,
-        intercept_precision: float = 0.0,
+        cls, X: Any, y: Codes, weights: Vector, *, n_classes: int, intercept: bool
     ) -> ElasticNetProblem:
-        """Penalties l1 and l2 of all weights; the bias has a precision of its own."""
-        d = X.shape[1]
-        return cls(
-            columns_of(X, intercept), y, np.ascontiguousarray(weights, np.float64), n_classes,
-            *_penalties(d, l1, l2, intercept, intercept_precision), intercept,
-        )
+        """Without a penalty; `with_penalty` adds one."""
+        none = np.zeros(X.shape[1] + intercept)
+        weights = np.ascontiguousarray(weights, np.float64)
+        return cls(columns_of(X, intercept), y, weights, n_classes, none, none, intercept)
 
     def with_penalty(
         self, l1: float, l2: float, intercept_precision: float = 0.0
     ) -> ElasticNetProblem:
-        """The same samples under another penalty."""
-        d = len(self.l1) - self.intercept
-        prices = _penalties(d, l1, l2, self.intercept, intercept_precision)
+        """The same samples under penalties of all weights; the bias has a precision of its own."""
+        prices = np.full((2, len(self.l1)), [[l1], [l2]], np.float64)
+        if self.intercept:
+            prices[:, -1] = 0.0, intercept_precision
         return self._replace(l1=prices[0], l2=prices[1])
-
-
-def _penalties(
-    d: int, l1: float, l2: float, intercept: bool, precision: float
-) -> tuple[Vector, Vector]:
-    last = [0.0] * intercept, [precision] * intercept
-    return np.append(np.full(d, float(l1)), last[0]), np.append(np.full(d, float(l2)), last[1])
 
 
 class ElasticNetFit(NamedTuple):
@@ -130,19 +111,12 @@ def solve_elastic_net(
     Generalized Linear Models, JMLR 21 (2020).
     """
     monitor = monitor or FitMonitor()
-    # working sets are narrow: threads of BLAS would wait for each other
     with np.errstate(over="ignore", invalid="ignore"):
         return _Descent(problem, start, monitor).run(tol, max_iter)
 
 
-@dataclass
 class _Point:
     """Scores, loss and residuals at one theta."""
-
-    F: Matrix
-    loss: float = field(init=False)
-    R: Matrix = field(init=False)
-    problem: ElasticNetProblem
 
     def __init__(self, problem: ElasticNetProblem, F: Matrix) -> None:
         self.problem, self.F = problem, F
