@@ -67,12 +67,10 @@ def resolve_penalty(model: Any) -> tuple[float | None, float]:
             )
         if penalty is None:
             if model.C != 1.0:
-                warn_user(
-                    f"Setting penalty=None will ignore the C given, {model.C!r}", UserWarning
-                )
+                warn_user(f"Setting penalty=None will ignore the C given, {model.C!r}", UserWarning)
             return float("inf"), 0.0
     C = None if isinstance(model.C, str) else float(model.C)
-    return C, 0.0 if C == float("inf") else effective_l1_ratio(penalty, ratio)
+    return C, 0.0 if float("inf") == C else effective_l1_ratio(penalty, ratio)
 
 
 def warn_of_penalty(ratio: str, without: str) -> None:

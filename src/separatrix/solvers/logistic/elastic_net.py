@@ -208,8 +208,10 @@ class _Descent:
 
     def _objective(self) -> float:
         size = np.abs(self.theta)
-        return self.point.loss + float((size @ self.problem.l1).sum()) + 0.5 * float(
-            (size**2 @ self.problem.l2).sum()
+        return (
+            self.point.loss
+            + float((size @ self.problem.l1).sum())
+            + 0.5 * float((size**2 @ self.problem.l2).sum())
         )
 
     def _balance(self) -> None:

@@ -42,7 +42,9 @@ class ElasticNetSolver:
     def solve(self, C: float, start: Matrix | None = None) -> LogisticFit:
         """The minimum for this C, from `start` or from 0, with its duality gap."""
         ratio = self._l1_ratio
-        problem = self._problem.with_penalty(ratio / C, (1.0 - ratio) / C, self._intercept_precision)
+        problem = self._problem.with_penalty(
+            ratio / C, (1.0 - ratio) / C, self._intercept_precision
+        )
         found = solve_elastic_net(
             problem, tol=self.tol, max_iter=self.max_iter, start=start, monitor=self.monitor
         )

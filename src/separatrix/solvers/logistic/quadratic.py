@@ -57,9 +57,7 @@ def minimise_quadratic(
 
 
 @njit(cache=True, nogil=True)
-def descend(
-    H: Matrix, u: Vector, v: Vector, penalty: Vector, epochs: int, wanted: float
-) -> float:
+def descend(H: Matrix, u: Vector, v: Vector, penalty: Vector, epochs: int, wanted: float) -> float:
     """Coordinate descent until no weight of an epoch is off by more than `wanted`; the last largest one."""
     m = len(u)
     worst = 0.0
