@@ -97,7 +97,7 @@ def test_the_quadratic_model_is_minimised_though_features_repeat():
     rng = np.random.default_rng(0)
     A = rng.normal(size=(50, 8))
     A = np.column_stack([A, A[:, :3], A.sum(axis=1)])
-    H, g = A.T @ A, rng.normal(size=12) * 20
+    H, g = A.T @ A, 4.0 * (A.T @ rng.normal(size=50))
     penalty = np.full(12, 3.0)
     u = minimise_quadratic(H, g, np.zeros(12), penalty, share=1e-9)
     assert violations(u, g + H @ u, penalty).max() <= 1e-6

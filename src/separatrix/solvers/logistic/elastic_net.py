@@ -39,7 +39,7 @@ BIAS_STEPS = 30
 BALANCED = 1e-14  # sum of residuals over the weight of all samples, that is rounding
 FAR = 0.3  # share of the bound's curvature for samples on the wrong side
 RAREST = 1e-12  # share of a class whose samples have no weight
-PATIENCE = 3  # rounds without a smaller violation or objective that show both to be rounding
+PATIENCE = 20  # rounds without a smaller violation or objective that show both to be rounding
 ROUNDING = 1e-14  # share of the objective that is rounding
 
 

@@ -97,14 +97,17 @@ def _solve_support(H: Matrix, u: Vector, v: Vector, penalty: Vector) -> None:
         slope = v[kept] + penalty[kept] * np.sign(u[kept])
         step = -dpotrs(factor, slope, lower=0)[0]
         crosses = (penalty[kept] > 0.0) & (u[kept] * (u[kept] + step) < 0.0)
-        if not crosses.any():
-            u[kept] += step
-            v += step @ H[kept]
-            return
-        reach = np.where(crosses, -u[kept] / np.where(crosses, step, 1.0), np.inf)
-        first = int(np.argmin(reach))
-        step *= reach[first]
-        step[first] = -u[kept[first]]
+        first = -1
+        if crosses.any():
+            reach = np.where(crosses, -u[kept] / np.where(crosses, step, 1.0), np.inf)
+            first = int(np.argmin(reach))
+            step *= reach[first]
+            step[first] = -u[kept[first]]
+        change = step @ H[kept]
+        if not slope @ step + 0.5 * (change[kept] @ step) < 0.0:
+            return  # rounding
         u[kept] += step
+        v += change
+        if first < 0:
+            return
         u[kept[first]] = 0.0
-        v += step @ H[kept]
