@@ -35,8 +35,8 @@ KernelPerceptron gamma=0.0 gamma=-1 multi_class='all' budget=0 min_gain=-0.1 cac
 KernelPerceptron ties='first' predictor='best' device='gpu' time_limit=0 shuffle=2 eta0=0 max_iter=0
 KernelPerceptronCV kernels=[] kernels='rbf' kernels=['precomputed'] device='gpu'
 LogisticRegression C=0.0 C='best' C=float('nan') l1_ratio=1.5 l1_ratio=True penalty='l0' dual=True tol=0.0
-LogisticRegression solver='sgd' max_iter=-1 posterior='mcmc' predictive='exact' intercept_precision=0.0 n_jobs=0
-LogisticRegression class_weight='heavy' fit_intercept=None warm_start='no' time_limit=-1
+LogisticRegression max_iter=-1 posterior='mcmc' predictive='exact' intercept_precision=0.0 n_jobs=0
+LogisticRegression solver='sgd' class_weight='heavy' fit_intercept=None warm_start='no' time_limit=-1
 LinearSVC penalty=None loss='log' dual='maybe' dual=1 tol=0.0 C=-1.0 C=float('nan') multi_class='ovo'
 LinearSVC fit_intercept='yes' intercept_scaling=0 intercept_scaling=1e200 class_weight='heavy' n_jobs=0
 LinearSVC random_state='seed' max_iter=-1 regularize_intercept=None time_limit=0

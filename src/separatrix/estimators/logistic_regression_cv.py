@@ -147,7 +147,11 @@ class LogisticRegressionCV(CallbackSupportMixin, ClassifierMixin, SolvedMachine)
             search = _Search(self, train, self._ratios(), monitor)
             for number, (rows, left) in enumerate(folds):
                 search.run_fold(number, len(folds), rows, left, sample_weight is not None)
-            self._scores, self._paths, self._steps = search.scores, search.paths, search.steps
+            self._fold_scores, self._fold_paths, self._fold_steps = (
+                search.scores,
+                search.paths,
+                search.steps,
+            )
             found = self._choose(search) if self.refit else self._average()
         d = train.X.shape[1]
         self.coef_ = np.asfortranarray(found[:, :d])
@@ -199,15 +203,15 @@ class LogisticRegressionCV(CallbackSupportMixin, ClassifierMixin, SolvedMachine)
     def scores_(self) -> Any:
         """Score of each fold and cell."""
         if not self._legacy:
-            return self._scores.transpose(0, 2, 1)
-        return {label: self._without_ratios(self._scores) for label in self._rows()}
+            return self._fold_scores.transpose(0, 2, 1)
+        return {label: self._without_ratios(self._fold_scores) for label in self._rows()}
 
     @property
     def coefs_paths_(self) -> Any:
         """Weights, with the bias last, of each fold and cell."""
         if not self._legacy:
-            return self._paths.transpose(0, 2, 1, 3, 4)
-        paths = np.moveaxis(self._paths, 3, 0)
+            return self._fold_paths.transpose(0, 2, 1, 3, 4)
+        paths = np.moveaxis(self._fold_paths, 3, 0)
         squeezed = (path[:, :, 0] if self._given_ratios() is None else path for path in paths)
         return dict(zip(self._rows(), squeezed, strict=True))
 
@@ -215,8 +219,8 @@ class LogisticRegressionCV(CallbackSupportMixin, ClassifierMixin, SolvedMachine)
     def n_iter_(self) -> Any:
         """Steps of each fold and cell."""
         if not self._legacy:
-            return self._steps.transpose(0, 2, 1)
-        return self._without_ratios(self._steps)[None]
+            return self._fold_steps.transpose(0, 2, 1)
+        return self._without_ratios(self._fold_steps)[None]
 
     @property
     def _legacy(self) -> bool:
@@ -234,18 +238,18 @@ class LogisticRegressionCV(CallbackSupportMixin, ClassifierMixin, SolvedMachine)
 
     def _choose(self, search: _Search) -> Matrix:
         """Weights on all samples for the cell with the highest mean score."""
-        total = self._scores.sum(axis=0)
+        total = self._fold_scores.sum(axis=0)
         c, r = np.unravel_index(int(np.argmax(total)), total.shape)
-        self._best = float(self.Cs_[c]), float(search.ratios[r])
-        return search.solve_all(float(self.Cs_[c]), int(r), self._paths[:, c, r].mean(axis=0))
+        self._best = float(self.Cs_[c]), float(search.ratios[int(r)])
+        return search.solve_all(float(self.Cs_[c]), int(r), self._fold_paths[:, c, r].mean(axis=0))
 
     def _average(self) -> Matrix:
         """The mean over folds of the weights of their best cells."""
-        folds, _, ratios = self._scores.shape
-        best = self._scores.reshape(folds, -1).argmax(axis=1)
+        folds, _, ratios = self._fold_scores.shape
+        best = self._fold_scores.reshape(folds, -1).argmax(axis=1)
         c, r = best // ratios, best % ratios
         self._best = float(self.Cs_[c].mean()), float(np.mean(np.asarray(self._ratios())[r]))
-        return np.asarray(self._paths[np.arange(folds), c, r].mean(axis=0))
+        return np.asarray(self._fold_paths[np.arange(folds), c, r].mean(axis=0))
 
     def _given_ratios(self) -> Any:
         absent = self.l1_ratios is None or isinstance(self.l1_ratios, str)
@@ -272,7 +276,9 @@ class LogisticRegressionCV(CallbackSupportMixin, ClassifierMixin, SolvedMachine)
         super()._check_parameters()
         name = type(self).__name__
         many = np.iterable(self.Cs) and not isinstance(self.Cs, str) and len(list(self.Cs)) > 0
-        counted = isinstance(self.Cs, Integral) and not isinstance(self.Cs, bool) and self.Cs > 0
+        counted = (
+            isinstance(self.Cs, Integral) and not isinstance(self.Cs, bool) and int(self.Cs) > 0
+        )
         if not (many or counted):
             must_be = "a number of values of at least 1, or a list of them"
             raise ParameterError(name, "Cs", must_be, self.Cs)
@@ -305,7 +311,9 @@ class _Search:
         self.model, self.train, self.ratios, self.monitor = model, train, ratios, monitor
         self.Cs, self.scorer = model.Cs_, model._scorer()
         self.unsolved, self.words = 0, ""
-        self.scores = self.steps = self.paths = np.empty(0)
+        self.scores: Any = np.empty(0)
+        self.steps: Any = self.scores
+        self.paths: Any = self.scores
 
     def run_fold(self, number: int, folds: int, rows: Codes, left: Codes, weighted: bool) -> None:
         """All cells of one fold: of growing C, from the last C, or from the first fold at this C."""

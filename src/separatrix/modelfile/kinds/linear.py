@@ -132,9 +132,9 @@ def _check_logistic_search(model: Any, sizes: f.ShapeEnv) -> None:
     best = model._best
     numbers = isinstance(best, tuple) and all(isinstance(value, float) for value in best)
     s.require(numbers and len(best) == 2, "_best", "C and l1_ratio", best)
-    if hasattr(model, "_paths"):
+    if hasattr(model, "_fold_paths"):
         wide = sizes["d"] + bool(model.fit_intercept)
-        s.require(sizes["w"] == wide, "_paths", f"{wide} weights wide", sizes["w"])
+        s.require(sizes["w"] == wide, "_fold_paths", f"{wide} weights wide", sizes["w"])
 
 
 def _check_least_squares(model: Any, sizes: f.ShapeEnv) -> None:
@@ -220,7 +220,9 @@ KINDS = {
         {**s.CLASSES, **s.WEIGHTS, "_best": Value()},
         {
             **{"Cs_": f.Array("f8 c ordered"), "solver_": f.Text()},
-            **f.arrays(_scores="f8 f c r any", _paths="f8 f c r p w any", _steps="i4 f c r"),
+            **f.arrays(
+                _fold_scores="f8 f c r any", _fold_paths="f8 f c r p w any", _fold_steps="i4 f c r"
+            ),
         },
         check=_check_logistic_search,
         boundaries=True,
