@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import xlogy
 
 from separatrix.runtime.monitor import FitMonitor
-from separatrix.solvers.logistic.columns import (
+from separatrix.solvers.logistic.working_columns import (
     DenseSamples,
     SparseSamples,
     WeightSet,
@@ -238,7 +238,7 @@ class _Descent:
     def _choose(self, off: Matrix) -> None:
         """Make the weights that are not zero, and those that violate most, the working set."""
         if off.size <= ALL_WEIGHTS:
-            chosen = np.ones(off.shape, np.bool_)
+            chosen: Flags = np.ones(off.shape, np.bool_)
         else:
             kept = (self.theta != 0.0) | (self.problem.l1 == 0.0)
             size = min(max(FEWEST, GROWTH * int(kept.sum())), off.size)
@@ -247,7 +247,7 @@ class _Descent:
                 kept &= kept.sum() <= MOST_WEIGHTS // GROWTH
             rank = np.where(kept, np.inf, off).ravel()
             top = np.argpartition(rank, -size)[-size:]
-            chosen: Flags = np.zeros(off.size, np.bool_)
+            chosen = np.zeros(off.size, np.bool_)
             chosen[top] = rank[top] > 0.0
             chosen = chosen.reshape(off.shape)
         weight_set = WeightSet.of(chosen)

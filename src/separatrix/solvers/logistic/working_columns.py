@@ -140,9 +140,9 @@ class SparseSamples:
         classes, _, columns, position = weight_set
         if len(own) == 1:
             # the constant feature is stored: there is no other beyond the features
-            places = np.append(np.arange(len(columns)), -1)
+            slots = np.append(np.arange(len(columns)), -1)
             block = Block(self.X, np.empty(0, np.intp), np.ascontiguousarray(own[0]))
-            return head_moments(block, position=places, every=1)
+            return head_moments(block, position=slots, every=1)
         m = len(classes)
         H = np.zeros((m, m))
         first = np.searchsorted(position, np.arange(len(columns) + 1))
