@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from separatrix.estimators.least_squares import LeastSquaresClassifier
     from separatrix.estimators.linear_svc import LinearSVC
     from separatrix.estimators.logistic_regression import LogisticRegression
+    from separatrix.estimators.logistic_regression_cv import LogisticRegressionCV
     from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
     from separatrix.estimators.neighbor_index import NeighborIndex
     from separatrix.estimators.neighbors import KNeighborsClassifier
@@ -78,6 +79,7 @@ __all__ = [
     "LinearDiscriminantAnalysis",
     "LinearSVC",
     "LogisticRegression",
+    "LogisticRegressionCV",
     "MultinomialNB",
     "NeighborIndex",
     "Nystroem",

@@ -34,9 +34,9 @@ Perceptron random_state='seed' n_iter_no_change=0 min_gain=-1 min_iter=0 early_s
 KernelPerceptron gamma=0.0 gamma=-1 multi_class='all' budget=0 min_gain=-0.1 cache_size=0 n_jobs=0
 KernelPerceptron ties='first' predictor='best' device='gpu' time_limit=0 shuffle=2 eta0=0 max_iter=0
 KernelPerceptronCV kernels=[] kernels='rbf' kernels=['precomputed'] device='gpu'
-LogisticRegression C=0.0 C='best' C=float('nan') l1_ratio=0.5 penalty='l1' dual=True tol=0.0 solver='sgd'
+LogisticRegression C=0.0 C='best' C=float('nan') l1_ratio=1.5 l1_ratio=True penalty='l0' dual=True tol=0.0
 LogisticRegression max_iter=-1 posterior='mcmc' predictive='exact' intercept_precision=0.0 n_jobs=0
-LogisticRegression class_weight='heavy' fit_intercept=None warm_start='no' time_limit=-1
+LogisticRegression solver='sgd' class_weight='heavy' fit_intercept=None warm_start='no' time_limit=-1
 LinearSVC penalty=None loss='log' dual='maybe' dual=1 tol=0.0 C=-1.0 C=float('nan') multi_class='ovo'
 LinearSVC fit_intercept='yes' intercept_scaling=0 intercept_scaling=1e200 class_weight='heavy' n_jobs=0
 LinearSVC random_state='seed' max_iter=-1 regularize_intercept=None time_limit=0
@@ -84,7 +84,7 @@ def test_a_bad_parameter_is_named_with_what_it_must_be(kind, name, value):
         ("KernelPerceptron('gauss')", "a kernel object, a callable or one of linear"),
         ("KernelPerceptron('poly', degree=0)", "`degree` .* an integer of at least 1; got 0"),
         ("KernelPerceptronCV(estimator=Perceptron())", "a KernelPerceptron or None"),
-        ("LogisticRegression(l1_ratio=0.5)", "0; for sparse weights use LinearSVC"),
+        ("LogisticRegression(l1_ratio=0.5, solver='lbfgs')", "'auto' or 'saga' with an l1 penalty"),
         ("LogisticRegression(C='best')", "one of 'evidence'"),
         ("LinearSVC(intercept_scaling=1e200)", r"at least 1e-100 and at most 1e\+100"),
         ("LinearSVC(multi_class='crammer_singer', regularize_intercept=False)", "True with"),

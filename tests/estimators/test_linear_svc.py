@@ -339,3 +339,18 @@ def test_scikit_learns_own_tests_pass(monkeypatch, request):
     for options in ({"penalty": "l1"}, {"dual": True}, {"dual": False}, {"loss": "hinge"}):
         theirs.test_linearsvm_liblinear_sample_weight(LinearSVC, options, 42)
     # test_linear_svm_convergence_warnings wants LIBLINEAR's words: see the test of warnings above
+
+
+@pytest.mark.parametrize("seed", [1, 15])
+def test_newton_goes_on_while_the_objective_falls(seed):
+    from sklearn.datasets import make_blobs, make_classification
+
+    if seed == 1:
+        X, y = make_blobs(500, 100, centers=10, cluster_std=15.0, random_state=1)
+        X, y, C, most = X[::2], np.minimum(y, 2)[::2], 1.0, 0.32
+    else:
+        X, y = make_classification(250, 100, n_informative=20, random_state=15)
+        C, most = 1000.0, 9.51
+    model = LinearSVC(C=C, max_iter=100_000).fit(X, y)
+    assert np.sum(model.objective_) <= most
+    assert np.max(model.dual_gap_) <= 1e-3

@@ -30,6 +30,7 @@ from separatrix import (
     LinearDiscriminantAnalysis,
     LinearSVC,
     LogisticRegression,
+    LogisticRegressionCV,
     MultinomialNB,
     Nystroem,
     Perceptron,
@@ -243,6 +244,8 @@ CASES = [
     Case("logistic-laplace", LogisticRegression(posterior="laplace", predictive="quadrature")),
     Case("logistic-laplace-two", LogisticRegression(posterior="laplace"), X[TWO], Y[TWO]),
     Case("logistic-evidence", LogisticRegression(C="evidence")),
+    Case("logistic-l1", LogisticRegression(l1_ratio=1.0)),
+    Case("logistic-cv", LogisticRegressionCV(Cs=2, l1_ratios=(0.0, 1.0), cv=2)),
     Case(
         "logistic-labels", LogisticRegression(), X, np.array([-1.0, 0.0, 2.0])[Y]
     ),  # numbers as labels

@@ -23,6 +23,12 @@ from separatrix.estimators.base.blocks import (
     require_repeatable,
 )
 from separatrix.estimators.base.linear_machine import SolvedMachine
+from separatrix.estimators.base.logistic_penalty import (
+    SOLVERS,
+    build_solver,
+    check_penalty,
+    resolve_penalty,
+)
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
 from separatrix.estimators.base.multiclass import log_probabilities, probabilities, winners
 from separatrix.estimators.base.parameters import (
@@ -39,6 +45,7 @@ from separatrix.runtime.sums import dense
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.logistic.descent import LogisticSolver
+from separatrix.solvers.logistic.elastic_net_path import ElasticNetSolver
 from separatrix.solvers.logistic.laplace import Posterior, mackay, mean_sigmoid, mean_softmax
 from separatrix.solvers.logistic.newton import LogisticFit
 from separatrix.solvers.logistic.separation import is_separated
@@ -48,7 +55,6 @@ from separatrix.validation import (
     require_real,
 )
 
-SOLVERS = ("auto", "lbfgs", "newton-cholesky", "newton-cg", "liblinear", "sag", "saga")
 POSTERIOR_TOL = 1e-8  # tolerance for a posterior, whose width is computed at the peak
 SURE = 5.0  # margins beyond this without a prior suggest that the classes are separable
 LARGEST_PROGRAM = 5_000_000  # values of a linear program that decides this
@@ -61,20 +67,26 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
 
     Minimises the sum of -log p(y|x) plus |w|^2 / (2 C): minus the log posterior under the prior
     w ~ N(0, C). C=inf is maximum likelihood. Several classes share one softmax. Newton's method for
-    few weights, L-BFGS for more; `solver_` names the solver and the reason.
+    few weights, L-BFGS for more; `solver_` names the solver and the reason. With l1_ratio above 0 the
+    penalty is l1_ratio |w|_1 / C + (1 - l1_ratio) |w|^2 / (2 C), and many weights are exactly 0:
+    proximal Newton steps on a working set.
 
     Parameters
     ----------
     penalty
-        Deprecated as in scikit-learn: "l2" is the default, None is C=inf.
+        Deprecated as in scikit-learn: "l2" is l1_ratio=0, the default, "l1" is l1_ratio=1,
+        "elasticnet" takes l1_ratio as it is, None is C=inf.
     C
         Variance of the prior on each weight. Above 0; inf: no prior. "evidence": the value that
         maximises the marginal likelihood.
-    l1_ratio, dual
-        Must be 0 and False: sparse weights and a dual form are not supported.
+    l1_ratio
+        Share of the l1 penalty: 0 is |w|^2 / 2, 1 is |w|_1, between them the elastic net. None is 0.
+    dual
+        Must be False: a dual form is not supported.
     tol
         Largest entry of the gradient of the mean loss at which to stop, as in scikit-learn. Above 0. It
         goes on while the next step promises to lower the objective by more than its 1e-4th to 1e-7th.
+        With l1_ratio above 0, also the relative duality gap at which to stop.
     fit_intercept
         Whether scores have a bias.
     intercept_scaling, random_state
@@ -83,7 +95,8 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         Dict from label to weight, or "balanced": multiplies the weight of samples of a class.
     solver
         "auto", "newton-cholesky" or "lbfgs". "newton-cg" is "newton-cholesky" up to 2048 parameters;
-        it and scikit-learn's other names mean "auto" otherwise.
+        it and scikit-learn's other names mean "auto" otherwise. With l1_ratio above 0 only "auto",
+        "saga" and, for l1_ratio=1, "liblinear": all are proximal Newton.
     max_iter
         Steps of Newton's method or of L-BFGS, at most.
     warm_start
@@ -106,8 +119,11 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     C_, n_iter_
         The C used; steps, (1,).
     objective_, gradient_
-        The minimum: summed -log p(y|x), plus |w|^2 / (2 C), and the bias's part with a prior; largest
+        The minimum: summed -log p(y|x), plus the penalty, and the bias's part with a prior; largest
         entry of its gradient, over the weight of all samples: at most tol when solved.
+    dual_gap_
+        With l1_ratio above 0: the duality gap over max(1, objective_); no weights have an objective
+        lower by more. At most tol when solved.
     coef_std_, intercept_std_
         Standard deviations of the posterior, shaped as coef_ and intercept_.
     covariance_
@@ -139,10 +155,10 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
     Framework Applied to Classification Networks, Neural Computation 4 (1992).
     """
 
-    penalty: Any = choice("deprecated", "l2", None)
+    penalty: Any = choice("deprecated", "l2", "l1", "elasticnet", None)
     _: KW_ONLY
     C: Any = 1.0
-    l1_ratio: float = 0.0
+    l1_ratio: float | None = 0.0
     dual: bool = choice(False)
     tol: float = real(1e-4, above=0)
     fit_intercept: bool = flag(True)
@@ -168,7 +184,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         each step, so the iterable must be repeatable.
         """
         self._check_parameters()
-        C = self._prior_variance()
+        C, l1_ratio = resolve_penalty(self)
         blocks = blocks_of(
             self, X, y, sample_weight, class_weight=self.class_weight, balance="weights"
         )
@@ -183,8 +199,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         steps = None if C is None else self.max_iter  # unknown for a search
         hessian = self.posterior is not None or C is None  # at the peak
         with monitored(self, None, None, steps=steps, task="iteration") as monitor:
-            descent = LogisticSolver(
+            descent = build_solver(
                 blocks,
+                l1_ratio=l1_ratio,
                 solver=self.solver,
                 intercept=self.fit_intercept,
                 intercept_precision=self.intercept_precision or 0.0,
@@ -196,18 +213,12 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
             self.classes_ = descent.classes
             start = self._start(descent)
-            if C is None:
-                C, found = descent.most_evident(start)
-                if descent.at_the_end:
-                    warn_user(
-                        f"the evidence is largest at a limit of the search, C={C:.1g}: the features may "
-                        "carry no information on the classes; set C, or check the data"
-                    )
-            else:
-                found = descent.solve(C, start)
             self._posterior: Posterior | None = None
-            if self.posterior is not None:
-                found, self._posterior = descent.posterior(found, C)
+            if isinstance(descent, ElasticNetSolver):
+                assert C is not None
+                found = descent.solve(C, start)
+            else:
+                C, found = self._find_peak(descent, C, start)
         if found.stop == "overflow" or not np.isfinite(found.theta).all():
             raise DataError(
                 "weights overflowed; scale the features, for example with StandardScaler"
@@ -223,6 +234,23 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             )
         self._warn_unless_solved(found)
         return self
+
+    def _find_peak(
+        self, descent: LogisticSolver, C: float | None, start: Matrix | None
+    ) -> tuple[float, LogisticFit]:
+        """C, by the evidence if it is None, and the peak for it; then the posterior, if wanted."""
+        if C is None:
+            C, found = descent.most_evident(start)
+            if descent.at_the_end:
+                warn_user(
+                    f"the evidence is largest at a limit of the search, C={C:.1g}: the features may "
+                    "carry no information on the classes; set C, or check the data"
+                )
+        else:
+            found = descent.solve(C, start)
+        if self.posterior is not None:
+            found, self._posterior = descent.posterior(found, C)
+        return C, found
 
     def predict_proba(self, X: Any) -> Matrix:
         """Probability of each class, (n, k); with a posterior the mean over it."""
@@ -259,24 +287,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         second = mean(S[:, 0], V[:, 0, 0])
         return np.column_stack([1.0 - second, second])
 
-    def _prior_variance(self) -> float | None:
-        """C as a number, or None for C='evidence'."""
-        if self.penalty != "deprecated":
-            warn_user(
-                "'penalty' was deprecated in scikit-learn 1.8, and so it is here: leave it out; 'l2' "
-                "is the default, and C=np.inf is what None was",
-                FutureWarning,
-            )
-            if self.penalty is None:
-                if self.C != 1.0:
-                    warn_user(
-                        f"Setting penalty=None will ignore the C given, {self.C!r}",
-                        UserWarning,
-                    )
-                return float("inf")
-        return None if isinstance(self.C, str) else float(self.C)
-
-    def _start(self, descent: LogisticSolver) -> Matrix | None:
+    def _start(self, descent: LogisticSolver | ElasticNetSolver) -> Matrix | None:
         """The weights of the last fit, for warm_start if the shape matches."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return None
@@ -285,7 +296,9 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             return None
         return np.column_stack([coef, self.intercept_]) if self.fit_intercept else coef.copy()
 
-    def _keep(self, descent: LogisticSolver, found: LogisticFit, C: float) -> None:
+    def _keep(
+        self, descent: LogisticSolver | ElasticNetSolver, found: LogisticFit, C: float
+    ) -> None:
         d = descent.d
         self.coef_ = found.theta[:, :d].copy(
             order="F"
@@ -294,8 +307,10 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
         self.C_, self.solver_ = C, descent.words
         self.n_iter_ = np.array([found.n_iter], dtype=np.int32)
         self.objective_, self.gradient_ = found.objective, found.gradient
-        for name in ("coef_std_", "intercept_std_", "log_evidence_"):
+        for name in ("coef_std_", "intercept_std_", "log_evidence_", "dual_gap_"):
             self.__dict__.pop(name, None)
+        if np.isfinite(found.gap):
+            self.dual_gap_ = found.gap
         if self._posterior is not None:
             spread = self._posterior.deviations()
             self.coef_std_ = spread[:, :d]
@@ -309,13 +324,19 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
                 f"after {found.n_iter} steps would grow without bound. Use a finite C, or C='evidence'",
                 ConvergenceWarning,
             )
-        elif found.stop in ("max_iter", "stopped") or found.gradient > self.tol:
+        elif (
+            found.stop in ("max_iter", "stopped")
+            or found.gradient > self.tol
+            or found.gap > self.tol  # not a number without an l1 penalty
+        ):
             why = {
                 "max_iter": f"did not converge in {found.n_iter} iterations; raise max_iter",
                 "stopped": "was cancelled or reached time_limit",
             }.get(found.stop, "reached the limit of floating point; scale the features")
+            gap = f" and the duality gap {found.gap:.3g}" if np.isfinite(found.gap) else ""
             warn_user(
-                f"LogisticRegression {why}: the gradient is {found.gradient:.3g}, wanted {self.tol:g}",
+                f"LogisticRegression {why}: the gradient is {found.gradient:.3g}{gap}, wanted "
+                f"{self.tol:g}",
                 ConvergenceWarning,
             )
 
@@ -326,10 +347,7 @@ class LogisticRegression(CallbackSupportMixin, ClassifierMixin, SolvedMachine):
             require_choice(name, "C", self.C, ("evidence",))
         elif not (isinstance(self.C, float) and np.isposinf(self.C)):
             require_real(name, "C", self.C, above=0)
-        if self.l1_ratio != 0 or isinstance(self.l1_ratio, bool):
-            raise ParameterError(
-                name, "l1_ratio", "0; for sparse weights use LinearSVC(penalty='l1')", self.l1_ratio
-            )
+        check_penalty(self, self.l1_ratio, name="l1_ratio")
         if self.intercept_precision is not None and not self.fit_intercept:
             must_be = "None without a bias"
             raise ParameterError(name, "intercept_precision", must_be, self.intercept_precision)

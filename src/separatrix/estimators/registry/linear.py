@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from separatrix.estimators.registry.record import (
+    FOLDS,
     ORDER_DEPENDENT,
     WITHIN_TOLERANCE,
     EstimatorRecord,
@@ -119,9 +120,10 @@ RECORDS = (
     EstimatorRecord(
         name="LogisticRegression",
         module="logistic_regression",
-        solver="separatrix.solvers.logistic.newton, separatrix.solvers.logistic.laplace",
-        paper="Berkson 1944; MacKay 1992",
-        not_for="curved boundaries, unless after a feature map; sparse weights",
+        solver="separatrix.solvers.logistic.newton, separatrix.solvers.logistic.laplace, "
+        "separatrix.solvers.logistic.elastic_net",
+        paper="Berkson 1944; MacKay 1992; Lee, Sun and Saunders 2014",
+        not_for="curved boundaries, unless after a feature map",
         linear=True,
         suite=(SuiteModel("logistic", "logistic regression", build="logistic_regression"),),
         playground=PlaygroundRecord(
@@ -156,7 +158,18 @@ RECORDS = (
             "LogisticRegression(posterior='laplace', predictive='quadrature')",
             "LogisticRegression(C='evidence')",
             "LogisticRegression(solver='lbfgs', tol=1e-8)",
+            "LogisticRegression(l1_ratio=0.5, tol=1e-10)",
         ),
+    ),
+    EstimatorRecord(
+        name="LogisticRegressionCV",
+        module="logistic_regression_cv",
+        solver="separatrix.solvers.logistic.newton, separatrix.solvers.logistic.elastic_net",
+        paper="Friedman, Hastie and Tibshirani 2010",
+        not_for="choosing anything but C and l1_ratio: use GridSearchCV",
+        linear=True,
+        variants=("LogisticRegressionCV(Cs=3, l1_ratios=(0.5, 1.0), cv=3)",),
+        expected_failures=FOLDS,
     ),
     EstimatorRecord(
         name="LeastSquaresClassifier",

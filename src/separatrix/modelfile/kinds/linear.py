@@ -13,6 +13,7 @@ from separatrix.errors import ModelFileError
 from separatrix.estimators.least_squares import LeastSquaresClassifier
 from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.estimators.logistic_regression_cv import LogisticRegressionCV
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.subgradient_svc import SubgradientSVC
 from separatrix.modelfile import fields as f
@@ -127,6 +128,15 @@ def _check_logistic(model: Any, sizes: f.ShapeEnv) -> None:
     s.require(positive, "_posterior.factor", "with a diagonal above 0", "another")
 
 
+def _check_logistic_search(model: Any, sizes: f.ShapeEnv) -> None:
+    best = model._best
+    numbers = isinstance(best, tuple) and all(isinstance(value, float) for value in best)
+    s.require(numbers and len(best) == 2, "_best", "C and l1_ratio", best)
+    if hasattr(model, "_fold_paths"):
+        wide = sizes["d"] + bool(model.fit_intercept)
+        s.require(sizes["w"] == wide, "_fold_paths", f"{wide} weights wide", sizes["w"])
+
+
 def _check_least_squares(model: Any, sizes: f.ShapeEnv) -> None:
     wide = sizes["d"]
     if model.features_ is not None:
@@ -199,9 +209,22 @@ KINDS = {
             **s.each(f.Real("any"), "objective_ gradient_ log_evidence_"),
             **f.arrays(coef_std_="f8 p d", intercept_std_="f8 p", n_iter_="i4 u"),
             "separated_": f.Maybe(f.Boolean()),
+            "dual_gap_": f.Real("any"),
         },
-        optional="coef_std_ intercept_std_ log_evidence_",
+        optional="coef_std_ intercept_std_ log_evidence_ dual_gap_",
         check=_check_logistic,
+        boundaries=True,
+    ),
+    "LogisticRegressionCV": s.ModelSchema(
+        LogisticRegressionCV,
+        {**s.CLASSES, **s.WEIGHTS, "_best": Value()},
+        {
+            **{"Cs_": f.Array("f8 c ordered"), "solver_": f.Text()},
+            **f.arrays(
+                _fold_scores="f8 f c r any", _fold_paths="f8 f c r p w any", _fold_steps="i4 f c r"
+            ),
+        },
+        check=_check_logistic_search,
         boundaries=True,
     ),
 }

@@ -27,6 +27,7 @@ from separatrix.solvers.linear_svm.dual_descent import (
 from separatrix.solvers.linear_svm.primal_newton import (
     FLAT,
     PATIENCE,
+    PROGRESS,
     SOLVED,
     HingeCurvature,
     Point,
@@ -139,15 +140,17 @@ def _minimise(
     scale = fewer / n * np.sqrt(at.squares())
     scale[scale == 0.0] = 1.0
     stops, steps = np.full(p, "max_iter", dtype=object), np.full(p, max_iter)
-    smallest, since = np.full(p, np.inf), np.zeros(p, np.intp)
+    smallest, lowest, since = np.full(p, np.inf), np.full(p, np.inf), np.zeros(p, np.intp)
     curvatures = Curvatures(at, threads)
     active = np.arange(p)
     for step in range(max_iter + 1):
         squares = at.squares()
         reached = np.sqrt(squares) / scale
-        solved = (reached <= tol) & (0.5 * squares <= tol * np.maximum(1.0, at.primal()))
-        since = np.where(squares < 0.9 * smallest, 0, since + 1)
-        smallest = np.minimum(smallest, squares)
+        objectives = at.primal()
+        solved = (reached <= tol) & (0.5 * squares <= tol * np.maximum(1.0, objectives))
+        better = (squares < 0.9 * smallest) | (objectives < (1.0 - PROGRESS) * lowest)
+        since = np.where(better, 0, since + 1)
+        smallest, lowest = np.minimum(smallest, squares), np.minimum(lowest, objectives)
         for found, word in ((solved, "tol"), (since > PATIENCE, "flat")):
             ended = active[found[active]]
             stops[ended], steps[ended] = word, step

@@ -41,7 +41,8 @@ LINE = 0.1  # share of the slope along a line that may be left on it
 SOLVED = 0.02  # share of the gradient that conjugate gradients may leave
 REFRESH = 40  # changes of H before it is summed anew
 FLAT = 1e-7  # gradient, over the one at 0, below which rounding may be all that is left
-PATIENCE = 15  # steps without a smaller gradient that show it to be rounding
+PATIENCE = 15  # steps without a smaller gradient or objective that show both to be rounding
+PROGRESS = 1e-10  # share of the objective by which a step must promise to lower it, to count
 
 
 class Point(NamedTuple):
@@ -251,6 +252,9 @@ def _minimise(
         monitor.step()
         if length == 0.0:
             return point, steps, "flat"
+        promised = -length * (dot(point.g, v) + point.g_bias * v_bias)
+        if promised > PROGRESS * problem.primal(point.w, point.b, point.z):
+            since = 0
         point = curve.point(point.w + length * v, point.b + length * v_bias, point.z + length * dz)
     return point, max_iter, "max_iter"
 

@@ -37,6 +37,7 @@ class LogisticFit(NamedTuple):
     stop: str  # "tol", "max_iter", "stopped", "overflow", "rounding": no lower value can be told apart
     least: float  # margin of the worst sample
     most: float  # and of the surest
+    gap: float = np.nan  # relative duality gap under an l1 penalty
 
 
 Evaluate = Callable[[Matrix, bool], Sums]

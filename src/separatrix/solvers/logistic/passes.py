@@ -84,17 +84,17 @@ def curvatures_of(block: Block, theta: Matrix, *, intercept: bool) -> Vector:
     bias = theta[:, d].copy() if intercept else np.zeros(len(theta))
     F = np.ascontiguousarray((block.X @ theta[:, :d].T).T, dtype=np.float64)
     replace_scores(F, bias, block.y, block.weights)
-    return np.asarray(_curvatures(F, block.y, block.weights).mean(axis=0))
+    return np.asarray(score_curvatures(F, block.y, block.weights).mean(axis=0))
 
 
-def _curvatures(R: Matrix, y: Codes, weights: Vector) -> Matrix:
+def score_curvatures(R: Matrix, y: Codes, weights: Vector) -> Matrix:
     """w P (1 - P) from residuals w (P - 1 at the class), both (p, n); of one score if p is 1."""
-    own = np.abs(R) if len(R) == 1 else _shares(R, y, weights)
+    own = np.abs(R) if len(R) == 1 else class_shares(R, y, weights)
     own -= own**2 / np.where(weights > 0, weights, 1.0)
     return own
 
 
-def _shares(R: Matrix, y: Codes, weights: Vector) -> Matrix:
+def class_shares(R: Matrix, y: Codes, weights: Vector) -> Matrix:
     """w P from residuals."""
     own = R.copy()
     own[y, np.arange(len(y))] += weights
@@ -125,7 +125,7 @@ def _hessian(X: Matrix, R: Matrix, y: Codes, weights: Vector, intercept: bool) -
     """
     p, (n, d) = len(R), X.shape
     D = d + intercept
-    own = _curvatures(R, y, weights) if p == 1 else _shares(R, y, weights)
+    own = score_curvatures(R, y, weights) if p == 1 else class_shares(R, y, weights)
     H = np.zeros((p, D, p, D))
     for c in range(p):
         root = np.sqrt(own[c])
