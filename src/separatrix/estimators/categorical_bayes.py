@@ -140,7 +140,7 @@ class CategoricalNB(DiscreteBayes):
 
     def _joint_of(self, X: Any) -> Joint:
         X = _categories("CategoricalNB", X)
-        unknown = np.argwhere(X >= self.n_categories_)
+        unknown = np.argwhere(self.n_categories_ <= X)
         if len(unknown):
             i, j = unknown[0]
             raise DataError(
@@ -154,7 +154,7 @@ def _categories(owner: str, X: Any) -> Codes:
     """Samples as categories, (n, d), int64 and C-contiguous."""
     require_counts(owner, X)
     if X.dtype.kind not in "biu":
-        bad = X[(X != np.rint(X)) | (X > LARGEST_CODE)]
+        bad = X[(np.rint(X) != X) | (X > LARGEST_CODE)]
         if bad.size:
             raise DataError(
                 f"{owner} needs categories 0, 1, 2, ...; got {bad.flat[0]:g}: encode the features with "
