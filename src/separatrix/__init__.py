@@ -32,6 +32,8 @@ _MODULES = {  # of public names that are not in the registry of estimators
 if TYPE_CHECKING:
     from separatrix.data.graph import Graph
     from separatrix.data.targets import indicator
+    from separatrix.estimators.categorical_bayes import CategoricalNB
+    from separatrix.estimators.complement_bayes import ComplementNB
     from separatrix.estimators.decision import BayesDecision
     from separatrix.estimators.discriminant import (
         LinearDiscriminantAnalysis,
@@ -47,10 +49,12 @@ if TYPE_CHECKING:
     from separatrix.estimators.linear_svc import LinearSVC
     from separatrix.estimators.logistic_regression import LogisticRegression
     from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+    from separatrix.estimators.nearest_centroid import NearestCentroid
     from separatrix.estimators.neighbor_index import NeighborIndex
     from separatrix.estimators.neighbors import KNeighborsClassifier
     from separatrix.estimators.object_attribution import explain_object
     from separatrix.estimators.perceptron import Perceptron
+    from separatrix.estimators.radius_neighbors import RadiusNeighborsClassifier
     from separatrix.estimators.subgradient_svc import SubgradientSVC
     from separatrix.estimators.svc import SVC
     from separatrix.estimators.svc_cv import SVCCV
@@ -67,6 +71,8 @@ __all__ = [
     "SVCCV",
     "BayesDecision",
     "BernoulliNB",
+    "CategoricalNB",
+    "ComplementNB",
     "FisherDiscriminant",
     "GaussianNB",
     "Graph",
@@ -79,11 +85,13 @@ __all__ = [
     "LinearSVC",
     "LogisticRegression",
     "MultinomialNB",
+    "NearestCentroid",
     "NeighborIndex",
     "Nystroem",
     "Perceptron",
     "PolynomialMap",
     "QuadraticDiscriminantAnalysis",
+    "RadiusNeighborsClassifier",
     "RandomFourier",
     "SubgradientSVC",
     "compare",

@@ -118,9 +118,10 @@ class RadiusNeighborsClassifier(NeighborVoting):
 
     def predict(self, X: Any) -> Any:
         """Class of each sample, (m,) or (m, outputs); X=None: of the training samples, left out."""
+        queries, count = self._checked(X)
         outputs = self._outputs()
-        codes = np.full((len(outputs), self._count(X)), -1, dtype=np.intp)  # -1 for outliers
-        for batch, factors in self._votes(X):
+        codes = np.full((len(outputs), count), -1, dtype=np.intp)  # -1 for outliers
+        for batch, factors in self._votes(queries):
             some = batch.counts > 0
             for own, (_, voters) in zip(codes, outputs, strict=True):
                 if some.any():
@@ -133,10 +134,11 @@ class RadiusNeighborsClassifier(NeighborVoting):
 
     def predict_proba(self, X: Any) -> Any:
         """Share of the votes of each class, (m, k); with several outputs a list of them."""
+        queries, count = self._checked(X)
         outputs = self._outputs()
-        found = [np.zeros((self._count(X), len(classes))) for classes, _ in outputs]
-        lonely = np.ones(self._count(X), dtype=bool)
-        for batch, factors in self._votes(X):
+        found = [np.zeros((count, len(classes))) for classes, _ in outputs]
+        lonely = np.ones(count, dtype=bool)
+        for batch, factors in self._votes(queries):
             some = batch.counts > 0
             lonely[batch.queries[some]] = False
             for P, (_, voters) in zip(found, outputs, strict=True):
@@ -161,8 +163,9 @@ class RadiusNeighborsClassifier(NeighborVoting):
         Always nearest first, whatever `sort_results`. X=None: of the training samples, each left out of
         its own neighbours.
         """
-        distances, rows = (np.empty(self._count(X), dtype=object) for _ in range(2))
-        for batch in self._batches(X, radius):
+        queries, count = self._checked(X)
+        distances, rows = (np.empty(count, dtype=object) for _ in range(2))
+        for batch in self._batches(queries, radius):
             for i, own in enumerate(batch.queries):
                 distances[own] = batch.distances[i, batch.inside[i]]
                 rows[own] = batch.rows[i, batch.inside[i]]
@@ -189,23 +192,22 @@ class RadiusNeighborsClassifier(NeighborVoting):
         super()._check_parameters()
         require_votes(type(self).__name__, 1, self.ties, self.weights)
 
-    def _count(self, X: Any) -> int:
-        """The number of queries."""
+    def _checked(self, X: Any) -> tuple[Any, int]:
+        """Checked samples, or None for the training samples, and their number."""
         check_is_fitted(self)
-        if X is None:
-            return int(self.n_samples_fit_)
-        return X.shape[0] if hasattr(X, "shape") else len(X)
+        X = self._check_queries(X)
+        return X, int(self.n_samples_fit_ if X is None else X.shape[0])
 
     def _batches(
         self, X: Any, radius: float | None = None, *, ordered: bool = True
     ) -> Iterator[RadiusBatch]:
-        check_is_fitted(self)
+        """Checked samples, or None, in batches with their neighbours."""
         radius = self.radius if radius is None else radius
         if not (isinstance(radius, Real) and radius == np.inf):
             require_real(type(self).__name__, "radius", radius, least=0)
         return search_radius(
             self.index_,
-            self._check_queries(X),
+            X,
             float(radius),
             threads=thread_count(self.n_jobs),
             device=self.device,
@@ -214,7 +216,6 @@ class RadiusNeighborsClassifier(NeighborVoting):
 
     def _votes(self, X: Any) -> Iterator[tuple[RadiusBatch, Matrix]]:
         """All queries in batches, with factors of the votes of their neighbours."""
-        check_is_fitted(self)
         require_votes(type(self).__name__, 1, self.ties, self.weights)
         for batch in self._batches(X, ordered=self.ties == "nearest"):
             lonely = batch.queries[batch.counts == 0]

@@ -59,8 +59,11 @@ def starts_of(sizes: Codes) -> Codes:
 
 
 def count_categories(X: Codes, y: Codes, weights: Vector, n_classes: int) -> CategoryCounts:
-    """Counts of one block of samples, (n, d), of at least one row."""
-    sizes = X.max(axis=0) + 1
+    """Counts of one block of samples, (n, d); a sample of weight 0 is not there."""
+    if not weights.all():
+        kept = weights > 0
+        X, y, weights = X[kept], y[kept], weights[kept]
+    sizes = X.max(axis=0, initial=0) + 1
     table = np.zeros((n_classes, int(sizes.sum())))
     _count(X, starts_of(sizes), y, weights, table)
     weight = np.asarray(np.bincount(y, weights, minlength=n_classes), dtype=np.float64)
