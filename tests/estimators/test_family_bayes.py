@@ -33,7 +33,7 @@ def test_complement_bayes_learns_what_scikit_learns_does(options, as_matrix):
 
 
 def test_complement_bayes_refuses_an_infinite_weight():
-    with pytest.raises(DataError, match="feature 1 occurs in no class but .* raise `alpha`"):
+    with pytest.raises(DataError, match=r"feature 1 occurs in no class but .* raise `alpha`"):
         ComplementNB(alpha=0).fit([[1, 0], [1, 2]], [0, 1])
 
 
