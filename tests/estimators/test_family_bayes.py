@@ -65,7 +65,8 @@ def test_parts_and_merged_models_equal_the_whole_though_categories_come_later():
 
 def test_without_smoothing_the_class_with_fewest_contradictions_remains():
     model = CategoricalNB(alpha=0).fit([[0, 0], [0, 1], [1, 0], [1, 2]], [0, 0, 1, 1])
-    assert model.predict_proba([[1, 2], [0, 2]]).tolist() == [[0.0, 1.0], [0.5, 0.5]]
+    found = model.predict_proba([[1, 2], [0, 2]])
+    assert found.round(12).tolist() == [[0.0, 1.0], [0.666666666667, 0.333333333333]]
     assert np.isneginf(model.predict_joint_log_proba([[0, 2]])).all()
 
 

@@ -15,7 +15,9 @@ from separatrix.kernels import Gaussian
 RNG = np.random.default_rng(0)
 X, QUERIES = RNG.normal(size=(500, 3)), 1.2 * RNG.normal(size=(90, 3))
 Y = RNG.integers(0, 3, 500)
-pytestmark = pytest.mark.filterwarnings("ignore:Outlier label")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:Outlier label", "ignore:Precomputed sparse input was not sorted"
+)
 
 
 def decay(distances):

@@ -268,7 +268,8 @@ def outlier_labels(model: Any) -> list[Any] | None:
         must_be = f"one label, or as many as there are outputs, {len(outputs)}"
         raise ParameterError("RadiusNeighborsClassifier", "outlier_label", must_be, given)
     for (classes, _), label in zip(outputs, labels, strict=True):
-        both = np.append(classes, label) if np.ndim(label) == 0 else None
+        kinds = {isinstance(classes.tolist()[0], str), isinstance(label, str)}
+        both = np.append(classes, label) if np.ndim(label) == 0 and len(kinds) == 1 else None
         if both is None or both.dtype.kind != classes.dtype.kind:
             raise TypeError(
                 f"`outlier_label` of RadiusNeighborsClassifier must be a label like those of y, such as "

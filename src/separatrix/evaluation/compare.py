@@ -134,10 +134,7 @@ def compare(
     left_out = models.left_out if isinstance(models, Suite) else {}
     reasons = {name: _in_one_line(error) for name, error in failed.items()}
     comparison = Comparison(evaluations, left_out, reasons, unfinished, protocol, metric)
-    if all(
-        found.metric(metric)[0].size and np.isnan(found.metric(metric)[0]).all()
-        for found in evaluations.values()
-    ):
+    if all(np.isnan(found.metric(metric)[0]).all() for found in evaluations.values()):
         raise DataError(
             f"{metric} needs probabilities or scores, which none of these classifiers has"
         )

@@ -75,7 +75,7 @@ class Comparison:
         return str(self.protocol or ("1 split" if count == 1 else f"{count} splits"))
 
     def difference(self, one: str, other: str) -> Difference:
-        """Test the difference of two test errors, as fractions, or of the metric, by the corrected t test."""
+        """Test the difference of two errors, as fractions, or of the metric, by the corrected t test."""
         rows = self._rows if self.metric == "error" else None  # others are no rates of rows
         return corrected_t(self._losses(one) - self._losses(other), self._ratio, rows)
 

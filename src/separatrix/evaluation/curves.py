@@ -24,7 +24,7 @@ class MeanCurve(NamedTuple):
 
 
 def mean_roc(evaluation: Evaluation) -> MeanCurve:
-    """True positive rate at every false positive rate; of several classes the mean of each against the rest."""
+    """True positive rate at every false positive rate; of several classes, the mean."""
 
     def at_grid(positive: Flags, scores: Vector) -> Vector:
         false, true, _ = roc_curve(positive, scores)
