@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _MODULES = {  # of public names that are not in the registry of estimators
+    "CalibratedClassifier": "separatrix.estimators.calibrated",
     "Graph": "separatrix.data.graph",
     "KernelFeatures": "separatrix.estimators.kernel_features",
     "NeighborIndex": "separatrix.estimators.neighbor_index",
+    "calibrate": "separatrix.estimators.calibrated",
     "compare": "separatrix.evaluation.compare",
     "decision_regions": "separatrix.evaluation.regions",
     "describe": "separatrix.modelfile.describe",
@@ -32,6 +34,7 @@ _MODULES = {  # of public names that are not in the registry of estimators
 if TYPE_CHECKING:
     from separatrix.data.graph import Graph
     from separatrix.data.targets import indicator
+    from separatrix.estimators.calibrated import CalibratedClassifier, calibrate
     from separatrix.estimators.categorical_bayes import CategoricalNB
     from separatrix.estimators.complement_bayes import ComplementNB
     from separatrix.estimators.decision import BayesDecision
@@ -71,6 +74,7 @@ __all__ = [
     "SVCCV",
     "BayesDecision",
     "BernoulliNB",
+    "CalibratedClassifier",
     "CategoricalNB",
     "ComplementNB",
     "FisherDiscriminant",
@@ -94,6 +98,7 @@ __all__ = [
     "RadiusNeighborsClassifier",
     "RandomFourier",
     "SubgradientSVC",
+    "calibrate",
     "compare",
     "decision_regions",
     "describe",
