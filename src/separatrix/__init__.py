@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _MODULES = {  # of public names that are not in the registry of estimators
+    "CalibratedClassifier": "separatrix.estimators.calibrated",
     "Graph": "separatrix.data.graph",
     "KernelFeatures": "separatrix.estimators.kernel_features",
     "NeighborIndex": "separatrix.estimators.neighbor_index",
+    "calibrate": "separatrix.estimators.calibrated",
     "compare": "separatrix.evaluation.compare",
     "decision_regions": "separatrix.evaluation.regions",
     "describe": "separatrix.modelfile.describe",
@@ -32,6 +34,9 @@ _MODULES = {  # of public names that are not in the registry of estimators
 if TYPE_CHECKING:
     from separatrix.data.graph import Graph
     from separatrix.data.targets import indicator
+    from separatrix.estimators.calibrated import CalibratedClassifier, calibrate
+    from separatrix.estimators.categorical_bayes import CategoricalNB
+    from separatrix.estimators.complement_bayes import ComplementNB
     from separatrix.estimators.decision import BayesDecision
     from separatrix.estimators.discriminant import (
         LinearDiscriminantAnalysis,
@@ -48,10 +53,12 @@ if TYPE_CHECKING:
     from separatrix.estimators.logistic_regression import LogisticRegression
     from separatrix.estimators.logistic_regression_cv import LogisticRegressionCV
     from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
+    from separatrix.estimators.nearest_centroid import NearestCentroid
     from separatrix.estimators.neighbor_index import NeighborIndex
     from separatrix.estimators.neighbors import KNeighborsClassifier
     from separatrix.estimators.object_attribution import explain_object
     from separatrix.estimators.perceptron import Perceptron
+    from separatrix.estimators.radius_neighbors import RadiusNeighborsClassifier
     from separatrix.estimators.subgradient_svc import SubgradientSVC
     from separatrix.estimators.svc import SVC
     from separatrix.estimators.svc_cv import SVCCV
@@ -68,6 +75,9 @@ __all__ = [
     "SVCCV",
     "BayesDecision",
     "BernoulliNB",
+    "CalibratedClassifier",
+    "CategoricalNB",
+    "ComplementNB",
     "FisherDiscriminant",
     "GaussianNB",
     "Graph",
@@ -81,13 +91,16 @@ __all__ = [
     "LogisticRegression",
     "LogisticRegressionCV",
     "MultinomialNB",
+    "NearestCentroid",
     "NeighborIndex",
     "Nystroem",
     "Perceptron",
     "PolynomialMap",
     "QuadraticDiscriminantAnalysis",
+    "RadiusNeighborsClassifier",
     "RandomFourier",
     "SubgradientSVC",
+    "calibrate",
     "compare",
     "decision_regions",
     "describe",

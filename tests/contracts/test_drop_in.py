@@ -76,7 +76,7 @@ MODULES = {  # where theirs live, the tests, what is replaced, which tests, how 
     "naive Bayes": (
         "naive_bayes",
         ["tests.test_naive_bayes"],
-        ["MultinomialNB", "BernoulliNB", "GaussianNB"],
+        ["MultinomialNB", "BernoulliNB", "GaussianNB", "ComplementNB", "CategoricalNB"],
         "",
         60,
         BAYES,

@@ -87,6 +87,7 @@ for metric, rows, methods in (
 for options in ({}, {"metric": "cosine"}, {"kernel": "poly"}, {"weights": "distance"}):
     KNeighborsClassifier(**options, k_max=3).fit(X, y).predict_proba(X)
 KNeighborsClassifier().fit(X, y).predict(X[:9])
+RadiusNeighborsClassifier(9.0).fit(X, y).predict(X)
 NeighborIndex(pixels.astype(float), n_jobs=2).search(pixels[:64], 3)
 for distances in (abs(X @ X.T), scipy.sparse.csr_array(abs(X @ X.T))):
     KNeighborsClassifier(metric="precomputed").fit(distances, y).predict(distances)
@@ -155,6 +156,7 @@ for record in REGISTRY:
     for call in (f"{record.name}()", *record.variants, *record.exact_variants):
         for samples in (abs(X[:60]), scipy.sparse.csr_array(abs(X[:60]))):
             samples = abs(X[:60] @ X[:60].T) if "precomputed" in call else samples
+            samples = np.round(abs(X[:60])) if "Categorical" in call else samples
             eval(call).fit(samples, y[:60] % 2 if "threshold" in call else y[:60])
 """,
 )

@@ -54,6 +54,12 @@ LeastSquaresClassifier ridge=-1.0 ridge='best' ridge=[] max_norm=0.0 features='p
 LeastSquaresClassifier ridge=[1.0,float('nan')]
 MultinomialNB alpha=-1 alpha='much' alpha=[[1.0]] alpha=[1.0]*3 class_prior=[0.5,0.5] fit_prior='yes'
 BernoulliNB binarize=-1.0 alpha=[1.0,-2.0]*2 class_prior=[0.5,0.5,0.5] force_alpha=1
+ComplementNB alpha=-1 alpha=[1.0]*3 class_prior=[0.5,0.5] norm='yes' force_alpha=1
+CategoricalNB alpha=-1 alpha=[1.0]*4 min_categories=0 min_categories=2.5 fit_prior=None
+NearestCentroid metric='cosine' shrink_threshold=0.0 shrink_threshold=-1 priors='half' priors=[-1,1,1]
+NearestCentroid priors=[0.5,0.5]
+RadiusNeighborsClassifier radius=-1.0 radius=None radius='wide' weights='much' metric='hyperbolic' p=0
+RadiusNeighborsClassifier outlier_label=[0,1] ties='first' n_jobs=0 algorithm='tree' leaf_size=0
 GaussianNB priors=[-0.5,0.5,1.0] priors=[0.1,0.9] var_smoothing=-1e-9
 PolynomialMap degree=0 degree=2.5 kernel='rbf' memory_limit=0 gamma=2.0 coef0=-1 include_bias=2
 Nystroem kernel='gauss' kernel=3 gamma=-1.0 gamma='wide' n_components=0 n_jobs=0 kernel_params=[1.0]

@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from separatrix import (
     BernoulliNB,
+    ComplementNB,
     FisherDiscriminant,
     GaussianNB,
     LeastSquaresClassifier,
@@ -38,6 +39,7 @@ MODELS = [
     MultinomialNB(alpha=0),
     BernoulliNB(alpha=0, fit_prior=False),
     BernoulliNB(binarize=2.0),
+    ComplementNB(norm=True),
     GaussianNB(var_smoothing=0.1),
     LogisticRegression(tol=1e-10),
     LogisticRegression(tol=1e-10, posterior="laplace", intercept_precision=0.1),

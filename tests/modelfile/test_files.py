@@ -240,6 +240,7 @@ ONLINE = [
     sx.KernelPerceptron(kernels.Spectrum(2), max_iter=3),
     *(sx.LinearDiscriminantAnalysis(), sx.QuadraticDiscriminantAnalysis(reg_param=0.1)),
     *(sx.GaussianNB(), sx.MultinomialNB(), sx.BernoulliNB(binarize=3.0)),
+    sx.ComplementNB(norm=True),
     sx.LeastSquaresClassifier(0.1),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO
@@ -19,8 +19,9 @@ from separatrix.app.estimate import last_step
 from separatrix.data.dataset import Dataset
 from separatrix.errors import DataError, UnsupportedError
 from separatrix.estimators.base.prepare import object_kernel
-from separatrix.evaluation.metrics import NAMES, compute_metrics
+from separatrix.evaluation.metrics import NAMES, compute_metrics, require_metrics, score_classes
 from separatrix.evaluation.samples import require_labels
+from separatrix.evaluation.trial import by_class
 from separatrix.runtime.atomic_files import atomic_write
 
 
@@ -31,10 +32,17 @@ class FileScores(NamedTuple):
     classes: list[Any]
     metrics: dict[str, float]
     confusion: Any  # shape: (k, k); rows are true classes, columns predicted ones
+    by_class: list[dict[str, Any]]  # precision, recall, F1 and rows of each class
 
     def __str__(self) -> str:
         lines = [f"{self.samples} samples"]
-        lines += [f"{name:<16}{value:.4f}" for name, value in self.metrics.items()]
+        lines += [f"{name:<19}{value:.4f}" for name, value in self.metrics.items()]
+        lines += ["", f"{'class':<15}{'precision':>11}{'recall':>9}{'F1':>9}{'rows':>8}"]
+        lines += [
+            f"{row['class']!s:<15}{row['precision']:>11.4f}{row['recall']:>9.4f}{row['f1']:>9.4f}"
+            f"{row['rows']:>8}"
+            for row in self.by_class
+        ]
         width = max(8, *(len(str(label)) + 2 for label in self.classes))
         lines += ["", "true, predicted" + "".join(f"{label!s:>{width}}" for label in self.classes)]
         for label, row in zip(self.classes, self.confusion, strict=True):
@@ -82,8 +90,9 @@ def print_predictions(file: TextIO, labels: Any, classes: Any, P: Any) -> None:
         writer.writerow([number, label, *([] if P is None else P[number].tolist())])
 
 
-def score_file(model: Any, data: Dataset) -> FileScores:
-    """Compute metrics and the confusion matrix of a model on labelled data."""
+def score_file(model: Any, data: Dataset, metrics: Sequence[str] = NAMES) -> FileScores:
+    """Compute metrics, scores of each class and the confusion matrix of a model on labelled data."""
+    require_metrics(metrics)
     require_labels(data)
     labels, P = predict_rows(model, data, probabilities=hasattr(model, "predict_proba"))
     known = np.asarray(model.classes_)
@@ -99,9 +108,18 @@ def score_file(model: Any, data: Dataset) -> FileScores:
     if P is not None:
         wide = np.zeros((len(codes), len(classes)))
         wide[:, np.searchsorted(classes, known)] = P
-    values = compute_metrics(NAMES, codes, guess, wide)
+    scores = None
+    if P is None and hasattr(model, "decision_function") and len(known) == len(classes):
+        with ignore_missing_names():
+            scores = by_class(np.asarray(model.decision_function(data.X)), len(classes))
+    values = compute_metrics(metrics, codes, guess, wide, scores)
+    table = score_classes(codes, guess, len(classes))
+    lines = [
+        {"class": label, **{name: column[k].item() for name, column in table.items()}}
+        for k, label in enumerate(classes.tolist())
+    ]
     confusion = confusion_matrix(codes, guess, labels=np.arange(len(classes)))
-    return FileScores(len(codes), classes.tolist(), dict(values), confusion)
+    return FileScores(len(codes), classes.tolist(), dict(values), confusion, lines)
 
 
 def require_samples(model: Any, data: Dataset) -> None:

@@ -115,6 +115,7 @@ def compare_data(
     cv: int = 5,
     repeats: int | None = None,
     subsample: int | None = None,
+    metric: str = "error",
     seed: int = 0,
     out: Path | None = None,
     device: str = "auto",
@@ -137,7 +138,13 @@ def compare_data(
     if device != "auto":
         set_device(device, *estimators.values())
     comparison = compare(
-        estimators, samples, cv=cv, repeats=repeats, random_state=seed, progress=progress
+        estimators,
+        samples,
+        cv=cv,
+        repeats=repeats,
+        metric=metric,
+        random_state=seed,
+        progress=progress,
     )
     if out is None:
         return comparison, None, data.notes
@@ -145,6 +152,7 @@ def compare_data(
     header = file.pop("header", None)
     given = {
         **{"cv": cv, "repeats": repeats, "seed": str(seed), "models": ",".join(models or ())},
+        **{"metric": "" if metric == "error" else metric},
         **{"subsample": subsample, **file, "device": "" if device == "auto" else device},
     }
     words = [word for key, value in given.items() if value for word in (f"--{key}", str(value))]

@@ -19,6 +19,12 @@ from separatrix.cli.common import (
 )
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
+metric_option = click.option(
+    "--metric",
+    default="error",
+    show_default=True,
+    help="Rank by error, balanced_accuracy, f1, mcc, roc_auc, average_precision, log_loss, ...",
+)
 
 
 @click.command(cls=Command)
@@ -114,6 +120,7 @@ def experiments(as_json: bool) -> None:
 )
 @file_options
 @click.option("--subsample", type=click.IntRange(2), help="Number of rows to draw from the data")
+@metric_option
 @seed_option
 @click.option(
     "--out", type=FOLDER, help="Output folder for the page  [default: print only the table]"
@@ -127,6 +134,7 @@ def compare(
     cv: int,
     repeats: int | None,
     subsample: int | None,
+    metric: str,
     seed: int,
     out: Path | None,
     device: str,
@@ -147,6 +155,7 @@ def compare(
         cv=cv,
         repeats=repeats,
         subsample=subsample,
+        metric=metric,
         seed=seed,
         out=out,
         device=device,

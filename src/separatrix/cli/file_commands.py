@@ -187,10 +187,13 @@ def predict(
 @click.argument("model", type=FILE)
 @click.argument("data")
 @file_options
+@click.option("--metric", "metrics", multiple=True, help="Print only this metric; may be repeated")
 @device_option
 @json_option
-def evaluate(model: Path, data: str, device: str, as_json: bool, **file: Any) -> None:
-    """Evaluate a saved MODEL on labelled DATA: error, other metrics and the confusion matrix.
+def evaluate(
+    model: Path, data: str, metrics: tuple[str, ...], device: str, as_json: bool, **file: Any
+) -> None:
+    """Evaluate a saved MODEL on labelled DATA: metrics, precision and recall of each class, confusions.
 
     For a data set of the catalogue with a test part, DATA is that part.
     """
@@ -200,7 +203,7 @@ def evaluate(model: Path, data: str, device: str, as_json: bool, **file: Any) ->
     fitted = _load(model, device)
     samples = read_for(fitted, data, labelled=True, **file)
     _print_notes(samples)
-    scores = score_file(fitted, samples)
+    scores = score_file(fitted, samples, metrics) if metrics else score_file(fitted, samples)
     show_json(scores._asdict()) if as_json else click.echo(scores)
 
 

@@ -78,27 +78,13 @@ class NaiveBayes(ClassifierMixin, OnePass):
         raise NotImplementedError
 
 
-class CountingBayes(NaiveBayes):
-    """Naive Bayes from counts of features: the base of `MultinomialNB` and `BernoulliNB`."""
-
-    _merge_sums = staticmethod(merge)
-    _fit_likelihood: Callable[[Counts, float | Vector], Likelihood]  # a static method
+class DiscreteBayes(NaiveBayes):
+    """Naive Bayes with smoothed shares: `alpha` and the prior of the classes."""
 
     alpha: Any
     force_alpha: bool
     fit_prior: bool
     class_prior: Any
-
-    def signed_distance(self, X: Any) -> Matrix:
-        """Distance to the boundary, positive for the second class; of several, score / |w| of each."""
-        joint, W = self._joint(X), self._likelihood.weights
-        if self._likelihood.zeros is not None:
-            raise DataError("some probabilities are 0: there is no boundary; raise `alpha` above 0")
-        S = joint.finite
-        if len(self.classes_) == 2:
-            S, W = S[:, 1] - S[:, 0], W[1:] - W[:1]
-        norms = weight_norms(W)
-        return np.asarray(S / np.where(norms > 0, norms, 1.0))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -111,8 +97,47 @@ class CountingBayes(NaiveBayes):
         if isinstance(self.alpha, Real):
             require_real(name, "alpha", self.alpha, least=0)
         else:
-            _require_numbers(name, "alpha", "at least 0, one number or a list", self.alpha)
+            self._check_alphas()
         _require_prior(name, "class_prior", self.class_prior)
+
+    def _check_alphas(self) -> None:
+        """Raise an error unless alpha, which is not a number, has one for each feature."""
+        must_be = "at least 0, one number or a list"
+        _require_numbers(type(self).__name__, "alpha", must_be, self.alpha)
+
+    def _log_prior(self, weight: Vector) -> Vector:
+        """log p(c) of each class, (k,), from the weights of their samples."""
+        prior = _prior(type(self).__name__, "class_prior", self.class_prior, weight)
+        even = self.class_prior is None and not self.fit_prior
+        return log_of(np.full(len(weight), 1.0 / len(weight)) if even else prior)
+
+    def _smoothing(self) -> float | Vector:
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        if not self.force_alpha and alpha.min() < LEAST_ALPHA:
+            warn_user(
+                "alpha too small will result in numeric errors, setting alpha = "
+                f"{LEAST_ALPHA:.1e}; force_alpha=True keeps it, and 0 is no error here",
+            )
+            alpha = np.maximum(alpha, LEAST_ALPHA)
+        return alpha if alpha.ndim else float(alpha)
+
+
+class CountingBayes(DiscreteBayes):
+    """Naive Bayes from sums of features: the base of multinomial, complement and Bernoulli."""
+
+    _merge_sums = staticmethod(merge)
+    _fit_likelihood: Callable[[Counts, float | Vector], Likelihood]  # a static method
+
+    def signed_distance(self, X: Any) -> Matrix:
+        """Distance to the boundary, positive for the second class; of several, score / |w| of each."""
+        joint, W = self._joint(X), self._likelihood.weights
+        if self._likelihood.zeros is not None:
+            raise DataError("some probabilities are 0: there is no boundary; raise `alpha` above 0")
+        S = joint.finite
+        if len(self.classes_) == 2:
+            S, W = S[:, 1] - S[:, 0], W[1:] - W[:1]
+        norms = weight_norms(W)
+        return np.asarray(S / np.where(norms > 0, norms, 1.0))
 
     def _part(self, block: Block, n_classes: int) -> Counts:
         if np.ndim(self.alpha):
@@ -128,24 +153,11 @@ class CountingBayes(NaiveBayes):
 
     def _learn(self) -> Self:
         sums: Counts = self._sums
-        k = len(sums.weight)
-        prior = _prior(type(self).__name__, "class_prior", self.class_prior, sums.weight)
-        even = self.class_prior is None and not self.fit_prior
-        self.class_log_prior_ = log_of(np.full(k, 1.0 / k) if even else prior)
+        self.class_log_prior_ = self._log_prior(sums.weight)
         self._likelihood = self._fit_likelihood(sums, self._smoothing())
         self.class_count_, self.feature_count_ = sums
         self.feature_log_prob_ = self._likelihood.log_prob
         return self
-
-    def _smoothing(self) -> float | Vector:
-        alpha = np.asarray(self.alpha, dtype=np.float64)
-        if not self.force_alpha and alpha.min() < LEAST_ALPHA:
-            warn_user(
-                "alpha too small will result in numeric errors, setting alpha = "
-                f"{LEAST_ALPHA:.1e}; force_alpha=True keeps it, and 0 is no error here",
-            )
-            alpha = np.maximum(alpha, LEAST_ALPHA)
-        return alpha if alpha.ndim else float(alpha)
 
     def _joint_of(self, X: Any) -> Joint:
         return log_joint(self._likelihood, self.class_log_prior_, self._counted(X))
@@ -205,10 +217,7 @@ class MultinomialNB(CountingBayes):
         return tags
 
     def _counted(self, X: Any) -> Any:
-        least = (X.data if issparse(X) else X).min(initial=0)
-        if least < 0:
-            raise DataError(f"Negative values in data passed to MultinomialNB; got {least:g}")
-        return X
+        return require_counts(type(self).__name__, X)
 
 
 @with_parameters
@@ -339,6 +348,14 @@ class GaussianNB(NaiveBayes):
                 f"feature {j} has no variance in class {label!r}; raise `var_smoothing`"
             )
         return Joint(gaussian_log_joint(self.theta_, self.var_, prior, X), None)
+
+
+def require_counts(owner: str, X: Any) -> Any:
+    """The samples, (n, d); raises an error if a value is negative."""
+    least = (X.data if issparse(X) else X).min(initial=0)
+    if least < 0:
+        raise DataError(f"Negative values in data passed to {owner}; got {least:g}")
+    return X
 
 
 def _prior(owner: str, name: str, given: Any, weight: Vector) -> Vector:

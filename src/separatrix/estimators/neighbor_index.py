@@ -39,6 +39,7 @@ from separatrix.runtime.sums import shared_rows
 from separatrix.runtime.threads import thread_count
 from separatrix.solvers.nearest.groups import Index
 from separatrix.solvers.nearest.ranking import NOBODY, Neighbors
+from separatrix.types import Codes
 from separatrix.validation import require_integer, require_threads
 
 __all__ = ["BY_DISTANCE", "SEARCHED", "NeighborIndex"]
@@ -227,10 +228,12 @@ class NeighborIndex:
         monitor: FitMonitor | None = None,
         device: str | None = None,
         checked: bool = False,
+        own: Codes | None = None,
     ) -> Neighbors:
         """`search`, or without queries `search_self`, as NumPy arrays.
 
-        device replaces that of the index; checked: whether the queries were validated before.
+        device replaces that of the index; checked: whether the queries were validated before; own: the
+        rows to search for without queries, None for all.
         """
         device = device or self.device
         if Q is not None:
@@ -243,19 +246,27 @@ class NeighborIndex:
                 )
         located = Q if device == "cpu" or device_name(Q) != "cpu" else self._rows.tensor
         return self._run_on_device(
-            device, located, lambda gpu: self._search(Q, k, threads, monitor, gpu)
+            device, located, lambda gpu: self._search(Q, k, threads, monitor, gpu, own)
         )
 
     def _search(
-        self, Q: Any, k: int, threads: int, monitor: FitMonitor | None, gpu: Any
+        self,
+        Q: Any,
+        k: int,
+        threads: int,
+        monitor: FitMonitor | None,
+        gpu: Any,
+        own_rows: Codes | None,
     ) -> Neighbors:
         """Neighbours of the queries, or of the rows themselves without queries."""
         index, own = self._index if gpu is None else self._rows.index_on(gpu), Q is None
         if own:
             Q = self.rows if gpu is None or self._rows.tensor is None else self._rows.tensor
-        elif gpu is None:
-            Q = as_numpy(Q)
-        skip = np.arange(self.n_rows) if own else np.full(Q.shape[0], -1)
+            skip = np.arange(self.n_rows) if own_rows is None else own_rows
+            Q = Q if own_rows is None else Q[own_rows]
+        else:
+            Q = as_numpy(Q) if gpu is None else Q
+            skip = np.full(Q.shape[0], -1)
         found = Neighbors(np.empty((Q.shape[0], k)), np.empty((Q.shape[0], k), dtype=np.intp))
         size = max(1, Q.shape[0])
         if self.strategy.converts_queries and (gpu is None or issparse(Q)):

@@ -6,48 +6,34 @@ from dataclasses import KW_ONLY
 from typing import Any, Self
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
-from sklearn.callback import CallbackSupportMixin
+from scipy.sparse import csr_array
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, _align_api_if_sparse
+from sklearn.utils import _align_api_if_sparse
 from sklearn.utils.validation import check_is_fitted
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
-from separatrix.estimators.base.kernel_machine import KernelMachine, TakesTensors, tags_of_kernel
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.neighbor_voting import (
+    ALGORITHMS,
+    NeighborVoting,
+    has_columns,
+    require_graph_mode,
+)
 from separatrix.estimators.base.parameters import choice, integer, real, threads, with_parameters
-from separatrix.estimators.base.prepare import (
-    as_labels,
-    check_samples,
-    check_weights,
-    class_weights,
-    encode_labels,
-    prepare,
-    rollback_on_error,
-)
-from separatrix.estimators.metrics.distances import (
-    feature_kernel,
-    named_metric,
-    require_algorithm,
-)
-from separatrix.estimators.metrics.neighbor_rows import gpu_obstacle
-from separatrix.estimators.metrics.votes import Voters, factors_of, require_votes
-from separatrix.estimators.neighbor_index import NeighborIndex
-from separatrix.runtime.device import DEVICES, as_numpy, choose_device, require_same_device
+from separatrix.estimators.base.prepare import as_labels, rollback_on_error
+from separatrix.estimators.metrics.votes import factors_of, require_votes
+from separatrix.runtime.device import DEVICES, as_numpy
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.progress import bar
 from separatrix.runtime.threads import thread_count
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.nearest.ranking import Neighbors
 from separatrix.types import Codes, Matrix, Vector
-from separatrix.validation import require_integer, require_threads
-
-ALGORITHMS = ("auto", "ball_tree", "kd_tree", "brute")
-WITH_STORED_ZEROS = ("csr", "csc", "coo", "lil")
+from separatrix.validation import require_integer
 
 
 @with_parameters
-class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
+class KNeighborsClassifier(NeighborVoting):
     """Majority vote of the k nearest training samples.
 
     A drop-in for scikit-learn's `KNeighborsClassifier`, exact, with a rule for every tie: of equal
@@ -144,23 +130,11 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
         self._check_parameters()
         for name in ("accuracy_by_k_", "best_k_"):
             self.__dict__.pop(name, None)
-        X = self._prepare(X, y, sample_weight)
-        n = X.shape[0]
+        X = self._encode(X, y, sample_weight)
         if self.k_max is not None:
-            _require_k_max(self.k_max, n - 1)
+            _require_k_max(self.k_max, X.shape[0] - 1)
         with monitored(self, X, y, steps=None, task="search") as monitor:
-            self.index_ = NeighborIndex(
-                X,
-                self.metric,
-                p=self.p,
-                metric_params=self.metric_params,
-                kernel=self.kernel_,
-                n_jobs=self.n_jobs,
-                expected_k=max(self.n_neighbors, self.k_max or 1),
-                device=self.device,
-                checked=True,
-            )
-            self.n_samples_fit_ = n
+            self._build_index(X)
             monitor.step()
             if self.k_max is None:
                 return self
@@ -178,6 +152,11 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
         self.accuracy_by_k_ = (winners == voters.y[:, None]).mean(axis=0)
         self.best_k_ = int(self.accuracy_by_k_.argmax()) + 1
         return self
+
+    @property
+    def expected_k(self) -> int:
+        """Neighbours that a search will probably find."""
+        return max(self.n_neighbors, self.k_max or 1)
 
     def predict(self, X: Any) -> Any:
         """Class of each sample, (m,) or (m, outputs); X=None: of the training samples, left out."""
@@ -243,11 +222,7 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
         self, X: Any = None, n_neighbors: int | None = None, mode: str = "connectivity"
     ) -> Any:
         """The nearest training samples as a sparse matrix, (m, n), of ones or of the "distance"."""
-        if mode not in ("connectivity", "distance"):
-            raise DataError(
-                'Unsupported mode, must be one of "connectivity", or "distance" but got '
-                f'"{mode}" instead'
-            )
+        require_graph_mode(mode)
         distances, rows = map(as_numpy, self.kneighbors(X, n_neighbors))
         m, k = rows.shape
         values = distances if mode == "distance" else np.ones_like(distances)
@@ -255,98 +230,26 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
         graph = csr_array((values.ravel(), rows.ravel(), ends), shape=(m, self.n_samples_fit_))
         return _align_api_if_sparse(graph)
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.classifier_tags.multi_label = True
-        tags.input_tags.sparse = True
-        tags.input_tags.positive_only = self._precomputed
-        tags.input_tags.allow_nan = isinstance(self.metric, str) and self.metric == "nan_euclidean"
-        return tags_of_kernel(tags, self._own_kernel)
-
-    @property
-    def _precomputed(self) -> bool:
-        return isinstance(self.metric, str) and self.metric == "precomputed"
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        name = type(self).__name__
-        require_votes(name, self.n_neighbors, self.ties, self.weights)
-        if self.kernel is not None:
-            default = isinstance(self.metric, str) and self.metric == "minkowski"
-            if not default or self.p != 2 or self.metric_params is not None:
-                must_be = "left at its default 'minkowski', with p=2, with a kernel"
-                raise ParameterError(name, "metric", must_be, self.metric)
-        named = named_metric(name, self.metric, self.p, self.metric_params)
-        require_algorithm(name, self.algorithm, self.metric, named)
-        if self.metric_params is not None and "p" in self.metric_params and self.p is not None:
-            warn_user(
-                "Parameter p is found in metric_params. The corresponding parameter from __init__ is "
-                "ignored.",
-                SyntaxWarning,
-            )
+        require_votes(type(self).__name__, self.n_neighbors, self.ties, self.weights)
 
-    def _prepare(self, X: Any, y: Any, sample_weight: Any) -> Any:
-        """The checked samples; sets the attributes that depend on labels, weights and parameters."""
-        name = type(self).__name__
-        if issparse(X):
-            if self._precomputed and X.format not in WITH_STORED_ZEROS:
-                raise TypeError(
-                    f"Sparse matrix in {X.format!r} format is not supported due to its handling of "
-                    "explicit zeros"
-                )
-            if self.algorithm in ("kd_tree", "ball_tree"):
-                warn_user("cannot use tree with sparse input: using brute force")
-        require_same_device(X, y, sample_weight)
-        y = as_numpy(y)
-        if _has_columns(y):
-            if self.k_max is not None:
-                must_be = "None with several outputs, whose best numbers may differ"
-                raise ParameterError(name, "k_max", must_be, self.k_max)
-            X, y = check_samples(self, X, y=y.toarray() if issparse(y) else y, multi_output=True)
-            weights = check_weights(sample_weight, X.shape[0])
-            if not weights.any():
-                raise DataError(
-                    "`sample_weight` must have a weight above zero; all weights are zero"
-                )
-            self.classes_: Any = []
-            self._voters: list[Voters] = []
-            for column in map(as_labels, np.asarray(y).T):
-                classes, codes = encode_labels(column)
-                votes = weights * class_weights(self, self.class_weight, column, classes)
-                self.classes_.append(classes)
-                self._voters.append(Voters(codes.astype(np.intp), votes, len(classes)))
-        else:
-            train = prepare(self, X, y, sample_weight, class_weight=self.class_weight)
-            X, votes = train.X, train.weights * train.class_weights
-            self.classes_ = train.classes
-            self._voters = [Voters(train.y, votes, len(train.classes))]
-        self.outputs_2d_ = len(self._voters) > 1
-        self.kernel_ = None if self.kernel is None else feature_kernel(name, self.kernel, X)
-        named = named_metric(name, self.metric, self.p, self.metric_params)
-        self.effective_metric_ = named.name if self.kernel is None else "kernel"
-        self.effective_metric_params_ = named.params
-        _require_device(self.device, X, gpu_obstacle(named, self.kernel_, X))
-        return X
+    def _encode(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        if self.k_max is not None and has_columns(y):
+            must_be = "None with several outputs, whose best numbers may differ"
+            raise ParameterError(type(self).__name__, "k_max", must_be, self.k_max)
+        return super()._encode(X, y, sample_weight)
 
     def _find_neighbors(self, X: Any, k: int) -> Neighbors:
         """The k nearest training samples of each sample; X=None: of each training sample but itself."""
         name, n = type(self).__name__, self.n_samples_fit_
-        if issparse(X) and not self.index_.sparse and "tree" in self.algorithm:
-            raise DataError(
-                f"{self.algorithm} does not work with sparse matrices. Densify the data, or set "
-                "algorithm='brute'"
-            )
-        if X is not None:
-            X = check_samples(self, X, reset=False)
-        _require_device(self.device, X, self.index_.gpu_obstacle)
+        X = self._check_queries(X)
         if k > n - (X is None):
             sign = "<" if X is None else "<="
             raise DataError(
                 f"Expected n_neighbors {sign} n_samples_fit, but n_neighbors = {k}, "
                 f"n_samples_fit = {n}, n_samples = {n if X is None else X.shape[0]}"
             )
-        require_threads(name, self.n_jobs)
         with bar(f"{name}: search", None, show=bool(self.verbose)) as advance:
 
             def on_step(_number: int) -> bool:
@@ -369,27 +272,9 @@ class KNeighborsClassifier(CallbackSupportMixin, TakesTensors, KernelMachine):
         found = self._find_neighbors(X, int(self.n_neighbors))
         return found.rows, factors_of(self.weights, found.distances)
 
-    def _outputs(self) -> list[tuple[Any, Voters]]:
-        classes = self.classes_ if self.outputs_2d_ else [self.classes_]
-        return list(zip(classes, self._voters, strict=True))
-
-
-def _require_device(device: str, X: Any, obstacle: str | None) -> None:
-    """Raise an error if the samples or the metric do not support the device."""
-    choose_device("KNeighborsClassifier", device, X, worth=False, without=obstacle)
-
 
 def _require_k_max(k_max: object, most: int) -> None:
     require_integer("KNeighborsClassifier", "k_max", k_max, least=1)
     if int(k_max) > most:  # type: ignore[call-overload]
         must_be = f"at most {most}, the number of possible neighbours"
         raise ParameterError("KNeighborsClassifier", "k_max", must_be, k_max)
-
-
-def _has_columns(y: Any) -> bool:
-    """Whether labels are a table of several columns."""
-    try:
-        shape = y.shape if hasattr(y, "shape") else np.asarray(y).shape
-    except ValueError:  # rows of different lengths
-        return False
-    return len(shape) == 2 and shape[1] > 1

@@ -18,12 +18,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from separatrix.estimators.base.tuned import KNeighborsCV
+from separatrix.estimators.categorical_bayes import CategoricalNB
 from separatrix.estimators.kernel_features import KernelFeatures
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.neighbors import KNeighborsClassifier
 from separatrix.estimators.positions import PositionIndicator
+from separatrix.estimators.radius_neighbors import RadiusNeighborsClassifier
 from separatrix.estimators.registry import EstimatorRecord, SuiteModel
 from separatrix.estimators.svc_cv import SVCCV
 from separatrix.evaluation.profile import DataProfile
@@ -148,6 +150,18 @@ def _nearest_neighbors(context: BuildContext) -> Pipeline:
     return context.pipeline(KNeighborsCV(k_max=30))
 
 
+def _radius_neighbors(context: BuildContext) -> Pipeline:
+    radii = [gamma**-0.5 for gamma in context.gammas()]
+    model = RadiusNeighborsClassifier(outlier_label="most_frequent")
+    return context.pipeline(GridSearchCV(model, {"radius": radii}, cv=context.folds))
+
+
+def _categorical_bayes(context: BuildContext) -> Pipeline:
+    model = CategoricalNB(min_categories=max(1, context.profile.categories))  # of all folds
+    search = GridSearchCV(model, {"alpha": [0.01, 0.1, 1.0]}, cv=context.folds)
+    return context.pipeline(search, counts=True)
+
+
 _BUILDERS: dict[str, Callable[[BuildContext], Pipeline]] = {
     "gaussian_svm": _gaussian_svm,
     "polynomial_svm": _polynomial_svm,
@@ -155,6 +169,8 @@ _BUILDERS: dict[str, Callable[[BuildContext], Pipeline]] = {
     "kernel_perceptron": _kernel_perceptron,
     "logistic_regression": _logistic_regression,
     "nearest_neighbors": _nearest_neighbors,
+    "radius_neighbors": _radius_neighbors,
+    "categorical_bayes": _categorical_bayes,
 }
 
 

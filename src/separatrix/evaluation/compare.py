@@ -22,6 +22,7 @@ from separatrix.data.splits import (
 from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.registry import DATA_KINDS
 from separatrix.evaluation.comparison import Comparison, SplitProtocol
+from separatrix.evaluation.metrics import require_metrics
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import CheckedSamples, check_samples
 from separatrix.evaluation.study import evaluate
@@ -46,6 +47,7 @@ def compare(
     groups: Any = None,  # shape: (n,)
     kind: str | None = None,
     folds: int = 3,
+    metric: str = "error",
     random_state: int = 0,
     progress: bool | None = None,
     done: Callable[[str, Evaluation], None] | None = None,
@@ -72,6 +74,9 @@ def compare(
     kind, folds
         Of the `suite`: "vectors", "text", "sequences" or "graphs"; folds of the cross-validation that
         tunes.
+    metric
+        Ranks the classifiers: a name of `separatrix.evaluation.metrics.NAMES`, such as "roc_auc",
+        "average_precision", "log_loss", "f1", "balanced_accuracy" or "mcc".
     random_state
         Seed of the splits, and of models of the suite that use random numbers.
     progress
@@ -91,6 +96,7 @@ def compare(
     >>> sorted(row["model"] for row in compare(models, X, y, repeats=5).rows())
     ['kernel', 'linear']
     """
+    require_metrics([metric])
     samples = check_samples(X, y, missing=True)
     models = _models(models, samples, kind, {"folds": folds, "random_state": random_state})
     check_classification_targets(samples.y)
@@ -127,7 +133,12 @@ def compare(
         raise _error_of_all(failed)
     left_out = models.left_out if isinstance(models, Suite) else {}
     reasons = {name: _in_one_line(error) for name, error in failed.items()}
-    return Comparison(evaluations, left_out, reasons, unfinished, protocol)
+    comparison = Comparison(evaluations, left_out, reasons, unfinished, protocol, metric)
+    if all(np.isnan(found.metric(metric)[0]).all() for found in evaluations.values()):
+        raise DataError(
+            f"{metric} needs probabilities or scores, which none of these classifiers has"
+        )
+    return comparison
 
 
 def _models(

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from separatrix.evaluation.metrics import LOSSES
 from separatrix.evaluation.result import Evaluation, shorten
 from separatrix.evaluation.statistics import Difference, corrected_t, holm, interval
 
@@ -48,11 +49,24 @@ class Comparison:
     failed: dict[str, str] = field(default_factory=dict)  # errors by name
     unfinished: dict[str, int] = field(default_factory=dict)  # convergence warnings by name
     protocol: SplitProtocol | None = None
+    metric: str = "error"  # by which classifiers are ranked and tested
 
     @property
     def best(self) -> str:
-        """The classifier with the lowest mean test error; ties go to the first."""
-        return min(self.evaluations, key=lambda name: self.evaluations[name].test_error.mean())
+        """The classifier that is best by the metric; ties go to the first."""
+        return min(self.evaluations, key=self._mean_loss)
+
+    def _losses(self, name: str) -> Any:
+        """The metric on each split, (repeats,), with its sign changed if higher is better."""
+        found = self.evaluations[name]
+        if self.metric == "error":
+            return found.test_error[0]
+        return found.metric(self.metric)[0] * (1.0 if self.metric in LOSSES else -1.0)
+
+    def _mean_loss(self, name: str) -> float:
+        """The mean over splits; infinite for a model without what the metric needs."""
+        mean = float(np.mean(self._losses(name)))
+        return math.inf if math.isnan(mean) else mean
 
     @property
     def splits_in_words(self) -> str:
@@ -61,9 +75,9 @@ class Comparison:
         return str(self.protocol or ("1 split" if count == 1 else f"{count} splits"))
 
     def difference(self, one: str, other: str) -> Difference:
-        """Test the difference of two test errors, as fractions, by the corrected t test."""
-        a, b = self.evaluations[one], self.evaluations[other]
-        return corrected_t(a.test_error[0] - b.test_error[0], self._ratio, self._rows)
+        """Test the difference of two errors, as fractions, or of the metric, by the corrected t test."""
+        rows = self._rows if self.metric == "error" else None  # others are no rates of rows
+        return corrected_t(self._losses(one) - self._losses(other), self._ratio, rows)
 
     def pairs(self) -> list[dict[str, Any]]:
         """Return all pairs as plain values: the mean difference in per cent, its test, and Holm's p.
@@ -77,8 +91,8 @@ class Comparison:
         return [
             {
                 "models": pair,
-                "difference": 100 * difference.mean,
-                "half_width": 100 * difference.half_width,
+                "difference": self._unit * difference.mean,
+                "half_width": self._unit * difference.half_width,
                 "p_value": _or_none(difference.p),
                 "p_holm": _or_none(p),
             }
@@ -111,8 +125,8 @@ class Comparison:
                     "test_sd": 100 * float(found.test_error.std()),
                     "low": 100 * low,
                     "high": 100 * high,
-                    "behind": 100 * behind.mean,
-                    "half_width": 100 * behind.half_width,
+                    "behind": self._unit * behind.mean,
+                    "half_width": self._unit * behind.half_width,
                     "p_value": test.get("p_value"),
                     "p_holm": test.get("p_holm"),
                     "fit_seconds": _mean(found.fit_seconds),
@@ -120,12 +134,21 @@ class Comparison:
                     "seconds": found.seconds,
                     "chosen": [_plain(settings) for settings in found.settings],
                     **(_of_probabilities(found) if seen else {}),
+                    **({} if self.metric == "error" else {self.metric: self._mean_metric(name)}),
                 }
             )
-        return sorted(rows, key=lambda row: row["test_error"])
+        return sorted(rows, key=lambda row: self._mean_loss(row["model"]))
 
     def __str__(self) -> str:
         return "\n".join([self._how(), *self._table(), *self._notes()])
+
+    @property
+    def _unit(self) -> float:
+        """Differences of errors are in per cent, those of other metrics in their own unit."""
+        return 100.0 if self.metric == "error" else 1.0
+
+    def _mean_metric(self, name: str) -> float | None:
+        return _or_none(float(np.mean(self.evaluations[name].metric(self.metric)[0])))
 
     @property
     def _splits(self) -> Any:
@@ -152,6 +175,7 @@ class Comparison:
         return (
             f"{self.splits_in_words}, {len(train)} rows to train and {len(test)} to test{seed}; "
             "95 % intervals and p by corrected t, Holm"
+            + ("" if self.metric == "error" else f"; best by {self.metric}")
         )
 
     def _table(self) -> Iterator[str]:
@@ -159,7 +183,9 @@ class Comparison:
         more = "brier" in rows[0]
         yield (
             f"{'model':<25}{'train':>6}{'test %':>8}{'interval':>14}{'behind best':>14}{'p':>8}"
-            f"{'fit s':>8}{'predict s':>10}" + (f"{'log loss':>9}{'Brier':>8}" if more else "")
+            f"{'fit s':>8}{'predict s':>10}"
+            + (f"{'log loss':>9}{'Brier':>8}" if more else "")
+            + ("" if self.metric == "error" else f"{self.metric:>{len(self.metric) + 2}}")
         )
         for row in rows:
             first = row["model"] == self.best
@@ -173,6 +199,11 @@ class Comparison:
                 + _number(row["fit_seconds"], 8, 3)
                 + _number(row["predict_seconds"], 10, 3)
                 + (_number(row["log_loss"], 9, 4) + _number(row["brier"], 8, 4) if more else "")
+                + (
+                    ""
+                    if self.metric == "error"
+                    else _number(row[self.metric], len(self.metric) + 2, 4)
+                )
             )
 
     def _notes(self) -> Iterator[str]:

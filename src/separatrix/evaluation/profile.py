@@ -24,6 +24,7 @@ class DataProfile:
     missing: bool = False
     sparse: bool = False
     counts: bool = False  # integers of at least 0
+    categories: int = 0  # one more than the largest count; 0 if they are no counts
     one_unit: bool = False  # most features span about the same range, like pixels
     aligned: bool = False  # sequences of one length
 
@@ -60,12 +61,14 @@ def profile(X: Any, y: Any = None, kind: str | None = None) -> DataProfile:
     values = X.data if issparse(X) else X
     missing = bool(np.isnan(values).any()) if values.dtype.kind == "f" else False
     seen = values[~np.isnan(values)] if missing else values
+    counts_only = bool(seen.min(initial=0) >= 0 and (seen == np.floor(seen)).all())
     return DataProfile(
         **base,
         d=X.shape[1],
         missing=missing,
         sparse=issparse(X),
-        counts=bool(seen.min(initial=0) >= 0 and (seen == np.floor(seen)).all()),
+        counts=counts_only,
+        categories=int(seen.max(initial=0)) + 1 if counts_only else 0,
         one_unit=not issparse(X) and _share_a_unit(X),
     )
 

@@ -10,7 +10,13 @@ import numpy as np
 
 from separatrix.data.splits import Split
 from separatrix.errors import DataError
-from separatrix.evaluation.metrics import brier, log_loss
+from separatrix.evaluation.metrics import (
+    brier,
+    compute_metrics,
+    log_loss,
+    require_metrics,
+    score_classes,
+)
 from separatrix.types import Codes, Matrix, Vector
 from separatrix.validation import require_integer
 
@@ -106,6 +112,8 @@ class Evaluation:
     seconds: float
     # (test rows, k), by candidate and split; empty if the model has none
     probabilities: dict[tuple[int, int], Matrix] = field(default_factory=dict)
+    # the same, of the decision function, of a model without probabilities
+    scores: dict[tuple[int, int], Matrix] = field(default_factory=dict)
     # (repeats,); None if kernels shared their work
     fit_seconds: Vector | None = None
     predict_seconds: Vector | None = None  # for the test rows
@@ -141,6 +149,31 @@ class Evaluation:
         From 0 to 2; for two classes twice the mean squared error of one probability.
         """
         return self._by_split(brier)
+
+    def metric(self, name: str) -> Matrix:
+        """Any metric of `separatrix.evaluation.metrics.NAMES` by split, (c, repeats).
+
+        NaN where the model has neither the probabilities nor the scores that the metric needs.
+        """
+        require_metrics([name])
+        values = np.full(self.test_error.shape, np.nan)
+        for cell, guess in self.predicted.items():
+            P, S = self.probabilities.get(cell), self.scores.get(cell)
+            found = compute_metrics([name], self._true(cell[1]), guess, P, S)
+            values[cell] = found.get(name, np.nan)
+        return values
+
+    def per_class(self) -> list[dict[str, Any]]:
+        """Precision, recall and F1 of each class: means over splits of the chosen candidate."""
+        tables = [
+            score_classes(self._true(number), self.predicted[int(c), number], len(self.classes))
+            for number, c in enumerate(self.chosen)
+        ]
+        means = {name: np.mean([table[name] for table in tables], axis=0) for name in tables[0]}
+        return [
+            {"class": label, **{name: float(values[k]) for name, values in means.items()}}
+            for k, label in enumerate(self.classes.tolist())
+        ]
 
     def reliability(self, bins: int = 10) -> Reliability:
         """Compute the reliability table over the test rows of all splits, in bins of equal width."""

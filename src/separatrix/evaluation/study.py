@@ -22,7 +22,7 @@ from separatrix.estimators.base.multiclass import RowsClassified, winners
 from separatrix.estimators.base.support import class_segments
 from separatrix.evaluation.result import Evaluation
 from separatrix.evaluation.samples import check_samples
-from separatrix.evaluation.trial import Trial, fit_and_score, lead_of_others, rows_of
+from separatrix.evaluation.trial import Trial, by_class, fit_and_score, lead_of_others, rows_of
 from separatrix.kernels.base import Kernel, Precomputed
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram.shared_products import SharedProducts
@@ -132,6 +132,7 @@ def evaluate(
         fold_error=study.fold_error,
         seconds=time.perf_counter() - begun,
         probabilities=study.probabilities,
+        scores=study.scores,
         fit_seconds=None if shared else np.array([trial.fit_seconds for trial in study.trials]),
         predict_seconds=None if shared else np.array([t.predict_seconds for t in study.trials]),
         settings=[trial.settings for trial in study.trials if trial.settings],
@@ -211,6 +212,7 @@ class _Study:
         self.predicted: dict[tuple[int, int], Codes] = {}
         self.lead: dict[tuple[int, int], Vector] = {}
         self.probabilities: dict[tuple[int, int], Matrix] = {}
+        self.scores: dict[tuple[int, int], Matrix] = {}
         self.fold_error: Any = None
         self.trials: list[Trial] = []
 
@@ -268,6 +270,9 @@ class _Study:
                 candidate, numbers[run], result.codes(train), winners(values), result.n_iter
             )
             self.lead[candidate, numbers[run]] = lead_of_others(values, self.y[test])
+            scores = by_class(values, len(self.classes))
+            if scores is not None:
+                self.scores[candidate, numbers[run]] = scores
 
         runs = [self.splits[number] for number in numbers]
         list(self._classify(shared, [self.kernels[candidate]], runs, record, monitor))
@@ -304,6 +309,8 @@ class _Study:
                 found = fit_and_score(self.model, self.X, self.y, split, self.classes)
                 self.trials.append(found)
                 self._record(0, number, found.on_train, found.on_test, found.n_iter)
+                if found.scores is not None:
+                    self.scores[0, number] = found.scores
                 if found.probabilities is not None:
                     self.probabilities[0, number] = found.probabilities
                     own = self.y[split.test]

@@ -37,8 +37,8 @@ def suite(
     Parameters
     ----------
     models
-        Keys of the classifiers to build, from `keys()`; slow ones are then included. None: all that
-        suit.
+        Keys of the classifiers to build, from `keys()`; slow ones, and those that are close to others,
+        are then included. None: all others that suit.
     kind
         "vectors", "text", "graphs", or "sequences" for strings of letters such as DNA. None: "text" for
         strings, "graphs" for graphs.
@@ -64,7 +64,11 @@ def suite(
     folds = max(2, min(folds, sizes.smallest // 2))
     context = BuildContext(sizes, folds, random_state)
     if models is None:
-        candidates = [pair for pair in SUITE.values() if sizes.kind in pair[0].data_kinds]
+        candidates = [
+            pair
+            for pair in SUITE.values()
+            if pair[0].by_default and sizes.kind in pair[0].data_kinds
+        ]
     else:
         candidates = [_find(key) for key in models]
     built, left_out = {}, {}

@@ -20,6 +20,7 @@ class Trial(NamedTuple):
     on_train: Codes  # class codes, -1 for rejected rows
     on_test: Codes
     probabilities: Matrix | None  # shape: (test rows, k)
+    scores: Matrix | None  # the same, of the decision function, of a model without probabilities
     n_iter: float
     fit_seconds: float
     predict_seconds: float  # for the test rows
@@ -39,15 +40,37 @@ def fit_and_score(model: Any, X: Any, y: Codes, split: Split, classes: Any) -> T
         known = getattr(fitted, "classes_", classes[np.unique(y[train])])
         P = np.zeros((len(test), len(classes)))  # 0 for classes missing in the training part
         P[:, _codes(classes, known)] = fitted.predict_proba(rows_of(model, X, test, train))
+    S = None if P is not None else _scores(fitted, rows_of(model, X, test, train), classes)
     return Trial(
         on_train=_codes(classes, fitted.predict(rows_of(model, X, train, train))),
         on_test=_codes(classes, on_test),
         probabilities=P,
+        scores=S,
         n_iter=float(np.max(getattr(fitted, "n_iter_", 1))),
         fit_seconds=trained - begun,
         predict_seconds=predicted - trained,
         settings=chosen_params(fitted),
     )
+
+
+def _scores(fitted: Any, X: Any, classes: Any) -> Matrix | None:
+    """Return the decision function by class, (n, k); None if it does not have all classes."""
+    if not hasattr(fitted, "decision_function"):
+        return None
+    if not np.array_equal(getattr(fitted, "classes_", ()), classes):
+        return None
+    return by_class(np.asarray(fitted.decision_function(X)), len(classes))
+
+
+def by_class(values: Matrix, n_classes: int) -> Matrix | None:
+    """Return scores of each class, (n, k), from those of one boundary or of each class.
+
+    >>> by_class(np.array([2.0, -1.0]), 2).tolist()
+    [[-2.0, 2.0], [1.0, -1.0]]
+    """
+    if values.ndim == 1:
+        return np.column_stack([-values, values]) if n_classes == 2 else None
+    return values if values.shape[1] == n_classes else None
 
 
 def rows_of(model: Any, X: Any, rows: Codes, columns: Codes) -> Any:

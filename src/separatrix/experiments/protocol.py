@@ -152,7 +152,9 @@ class StudyProtocol:
         train_error = {"train_error": np.mean(trial.on_train != codes[train])}
         rows += self._rows(f, chosen.parameters, number, train_error, trial.fit_seconds)
         guess, P, seconds = trial.on_test, trial.probabilities, trial.predict_seconds
-        rows += self._chosen_rows(context, f, chosen.parameters, number, guess, P, seconds)
+        rows += self._chosen_rows(
+            context, f, chosen.parameters, number, guess, P, seconds, trial.scores
+        )
         arrays = {"predicted": guess.astype(np.int32)}
         return StepResult(rows, arrays if P is None else {**arrays, "probabilities": P})
 
@@ -233,11 +235,12 @@ class StudyProtocol:
         guess: Any,
         P: Any,
         seconds: float = NAN,
+        S: Any = None,
     ) -> list[Row]:
         """Every metric of the chosen candidate on the test part of one split."""
         _, y, splits = self.samples(context)
         true = np.searchsorted(np.unique(y), y[splits[number].test])
-        found = compute_metrics(("error", *self.metrics), true, guess, P)
+        found = compute_metrics(("error", *self.metrics), true, guess, P, S)
         values = {f"chosen_{metric}": value for metric, value in found.items()}
         return self._rows(f, parameters, number, values, seconds)
 

@@ -21,6 +21,7 @@ from separatrix.evaluation.result import Evaluation
 from separatrix.modelfile.model_card import versions_here
 from separatrix.report import comparison_models as models
 from separatrix.report import comparison_sections as parts
+from separatrix.report.comparison_curves import classes_section, curves_section
 from separatrix.report.page import Page, write
 from separatrix.runtime.threads import thread_count
 
@@ -75,6 +76,8 @@ def comparison_page(
         parts.sizes_section(comparison.best, sizes or {}),
         models.parameters_section(rows, fitted),
         parts.calibration_section(comparison, rows),
+        curves_section(comparison, rows),
+        classes_section(comparison.best, best),
         models.regions_section(comparison.best, fitted.get(comparison.best), data),
         models.features_section([row["model"] for row in rows], fitted, data),
         parts.times_section(rows),

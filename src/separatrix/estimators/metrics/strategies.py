@@ -31,6 +31,7 @@ from separatrix.runtime.device import as_numpy, is_tensor
 from separatrix.runtime.sums import canonical, dense
 from separatrix.solvers.nearest.blocks import Blocks, PrecomputedDistances
 from separatrix.solvers.nearest.directions import directions_of, with_flags
+from separatrix.solvers.nearest.exhaustive import raw_distances
 from separatrix.solvers.nearest.groups import Index
 from separatrix.solvers.nearest.index import build_index
 from separatrix.solvers.nearest.metrics import Metric, metric_of
@@ -71,6 +72,10 @@ class SearchStrategy(ABC):
         """Raw distances and rows of the k nearest rows of transformed queries; `how` as in `nearest`."""
         return index.nearest(Q, k, skip, **how)
 
+    def all_distances(self, rows: Any, Q: Any) -> Matrix | None:
+        """Raw distances of transformed queries to all prepared rows, (m, n); None: search instead."""
+        return None
+
 
 class NormSearch(SearchStrategy):
     """A p-norm of the difference, with an optional factor for each feature.
@@ -107,6 +112,9 @@ class NormSearch(SearchStrategy):
 
     def to_distance(self, raw: Matrix) -> Matrix:
         return self._convert(raw)
+
+    def all_distances(self, rows: Any, Q: Any) -> Matrix | None:
+        return None if issparse(rows) or issparse(Q) else raw_distances(rows, Q, self._metric)
 
 
 class CosineSearch(SearchStrategy):
@@ -165,6 +173,9 @@ class PairwiseSearch(SearchStrategy):
     def build_index(self, rows: Any, *, k: int, method: str, threads: int) -> Index:
         return Blocks(rows.shape[0], self._pairs)
 
+    def all_distances(self, rows: Any, Q: Any) -> Matrix | None:
+        return np.asarray(self._pairs(Q, slice(0, rows.shape[0])), dtype=np.float64)
+
 
 class KernelSearch(SearchStrategy):
     """Distances in the feature space of any kernel."""
@@ -186,6 +197,9 @@ class KernelSearch(SearchStrategy):
         threaded = self._kernel.takes == "vectors" and not isinstance(self._kernel, FromCallable)
         return Blocks(rows.shape[0], self._space, threaded=threaded)
 
+    def all_distances(self, rows: Any, Q: Any) -> Matrix | None:
+        return np.asarray(self._space(Q, slice(0, rows.shape[0])), dtype=np.float64)
+
 
 class PrecomputedSearch(SearchStrategy):
     """Queries that are their distances to the rows."""
@@ -201,6 +215,9 @@ class PrecomputedSearch(SearchStrategy):
 
     def build_index(self, rows: Any, *, k: int, method: str, threads: int) -> Index:
         return PrecomputedDistances(rows.shape[0])
+
+    def all_distances(self, rows: Any, Q: Any) -> Matrix | None:
+        return None if issparse(Q) else np.asarray(Q, dtype=np.float64)
 
     def transform(self, Q: Any) -> Any:
         Q = canonical(Q) if issparse(Q) else Q

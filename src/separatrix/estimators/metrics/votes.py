@@ -83,18 +83,22 @@ def factors_of(weights: Any, distances: Matrix) -> Matrix:
     if weights is None or (isinstance(weights, str) and weights == "uniform"):
         return np.empty((0, 0))
     if callable(weights):
-        factors = _from_function(weights, distances)
-    else:
-        with np.errstate(divide="ignore", over="ignore"):
-            factors = 1.0 / distances
+        return factors_from_function(weights, weights(distances.copy()), distances)
+    with np.errstate(divide="ignore", over="ignore"):
+        return _infinite_alone(1.0 / distances)
+
+
+def _infinite_alone(factors: Matrix) -> Matrix:
+    """The factors; where some of a sample are infinite, 1 for those and 0 for the others."""
     infinite = np.isinf(factors)
-    some_infinite = infinite.any(axis=1)
+    some_infinite = infinite.any(axis=-1)
     factors[some_infinite] = infinite[some_infinite]
     return factors
 
 
-def _from_function(weights: Any, distances: Matrix) -> Matrix:
-    factors = np.array(weights(distances.copy()), dtype=np.float64, order="C")
+def factors_from_function(weights: Any, given: Any, distances: Matrix) -> Matrix:
+    """What a function returned for distances, (m, neighbours) or (neighbours,), checked."""
+    factors = np.array(given, dtype=np.float64, order="C")
     if factors.shape != distances.shape:
         raise DataError(
             f"`weights` must return an array of the shape of its argument, {distances.shape}; "
@@ -105,7 +109,7 @@ def _from_function(weights: Any, distances: Matrix) -> Matrix:
         raise DataError(
             f"`weights` must return numbers of at least 0; {weights!r} returned {bad[0]}"
         )
-    return factors
+    return _infinite_alone(factors)
 
 
 @njit(cache=True, nogil=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from separatrix.estimators.registry.record import EstimatorRecord, PlaygroundRecord, SuiteModel
-from separatrix.estimators.registry.sliders import linear, log
+from separatrix.estimators.registry.sliders import choice, linear, log
 
 
 def _lda_arguments(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,5 +114,66 @@ RECORDS = (
             ),
         ),
         variants=("BernoulliNB(alpha=0, fit_prior=False)", "BernoulliNB(binarize=1.0)"),
+    ),
+    EstimatorRecord(
+        name="ComplementNB",
+        module="complement_bayes",
+        solver="separatrix.solvers.naive_bayes",
+        paper="Rennie, Shih, Teevan and Karger 2003",
+        not_for="probabilities: its scores are not log probabilities; negative values",
+        counts=True,
+        suite=(
+            SuiteModel(
+                "complement-nb",
+                "naive Bayes, complement",
+                grid={"alpha": (0.01, 0.1, 1.0), "norm": (False, True)},
+                requires=("counts",),
+                by_default=False,
+            ),
+        ),
+        variants=("ComplementNB(alpha=0.5, norm=True)",),
+    ),
+    EstimatorRecord(
+        name="CategoricalNB",
+        module="categorical_bayes",
+        solver="separatrix.solvers.categorical_bayes",
+        paper="Duda and Hart 1973",
+        not_for="ordered numbers: use GaussianNB; counts: use MultinomialNB",
+        counts=True,
+        suite=(
+            SuiteModel(
+                "categorical-nb",
+                "naive Bayes, categorical",
+                build="categorical_bayes",
+                requires=("counts", "dense columns"),
+                by_default=False,
+            ),
+        ),
+        variants=("CategoricalNB(alpha=0, min_categories=9)",),
+    ),
+    EstimatorRecord(
+        name="NearestCentroid",
+        module="nearest_centroid",
+        solver="separatrix.solvers.nearest_centroid, separatrix.solvers.moments",
+        paper="Rocchio 1971; Tibshirani, Hastie, Narasimhan and Chu 2002",
+        not_for="classes of several clusters or of different spread",
+        suite=(
+            SuiteModel(
+                "centroid",
+                "nearest centroid",
+                grid={"shrink_threshold": (None, 0.5, 1.0, 2.0, 4.0)},
+                by_default=False,
+            ),
+        ),
+        playground=PlaygroundRecord(
+            "centroid",
+            "Nearest centroid",
+            "Every position takes the class whose centre is nearest.",
+            (choice("metric", "distance", {"euclidean": "Euclidean", "manhattan": "city block"}),),
+        ),
+        variants=(
+            "NearestCentroid('manhattan')",
+            "NearestCentroid(shrink_threshold=0.5, priors='empirical')",
+        ),
     ),
 )

@@ -217,4 +217,26 @@ RECORDS = (
         ),
         expected_failures=VOTES,
     ),
+    EstimatorRecord(
+        name="RadiusNeighborsClassifier",
+        module="radius_neighbors",
+        solver="separatrix.solvers.nearest",
+        paper="Fix and Hodges 1951",
+        not_for="many features, where all distances are alike: use KNeighborsClassifier",
+        suite=(
+            SuiteModel(
+                "radius",
+                "neighbours within a radius",
+                params={"outlier_label": "most_frequent"},
+                build="radius_neighbors",
+                fast_if=("neighbour rows",),
+                data_kinds=("vectors", "text", "sequences"),
+                by_default=False,
+            ),
+        ),
+        variants=(
+            "RadiusNeighborsClassifier(1.5, outlier_label='most_frequent')",
+            "RadiusNeighborsClassifier(2.0, weights='distance', metric='manhattan', ties='nearest')",
+        ),
+    ),
 )

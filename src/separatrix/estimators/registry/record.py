@@ -52,6 +52,8 @@ class SuiteModel:
     """Conditions that the data must meet, unless the model is asked for by its key."""
     data_kinds: tuple[str, ...] = DATA_KINDS
     """Kinds of samples for which the model is listed."""
+    by_default: bool = True
+    """Whether `compare` includes the model unless models are named."""
 
 
 @dataclass(frozen=True)

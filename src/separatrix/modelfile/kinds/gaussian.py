@@ -8,9 +8,13 @@ from typing import Any
 import numpy as np
 
 from separatrix.estimators import discriminant, naive_bayes
+from separatrix.estimators.categorical_bayes import CategoricalNB
+from separatrix.estimators.complement_bayes import ComplementNB
 from separatrix.estimators.fisher import FisherDiscriminant
+from separatrix.estimators.nearest_centroid import NearestCentroid
 from separatrix.modelfile import fields as f
 from separatrix.modelfile import schema as s
+from separatrix.solvers.categorical_bayes import CategoryCounts, CategoryLikelihood
 from separatrix.solvers.discriminant import CovarianceAxes
 from separatrix.solvers.naive_bayes import Counts, Likelihood
 
@@ -19,6 +23,25 @@ LIKELIHOOD = {
     "zeros": f.Maybe(f.Array("f8 k d")),
 }
 COUNTS = f.Struct(Counts, f.arrays(weight="f8 k >=0", features="f8 k d >=0"))
+
+
+CATEGORY_LIKELIHOOD = {
+    **f.arrays(sizes="i8 d >=0", log_prob="f8 k c ordered", finite="f8 k c"),
+    "zeros": f.Maybe(f.Array("f8 k c >=0")),
+}
+CATEGORY_COUNTS = f.Struct(
+    CategoryCounts, f.arrays(weight="f8 k >=0", sizes="i8 d >=0", table="f8 k c >=0")
+)
+
+
+def _check_categories(model: Any, sizes: f.ShapeEnv) -> None:
+    """Compiled loops trust the sizes: they must be at least 1 and add up to the columns."""
+    found = model._likelihood.sizes
+    good = found.min() >= 1 and found.max() <= sizes["c"] and found.sum() == sizes["c"]
+    s.require(bool(good), "_likelihood.sizes", f"at least 1, with sum {sizes['c']}", found)
+    if hasattr(model, "_sums"):
+        same = np.array_equal(model._sums.sizes, found)
+        s.require(same, "_sums.sizes", "those of _likelihood", model._sums.sizes)
 
 
 def _count_schema(make: Callable[..., Any], more: Mapping[str, f.Field]) -> s.ModelSchema:
@@ -121,6 +144,26 @@ KINDS = {
     ),
     "MultinomialNB": _count_schema(naive_bayes.MultinomialNB, {}),
     "BernoulliNB": _count_schema(naive_bayes.BernoulliNB, {"_binarized": f.Maybe(f.Real())}),
+    "ComplementNB": _count_schema(ComplementNB, {}),
+    "CategoricalNB": s.ModelSchema(
+        CategoricalNB,
+        {
+            **s.CLASSES,
+            "class_log_prior_": f.Array("f8 k ordered"),
+            "_likelihood": f.Struct(CategoryLikelihood, CATEGORY_LIKELIHOOD),
+        },
+        {"_sums": CATEGORY_COUNTS},
+        copied={"class_count_": "_sums.weight"},
+        check=_check_categories,
+    ),
+    "NearestCentroid": s.ModelSchema(
+        NearestCentroid,
+        {
+            **s.CLASSES,
+            **f.arrays(centroids_="f8 k d", class_prior_="f8 k >=0"),
+            **f.arrays(deviations_="f8 k d ordered", within_class_std_dev_="f8 d >=0"),
+        },
+    ),
     "GaussianNB": s.ModelSchema(
         naive_bayes.GaussianNB,
         {

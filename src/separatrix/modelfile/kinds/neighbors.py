@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import issparse
 
+from separatrix.errors import ModelFileError, ParameterError
 from separatrix.estimators.metrics.neighbor_rows import KEPT
 from separatrix.estimators.metrics.strategies import BY_DISTANCE, SEARCHED, PairwiseSearch
 from separatrix.estimators.metrics.votes import Voters
 from separatrix.estimators.neighbor_index import NeighborIndex
 from separatrix.estimators.neighbors import KNeighborsClassifier
+from separatrix.estimators.radius_neighbors import RadiusNeighborsClassifier, outlier_labels
 from separatrix.modelfile import fields as f
 from separatrix.modelfile import schema as s
 from separatrix.modelfile.labels import Labels
@@ -62,8 +64,13 @@ def _unpack(model: Any, values: s.Values) -> None:
         metric_params=params or None,
         kernel=model.kernel_,
         n_jobs=model.n_jobs,
-        expected_k=max(model.n_neighbors, model.k_max or 1),
+        expected_k=model.expected_k,
     )
+    if isinstance(model, RadiusNeighborsClassifier):
+        try:
+            model.outlier_label_ = outlier_labels(model)
+        except (ParameterError, TypeError) as error:
+            raise ModelFileError("invariant", f"`outlier_label`: {error}") from None
 
 
 def _check(model: Any, _sizes: f.ShapeEnv) -> None:
@@ -72,20 +79,31 @@ def _check(model: Any, _sizes: f.ShapeEnv) -> None:
         model.index_.search(model.index_.rows[:1], 1)
 
 
+VOTING: dict[str, f.Field] = {
+    **s.FEATURES,
+    "n_samples_fit_": f.Integer(1, "n"),
+    "rows": SamplesField("n f any"),
+    **{"index_metric": f.Text(), "index_metric_params": Value()},
+    "kernel_": f.Maybe(KernelObject()),
+    "outputs": f.Listed(f.Struct(_Output, OUTPUT, scoped=True)),
+}
+DERIVED = "classes_ _voters outputs_2d_ index_ effective_metric_ effective_metric_params_"
 KINDS = {
     "KNeighborsClassifier": s.ModelSchema(
         KNeighborsClassifier,
-        {
-            **s.FEATURES,
-            "n_samples_fit_": f.Integer(1, "n"),
-            "rows": SamplesField("n f any"),
-            **{"index_metric": f.Text(), "index_metric_params": Value()},
-            "kernel_": f.Maybe(KernelObject()),
-            "outputs": f.Listed(f.Struct(_Output, OUTPUT, scoped=True)),
-        },
+        VOTING,
         {"accuracy_by_k_": f.Array("f8 m"), "best_k_": f.Integer(1)},
         optional="n_features_in_ accuracy_by_k_ best_k_",
-        derived="classes_ _voters outputs_2d_ index_ effective_metric_ effective_metric_params_",
+        derived=DERIVED,
+        pack=_pack,
+        unpack=_unpack,
+        check=_check,
+    ),
+    "RadiusNeighborsClassifier": s.ModelSchema(
+        RadiusNeighborsClassifier,
+        VOTING,
+        optional="n_features_in_",
+        derived=f"{DERIVED} outlier_label_",
         pack=_pack,
         unpack=_unpack,
         check=_check,

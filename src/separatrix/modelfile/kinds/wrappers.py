@@ -11,6 +11,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
+from separatrix.estimators.calibrated import CalibratedClassifier, ScoreCurve
 from separatrix.estimators.decision import BayesDecision, CostCurve
 from separatrix.modelfile import fields as f
 from separatrix.modelfile import schema as s
@@ -74,6 +75,20 @@ def _check_decision(model: Any, sizes: f.ShapeEnv) -> None:
         s.check_features(inner, sizes["d"], "estimator_")
 
 
+def _check_curves(model: Any, sizes: f.ShapeEnv) -> None:
+    k, have = sizes["k"], len(model.curves_)
+    s.require(k >= 2, "classes_", "at least two", k)
+    s.require(have == (1 if k == 2 else k), "curves_", "one for each class, or for two", have)
+    labels = np.asarray(getattr(model.estimator_, "classes_", ()))
+    s.require(labels.tolist() == model.classes_.tolist(), "classes_", "those of estimator_", labels)
+    if "d" in sizes:
+        s.check_features(model.estimator_, sizes["d"], "estimator_")
+
+
+SCORE_CURVE = {
+    **f.arrays(x="f8 t rising", y="f8 t >=0"),
+    **{"slope": f.Real(), "offset": f.Real()},
+}
 CURVE = {
     **f.arrays(thresholds="f8 m ordered", mean_cost="f8 m any"),
     **{"best_threshold": f.Real("ordered"), "best_cost": f.Real("any")},
@@ -91,6 +106,15 @@ KINDS = {
         {"held_out_curve_": f.Struct(CostCurve, CURVE)},
         optional="n_features_in_ threshold_ held_out_curve_",
         check=_check_decision,
+    ),
+    "CalibratedClassifier": s.ModelSchema(
+        CalibratedClassifier,
+        {
+            **{**s.FEATURES, "classes_": Labels("k"), "estimator_": s.InnerModel()},
+            "curves_": f.Listed(f.Struct(ScoreCurve, SCORE_CURVE, scoped=True)),
+        },
+        optional="n_features_in_",
+        check=_check_curves,
     ),
     "FrozenEstimator": s.ModelSchema(FrozenEstimator, {}, params={"estimator": s.InnerModel()}),
     "Pipeline": s.ModelSchema(

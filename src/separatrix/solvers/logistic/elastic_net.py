@@ -16,15 +16,15 @@ import numpy as np
 from scipy.special import xlogy
 
 from separatrix.runtime.monitor import FitMonitor
+from separatrix.solvers.logistic.passes import class_shares, score_curvatures
+from separatrix.solvers.logistic.quadratic import minimise_quadratic, violations
+from separatrix.solvers.logistic.softmax import replace_scores
 from separatrix.solvers.logistic.working_columns import (
     DenseSamples,
     SparseSamples,
     WeightSet,
     columns_of,
 )
-from separatrix.solvers.logistic.passes import class_shares, score_curvatures
-from separatrix.solvers.logistic.quadratic import minimise_quadratic, violations
-from separatrix.solvers.logistic.softmax import replace_scores
 from separatrix.types import Codes, Flags, Matrix, Vector
 
 ALL_WEIGHTS = 400  # so many weights are one working set

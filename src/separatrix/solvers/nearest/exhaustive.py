@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numba import njit
 
 from separatrix.runtime.blocks import row_blocks
@@ -38,6 +39,25 @@ class Exhaustive(Index):
                 _scan(self._X, rows.start, rows.stop, Q, skip, self._metric, heaps)
 
         return search.in_groups(scan, QUERIES)
+
+
+def raw_distances(X: Any, Q: Matrix, metric: Metric) -> Matrix:
+    """Raw distances of queries Q, (m, d), float64 and C-contiguous, to all dense rows, (m, n)."""
+    found = np.empty((len(Q), len(X)))
+    _measure(X, Q, metric, found)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def _measure(X: Any, Q: Matrix, metric: Metric, out: Matrix) -> None:
+    code, p = metric
+    for first in range(0, X.shape[0], ROWS):
+        for i in range(Q.shape[0]):
+            for row in range(first, min(first + ROWS, X.shape[0])):
+                if code == EUCLIDEAN:
+                    out[i, row] = squared_distance(X, row, Q, i, np.inf)
+                else:
+                    out[i, row] = raw_distance(X, row, Q, i, code, p, np.inf)
 
 
 @njit(cache=True, nogil=True)
