@@ -241,8 +241,9 @@ def with_sum(start: Vector, box: Vector, total: float) -> Vector:
     alpha = np.minimum(start * (total / given), box) if given > 0 else np.zeros(len(box))
     left = total - float(alpha.sum())
     room = box - alpha
-    filled = np.cumsum(room) - room  # by the rows before
-    return np.asarray(alpha + np.clip(left - filled, 0.0, room))
+    rest = left - (np.cumsum(room) - room)  # after the rows before
+    rest[rest <= ROUNDING * total] = 0.0
+    return np.asarray(alpha + np.clip(rest, 0.0, room))
 
 
 def _divide(fit: SvmFit, r: float) -> SvmFit:
