@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from separatrix.estimators.naive_bayes import BernoulliNB, GaussianNB, MultinomialNB
     from separatrix.estimators.neighbor_index import NeighborIndex
     from separatrix.estimators.neighbors import KNeighborsClassifier
+    from separatrix.estimators.nu_svc import NuSVC
     from separatrix.estimators.object_attribution import explain_object
+    from separatrix.estimators.one_class_svm import OneClassSVM
     from separatrix.estimators.perceptron import Perceptron
     from separatrix.estimators.subgradient_svc import SubgradientSVC
     from separatrix.estimators.svc import SVC
@@ -80,7 +82,9 @@ __all__ = [
     "LogisticRegression",
     "MultinomialNB",
     "NeighborIndex",
+    "NuSVC",
     "Nystroem",
+    "OneClassSVM",
     "Perceptron",
     "PolynomialMap",
     "QuadraticDiscriminantAnalysis",

@@ -72,7 +72,7 @@ def quick(record):
     return estimator.set_params(cv=2) if "cv" in estimator.get_params() else estimator
 
 
-CLASSIFIERS = [record for record in REGISTRY if record.kind != "transformer"]
+CLASSIFIERS = [record for record in REGISTRY if record.kind in ("classifier", "wrapper")]
 WITH_CALLBACKS = [record for record in REGISTRY if hasattr(record.load(), "set_callbacks")]
 WITH_BARS = [record for record in REGISTRY if "verbose" in record.load()().get_params()]
 WITH_WEIGHTS = [

@@ -120,6 +120,7 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
         for rows in runs:
             weights = np.zeros(len(y))
             weights[rows] = class_weights(self, self.class_weight, y[rows], np.arange(n_classes))
+            options.require_feasible(weights, y, np.arange(n_classes))
             problems += [SvmProblem(side, options.box(weights)) for side in sides.T]
         all_fits = options.solve(gram, problems, monitor or FitMonitor())
         for number in range(len(runs)):

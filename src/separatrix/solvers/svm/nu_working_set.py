@@ -59,7 +59,7 @@ def align_sides(state: Matrix, first: int, n: int) -> float:
     for i in range(first, first + n):
         if state[Y, i] < 0.0:
             state[ERRORS, i] += shift
-    return shift
+    return float(shift)
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)

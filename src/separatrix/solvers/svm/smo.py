@@ -258,7 +258,7 @@ class WorkingSet:
             self.batch.arrays.state, self.first, len(self.taken), self.work, self.count, self.size,
             self.taken, self.found, self.keys,
         )  # fmt: skip
-        return max(top - bottom, 0.0)
+        return float(max(top - bottom, 0.0))
 
     def solve(self, tol: float, most_steps: int) -> int:
         """Make steps on the working set; return their number."""
