@@ -32,8 +32,8 @@ class NuSVC(SupportVectorClassifier):
     Parameters
     ----------
     nu
-        Above 0, at most 1. Refused if a class is too small for it, or if the classes overlap so much that
-        no margin is left.
+        Above 0, at most 1. Refused if a class is too small for it. A warning says if the classes overlap so
+        much that no margin is left.
     kernel, degree, gamma, coef0, shrinking, probability, cache_size, verbose, max_iter, random_state
         As in `SVC`.
     tol

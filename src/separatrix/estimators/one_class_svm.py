@@ -10,6 +10,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.base import OutlierMixin
 from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
 
 from separatrix.errors import DataError
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
@@ -140,14 +141,15 @@ class OneClassSVM(CallbackSupportMixin, OutlierMixin, SupportSum):
         if fit.stop == "no margin":
             warn_user(
                 "OneClassSVM found no boundary: a weighted mean of the samples is at the origin of the "
-                "kernel's feature space, and all scores are about 0; use a Gaussian kernel"
+                "kernel's feature space, and all scores are about 0; use a Gaussian kernel",
+                ConvergenceWarning,
             )
         else:
             warn_if_unfinished(type(self).__name__, options, [fit])
         return self
 
     def decision_function(self, X: Any) -> Any:
-        """Signed score of each sample, (n,); below 0 for outliers."""
+        """Signed score of each sample, (n,); above 0 for samples like the training samples."""
         return like(self._score(X)[:, 0], X)
 
     def score_samples(self, X: Any) -> Any:
@@ -158,7 +160,7 @@ class OneClassSVM(CallbackSupportMixin, OutlierMixin, SupportSum):
     def predict(self, X: Any) -> Any:
         """1 for samples like the training samples, -1 for outliers, (n,)."""
         scores = as_numpy(self.decision_function(X))
-        return like(np.where(scores < 0, -1, 1), X)
+        return like(np.where(scores > 0, 1, -1), X)
 
     @property
     def offset_(self) -> Vector:

@@ -203,16 +203,11 @@ def solve_in_precision(
 
 
 def require_separable(fits: Sequence[SvmFit]) -> None:
-    """Refuse a hard margin on classes that no boundary separates, and a nu too small for a margin."""
+    """Refuse a hard margin on classes that no boundary separates."""
     if any(fit.stop == "not separable" for fit in fits):
         raise DataError(
             "C=inf asks for a hard margin, but the classes cannot be separated (or only by a margin "
             "below a millionth of their size); give a finite C, a richer kernel, or check the labels"
-        )
-    if any(fit.stop == "no margin" for fit in fits):
-        raise DataError(
-            "nu leaves no margin: the classes overlap more than this share of margin errors allows; "
-            "raise nu, or give a richer kernel"
         )
 
 

@@ -221,7 +221,15 @@ class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine
 
 def warn_if_unfinished(name: str, options: SvcOptions, fits: list[SvmFit]) -> None:
     """Warn of boundaries that missed their tolerance: what was reached, and what to change."""
-    late = [fit for fit in fits if fit.stop != "tol"]
+    flat = sum(fit.stop == "no margin" for fit in fits)
+    if flat:
+        warn_user(
+            f"nu={options.nu:g} of {name} leaves no margin at {flat} of {len(fits)} boundaries, whose "
+            "scores mean little: the classes overlap more than this share of margin errors allows; raise "
+            "nu, or give a richer kernel",
+            ConvergenceWarning,
+        )
+    late = [fit for fit in fits if fit.stop not in ("tol", "no margin")]
     if not late:
         return
     by_gap = options.stop == "gap"

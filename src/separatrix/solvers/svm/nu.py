@@ -44,6 +44,7 @@ from separatrix.solvers.svm.working_set import (
 )
 from separatrix.types import Codes, Gram, HeldMatrix, RowMatrix, Vector
 
+NO_MARGIN = 1e-7  # |w|^2 as a share of that of the first rows' means
 TINY = np.finfo(np.float64).tiny
 
 
@@ -94,6 +95,7 @@ def solve_nu_svms(
         raise TypeError(f"a Gram matrix must be held or by rows; got {gram!r}")
     with blas_on_one_thread():
         begin(batch, fetch, capacity)
+        batch.measure()
         run_together(gram, fetch, batch, capacity, threads, NuWorkingSet)
     return batch.results()
 
@@ -152,6 +154,7 @@ class NuBatch(ProblemBatch):
         self.one_sided = np.array([not (problem.sides < 0).any() for problem in problems])
         self.shifts = np.zeros(p)  # of the errors of side -1
         self.margins = np.zeros(p)  # r
+        self.squares = np.zeros(p)  # |w|^2 of the first rows' means, as far as it is known
         state = self.arrays.state
         self.sums = np.empty(p)  # of the coefficients of a side
         for number in range(p):
@@ -170,6 +173,13 @@ class NuBatch(ProblemBatch):
                 near = np.zeros(np.count_nonzero(own)) if start is None else start[own]
                 state[ALPHA, span][own] = with_sum(near, box[own], float(self.sums[p]))
             yield p
+
+    def measure(self) -> None:
+        """Keep |w|^2 of problems that start from their first rows: the size of the classes' distances."""
+        for p, problem in enumerate(self.problems):
+            if problem.start is None:
+                y, _, alpha, scores = self._rows(p)
+                self.squares[p] = (alpha * y) @ scores
 
     def align(self, p: int) -> None:
         """Make the errors of both sides of a problem comparable."""
@@ -205,7 +215,8 @@ class NuBatch(ProblemBatch):
         own_certificate[PRIMAL], own_certificate[DUAL] = primal, dual
         own_certificate[LAST_VIOLATION] = max(levels.violation for levels in found)
         own_certificate[GAP] = (primal - dual) / size
-        if square <= NOT_SEPARABLE * self.scales[p] * self.sums[p] ** 2:
+        size = NOT_SEPARABLE * self.scales[p] * self.sums[p] ** 2
+        if square <= max(size, NO_MARGIN * self.squares[p]):
             self.stop[p] = "no margin"
 
     def results(self) -> list[SvmFit]:

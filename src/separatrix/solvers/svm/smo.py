@@ -240,10 +240,12 @@ class WorkingSet:
             return
         at = self.first + self.work[: self.count]
         kept = min(before, self.size // 2)
+        tol = max(0.1 * violation, 0.5 * real[TOL, p])
         if self.count == len(self.taken):  # all rows, in their own order
             kept = before if before == self.count else 0
+            tol = 0.9 * real[TOL, p]
         self._fill_tile(gram, rows[at], kept, before, alone=alone)
-        inner, tol = self.state, max(0.1 * violation, 0.5 * real[TOL, p])
+        inner = self.state
         inner[: len(state), : self.count] = state[:, at]
         made = self.solve(tol, whole[LIMIT, p] - whole[STEPS, p])
         whole[STEPS, p] += made
