@@ -7,7 +7,8 @@ of Wu, Lin and Weng (JMLR 5, 2004); one-vs-rest probabilities are divided by the
 a softmax of the mean margins of each class, divided by a temperature. "platt": LIBSVM's probabilities, 1 /
 (1 + exp(A f + B)) at each boundary.
 
-Votes and coupled probabilities can still prefer different classes. Then their values are swapped, except for "platt", which is as in LIBSVM.
+Votes and coupled probabilities can still prefer different classes. Then their values are swapped, except
+for "platt", which is as in LIBSVM.
 """
 
 from __future__ import annotations
