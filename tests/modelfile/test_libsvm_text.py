@@ -318,7 +318,7 @@ def fitted_to_fractions():
     [
         (
             lambda: LinearSVC().fit([[0.0], [1.0]], [0, 1]),
-            "takes a fitted SVC, NuSVC or OneClassSVM; got LinearSVC",
+            "NuSVC or OneClassSVM; got LinearSVC",
         ),
         (lambda: type("Mine", (SVC,), {})().fit([[0.0], [1.0]], [0, 1]), "got Mine"),
         (lambda: None, "or OneClassSVM; got NoneType"),

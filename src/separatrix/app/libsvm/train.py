@@ -155,7 +155,6 @@ def _one_class_summary(machine: OneClassSVM) -> list[str]:
         f"optimization finished, #iter = {machine.n_iter_}",
         f"obj = {-machine.objective_:f}, rho = {machine.offset_[0]:f}",
         f"nSV = {len(alpha)}, nBSV = {np.count_nonzero(alpha == 1.0)}",
-        f"Total nSV = {len(alpha)}",
     ]
 
 
