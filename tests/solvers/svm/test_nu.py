@@ -17,7 +17,7 @@ TWO, ONE = np.array([-1, 1], np.int8), np.array([1, 1], np.int8)
 def samples(n, seed=0):
     rng = np.random.default_rng(seed)
     y = np.sort(rng.permutation(n) % 2)
-    return rng.normal(size=(n, 3)) + 0.8 * y[:, None], y, rng.uniform(0.5, 2.0, size=n)
+    return rng.normal(size=(n, 3)) + 1.6 * y[:, None], y, rng.uniform(0.5, 2.0, size=n)
 
 
 def gram_of(X, y, **options):
