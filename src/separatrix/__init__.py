@@ -56,7 +56,9 @@ if TYPE_CHECKING:
     from separatrix.estimators.nearest_centroid import NearestCentroid
     from separatrix.estimators.neighbor_index import NeighborIndex
     from separatrix.estimators.neighbors import KNeighborsClassifier
+    from separatrix.estimators.nu_svc import NuSVC
     from separatrix.estimators.object_attribution import explain_object
+    from separatrix.estimators.one_class_svm import OneClassSVM
     from separatrix.estimators.perceptron import Perceptron
     from separatrix.estimators.radius_neighbors import RadiusNeighborsClassifier
     from separatrix.estimators.subgradient_svc import SubgradientSVC
@@ -93,7 +95,9 @@ __all__ = [
     "MultinomialNB",
     "NearestCentroid",
     "NeighborIndex",
+    "NuSVC",
     "Nystroem",
+    "OneClassSVM",
     "Perceptron",
     "PolynomialMap",
     "QuadraticDiscriminantAnalysis",

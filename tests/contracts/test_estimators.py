@@ -73,7 +73,7 @@ def quick(record):
 
 
 NUMERIC = [record for record in REGISTRY if record.name != "CategoricalNB"]  # takes no fractions
-CLASSIFIERS = [record for record in NUMERIC if record.kind != "transformer"]
+CLASSIFIERS = [record for record in NUMERIC if record.kind in ("classifier", "wrapper")]
 WITH_CALLBACKS = [record for record in NUMERIC if hasattr(record.load(), "set_callbacks")]
 WITH_BARS = [record for record in REGISTRY if "verbose" in record.load()().get_params()]
 WITH_WEIGHTS = [

@@ -43,7 +43,7 @@ LinearSVC random_state='seed' max_iter=-1 regularize_intercept=None time_limit=0
 SubgradientSVC loss='huber' alpha=0.0 alpha=float('inf') alpha='small' eps=-1e-9 eps=float('nan') mu=-1
 SubgradientSVC max_iter=0 max_iter=1.5 average='yes' keep_iterates=0 keep_iterates=None n_jobs=0
 SubgradientSVC class_weight='heavy' class_weight={0:-1.0} time_limit=0
-SVC C=0 C='1' tol=-1 max_iter=-2 multi_class='pairs' stop='never' calibration='platt' break_ties=1
+SVC C=0 C='1' tol=-1 max_iter=-2 multi_class='pairs' stop='never' calibration='isotonic' break_ties=1
 SVC decision_function_shape='x' time_limit=0 cache_size=0 n_jobs=0 class_weight='heavy' device=None
 SVC shrinking=None warm_start=1 probability=1 device='gpu'
 SVCCV Cs=[] Cs=1.0 Cs=[1.0,-1.0] gammas=[] kernels=['precomputed'] time_limit=-1 device='gpu'

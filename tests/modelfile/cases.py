@@ -35,7 +35,9 @@ from separatrix import (
     LogisticRegressionCV,
     MultinomialNB,
     NearestCentroid,
+    NuSVC,
     Nystroem,
+    OneClassSVM,
     Perceptron,
     PolynomialMap,
     QuadraticDiscriminantAnalysis,
@@ -190,6 +192,14 @@ CASES = [
         for name, kernel in EVERY_KERNEL.items()
         if name != "sigmoid"
     ),
+    *on_rows("nu-svc", NuSVC(nu=0.3)),
+    Case(
+        "nu-svc-calibrated", NuSVC(nu=0.3, multi_class="ovr", calibration="sigmoid", random_state=0)
+    ),
+    Case("one-class", OneClassSVM(nu=0.3)),
+    Case("one-class-sparse", OneClassSVM(nu=0.3), csr_array(TENTHS), Y),
+    Case("one-class-precomputed", OneClassSVM(kernel="precomputed"), X @ X.T),
+    Case("one-class-on-sequences", OneClassSVM(kernel=Normalized(Spectrum(2))), SEQUENCES),
     Case("svc-precomputed", SVC(kernel="precomputed"), X @ X.T),
     Case("svc-ovr", SVC(multi_class="ovr")),
     Case("svc-sigmoid-calibrated", SVC(calibration="sigmoid", random_state=0)),

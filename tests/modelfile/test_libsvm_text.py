@@ -17,7 +17,7 @@ from tests.modelfile.libsvm_tools import (
     write_samples,
 )
 
-from separatrix import SVC, LinearSVC
+from separatrix import SVC, LinearSVC, OneClassSVM
 from separatrix.errors import ModelFileError, UnsupportedError
 from separatrix.estimators.base.multiclass import decision_values
 from separatrix.kernels import Gaussian, Laplacian, Linear
@@ -140,18 +140,83 @@ def test_equal_votes_go_to_the_class_that_libsvm_chooses(kernel, tmp_path):
     assert (model.predict(new) != theirs).any()  # the order of the file decided some
 
 
+def svm_predict_probabilities(model, X):
+    """Labels and probabilities that svm-predict -b 1 prints, columns in the order of the labels."""
+    folder = Path(model).parent
+    write_samples(folder / "test", X, np.zeros(len(X)))
+    run("svm-predict", "-b", "1", folder / "test", model, folder / "out")
+    head, *lines = (folder / "out").read_text().splitlines()
+    order = np.argsort([int(word) for word in head.split()[1:]])
+    numbers = np.array([line.split() for line in lines], dtype=float)
+    return numbers[:, 0].astype(int), numbers[:, 1:][:, order]
+
+
 @needs_svm_predict
+@pytest.mark.parametrize("machine", ["0", "1"])
 @pytest.mark.parametrize("data", ["iris", "cancer"])
-def test_probabilities_of_a_file_are_left_out(data, tmp_path):
+def test_probabilities_of_a_file_are_those_of_svm_predict(data, machine, tmp_path):
     X, y, others, _ = halves(data)
-    path = svm_train(tmp_path, X, y, "-b", "1")
+    path = svm_train(tmp_path, X, y, "-b", "1", "-s", machine, "-n", "0.125")
 
-    with pytest.warns(UserWarning, match="has probabilities .* left out") as told:
-        model = load_libsvm(path)
+    model = load_libsvm(path)
+    again = load_libsvm(save_libsvm(model, tmp_path / "again"))
 
-    assert told[0].filename == __file__
-    assert not hasattr(model, "predict_proba")
+    assert type(model).__name__ == ["SVC", "NuSVC"][int(machine)]
+    labels, P = svm_predict_probabilities(path, others)
+    np.testing.assert_allclose(
+        model.predict_proba(others), P, atol=5e-3
+    )  # they iterate to 0.005 / k
+    np.testing.assert_array_equal(again.predict_proba(others), model.predict_proba(others))
+    most = model.classes_[model.predict_proba(others).argmax(axis=1)]
+    assert np.mean(most == labels) > 0.98
     np.testing.assert_array_equal(model.predict(others), svm_predict(path, others))
+    np.testing.assert_allclose(
+        svm_predict_probabilities(tmp_path / "again", others)[1], P, atol=1e-5
+    )
+
+
+@needs_svm_predict
+def test_platts_probabilities_of_ours_are_written_and_read_by_svm_predict(tmp_path):
+    X, y, others, _ = halves("iris")
+    model = SVC(calibration="platt", random_state=0).fit(X, y)
+
+    _, P = svm_predict_probabilities(save_libsvm(model, tmp_path / "m"), others)
+
+    np.testing.assert_allclose(model.predict_proba(others), P, atol=5e-3)
+
+
+@needs_svm_predict
+@pytest.mark.parametrize("kernel", ["0", "2"])
+def test_one_class_machines_go_both_ways(kernel, tmp_path):
+    X, y, others, _ = halves("digits")
+    path = svm_train(tmp_path, X, y, "-s", "2", "-n", "0.25", "-t", kernel)
+    theirs = load_libsvm(path)
+    np.testing.assert_array_equal(theirs.predict(others), svm_predict(path, others))
+
+    ours = OneClassSVM(nu=0.25, kernel=("linear", "", "rbf")[int(kernel)]).fit(X)
+    written = save_libsvm(ours, tmp_path / "ours")
+
+    np.testing.assert_array_equal(ours.predict(others), svm_predict(written, others))
+    again = load_libsvm(written)
+    np.testing.assert_allclose(
+        again.decision_function(others), ours.decision_function(others), atol=1e-6
+    )
+    assert (
+        load(save(theirs, tmp_path / "kept")).predict(others).tolist()
+        == theirs.predict(others).tolist()
+    )
+
+
+def test_marks_of_a_density_are_left_out_with_a_warning(tmp_path):
+    X, _, others, _ = halves("iris")
+    model = OneClassSVM().fit(X)
+    path = save_libsvm(model, tmp_path / "m")
+    path.write_text(path.read_text().replace("SV\n", "prob_density_marks 1 2 3\nSV\n", 1))
+
+    with pytest.warns(UserWarning, match="of a density .* left out"):
+        again = load_libsvm(path)
+
+    np.testing.assert_array_equal(again.predict(others), model.predict(others))
 
 
 @needs_svm_predict
@@ -251,9 +316,12 @@ def fitted_to_fractions():
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: LinearSVC().fit([[0.0], [1.0]], [0, 1]), "takes a fitted SVC; got LinearSVC"),
+        (
+            lambda: LinearSVC().fit([[0.0], [1.0]], [0, 1]),
+            "NuSVC or OneClassSVM; got LinearSVC",
+        ),
         (lambda: type("Mine", (SVC,), {})().fit([[0.0], [1.0]], [0, 1]), "got Mine"),
-        (lambda: None, "takes a fitted SVC; got NoneType"),
+        (lambda: None, "or OneClassSVM; got NoneType"),
         (SVC, "is not fitted: call `fit` first"),
         (lambda: fitted(kernel=Laplacian(0.5)), r"no kernel Laplacian\(gamma=0.5\); it has linear"),
         (lambda: fitted(kernel=Linear() + Gaussian(1.0)), "no kernel Sum"),
@@ -296,7 +364,7 @@ def test_whole_floats_are_labels_and_the_extremes_of_32_bits_too(tmp_path):
 def test_probabilities_and_margins_that_break_ties_are_left_out_with_a_warning(tmp_path):
     X, y, _, _ = halves("iris")
     model = SVC(calibration="sigmoid", random_state=0).fit(X, y)
-    with pytest.warns(UserWarning, match="no place for the probabilities") as told:
+    with pytest.warns(UserWarning, match="no place for the probabilities of this SVC") as told:
         save_libsvm(model, tmp_path / "m")
     assert len(told) == 1
     assert told[0].filename == __file__

@@ -30,7 +30,7 @@ GROUPS: tuple[
     tuple[str, ...], ...
 ] = (  # the slowest first; a function is compiled in one group only
     ("KNeighborsClassifier",),
-    ("SVC", "SVCCV"),
+    ("SVC", "SVCCV", "NuSVC", "OneClassSVM"),
     ("KernelPerceptron", "KernelPerceptronCV", "Perceptron"),
     (
         *("LogisticRegression", "LinearSVC", "LeastSquaresClassifier", "SubgradientSVC"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from separatrix.cli.common import (
     seed_option,
     show_json,
 )
+
+INFINITY = ("inf", "+inf", "infinity")  # words of --set for a hard margin, as in C=inf
 
 FILE = click.Path(dir_okay=False, path_type=Path)
 model_option = click.option(
@@ -276,7 +279,7 @@ def _print_notes(result: Any, *, quiet: bool = False) -> None:
 
 
 def _parameters(words: tuple[str, ...]) -> dict[str, Any]:
-    """Parse NAME=VALUE; a value is JSON (a number, true, false, null), else a string."""
+    """Parse NAME=VALUE; a value is JSON (a number, true, false, null) or inf, else a string."""
     found = {}
     for word in words:
         name, equals, value = word.partition("=")
@@ -285,5 +288,5 @@ def _parameters(words: tuple[str, ...]) -> dict[str, Any]:
         try:
             found[name] = json.loads(value)
         except ValueError:
-            found[name] = value
+            found[name] = math.inf if value.lower() in INFINITY else value
     return found

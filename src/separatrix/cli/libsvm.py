@@ -61,7 +61,9 @@ TYPES: dict[str, Callable[[str], Any]] = {
 }
 
 TRAIN = {
-    "-s": LibsvmFlag("svm_type", "svm_type", INTEGER, "only 0, which is C-SVC (default 0)"),
+    "-s": LibsvmFlag(
+        "svm_type", "svm_type", INTEGER, "0 C-SVC, 1 nu-SVC, 2 one-class SVM (default 0)"
+    ),
     "-t": LibsvmFlag(
         "kernel_type",
         "kernel_type",
@@ -71,9 +73,9 @@ TRAIN = {
     "-d": LibsvmFlag("degree", "degree", INTEGER, "degree in the kernel (default 3)"),
     "-g": LibsvmFlag("gamma", "gamma", NUMBER, "gamma in the kernel (default 1/num_features)"),
     "-r": LibsvmFlag("coef0", "coef0", NUMBER, "coef0 in the kernel (default 0)"),
-    "-c": LibsvmFlag("cost", "cost", NUMBER, "the parameter C (default 1)"),
-    "-n": LibsvmFlag("nu", "nu", NUMBER, "ignored: no effect on C-SVC"),
-    "-p": LibsvmFlag("epsilon", "epsilon", NUMBER, "ignored: no effect on C-SVC"),
+    "-c": LibsvmFlag("cost", "cost", NUMBER, "the parameter C of C-SVC (default 1)"),
+    "-n": LibsvmFlag("nu", "nu", NUMBER, "nu of nu-SVC and one-class SVM (default 0.5)"),
+    "-p": LibsvmFlag("epsilon", "epsilon", NUMBER, "ignored: of regression only"),
     "-m": LibsvmFlag(
         "cache",
         "cachesize",
@@ -82,7 +84,9 @@ TRAIN = {
     ),
     "-e": LibsvmFlag("tolerance", "epsilon", NUMBER, "tolerance of termination (default 0.001)"),
     "-h": LibsvmFlag("shrinking", "shrinking", SWITCH, "0 or 1; ignored"),
-    "-b": LibsvmFlag("probability", "probability_estimates", SWITCH, "only 0 (default 0)"),
+    "-b": LibsvmFlag(
+        "probability", "probability_estimates", SWITCH, "1: with Platt's probabilities (default 0)"
+    ),
     "-wi": LibsvmFlag("weights", "weight", NUMBER, "C of class i times weight, as in -w1 5 -w-1 2"),
     "-v": LibsvmFlag("folds", "n", FOLDS, "n-fold cross validation; no model is written"),
     "-q": LibsvmFlag("quiet", "", SWITCH, "print nothing but the accuracy of -v"),
@@ -92,7 +96,7 @@ PREDICT = {
         "probability",
         "probability_estimates",
         SWITCH,
-        "1: probabilities too, of a model that separatrix.save wrote (default 0)",
+        "1: probabilities too, and labels by them (default 0)",
     ),
     "-q": LibsvmFlag("quiet", "", SWITCH, "print nothing"),
 }
@@ -105,7 +109,7 @@ SCALE = {
     "-s": LibsvmFlag("save", "save_filename", FILE, "save scaling parameters to it"),
     "-r": LibsvmFlag("restore", "restore_filename", FILE, "restore scaling parameters from it"),
 }
-IGNORED = {"-h": "shrinking", "-n": "nu", "-p": "epsilon"}
+IGNORED = {"-h": "shrinking", "-p": "epsilon"}
 
 
 def parse_flags(
@@ -172,10 +176,10 @@ def _command(
 
 @_command("svm-train", TRAIN, "training_set_file [model_file]")
 def svm_train(words: tuple[str, ...]) -> None:
-    """Train an SVC like LIBSVM's svm-train and write a LIBSVM model file, or cross-validate."""
+    """Train an SVM like LIBSVM's svm-train and write a LIBSVM model file, or cross-validate."""
     (path, *model), options = parse_flags(words, TRAIN, "training_set_file [model_file]")
     quiet = options.pop("quiet", False)
-    for word, option in IGNORED.items():
+    for word, option in (IGNORED if options.get("svm_type") else {**IGNORED, "-n": "nu"}).items():
         if options.pop(option, None) is not None:
             print_message(f"{word} is ignored", quiet=quiet)
 

@@ -4,9 +4,11 @@
 positive scores and one for negative ones. It is 1/2 at the boundary, so the likelier side is always
 the predicted one; Platt's offset breaks that. Pairwise probabilities are coupled by the second method
 of Wu, Lin and Weng (JMLR 5, 2004); one-vs-rest probabilities are divided by their sum. "temperature":
-a softmax of the mean margins of each class, divided by a temperature.
+a softmax of the mean margins of each class, divided by a temperature. "platt": LIBSVM's probabilities, 1 /
+(1 + exp(A f + B)) at each boundary.
 
-Votes and coupled probabilities can still prefer different classes. Then their values are swapped.
+Votes and coupled probabilities can still prefer different classes. Then their values are swapped, except
+for "platt", which is as in LIBSVM.
 """
 
 from __future__ import annotations
@@ -21,24 +23,29 @@ from scipy.special import expit, log_expit, log_softmax, softmax
 from separatrix.solvers.decomposition import coding, pairs
 from separatrix.types import Codes, Matrix, Signs, Vector
 
-METHODS = ("sigmoid", "temperature")
+METHODS = ("sigmoid", "temperature", "platt")
+PLATT_STEPS = 100  # of Newton's method, which takes a few
 MAX_LOG_SLOPE = 12.0  # slopes are searched within exp(+-12) of 1 / (root mean square score)
 
 
 @dataclass(frozen=True)
 class Calibration:
-    """The learned parameters: two slopes for each boundary, or one temperature."""
+    """The learned parameters: two slopes or Platt's A and B for each boundary, or one temperature."""
 
     method: str
     n_classes: int
     scheme: str
-    slopes: Matrix  # shape: (p, 2) for scores below and above 0, or (1, 1): 1 / temperature
+    slopes: (
+        Matrix  # shape: (p, 2) for scores below and above 0, or A and B, or (1, 1): 1 / temperature
+    )
 
     def probabilities(self, S: Matrix, codes: Codes) -> Matrix:
         """Probability of each class from scores at the boundaries, (n, p) -> (n, k).
 
         `codes` are the predicted classes, which get the highest probability.
         """
+        if self.method == "platt":
+            return self._couple(expit(-(self.slopes[:, 0] * S + self.slopes[:, 1])))
         P = self._from_temperature(S) if self.method == "temperature" else self._from_sigmoids(S)
         return match_predictions(P, codes)
 
@@ -49,7 +56,10 @@ class Calibration:
 
     def _from_sigmoids(self, S: Matrix) -> Matrix:
         slopes = np.where(S > 0, self.slopes[:, 1], self.slopes[:, 0])
-        sides = expit(slopes * S)
+        return self._couple(expit(slopes * S))
+
+    def _couple(self, sides: Matrix) -> Matrix:
+        """Probability of each class from that of the positive side of each boundary."""
         if self.n_classes == 2:
             return np.column_stack([1.0 - sides[:, 0], sides[:, 0]])
         if self.scheme == "ovo":
@@ -69,7 +79,8 @@ def fit_calibration(
         )
         return Calibration(method, n_classes, scheme, np.array([[slope]]))
     sides = coding(n_classes, scheme)[y]  # (n, p)
-    slopes = np.array([_two_slopes(S[:, p], sides[:, p], weights) for p in range(S.shape[1])])
+    learn = fit_platt if method == "platt" else _two_slopes
+    slopes = np.array([learn(S[:, p], sides[:, p], weights) for p in range(S.shape[1])])
     return Calibration(method, n_classes, scheme, slopes)
 
 
@@ -115,13 +126,57 @@ def match_predictions(P: Matrix, codes: Codes) -> Matrix:
     return P
 
 
-def _two_slopes(scores: Vector, sides: Signs, weights: Vector) -> tuple[float, float]:
-    """Maximum-likelihood slopes of the sigmoid through (0, 1/2), for scores below and above 0."""
+def _platt_targets(scores: Vector, sides: Signs, weights: Vector) -> tuple[Vector, Vector, Vector]:
+    """Scores, targets and weights of the rows of a boundary.
+
+    Platt's targets are probabilities as if one more row had been seen on each side.
+    """
     part = sides != 0
     scores, positive, weights = scores[part], sides[part] > 0, weights[part]
-    # Platt's targets: as if one more row had been seen on each side
     plus, minus = weights[positive].sum(), weights[~positive].sum()
-    targets = np.where(positive, (plus + 1.0) / (plus + 2.0), 1.0 / (minus + 2.0))
+    return scores, np.where(positive, (plus + 1.0) / (plus + 2.0), 1.0 / (minus + 2.0)), weights
+
+
+def fit_platt(scores: Vector, sides: Signs, weights: Vector) -> tuple[float, float]:
+    """Maximum-likelihood A and B of the probability 1 / (1 + exp(A f + B)) of the positive side.
+
+    Newton's method with backtracking (Lin, Lin and Weng, A Note on Platt's Probabilistic Outputs for
+    Support Vector Machines, Machine Learning 68, 2007), to a gradient of 1e-10 per unit of weight.
+
+    >>> A, B = fit_platt(np.array([-2.0, -1.0, 1.0, 3.0]), np.array([-1, 1, -1, 1]), np.ones(4))
+    >>> round(A, 4), round(B, 4)
+    (-0.2076, 0.0505)
+    """
+    scores, targets, weights = _platt_targets(scores, sides, weights)
+    scale = float(np.abs(scores).max(initial=0.0)) or 1.0
+    F = np.column_stack([scores / scale, np.ones(len(scores))])
+    plus = float(weights[sides[sides != 0] > 0].sum())
+    x = np.array([0.0, np.log((weights.sum() - plus + 1.0) / (plus + 1.0))])
+
+    def loss(x: Vector) -> float:
+        z = F @ x
+        return float(-weights @ (targets * log_expit(-z) + (1.0 - targets) * log_expit(z)))
+
+    value = loss(x)
+    for _ in range(PLATT_STEPS):
+        P = expit(-(F @ x))
+        gradient = F.T @ (weights * (targets - P))
+        if np.abs(gradient).max() <= 1e-10 * weights.sum():
+            break
+        hessian = (F * (weights * P * (1.0 - P))[:, None]).T @ F + 1e-12 * np.eye(2)
+        direction = np.linalg.solve(hessian, gradient)
+        step = 1.0
+        while (new := loss(x - step * direction)) > value - 1e-4 * step * (gradient @ direction):
+            step *= 0.5
+            if step < 1e-10:
+                return float(x[0] / scale), float(x[1])
+        x, value = x - step * direction, new
+    return float(x[0] / scale), float(x[1])
+
+
+def _two_slopes(scores: Vector, sides: Signs, weights: Vector) -> tuple[float, float]:
+    """Maximum-likelihood slopes of the sigmoid through (0, 1/2), for scores below and above 0."""
+    scores, targets, weights = _platt_targets(scores, sides, weights)
 
     def loss(a: float, where: Codes) -> float:
         f, t = a * scores[where], targets[where]

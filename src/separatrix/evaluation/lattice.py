@@ -17,6 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from separatrix.estimators.base.multiclass import decision_values, winners
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.neighbors import KNeighborsClassifier
+from separatrix.estimators.nu_svc import NuSVC
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.vector_kernels import Gaussian, Laplacian
 from separatrix.runtime.blocks import row_blocks
@@ -46,7 +47,7 @@ class LatticePredictions(NamedTuple):
 
 
 def predict_on(model: Any, lattice: Lattice) -> LatticePredictions | None:
-    """Predict with a fitted `SVC`, `KernelPerceptron` or `KNeighborsClassifier`, alone or after scalers.
+    """Predict with a fitted kernel machine or `KNeighborsClassifier`, alone or after scalers.
 
     Equal to `predict` and the scores up to rounding of kernel values. None for other models.
     """
@@ -62,7 +63,7 @@ def predict_on(model: Any, lattice: Lattice) -> LatticePredictions | None:
     if S is None:
         ready = Pipeline(model.steps[:-1]).transform if scalers else np.asarray
         S = in_blocks(lambda positions: last.boundary_scores(ready(positions)), lattice.positions)
-    if isinstance(last, SVC):
+    if isinstance(last, SVC | NuSVC):
         return LatticePredictions(last._codes(S), last._values(S))
     values = decision_values(S, len(last.classes_), last._scheme, last.ties)
     return LatticePredictions(winners(values), values)
@@ -88,7 +89,7 @@ def _split_pipeline(model: Any) -> tuple[list[Any], Any]:
 
 def _is_one_sum(machine: Any) -> bool:
     """Return whether its scores are one sum over the support vectors."""
-    if type(machine) is SVC:
+    if type(machine) in (SVC, NuSVC):
         return not (machine.break_ties or hasattr(machine, "_ties"))
     return type(machine) is KernelPerceptron and machine.predictor in ("last", "average")
 
@@ -109,7 +110,7 @@ def _separable_scores(machine: Any, lattice: Lattice) -> Matrix | None:
     columns, rows = (
         _kernel_values(kernel, side, vectors[:, j]) for j, side in enumerate(lattice)
     )  # (g, s), (h, s)
-    if isinstance(machine, SVC):
+    if isinstance(machine, SVC | NuSVC):
         coefficients, biases = machine._support.columns(), machine.intercept_
     else:
         coefficients, biases = machine.alpha_.T, np.zeros(machine.alpha_.shape[1])

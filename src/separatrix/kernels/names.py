@@ -20,6 +20,7 @@ from separatrix.validation import require_real
 
 MUST_BE = f"a kernel object, a callable or one of {', '.join(ALIASES)}"
 TEXT_KERNELS = [name for name in KERNELS if name != "Precomputed"]
+TEXT_CONSTRUCTORS = ("Gaussian.from_sigma", "Gaussian.from_variance")
 DEFAULTS = {"gamma": "scale", "degree": 3, "coef0": 0.0}
 ROWS_AT_ONCE = 8192  # that are float64 at a time
 WORTH_THREADS = 2**20  # values whose variance takes longer than starting threads
@@ -62,6 +63,8 @@ def parse_kernel(text: str) -> Kernel:
 
     >>> parse_kernel("Spectrum(4) + 2 * Spectrum(k=5)")
     Sum(left=Spectrum(k=4, ...), right=Scaled(kernel=Spectrum(k=5, ...), factor=2))
+    >>> parse_kernel("Gaussian.from_variance(2.0)")
+    Gaussian(gamma=0.25)
     """
     try:
         found = _built(ast.parse(text.strip(), mode="eval").body)
@@ -77,17 +80,30 @@ def parse_kernel(text: str) -> Kernel:
 
 
 def _built(node: ast.AST) -> Any:
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        if node.func.id not in TEXT_KERNELS or any(word.arg is None for word in node.keywords):
-            raise ValueError(node.func.id)
+    if isinstance(node, ast.Call):
+        make = _constructor(node.func)
+        if any(word.arg is None for word in node.keywords):
+            raise ValueError("arguments have no names")
         arguments = {str(word.arg): _built(word.value) for word in node.keywords}
-        return KERNELS[node.func.id](*map(_built, node.args), **arguments)
+        return make(*map(_built, node.args), **arguments)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add | ast.Mult):
         left, right = _built(node.left), _built(node.right)
         if not any(isinstance(side, Kernel) for side in (left, right)):
             raise ValueError("only kernels are added or multiplied")  # numbers could grow huge
         return left + right if isinstance(node.op, ast.Add) else left * right
     return ast.literal_eval(node)
+
+
+def _constructor(node: ast.expr) -> Callable[..., Any]:
+    """The class of a kernel, or one of its named constructors, such as Gaussian.from_sigma."""
+    if isinstance(node, ast.Name) and node.id in TEXT_KERNELS:
+        return KERNELS[node.id]
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        name = f"{node.value.id}.{node.attr}"
+        if name in TEXT_CONSTRUCTORS:
+            make: Callable[..., Any] = getattr(KERNELS[node.value.id], node.attr)
+            return make
+    raise ValueError("not a kernel")
 
 
 def width(owner: str, gamma: Any, X: Any) -> float:

@@ -33,9 +33,11 @@ KERNELS: dict[str, Any] = {
     **{"linear": Linear, "polynomial": Polynomial, "rbf": Gaussian},
     **{"sigmoid": Sigmoid, "precomputed": Precomputed},
 }
-REQUIRED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho", "label", "nr_sv")
+REQUIRED = ("svm_type", "kernel_type", "nr_class", "total_sv", "rho")
+OF_CLASSES = ("label", "nr_sv")  # not in a file of a one-class machine
+MACHINES = ("c_svc", "nu_svc", "one_class")
 PROBABILITIES = ("probA", "probB", "prob_density_marks")
-KEYS = (*REQUIRED, "degree", "gamma", "coef0", *PROBABILITIES)
+KEYS = (*REQUIRED, *OF_CLASSES, "degree", "gamma", "coef0", *PROBABILITIES)
 BY_PAIR = ("rho", "probA", "probB")  # a number for each pair of classes
 
 
@@ -70,18 +72,28 @@ class LibsvmHeader(NamedTuple):
     """What precedes the support vectors."""
 
     kernel: Kernel
-    params: dict[str, Any]  # of the SVC, for this kernel
-    labels: list[int]  # in the order of the file
+    params: dict[str, Any]  # of the estimator, for this kernel
+    machine: str  # one of MACHINES
+    labels: list[int]  # in the order of the file; of a one-class machine, none
     counts: Codes  # shape: (k,); support vectors of each class
     rho: Vector  # shape: (p,)
-    probabilities: bool  # whether the file has any
+    platt: Matrix | None  # shape: (p, 2); A and B of each boundary
+    marks: bool  # whether the file has marks of a density
+
+    @property
+    def n_columns(self) -> int:
+        """Coefficients of each support vector."""
+        return max(1, len(self.labels) - 1)
 
 
 def read_header(lines: NumberedLines) -> LibsvmHeader:
     """The header, checked."""
     found = _HeaderLines(lines)
-    found.word("svm_type", ("c_svc",))
+    machine = found.word("svm_type", MACHINES)
     (k,) = found.integers("nr_class", 1)
+    if machine == "one_class":
+        return _read_one_class(found)
+    found.require(OF_CLASSES)
     if not 2 <= k <= MOST_CLASSES:
         reason, bound = ("invariant", "least 2") if k < 2 else ("limit", f"most {MOST_CLASSES}")
         raise found.error(reason, "nr_class", f"nr_class {k}", f"at {bound}")
@@ -96,12 +108,28 @@ def read_header(lines: NumberedLines) -> LibsvmHeader:
         raise found.error("invariant", "nr_sv", have, f"{total}, as total_sv says")
     n_pairs = k * (k - 1) // 2
     rho = found.numbers("rho", n_pairs)
-    for key in set(PROBABILITIES) & set(found.entries):
-        found.numbers(key, n_pairs if key in BY_PAIR else None)
-    probabilities = "probA" in found.entries or "probB" in found.entries
-    return LibsvmHeader(
-        *found.kernel(), labels, np.array(counts, dtype=np.int64), rho, probabilities
-    )
+    given = set(PROBABILITIES) & set(found.entries)
+    values = {key: found.numbers(key, n_pairs if key in BY_PAIR else None) for key in given}
+    platt = None
+    if {"probA", "probB"} & given:
+        found.require(("probA", "probB"))
+        platt = np.stack([values["probA"], values["probB"]], axis=1)
+    marks = "prob_density_marks" in given
+    counted = np.array(counts, dtype=np.int64)
+    return LibsvmHeader(*found.kernel(), machine, labels, counted, rho, platt, marks)
+
+
+def _read_one_class(found: _HeaderLines) -> LibsvmHeader:
+    """The header of a one-class machine, which has no labels."""
+    (total,) = found.integers("total_sv", 1)
+    rho = found.numbers("rho", 1)
+    for key in (*OF_CLASSES, "probA", "probB"):
+        if key in found.entries:
+            raise found.error("schema", key, f"{key} of a one-class machine", "none")
+    marks = "prob_density_marks" in found.entries
+    if marks:
+        found.numbers("prob_density_marks", None)
+    return LibsvmHeader(*found.kernel(), "one_class", [], np.array([total]), rho, None, marks)
 
 
 class _HeaderLines:
@@ -116,9 +144,13 @@ class _HeaderLines:
             self._add(line)
         else:
             raise lines.error("size", "the end of the file", "a line SV, and the support vectors")
-        for key in REQUIRED:
+        self.require(REQUIRED)
+
+    def require(self, keys: tuple[str, ...]) -> None:
+        """Refuse a header without lines of some keys."""
+        for key in keys:
             if key not in self.entries:
-                raise lines.error("schema", f"no {key} before SV", "a line of it")
+                raise self.lines.error("schema", f"no {key} before SV", "a line of it")
 
     def _add(self, line: str) -> None:
         key, *rest = line.split(None, 1) or [""]
@@ -172,7 +204,7 @@ class _HeaderLines:
             raise self.error("schema", key, repr(bad), expected) from None
 
     def kernel(self) -> tuple[Kernel, dict[str, Any]]:
-        """The kernel, and the parameters of an SVC with it."""
+        """The kernel, and the parameters of an estimator with it."""
         kind = self.word("kernel_type", tuple(KERNELS))
         needed = [field.name for field in fields(KERNELS[kind])]
         values: dict[str, Any] = {}
@@ -203,7 +235,7 @@ class SupportRows(NamedTuple):
 
 def read_rows(lines: NumberedLines, header: LibsvmHeader) -> SupportRows:
     """The support vectors, checked."""
-    total, wide = int(header.counts.sum()), len(header.labels) - 1
+    total, wide = int(header.counts.sum()), header.n_columns
     first = lines.number + 1
     coef, values, indices, indptr = array("d"), array("d"), array("q"), array("q", [0])
     for line in lines:

@@ -18,6 +18,9 @@ from scipy.sparse import csr_array
 from separatrix.errors import ModelFileError, UnsupportedError
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.svc_fit import EXACT
+from separatrix.estimators.calibration import Calibration
+from separatrix.estimators.nu_svc import NuSVC
+from separatrix.estimators.one_class_svm import OneClassSVM
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Precomputed
 from separatrix.modelfile.container import open_container, unwritable
@@ -45,11 +48,12 @@ NAMES = {make: name for name, make in KERNELS.items()}
 
 
 def save_libsvm(model: Any, path: PathLike) -> Path:
-    """Write a fitted `SVC` as a model file of LIBSVM, for `svm-predict` and other programs.
+    """Write a fitted `SVC`, `NuSVC` or `OneClassSVM` as a model file of LIBSVM, for `svm-predict`.
 
     Every number is read back exactly. The format holds integer labels, one boundary for each pair of
     classes, and the kernels "linear", "poly", "rbf", "sigmoid" and "precomputed"; other models are refused.
-    Probabilities are left out, with a warning. `save` keeps the complete model.
+    Of the probabilities it holds those of `calibration="platt"`; others are left out, with a warning.
+    `save` keeps the complete model.
 
     Examples
     --------
@@ -65,22 +69,18 @@ def save_libsvm(model: Any, path: PathLike) -> Path:
     """
     path = as_path(path)
     _require_svc(model)
-    labels = _integer_labels(model.classes_)
-    for left_out, keep in (
-        ("the probabilities of this SVC: they are left out", hasattr(model, "_calibration")),
-        (
-            "break_ties=True: in this file equal votes go to the class that comes first",
-            model.break_ties and len(labels) > 2,
-        ),
-    ):
-        if keep:
-            warn_user(f"LIBSVM's format has no place for {left_out}; `save` keeps it")
+    if isinstance(model, OneClassSVM):
+        written = _lines_of_one_class(model)
+    else:
+        labels = _integer_labels(model.classes_)
+        _warn_of_what_is_left_out(model, labels)
+        written = _lines_of(model, labels)
     try:
         with (
             atomic_write(path) as temporary,
             temporary.open("w", encoding="ascii", newline="\n") as file,
         ):
-            for line in _lines_of(model, labels):
+            for line in written:
                 if len(line) >= LONGEST_LINE:
                     size, most = in_words(len(line)), in_words(LONGEST_LINE)
                     why = f"a line of {path} would have {size}, and `load_libsvm` reads at most {most}"
@@ -91,11 +91,29 @@ def save_libsvm(model: Any, path: PathLike) -> Path:
     return path
 
 
-def load_libsvm(path: PathLike, *, n_features: int | None = None) -> SVC:
-    """Read a C-SVC of LIBSVM; the `SVC` predicts as `svm-predict` does, and cannot be trained further.
+def _warn_of_what_is_left_out(model: Any, labels: list[int]) -> None:
+    name = type(model).__name__
+    calibration = getattr(model, "_calibration", None)
+    for left_out, found in (
+        (
+            f"the probabilities of this {name}, only for those of calibration='platt': they are left out",
+            calibration is not None and calibration.method != "platt",
+        ),
+        (
+            "break_ties=True: in this file equal votes go to the class that comes first",
+            model.break_ties and len(labels) > 2,
+        ),
+    ):
+        if found:
+            warn_user(f"LIBSVM's format has no place for {left_out}; `save` keeps it")
 
-    Probabilities (`svm-train -b 1`) are left out, with a warning. A damaged or truncated file raises
-    `ModelFileError`.
+
+def load_libsvm(path: PathLike, *, n_features: int | None = None) -> SVC | NuSVC | OneClassSVM:
+    """Read a C-SVC, a nu-SVC or a one-class machine of LIBSVM as `SVC`, `NuSVC` or `OneClassSVM`.
+
+    It predicts as `svm-predict` does, and cannot be trained further; the file does not hold C or nu.
+    Probabilities of classes (`svm-train -b 1`) are those of `calibration="platt"`; of a one-class machine
+    they are left out, with a warning. A damaged or truncated file raises `ModelFileError`.
 
     Parameters
     ----------
@@ -112,11 +130,12 @@ def load_libsvm(path: PathLike, *, n_features: int | None = None) -> SVC:
         lines = NumberedLines(path, file)
         header = read_header(lines)
         rows = read_rows(lines, header)
-        model = _make_svc(lines, header, rows, n_features)
-    if header.probabilities:
+        make = _make_one_class if header.machine == "one_class" else _make_svc
+        model = make(lines, header, rows, n_features)
+    if header.marks and header.machine == "one_class":
         warn_user(
-            f"{path} has probabilities (svm-train -b 1), which are left out: LIBSVM's are not those of "
-            "`predict_proba`; to have some, fit an SVC with calibration='sigmoid'"
+            f"{path} has probabilities of a density (svm-train -s 2 -b 1), which are left out: "
+            "OneClassSVM has scores, but no probabilities"
         )
     return model
 
@@ -167,12 +186,13 @@ def _unsupported(why: str) -> ModelFileError:
 
 
 def _require_svc(model: Any) -> None:
-    if type(model) is not SVC:
-        raise _unsupported(f"`save_libsvm` takes a fitted SVC; got {type(model).__name__}")
+    name = type(model).__name__
+    if type(model) not in (SVC, NuSVC, OneClassSVM):
+        raise _unsupported(f"`save_libsvm` takes a fitted SVC, NuSVC or OneClassSVM; got {name}")
     require_fitted(model)
     if model.kernel_.takes != "vectors":
         raise UnsupportedError(
-            f"LIBSVM's files hold vectors, and this SVC was trained on {model.kernel_.takes}; `save` "
+            f"LIBSVM's files hold vectors, and this {name} was trained on {model.kernel_.takes}; `save` "
             "writes a file of separatrix, which can hold them"
         )
     if type(model.kernel_) not in NAMES:
@@ -180,9 +200,11 @@ def _require_svc(model: Any) -> None:
             f"LIBSVM has no kernel {model.kernel_!r:.80}; it has {', '.join(KERNELS)}. `save` writes "
             "a file of separatrix, which can hold more"
         )
+    if isinstance(model, OneClassSVM):
+        return
     if model.multi_class == "ovr" and len(model.classes_) > 2:
         raise _unsupported(
-            "LIBSVM has one boundary for each pair of classes, and this SVC one for each class against "
+            f"LIBSVM has one boundary for each pair of classes, and this {name} one for each class against "
             "the rest; fit it with multi_class='ovo', or use `save`"
         )
 
@@ -199,24 +221,62 @@ def _integer_labels(classes: Any) -> list[int]:
     return labels
 
 
+def _lines_of_one_class(model: Any) -> Iterator[str]:
+    rows = np.arange(len(model.support_))
+    yield from _kernel_lines(model, "one_class")
+    yield "nr_class 2"
+    yield f"total_sv {len(rows)}"
+    yield f"rho {_format(-model._support.intercept)}"
+    yield from _support_lines(model, model._support.coef, rows)
+
+
+def _kernel_lines(model: Any, machine: str) -> Iterator[str]:
+    yield f"svm_type {machine}"
+    yield f"kernel_type {NAMES[type(model.kernel_)]}"
+    for name, value in model.kernel_.get_params(deep=False).items():
+        yield f"{name} {int(value) if name == 'degree' else repr(float(value))}"
+
+
+def _support_lines(model: Any, coef: Matrix, rows: Codes) -> Iterator[str]:
+    yield "SV"
+    for own, entries in zip(coef.T, _entries(model, rows), strict=True):
+        yield f"{_format(own)} {entries}"
+
+
 def _lines_of(model: Any, labels: list[int]) -> Iterator[str]:
     k = len(labels)
     order = getattr(model, "_ties", np.arange(k))  # of a model from a LIBSVM file, as there
     support, sign = model._support, _sign(k)
     own = _PairBoundaries(np.diff(support.cuts), sign * support.coef, sign * support.intercept)
     boundaries, rows = own.in_order(order)
-    yield "svm_type c_svc"
-    yield f"kernel_type {NAMES[type(model.kernel_)]}"
-    for name, value in model.kernel_.get_params(deep=False).items():
-        yield f"{name} {int(value) if name == 'degree' else repr(float(value))}"
+    yield from _kernel_lines(model, "nu_svc" if isinstance(model, NuSVC) else "c_svc")
     yield f"nr_class {k}"
     yield f"total_sv {len(rows)}"
     yield f"rho {_format(-boundaries.intercept)}"
     yield f"label {' '.join(str(labels[c]) for c in order)}"
+    calibration = getattr(model, "_calibration", None)
+    if calibration is not None and calibration.method == "platt":
+        slopes = calibration.slopes * [1.0, _sign(k)]
+        A, B = _platt_in_order(slopes, order).T
+        yield f"probA {_format(A)}"
+        yield f"probB {_format(B)}"
     yield f"nr_sv {' '.join(map(str, boundaries.counts.tolist()))}"
-    yield "SV"
-    for coef, entries in zip(boundaries.coef.T, _entries(model, rows), strict=True):
-        yield f"{_format(coef)} {entries}"
+    yield from _support_lines(model, boundaries.coef, rows)
+
+
+def _platt_in_order(slopes: Matrix, order: Codes) -> Matrix:
+    """A and B of each pair with the classes in another order: a pair that is turned has -B.
+
+    >>> _platt_in_order(np.array([[-2.0, 0.5]]), np.array([1, 0])).tolist()
+    [[-2.0, -0.5]]
+    """
+    k = len(order)
+    numbers = np.zeros((k, k), dtype=np.int64)
+    numbers[tuple(pairs(k).T)] = np.arange(len(slopes))
+    first, second = order[pairs(k)].T
+    turned = first > second
+    number = numbers[np.minimum(first, second), np.maximum(first, second)]
+    return np.asarray(slopes[number] * np.stack([np.ones(len(turned)), 1 - 2.0 * turned], axis=1))
 
 
 def _format(values: Vector) -> str:
@@ -242,19 +302,46 @@ def _entries(model: Any, rows: Codes) -> Iterator[str]:
 
 def _make_svc(
     lines: NumberedLines, header: LibsvmHeader, rows: SupportRows, n_features: int | None
-) -> SVC:
-    """An SVC with the attributes of a fitted one that the file determines."""
+) -> SVC | NuSVC:
+    """An SVC or NuSVC with the attributes of a fitted one that the file determines."""
     labels = np.array(header.labels, dtype=np.int64)
     order = np.argsort(labels)
     pairs_of_file = _PairBoundaries(header.counts, rows.coef.T, -header.rho)
     (counts, coef, intercept), which = pairs_of_file.in_order(order)
     k, s, d = len(order), len(which), _count_features(lines, header, rows, n_features)
 
-    model = SVC(**header.params)
+    model = (NuSVC if header.machine == "nu_svc" else SVC)(**header.params)
     model.kernel_, model.classes_ = header.kernel, labels[order]
+    if header.platt is not None:
+        slopes = _platt_in_order(header.platt, order) * [1.0, _sign(k)]
+        model.calibration = "platt"
+        model._calibration = Calibration("platt", k, "ovo", slopes)
     cuts, own = np.concatenate([[0], np.cumsum(counts)]), np.repeat(np.arange(k), counts)
     coef, intercept = _sign(k) * coef, _sign(k) * intercept
     model._support = Support(np.arange(s), own, cuts, coef, intercept, paired=k > 2)
+    _set_vectors(model, header, rows, which, d)
+    if (np.diff(order) < 0).any():
+        model._ties = np.argsort(order)
+    return model
+
+
+def _make_one_class(
+    lines: NumberedLines, header: LibsvmHeader, rows: SupportRows, n_features: int | None
+) -> OneClassSVM:
+    """A OneClassSVM with the attributes of a fitted one that the file determines."""
+    s, d = len(rows.coef), _count_features(lines, header, rows, n_features)
+    model = OneClassSVM(**header.params)
+    model.kernel_ = header.kernel
+    own = np.zeros(s, dtype=np.int64)
+    coef = np.ascontiguousarray(rows.coef.T)
+    model._support = Support(np.arange(s), own, np.array([0, s]), coef, -header.rho, paired=False)
+    _set_vectors(model, header, rows, np.arange(s), d)
+    return model
+
+
+def _set_vectors(model: Any, header: LibsvmHeader, rows: SupportRows, which: Codes, d: int) -> None:
+    """Set what a fitted model has beside its coefficients; `which` is the order of the file's rows."""
+    s = len(which)
     model.n_features_in_ = d
     if isinstance(header.kernel, Precomputed):
         model.shape_fit_ = (max(s, d), d)
@@ -266,9 +353,6 @@ def _make_svc(
         model.support_vectors_ = _make_vectors(rows, d)[which]
     model._show_coefficients()
     model._tolerance, model._slim = EXACT, True
-    if (np.diff(order) < 0).any():
-        model._ties = np.argsort(order)
-    return model
 
 
 def _count_features(

@@ -258,3 +258,19 @@ def test_problems_together_ask_for_no_more_rows_of_a_segment_than_memory_holds(m
             rows.update({segment: one.size for segment, _, _ in batch.segments(one.p)})
         assert max(rows.values()) <= capacity
     assert max(len(group) for group in groups) * 32 > capacity  # not all pairs share a class
+
+
+@pytest.mark.parametrize("n", [100, 200])
+def test_small_problems_over_computed_rows_reach_the_optimum_of_held_ones(n):
+    rng = np.random.default_rng(n)
+    X, half = rng.normal(size=(n, 4)), n // 2
+    X[half:] += 0.5
+    problem = SvmProblem(np.array([-1, 1], np.int8), np.full(n, 10.0))
+    fits = []
+    for hold in (True, False):
+        segments = (slice(0, half), slice(half, n))
+        gram = make_gram(Gaussian(0.2), X, segments=segments, hold=hold, tolerance=1e-12)
+        fits += solve_svms(gram, [problem], tol=1e-5)
+    held, computed = fits
+    assert computed.stop == "tol"
+    assert computed.dual == pytest.approx(held.dual, rel=1e-6)

@@ -44,7 +44,7 @@ def predict_file(
     if probability and not hasattr(machine, "predict_proba"):
         raise with_hint(
             UnsupportedError(f"{model} has no probability estimates that separatrix supports"),
-            "omit -b 1, or save an SVC(calibration='sigmoid') with separatrix.save",
+            "omit -b 1, or train the model with svm-train -b 1",
         )
     if not hasattr(machine, "n_features_in_"):
         raise with_hint(
@@ -52,17 +52,25 @@ def predict_file(
             "LIBSVM files hold vectors; use separatrix predict",
         )
     machine, X, y = _read_for(machine, model, path)
-    predicted = np.asarray(machine.predict(X))
+    P = machine.predict_proba(X) if probability else None
+    predicted = np.asarray(machine.predict(X) if P is None else _most_likely(machine, P))
     if predicted.dtype.kind not in "biuf":
         raise with_hint(
             ModelFileError("unsupported", f"the labels of {model} are not numbers"),
             "LIBSVM files have numeric labels; use separatrix predict",
         )
     lines = [f"{label:.17g}" for label in predicted.tolist()]
-    if probability:
-        lines = _with_probabilities(lines, machine.classes_, machine.predict_proba(X))
+    if P is not None:
+        order = getattr(machine, "_ties", np.arange(len(machine.classes_)))  # of the file
+        lines = _with_probabilities(lines, machine.classes_[order], P[:, order])
     write_text(Path(output), "".join(f"{line}\n" for line in lines))
     return PredictResult(int(np.count_nonzero(predicted == y)), len(y))
+
+
+def _most_likely(machine: Any, P: Any) -> Any:
+    """Labels of the highest probabilities, as svm-predict -b 1 writes them."""
+    order = getattr(machine, "_ties", np.arange(len(machine.classes_)))
+    return machine.classes_[order[P[:, order].argmax(axis=1)]]
 
 
 def _with_probabilities(labels: list[str], classes: Any, P: Any) -> list[str]:

@@ -51,10 +51,13 @@ class TrainingSet(NamedTuple):
         return np.argsort(np.argsort(self.labels))
 
 
-def training_samples(path: PathLike, *, precomputed: bool) -> TrainingSet:
-    """A training set; with `precomputed`, the kernel values of every pair of samples."""
+def training_samples(path: PathLike, *, precomputed: bool, one_class: bool = False) -> TrainingSet:
+    """A training set; with `precomputed`, the kernel values of every pair of samples.
+
+    With `one_class`, labels are only compared with predictions, and one is enough.
+    """
     X, y = read_samples(path, zero_based=precomputed)
-    labels = _ordered_labels(path, y)
+    labels = [] if one_class else _ordered_labels(path, y)
     n, d = X.shape
     if not precomputed:
         return TrainingSet(X.toarray() if X.nnz >= DENSE_FROM * n * d else X, y, labels, None)

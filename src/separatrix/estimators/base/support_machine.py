@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array, issparse
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
-from separatrix.errors import DataError
-from separatrix.estimators.base.kernel_machine import KernelMachine, concatenate
 from separatrix.estimators.base.multiclass import vote, winners
-from separatrix.estimators.base.prepare import check_samples, require_fitted
-from separatrix.estimators.base.support import Support
-from separatrix.estimators.base.support_scores import score_samples
+from separatrix.estimators.base.prepare import require_fitted
+from separatrix.estimators.base.support_sum import SupportSum
 from separatrix.estimators.calibration import Calibration
-from separatrix.kernels.base import FromCallable, Precomputed
-from separatrix.kernels.vector_kernels import Linear
-from separatrix.runtime.device import as_numpy, like, run_on
+from separatrix.runtime.device import as_numpy, like
 from separatrix.types import Codes, Matrix
 from separatrix.validation import require_integer
 
@@ -35,7 +28,7 @@ class SupportTerms(NamedTuple):
     terms: Matrix  # shape: (m, terms); above 0: for the predicted class
 
 
-class SupportMachine(KernelMachine):
+class SupportMachine(SupportSum):
     """A classifier whose boundaries are sums of kernel values with support vectors."""
 
     break_ties: bool
@@ -44,7 +37,6 @@ class SupportMachine(KernelMachine):
     calibration: str | None
     probability: Any
     classes_: Any
-    _support: Support
     _calibration: Calibration
 
     def decision_function(self, X: Any) -> Any:
@@ -108,26 +100,6 @@ class SupportMachine(KernelMachine):
         return SupportTerms(*(like(part, X) for part in parts))
 
     @property
-    def coef_(self) -> Any:
-        """Weights of a linear kernel, (p, d)."""
-        if not isinstance(getattr(self, "kernel_", None), Linear):
-            raise AttributeError("coef_ is only available when using a linear kernel")
-        columns = self._support.columns()
-        if issparse(self.support_vectors_):
-            columns = csr_array(columns)
-        coef = columns @ self.support_vectors_
-        values: Any = coef.data if issparse(coef) else coef
-        values.flags.writeable = False
-        return coef
-
-    @property
-    def n_support_(self) -> Codes:
-        """Support vectors of each class, (k,)."""
-        if not hasattr(self, "_support"):
-            raise AttributeError("n_support_")
-        return np.diff(self._support.cuts).astype(np.int32)
-
-    @property
     def _method(self) -> str | None:
         """The calibration method, or None without probabilities."""
         if self.calibration is None and self.probability not in (False, "deprecated"):
@@ -138,32 +110,6 @@ class SupportMachine(KernelMachine):
         if self._method is None:
             raise AttributeError("predict_proba is not available when calibration=None")
         return True
-
-    def _score(self, X: Any, function: Callable[[Any], Any] = lambda S: S) -> Any:
-        """`function` of scores at the boundaries, (m, p), itself by default.
-
-        NumPy, or a tensor on the device of the computation.
-        """
-        require_fitted(self)
-        X, scores = self._check_samples(X), self._support.scores
-
-        def compute(device: Any) -> Any:
-            parts = None
-            if device is None and not isinstance(self.kernel_, Precomputed):
-                parts = score_samples(
-                    self.kernel_,
-                    self._support,
-                    self.support_vectors_,
-                    as_numpy(X),
-                    function,
-                    tolerance=self._kernel_tolerance,
-                    threads=self._threads,
-                )
-            if parts is None:
-                parts = [function(scores(K)) for K in self._kernel_values(X, device)]
-            return concatenate(parts)
-
-        return run_on(self._prediction_policy(X), compute)
 
     def _codes(self, S: Matrix) -> Codes:
         """Predicted class codes from scores at the boundaries."""
@@ -179,19 +125,3 @@ class SupportMachine(KernelMachine):
         S = as_numpy(S)
         values: Matrix = _ovr_decision_function(S < 0, -S, len(self.classes_))
         return values
-
-    def _check_samples(self, X: Any) -> Any:
-        X = check_samples(self, X, reset=False)
-        if len(self.support_) != self.n_support_.sum() or (
-            not isinstance(self.kernel_, Precomputed)
-            and self.support_vectors_.shape[0] != len(self.support_)
-        ):
-            raise DataError(f"The internal representation of {type(self).__name__} was altered")
-        return X
-
-    def _show_coefficients(self) -> None:
-        """Set the coefficients and intercepts in scikit-learn's layout."""
-        sparse = issparse(self.support_vectors_) and not isinstance(self.kernel_, FromCallable)
-        coef = self._support.coef
-        self.dual_coef_ = csr_array(coef) if sparse else coef
-        self.intercept_ = self._support.intercept.copy()

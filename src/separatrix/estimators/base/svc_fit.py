@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +21,8 @@ from separatrix.runtime.monitor import FitMonitor
 from separatrix.runtime.warnings import warn_user
 from separatrix.solvers.decomposition import coding
 from separatrix.solvers.svm import solve_svms
-from separatrix.solvers.svm.problem import RowLayout, SvmFit, SvmProblem, ticks_of
+from separatrix.solvers.svm.nu import solve_nu_svms
+from separatrix.solvers.svm.problem import ROUNDING, RowLayout, SvmFit, SvmProblem, ticks_of
 from separatrix.types import Codes, Gram, Matrix, Vector
 
 FOLDS = 5  # of the scores that probabilities are learned from
@@ -40,6 +42,7 @@ class SvcOptions(NamedTuple):
     memory: int | None
     threads: int
     hold_up_to: int  # samples up to which the full kernel matrix may be computed first
+    nu: float | None = None  # of a nu-SVC, whose C is 1
 
     def progress_steps(self, n_classes: int) -> int:
         """Progress steps of a fit."""
@@ -68,7 +71,8 @@ class SvcOptions(NamedTuple):
         self, gram: Gram, problems: Sequence[SvmProblem], monitor: FitMonitor
     ) -> list[SvmFit]:
         """Solve binary problems over a Gram matrix."""
-        return solve_svms(
+        solve = solve_svms if self.nu is None else partial(solve_nu_svms, nu=self.nu)
+        return solve(
             gram,
             problems,
             tol=self.tol,
@@ -77,6 +81,22 @@ class SvcOptions(NamedTuple):
             monitor=monitor,
             threads=self.threads,
         )
+
+    def require_feasible(self, weights: Vector, y: Codes, classes: Any) -> None:
+        """Refuse a nu that the smaller side of a boundary cannot hold."""
+        if self.nu is None:
+            return
+        total = np.bincount(y, weights, minlength=len(classes))
+        for side in coding(len(classes), self.multi_class).T:
+            plus, minus = total[side > 0].sum(), total[side < 0].sum()
+            most = 2.0 * min(plus, minus) / (plus + minus) if plus + minus > 0 else 0.0
+            if self.nu > most * (1.0 + ROUNDING):
+                smaller = classes[np.flatnonzero(side == (1 if plus < minus else -1))].tolist()
+                raise DataError(
+                    f"specified nu is infeasible: nu={self.nu:g}, and the boundary of {smaller} "
+                    f"allows at most {most:g}, twice the share of the smaller side; lower nu, or use "
+                    "class_weight='balanced'"
+                )
 
 
 class SvcState(NamedTuple):
@@ -118,6 +138,7 @@ def solve_svc(
 
     Reference: Cortes and Vapnik, Support-Vector Networks, Machine Learning 20 (1995).
     """
+    options.require_feasible(train.weights * train.class_weights, train.y, train.classes)
     k, order = len(train.classes), class_order(train.y, len(train.classes))
     weights = (train.weights * train.class_weights)[order]
     sides, box = coding(k, options.multi_class), options.box(weights)
@@ -137,10 +158,38 @@ def solve_svc(
             device=device,
         )
 
+    problems = [SvmProblem(side, box) for side in sides.T]
+    gram, fits, tolerance = solve_in_precision(
+        build_gram,
+        problems,
+        options,
+        lambda gram: _last_starts(problems, last_fits, gram, order),
+        monitor,
+    )
+    require_separable(fits)
+    support = Support.of(fits, k, options.multi_class, segments=segments)
+    calibration = None
+    if options.calibration:
+        y = train.y[order]
+        calibration = _calibrate(gram, y, weights, box, support, options, random(), monitor)
+    return SvcState(order, support, fits, calibration, repr(gram), tolerance)
+
+
+def solve_in_precision(
+    build_gram: Callable[[float], Gram],
+    problems: list[SvmProblem],
+    options: SvcOptions,
+    starts: Callable[[Gram], Sequence[Vector] | None],
+    monitor: FitMonitor,
+) -> tuple[Gram, list[SvmFit], float]:
+    """Solve problems over a Gram matrix; again in float64 if rounding can exceed the tolerance.
+
+    `build_gram` makes the matrix with a tolerance of its values, and `starts` the initial coefficients.
+    Returns the matrix, the fits and the tolerance.
+    """
     tolerance = options.kernel_tolerance()
     gram = build_gram(tolerance)
-    problems = [SvmProblem(side, box) for side in sides.T]
-    fits = options.solve(gram, _start_from(problems, last_fits, gram, order), monitor)
+    fits = options.solve(gram, _with_start(problems, starts(gram)), monitor)
     if gram.dtype != np.float64 and gram.error * _largest_norm(fits) > options.tol:
         tolerance = EXACT
         del gram  # frees memory for the next one
@@ -150,13 +199,7 @@ def solve_svc(
             fit._replace(n_iter=fit.n_iter + before.n_iter)
             for fit, before in zip(again, fits, strict=True)
         ]
-    require_separable(fits)
-    support = Support.of(fits, k, options.multi_class, segments=segments)
-    calibration = None
-    if options.calibration:
-        y = train.y[order]
-        calibration = _calibrate(gram, y, weights, box, support, options, random(), monitor)
-    return SvcState(order, support, fits, calibration, repr(gram), tolerance)
+    return gram, fits, tolerance
 
 
 def require_separable(fits: Sequence[SvmFit]) -> None:
@@ -178,22 +221,24 @@ def class_order(y: Codes, n_classes: int) -> Codes:
     return np.argsort(narrow, kind="stable")
 
 
-def _start_from(
+def _last_starts(
     problems: list[SvmProblem], last_fits: Sequence[SvmFit], gram: Gram, order: Codes
-) -> list[SvmProblem]:
-    """The problems, starting from earlier fits if those were on the same rows and sides."""
+) -> list[Vector] | None:
+    """Coefficients of earlier fits if those were on the same rows and sides."""
     if len(last_fits) != len(problems):
-        return problems
+        return None
     diagonal = np.zeros(len(order))
     for problem, fit in zip(problems, last_fits, strict=True):
         layout = RowLayout.of(gram, problem.sides, diagonal)
         same = np.array_equal(order[layout.rows], fit.rows) and np.array_equal(layout.y, fit.y)
         if not same:
-            return problems
-    return _with_start(problems, [fit.alpha for fit in last_fits])
+            return None
+    return [fit.alpha for fit in last_fits]
 
 
-def _with_start(problems: list[SvmProblem], alphas: Sequence[Vector]) -> list[SvmProblem]:
+def _with_start(problems: list[SvmProblem], alphas: Sequence[Vector] | None) -> list[SvmProblem]:
+    if alphas is None:
+        return problems
     return [problem._replace(start=a) for problem, a in zip(problems, alphas, strict=True)]
 
 

@@ -127,6 +127,30 @@ RECORDS = (
         expected_failures=WITHIN_TOLERANCE,
     ),
     EstimatorRecord(
+        name="NuSVC",
+        module="nu_svc",
+        solver="separatrix.solvers.svm.nu, separatrix.solvers.svm.nu_working_set",
+        paper="Schölkopf, Smola, Williamson and Bartlett 2000; Chang and Lin 2001",
+        not_for="classes of very different sizes, or choosing from many values: use SVC, SVCCV",
+        variants=(
+            "NuSVC(nu=0.3, multi_class='ovr', stop='gap')",
+            "NuSVC(calibration='sigmoid', random_state=0)",
+        ),
+        expected_failures={
+            **WITHIN_TOLERANCE,
+            "check_class_weight_classifiers": "weights that differ 10^7-fold leave no feasible nu",
+        },
+    ),
+    EstimatorRecord(
+        name="OneClassSVM",
+        module="one_class_svm",
+        solver="separatrix.solvers.svm.nu",
+        paper="Schölkopf, Platt, Shawe-Taylor, Smola and Williamson 2001",
+        not_for="labels of both kinds of samples: use a classifier",
+        kind="novelty",
+        expected_failures=WITHIN_TOLERANCE,
+    ),
+    EstimatorRecord(
         name="SVCCV",
         module="svc_cv",
         solver="separatrix.solvers.svm.smo",

@@ -11,6 +11,8 @@ from separatrix.estimators.base.svc_fit import EXACT
 from separatrix.estimators.calibration import METHODS, Calibration
 from separatrix.estimators.kernel_perceptron import KernelPerceptron
 from separatrix.estimators.kernel_perceptron_cv import KernelPerceptronCV
+from separatrix.estimators.nu_svc import NuSVC
+from separatrix.estimators.one_class_svm import OneClassSVM
 from separatrix.estimators.svc import SVC
 from separatrix.estimators.svc_cv import SVCCV
 from separatrix.kernels.base import Precomputed
@@ -95,9 +97,7 @@ def _check_svc(model: Any, sizes: f.ShapeEnv) -> None:
     paired = scheme == "ovo" and k > 2
     s.require(support.paired == paired, "_support.paired", str(paired), support.paired)
     s.require(r == (k - 1 if paired else p), "_support.coef", "a row for each other class", r)
-    s.check_kernel(model, sizes)
-    axes = 2 if s.kernel_takes(model.kernel_) == "vectors" else 1
-    s.require(len(model.shape_fit_) == axes, "shape_fit_", f"{axes} numbers", model.shape_fit_)
+    _check_shape(model, sizes)
     if hasattr(model, "_ties"):
         order = np.sort(model._ties).tolist()
         s.require(order == list(range(k)), "_ties", "an order of all classes", model._ties)
@@ -107,6 +107,22 @@ def _check_svc(model: Any, sizes: f.ShapeEnv) -> None:
     s.require(found.scheme == scheme, "_calibration.scheme", scheme, found.scheme)
     shape = (1, 1) if found.method == "temperature" else (p, 2)
     s.require(found.slopes.shape == shape, "_calibration.slopes", str(shape), found.slopes.shape)
+
+
+def _check_one_class(model: Any, sizes: f.ShapeEnv) -> None:
+    support = model._support
+    shape = (1, len(support.rows))
+    s.require(support.coef.shape == shape, "_support.coef", str(shape), support.coef.shape)
+    s.require(len(support.intercept) == 1, "_support.intercept", "1", len(support.intercept))
+    s.require(len(support.cuts) == 2, "_support.cuts", "2", len(support.cuts))
+    s.require(not support.paired, "_support.paired", "False", support.paired)
+    _check_shape(model, sizes)
+
+
+def _check_shape(model: Any, sizes: f.ShapeEnv) -> None:
+    s.check_kernel(model, sizes)
+    axes = 2 if s.kernel_takes(model.kernel_) == "vectors" else 1
+    s.require(len(model.shape_fit_) == axes, "shape_fit_", f"{axes} numbers", model.shape_fit_)
 
 
 def _pack_perceptron(model: Any, values: s.Values, slim: bool) -> s.Values:
@@ -136,6 +152,34 @@ def _check_svc_search(model: Any, sizes: f.ShapeEnv) -> None:
     s.check_search(model, model.best_estimator_, sizes, "best_estimator_")
     meant, found = model._model()._method, model.best_estimator_._method
     s.require(meant == found, "best_estimator_.calibration", f"{meant}, as searched with", found)
+
+
+def _svc_schema(make: Any) -> s.ModelSchema:
+    """The schema of a support vector classifier."""
+    return s.ModelSchema(
+        make,
+        {
+            **s.CLASSES,
+            "kernel_": KernelObject(),
+            "shape_fit_": s.Shape("n d"),
+            "support_": f.Array("i4 s >=0 <n"),
+            "support_vectors_": SamplesField("s d"),
+            **{"_support": SUPPORT, "_exact": f.Boolean(), "_calibration": CALIBRATION},
+            "_ties": f.Array("i8 k >=0 <k"),
+        },
+        {
+            **f.arrays(class_weight_="f8 k", n_iter_="i4 p"),
+            **s.each(f.Array("f8 p any"), "violation_ dual_gap_ objective_ margin_width_"),
+            **{"stop_": WordList("p"), "fit_status_": f.Integer(), "gram_": f.Text()},
+            **{"_last_scheme": f.Text(), "_last_y": f.Array("i8 n >=0"), "_fits": FITS},
+        },
+        optional="n_features_in_ support_vectors_ _calibration _ties _last_scheme _last_y",
+        derived="dual_coef_ intercept_",
+        pack=_pack_svc,
+        unpack=_unpack_svc,
+        check=_check_svc,
+        boundaries=True,
+    )
 
 
 SEARCH = {**s.FEATURES, "best_index_": f.Integer(), "best_score_": f.Real("any")}
@@ -179,30 +223,29 @@ KINDS = {
         copied={"classes_": "estimator_.classes_"},
         check=_check_perceptron_search,
     ),
-    "SVC": s.ModelSchema(
-        SVC,
+    "NuSVC": _svc_schema(NuSVC),
+    "OneClassSVM": s.ModelSchema(
+        OneClassSVM,
         {
-            **s.CLASSES,
+            **s.FEATURES,
             "kernel_": KernelObject(),
             "shape_fit_": s.Shape("n d"),
             "support_": f.Array("i4 s >=0 <n"),
             "support_vectors_": SamplesField("s d"),
-            **{"_support": SUPPORT, "_exact": f.Boolean(), "_calibration": CALIBRATION},
-            "_ties": f.Array("i8 k >=0 <k"),
+            **{"_support": SUPPORT, "_exact": f.Boolean()},
         },
         {
-            **f.arrays(class_weight_="f8 k", n_iter_="i4 p"),
-            **s.each(f.Array("f8 p any"), "violation_ dual_gap_ objective_ margin_width_"),
-            **{"stop_": WordList("p"), "fit_status_": f.Integer(), "gram_": f.Text()},
-            **{"_last_scheme": f.Text(), "_last_y": f.Array("i8 n >=0"), "_fits": FITS},
+            **s.each(f.Real("any"), "violation_ dual_gap_ objective_"),
+            **s.each(f.Integer(), "n_iter_ fit_status_"),
+            **{"stop_": f.Text(), "gram_": f.Text()},
         },
-        optional="n_features_in_ support_vectors_ _calibration _ties _last_scheme _last_y",
+        optional="n_features_in_ support_vectors_",
         derived="dual_coef_ intercept_",
         pack=_pack_svc,
         unpack=_unpack_svc,
-        check=_check_svc,
-        boundaries=True,
+        check=_check_one_class,
     ),
+    "SVC": _svc_schema(SVC),
     "SVCCV": s.ModelSchema(
         SVCCV,
         {**SEARCH, "best_params_": Value(), "best_estimator_": s.InnerModel(("SVC",))},

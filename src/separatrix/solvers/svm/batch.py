@@ -38,7 +38,6 @@ from separatrix.solvers.svm.working_set import (
     Batch,
     Y,
     certify,
-    certify_problem,
     set_size,
 )
 from separatrix.types import Codes, Flags, Gram, Vector
@@ -109,11 +108,15 @@ class ProblemBatch:
             state[ALPHA, span] = make_feasible(problem.start, state[Y, span], state[BOX, span])
             yield p
 
+    def certify(self, chosen: Codes) -> None:
+        """Write the certificates of some problems."""
+        certify(self.arrays, chosen)
+
     def review(self, chosen: Codes) -> Codes:
         """Decide which of some problems are done and report progress; return those that go on."""
         whole, real = self.arrays.whole, self.arrays.real
         status = whole[STATUS, chosen]
-        certify(self.arrays, chosen[(status == STUCK) | (status == PAUSED)])
+        self.certify(chosen[(status == STUCK) | (status == PAUSED)])
         small = self.certificates[GAP, chosen] <= self.gaps[chosen]
         reached = status == REACHED
         done = reached & (small | (real[VIOLATION, chosen] == 0.0))
@@ -133,7 +136,7 @@ class ProblemBatch:
     def results(self) -> list[SvmFit]:
         """The fits, with their certificates computed afresh."""
         starts, rows, state = self.arrays.starts.tolist(), self.arrays.rows, self.arrays.state
-        certify(self.arrays, np.arange(len(self.problems)))
+        self.certify(np.arange(len(self.problems)))
         violations, gaps = self.certificates[LAST_VIOLATION], self.certificates[GAP]
         solved = (violations <= self.tol) & (gaps <= self.gaps)
         y, box, alpha, errors = state[Y], state[BOX], state[ALPHA], state[ERRORS]
@@ -162,7 +165,7 @@ class ProblemBatch:
     def _review_steps(self, p: int) -> None:
         """A problem has made as many steps as it may at once: does it still advance?"""
         whole, steps = self.arrays.whole, int(self.arrays.whole[STEPS, p])
-        certify_problem(self.arrays, p)
+        self.certify(np.array([p]))
         dual, square = self.certificates[DUAL, p], self.certificates[SQUARE, p]
         whole[LIMIT, p] = min(self.max_iter, steps // STEPS_AT_ONCE * STEPS_AT_ONCE + STEPS_AT_ONCE)
         if self.hard[p] and 4.0 * square <= (

@@ -37,7 +37,6 @@ from separatrix.solvers.svm.working_set import (
     Scratch,
     Y,
     add_rows,
-    certify_problem,
     choose_rows,
     solve_problems,
     solve_tile,
@@ -101,17 +100,12 @@ def solve_on_held(
     threads: int,
 ) -> list[SvmFit]:
     """Solve every problem over a matrix in memory."""
-    n = gram.shape[0]
-    everything = np.arange(n)
-
-    def fetch(wanted: dict[int, Codes]) -> dict[int, KernelRows]:
-        return {s: KernelRows(gram.matrix, everything, gram.segments[s].start) for s in wanted}
-
+    n, fetch = gram.shape[0], fetch_held(gram)
     batch = ProblemBatch(gram, problems, rule, monitor)
-    threads = _worthwhile_threads(batch, threads)
+    threads = worthwhile_threads(batch, threads)
     begin(batch, fetch, n)
     if len(problems) < FEW_PROBLEMS and batch.largest >= LARGE_PROBLEM:
-        _run_together(gram, fetch, batch, n, threads)
+        run_together(gram, fetch, batch, n, threads)
         return batch.results()
 
     short = _values(batch) <= SHORT
@@ -139,6 +133,25 @@ def solve_on_rows(
     threads: int,
 ) -> list[SvmFit]:
     """Solve every problem over a matrix that computes its rows when they are fetched."""
+    batch, fetch = ProblemBatch(gram, problems, rule, monitor), fetch_computed(gram)
+    with blas_on_one_thread():
+        begin(batch, fetch, gram.capacity)
+        run_together(gram, fetch, batch, gram.capacity, worthwhile_threads(batch, threads))
+    return batch.results()
+
+
+def fetch_held(gram: HeldMatrix) -> FetchRows:
+    """Fetch rows of a matrix in memory: all of them are there."""
+    everything = np.arange(gram.shape[0])
+
+    def fetch(wanted: dict[int, Codes]) -> dict[int, KernelRows]:
+        return {s: KernelRows(gram.matrix, everything, gram.segments[s].start) for s in wanted}
+
+    return fetch
+
+
+def fetch_computed(gram: RowMatrix) -> FetchRows:
+    """Fetch rows of a matrix that computes them."""
 
     def fetch(wanted: dict[int, Codes]) -> dict[int, KernelRows]:
         stored = {}
@@ -148,11 +161,7 @@ def solve_on_rows(
             stored[segment] = KernelRows(K, slots, 0)
         return stored
 
-    batch = ProblemBatch(gram, problems, rule, monitor)
-    with blas_on_one_thread():
-        begin(batch, fetch, gram.capacity)
-        _run_together(gram, fetch, batch, gram.capacity, _worthwhile_threads(batch, threads))
-    return batch.results()
+    return fetch
 
 
 def begin(batch: ProblemBatch, fetch: FetchRows, capacity: int) -> None:
@@ -175,7 +184,8 @@ def _values(batch: ProblemBatch) -> int:
     return int(np.sum(np.square(np.diff(batch.arrays.starts), dtype=np.float64)))
 
 
-def _worthwhile_threads(batch: ProblemBatch, threads: int) -> int:
+def worthwhile_threads(batch: ProblemBatch, threads: int) -> int:
+    """Threads that the problems are large enough for."""
     return max(1, min(threads, _values(batch) // max(1, WORTH_THREADS)))
 
 
@@ -216,33 +226,45 @@ class WorkingSet:
 
     def advance(self, gram: Gram, alone: int) -> None:
         """Choose the next working set and solve the problem on it, unless it is solved already."""
-        (starts, rows, state, _, _, whole, real, *_), p = self.batch.arrays, self.p
+        (_, rows, state, _, _, whole, real, *_), p = self.batch.arrays, self.p
         self.rounds += 1
         if self.rounds % ROUNDS == 0 and self.size < self.largest:
             self._grow()
         before = self.count
-        self.count, top, bottom = choose_rows(
-            state, self.first, starts[p + 1] - starts[p], self.work, before, self.size,
-            self.taken, self.found, self.keys,
-        )  # fmt: skip
-        real[VIOLATION, p] = violation = max(top - bottom, 0.0)
+        real[VIOLATION, p] = violation = self.choose()
         self.changes = NO_CHANGE
         if violation <= real[TOL, p]:
-            certify_problem(self.batch.arrays, p)
+            self.batch.certify(np.array([p]))
             whole[STATUS, p] = REACHED
             self.taken[:], self.count = 0, 0  # the tile has no values of these rows
             return
         at = self.first + self.work[: self.count]
-        kept = 0 if self.count == len(self.taken) else min(before, self.size // 2)
+        kept = min(before, self.size // 2)
+        tol = max(0.1 * violation, 0.5 * real[TOL, p])
+        if self.count == len(self.taken):  # all rows, in their own order
+            kept = before if before == self.count else 0
+            tol = 0.9 * real[TOL, p]
         self._fill_tile(gram, rows[at], kept, before, alone=alone)
-        inner, tol = self.state, max(0.1 * violation, 0.5 * real[TOL, p])
+        inner = self.state
         inner[: len(state), : self.count] = state[:, at]
-        made = solve_tile(self.tile, inner, self.count, tol, whole[LIMIT, p] - whole[STEPS, p])
+        made = self.solve(tol, whole[LIMIT, p] - whole[STEPS, p])
         whole[STEPS, p] += made
         whole[STATUS, p] = RUNNING if made else STUCK
         alpha = inner[ALPHA, : self.count]
         self.changes = AlphaStep.of(rows[at], (alpha - state[ALPHA, at]) * state[Y, at])
         state[ALPHA, at] = alpha
+
+    def choose(self) -> float:
+        """Choose the next working set; return the violation over all rows."""
+        self.count, top, bottom = choose_rows(
+            self.batch.arrays.state, self.first, len(self.taken), self.work, self.count, self.size,
+            self.taken, self.found, self.keys,
+        )  # fmt: skip
+        return float(max(top - bottom, 0.0))
+
+    def solve(self, tol: float, most_steps: int) -> int:
+        """Make steps on the working set; return their number."""
+        return int(solve_tile(self.tile, self.state, self.count, tol, most_steps))
 
     def _fill_tile(self, gram: Gram, index: Codes, kept: int, before: int, *, alone: int) -> None:
         """Compute kernel values of the new rows with all; those among rows that stay move to the start.
@@ -288,14 +310,19 @@ def _groups(
     yield group
 
 
-def _run_together(
-    gram: Gram, fetch: FetchRows, batch: ProblemBatch, capacity: int, threads: int
+def run_together(
+    gram: Gram,
+    fetch: FetchRows,
+    batch: ProblemBatch,
+    capacity: int,
+    threads: int,
+    kind: type[WorkingSet] = WorkingSet,
 ) -> None:
     """Advance all problems round by round, as many at a time as fit in memory."""
     everything = range(len(batch.problems))
     uses = Counter(segment for p in everything for segment, _, _ in batch.segments(p))
     most = capacity // max(uses.values())
-    sets = [WorkingSet(batch, p, capacity, most, gram.dtype) for p in everything]
+    sets = [kind(batch, p, capacity, most, gram.dtype) for p in everything]
     for active in _groups(batch, sets, capacity):
         while active:
             alone = threads if len(active) < FEW_ACTIVE else 0

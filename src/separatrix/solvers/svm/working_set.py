@@ -150,6 +150,36 @@ def choose_rows(
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def bar_directions(sets: Matrix, k: int) -> None:
+    """Write in which directions a y of a row can move: 0, or -BARRED where a bound is reached."""
+    may_grow, may_shrink = sets[ALPHA, k] < sets[BOX, k], sets[ALPHA, k] > 0.0
+    if sets[Y, k] < 0.0:
+        may_grow, may_shrink = may_shrink, may_grow
+    sets[UP, k] = 0.0 if may_grow else -BARRED
+    sets[DOWN, k] = 0.0 if may_shrink else -BARRED
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
+def move_pair(sets: Matrix, i: int, j: int, t: float) -> float:
+    """Add t to a y of row i and take it from row j, or as much as their bounds allow; return that."""
+    bound_i = sets[BOX, i] - sets[ALPHA, i] if sets[Y, i] > 0.0 else sets[ALPHA, i]
+    bound_j = sets[ALPHA, j] if sets[Y, j] > 0.0 else sets[BOX, j] - sets[ALPHA, j]
+    if bound_i < t:
+        t = bound_i
+    if bound_j < t:
+        t = bound_j
+    sets[ALPHA, i] += sets[Y, i] * t
+    sets[ALPHA, j] -= sets[Y, j] * t
+    if t == bound_i:
+        sets[ALPHA, i] = sets[BOX, i] if sets[Y, i] > 0.0 else 0.0
+    if t == bound_j:
+        sets[ALPHA, j] = 0.0 if sets[Y, j] > 0.0 else sets[BOX, j]
+    bar_directions(sets, i)
+    bar_directions(sets, j)
+    return t
+
+
+@njit(cache=True, nogil=True, fastmath=FAST_SUMS)
 def solve_tile(K: Matrix, sets: Matrix, q: int, tol: float, max_steps: int) -> int:
     """Make second-order steps on two of q rows until the violation is at most tol; return their number.
 
@@ -159,11 +189,7 @@ def solve_tile(K: Matrix, sets: Matrix, q: int, tol: float, max_steps: int) -> i
     """
     last, index = np.int64(0x7FFFFFFFFFFFFFFF), np.int64(INDEX_BITS)
     for k in range(q):
-        may_grow, may_shrink = sets[ALPHA, k] < sets[BOX, k], sets[ALPHA, k] > 0.0
-        if sets[Y, k] < 0.0:
-            may_grow, may_shrink = may_shrink, may_grow
-        sets[UP, k] = 0.0 if may_grow else -BARRED
-        sets[DOWN, k] = 0.0 if may_shrink else -BARRED
+        bar_directions(sets, k)
     i, j, t = np.int64(0), np.int64(0), 0.0
     for step in range(max_steps):
         best = -last
@@ -190,24 +216,7 @@ def solve_tile(K: Matrix, sets: Matrix, q: int, tol: float, max_steps: int) -> i
         if float_of(worst) <= tol or gain <= 0.0:
             return step
         t = gain / max(own + sets[DIAGONAL, j] - 2.0 * K_i[j], SMALLEST_CURVATURE)
-        bound_i = sets[BOX, i] - sets[ALPHA, i] if sets[Y, i] > 0.0 else sets[ALPHA, i]
-        bound_j = sets[ALPHA, j] if sets[Y, j] > 0.0 else sets[BOX, j] - sets[ALPHA, j]
-        if bound_i < t:
-            t = bound_i
-        if bound_j < t:
-            t = bound_j
-        sets[ALPHA, i] += sets[Y, i] * t
-        sets[ALPHA, j] -= sets[Y, j] * t
-        if t == bound_i:
-            sets[ALPHA, i] = sets[BOX, i] if sets[Y, i] > 0.0 else 0.0
-        if t == bound_j:
-            sets[ALPHA, j] = 0.0 if sets[Y, j] > 0.0 else sets[BOX, j]
-        for moved in (i, j):
-            may_grow, may_shrink = sets[ALPHA, moved] < sets[BOX, moved], sets[ALPHA, moved] > 0.0
-            if sets[Y, moved] < 0.0:
-                may_grow, may_shrink = may_shrink, may_grow
-            sets[UP, moved] = 0.0 if may_grow else -BARRED
-            sets[DOWN, moved] = 0.0 if may_shrink else -BARRED
+        t = move_pair(sets, i, j, t)
     return max_steps
 
 

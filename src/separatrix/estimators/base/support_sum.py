@@ -1,0 +1,87 @@
+"""Scores that are sums of kernel values with support vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from separatrix.errors import DataError
+from separatrix.estimators.base.kernel_machine import KernelMachine, concatenate
+from separatrix.estimators.base.prepare import check_samples, require_fitted
+from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.support_scores import score_samples
+from separatrix.kernels.base import FromCallable, Precomputed
+from separatrix.kernels.vector_kernels import Linear
+from separatrix.runtime.device import as_numpy, run_on
+from separatrix.types import Codes
+
+
+class SupportSum(KernelMachine):
+    """An estimator whose scores are sums of kernel values with support vectors."""
+
+    _support: Support
+
+    @property
+    def coef_(self) -> Any:
+        """Weights of a linear kernel, (p, d)."""
+        if not isinstance(getattr(self, "kernel_", None), Linear):
+            raise AttributeError("coef_ is only available when using a linear kernel")
+        columns = self._support.columns()
+        if issparse(self.support_vectors_):
+            columns = csr_array(columns)
+        coef = columns @ self.support_vectors_
+        values: Any = coef.data if issparse(coef) else coef
+        values.flags.writeable = False
+        return coef
+
+    @property
+    def n_support_(self) -> Codes:
+        """Support vectors of each class, (k,)."""
+        if not hasattr(self, "_support"):
+            raise AttributeError("n_support_")
+        return np.diff(self._support.cuts).astype(np.int32)
+
+    def _score(self, X: Any, function: Callable[[Any], Any] = lambda S: S) -> Any:
+        """`function` of scores at the boundaries, (m, p), itself by default.
+
+        NumPy, or a tensor on the device of the computation.
+        """
+        require_fitted(self)
+        X, scores = self._check_samples(X), self._support.scores
+
+        def compute(device: Any) -> Any:
+            parts = None
+            if device is None and not isinstance(self.kernel_, Precomputed):
+                parts = score_samples(
+                    self.kernel_,
+                    self._support,
+                    self.support_vectors_,
+                    as_numpy(X),
+                    function,
+                    tolerance=self._kernel_tolerance,
+                    threads=self._threads,
+                )
+            if parts is None:
+                parts = [function(scores(K)) for K in self._kernel_values(X, device)]
+            return concatenate(parts)
+
+        return run_on(self._prediction_policy(X), compute)
+
+    def _check_samples(self, X: Any) -> Any:
+        X = check_samples(self, X, reset=False)
+        if len(self.support_) != self.n_support_.sum() or (
+            not isinstance(self.kernel_, Precomputed)
+            and self.support_vectors_.shape[0] != len(self.support_)
+        ):
+            raise DataError(f"The internal representation of {type(self).__name__} was altered")
+        return X
+
+    def _show_coefficients(self) -> None:
+        """Set the coefficients and intercepts in scikit-learn's layout."""
+        sparse = issparse(self.support_vectors_) and not isinstance(self.kernel_, FromCallable)
+        coef = self._support.coef
+        self.dual_coef_ = csr_array(coef) if sparse else coef
+        self.intercept_ = self._support.intercept.copy()

@@ -1,0 +1,254 @@
+"""What the support vector classifiers share: the fit of all boundaries and what is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from typing import Any, Self
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.callback import CallbackSupportMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from separatrix.estimators.base.kernel_machine import TakesTensors
+from separatrix.estimators.base.linear_machine import weight_norms
+from separatrix.estimators.base.monitoring import monitored, with_callbacks
+from separatrix.estimators.base.multiclass import RowsClassified
+from separatrix.estimators.base.prepare import (
+    Training,
+    class_weights,
+    generator,
+    prepare,
+    require_whole,
+    rollback_on_error,
+)
+from separatrix.estimators.base.support import Support
+from separatrix.estimators.base.support_machine import SupportMachine
+from separatrix.estimators.base.svc_fit import SvcOptions, SvcState, require_separable, solve_svc
+from separatrix.kernels.base import Precomputed
+from separatrix.kernels.prepared import TOLERANCE
+from separatrix.kernels.vector_kernels import Linear
+from separatrix.runtime.device import as_numpy, like, run_on
+from separatrix.runtime.monitor import FitMonitor
+from separatrix.runtime.warnings import warn_user
+from separatrix.solvers.decomposition import coding
+from separatrix.solvers.svm.problem import SvmFit, SvmProblem
+from separatrix.types import Codes, Gram, Matrix
+from separatrix.validation import require_flag
+
+HOLD_BELOW = 4096  # samples whose kernel matrix takes no time worth limiting
+HOLD_AT_MOST = 16384  # samples beyond which computing only the needed rows costs less
+PROBABILITY = (
+    "The `probability` parameter was deprecated in scikit-learn 1.9; use `calibration='sigmoid'` "
+    "for `probability=True`"
+)
+
+
+class SupportVectorClassifier(CallbackSupportMixin, TakesTensors, SupportMachine):
+    """A kernel support vector classifier; its class declares the parameters."""
+
+    tol: float
+    stop: str
+    max_iter: int
+    class_weight: Any
+    random_state: Any
+    warm_start: bool
+    time_limit: float | None
+    shape_fit_: tuple[int, ...]
+    _fits: list[SvmFit]
+
+    @with_callbacks
+    @rollback_on_error
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from samples X, (n, d), or their kernel matrix, (n, n), and labels y, (n,)."""
+        self._check_parameters()
+        if self._precomputed and issparse(X):
+            raise TypeError("Sparse precomputed kernels are not supported; use X.toarray()")
+        train = prepare(self, X, y, sample_weight, class_weight=self.class_weight)
+        kernel, options = self._resolve_kernel(train.X), self._options()
+        steps = options.progress_steps(len(train.classes))
+        with monitored(self, train.X, train.y, steps=steps, task="step") as monitor:
+            solve = partial(
+                solve_svc,
+                kernel=kernel,
+                train=train,
+                options=options,
+                last_fits=getattr(self, "_fits", ()) if self.warm_start else (),
+                random=partial(generator, self),
+                monitor=monitor,
+            )
+            state = run_on(self._training_policy(train.X, kernel), solve)
+        self.kernel_, self.classes_, self.shape_fit_ = kernel, train.classes, tuple(train.X.shape)
+        self._keep(train, state)
+        warn_if_unfinished(type(self).__name__, options, state.fits)
+        return self
+
+    def classify_rows(
+        self,
+        gram: Gram,
+        y: Codes,  # shape: (n,); sorted: rows are in class order
+        rows: Codes,
+        *,
+        n_classes: int,
+        monitor: FitMonitor | None = None,
+        threads: int = 1,
+    ) -> RowsClassified:
+        """Train on some rows of a Gram matrix with a segment for each class, and classify all of them."""
+        many = self.classify_rows_many(
+            gram, y, [rows], n_classes=n_classes, monitor=monitor, threads=threads
+        )
+        return next(many)
+
+    def classify_rows_many(
+        self,
+        gram: Gram,
+        y: Codes,  # shape: (n,); sorted: rows are in class order
+        runs: Sequence[Codes],
+        *,
+        n_classes: int,
+        monitor: FitMonitor | None = None,
+        threads: int = 1,
+    ) -> Iterator[RowsClassified]:
+        """`classify_rows` for each of many runs: all boundaries of all runs are solved together."""
+        options = self._options()._replace(threads=threads)
+        sides = coding(n_classes, self.multi_class)
+        problems = []
+        for rows in runs:
+            weights = np.zeros(len(y))
+            weights[rows] = class_weights(self, self.class_weight, y[rows], np.arange(n_classes))
+            options.require_feasible(weights, y, np.arange(n_classes))
+            problems += [SvmProblem(side, options.box(weights)) for side in sides.T]
+        all_fits = options.solve(gram, problems, monitor or FitMonitor())
+        for number in range(len(runs)):
+            fits = all_fits[number * sides.shape[1] : (number + 1) * sides.shape[1]]
+            require_separable(fits)
+            support = Support.of(fits, n_classes, self.multi_class, segments=gram.segments)
+            S = support.scores_of(gram, np.arange(len(y)))
+            n_iter = max(fit.n_iter for fit in fits)
+            yield RowsClassified(S, n_classes, self.multi_class, "lowest", n_iter)
+
+    def training_margins(self) -> tuple[Matrix, Matrix]:
+        """Margin y f(x) and slack max(0, 1 - y f(x)) of every training row, each (n, p).
+
+        NaN where a row takes no part in a pair. With two classes (n,).
+        """
+        check_is_fitted(self)
+        require_whole(self, "training_margins")
+        margins = np.full((self.shape_fit_[0], len(self.intercept_)), np.nan)
+        for p, fit in enumerate(self._fits):
+            margins[fit.rows, p] = fit.y * fit.scores
+        if margins.shape[1] == 1:
+            margins = margins[:, 0]
+        return margins, np.maximum(0.0, 1.0 - margins)
+
+    @available_if(lambda self: self._require_linear("signed_distance"))
+    def signed_distance(self, X: Any) -> Any:
+        """Distance to each boundary of a linear kernel, (<w, x> + b) / |w|: (n, p), or (n,) of two classes.
+
+        Positive on the side of the second of two classes, of a pair's first class, or of a class
+        against the rest.
+        """
+        S = as_numpy(self.boundary_scores(X))
+        norms = weight_norms(self.coef_)
+        distances = S / np.where(norms > 0, norms, 1.0)
+        return like(distances[:, 0] if len(self.classes_) == 2 else distances, X)
+
+    def _require_linear(self, what: str) -> bool:
+        kernel = getattr(self, "kernel_", self.kernel)
+        if kernel != "linear" and not isinstance(kernel, Linear):
+            raise AttributeError(f"{what} is only available when using a linear kernel")
+        return True
+
+    @property
+    def _kernel_tolerance(self) -> float:
+        """Upper bound of the error of kernel values: that of the fit, or of a fit to come."""
+        tolerance: float = self.__dict__.get("_tolerance", min(self.tol, TOLERANCE))
+        return tolerance
+
+    def _options(self) -> SvcOptions:
+        """The parameters of the fit; C and nu are those of the class."""
+        return SvcOptions(
+            C=1.0,
+            multi_class=self.multi_class,
+            tol=self.tol,
+            stop=self.stop,
+            max_iter=self.max_iter,
+            calibration=self._method,
+            memory=self._budget,
+            threads=self._threads,
+            hold_up_to=HOLD_AT_MOST if self.time_limit is None else HOLD_BELOW,
+        )
+
+    def _keep(self, train: Training, state: SvcState) -> None:
+        """Set the fitted attributes."""
+        order, fits = state.order, state.fits
+        self._support, self._tolerance, self.gram_ = state.support, state.tolerance, state.gram
+        for name in ("_ties", "_calibration"):  # of an earlier fit, or of a LIBSVM file
+            self.__dict__.pop(name, None)
+        if state.calibration is not None:
+            self._calibration = state.calibration
+        self.support_: Codes = order[state.support.rows].astype(np.int32)  # as scikit-learn's
+        precomputed = isinstance(self.kernel_, Precomputed)
+        vectors = np.empty((0, 0)) if precomputed else train.X[like(self.support_, train.X)]
+        self.support_vectors_ = as_numpy(vectors)
+        self._show_coefficients()
+        first = np.searchsorted(train.y[order], np.arange(len(train.classes)))
+        self.class_weight_ = train.class_weights[order][first]
+        self.n_iter_ = np.array([fit.n_iter for fit in fits], dtype=np.int32)
+        self.violation_ = np.array([fit.violation for fit in fits])
+        self.dual_gap_ = np.array([fit.gap for fit in fits])
+        self.objective_ = np.array([fit.dual for fit in fits])
+        self.margin_width_ = np.array([fit.margin_width for fit in fits])
+        self.stop_ = [fit.stop for fit in fits]
+        self.fit_status_ = int(any(stop != "tol" for stop in self.stop_))
+        rows = order[np.concatenate([fit.rows for fit in fits])]
+        cuts = np.cumsum([0, *(len(fit.rows) for fit in fits)]).tolist()
+        self._fits = [
+            fit._replace(rows=rows[start:stop])
+            for fit, (start, stop) in zip(fits, pairwise(cuts), strict=True)
+        ]
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.probability != "deprecated":
+            require_flag(type(self).__name__, "probability", self.probability)
+            warn_user(PROBABILITY, FutureWarning)
+
+
+def warn_if_unfinished(name: str, options: SvcOptions, fits: list[SvmFit]) -> None:
+    """Warn of boundaries that missed their tolerance: what was reached, and what to change."""
+    flat = sum(fit.stop == "no margin" for fit in fits)
+    if flat:
+        warn_user(
+            f"nu={options.nu:g} of {name} leaves no margin at {flat} of {len(fits)} boundaries, whose "
+            "scores mean little: the classes overlap more than this share of margin errors allows; raise "
+            "nu, or give a richer kernel",
+            ConvergenceWarning,
+        )
+    late = [fit for fit in fits if fit.stop not in ("tol", "no margin")]
+    if not late:
+        return
+    by_gap = options.stop == "gap"
+    what = "relative duality gap" if by_gap else "violation"
+    reached = max(fit.gap if by_gap else fit.violation for fit in late)
+    where = (
+        f"{len(late)} of {len(fits)} boundaries ended with a {what} of up to {reached:.2g}, "
+        f"wanted {options.tol:g}"
+    )
+    if late[0].stop == "max_iter":
+        message = (
+            f"Solver terminated early (max_iter={options.max_iter}).  Consider pre-processing your data "
+            f"with StandardScaler or MinMaxScaler, or raise `max_iter`: {where}"
+        )
+    elif late[0].stop == "stopped":
+        message = f"{name} was told to stop; raise `time_limit` for more: {where}"
+    else:
+        message = (
+            f"{name} cannot come closer at this precision; scale the features, lower C or raise "
+            f"`tol`: {where}"
+        )
+    warn_user(message, ConvergenceWarning)
