@@ -6,7 +6,8 @@ every kernel over the same data shares one product (`gram.py`). Kernels on seque
 products of counts, so that the same holds for them (`objects.py`).
 """
 
-from separatrix.kernels.base import FromCallable, Kernel, Precomputed
+from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.callables import FromCallable
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
 from separatrix.kernels.embedding import eigen_embedding, is_positive_semidefinite
 from separatrix.kernels.features import quadratic_map

@@ -51,6 +51,11 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
         return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
 
     @property
+    def _fitted_kernel(self) -> Any:
+        """The kernel object of the best model, or None before a fit."""
+        return getattr(self.__dict__.get(self._best_name), "kernel_", None)
+
+    @property
     def _device(self) -> str:
         """The device of the estimator unless "auto", else that of the search."""
         require_choice(type(self).__name__, "device", self.device, DEVICES)

@@ -18,7 +18,7 @@ from separatrix.modelfile import fields as f
 from separatrix.modelfile import schema as s
 from separatrix.modelfile.labels import RecordTable, WordList
 from separatrix.modelfile.objects import SamplesField
-from separatrix.modelfile.values import KernelObject, Value
+from separatrix.modelfile.values import KernelObject, KernelParameter, Value
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
 from separatrix.solvers.perceptron.projectron import ProjectronFit
 from separatrix.solvers.svm.problem import SvmFit
@@ -144,6 +144,7 @@ PROJECTRON: dict[str, f.Field] = {
     **f.arrays(support="i8 s >=0", coef="f8 s p", lag="f8 s p", mistakes_by_epoch="i8 t"),
     **{"n_iter": f.Integer(), "n_steps": f.Integer(), "stop": f.Text()},
 }
+KERNEL = {"kernel": KernelParameter()}
 KINDS = {
     "KernelPerceptron": s.ModelSchema(
         KernelPerceptron,
@@ -162,6 +163,7 @@ KINDS = {
             **{"n_iter_": f.Integer(), "stop_": f.Text(), "gram_": f.Text()},
         },
         optional="n_features_in_ support_vectors_ gram_",
+        params=KERNEL,
         pack=_pack_perceptron,
         unpack=_unpack_vectors,
         check=_check_perceptron,
@@ -197,6 +199,7 @@ KINDS = {
             **{"_last_scheme": f.Text(), "_last_y": f.Array("i8 n >=0"), "_fits": FITS},
         },
         optional="n_features_in_ support_vectors_ _calibration _ties _last_scheme _last_y",
+        params=KERNEL,
         derived="dual_coef_ intercept_",
         pack=_pack_svc,
         unpack=_unpack_svc,

@@ -16,7 +16,7 @@ from separatrix.modelfile import fields as f
 from separatrix.modelfile import schema as s
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.objects import SamplesField
-from separatrix.modelfile.values import KernelObject, Value
+from separatrix.modelfile.values import KernelObject, KernelParameter, Value
 
 
 class _Output(NamedTuple):
@@ -85,6 +85,7 @@ KINDS = {
         },
         {"accuracy_by_k_": f.Array("f8 m"), "best_k_": f.Integer(1)},
         optional="n_features_in_ accuracy_by_k_ best_k_",
+        params={"kernel": KernelParameter()},
         derived="classes_ _voters outputs_2d_ index_ effective_metric_ effective_metric_params_",
         pack=_pack,
         unpack=_unpack,
