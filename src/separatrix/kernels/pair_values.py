@@ -1,7 +1,7 @@
 """Values of a function of two objects: each unordered pair once, kept for the next call.
 
-Objects are recognised by the digest of their pickle, so that equal copies share their values and an
-object that was modified has new ones. Objects that cannot be pickled are recognised within a call only.
+Objects are recognised by the digest of their pickle, so that copies share their values and an object
+that was modified has new ones. Objects that cannot be pickled are recognised within a call only.
 """
 
 from __future__ import annotations
@@ -229,7 +229,8 @@ class PairEvaluator(NamedTuple):
     def _in_processes(
         self, wanted: list[Codes], X: Sequence[Any], Z: Sequence[Any]
     ) -> Iterator[Vector]:
-        from joblib import Parallel, delayed  # scikit-learn's own; pickles lambdas too
+        # a requirement of scikit-learn's; it pickles lambdas too
+        from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
         size = max(1, min(ROWS_OF_TASK, len(X) // (2 * self.threads)))
 
@@ -269,9 +270,13 @@ def evaluate(function: PairFunction, x: Any, z: Any) -> float:
     if not np.isfinite(number):
         raise DataError(
             f"a kernel of two objects must return a finite number; {name_of(function)} returned "
-            f"{value!r:.60} for {x!r:.40} and {z!r:.40}"
+            f"{_short(value)} for {_short(x)} and {_short(z)}"
         )
     return number
+
+
+def _short(value: Any) -> str:
+    return f"{' '.join(repr(value).split()):.60}"
 
 
 def name_of(function: Any) -> str:

@@ -17,6 +17,7 @@ from separatrix.errors import ModelFileError
 from separatrix.kernels.strings.sequences import ASCII_BITS, BYTE_BITS, TOKEN_BITS, UNICODE_BITS
 from separatrix.kernels.vocabulary import MIN_SLOTS, PairTable, Vocabulary, hash_slot
 from separatrix.modelfile import fields as f
+from separatrix.modelfile.given_code import GivenCode
 from separatrix.modelfile.plain_objects import CODES, MOST_VALUES, PlainReader, PlainWriter
 from separatrix.types import Codes
 
@@ -90,7 +91,7 @@ def _are_tokens(item: Any) -> bool:
 
 def _put_plain(value: Any, at: str, file: f.Archive) -> dict[str, Any]:
     """Store objects of any plain type."""
-    writer = PlainWriter(code=file.code)
+    writer = PlainWriter(code=file.code or GivenCode())
     for item in value:
         writer.add(item, at)
     file.keep(f"{at}.codes", np.array(writer.codes, dtype=np.uint8))
@@ -109,7 +110,7 @@ def _get_plain(document: dict[str, Any], at: str, file: f.Archive) -> list[Any]:
     arrays = f.get_parts(f"{at}.arrays", f"{at}.array_ends", file, "arrays", MOST_SEQUENCES)
     floats = f.Array("f8 m any").read(f"{at}.floats", scope).tolist()
     parts = codes.tolist(), arguments.tolist(), _get_tokens(at, file), floats, list(arrays)
-    reader = PlainReader(*parts, file.code.classes, at)
+    reader = PlainReader(*parts, (file.code or GivenCode()).classes, at)
     if count > len(codes):
         raise f.mismatch_error(at, f"at most {len(codes)} samples", count)
     found = [reader.read() for _ in range(count)]

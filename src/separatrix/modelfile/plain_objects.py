@@ -154,7 +154,7 @@ class PlainReader:
         kind = self.classes[name]
         if set(found) != {one.name for one in fields(kind)}:
             raise self._broken(f"the fields of {name}")
-        made = object.__new__(kind)  # no constructor runs
+        made: Any = object.__new__(kind)  # no constructor runs
         for key, value in found.items():
             object.__setattr__(made, key, value)
         return made

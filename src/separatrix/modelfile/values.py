@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator
 from separatrix.errors import ModelFileError, ParameterError
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.callables import FromCallable
+from separatrix.kernels.combination import Combination
 from separatrix.kernels.registry import KERNELS
 from separatrix.modelfile import fields as f
 from separatrix.modelfile.container import one_line
@@ -129,6 +130,8 @@ class Value(f.Field):
             return {"tuple": [self.put(item, at, file) for item in value.tolist()]}
         if isinstance(value, Kernel):
             return KernelObject().put(value, at, file)
+        if isinstance(value, Combination):
+            return {"combination": self.put(list(value), at, file)}
         if isinstance(value, BaseEstimator) and not isinstance(value, type):
             return {"model": file.put_model(value, at, False)}
         if name in SPLITTERS and type(value) is SPLITTERS[name][0]:
@@ -160,6 +163,7 @@ class Value(f.Field):
             "tuple": lambda: tuple(self._get_items(inner, at, file)),
             "dict": lambda: self._get_dict(inner, at, file),
             "array": lambda: ANY_ARRAY.get(inner, at, file.scope()),
+            "combination": lambda: Combination(self._get_items(inner, at, file)),
             "model": lambda: file.get_model(inner, at),
             "type": lambda: f.find_in(TYPES, inner, at),
         }

@@ -76,9 +76,9 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
         model._check_parameters()
         return model.set_params(device=self._device)
 
-    def _resolve_kernels(self, model: Any, X: Any) -> list[Kernel]:
+    def _resolve_kernels(self, model: Any, X: Any, kernels: Any = None) -> list[Kernel]:
         name = type(self).__name__
-        resolved = resolve_kernels(name, self.kernels, model, X)
+        resolved = resolve_kernels(name, self.kernels if kernels is None else kernels, model, X)
         for kernel in resolved:
             if isinstance(kernel, Precomputed):
                 raise ParameterError(name, "kernels", "kernels on samples", kernel)

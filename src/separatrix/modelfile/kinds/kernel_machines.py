@@ -209,8 +209,12 @@ KINDS = {
     "SVCCV": s.ModelSchema(
         SVCCV,
         {**SEARCH, "best_params_": Value(), "best_estimator_": s.InnerModel(("SVC",))},
-        RESULTS,
-        optional="n_features_in_",
+        {
+            **RESULTS,
+            **{"kernels_": f.Listed(KernelObject()), "kernel_weights_": f.Array("f8 m >=0")},
+            "combination_gap_": f.Real(),
+        },
+        optional="n_features_in_ kernels_ kernel_weights_ combination_gap_",
         copied={"classes_": "best_estimator_.classes_"},
         check=_check_svc_search,
     ),
