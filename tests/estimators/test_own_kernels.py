@@ -161,12 +161,13 @@ def test_leave_one_out_evaluates_each_pair_once():
 def test_searches_are_those_over_the_kernel_matrix(case, cv):
     X, new, kernel, K, _ = case
     Cs = [0.1, 1.0, 10.0]
-    own = SVCCV(Cs, kernels=[kernel], cv=cv).fit(X, Y[TRAIN])
-    oracle = GridSearchCV(PeerSVC(kernel="precomputed"), {"C": Cs}, cv=cv).fit(K, Y[TRAIN])
-    np.testing.assert_allclose(
-        own.cv_results_["mean_test_score"], oracle.cv_results_["mean_test_score"], atol=0.021
+    exact = SVC(kernel=kernel, tol=1e-8)
+    own = SVCCV(Cs, kernels=[kernel], cv=cv, estimator=exact).fit(X, Y[TRAIN])
+    oracle = SVCCV(Cs, cv=cv, estimator=SVC(kernel="precomputed", tol=1e-8)).fit(K, Y[TRAIN])
+    np.testing.assert_array_equal(
+        own.cv_results_["mean_test_score"], oracle.cv_results_["mean_test_score"]
     )
-    by_estimator = SVCCV(Cs, cv=cv, estimator=SVC(kernel=kernel)).fit(X, Y[TRAIN])
+    by_estimator = SVCCV(Cs, cv=cv, estimator=exact).fit(X, Y[TRAIN])
     np.testing.assert_array_equal(
         by_estimator.cv_results_["mean_test_score"], own.cv_results_["mean_test_score"]
     )

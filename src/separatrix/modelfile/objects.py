@@ -40,9 +40,8 @@ class SamplesField(f.MatrixField):
     def put(self, value: Any, at: str, file: f.Archive) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype != object:
             return super().put(value, at, file)
-        forms = (form for form, kind in FORMS.items() if all(isinstance(v, kind) for v in value))
-        form = next(forms, "plain") if len(value) else "nothing"
-        if form == "plain" or (form == "tokens" and not all(map(_are_tokens, value))):
+        form = _form_of(value) if len(value) else "nothing"
+        if form == "plain":
             return _put_plain(value, at, file)
         if form == "graphs":
             return {"objects": form, **_put_graphs(value, at, file)}
@@ -77,12 +76,20 @@ class SamplesField(f.MatrixField):
 
 
 def sample_type(samples: Any) -> str | None:
-    """What kernels take such samples: those on "vectors", "sequences" or "graphs"; None if empty."""
+    """What kernels take such samples: "vectors", "sequences", "graphs" or "objects"; None if empty."""
     if samples.dtype != object:
         return "vectors"
     if not len(samples):
         return None
-    return "graphs" if isinstance(samples[0], Graph) else "sequences"
+    form = _form_of(samples)
+    return {"graphs": "graphs", "plain": "objects"}.get(form, "sequences")
+
+
+def _form_of(samples: Any) -> str:
+    """How a file stores objects: by the one type that they have, or as plain objects of any types."""
+    forms = (form for form, kind in FORMS.items() if all(isinstance(v, kind) for v in samples))
+    form = next(forms, "plain")
+    return "plain" if form == "tokens" and not all(map(_are_tokens, samples)) else form
 
 
 def _are_tokens(item: Any) -> bool:

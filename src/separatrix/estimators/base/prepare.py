@@ -348,8 +348,8 @@ def _refuse_objects(estimator: Any, X: Any) -> None:
         return
     raise DataError(
         f"Expected 2D array of numbers, but X is a list of {type(first).__name__}: pass {_name(estimator)} "
-        f"a kernel on {kind}, as kernel={kernel}, if it has one, or put KernelFeatures({kernel}) before it; "
-        "a function k of two of them is a kernel as well, as kernel=FromCallable(k)"
+        f"a kernel on {kind}, as kernel={kernel}, if it has one, or put KernelFeatures({kernel}) before "
+        "it; a function k of two of them is a kernel as well, as kernel=FromCallable(k)"
     )
 
 
