@@ -128,6 +128,7 @@ class ModelFileError(SeparatrixError, ValueError):
         "schema": "a field is missing, unknown or of the wrong type",
         "invariant": "its fields contradict each other",
         "unsupported": "the model, or a part of it, cannot be saved",
+        "function": "it needs a function of yours, which was not given to `load`",
     }
 
     def __init__(self, reason: str, message: str) -> None:

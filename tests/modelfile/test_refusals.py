@@ -19,7 +19,7 @@ from tests.modelfile.hostile import signed, split_file
 import separatrix as sx
 from separatrix.errors import ModelFileError
 from separatrix.estimators.base.tuned import KNeighborsCV
-from separatrix.kernels import FromCallable, Gaussian, Linear
+from separatrix.kernels import Gaussian, Linear
 from separatrix.modelfile import files
 
 
@@ -127,9 +127,6 @@ TEXT_PARAMETERS = [
 ]
 SEARCH = r"no place in a file.*best_model\(search\)"
 UNSUPPORTED = [
-    (sx.SVC(kernel=linear), X, "a function or a class, which has no place.*holds no code"),
-    (sx.SVC(kernel=FromCallable(linear)), X, "is a function, and a file holds no code"),
-    (sx.SVC(kernel=Gaussian(1.0) + FromCallable(linear)), X, "kernel.right` is a function"),
     (MySVC(), X, "is a MySVC, which has no place in a file"),
     (sx.KNeighborsClassifier(metric=lambda a, b: abs(a - b).sum()), X, "metric` is a function"),
     (sx.KNeighborsClassifier(weights=lambda d: 1 / (1 + d)), X, "weights` is a function"),

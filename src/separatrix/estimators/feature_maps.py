@@ -34,7 +34,8 @@ from separatrix.estimators.base.parameters import (
     with_parameters,
 )
 from separatrix.estimators.base.prepare import check_samples, generator
-from separatrix.kernels.base import FromCallable, Kernel, Precomputed
+from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.callables import FromCallable
 from separatrix.kernels.composed import Normalized
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.features import (

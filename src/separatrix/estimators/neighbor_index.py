@@ -24,6 +24,7 @@ from separatrix.estimators.metrics.neighbor_rows import (
 )
 from separatrix.estimators.metrics.strategies import BY_DISTANCE, SEARCHED, strategy_for
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.callables import kernel_for_samples
 from separatrix.kernels.object_kernels import first_base
 from separatrix.runtime.blocks import MEBIBYTE, in_words, row_blocks, rows_that_fit
 from separatrix.runtime.device import (
@@ -153,6 +154,7 @@ class NeighborIndex:
         self.metric, self.n_jobs, self.device = metric, n_jobs, device
         self._wanted_method, self._expected_k = method, expected_k
         self._named = named_metric(name, metric, p, metric_params)
+        kernel = kernel_for_samples(kernel, X)
         self._objects = first_base(kernel) if isinstance(kernel, Kernel) else None
         allow_nan = isinstance(metric, str) and metric == "nan_euclidean"
         self._check = partial(

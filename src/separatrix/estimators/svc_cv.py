@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY
-from typing import Any, Self
+from dataclasses import KW_ONLY, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -15,6 +15,13 @@ from sklearn.utils.metaestimators import available_if
 
 from separatrix.data.splits import Split
 from separatrix.errors import ParameterError
+from separatrix.estimators.base.kernel_combination import (
+    CombinedKernels,
+    combine,
+    compute_matrices,
+    default_kernels,
+    search_combinations,
+)
 from separatrix.estimators.base.kernel_machine import tags_of_kernel
 from separatrix.estimators.base.kernel_search import KernelMachineCV
 from separatrix.estimators.base.monitoring import monitored, with_callbacks
@@ -24,6 +31,7 @@ from separatrix.estimators.base.prepare import Training, prepare, rollback_on_er
 from separatrix.estimators.base.support import Support, class_segments, in_order, scores_of_all
 from separatrix.estimators.svc import SVC
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.combination import Combination
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime.device import DEVICES, as_numpy, run_on
@@ -52,7 +60,10 @@ class SVCCV(KernelMachineCV):
     gammas
         Values of gamma for the estimator's kernel. None: only the estimator's own kernel.
     kernels
-        Kernel objects or names to choose from, instead of gammas.
+        Kernel objects or names to choose from, instead of gammas. `Combination([...])` of them learns one
+        sum with weights of at least 0 instead, together with the machine (SimpleMKL's problem): each
+        kernel is divided by its mean k(x, x), and the weights add up to 1. "combine" does so with the
+        kernels of `gammas`, or else with a linear, two polynomial and five Gaussian kernels.
     cv
         Number of stratified folds, or a splitter of scikit-learn.
     estimator
@@ -72,6 +83,9 @@ class SVCCV(KernelMachineCV):
         and order (C first). No times: cells share their work.
     best_estimator_
         The `SVC` trained on all samples with the best cell.
+    kernels_, kernel_weights_, combination_gap_
+        Of a combination: its kernels, the weight of each, and the relative duality gap of weights and
+        machines together, for the best C on all samples.
 
     Examples
     --------
@@ -107,25 +121,20 @@ class SVCCV(KernelMachineCV):
         order = np.argsort(train.y, kind="stable")
         rank = np.argsort(order)  # of each sample among rows in class order
         folds = [Split(rank[rows], rank[left]) for rows, left in splits]
-        steps = len(Cs) * len(kernels) * len(folds)
+        steps = len(Cs) * len(candidates) * len(folds)
+        search = _search_combinations if self._combines else _search
         with monitored(self, train.X, train.y, steps=steps, task="fold") as monitor:
-            scores, unfinished = run_on(
-                model._training_policy(train.X, *kernels, owner="SVCCV"),
-                lambda device: _search(device, model, train, order, folds, Cs, kernels, monitor),
+            policy = model._training_policy(train.X, *kernels, owner="SVCCV")
+            if self._combines:
+                policy = replace(policy, obstacle="a combination of kernels")
+            found = run_on(
+                policy,
+                lambda device: search(device, model, train, order, folds, Cs, kernels, monitor),
             )
-        if monitor.should_stop():
-            warn_user(
-                "SVCCV was told to stop before all folds were done; cells not reached count as 0",
-                ConvergenceWarning,
-            )
-        elif unfinished:
-            warn_user(
-                f"{unfinished} boundaries in the folds of SVCCV missed tol={model.tol:g}; raise "
-                "`max_iter` or `time_limit` of the estimator, scale the features, or lower `Cs`",
-                ConvergenceWarning,
-            )
+        _warn_if_unfinished(model, found, monitor)
         cells = [{"C": C, **candidate} for C in Cs for candidate in candidates]
-        self.best_params_ = self._keep_results(cells, scores.reshape(-1, len(folds)))
+        self.best_params_ = self._keep_results(cells, found.scores.reshape(-1, len(folds)))
+        self._keep_combination(model, found.combined, _factors_of_C(train, order))
         self.best_estimator_: SVC = clone(model).set_params(**self.best_params_)
         self.best_estimator_.fit(train.X, labels, sample_weight=train.weights)
         self.classes_ = self.best_estimator_.classes_
@@ -152,9 +161,31 @@ class SVCCV(KernelMachineCV):
     @property
     def _own_kernel(self) -> Any:
         """The first of the kernels, which decides the kind of samples."""
-        if self.kernels is None and isinstance(self.estimator, SVC):
+        own = self.kernels is None or isinstance(self.kernels, str)
+        if own and isinstance(self.estimator, SVC):
             return self.estimator.kernel
         return super()._own_kernel
+
+    @property
+    def _combines(self) -> bool:
+        """Whether the kernels are combined, not chosen from."""
+        return isinstance(self.kernels, Combination) or (
+            isinstance(self.kernels, str) and self.kernels == "combine"
+        )
+
+    def _keep_combination(
+        self, model: SVC, combined: CombinedKernels | None, factors: Vector
+    ) -> None:
+        """Learn the weights of a combination for the best C; the combined kernel is a parameter."""
+        for name in ("kernels_", "kernel_weights_", "combination_gap_"):  # of an earlier fit
+            self.__dict__.pop(name, None)
+        if combined is None:
+            return
+        found = combine(model, combined, self.best_params_["C"] * factors, FitMonitor())
+        self.kernels_, self.kernel_weights_ = combined.kernels, found.weights
+        self.combination_gap_ = float(found.gap)
+        self.best_params_ = {**self.best_params_, "kernel": combined.kernel(found.weights)}
+        model.set_params(gamma="scale", degree=3, coef0=0.0)  # of kernels given by name
 
     def _check_parameters(self) -> None:
         self._values_of_C()
@@ -169,6 +200,14 @@ class SVCCV(KernelMachineCV):
     def _candidates(self, model: SVC, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
         """Parameters beside C of each column of the grid, and their kernels."""
         named = model._kernel_parameters()
+        if isinstance(self.kernels, Combination):
+            return [{}], self._resolve_kernels(model, X, self.kernels)
+        if isinstance(self.kernels, str) and self.kernels == "combine":
+            if model._precomputed:
+                raise ParameterError("SVCCV", "kernels", "None for precomputed values", "combine")
+            if self.gammas is None:
+                return [{}], default_kernels("SVCCV", X)
+            return [{}], self._of_gammas(model, X)[1]
         if self.kernels is not None:
             if self.gammas is not None:
                 raise ParameterError(
@@ -178,6 +217,11 @@ class SVCCV(KernelMachineCV):
             return [{"kernel": kernel} for kernel in kernels], kernels
         if self.gammas is None:
             return [{}], [resolve_kernel("SVCCV", model.kernel, X, **named)]
+        return self._of_gammas(model, X)
+
+    def _of_gammas(self, model: SVC, X: Any) -> tuple[list[dict[str, Any]], list[Kernel]]:
+        """The parameters and the kernel of each value of gamma."""
+        named = model._kernel_parameters()
         gammas = _as_list("gammas", self.gammas)
         kernel = resolve_kernel("SVCCV", model.kernel, X, **named)
         if "gamma" not in kernel.get_params():
@@ -199,6 +243,50 @@ def _as_list(name: str, values: Any) -> list[Any]:
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
+class GridScores(NamedTuple):
+    """The results of a search."""
+
+    scores: Matrix  # shape: (Cs, kernels, folds), or (Cs, folds); accuracies
+    unfinished: int  # boundaries or combinations that missed their tolerance
+    combined: CombinedKernels | None = None
+
+
+def _factors_of_C(train: Training, order: Codes) -> Vector:
+    """Weight of each sample times that of its class, in another order, (n,)."""
+    return np.asarray((train.weights * train.class_weights)[order])
+
+
+def _warn_if_unfinished(model: SVC, found: GridScores, monitor: FitMonitor) -> None:
+    if monitor.should_stop():
+        warn_user(
+            "SVCCV was told to stop before all folds were done; cells not reached count as 0",
+            ConvergenceWarning,
+        )
+    elif found.unfinished:
+        what = "boundaries" if found.combined is None else "combinations of kernels"
+        warn_user(
+            f"{found.unfinished} {what} in the folds of SVCCV missed tol={model.tol:g}; raise "
+            "`max_iter` or `time_limit` of the estimator, scale the features, or lower `Cs`",
+            ConvergenceWarning,
+        )
+
+
+def _search_combinations(
+    _device: Any,
+    model: SVC,
+    train: Training,
+    order: Codes,
+    folds: Sequence[Split],
+    Cs: Sequence[float],
+    kernels: list[Kernel],
+    monitor: FitMonitor,
+) -> GridScores:
+    """Accuracy of every C with kernels combined, (Cs, folds)."""
+    combined, factors = compute_matrices(model, train, order, kernels), _factors_of_C(train, order)
+    found = search_combinations(model, combined, factors, folds, Cs, monitor)
+    return GridScores(*found, combined)
+
+
 def _search(
     device: Any,
     model: SVC,
@@ -208,8 +296,8 @@ def _search(
     Cs: Sequence[float],
     kernels: list[Kernel],
     monitor: FitMonitor,
-) -> tuple[Matrix, int]:
-    """Accuracy of every cell, (Cs, kernels, folds), and boundaries that missed their tolerance."""
+) -> GridScores:
+    """Accuracy of every cell, (Cs, kernels, folds)."""
     y, k = train.y[order], len(train.classes)
     shared = SharedProducts(
         in_order(kernels[0], as_numpy(train.X) if device is None else train.X, order),
@@ -219,16 +307,16 @@ def _search(
         segments=class_segments(y, k),
         device=device,
     )
-    weights = np.zeros((len(folds), len(y)))
+    factors, weights = _factors_of_C(train, order), np.zeros((len(folds), len(y)))
     for row, (trained, _) in zip(weights, folds, strict=True):
-        row[trained] = (train.weights * train.class_weights)[order][trained]
+        row[trained] = factors[trained]
     scores = np.zeros((len(Cs), len(kernels), len(folds)))
     unfinished, begun = 0, list[Vector]()
     for g, gram in enumerate(shared.grams(kernels)):
         if not monitor.should_stop():
             scores[:, g], missed = _path(model, gram, y, k, folds, weights, Cs, monitor, begun)
             unfinished += missed
-    return scores, unfinished
+    return GridScores(scores, unfinished)
 
 
 def _path(

@@ -6,7 +6,9 @@ every kernel over the same data shares one product (`gram.py`). Kernels on seque
 products of counts, so that the same holds for them (`objects.py`).
 """
 
-from separatrix.kernels.base import FromCallable, Kernel, Precomputed
+from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.callables import FromCallable
+from separatrix.kernels.combination import Combination, kernel_alignment
 from separatrix.kernels.composed import Normalized, Product, Scaled, Sum
 from separatrix.kernels.embedding import eigen_embedding, is_positive_semidefinite
 from separatrix.kernels.features import quadratic_map
@@ -23,6 +25,7 @@ from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear, Polyn
 
 __all__ = [
     "BagOfWords",
+    "Combination",
     "EdgeHistogram",
     "FromCallable",
     "Gaussian",
@@ -45,5 +48,6 @@ __all__ = [
     "eigen_embedding",
     "graphs_from_networkx",
     "is_positive_semidefinite",
+    "kernel_alignment",
     "quadratic_map",
 ]

@@ -14,11 +14,9 @@ from numbers import Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import issparse
 
 from separatrix.errors import DataError, ParameterError
 from separatrix.kernels.epilogues import Epilogue
-from separatrix.runtime.blocks import row_blocks
 from separatrix.types import Matrix, Vector
 from separatrix.validation import require_real
 
@@ -29,7 +27,7 @@ class Kernel(ABC):
     `k1 + k2`, `k1 * k2` and `2.0 * k` are kernels again.
     """
 
-    takes = "vectors"  # or "sequences", "graphs"
+    takes = "vectors"  # or "sequences", "graphs", "objects" of any type
     alias = ""  # its name in `kernel=` of an estimator
 
     @property
@@ -113,6 +111,10 @@ class Kernel(ABC):
             changes[name] = changes.get(name, known[name]).with_params(**nested)
         return replace(self, **changes)  # type: ignore[type-var]
 
+    def on_objects(self) -> Kernel:
+        """The kernel with functions whose samples are undecided as functions of two objects."""
+        return self
+
     def __sklearn_clone__(self) -> Self:
         return self  # kernels are immutable
 
@@ -164,40 +166,6 @@ class Precomputed(Kernel):
         return np.diagonal(np.asarray(X)).copy()
 
 
-@dataclass(frozen=True)
-class FromCallable(Kernel):
-    """A function of two sample sets as a kernel: function(X, Z) returns (n, m) values.
-
-    >>> FromCallable(lambda X, Z: X @ Z.T).block(np.eye(2), np.ones((1, 2))).tolist()
-    [[1.0], [1.0]]
-    """
-
-    function: Callable[[Any, Any], Any]
-
-    def __post_init__(self) -> None:
-        if not callable(self.function):
-            raise ParameterError("FromCallable", "function", "callable", self.function)
-
-    def block(self, X: Any, Z: Any) -> Matrix:
-        X, Z = (part.astype(np.float64) if part.dtype.kind in "iub" else part for part in (X, Z))
-        values = self.function(X, Z)
-        values = np.asarray(values.toarray() if issparse(values) else values, dtype=np.float64)
-        if values.shape != (X.shape[0], Z.shape[0]):
-            raise DataError(
-                f"a callable kernel must return shape {(X.shape[0], Z.shape[0])}; "
-                f"{self.function!r} returned {values.shape}"
-            )
-        if not np.isfinite(values).all():
-            raise DataError(
-                f"a callable kernel must return finite values; {self.function!r} did not"
-            )
-        return values
-
-    def diagonal(self, X: Any) -> Vector:
-        blocks = (X[rows] for rows in row_blocks(X.shape[0], 16))
-        return np.concatenate([np.diagonal(self.block(part, part)) for part in blocks])
-
-
 def _require_kernel(owner: str, name: str, value: object) -> None:
     if not isinstance(value, Kernel):
         raise ParameterError(owner, name, "a kernel object", value)
@@ -217,7 +185,13 @@ class ComposedKernel(Kernel):
 
     @property
     def takes(self) -> str:  # type: ignore[override]
-        return self.parts[0].takes
+        return next((part.takes for part in self.parts if part.takes != "objects"), "objects")
+
+    def on_objects(self) -> Kernel:
+        """The same of the parts."""
+        params = self.get_params(deep=False).items()
+        parts = {name: part.on_objects() for name, part in params if isinstance(part, Kernel)}
+        return replace(self, **parts)  # type: ignore[type-var]
 
     @property
     def base(self) -> Any:
@@ -244,7 +218,11 @@ class _Pair(ComposedKernel):
     def __post_init__(self) -> None:
         _require_kernel(type(self).__name__, "left", self.left)
         _require_kernel(type(self).__name__, "right", self.right)
-        if self.left.takes != self.right.takes:
+        if self.left.takes != self.right.takes:  # a function may take what the other one takes
+            object.__setattr__(self, "left", self.left.on_objects())
+            object.__setattr__(self, "right", self.right.on_objects())
+        kinds = {self.left.takes, self.right.takes}
+        if len(kinds) > 1 and ("vectors" in kinds or "objects" not in kinds):
             must_be = f"a kernel on {self.left.takes}, as the left one is"
             raise ParameterError(type(self).__name__, "right", must_be, self.right)
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from scipy.linalg import eigvalsh
 
 from separatrix.errors import DataError
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.threads import in_threads, thread_count
+from separatrix.runtime.warnings import warn_user
 from separatrix.types import Matrix
 from separatrix.validation import require_integer
+
+SEMIDEFINITE = 1e-8  # share of the largest eigenvalue that is rounding
 
 
 def symmetric_matrix(K: Matrix, *, name: str = "K") -> Matrix:
@@ -62,6 +66,50 @@ def is_positive_semidefinite(K: Matrix, *, tol: float = 1e-8) -> bool:
     """
     values = np.linalg.eigvalsh(symmetric_matrix(K))
     return bool(len(values) == 0 or values[0] >= -tol * max(abs(values[-1]), abs(values[0])))
+
+
+def extreme_eigenvalues(K: Matrix) -> tuple[float, float]:
+    """The smallest and the largest eigenvalue of a symmetric matrix."""
+    last = len(K) - 1
+    lowest = eigvalsh(K, subset_by_index=[0, 0])[0]
+    return float(lowest), float(eigvalsh(K, subset_by_index=[last, last])[0])
+
+
+def enforce_semidefinite(name: str, K: Matrix, policy: str) -> float:
+    """Do what the policy says if K has a negative eigenvalue; returns what was added to its diagonal.
+
+    "warn", "error", "shift" or "ignore"; eigenvalues of -1e-8 times the largest count as rounding.
+    """
+    if policy == "ignore" or not len(K) or _has_cholesky(K):
+        return 0.0
+    lowest, largest = extreme_eigenvalues(K)
+    if lowest >= -SEMIDEFINITE * max(abs(lowest), largest):
+        return 0.0
+    if policy == "shift":
+        K[np.diag_indices_from(K)] -= lowest
+        return -lowest
+    found = (
+        f"{name} is not positive semi-definite on these {len(K)} samples: the smallest eigenvalue of its "
+        f"matrix is {lowest:.4g}, the largest {largest:.4g}"
+    )
+    advice = f"check_psd='shift' adds {-lowest:.4g} to k(x, x) of training samples"
+    if policy == "error":
+        raise DataError(f"{found}; {advice}")
+    warn_user(
+        f"{found}. An SVM is then no convex problem, and its fit may be one of several local optima; "
+        f"{advice}, 'ignore' accepts it"
+    )
+    return 0.0
+
+
+def _has_cholesky(K: Matrix) -> bool:
+    """Whether K plus a rounding error is positive definite: cheaper than eigenvalues."""
+    least = max(float(np.abs(np.diagonal(K)).max()), float(K.sum()) / len(K))  # of the largest
+    try:
+        np.linalg.cholesky(K + SEMIDEFINITE * least * np.eye(len(K)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def eigen_embedding(K: Matrix, n_components: int | None = None, *, tol: float = 1e-8) -> Matrix:

@@ -11,7 +11,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from separatrix.errors import DataError, ParameterError
-from separatrix.kernels.base import FromCallable, Kernel
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.callables import kernel_for_samples
 from separatrix.kernels.registry import ALIASES, KERNELS
 from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import is_tensor
@@ -44,9 +45,9 @@ def resolve_kernel(
                     f"(set it inside: {kernel!r})",
                     value,
                 )
-        return kernel
-    if callable(kernel):
-        return FromCallable(kernel)
+    if isinstance(kernel, Kernel) or callable(kernel):
+        found: Kernel = kernel_for_samples(kernel, X)
+        return found
     if not isinstance(kernel, str) or kernel not in ALIASES:
         raise ParameterError(owner, "kernel", MUST_BE, kernel)
     kind = ALIASES[kernel]

@@ -167,13 +167,16 @@ def as_vectors(kernel: Kernel, *sets: Any) -> tuple[Any, ...]:
     return base.features(*sets) if isinstance(base, FeatureKernel) else sets
 
 
-def first_base(kernel: Kernel) -> ObjectKernel | None:
-    """The first object kernel inside a composed kernel; None for a kernel on vectors."""
+def first_base(kernel: Kernel) -> Any:
+    """The first kernel on objects inside a composed kernel; None for a kernel on vectors.
+
+    One on sequences or graphs goes before one on objects of any type.
+    """
     if kernel.takes == "vectors":
         return None
-    if isinstance(kernel, ObjectKernel):
+    if not isinstance(kernel, ComposedKernel):
         return kernel
-    return first_base(kernel.parts[0]) if isinstance(kernel, ComposedKernel) else None
+    return next(first_base(part) for part in kernel.parts if part.takes == kernel.takes)
 
 
 def as_objects(owner: str, X: Any, accepted: str) -> Any:

@@ -10,7 +10,8 @@ from inspect import isabstract
 
 from separatrix import kernels
 from separatrix.kernels import vector_kernels
-from separatrix.kernels.base import FromCallable, Kernel, Precomputed
+from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.callables import FromCallable
 
 KERNELS: dict[str, type[Kernel]] = {
     name: value

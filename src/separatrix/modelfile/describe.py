@@ -12,6 +12,7 @@ from typing import Any
 from separatrix.modelfile.container import NAMES, read_container
 from separatrix.modelfile.fields import Archive, Maybe, find_in, require_keys, schema_error
 from separatrix.modelfile.files import MOST_MODELS, PathLike, as_path, check_version, name_file
+from separatrix.modelfile.given_code import GivenCode
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.model_card import ModelCard, read_model_card
@@ -46,6 +47,7 @@ class Description:
     feature_names: list[str] | None
     arrays: list[dict[str, Any]]  # name, dtype, shape and nbytes of each
     card: ModelCard
+    functions: list[str]  # that must be given to `load`
 
     @property
     def kind(self) -> str:
@@ -69,6 +71,7 @@ class Description:
             "feature_names": self.feature_names,
             "arrays": self.arrays,
             "card": self.card.as_document(),
+            "functions": self.functions,
         }
 
     def markdown(self) -> str:
@@ -112,6 +115,8 @@ class Description:
         for part in self.parts:
             if part.kernel is not None:
                 yield "kernel", as_code(part.kernel)
+        for name in self.functions:
+            yield "function", f"{as_code(name)}: give it to `load(path, kernel=...)`"
         if data is None:
             yield "trained on", "unknown: `save(..., data=(X, y))` keeps the hash and the size"
         else:
@@ -160,12 +165,13 @@ def describe(path: PathLike) -> Description:
         found = list(islice(_walk(document["model"], "model"), MOST_MODELS))
         if not found or found[0][0] != "model":
             raise schema_error("model", "a fitted model", document["model"])
-        file = Archive(contents.tensors)
+        file = Archive(contents.tensors, code=GivenCode(described=True))
+        parts = tuple(_make_part(model, at, file) for at, model in found)
         return Description(
             str(path),
             contents.nbytes,
             document["format"],
-            tuple(_make_part(model, at, file) for at, model in found),
+            parts,
             _read_labels(found, "classes_", file),
             _read_labels(found, "feature_names_in_", file),
             [
@@ -173,6 +179,7 @@ def describe(path: PathLike) -> Description:
                 for name, a in contents.tensors.items()
             ],
             read_model_card(document["card"]),
+            sorted(file.code.used),
         )
 
 

@@ -102,6 +102,7 @@ class Archive:
     sizes: ShapeEnv = field(default_factory=ShapeEnv)  # of the model being read
     used: set[str] = field(default_factory=set)  # names of the arrays read so far
     spent: dict[str, int] = field(default_factory=dict)  # of the limits of the whole file
+    code: Any = None  # a GivenCode: functions and classes that the file only names
     fitted: bool = True  # whether the model being written is fitted, or a template
     put_model: Callable[[Any, str, bool], Any] = _no_model
     get_model: Callable[[Any, str], Any] = _no_model

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
@@ -23,6 +23,7 @@ from separatrix.modelfile.container import (
     write_container,
 )
 from separatrix.modelfile.fields import Archive, find_in, require_keys, schema_error
+from separatrix.modelfile.given_code import GivenCode
 from separatrix.modelfile.kinds import KINDS
 from separatrix.modelfile.model_card import make_model_card, read_model_card
 from separatrix.modelfile.schema import IGNORED, MACHINE_PARAMETERS, ModelSchema, Values
@@ -53,7 +54,8 @@ def save(
         A fitted estimator of separatrix, or a pipeline of such; `StandardScaler`, `MinMaxScaler`,
         `MaxAbsScaler`, `Normalizer`, `OneHotEncoder`, `OrdinalEncoder`, `SimpleImputer`,
         `CountVectorizer`, `TfidfTransformer` and `TfidfVectorizer` of scikit-learn may be in it.
-        Functions, as a kernel or a metric, and classes of your own cannot be saved.
+        Metrics that are functions, and classes of your own, cannot be saved. Of a kernel that is a
+        function the file has the name: the function is given to `load` again.
     path
         The file, replaced if it exists.
     slim
@@ -82,7 +84,8 @@ def save(
     try:
         writer = _Writer(slim)
         document = {"format": FORMAT, "model": writer.put(model, "model", True), "card": model_card}
-        _build(round_trip(document), writer.file.tensors)  # whatever is written can be read
+        # whatever is written can be read
+        _build(round_trip(document), writer.file.tensors, writer.file.code)
     except ModelFileError as error:
         reason = "limit" if error.reason == "limit" else "unsupported"
         raise ModelFileError(reason, f"{failure}: {error}") from None
@@ -92,16 +95,19 @@ def save(
     return path
 
 
-def load(path: PathLike) -> Any:
+def load(path: PathLike, *, kernel: Any = None, classes: Iterable[type] | None = None) -> Any:
     """Read the model of a file that `save` wrote.
+
+    A model whose kernel is a function needs it again as `kernel`; several functions as a dict by their
+    names in the file. If its samples are dataclasses, `classes` lists them.
 
     A file that is damaged, truncated, of another program or of a later version, or that contradicts itself,
     raises `ModelFileError`; its `reason` is one of `ModelFileError.REASONS`.
     """
-    path = as_path(path)
+    path, code = as_path(path), GivenCode.of(kernel, classes)
     contents = read_container(path, versions=check_version)
     with name_file(path):
-        return _build(contents.document, contents.tensors)
+        return _build(contents.document, contents.tensors, code)
 
 
 @contextmanager
@@ -115,14 +121,15 @@ def name_file(path: Path) -> Iterator[None]:
         raise ModelFileError("invariant", f"{one_line(path)}: {one_line(error)}") from error
 
 
-def _build(document: dict[str, Any], tensors: Tensors) -> Any:
+def _build(document: dict[str, Any], tensors: Tensors, code: GivenCode) -> Any:
     require_keys(document, "document", {"format", "model", "card"})
     read_model_card(document["card"])
-    reader = _Reader(tensors)
+    reader = _Reader(tensors, code)
     model = reader.get(document["model"], "model")
     unused = sorted(set(tensors) - reader.file.used)
     if unused:
         raise ModelFileError("schema", f"the file has arrays that nothing uses: {unused[:3]}")
+    code.require_used()
     return model
 
 
@@ -169,7 +176,7 @@ class _Writer:
 
     def __init__(self, slim: bool) -> None:
         self.slim = slim
-        self.file = Archive(put_model=self.put)
+        self.file = Archive(put_model=self.put, code=GivenCode())
         self.positions: dict[int, str] = {}
 
     def put(self, model: Any, at: str, fitted: bool) -> Any:
@@ -223,8 +230,8 @@ def _stored_attributes(model: Any, kind: ModelSchema, slim: bool) -> Values:
 class _Reader:
     """Builds models, and models inside them, from a document and arrays."""
 
-    def __init__(self, tensors: Tensors) -> None:
-        self.file = Archive(tensors, get_model=self.get)
+    def __init__(self, tensors: Tensors, code: GivenCode) -> None:
+        self.file = Archive(tensors, get_model=self.get, code=code)
         self.models: dict[str, Any] = {}
         self.inside: dict[str, int] = {}  # number of models in each, shared ones counted every time
         self.depth = self.count = 0

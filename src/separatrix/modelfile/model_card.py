@@ -22,6 +22,7 @@ from separatrix.estimators.base.prepare import object_kernel
 from separatrix.kernels.graphs.from_networkx import is_networkx
 from separatrix.kernels.graphs.graph_union import check_graphs
 from separatrix.modelfile import fields as f
+from separatrix.modelfile.plain_objects import canonical_text
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 
 PACKAGES = ("separatrix", "numpy", "scipy", "scikit-learn", "numba")
@@ -146,7 +147,8 @@ def _hash_array(digest: Any, values: Any) -> None:
             if isinstance(word, Graph):
                 _hash_graph(digest, word)
                 continue
-            part = str(word).encode("utf-8", "surrogatepass")
+            plain = isinstance(word, str | bytes) or _is_tokens(word)
+            part = (str(word) if plain else canonical_text(word)).encode("utf-8", "surrogatepass")
             digest.update(f"{type(word).__name__} {len(part)} ".encode() + part)
         return
     digest.update(f"array {values.shape} {values.dtype.newbyteorder('<').str}".encode())
@@ -156,6 +158,11 @@ def _hash_array(digest: Any, values: Any) -> None:
     row = max(1, values.nbytes // max(1, len(values)))
     for rows in row_blocks(len(values), rows_that_fit(row, 16 * MEBIBYTE)):
         digest.update(_bytes_of(values[rows], None))
+
+
+def _is_tokens(word: Any) -> bool:
+    """Whether a sample is a tuple of tokens, as kernels on sequences take."""
+    return isinstance(word, tuple) and all(isinstance(token, str | int | bytes) for token in word)
 
 
 def _hash_graph(digest: Any, graph: Graph) -> None:

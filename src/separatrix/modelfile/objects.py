@@ -17,11 +17,14 @@ from separatrix.errors import ModelFileError
 from separatrix.kernels.strings.sequences import ASCII_BITS, BYTE_BITS, TOKEN_BITS, UNICODE_BITS
 from separatrix.kernels.vocabulary import MIN_SLOTS, PairTable, Vocabulary, hash_slot
 from separatrix.modelfile import fields as f
+from separatrix.modelfile.given_code import GivenCode
+from separatrix.modelfile.plain_objects import CODES, MOST_VALUES, PlainReader, PlainWriter
 from separatrix.types import Codes
 
 STRING, NUMBER, BYTES = range(3)  # types of a token
 TOKENS = (str, int, bytes)
 FORMS = {"strings": str, "bytes": bytes, "tokens": tuple, "graphs": Graph}
+KEYS = {"graphs": ("node_labels", "edge_labels"), "plain": ("count",)}
 MOST_SEQUENCES = 200_000  # each takes some eighty bytes besides its letters
 MOST_GRAPHS = 50_000  # each is a few Python objects
 MOST_NODES = 2**31 - 1
@@ -37,11 +40,9 @@ class SamplesField(f.MatrixField):
     def put(self, value: Any, at: str, file: f.Archive) -> Any:
         if not isinstance(value, np.ndarray) or value.dtype != object:
             return super().put(value, at, file)
-        forms = (form for form, kind in FORMS.items() if all(isinstance(v, kind) for v in value))
-        form = next(forms, None) if len(value) else "nothing"
-        if form is None:
-            found = ", ".join(sorted({type(item).__name__ for item in value}))
-            raise f.schema_error(at, "sequences or graphs, all of one type", found)
+        form = _form_of(value) if len(value) else "nothing"
+        if form == "plain":
+            return _put_plain(value, at, file)
         if form == "graphs":
             return {"objects": form, **_put_graphs(value, at, file)}
         if form == "tokens":
@@ -53,30 +54,76 @@ class SamplesField(f.MatrixField):
     def get(self, document: Any, at: str, file: f.Archive) -> Any:
         if not isinstance(document, dict) or "objects" not in document:
             return super().get(document, at, file)
-        form = f.Text(("nothing", *FORMS)).get(document["objects"], at, file)
-        labels = {"node_labels", "edge_labels"} if form == "graphs" else set()
-        f.require_keys(document, at, {"objects", *labels})
+        form = f.Text(("nothing", "plain", *FORMS)).get(document["objects"], at, file)
+        f.require_keys(document, at, {"objects", *KEYS.get(form, ())})
         found: Any = []
         if form == "graphs":
             found = _get_graphs(document, at, file)
         elif form == "tokens":
             found = _get_tuples(at, file)
+        elif form == "plain":
+            found = _get_plain(document, at, file)
         elif form != "nothing":
             names = f"{at}.letters", f"{at}.ends"
             parts = f.get_parts(*names, file, "sequences", MOST_SEQUENCES)
             found = parts if form == "bytes" else (_decode(part, at) for part in parts)
-        objects = np.fromiter(found, dtype=object)
+        items = list(found)
+        objects = np.empty(len(items), dtype=object)
+        for row, item in enumerate(items):  # one by one: NumPy would make a matrix of arrays
+            objects[row] = item
         file.sizes.unify(at, objects.shape, str(self.dense.shape)[0])
         return objects
 
 
 def sample_type(samples: Any) -> str | None:
-    """What kernels take such samples: those on "vectors", "sequences" or "graphs"; None if empty."""
+    """What kernels take such samples: "vectors", "sequences", "graphs" or "objects"; None if empty."""
     if samples.dtype != object:
         return "vectors"
     if not len(samples):
         return None
-    return "graphs" if isinstance(samples[0], Graph) else "sequences"
+    form = _form_of(samples)
+    return {"graphs": "graphs", "plain": "objects"}.get(form, "sequences")
+
+
+def _form_of(samples: Any) -> str:
+    """How a file stores objects: by the one type that they have, or as plain objects of any types."""
+    forms = (form for form, kind in FORMS.items() if all(isinstance(v, kind) for v in samples))
+    form = next(forms, "plain")
+    return "plain" if form == "tokens" and not all(map(_are_tokens, samples)) else form
+
+
+def _are_tokens(item: Any) -> bool:
+    return all(type(token) in TOKENS for token in item)
+
+
+def _put_plain(value: Any, at: str, file: f.Archive) -> dict[str, Any]:
+    """Store objects of any plain type."""
+    writer = PlainWriter(code=file.code or GivenCode())
+    for item in value:
+        writer.add(item, at)
+    file.keep(f"{at}.codes", np.array(writer.codes, dtype=np.uint8))
+    file.keep(f"{at}.arguments", np.array(writer.arguments, dtype=np.int64))
+    file.keep(f"{at}.floats", np.array(writer.floats, dtype=np.float64))
+    f.put_parts(writer.arrays, f"{at}.arrays", f"{at}.array_ends", file)
+    _put_tokens([word for _, word in writer.words], at, file)
+    return {"objects": "plain", "count": len(value)}
+
+
+def _get_plain(document: dict[str, Any], at: str, file: f.Archive) -> list[Any]:
+    count, scope = f.Integer().get(document["count"], at, file), file.scope(c=CODES)
+    codes = f.Array("u1 n <c").read(f"{at}.codes", scope)
+    arguments = f.Array("i8 n >=0").read(f"{at}.arguments", scope)
+    file.spend("values of samples", len(codes), MOST_VALUES, at)
+    arrays = f.get_parts(f"{at}.arrays", f"{at}.array_ends", file, "arrays", MOST_SEQUENCES)
+    floats = f.Array("f8 m any").read(f"{at}.floats", scope).tolist()
+    parts = codes.tolist(), arguments.tolist(), _get_tokens(at, file), floats, list(arrays)
+    reader = PlainReader(*parts, (file.code or GivenCode()).classes, at)
+    if count > len(codes):
+        raise f.mismatch_error(at, f"at most {len(codes)} samples", count)
+    found = [reader.read() for _ in range(count)]
+    if reader.position != len(codes):
+        raise f.mismatch_error(at, f"{count} samples", "more values")
+    return found
 
 
 def _encode(token: Any) -> bytes:

@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 
 from separatrix.errors import ModelFileError
 from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.callables import FromCallable
 from separatrix.kernels.graphs.graph_kernels import ShortestPath
 from separatrix.modelfile import fields as f
 from separatrix.modelfile.labels import Labels
@@ -180,7 +181,8 @@ def kernel_takes(kernel: Any) -> str:
 def check_samples(model: Any, kernel: Any, samples: Any, at: str) -> None:
     """The fitted kernel, the kernel parameter and the samples are of one type."""
     kind = _check_takes(model, kernel, "kernel", "kernel_")
-    found = kind if samples is None else sample_type(samples)
+    untyped = samples is None or (kind == "objects" and samples.dtype == object)
+    found = kind if untyped else sample_type(samples)
     require(found in (kind, None), at, kind, found)
     if found == "graphs" and any(isinstance(one, ShortestPath) for one in _leaves(kernel)):
         pairs = 24 * sum(graph.n_nodes**2 for graph in samples)
@@ -190,7 +192,10 @@ def check_samples(model: Any, kernel: Any, samples: Any, at: str) -> None:
 
 
 def _check_takes(model: Any, kernel: Any, parameter: str, at: str) -> str:
-    kind, own = kernel_takes(kernel), kernel_takes(model._own_kernel)
+    kind, own = kernel_takes(kernel), model._own_kernel
+    if kind != "vectors" and (callable(own) or isinstance(own, Kernel)):
+        own = (own if isinstance(own, Kernel) else FromCallable(own)).on_objects()
+    own = kernel_takes(own)
     require(own == kind, parameter, f"on {kind}, as {at} is", f"one on {own}")
     counted = hasattr(model, "n_features_in_")
     require(counted == (kind == "vectors"), "n_features_in_", f"as samples are {kind}", counted)

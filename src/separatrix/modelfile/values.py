@@ -15,7 +15,9 @@ from sklearn import model_selection
 from sklearn.base import BaseEstimator
 
 from separatrix.errors import ModelFileError, ParameterError
-from separatrix.kernels.base import FromCallable, Kernel
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.callables import FromCallable
+from separatrix.kernels.combination import Combination
 from separatrix.kernels.registry import KERNELS
 from separatrix.modelfile import fields as f
 from separatrix.modelfile.container import one_line
@@ -41,6 +43,7 @@ TYPES: dict[str, type] = {
 ANY_ARRAY = f.Array(f"{f.NUMBERS} ... any")
 MOST_THREADS = 1024
 MOST_LEVELS = 1_000  # of a kernel: time grows with them, whatever the samples are
+STORED_KERNELS: dict[str, type[Kernel]] = {**KERNELS, "FromCallable": FromCallable}
 NO_CODE = "for a file holds no code"
 
 
@@ -52,13 +55,7 @@ class KernelObject(f.Field):
 
     def put(self, value: Any, at: str, file: f.Archive) -> Any:
         name = type(value).__name__
-        if isinstance(value, FromCallable):
-            raise ModelFileError(
-                "unsupported",
-                f"`{at}` is a function, and a file holds no code: save a model with a kernel of "
-                f"separatrix.kernels, or with kernel='precomputed'; found {value!r:.60}",
-            )
-        if KERNELS.get(name) is not type(value):
+        if STORED_KERNELS.get(name) is not type(value):
             raise ModelFileError(
                 "unsupported",
                 f"`{at}` is a kernel of your own, {name}: a file holds those of "
@@ -72,7 +69,7 @@ class KernelObject(f.Field):
 
     def get(self, document: Any, at: str, file: f.Archive) -> Kernel:
         f.require_keys(document, at, {"kernel", "params"})
-        kind = f.find_in(KERNELS, document["kernel"], at)
+        kind = f.find_in(STORED_KERNELS, document["kernel"], at)
         f.require_keys(document["params"], at, {field.name for field in fields(kind)})
         params = {
             key: KERNEL_PARAMETERS.get(key, KERNEL_OR_NUMBER).get(inner, f"{at}.{key}", file)
@@ -86,6 +83,31 @@ class KernelObject(f.Field):
             names = " or ".join(kind.__name__ for kind in self.only)
             raise f.schema_error(at, f"a {names}", document["kernel"])
         return kernel
+
+
+@dataclass(frozen=True)
+class FunctionName(f.Field):
+    """A function of the user's: the file has its name, and the function is given to `load` again."""
+
+    def put(self, value: Any, at: str, file: f.Archive) -> str:
+        return str(file.code.name(value))
+
+    def get(self, document: Any, at: str, file: f.Archive) -> Any:
+        return file.code.find(f.Text().get(document, at, file), at)
+
+
+class KernelParameter(f.Field):
+    """The parameter `kernel` of a kernel machine: a value as any other, or a function."""
+
+    def put(self, value: Any, at: str, file: f.Archive) -> Any:
+        if callable(value) and not isinstance(value, type):
+            return {"function": FunctionName().put(value, at, file)}
+        return Value().put(value, at, file)
+
+    def get(self, document: Any, at: str, file: f.Archive) -> Any:
+        if isinstance(document, dict) and list(document) == ["function"]:
+            return FunctionName().get(document["function"], at, file)
+        return Value().get(document, at, file)
 
 
 class Value(f.Field):
@@ -108,6 +130,8 @@ class Value(f.Field):
             return {"tuple": [self.put(item, at, file) for item in value.tolist()]}
         if isinstance(value, Kernel):
             return KernelObject().put(value, at, file)
+        if isinstance(value, Combination):
+            return {"combination": self.put(list(value), at, file)}
         if isinstance(value, BaseEstimator) and not isinstance(value, type):
             return {"model": file.put_model(value, at, False)}
         if name in SPLITTERS and type(value) is SPLITTERS[name][0]:
@@ -139,6 +163,7 @@ class Value(f.Field):
             "tuple": lambda: tuple(self._get_items(inner, at, file)),
             "dict": lambda: self._get_dict(inner, at, file),
             "array": lambda: ANY_ARRAY.get(inner, at, file.scope()),
+            "combination": lambda: Combination(self._get_items(inner, at, file)),
             "model": lambda: file.get_model(inner, at),
             "type": lambda: f.find_in(TYPES, inner, at),
         }
@@ -247,6 +272,10 @@ LEVELS = f.Mapped(Value(), _check_levels, int)
 WEIGHTS = checked(
     lambda value: isinstance(value, tuple) and all(map(_is_number, value)), "a tuple of numbers"
 )
+THREADS = checked(
+    lambda count: count is None or (type(count) is int and abs(count) <= MOST_THREADS),
+    f"at most {MOST_THREADS} threads",
+)
 # Parameters that are neither numbers nor kernels. A kernel checks its own parameters; the limits are ours.
 KERNEL_PARAMETERS: dict[str, f.Field] = {
     "alphabet": f.Maybe(checked(lambda value: isinstance(value, str), "a string of letters")),
@@ -254,6 +283,11 @@ KERNEL_PARAMETERS: dict[str, f.Field] = {
     "k": LEVELS,
     "shortest": f.Maybe(LEVELS),
     "weights": f.Maybe(replace(WEIGHTS, encode=lambda weights: tuple(map(float, weights)))),
+    "function": FunctionName(),
+    "objects": f.Maybe(f.Boolean()),
+    "check_psd": f.Maybe(f.Text()),
+    "workers": f.Text(),
+    "n_jobs": THREADS,
     **dict.fromkeys(("both_ways", "edge_labels", "lowercase", "nodes"), f.Boolean()),
 }
 # Parameters that estimators themselves check only in `fit`.
@@ -262,10 +296,7 @@ PARAMETERS: dict[str, f.Field] = {
         lambda seed: seed is None or (type(seed) is int and seed >= 0),
         "a seed of at least 0 or null",
     ),
-    "n_jobs": checked(
-        lambda count: count is None or (type(count) is int and abs(count) <= MOST_THREADS),
-        f"at most {MOST_THREADS} threads",
-    ),
+    "n_jobs": THREADS,
     "memory_limit": checked(
         lambda size: (
             size is None

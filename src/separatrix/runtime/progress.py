@@ -9,9 +9,10 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock
+from typing import Any
 
 Listener = Callable[[str, int, int | None, int], None]
-_SHOWN: list[bool] = []  # one entry for each bar on the screen
+_SHOWN: list[Any] = []  # the bars on the screen
 _LISTENERS: list[Listener] = []
 _OPEN: list[bool] = []  # one entry for each bar that listeners follow
 _LOCK = Lock()
@@ -61,12 +62,16 @@ def _notify_listeners(label: str, total: int | None) -> Iterator[Callable[[], No
 
 
 @contextmanager
-def bar(label: str, total: int | None, *, show: bool | None = None) -> Iterator[Callable[[], None]]:
+def bar(
+    label: str, total: int | None, *, show: bool | None = None, nested: bool = False
+) -> Iterator[Callable[[], None]]:
     """Yield a function that advances the bar by one of `total` steps; None if the total is unknown.
 
-    show=None shows the bar if stderr is a terminal and no other bar is shown.
+    show=None shows the bar if stderr is a terminal and no other bar is shown. A nested one is a line
+    below the bar that is shown, if any.
     """
-    with _show(label, total, show) as advance, _heard(label, total) as notify:
+    shown = _add_line(label, total) if nested and _SHOWN else _show(label, total, show)
+    with shown as advance, _heard(label, total) as notify:
 
         def both() -> None:
             advance()
@@ -92,6 +97,16 @@ def _heard(label: str, total: int | None) -> AbstractContextManager[Callable[[],
 
 
 @contextmanager
+def _add_line(label: str, total: int | None) -> Iterator[Callable[[], None]]:
+    progress = _SHOWN[-1]
+    task = progress.add_task(label, total=total)
+    try:
+        yield lambda: progress.advance(task)
+    finally:
+        progress.remove_task(task)
+
+
+@contextmanager
 def _show(
     label: str, total: int | None, show: bool | None, *, spinner: bool = False
 ) -> Iterator[Callable[[], None]]:
@@ -111,9 +126,10 @@ def _show(
     )
     if spinner:
         columns = rich.SpinnerColumn(), columns[0], rich.TimeElapsedColumn()
-    _SHOWN.append(True)  # two bars at once would overwrite each other
+    progress = rich.Progress(*columns, console=Console(stderr=True), transient=spinner)
+    _SHOWN.append(progress)  # two bars at once would overwrite each other
     try:
-        with rich.Progress(*columns, console=Console(stderr=True), transient=spinner) as progress:
+        with progress:
             task = progress.add_task(label, total=total)
             yield lambda: progress.advance(task)
     finally:

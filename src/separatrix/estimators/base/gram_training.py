@@ -12,6 +12,7 @@ from separatrix.errors import DataError, ParameterError
 from separatrix.estimators.base.multiclass import RowsClassified
 from separatrix.estimators.base.prepare import generator
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.callables import kernel_for_samples
 from separatrix.kernels.gram.operations import concurrent_fits
 from separatrix.kernels.gram.shared_products import SharedProducts
 from separatrix.kernels.names import resolve_kernel
@@ -35,10 +36,10 @@ def resolve_kernels(owner: str, kernels: Any, model: Any, X: Any) -> list[Kernel
     """Candidates by name or as objects; those given by name take the model's gamma, degree, coef0."""
     if isinstance(kernels, str | Kernel) or not isinstance(kernels, Iterable):
         raise ParameterError(owner, "kernels", "a list of at least one kernel, or None", kernels)
-    kernels = list(kernels)
+    kernels = [kernel_for_samples(kernel, X) for kernel in kernels]
     taken = [kernel.takes if isinstance(kernel, Kernel) else "vectors" for kernel in kernels]
     for kernel, kind in zip(kernels, taken, strict=True):
-        if kind != taken[0]:
+        if kind != taken[0] and "objects" not in (kind, taken[0]):
             must_be = f"all kernels on {taken[0]}, as the first is"
             raise ParameterError(owner, "kernels", must_be, kernel)
     _require_samples_for(kernels[:1], X)
@@ -58,10 +59,11 @@ def _require_samples_for(kernels: Sequence[Any], X: Any) -> None:
         base = first_base(kernel) if isinstance(kernel, Kernel) else None
         if base is not None:
             base.checked(X)
-        elif X.dtype == object and not callable(kernel):
+        elif X.dtype == object:
             raise DataError(
                 f"{kernel!r} takes vectors; got a list of {type(X[0]).__name__}: a kernel on sequences, as "
-                "Spectrum(3), or on graphs, as WeisfeilerLehman(3), takes those"
+                "Spectrum(3), or on graphs, as WeisfeilerLehman(3), or a function of two objects, as "
+                "FromCallable(k), takes those"
             )
 
 

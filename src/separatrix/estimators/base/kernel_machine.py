@@ -78,6 +78,11 @@ class KernelMachine(Estimator):
         return getattr(self, "kernel", None)
 
     @property
+    def _fitted_kernel(self) -> Any:
+        """The kernel object in use, or None before a fit."""
+        return self.__dict__.get("kernel_")
+
+    @property
     def _precomputed(self) -> bool:
         kernel = getattr(self, "kernel", None)
         return isinstance(kernel, Precomputed) or (

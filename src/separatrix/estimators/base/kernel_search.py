@@ -51,6 +51,11 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
         return next(iter(self.kernels), None) if np.iterable(self.kernels) else None
 
     @property
+    def _fitted_kernel(self) -> Any:
+        """The kernel object of the best model, or None before a fit."""
+        return getattr(self.__dict__.get(self._best_name), "kernel_", None)
+
+    @property
     def _device(self) -> str:
         """The device of the estimator unless "auto", else that of the search."""
         require_choice(type(self).__name__, "device", self.device, DEVICES)
@@ -71,9 +76,9 @@ class KernelMachineCV(CallbackSupportMixin, TakesTensors, Estimator):
         model._check_parameters()
         return model.set_params(device=self._device)
 
-    def _resolve_kernels(self, model: Any, X: Any) -> list[Kernel]:
+    def _resolve_kernels(self, model: Any, X: Any, kernels: Any = None) -> list[Kernel]:
         name = type(self).__name__
-        resolved = resolve_kernels(name, self.kernels, model, X)
+        resolved = resolve_kernels(name, self.kernels if kernels is None else kernels, model, X)
         for kernel in resolved:
             if isinstance(kernel, Precomputed):
                 raise ParameterError(name, "kernels", "kernels on samples", kernel)

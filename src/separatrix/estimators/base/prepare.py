@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.callables import is_plain_object, kernel_for_samples
 from separatrix.kernels.graphs.graph_union import is_graph
-from separatrix.kernels.object_kernels import ObjectKernel, first_base
+from separatrix.kernels.object_kernels import first_base
 from separatrix.runtime.device import (
     as_numpy,
     choose_device,
@@ -172,7 +173,7 @@ def check_samples(estimator: Any, X: Any, *, dtype: Any = "numeric", **more: Any
         require_same_device(X, more["y"])
         more["y"] = as_numpy(more["y"])
         _require_one_type(more["y"])
-    kernel = object_kernel(estimator)
+    kernel = object_kernel(estimator, X, fitted=not more.get("reset", True))
     if kernel is not None:
         return _check_objects(estimator, kernel, X, **more)
     if _are_plain(estimator, X, dtype, more):
@@ -286,15 +287,20 @@ def _refuse_coarse(estimator: Any, X: Any) -> None:
         )
 
 
-def object_kernel(estimator: Any) -> ObjectKernel | None:
-    """The kernel on objects inside the estimator's kernel; None if it takes vectors."""
-    kernel = getattr(estimator, "_own_kernel", None)
+def object_kernel(estimator: Any, X: Any = None, *, fitted: bool = True) -> Any:
+    """The kernel on objects inside the estimator's kernel; None if it takes vectors.
+
+    That of a fitted estimator is `kernel_`; otherwise samples X decide what a function takes.
+    """
+    kernel = getattr(estimator, "_fitted_kernel", None) if fitted else None
+    if kernel is None:
+        kernel = kernel_for_samples(getattr(estimator, "_own_kernel", None), X)
     return first_base(kernel) if isinstance(kernel, Kernel) else None
 
 
 def _check_objects(
     estimator: Any,
-    kernel: ObjectKernel,
+    kernel: Any,  # an ObjectKernel, or a FromCallable on objects
     X: Any,
     *,
     reset: bool = True,
@@ -333,11 +339,17 @@ def _refuse_objects(estimator: Any, X: Any) -> None:
         kind, kernel = "sequences", "Spectrum(3)"
     elif is_graph(first):
         kind, kernel = "graphs", "WeisfeilerLehman(3)"
+    elif is_plain_object(first):
+        raise DataError(
+            f"Expected 2D array of numbers, but X is a list of {type(first).__name__}: pass a function k "
+            "of two of them, as kernel=FromCallable(k), to SVC, KernelPerceptron or KNeighborsClassifier"
+        )
     else:
         return
     raise DataError(
         f"Expected 2D array of numbers, but X is a list of {type(first).__name__}: pass {_name(estimator)} "
-        f"a kernel on {kind}, as kernel={kernel}, if it has one, or put KernelFeatures({kernel}) before it"
+        f"a kernel on {kind}, as kernel={kernel}, if it has one, or put KernelFeatures({kernel}) before "
+        "it; a function k of two of them is a kernel as well, as kernel=FromCallable(k)"
     )
 
 

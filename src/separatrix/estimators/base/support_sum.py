@@ -13,7 +13,8 @@ from separatrix.estimators.base.kernel_machine import KernelMachine, concatenate
 from separatrix.estimators.base.prepare import check_samples, require_fitted
 from separatrix.estimators.base.support import Support
 from separatrix.estimators.base.support_scores import score_samples
-from separatrix.kernels.base import FromCallable, Precomputed
+from separatrix.kernels.base import Precomputed
+from separatrix.kernels.callables import FromCallable
 from separatrix.kernels.vector_kernels import Linear
 from separatrix.runtime.device import as_numpy, run_on
 from separatrix.types import Codes

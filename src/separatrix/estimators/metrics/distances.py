@@ -12,6 +12,8 @@ from sklearn.metrics import pairwise_distances
 
 from separatrix.errors import DataError, ParameterError, UnsupportedError
 from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.callables import psd_policy
+from separatrix.kernels.embedding import SEMIDEFINITE
 from separatrix.kernels.names import resolve_kernel
 from separatrix.runtime.blocks import MEBIBYTE, row_blocks, rows_that_fit
 from separatrix.runtime.warnings import warn_user
@@ -214,6 +216,7 @@ class FeatureSpace:
     def __init__(self, kernel: Kernel, X: Any) -> None:
         self._kernel = kernel
         self._X = X
+        self._warned = False
 
     def prepare(self) -> None:
         """Raise an error if lengths of rows overflow."""
@@ -230,12 +233,27 @@ class FeatureSpace:
         Q, Z = _as_float64(Q), _as_float64(self._X[rows])
         both = self._squared_lengths(Q)[:, None] + self._lengths[rows]
         D = np.asarray(both - 2.0 * self._kernel.block(Q, Z), dtype=np.float64)
+        self._check_squares(D, both)
         np.maximum(D, 0.0, out=D)
         i, j = np.nonzero(ROUNDING * np.abs(both) >= D)
         for part in row_blocks(len(i), rows_that_fit(_row_bytes(Q), BLOCK_BYTES)):
             same = _equal(Q[i[part]], Z[j[part]])
             D[i[part][same], j[part][same]] = 0.0
         return np.asarray(np.sqrt(D, out=D))
+
+    def _check_squares(self, D: Matrix, both: Matrix) -> None:
+        """Warn once, or refuse, if squared distances of a function are negative beyond rounding."""
+        policy = "ignore" if self._warned else psd_policy(self._kernel)
+        if policy == "ignore" or not D.size or D.min() >= -SEMIDEFINITE * float(np.abs(both).max()):
+            return
+        found = (
+            f"{self._kernel!r} is not positive semi-definite: a squared distance "
+            f"k(x, x) + k(z, z) - 2 k(x, z) is {D.min():.4g}"
+        )
+        if policy == "error":
+            raise DataError(found)
+        self._warned = True
+        warn_user(f"{found}; such distances are taken as 0. check_psd='ignore' accepts it")
 
     def _squared_lengths(self, X: Any) -> Vector:
         lengths = np.asarray(self._kernel.diagonal(X), dtype=np.float64)

@@ -11,7 +11,6 @@ from sklearn.utils.validation import check_array
 from separatrix.errors import DataError, PrecisionWarning
 from separatrix.estimators.metrics.distances import NORMS, NamedMetric
 from separatrix.kernels.base import Kernel
-from separatrix.kernels.object_kernels import ObjectKernel
 from separatrix.kernels.vector_kernels import Gaussian, Linear
 from separatrix.runtime.device import as_numpy, device_name, is_tensor
 from separatrix.runtime.sums import canonical, dense
@@ -59,7 +58,7 @@ def check_rows(
     owner: str,
     X: Any,
     *,
-    objects: ObjectKernel | None,
+    objects: Any,  # the kernel, if it is one on objects
     device: str,
     allow_nan: bool,
     least: int,

@@ -25,7 +25,8 @@ from separatrix.estimators.metrics.distances import (
     positive_numbers,
 )
 from separatrix.estimators.metrics.neighbor_rows import searchable, tensor_to_search
-from separatrix.kernels.base import FromCallable, Kernel
+from separatrix.kernels.base import Kernel
+from separatrix.kernels.callables import FromCallable
 from separatrix.kernels.vector_kernels import Gaussian, Laplacian, Linear
 from separatrix.runtime.device import as_numpy, is_tensor
 from separatrix.runtime.sums import canonical, dense

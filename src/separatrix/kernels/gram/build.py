@@ -13,6 +13,7 @@ import numpy as np
 
 from separatrix.errors import MemoryBudgetError
 from separatrix.kernels.base import Kernel, Precomputed
+from separatrix.kernels.callables import callables_in
 from separatrix.kernels.embedding import symmetric_matrix
 from separatrix.kernels.gram.cached import CachedGram, LazyGram
 from separatrix.kernels.gram.held import HeldGram, reorder
@@ -59,7 +60,9 @@ def make_gram(
     source = make_source(
         kernel, X, tolerance=tolerance, budget=budget, threads=threads, order=order
     )
-    return gram_of(source, budget, segments, hold=hold)
+    # a function of two objects costs more than all that is computed with its values
+    costly = kernel.takes != "vectors" and bool(callables_in(kernel))
+    return gram_of(source, budget, segments, hold=hold or costly)
 
 
 def gram_of(

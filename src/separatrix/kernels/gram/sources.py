@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix.kernels.base import Kernel
+from separatrix.kernels.callables import psd_policy
+from separatrix.kernels.embedding import enforce_semidefinite
 from separatrix.kernels.gram.tiles import fill_tile, kernel_values_among
 from separatrix.kernels.object_kernels import FeatureKernel, as_vectors
 from separatrix.kernels.prepared import Prepared, are_dense, prepare
@@ -171,6 +173,7 @@ class BlockSource:
     """Tiles of the kernel matrix of any samples, by the kernel's own `block`."""
 
     error = 0.0  # the kernel's own
+    shift = 0.0  # of the diagonal of the matrix
 
     def __init__(self, kernel: Kernel, X: Any) -> None:
         self.kernel, self.X, self.n = kernel, X, X.shape[0]
@@ -191,13 +194,17 @@ class BlockSource:
                 K[slots[some]] = self.tile(rows[some], columns)
 
     def matrix(self) -> Matrix:
-        K = np.empty((self.n, self.n), self.dtype)
-        for rows in row_blocks(self.n, ROWS_AT_ONCE):
-            self.tile(rows, slice(0, self.n), out=K[rows])
+        if self.kernel.takes == "vectors":
+            K = np.empty((self.n, self.n), self.dtype)
+            for rows in row_blocks(self.n, ROWS_AT_ONCE):
+                self.tile(rows, slice(0, self.n), out=K[rows])
+        else:
+            K = self.kernel.block(self.X, self.X)
+        self.shift = enforce_semidefinite(repr(self.kernel), K, psd_policy(self.kernel))
         return K
 
     def diagonal(self) -> Vector:
-        return self.kernel.diagonal(self.X)
+        return self.kernel.diagonal(self.X) + self.shift
 
 
 Source = ProductSource | BlockSource

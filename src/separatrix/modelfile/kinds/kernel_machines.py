@@ -20,7 +20,7 @@ from separatrix.modelfile import fields as f
 from separatrix.modelfile import schema as s
 from separatrix.modelfile.labels import RecordTable, WordList
 from separatrix.modelfile.objects import SamplesField
-from separatrix.modelfile.values import KernelObject, Value
+from separatrix.modelfile.values import KernelObject, KernelParameter, Value
 from separatrix.solvers.perceptron.online_to_batch import Mistakes
 from separatrix.solvers.perceptron.projectron import ProjectronFit
 from separatrix.solvers.svm.problem import SvmFit
@@ -154,6 +154,9 @@ def _check_svc_search(model: Any, sizes: f.ShapeEnv) -> None:
     s.require(meant == found, "best_estimator_.calibration", f"{meant}, as searched with", found)
 
 
+KERNEL = {"kernel": KernelParameter()}
+
+
 def _svc_schema(make: Any) -> s.ModelSchema:
     """The schema of a support vector classifier."""
     return s.ModelSchema(
@@ -174,6 +177,7 @@ def _svc_schema(make: Any) -> s.ModelSchema:
             **{"_last_scheme": f.Text(), "_last_y": f.Array("i8 n >=0"), "_fits": FITS},
         },
         optional="n_features_in_ support_vectors_ _calibration _ties _last_scheme _last_y",
+        params=KERNEL,
         derived="dual_coef_ intercept_",
         pack=_pack_svc,
         unpack=_unpack_svc,
@@ -206,6 +210,7 @@ KINDS = {
             **{"n_iter_": f.Integer(), "stop_": f.Text(), "gram_": f.Text()},
         },
         optional="n_features_in_ support_vectors_ gram_",
+        params=KERNEL,
         pack=_pack_perceptron,
         unpack=_unpack_vectors,
         check=_check_perceptron,
@@ -240,6 +245,7 @@ KINDS = {
             **{"stop_": f.Text(), "gram_": f.Text()},
         },
         optional="n_features_in_ support_vectors_",
+        params=KERNEL,
         derived="dual_coef_ intercept_",
         pack=_pack_svc,
         unpack=_unpack_svc,
@@ -249,8 +255,12 @@ KINDS = {
     "SVCCV": s.ModelSchema(
         SVCCV,
         {**SEARCH, "best_params_": Value(), "best_estimator_": s.InnerModel(("SVC",))},
-        RESULTS,
-        optional="n_features_in_",
+        {
+            **RESULTS,
+            **{"kernels_": f.Listed(KernelObject()), "kernel_weights_": f.Array("f8 m >=0")},
+            "combination_gap_": f.Real(),
+        },
+        optional="n_features_in_ kernels_ kernel_weights_ combination_gap_",
         copied={"classes_": "best_estimator_.classes_"},
         check=_check_svc_search,
     ),

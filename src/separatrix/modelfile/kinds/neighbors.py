@@ -18,7 +18,7 @@ from separatrix.modelfile import fields as f
 from separatrix.modelfile import schema as s
 from separatrix.modelfile.labels import Labels
 from separatrix.modelfile.objects import SamplesField
-from separatrix.modelfile.values import KernelObject, Value
+from separatrix.modelfile.values import KernelObject, KernelParameter, Value
 
 
 class _Output(NamedTuple):
@@ -87,6 +87,7 @@ VOTING: dict[str, f.Field] = {
     "kernel_": f.Maybe(KernelObject()),
     "outputs": f.Listed(f.Struct(_Output, OUTPUT, scoped=True)),
 }
+KERNEL = {"kernel": KernelParameter()}
 DERIVED = "classes_ _voters outputs_2d_ index_ effective_metric_ effective_metric_params_"
 KINDS = {
     "KNeighborsClassifier": s.ModelSchema(
@@ -94,6 +95,7 @@ KINDS = {
         VOTING,
         {"accuracy_by_k_": f.Array("f8 m"), "best_k_": f.Integer(1)},
         optional="n_features_in_ accuracy_by_k_ best_k_",
+        params=KERNEL,
         derived=DERIVED,
         pack=_pack,
         unpack=_unpack,
@@ -103,6 +105,7 @@ KINDS = {
         RadiusNeighborsClassifier,
         VOTING,
         optional="n_features_in_",
+        params=KERNEL,
         derived=f"{DERIVED} outlier_label_",
         pack=_pack,
         unpack=_unpack,
