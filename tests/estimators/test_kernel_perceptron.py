@@ -136,7 +136,7 @@ def test_a_stream_goes_on_only_with_the_parameters_and_classes_it_began_with():
         ParameterError, match="`budget` of KernelPerceptron must be None, as at the start"
     ):
         model.set_params(budget=5).partial_fit(X, Y)
-    with pytest.raises(ParameterError, match=r"`multi_class` .* must be 'argmax', as at the start"):
+    with pytest.raises(ParameterError, match=r"`multi_class` .* must be 'auto', as at the start"):
         model.set_params(budget=None, multi_class="ovo").partial_fit(X, Y)
     with pytest.raises(DataError, match="is not the same as on the first call"):
         model.set_params(multi_class="argmax").partial_fit(X, Y, classes=[0, 1])

@@ -98,6 +98,10 @@ def _unpack_perceptron(model: Any, values: s.Values) -> None:
     values["_past"] = [] if past is None else _split(past)
     if values["_state"] is None:
         del values["_state"]
+    if "mistakes_" in values:  # files of earlier versions lack the curves
+        unknown = np.full(len(values["mistakes_"]), np.nan)
+        values = {"learning_curve_": unknown, "boundary_curve_": unknown.copy()} | values
+    s.restore_argmax(model, values, "coef_")
     s.set_attributes(model, values)
 
 
@@ -152,8 +156,9 @@ KINDS = {
         {
             **{"n_iter_": f.Integer(), "mistake_bound_": Value(), "stop_": f.Text()},
             **f.arrays(mistakes_="i8 m", loss_curve_="f8 m"),
+            **f.arrays(learning_curve_="f8 m any", boundary_curve_="f8 m any"),
         },
-        optional="_radius mistake_bound_",
+        optional="_radius mistake_bound_ learning_curve_ boundary_curve_",
         pack=_pack_perceptron,
         unpack=_unpack_perceptron,
         check=_check_perceptron,
