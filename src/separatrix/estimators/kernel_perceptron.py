@@ -253,7 +253,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         one kernel matrix.
         """
         options, rng = self._options()._replace(threads=threads), generator(self)
-        train = _unweighted(y, n_classes)
+        train = unweighted(y, n_classes)
         square = options.square_of(gram, rows)
         found = fit_on_rows(
             gram, train, rows, options, rng, monitor, keep_scores=True, square=square
@@ -278,7 +278,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             return
         from separatrix.solvers.perceptron.cuda import solve_kernel_perceptrons  # torch is optional
 
-        options, train = self._options(), _unweighted(y, n_classes)
+        options, train = self._options(), unweighted(y, n_classes)
         passes = options.passes(n_classes)
         if self.min_gain is None:  # nothing depends on the online accuracy
             passes = passes._replace(combine=None)
@@ -415,6 +415,6 @@ def _stack(first: Any, second: Any) -> Any:
     return np.concatenate([first, second])
 
 
-def _unweighted(y: Codes, n_classes: int) -> Training:
+def unweighted(y: Codes, n_classes: int) -> Training:
     """Rows of a Gram that all have weight 1."""
     return Training(None, y, np.arange(n_classes), np.ones(len(y)), np.ones(len(y)))
