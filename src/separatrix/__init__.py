@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from separatrix.estimators.neighbor_index import NeighborIndex
     from separatrix.estimators.neighbors import KNeighborsClassifier
     from separatrix.estimators.object_attribution import explain_object
+    from separatrix.estimators.passive_aggressive import PassiveAggressiveClassifier
     from separatrix.estimators.perceptron import Perceptron
     from separatrix.estimators.subgradient_svc import SubgradientSVC
     from separatrix.estimators.svc import SVC
@@ -81,6 +82,7 @@ __all__ = [
     "MultinomialNB",
     "NeighborIndex",
     "Nystroem",
+    "PassiveAggressiveClassifier",
     "Perceptron",
     "PolynomialMap",
     "QuadraticDiscriminantAnalysis",

@@ -222,7 +222,30 @@ PERCEPTRON = EstimatorRecord(
         steps="mistakes",
         limits=("time_limit",),
     ),
-    variants=("Perceptron(multi_class='ovr')",),
+    variants=("Perceptron(multi_class='ovr')", "Perceptron(multi_class='argmax')"),
     endless=("Perceptron(max_iter=10**7, tol=None)",),
+    expected_failures=ORDER_DEPENDENT,
+)
+PASSIVE_AGGRESSIVE = EstimatorRecord(
+    name="PassiveAggressiveClassifier",
+    module="passive_aggressive",
+    solver="separatrix.solvers.perceptron.primal",
+    paper="Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006",
+    not_for="samples that fit into memory: use LinearSVC; noisy labels, unless C is small; probabilities",
+    linear=True,
+    suite=(
+        SuiteModel(
+            "passive-aggressive",
+            "passive-aggressive, averaged",
+            params={"average": True, "random_state": 0},
+            tuned={"average": True, "random_state": 0, "max_iter": 100},
+            grid={"C": (0.001, 0.01, 0.1, 1.0)},
+        ),
+    ),
+    variants=(
+        "PassiveAggressiveClassifier(loss='squared_hinge')",
+        "PassiveAggressiveClassifier(average=10)",
+    ),
+    endless=("PassiveAggressiveClassifier(max_iter=10**7, tol=None)",),
     expected_failures=ORDER_DEPENDENT,
 )

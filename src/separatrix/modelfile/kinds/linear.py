@@ -13,6 +13,7 @@ from separatrix.errors import ModelFileError
 from separatrix.estimators.least_squares import LeastSquaresClassifier
 from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
+from separatrix.estimators.passive_aggressive import PassiveAggressiveClassifier
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.subgradient_svc import SubgradientSVC
 from separatrix.modelfile import fields as f
@@ -119,6 +120,22 @@ def _check_perceptron(model: Any, _sizes: f.ShapeEnv) -> None:
         s.require(hasattr(model, "_radius"), "_radius", "there with bias='radius'", "nothing")
 
 
+def _pack_passive(_model: Any, values: s.Values, slim: bool) -> s.Values:
+    return {name: None if slim and name == "_state" else value for name, value in values.items()}
+
+
+def _unpack_passive(model: Any, values: s.Values) -> None:
+    if values["_state"] is None:
+        del values["_state"]
+    model._past = []  # a passive-aggressive learner does not vote
+    s.set_attributes(model, values)
+
+
+def _check_passive(model: Any, _sizes: f.ShapeEnv) -> None:
+    begun = model._begun
+    s.require(isinstance(begun, dict) and set(begun) == {"average"}, "_begun", "average", "others")
+
+
 def _check_logistic(model: Any, sizes: f.ShapeEnv) -> None:
     posterior = model._posterior
     if posterior is None:
@@ -162,6 +179,25 @@ KINDS = {
         pack=_pack_perceptron,
         unpack=_unpack_perceptron,
         check=_check_perceptron,
+        boundaries=True,
+    ),
+    "PassiveAggressiveClassifier": s.ModelSchema(
+        PassiveAggressiveClassifier,
+        {
+            **s.CLASSES,
+            **f.arrays(coef_="f8 p d", intercept_="f8 p"),
+            **{"_state": f.Maybe(f.Struct(OnlineState, STATE)), "_begun": Value()},
+            "t_": f.Integer(1),
+        },
+        {
+            **{"n_iter_": f.Integer(), "stop_": f.Text()},
+            **f.arrays(mistakes_="i8 m", loss_curve_="f8 m"),
+            **f.arrays(learning_curve_="f8 m", boundary_curve_="f8 m"),
+        },
+        derived="_past",
+        pack=_pack_passive,
+        unpack=_unpack_passive,
+        check=_check_passive,
         boundaries=True,
     ),
     "LinearSVC": s.ModelSchema(
