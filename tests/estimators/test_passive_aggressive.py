@@ -59,9 +59,8 @@ def test_a_step_is_the_closest_point_of_the_paper(loss, C):
 
     signs = np.where(Y == 0, -1, 1)
     model = PassiveAggressiveClassifier(C=C, loss=loss, fit_intercept=False, shuffle=False)
-    w = np.zeros(4)
+    w, power = np.zeros(4), 1 if loss == "hinge" else 2
     for x, sign in zip(X[:8], signs[:8], strict=True):
-        power = 1 if loss == "hinge" else 2
         found = minimize(
             lambda v, w=w: 0.5 * np.sum((v[:4] - w) ** 2) + C * v[4] ** power,
             np.r_[w, max(0.0, 1 - sign * w @ x)],
