@@ -27,14 +27,14 @@ TRAJECTORY = "8 trajectory"
 RULES = {"one-vs-rest": "ovr", "argmax": "argmax", "one-vs-one": "ovo"}
 PASSES = 20
 MOST_SPLITS = 5  # that are traced: the first ones of the study
-STOP = {"min_gain": 0.001, "min_iter": 5}
+STOP: dict[str, Any] = {"min_gain": 0.001, "min_iter": 5}
 CURVES = ("train_error", "test_error", "online_error")
 COLOURS = ("#999999", "#0072b2", "#56b4e9", "#009e73", "#e69f00", "#d55e00", "#cc79a7")
 
 
 def steps(protocol: StudyProtocol, degrees: tuple[int, ...], device: str) -> list[Step]:
     """One step for each rule."""
-    terms = {"protocol": protocol, "degrees": degrees, "device": device}
+    terms: dict[str, Any] = {"protocol": protocol, "degrees": degrees, "device": device}
     return [Step(f"{TRAJECTORY}: {rule}", partial(_trace, rule=rule, **terms)) for rule in RULES]
 
 

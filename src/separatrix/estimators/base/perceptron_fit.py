@@ -85,7 +85,7 @@ class PerceptronOptions(NamedTuple):
         limits = self.max_iter, self.min_iter, self.min_gain, self.shuffle
         if self.corrects_by_argmax(self.n_boundaries(n_classes)):
             return PassRule("argmax", *limits, square=square)
-        terms = {"n_classes": n_classes, "scheme": self.scheme, "ties": self.ties}
+        terms: dict[str, Any] = {"n_classes": n_classes, "scheme": self.scheme, "ties": self.ties}
         return PassRule("signs", *limits, partial(combine_scores, **terms), square)
 
     def square_of(self, gram: Gram, rows: Codes) -> float:

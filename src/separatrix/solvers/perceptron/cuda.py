@@ -152,14 +152,12 @@ class PerceptronBatch:
 
     def fits(self) -> list[KernelPerceptronFit]:
         """Each fit with its mistakes, without scores."""
-        curves = [
-            tuple(np.array(counts, np.intp) for counts in both)
-            for both in zip(self.by_epoch, self.misclassified, strict=True)
-        ]
+        counts = zip(self.by_epoch, self.misclassified, strict=True)
+        curves = ((np.array(wrong, np.intp), np.array(missed, np.intp)) for wrong, missed in counts)
         all_fits = zip(self._mistakes(), curves, self.n_steps, self.stops, strict=True)
         return [
-            KernelPerceptronFit(mistakes, len(both[0]), int(steps), *both, None, stop)
-            for mistakes, both, steps, stop in all_fits
+            KernelPerceptronFit(mistakes, len(wrong), int(steps), wrong, missed, None, stop)
+            for mistakes, (wrong, missed), steps, stop in all_fits
         ]
 
     def _run_pass(self, live: Codes, monitor: FitMonitor) -> int:

@@ -131,9 +131,9 @@ def run_passes(
             break
 
     final = scores.final() if keep_scores else None
-    counts = (np.array(counted, dtype=np.intp) for counted in by_epoch)
-    found = Mistakes.concatenate(log), len(by_epoch[0]), met, *counts
-    return KernelPerceptronFit(*found, final, stop or "max_iter")
+    corrected, missed = (np.array(counted, dtype=np.intp) for counted in by_epoch)
+    mistakes, ended = Mistakes.concatenate(log), stop or "max_iter"
+    return KernelPerceptronFit(mistakes, len(corrected), met, corrected, missed, final, ended)
 
 
 class Scan:
