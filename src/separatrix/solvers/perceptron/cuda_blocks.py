@@ -49,7 +49,7 @@ class BlockState:
         self, gram: Any, examples: Examples, sides: Signs, runs: Sequence[Codes], passes: PassRule
     ) -> None:
         self.gram, self.device, self.by_argmax = gram, gram.device, passes.rule == "argmax"
-        self.combine = (
+        self.combine: Any = (
             None if self.by_argmax else passes.combine
         )  # argmax: corrected if misclassified
         self.n, self.n_fits, self.n_problems = gram.shape[0], len(runs), sides.shape[1]
