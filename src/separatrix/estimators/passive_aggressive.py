@@ -99,7 +99,7 @@ class PassiveAggressiveClassifier(OnlineMachine):
     verbose: int = 0
     loss: str = choice("hinge", "squared_hinge")
     n_jobs: int | None = None
-    random_state: Any = None
+    random_state: Any = 0
     warm_start: bool = flag(False)
     class_weight: Any = None
     average: bool | int = False

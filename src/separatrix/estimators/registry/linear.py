@@ -242,10 +242,9 @@ PASSIVE_AGGRESSIVE = EstimatorRecord(
             grid={"C": (0.001, 0.01, 0.1, 1.0)},
         ),
     ),
-    variants=(
-        "PassiveAggressiveClassifier(loss='squared_hinge')",
-        "PassiveAggressiveClassifier(average=10)",
-    ),
+    # loss='squared_hinge' overflows in check_class_weight_classifiers, as scikit-learn's own does: its
+    # steps have no upper limit, and a class weight of 1000 multiplies them
+    variants=("PassiveAggressiveClassifier(average=10)",),
     endless=("PassiveAggressiveClassifier(max_iter=10**7, tol=None)",),
     expected_failures=ORDER_DEPENDENT,
 )
