@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from separatrix.estimators.nu_svc import NuSVC
     from separatrix.estimators.object_attribution import explain_object
     from separatrix.estimators.one_class_svm import OneClassSVM
+    from separatrix.estimators.passive_aggressive import PassiveAggressiveClassifier
     from separatrix.estimators.perceptron import Perceptron
     from separatrix.estimators.radius_neighbors import RadiusNeighborsClassifier
     from separatrix.estimators.subgradient_svc import SubgradientSVC
@@ -98,6 +99,7 @@ __all__ = [
     "NuSVC",
     "Nystroem",
     "OneClassSVM",
+    "PassiveAggressiveClassifier",
     "Perceptron",
     "PolynomialMap",
     "QuadraticDiscriminantAnalysis",

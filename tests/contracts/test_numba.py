@@ -131,6 +131,7 @@ for labels in (y, y > 0):
 for samples in (X, X.astype(np.float32), scipy.sparse.csr_array(X)):
     for multi_class in ("argmax", "ovr"):
         Perceptron(multi_class=multi_class, max_iter=2).fit(samples, y)
+    PassiveAggressiveClassifier(max_iter=2).fit(samples, y)
 """,
     """
 (folder / "a").write_text("1 qid:2 1:1.5e3\\n")

@@ -136,7 +136,7 @@ def test_a_stream_goes_on_only_with_the_parameters_and_classes_it_began_with():
         ParameterError, match="`budget` of KernelPerceptron must be None, as at the start"
     ):
         model.set_params(budget=5).partial_fit(X, Y)
-    with pytest.raises(ParameterError, match=r"`multi_class` .* must be 'argmax', as at the start"):
+    with pytest.raises(ParameterError, match=r"`multi_class` .* must be 'auto', as at the start"):
         model.set_params(budget=None, multi_class="ovo").partial_fit(X, Y)
     with pytest.raises(DataError, match="is not the same as on the first call"):
         model.set_params(multi_class="argmax").partial_fit(X, Y, classes=[0, 1])
@@ -172,6 +172,104 @@ def test_a_learning_rate_changes_no_prediction():
     one, tenth = (KernelPerceptron(eta0=eta0, max_iter=5).fit(X, Y) for eta0 in (1.0, 0.1))
     np.testing.assert_array_equal(one.support_, tenth.support_)
     np.testing.assert_allclose(tenth.alpha_, 0.1 * one.alpha_)
+
+
+@pytest.mark.parametrize(
+    ("multi_class", "by_vote", "by_boundary"), [("ovo", 0.842, 0.743), ("ovr", 0.862, 0.683)]
+)
+def test_the_first_epoch_of_digits_is_counted_by_the_combined_prediction(
+    multi_class, by_vote, by_boundary
+):
+    model = KernelPerceptron(Polynomial(3), multi_class=multi_class, shuffle=False, max_iter=3)
+    model.fit(DIGITS[:600] / 16, LABELS[:600])
+    assert model.learning_curve_[0] == pytest.approx(by_vote, abs=5e-4)
+    assert model.boundary_curve_[0] == pytest.approx(by_boundary, abs=5e-4)
+
+
+@pytest.mark.parametrize("ties", ["lowest", "margin"])
+@pytest.mark.parametrize("multi_class", ["argmax", "ovr", "ovo"])
+def test_the_learning_curve_is_of_predictions_made_before_learning(multi_class, ties):
+    rows = np.random.default_rng(0).permutation(150)[:60]
+    rest = {"multi_class": multi_class, "ties": ties, "shuffle": False}
+    whole = KernelPerceptron(Gaussian(0.5), max_iter=1, **rest).fit(X[rows], Y[rows])
+    stream = KernelPerceptron(Gaussian(0.5), **rest)
+    stream.partial_fit(X[rows[:1]], Y[rows[:1]], classes=[0, 1, 2])
+    right = [stream.learning_curve_[0]]
+    for row in rows[1:]:
+        right.append(float(stream.predict(X[[row]])[0] == Y[row]))
+        stream.partial_fit(X[[row]], Y[[row]])
+        assert stream.learning_curve_[-1] == right[-1]
+    assert whole.learning_curve_[0] == pytest.approx(np.mean(right))
+
+
+@pytest.mark.parametrize("predictor", ["last", "average", "vote", "random"])
+def test_rosenblatts_bias_is_the_dual_of_the_linear_perceptron(predictor):
+    from separatrix import Perceptron
+
+    samples, labels = np.round(10 * X), (Y == 1).astype(int)  # whole numbers: sums are exact
+    rest = {"predictor": predictor, "max_iter": 6, "random_state": 3}
+    dual = KernelPerceptron(Linear(), bias="rosenblatt", **rest).fit(samples, labels)
+    primal = Perceptron(bias="radius", tol=None, **rest).fit(samples, labels)
+    np.testing.assert_array_equal(dual.mistakes_, primal.mistakes_)
+    np.testing.assert_array_equal(dual.learning_curve_, primal.learning_curve_)
+    if predictor in ("last", "average"):
+        np.testing.assert_allclose(dual.intercept_, primal.intercept_, rtol=1e-9)
+        np.testing.assert_allclose(dual.alpha_.T @ dual.support_vectors_, primal.coef_, rtol=1e-9)
+    values = dual.decision_function(samples), primal.decision_function(samples)
+    np.testing.assert_allclose(*values, rtol=1e-6, atol=1e-6)
+
+
+def test_a_bias_streams_and_is_refused_with_a_budget_and_on_a_gpu():
+    from separatrix.errors import DeviceError
+
+    rest = {"bias": "rosenblatt", "shuffle": False}
+    whole = KernelPerceptron(Gaussian(0.5), max_iter=1, **rest).fit(X, Y)
+    stream = KernelPerceptron(Gaussian(0.5), **rest)
+    for part in (slice(0, 40), slice(40, 150)):
+        stream.partial_fit(X[part], Y[part], classes=[0, 1, 2])
+    np.testing.assert_array_equal(stream.support_, whole.support_)
+    np.testing.assert_allclose(stream.intercept_, whole.intercept_, atol=1e-9)
+    np.testing.assert_allclose(stream.decision_function(X), whole.decision_function(X), atol=1e-5)
+    with pytest.raises(
+        ParameterError, match=r"`bias` .* None when a budget is set; got 'rosenblatt'"
+    ):
+        KernelPerceptron(budget=5, bias="rosenblatt").fit(X, Y)
+    with pytest.raises(DeviceError, match="cannot run on a GPU with a bias; use device='cpu'"):
+        KernelPerceptron(device="cuda", bias="rosenblatt").fit(X, Y)
+    with pytest.raises(ParameterError, match=r"`bias` .* must be None, as at the start"):
+        KernelPerceptron().fit(X, Y).set_params(bias="rosenblatt").partial_fit(X, Y)
+
+
+def test_rows_classified_with_a_bias_are_predictions_of_the_fitted_model():
+    from separatrix.kernels.gram import make_gram
+
+    rows = np.arange(0, 150, 2)
+    for predictor in ("last", "average", "vote"):
+        model = KernelPerceptron(Linear(), bias="rosenblatt", predictor=predictor, max_iter=4)
+        fitted = model.fit(X[rows], Y[rows])
+        result = model.classify_rows(make_gram(Linear(), X), Y, rows, n_classes=3)
+        np.testing.assert_array_equal(result.codes(np.arange(150)), fitted.predict(X))
+
+
+@pytest.mark.parametrize("predictor", ["last", "average", "vote", "random"])
+def test_argmax_on_two_classes_has_a_coefficient_for_each(predictor):
+    labels, K = (Y == 1).astype(int), Gaussian(0.5).block(X, X)
+    rest = {"multi_class": "argmax", "shuffle": False, "max_iter": 4}
+    model = KernelPerceptron(Gaussian(0.5), predictor=predictor, **rest).fit(X, labels)
+    coef = np.zeros((150, 2))
+    for _ in range(4):
+        for t in range(150):
+            guess = int(np.argmax(coef.T @ K[t]))
+            if guess != labels[t]:
+                coef[t, labels[t]] += 1
+                coef[t, guess] -= 1
+    assert model.alpha_.shape[1] == 2
+    if predictor == "last":
+        np.testing.assert_array_equal(model.alpha_, coef[model.support_])
+        np.testing.assert_array_equal(model.predict(X), (K @ coef).argmax(axis=1))
+    assert model.decision_function(X).shape == (150,)
+    assert model.boundary_scores(X).shape == (150, 2)
+    assert model.score(X, labels) > 0.85
 
 
 def test_learning_curve_and_reason_to_stop_are_kept():

@@ -204,9 +204,66 @@ def test_early_stopping_sets_samples_aside_and_stops():
         assert model.score(digits, labels) > 0.85
 
 
+@pytest.mark.parametrize("multi_class", ["auto", "argmax", "ovr"])
+@pytest.mark.parametrize("labels", [Y, Y % 2], ids=["three classes", "two classes"])
+def test_the_learning_curve_is_of_predictions_made_before_learning(multi_class, labels):
+    whole = Perceptron(multi_class=multi_class, shuffle=False, tol=None, max_iter=3).fit(X, labels)
+    stream = Perceptron(multi_class=multi_class, shuffle=False)
+    right, corrected = np.ones(450), np.zeros(450)
+    for t in range(450):
+        row = slice(t % 150, t % 150 + 1)
+        scores = np.zeros(whole.coef_.shape[0])
+        if t:
+            scores = X[row] @ stream.coef_.T + stream.intercept_
+        guess = int(scores.ravel()[0] > 0) if scores.size == 1 else int(scores.argmax())
+        right[t] = guess == labels[row][0]
+        stream.partial_fit(X[row], labels[row], classes=np.unique(labels))
+        corrected[t] = stream.mistakes_[-1]
+    passes = whole.n_iter_
+    np.testing.assert_allclose(whole.learning_curve_, right.reshape(3, 150).mean(1)[:passes])
+    np.testing.assert_allclose(
+        whole.boundary_curve_, 1 - corrected.reshape(3, 150).mean(1)[:passes]
+    )
+    if multi_class == "ovr" and labels is Y:
+        assert (whole.learning_curve_ > whole.boundary_curve_).all()
+
+
+def test_argmax_learns_two_classes_with_two_weight_vectors_as_the_text_says():
+    """On a mistake w_true += x, w_pred -= x; equal scores are the first class's."""
+    labels, W = Y % 2, np.zeros((2, 5))
+    mistakes = np.zeros(7, dtype=int)
+    for epoch in range(7):
+        for x, label in zip(np.c_[X, np.ones(150)], labels, strict=True):
+            guess = int(np.argmax(W @ x))
+            if guess != label:
+                W[label] += x
+                W[guess] -= x
+                mistakes[epoch] += 1
+    ours = Perceptron(shuffle=False, tol=None, max_iter=7, multi_class="argmax").fit(X, labels)
+    np.testing.assert_allclose(np.c_[ours.coef_, ours.intercept_], W, atol=1e-9)
+    np.testing.assert_array_equal(ours.mistakes_, mistakes)
+    scores = np.c_[X, np.ones(150)] @ W.T
+    np.testing.assert_allclose(ours.decision_function(X), scores[:, 1] - scores[:, 0], atol=1e-9)
+    np.testing.assert_array_equal(ours.predict(X), scores.argmax(axis=1))
+    distance = (scores[:, 1] - scores[:, 0]) / np.linalg.norm(W[1, :4] - W[0, :4])
+    np.testing.assert_allclose(ours.signed_distance(X), distance, atol=1e-9)
+
+
+@pytest.mark.parametrize("predictor", ["average", "vote", "random"])
+def test_argmax_on_two_classes_has_every_predictor_and_bound(predictor):
+    labels = (Y > 0).astype(int)
+    model = Perceptron(multi_class="argmax", predictor=predictor, tol=None).fit(X, labels)
+    assert model.score(X, labels) > 0.9
+    assert model.stop_ == "clean pass"
+    assert model.mistakes_.sum() <= model.mistake_bound_ < np.inf
+
+
 def test_min_gain_stops_by_the_learning_curve():
-    model = Perceptron(min_gain=0.02, min_iter=3, tol=None, max_iter=100).fit(X, Y)
-    gains = -np.diff(model.mistakes_) / 150
+    model = Perceptron(
+        min_gain=0.02, min_iter=3, tol=None, max_iter=100, multi_class="ovr", random_state=2
+    ).fit(X, Y)
+    gains = np.diff(model.learning_curve_)
+    assert (gains[1:-1] >= 0.02).all()
     assert model.stop_ == "min_gain"
     assert model.n_iter_ >= 3
     assert gains[-1] < 0.02

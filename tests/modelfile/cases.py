@@ -38,6 +38,7 @@ from separatrix import (
     NuSVC,
     Nystroem,
     OneClassSVM,
+    PassiveAggressiveClassifier,
     Perceptron,
     PolynomialMap,
     QuadraticDiscriminantAnalysis,
@@ -226,6 +227,19 @@ CASES = [
         csr_array(TENTHS),
     ),
     Case("perceptron-radius", Perceptron(bias="radius", max_iter=4, tol=None)),
+    Case("perceptron-ovr", Perceptron(multi_class="ovr", max_iter=4, tol=None)),
+    *on_rows(
+        "passive-aggressive", PassiveAggressiveClassifier(max_iter=4, tol=None, random_state=0)
+    ),
+    Case(
+        "passive-aggressive-average",
+        PassiveAggressiveClassifier(
+            loss="squared_hinge", average=True, max_iter=4, tol=None, random_state=0
+        ),
+    ),
+    Case("kernel-perceptron-bias", KernelPerceptron("linear", bias="rosenblatt", max_iter=4)),
+    Case("perceptron-argmax", Perceptron(multi_class="argmax", tol=None), X[TWO], Y[TWO]),
+    Case("kernel-perceptron-argmax", KernelPerceptron(multi_class="argmax"), X[TWO], Y[TWO]),
     Case("knn-distance", KNN(5, weights="distance", k_max=4)),
     Case("knn-cosine", KNN(3, metric="cosine")),
     Case("knn-cosine-zero", KNN(3, metric="cosine"), np.vstack([X[:-1], 0 * X[:1]])),

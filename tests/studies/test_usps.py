@@ -11,6 +11,7 @@ from separatrix.experiments.run import run
 from separatrix.experiments.steps import RunContext
 from separatrix.kernels import Polynomial
 from separatrix.report.page import render
+from separatrix.studies import usps_trajectory
 from separatrix.studies.catalogue import page_of
 from separatrix.studies.usps import (
     ARGMAX,
@@ -88,12 +89,39 @@ def test_a_row_with_too_few_neighbours_in_a_part_is_searched_for_again():
 @pytest.mark.slow
 def test_every_family_is_on_the_page_with_its_numbers(quick):
     page = page_of(quick)
-    assert len(page.sections) == 6
+    assert len(page.sections) == 7
     html = render(page)
     for part in (REST, ARGMAX, GAUSSIAN, PAIRS, MACHINE, NEIGHBORS):
         error = 100 * quick.values(part=part, metric="chosen_error")
         assert f"{error.mean():.2f} ± {error.std():.2f}" in html
     assert "--quick" in page.command
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_trajectory_shows_every_pass_rule_and_degree_and_where_it_stops(quick):
+    first = samples(RunContext(experiment(quick=True)), "digits", 2, 0)
+    train, test = first.splits[0]
+    for rule, multi_class in usps_trajectory.RULES.items():
+        found = quick.where(part=usps_trajectory.TRAJECTORY, model=rule)
+        degrees = {json.loads(row.parameters)["degree"] for row in found}
+        assert degrees == set(range(1, 8))
+        stop = {"min_gain": 0.001, "min_iter": 5}
+        model = KernelPerceptron(Polynomial(3), multi_class=multi_class, max_iter=20, **stop)
+        model.fit(first.X[train], first.y[train])
+        at = {
+            row.metric: row.value
+            for row in found
+            if row.split == 0 and json.loads(row.parameters)["degree"] == 3
+        }
+        assert at["stop_pass"] == model.n_iter_
+        assert at["stop_error"] == pytest.approx(1 - model.score(first.X[test], first.y[test]))
+        assert at["stop_corrections"] == model.mistakes_.sum()
+    section = page_of(quick).sections[-1]
+    assert "Early stopping ends" in section.words[0]
+    html = render(page_of(quick))
+    assert "stopping changes it by" in html
+    assert "corrections saved" in html
 
 
 def test_families_are_those_of_the_document():

@@ -89,7 +89,8 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     multi_class
         "argmax": on a mistake the own class gains the sample and the guessed one loses it. "ovr":
         one boundary for each class, each corrected on its own mistakes. "ovo": one boundary for
-        each pair of classes, trained on those two; most votes win.
+        each pair of classes, trained on those two; most votes win. "auto": "argmax", but two classes
+        have one boundary in all, as with "ovr" and "ovo".
     predictor
         "last" hypothesis, the "average" of all, the "vote" of all, or a "random" one for each sample.
     ties
@@ -97,12 +98,16 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     max_iter
         Passes over the samples, at most. At least 1.
     min_gain, min_iter
-        From pass min_iter on, stop when the online accuracy (each sample classified before it is
-        learned from) rises by less than min_gain.
+        From pass min_iter on, stop when the online accuracy (each sample predicted before it is
+        learned from: `learning_curve_`) rises by less than min_gain.
     shuffle
         Draw a new order for every pass; otherwise rows are visited as given.
     eta0
         Learning rate. Above 0. It scales all scores and changes no prediction.
+    bias
+        None: no bias. "rosenblatt": a bias for each boundary that every correction moves by R^2, the
+        largest k(x, x) of the training samples: the dual form of `Perceptron(bias="radius")`. It
+        trains on the CPU and takes no budget.
     budget
         Support vectors at most (a projectron): further mistakes are projected onto the present ones.
         Needs predictor "last" or "average".
@@ -123,8 +128,13 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         Training rows with at least one mistake, (s,), and those samples.
     alpha_
         Their coefficients in each of p boundaries, (s, p). With "vote" and "random", of the last.
-    mistakes_, learning_curve_
-        Mistakes of each pass, and its online accuracy, (n_iter_,).
+    intercept_
+        Biases, (p,): 0 without a bias.
+    mistakes_
+        Samples corrected in each pass, (n_iter_,): those that at least one boundary got wrong.
+    learning_curve_, boundary_curve_
+        Share of the samples of each pass that were predicted right when they were met, and share of those
+        that every boundary got right, (n_iter_,).
     n_iter_, stop_
         Passes made, and why it stopped: "clean pass", "min_gain", "max_iter" or "stopped".
     gram_
@@ -150,7 +160,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     gamma: Any = "scale"
     degree: int = 3
     coef0: float = 0.0
-    multi_class: str = choice("argmax", "ovr", "ovo")
+    multi_class: str = choice("auto", "argmax", "ovr", "ovo")
     predictor: str = choice(*PREDICTORS)
     ties: str = choice(*TIES)
     max_iter: int = integer(100, least=1)
@@ -165,6 +175,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
     verbose: int = 0
     random_state: Any = 0
     device: str = choice(*DEVICES)
+    bias: str | None = choice(None, "rosenblatt")
 
     @with_callbacks
     @rollback_on_error
@@ -175,7 +186,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         self._begin(train)
         with monitored(self, train.X, train.y, steps=self.max_iter) as monitor:
             options, random = self._options(), partial(generator, self)
-            found, self.gram_ = run_on(
+            found, self._square, self.gram_ = run_on(
                 self._training_policy(train.X, self.kernel_),
                 lambda gpu: fit_on_samples(gpu, self.kernel_, train, options, random, monitor),
             )
@@ -197,7 +208,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         if first:
             self._begin(train)
             self.support_, self.support_vectors_ = np.empty(0, dtype=np.intp), train.X[:0]
-            self.mistakes_, self.learning_curve_ = np.empty(0, dtype=np.intp), np.empty(0)
+            self.mistakes_ = np.empty(0, dtype=np.intp)
+            self.learning_curve_, self.boundary_curve_ = np.empty(0), np.empty(0)
+            own = self.kernel_.diagonal(train.X)[train.weights > 0] if self.bias else np.zeros(1)
+            self._square = float(own.max())
             self._log = Mistakes.concatenate([])
             self._projectron: ProjectronFit | None = None
             self._rows_seen = self._n_steps = 0
@@ -239,9 +253,12 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         one kernel matrix.
         """
         options, rng = self._options()._replace(threads=threads), generator(self)
-        train = _unweighted(y, n_classes)
-        found = fit_on_rows(gram, train, rows, options, rng, monitor, keep_scores=True)
-        S = scores_on_gram(gram, found, options, options.n_boundaries(n_classes), rng)
+        train = unweighted(y, n_classes)
+        square = options.square_of(gram, rows)
+        found = fit_on_rows(
+            gram, train, rows, options, rng, monitor, keep_scores=True, square=square
+        )
+        S = scores_on_gram(gram, found, options, options.n_boundaries(n_classes), rng, square)
         return RowsClassified(S, n_classes, options.scheme, self.ties, found.n_iter)
 
     def classify_rows_many(
@@ -254,13 +271,17 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         monitor: FitMonitor | None = None,
     ) -> Iterator[RowsClassified]:
         """`classify_rows` for each of many runs, trained at the same time on a device."""
-        if self.budget is not None or self.predictor not in ("last", "average"):
+        sequential = self.budget is not None or self.bias is not None
+        if sequential or self.predictor not in ("last", "average"):
             for rows in runs:
                 yield self.classify_rows(gram, y, rows, n_classes=n_classes, monitor=monitor)
             return
         from separatrix.solvers.perceptron.cuda import solve_kernel_perceptrons  # torch is optional
 
-        options, train = self._options(), _unweighted(y, n_classes)
+        options, train = self._options(), unweighted(y, n_classes)
+        passes = options.passes(n_classes)
+        if self.min_gain is None:  # nothing depends on the online accuracy
+            passes = passes._replace(combine=None)
         batches = solve_kernel_perceptrons(
             gram,
             np.arange(len(y)),
@@ -268,7 +289,7 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             train.rates(self.eta0, options.scheme),
             coding(n_classes, options.scheme),
             runs,
-            options.passes(n_classes),
+            passes,
             generator(self),
             monitor,
             keep_mistakes=self.predictor != "last",
@@ -283,9 +304,11 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
                 yield gpu_predictions(S, found.n_iter, *decision)
 
     def _training_policy(self, X: Any, *kernels: Kernel, owner: str | None = None) -> DevicePolicy:
-        """Where to train; a projectron runs on the CPU."""
+        """Where to train; a projectron runs on the CPU, and so does a bias that moves by R^2."""
         policy = super()._training_policy(X, *kernels, owner=owner)
-        return policy if self.budget is None else replace(policy, obstacle="a budget")
+        if self.budget is None and self.bias is None:
+            return policy
+        return replace(policy, obstacle="a budget" if self.bias is None else "a bias")
 
     def _options(self) -> PerceptronOptions:
         return PerceptronOptions(
@@ -299,11 +322,13 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
             budget=self.budget,
             memory=self._budget,
             threads=self._threads,
+            ties=self.ties,
+            bias=self.bias,
         )
 
     def _begin(self, train: Training) -> None:
         self.classes_, self.kernel_ = train.classes, self._resolve_kernel(train.X)
-        self._begun = {name: getattr(self, name) for name in ("budget", "multi_class")}
+        self._begun = {name: getattr(self, name) for name in ("budget", "multi_class", "bias")}
 
     def _keep(self, train: Training, found: PerceptronFit) -> Self:
         """Set the fitted attributes."""
@@ -323,7 +348,11 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         self.support_vectors_ = as_numpy(vectors)
         self._rows_seen = len(train.y)
         self.mistakes_ = found.mistakes_by_epoch
-        self.learning_curve_ = 1.0 - found.mistakes_by_epoch / np.count_nonzero(train.weights)
+        n_rows, misclassified = np.count_nonzero(train.weights), found.misclassified_by_epoch
+        assert misclassified is not None
+        self.learning_curve_ = 1.0 - misclassified / n_rows
+        self.boundary_curve_ = 1.0 - found.mistakes_by_epoch / n_rows
+        self.intercept_ = self._square * self.alpha_.sum(axis=0)
         self.n_iter_, self.stop_ = found.n_iter, found.stop
         return self
 
@@ -334,14 +363,15 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
 
         def scores(blocks: Iterator[Any]) -> Any:
             rng = generator(self)  # a new one if the computation is repeated on the CPU
-            known = (self.alpha_, self._log, self._n_steps, rng)
+            known = (self.alpha_, self._log, self._n_steps, rng, self._square)
             return concatenate([options.scores(K, *known) for K in blocks])
 
         return self._map_kernel_values(check_samples(self, X, reset=False), scores)
 
     def _continue(self, train: Training) -> None:
         """One pass over new samples, starting from the present support."""
-        earlier, seen = (self.mistakes_, self.learning_curve_), self._rows_seen
+        names = ("mistakes_", "learning_curve_", "boundary_curve_")
+        earlier, seen = {name: getattr(self, name) for name in names}, self._rows_seen
         X = _stack(self.support_vectors_, train.X)
         rows = np.concatenate([self.support_, seen + np.arange(len(train.y))])
         options, rng = self._options(), generator(self)
@@ -353,8 +383,8 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         self._keep(train._replace(X=X), found)
         self.support_ = rows[self.support_]
         self._rows_seen += seen
-        self.mistakes_ = np.concatenate([earlier[0], self.mistakes_])
-        self.learning_curve_ = np.concatenate([earlier[1], self.learning_curve_])
+        for name, before in earlier.items():
+            setattr(self, name, np.concatenate([before, getattr(self, name)]))
         self.n_iter_ = len(self.mistakes_)
 
     def _check_parameters(self) -> None:
@@ -362,6 +392,10 @@ class KernelPerceptron(CallbackSupportMixin, TakesTensors, KernelMachine):
         if self.budget is not None and self.predictor not in ("last", "average"):
             must_be = "'last' or 'average' when a budget is set"
             raise ParameterError(type(self).__name__, "predictor", must_be, self.predictor)
+        if self.budget is not None and self.bias is not None:
+            raise ParameterError(
+                type(self).__name__, "bias", "None when a budget is set", self.bias
+            )
 
 
 def _warn_if_unfinished(name: str, found: PerceptronFit) -> None:
@@ -381,6 +415,6 @@ def _stack(first: Any, second: Any) -> Any:
     return np.concatenate([first, second])
 
 
-def _unweighted(y: Codes, n_classes: int) -> Training:
+def unweighted(y: Codes, n_classes: int) -> Training:
     """Rows of a Gram that all have weight 1."""
     return Training(None, y, np.arange(n_classes), np.ones(len(y)), np.ones(len(y)))

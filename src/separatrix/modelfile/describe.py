@@ -216,7 +216,7 @@ def _walk(document: Any, at: str) -> Iterator[tuple[str, dict[str, Any]]]:
         require_keys(document, at, {"kind", "params", "state", "slim"})
         kind = find_in(KINDS, document["kind"], f"{at}.kind")
         params, state = document["params"], document["state"]
-        require_keys(params, f"{at}.params", kind.parameters)
+        kind.require_parameters(params, f"{at}.params")
         require_keys(state, f"{at}.state", set(), set(kind.all_fields(slim=False)))
         yield at, document
         for name, value in (*params.items(), *state.items()):

@@ -268,7 +268,7 @@ class _Reader:
 
     def _make(self, kind: ModelSchema, document: Any, at: str, file: Archive) -> Any:
         """The unfitted model, its parameters checked as `fit` checks them."""
-        require_keys(document, f"{at}.params", kind.parameters)
+        kind.require_parameters(document, f"{at}.params")
         params = {
             key: kind.param_field(key).get(value, f"{at}.{key}", file)
             for key, value in document.items()

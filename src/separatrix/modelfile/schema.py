@@ -94,6 +94,7 @@ class ModelSchema(NamedTuple):
     extra: Mapping[str, f.Field] = {}  # a slim file has none: not for prediction
     optional: str = ""  # names of attributes that need not be there
     params: Mapping[str, f.Field] = {}  # those that `Value` does not describe
+    later: str = ""  # names of hyper-parameters that files of earlier versions lack: the default
     derived: str = ""  # names of attributes that `unpack` computes
     copied: Mapping[str, str] = {}  # attributes that are others, by their paths
     pack: Callable[[Any, Values, bool], Values] = lambda _model, values, _slim: values
@@ -118,8 +119,10 @@ class ModelSchema(NamedTuple):
         if self.boundaries and "k" in sizes and "p" not in sizes:
             k = sizes["k"]
             require(k >= 2, "classes_", "at least two", k)
-            pairs = getattr(model, "multi_class", None) == "ovo"
-            sizes["p"] = 1 if k == 2 else k * (k - 1) // 2 if pairs else k
+            scheme = getattr(model, "multi_class", None)
+            if k == 2 and scheme == "argmax":
+                return  # 1 in files of earlier versions, now 2: the model's own check
+            sizes["p"] = 1 if k == 2 else k * (k - 1) // 2 if scheme == "ovo" else k
 
     def restore(self, model: Any, values: Values, sizes: f.ShapeEnv) -> None:
         """Give a model its attributes, stored and derived, and check them together."""
@@ -129,10 +132,25 @@ class ModelSchema(NamedTuple):
                 setattr(model, name, attrgetter(path)(model))
         self.check(model, sizes)
 
+    def require_parameters(self, document: Any, at: str) -> None:
+        """Refuse all but an object of the hyper-parameters, of which an earlier version may lack some."""
+        f.require_keys(document, at, self.parameters - set(self.later.split()), self.parameters)
+
     @property
     def parameters(self) -> set[str]:
         """Names of the hyper-parameters that a file has."""
         return set(self.make._get_param_names()) - MACHINE_PARAMETERS  # type: ignore[attr-defined]
+
+
+def restore_argmax(model: Any, values: Values, weights: str) -> None:
+    """Name what earlier versions trained by "argmax" on two classes: one boundary, now "auto"."""
+    p = values[weights].shape[-1 if weights == "alpha_" else 0]
+    if model.multi_class == "argmax" and len(values["classes_"]) == 2:
+        require(p in (1, 2), weights, "of one or two boundaries", p)
+        if p == 1:
+            model.multi_class = "auto"
+            if isinstance(values["_begun"], dict):
+                values["_begun"]["multi_class"] = "auto"
 
 
 def require(holds: bool, at: str, expected: str, found: object) -> None:

@@ -113,10 +113,10 @@ def plot_features(model: Any, *, names: Any = None, shape: tuple[int, int] | Non
 
 
 def plot_learning_curve(model: Any) -> Figure:
-    """Number of misclassified samples in every pass of a perceptron."""
+    """Number of corrected samples in every pass of a perceptron."""
     figure, axes = new_axes(4.5, 3)
     axes.plot(np.arange(1, len(model.mistakes_) + 1), model.mistakes_, marker="o", color=INK)
-    axes.set(xlabel="pass", ylabel="misclassified samples")
+    axes.set(xlabel="pass", ylabel="corrected samples")
     axes.set_ylim(bottom=0)
     return figure
 

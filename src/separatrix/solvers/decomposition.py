@@ -33,19 +33,19 @@ def pairs(n_classes: int) -> Codes:
 def coding(n_classes: int, scheme: str) -> Signs:
     """Side of each class in each binary problem, (k, p).
 
-    Two classes make one problem whatever the scheme, with the second class positive. In a pair
-    (a, b) class a is positive, as in scikit-learn's votes.
+    Two classes make one problem, with the second class positive, except under "argmax", where every
+    class has its own. In a pair (a, b) class a is positive, as in scikit-learn's votes.
 
     >>> coding(3, "ovr").tolist()
     [[1, -1, -1], [-1, 1, -1], [-1, -1, 1]]
     >>> coding(3, "ovo").tolist()
     [[1, 1, 0], [-1, 0, 1], [0, -1, -1]]
-    >>> coding(2, "ovo").tolist()
-    [[-1], [1]]
+    >>> coding(2, "ovo").tolist(), coding(2, "argmax").tolist()
+    ([[-1], [1]], [[1, -1], [-1, 1]])
     """
-    if n_classes == 2:
+    if n_classes == 2 and scheme != "argmax":
         return np.array([[-1], [1]], dtype=np.int8)
-    if scheme == "ovr":
+    if scheme != "ovo":
         return (2 * np.eye(n_classes, dtype=np.int8) - 1).astype(np.int8)
     chosen = pairs(n_classes)
     sides = np.zeros((n_classes, len(chosen)), dtype=np.int8)

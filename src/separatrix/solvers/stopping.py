@@ -11,6 +11,7 @@ from separatrix.runtime.monitor import FitMonitor
 
 def reason_to_stop(
     wrong: Sequence[int],
+    misclassified: Sequence[int],
     n_rows: int,
     *,
     whole: bool,
@@ -20,21 +21,23 @@ def reason_to_stop(
 ) -> str | None:
     """The name of the rule that ends the passes, or None to go on.
 
-    `wrong` counts the mistakes of each pass so far; the last pass is complete (`whole`) or was cut short.
-    From pass min_iter on, an online accuracy that rises by less than min_gain also ends the passes.
+    `wrong` counts the corrected rows of each pass so far, `misclassified` those whose prediction was
+    wrong when they were met; the last pass is complete (`whole`) or was cut short. From pass min_iter on,
+    an online accuracy that rises by less than min_gain also ends the passes.
 
-    >>> reason_to_stop([9, 0], 10, whole=True, min_iter=1, min_gain=None, monitor=FitMonitor())
+    >>> rest = {"whole": True, "min_iter": 1, "monitor": FitMonitor()}
+    >>> reason_to_stop([9, 0], [9, 0], 10, min_gain=None, **rest)
     'clean pass'
-    >>> reason_to_stop([9, 8], 10, whole=True, min_iter=1, min_gain=0.2, monitor=FitMonitor())
+    >>> reason_to_stop([9, 4], [4, 3], 10, min_gain=0.2, **rest)
     'min_gain'
     """
     if whole and wrong[-1] == 0:
         return "clean pass"
     if monitor.should_stop():
         return "stopped"
-    late_enough = len(wrong) >= max(2, min_iter)
-    if min_gain is not None and late_enough and (wrong[-2] - wrong[-1]) / n_rows < min_gain:
-        return "min_gain"
+    if min_gain is not None and len(misclassified) >= max(2, min_iter):
+        gain = (misclassified[-2] - misclassified[-1]) / n_rows
+        return "min_gain" if gain < min_gain else None
     return None
 
 

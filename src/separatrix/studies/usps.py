@@ -1,4 +1,4 @@
-"""Kernel perceptrons on handwritten digits (USPS), parts 1 to 7 of the document.
+"""Kernel perceptrons on handwritten digits (USPS), parts 1 to 7 of the document and its trajectory.
 
 One matrix of inner products serves every degree, width, class, pair, split and fold. Part 1 trains on
 the same rows as part 2, so part 2 costs only its folds. One neighbour search answers every k.
@@ -34,6 +34,7 @@ from separatrix.kernels.vector_kernels import Gaussian, Polynomial
 from separatrix.plots.figures import INK, draw_confusion, new_axes
 from separatrix.report.page import Page, Picture, Section, Table
 from separatrix.runtime.device import choose_device
+from separatrix.studies import usps_trajectory
 from separatrix.studies.views import format_spread, params_of, row_params, step_seconds, study_page
 from separatrix.validation import require_integer
 
@@ -68,7 +69,7 @@ def experiment(
     repeats: int | None = None,
     device: str = "auto",
 ) -> Experiment:
-    """All seven parts; quick: three splits of scikit-learn's digits."""
+    """All seven parts and the learning trajectory; quick: three splits of scikit-learn's digits."""
     choose_device(NAME, device, worth=False)
     data = data or ("digits" if quick else "usps")
     repeats = (3 if quick else 20) if repeats is None else repeats
@@ -83,6 +84,7 @@ def experiment(
     steps += [
         Step(CONFUSIONS, partial(_count_confusions, protocol=protocol, family=trained[0])),
         Step(HARDEST, partial(_find_hardest, protocol=protocol, family=trained[0])),
+        *usps_trajectory.steps(protocol, DEGREES, device),
     ]
     options = {"quick": quick, "seed": seed, "data": data, "repeats": repeats}
     title = "Kernel perceptrons on handwritten digits"
@@ -218,6 +220,7 @@ def page(results: Results) -> Page:
     ]
     parts = (_degrees, _chosen_degrees, _confusions, _hardest, _widths)
     sections = [*(section(results) for section in parts), _comparison(results, errors)]
+    sections.append(usps_trajectory.section(results))
     return study_page(results, summary, sections)
 
 

@@ -1,11 +1,13 @@
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from separatrix.estimators.base.multiclass import combine_scores
 from separatrix.kernels import Polynomial
 from separatrix.kernels.gram import make_gram
 from separatrix.runtime.monitor import FitMonitor
@@ -35,6 +37,10 @@ def _small_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "TILE", 8)
 
 
+def combine_for(name, n_classes):
+    return partial(combine_scores, n_classes=n_classes, scheme=RULES[name][1], ties="lowest")
+
+
 def on_device(X, *, whole=True, monkeypatch=None):
     if whole:
         return make_gram(KERNEL, X, device=torch.device("cpu"))
@@ -62,6 +68,7 @@ def assert_same(found, expected):
         assert ours.dtype == theirs.dtype
         np.testing.assert_array_equal(ours, theirs)
     np.testing.assert_array_equal(found.mistakes_by_epoch, expected.mistakes_by_epoch)
+    np.testing.assert_array_equal(found.misclassified_by_epoch, expected.misclassified_by_epoch)
     if found.scores is not None and expected.scores is not None:
         np.testing.assert_array_equal(found.scores, expected.scores)
     ended = (expected.n_iter, expected.n_steps, expected.stop)
@@ -89,6 +96,7 @@ def test_every_mistake_on_a_device_is_that_of_the_cpu_solver(
         rates=rng.integers(1, 4, size=(2, 45)).astype(float),
         max_iter=5,
         shuffle=True,
+        combine=combine_for(name, n_classes),
     )
 
     assert_same(device, cpu)
@@ -103,6 +111,7 @@ def test_runs_of_many_lengths_are_each_what_they_are_alone(name, at_once, digits
     sides = coding(4, scheme)
     runs = [np.random.default_rng(seed).permutation(60)[: 20 + 7 * (seed % 4)] for seed in range(7)]
     terms = {"rule": rule, "max_iter": 30, "min_iter": 3, "min_gain": 0.02, "shuffle": True}
+    terms["combine"] = combine_for(name, 4)
     monkeypatch.setattr(cuda, "_fits_at_once", lambda *_: at_once)
 
     examples = np.arange(60), y, np.ones((2, 60)), sides
@@ -196,6 +205,7 @@ for whole, names in ((True, here.RULES), (False, ("argmax", "ovr"))):
     for name in names:
         rule, scheme = here.RULES[name]
         terms = {"rule": rule, "max_iter": 1 + whole, "shuffle": True}
+        terms["combine"] = here.combine_for(name, 3)
         gram = here.on_device(X, whole=whole, monkeypatch=pytest.MonkeyPatch())
         (batch,) = here.cuda.solve_kernel_perceptrons(
             gram, np.arange(40), y, rates, here.coding(3, scheme), runs, here.PassRule(**terms),

@@ -28,9 +28,9 @@ MATRIX_UP_TO = 64  # classes up to which pairs are summed by one product with k^
 def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest") -> Matrix:
     """One value for each class, (n, k), or for two classes the score itself, (n,).
 
-    For pairs the value is the number of votes, plus, with ties="margin", the summed margins squeezed
-    into (-1/3, 1/3) so that they only ever decide between equal votes. The class of the highest
-    value, the first among equals, is the prediction.
+    If two classes have a score each, it is the lead of the second. For pairs the value is the number of
+    votes, plus, with ties="margin", the summed margins squeezed into (-1/3, 1/3) so that they only ever
+    decide between equal votes. The class of the highest value, the first among equals, is the prediction.
 
     >>> S = np.array([[1.0, -0.5, 3.0]])  # 0 beats 1, 2 beats 0, 1 beats 2: one vote each
     >>> decision_values(S, 3, "ovo")
@@ -39,7 +39,7 @@ def decision_values(S: Matrix, n_classes: int, scheme: str, ties: str = "lowest"
     1
     """
     if n_classes == 2:
-        return S[:, 0]
+        return S[:, 0] if S.shape[1] == 1 else S[:, 1] - S[:, 0]
     if scheme != "ovo":
         return S
     losses = like(np.arange(n_classes, dtype=np.float64), S)  # pairs of which a class is the second
@@ -87,6 +87,15 @@ def winners(values: Matrix) -> Codes:
         return codes
     best: Codes = values.argmax(axis=1)
     return best
+
+
+def combine_scores(S: Any, n_classes: int, scheme: str, ties: str) -> Any:
+    """Class codes from scores of binary problems, (n, p) -> (n,).
+
+    >>> combine_scores(np.array([[1.0, 1.0, -0.5]]), 3, "ovo", "lowest").tolist()
+    [0]
+    """
+    return winners(decision_values(S, n_classes, scheme, ties))
 
 
 def vote(S: Matrix, n_classes: int, scheme: str, order: Codes | None = None) -> Codes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from separatrix.estimators.base.multiclass import combine_scores
 from separatrix.estimators.base.prepare import Training
 from separatrix.kernels.base import Kernel
 from separatrix.kernels.gram.build import make_gram
@@ -26,7 +28,7 @@ PerceptronFit = KernelPerceptronFit | ProjectronFit
 class PerceptronOptions(NamedTuple):
     """The parameters of a fit."""
 
-    multi_class: str  # "argmax", "ovr" or "ovo"
+    multi_class: str  # "auto", "argmax", "ovr" or "ovo"
     predictor: str  # "last", "average", "vote" or "random"
     max_iter: int
     min_iter: int
@@ -36,36 +38,59 @@ class PerceptronOptions(NamedTuple):
     budget: int | None
     memory: int | None
     threads: int
+    ties: str = "lowest"
+    bias: str | None = None  # "rosenblatt": a bias that moves by R^2
 
     @property
     def scheme(self) -> str:
         """The coding of the binary problems."""
-        return "ovo" if self.multi_class == "ovo" else "ovr"
+        return "ovr" if self.multi_class == "auto" else self.multi_class
 
     def coefficients(self, log: Mistakes, n: int, p: int, n_steps: int) -> Matrix:
         """Coefficients of the support, (n, p): of the mean of all hypotheses, else of the last."""
         return averaged(log, n, p, n_steps) if self.predictor == "average" else last(log, n, p)
 
     def scores(
-        self, K: Any, alpha: Matrix, log: Mistakes, n_steps: int, rng: np.random.Generator
+        self,
+        K: Any,
+        alpha: Matrix,
+        log: Mistakes,
+        n_steps: int,
+        rng: np.random.Generator,
+        square: float = 0.0,
     ) -> Any:
-        """Scores from kernel values with the support, (m, s) -> (m, p); votes are counted on the CPU."""
+        """Scores from kernel values with the support, (m, s) -> (m, p); votes are counted on the CPU.
+
+        A bias that moves by R^2 = `square` is that of the kernel k + R^2.
+        """
         p = alpha.shape[1]
+        if self.predictor in ("last", "average"):
+            S = as_double(K) @ like(alpha, K)
+            return S + like(square * alpha.sum(axis=0), K) if square else S
+        K = as_numpy(K) + square if square else as_numpy(K)
         if self.predictor == "vote":
-            by_argmax = self.multi_class == "argmax" and p > 1
-            return votes(as_numpy(K), log, p, n_steps, by_argmax=by_argmax)
-        if self.predictor == "random":
-            return at_steps(as_numpy(K), log, p, rng.integers(max(1, n_steps), size=len(K)))
-        return as_double(K) @ like(alpha, K)
+            return votes(K, log, p, n_steps, by_argmax=self.corrects_by_argmax(p))
+        return at_steps(K, log, p, rng.integers(max(1, n_steps), size=len(K)))
+
+    def corrects_by_argmax(self, p: int) -> bool:
+        """Whether the highest of p scores decides about a correction."""
+        return self.multi_class in ("auto", "argmax") and p > 1
 
     def n_boundaries(self, n_classes: int) -> int:
         """p."""
         return len(coding(n_classes, self.scheme).T)
 
-    def passes(self, n_classes: int) -> PassRule:
+    def passes(self, n_classes: int, square: float = 0.0) -> PassRule:
         """The update rule and the limits of the passes."""
-        rule = "argmax" if self.multi_class == "argmax" and n_classes > 2 else "signs"
-        return PassRule(rule, self.max_iter, self.min_iter, self.min_gain, self.shuffle)
+        limits = self.max_iter, self.min_iter, self.min_gain, self.shuffle
+        if self.corrects_by_argmax(self.n_boundaries(n_classes)):
+            return PassRule("argmax", *limits, square=square)
+        terms: dict[str, Any] = {"n_classes": n_classes, "scheme": self.scheme, "ties": self.ties}
+        return PassRule("signs", *limits, partial(combine_scores, **terms), square)
+
+    def square_of(self, gram: Gram, rows: Codes) -> float:
+        """R^2 = max k(x, x) over the training rows with a bias, else 0."""
+        return float(as_numpy(gram.diagonal())[rows].max()) if self.bias else 0.0
 
     def projected_coefficients(self, found: ProjectronFit) -> Matrix:
         """Coefficients of a projectron's support, (s, p)."""
@@ -79,15 +104,17 @@ def fit_on_samples(
     options: PerceptronOptions,
     random: Callable[[], np.random.Generator],
     monitor: FitMonitor | None,
-) -> tuple[PerceptronFit, str]:
-    """Train on the samples of a training set; the fit, and the form of its kernel matrix as text.
+) -> tuple[PerceptronFit, float, str]:
+    """Train on the samples of a training set; the fit, its R^2, and the form of its kernel matrix as text.
 
     `device` is a torch device, or None for NumPy; `random` makes the generator of the orders.
     """
     X = as_numpy(train.X) if device is None else train.X
     gram = make_gram(kernel, X, memory=options.memory, threads=options.threads, device=device)
     rows = np.flatnonzero(train.weights)
-    return fit_on_rows(gram, train, rows, options, random(), monitor), repr(gram)
+    square = options.square_of(gram, rows)
+    found = fit_on_rows(gram, train, rows, options, random(), monitor, square=square)
+    return found, square, repr(gram)
 
 
 def fit_on_rows(
@@ -100,17 +127,19 @@ def fit_on_rows(
     *,
     start: Any = None,
     keep_scores: bool = False,
+    square: float = 0.0,
 ) -> PerceptronFit:
-    """Train on some rows of a Gram matrix."""
+    """Train on some rows of a Gram matrix; `square` is the R^2 of the bias."""
     k = len(train.classes)
     problems = problems_of(train.y, rows, coding(k, options.scheme))
-    common: dict[str, Any] = options.passes(k)._asdict() | {
+    common: dict[str, Any] = options.passes(k, square)._asdict() | {
         "rates": train.rates(options.eta0, options.scheme)[:, rows],
         "rng": rng,
         "start": start,
         "monitor": monitor,
     }
     if options.budget is not None:
+        del common["square"]
         return solve_projectron(gram, problems, budget=options.budget, **common)
     return solve_kernel_perceptron(
         gram, problems, keep_scores=keep_scores, threads=options.threads, **common
@@ -123,6 +152,7 @@ def scores_on_gram(
     options: PerceptronOptions,
     p: int,
     rng: np.random.Generator,
+    square: float = 0.0,
 ) -> Any:
     """Scores of all rows of the Gram that was trained on, (n, p); a tensor if its values are."""
     if isinstance(found, ProjectronFit):
@@ -133,9 +163,10 @@ def scores_on_gram(
     log = found.mistakes._replace(rows=index)
     alpha = options.coefficients(log, len(support), p, found.n_steps)
     if options.predictor in ("last", "average"):
-        return scores_of_rows(gram, support, alpha)
+        S = scores_of_rows(gram, support, alpha)
+        return S + square * alpha.sum(axis=0) if square else S
     K = as_numpy(gram.tile(support, slice(0, gram.shape[0]))).T
-    return options.scores(K, alpha, log, found.n_steps, rng)
+    return options.scores(K, alpha, log, found.n_steps, rng, square)
 
 
 def pass_over_more(
@@ -145,11 +176,12 @@ def pass_over_more(
     s, p = len(model.support_), options.n_boundaries(len(model.classes_))
     start = np.zeros((p, len(train.y)))
     coef = last(model._log, s, p)
+    square = model._square
     for part, K in model._kernel_with_support(train.X, model.support_, model.support_vectors_):
-        start[:, part] = (K @ coef).T
+        start[:, part] = (K @ coef + square * coef.sum(axis=0)).T
     gram = make_gram(model.kernel_, train.X, memory=options.memory, threads=options.threads)
     rows, once = np.flatnonzero(train.weights), options._replace(max_iter=1)
-    found = fit_on_rows(gram, train, rows, once, rng, None, start=start)
+    found = fit_on_rows(gram, train, rows, once, rng, None, start=start, square=square)
     assert isinstance(found, KernelPerceptronFit)
     new = found.mistakes
     new = new._replace(rows=new.rows + s, steps=new.steps + model._n_steps)

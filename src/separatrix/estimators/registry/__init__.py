@@ -26,6 +26,7 @@ REGISTRY: tuple[EstimatorRecord, ...] = (
     *linear.RECORDS,
     *generative.RECORDS,
     linear.PERCEPTRON,
+    linear.PASSIVE_AGGRESSIVE,
     *transformers.RECORDS,
 )
 CLASSIFIERS = {record.name: record for record in REGISTRY if record.kind == "classifier"}

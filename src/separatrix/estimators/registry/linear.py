@@ -235,7 +235,29 @@ PERCEPTRON = EstimatorRecord(
         steps="mistakes",
         limits=("time_limit",),
     ),
-    variants=("Perceptron(multi_class='ovr')",),
+    variants=("Perceptron(multi_class='ovr')", "Perceptron(multi_class='argmax')"),
     endless=("Perceptron(max_iter=10**7, tol=None)",),
+    expected_failures=ORDER_DEPENDENT,
+)
+PASSIVE_AGGRESSIVE = EstimatorRecord(
+    name="PassiveAggressiveClassifier",
+    module="passive_aggressive",
+    solver="separatrix.solvers.perceptron.primal",
+    paper="Crammer, Dekel, Keshet, Shalev-Shwartz and Singer 2006",
+    not_for="samples that fit into memory: use LinearSVC; noisy labels, unless C is small; probabilities",
+    linear=True,
+    suite=(
+        SuiteModel(
+            "passive-aggressive",
+            "passive-aggressive, averaged",
+            params={"average": True, "random_state": 0},
+            tuned={"average": True, "random_state": 0, "max_iter": 100},
+            grid={"C": (0.001, 0.01, 0.1, 1.0)},
+        ),
+    ),
+    # loss='squared_hinge' overflows in check_class_weight_classifiers, as scikit-learn's own does: its
+    # steps have no upper limit, and a class weight of 1000 multiplies them
+    variants=("PassiveAggressiveClassifier(average=10)",),
+    endless=("PassiveAggressiveClassifier(max_iter=10**7, tol=None)",),
     expected_failures=ORDER_DEPENDENT,
 )

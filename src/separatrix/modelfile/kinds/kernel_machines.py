@@ -137,9 +137,24 @@ def _pack_perceptron(model: Any, values: s.Values, slim: bool) -> s.Values:
 def _check_perceptron(model: Any, sizes: f.ShapeEnv) -> None:
     last = int(model._log.steps.max(initial=0))
     s.require(last <= model._n_steps, "_log.steps", f"at most {model._n_steps}", last)
-    begun, names = model._begun, {"budget", "multi_class"}
+    begun, names = model._begun, {"budget", "multi_class", "bias"}
     s.require(isinstance(begun, dict) and set(begun) == names, "_begun", f"{names}", "others")
+    s.require(model._square >= 0, "_square", "at least 0", model._square)
     s.check_kernel(model, sizes)
+
+
+def _unpack_perceptron(model: Any, values: s.Values) -> None:
+    """Files of earlier versions have no bias, and the curve of the boundaries for that of predictions."""
+    s.restore_argmax(model, values, "alpha_")
+    if isinstance(values["_begun"], dict):
+        values["_begun"].setdefault("bias", None)
+    values.setdefault("_square", 0.0)
+    model.intercept_ = values["_square"] * values["alpha_"].sum(axis=0)
+    if "learning_curve_" in values and "boundary_curve_" not in values:
+        curve = values["boundary_curve_"] = values["learning_curve_"]
+        same = model.multi_class in ("auto", "argmax")
+        values["learning_curve_"] = curve.copy() if same else np.full(len(curve), np.nan)
+    _unpack_vectors(model, values)
 
 
 def _check_perceptron_search(model: Any, sizes: f.ShapeEnv) -> None:
@@ -202,17 +217,20 @@ KINDS = {
             "support_vectors_": SamplesField("s d"),
             "alpha_": f.Array("f8 s p"),
             **s.each(f.Integer(), "_n_steps _rows_seen"),
+            "_square": f.Real(),
             **{"_begun": Value(), "_log": f.Struct(Mistakes, s.LOG)},
             "_projectron": f.Maybe(f.Struct(ProjectronFit, PROJECTRON)),
         },
         {
-            **f.arrays(mistakes_="i8 e", learning_curve_="f8 e"),
+            **f.arrays(mistakes_="i8 e", learning_curve_="f8 e any", boundary_curve_="f8 e any"),
             **{"n_iter_": f.Integer(), "stop_": f.Text(), "gram_": f.Text()},
         },
-        optional="n_features_in_ support_vectors_ gram_",
+        optional="n_features_in_ support_vectors_ gram_ _square boundary_curve_",
         params=KERNEL,
+        later="bias",
+        derived="intercept_",
         pack=_pack_perceptron,
-        unpack=_unpack_vectors,
+        unpack=_unpack_perceptron,
         check=_check_perceptron,
         boundaries=True,
     ),

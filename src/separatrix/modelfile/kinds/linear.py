@@ -14,6 +14,7 @@ from separatrix.estimators.least_squares import LeastSquaresClassifier
 from separatrix.estimators.linear_svc import LinearSVC
 from separatrix.estimators.logistic_regression import LogisticRegression
 from separatrix.estimators.logistic_regression_cv import LogisticRegressionCV
+from separatrix.estimators.passive_aggressive import PassiveAggressiveClassifier
 from separatrix.estimators.perceptron import Perceptron
 from separatrix.estimators.subgradient_svc import SubgradientSVC
 from separatrix.modelfile import fields as f
@@ -99,6 +100,10 @@ def _unpack_perceptron(model: Any, values: s.Values) -> None:
     values["_past"] = [] if past is None else _split(past)
     if values["_state"] is None:
         del values["_state"]
+    if "mistakes_" in values:  # files of earlier versions lack the curves
+        unknown = np.full(len(values["mistakes_"]), np.nan)
+        values = {"learning_curve_": unknown, "boundary_curve_": unknown.copy()} | values
+    s.restore_argmax(model, values, "coef_")
     s.set_attributes(model, values)
 
 
@@ -114,6 +119,22 @@ def _check_perceptron(model: Any, _sizes: f.ShapeEnv) -> None:
         s.require(bool((np.diff(steps) >= 0).all()), "_past.log.steps", "rising", "falling")
     if model.bias == "radius":
         s.require(hasattr(model, "_radius"), "_radius", "there with bias='radius'", "nothing")
+
+
+def _pack_passive(_model: Any, values: s.Values, slim: bool) -> s.Values:
+    return {name: None if slim and name == "_state" else value for name, value in values.items()}
+
+
+def _unpack_passive(model: Any, values: s.Values) -> None:
+    if values["_state"] is None:
+        del values["_state"]
+    model._past = []  # a passive-aggressive learner does not vote
+    s.set_attributes(model, values)
+
+
+def _check_passive(model: Any, _sizes: f.ShapeEnv) -> None:
+    begun = model._begun
+    s.require(isinstance(begun, dict) and set(begun) == {"average"}, "_begun", "average", "others")
 
 
 def _check_logistic(model: Any, sizes: f.ShapeEnv) -> None:
@@ -162,11 +183,31 @@ KINDS = {
         {
             **{"n_iter_": f.Integer(), "mistake_bound_": Value(), "stop_": f.Text()},
             **f.arrays(mistakes_="i8 m", loss_curve_="f8 m"),
+            **f.arrays(learning_curve_="f8 m any", boundary_curve_="f8 m any"),
         },
-        optional="_radius mistake_bound_",
+        optional="_radius mistake_bound_ learning_curve_ boundary_curve_",
         pack=_pack_perceptron,
         unpack=_unpack_perceptron,
         check=_check_perceptron,
+        boundaries=True,
+    ),
+    "PassiveAggressiveClassifier": s.ModelSchema(
+        PassiveAggressiveClassifier,
+        {
+            **s.CLASSES,
+            **f.arrays(coef_="f8 p d", intercept_="f8 p"),
+            **{"_state": f.Maybe(f.Struct(OnlineState, STATE)), "_begun": Value()},
+            "t_": f.Integer(1),
+        },
+        {
+            **{"n_iter_": f.Integer(), "stop_": f.Text()},
+            **f.arrays(mistakes_="i8 m", loss_curve_="f8 m"),
+            **f.arrays(learning_curve_="f8 m", boundary_curve_="f8 m"),
+        },
+        derived="_past",
+        pack=_pack_passive,
+        unpack=_unpack_passive,
+        check=_check_passive,
         boundaries=True,
     ),
     "LinearSVC": s.ModelSchema(

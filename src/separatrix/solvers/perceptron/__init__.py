@@ -7,6 +7,7 @@ import numpy as np
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron.kernel_perceptron import (
+    Combine,
     HeldScores,
     KernelPerceptronFit,
     PassRule,
@@ -27,6 +28,8 @@ def solve_kernel_perceptron(
     min_iter: int = 1,
     min_gain: float | None = None,
     shuffle: bool = False,
+    combine: Combine | None = None,
+    square: float = 0.0,
     rng: np.random.Generator,
     start: Matrix | None = None,  # shape: (p, n)
     keep_scores: bool = True,
@@ -50,6 +53,9 @@ def solve_kernel_perceptron(
         max_iter   passes at most
         min_gain   from pass min_iter on, stop when online accuracy rises by less than this
         shuffle    draw a new order for each pass from rng
+        combine    classes of examples from their scores, (m, p), by which online accuracy counts; without
+                   it an example is right when no problem errs
+        square     R^2: a correction moves the bias of its problem by R^2 times its size; 0: no bias
         start      initial scores, from rows seen earlier
         threads    CPU threads if the Gram is not held
         monitor    progress, time limit and cancellation
@@ -59,14 +65,15 @@ def solve_kernel_perceptron(
     Reference: Freund and Schapire, Large Margin Classification Using the Perceptron Algorithm,
     Machine Learning 37 (1999).
     """
-    passes, monitor = PassRule(rule, max_iter, min_iter, min_gain, shuffle), monitor or FitMonitor()
+    passes = PassRule(rule, max_iter, min_iter, min_gain, shuffle, combine, square)
+    monitor = monitor or FitMonitor()
     if isinstance(gram, DeviceMatrix):
         from separatrix.solvers.perceptron.cuda import solve_on_device  # torch is optional
 
         return solve_on_device(
             gram, problems, passes, rates, rng, monitor, start=start, keep_scores=keep_scores
         )
-    scan = Scan(problems, rule, rates)
+    scan = Scan(problems, passes, rates)
     S = np.zeros((scan.n_problems, gram.shape[0])) if start is None else np.array(start, float)
     scores: HeldScores | TiledScores
     if isinstance(gram, HeldMatrix):

@@ -24,6 +24,7 @@ from separatrix.runtime.device import as_numpy, as_tensor, free_bytes, runs_trit
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron.cuda_blocks import (
+    BLOCK,
     TILE,
     BlockState,
     CompiledBlocks,
@@ -39,6 +40,7 @@ from separatrix.types import Codes, Matrix, Signs
 
 Tensor = Any
 EVENT_BYTES = 24  # of one entry of the log
+COMBINED_COPIES = 4  # of a block's scores while they are combined to predictions
 
 
 def solve_kernel_perceptrons(
@@ -57,12 +59,13 @@ def solve_kernel_perceptrons(
 ) -> Iterator[PerceptronBatch]:
     """Train one kernel perceptron on the examples of each run, as many at a time as fit in memory.
 
-    Problem and Given are those of `solve_kernel_perceptron`. Every run draws the orders that a
-    generator like `rng` would give it alone. The monitor ends all runs.
+    Problem and Given are those of `solve_kernel_perceptron`, without a bias. Every run draws the orders
+    that a generator like `rng` would give it alone. The monitor ends all runs. `passes.combine` takes
+    tensors, and needs classes for `codes`.
 
     Yields batches of runs in order.
     """
-    size = _fits_at_once(gram, sides, runs, passes.rule)
+    size = _fits_at_once(gram, sides, runs, passes)
     examples = Examples(rows, codes, np.asarray(rates, dtype=np.float64))
     for part in row_blocks(len(runs), size):
         last = part.stop == len(runs)
@@ -110,10 +113,11 @@ class PerceptronBatch:
         self.passes, self.keep_mistakes = passes, keep_mistakes
         self.lengths = np.array([len(run) for run in runs])
         kind = TritonBlocks if runs_triton(gram.device) else CompiledBlocks
-        self.state: BlockState = kind(gram, examples, sides, runs, passes.rule)
+        self.state: BlockState = kind(gram, examples, sides, runs, passes)
         if start is not None:
             self.state.S[:] = as_tensor(start, gram.device)
         self.by_epoch: list[list[int]] = [[] for _ in runs]
+        self.misclassified: list[list[int]] = [[] for _ in runs]
         self.stops = [""] * len(runs)
         self.n_steps = np.zeros(len(runs), dtype=np.intp)
         self._log: list[tuple[Tensor, ...]] = []
@@ -135,21 +139,25 @@ class PerceptronBatch:
         for _ in range(self.passes.max_iter):
             self.state.begin(live, orders.draw(live) if orders else None)
             met = self._run_pass(live, monitor)
-            wrong, events = self.state.end(self.keep_mistakes)
+            wrong, misclassified, events = self.state.end(self.keep_mistakes)
             if events is not None:
                 self._log.append(events)
             monitor.step()
-            fits = live.tolist()
-            live = np.array([fit for fit in fits if self._continues(fit, wrong[fit], met, monitor)])
+            for fit in live.tolist():
+                self.by_epoch[fit].append(int(wrong[fit]))
+                self.misclassified[fit].append(int(misclassified[fit]))
+            live = np.array([fit for fit in live.tolist() if self._continues(fit, met, monitor)])
             if not len(live):
                 break
 
     def fits(self) -> list[KernelPerceptronFit]:
         """Each fit with its mistakes, without scores."""
-        all_fits = zip(self._mistakes(), self.by_epoch, self.n_steps, self.stops, strict=True)
+        counts = zip(self.by_epoch, self.misclassified, strict=True)
+        curves = ((np.array(wrong, np.intp), np.array(missed, np.intp)) for wrong, missed in counts)
+        all_fits = zip(self._mistakes(), curves, self.n_steps, self.stops, strict=True)
         return [
-            KernelPerceptronFit(mistakes, len(n), int(steps), np.array(n, np.intp), None, stop)
-            for mistakes, n, steps, stop in all_fits
+            KernelPerceptronFit(mistakes, len(wrong), int(steps), wrong, missed, None, stop)
+            for mistakes, (wrong, missed), steps, stop in all_fits
         ]
 
     def _run_pass(self, live: Codes, monitor: FitMonitor) -> int:
@@ -161,13 +169,12 @@ class PerceptronBatch:
                 return int(block.stop)
         return longest
 
-    def _continues(self, fit: int, wrong: int, met: int, monitor: FitMonitor) -> bool:
+    def _continues(self, fit: int, met: int, monitor: FitMonitor) -> bool:
         n_rows = int(self.lengths[fit])
-        counts = self.by_epoch[fit]
-        counts.append(int(wrong))
+        counts = self.by_epoch[fit], self.misclassified[fit]
         self.n_steps[fit] += min(met, n_rows)
         limits = self.passes.limits
-        stop = reason_to_stop(counts, n_rows, whole=met >= n_rows, monitor=monitor, **limits)
+        stop = reason_to_stop(*counts, n_rows, whole=met >= n_rows, monitor=monitor, **limits)
         self.stops[fit] = stop or "max_iter"
         return stop is None
 
@@ -225,11 +232,13 @@ def _kinds(problems: Problems) -> tuple[Codes, Signs]:
     return np.arange(r), problems.targets
 
 
-def _fits_at_once(gram: Any, sides: Signs, runs: Sequence[Codes], rule: str) -> int:
+def _fits_at_once(gram: Any, sides: Signs, runs: Sequence[Codes], passes: PassRule) -> int:
     """Fits whose scores and logs take at most half of the free memory."""
     width = max(len(run) for run in runs)
-    log = EVENT_BYTES * events_of_an_example(sides, rule) + 32
+    log = EVENT_BYTES * events_of_an_example(sides, passes.rule) + 32
     size = 8 * gram.shape[0] * sides.shape[1] + width * log
+    if passes.combine is not None:
+        size += COMBINED_COPIES * 8 * BLOCK * sides.shape[1]
     if not gram.complete:
         size += TILE**2 * 8
     return max(1, min(len(runs), int(free_bytes(gram.device) // 2 // size)))

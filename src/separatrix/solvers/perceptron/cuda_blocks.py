@@ -21,7 +21,7 @@ from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.device import as_numpy, as_tensor
 from separatrix.solvers.decomposition import Problems
 from separatrix.solvers.perceptron import triton as programs
-from separatrix.solvers.perceptron.kernel_perceptron import Events, Scan, ScoredBlock, add_rows
+from separatrix.solvers.perceptron.kernel_perceptron import Events, PassRule, Scan, add_rows
 from separatrix.types import Codes, Matrix, Signs
 
 Tensor = Any
@@ -46,9 +46,12 @@ class BlockState:
     """Examples, orders and scores of all fits on the device, and the log of a pass."""
 
     def __init__(
-        self, gram: Any, examples: Examples, sides: Signs, runs: Sequence[Codes], rule: str
+        self, gram: Any, examples: Examples, sides: Signs, runs: Sequence[Codes], passes: PassRule
     ) -> None:
-        self.gram, self.device, self.by_argmax = gram, gram.device, rule == "argmax"
+        self.gram, self.device, self.by_argmax = gram, gram.device, passes.rule == "argmax"
+        self.combine: Any = (
+            None if self.by_argmax else passes.combine
+        )  # argmax: corrected if misclassified
         self.n, self.n_fits, self.n_problems = gram.shape[0], len(runs), sides.shape[1]
         self.width = max(len(run) for run in runs)
         self.padded = triton.next_power_of_2(max(2, self.n_problems))  # scores in registers
@@ -61,6 +64,7 @@ class BlockState:
         shape = (self.n_fits, self.n_problems, self.n)
         self.S = torch.zeros(shape, dtype=torch.float64, device=self.device)
         self.wrong = torch.zeros(padded.shape, dtype=torch.int8, device=self.device)
+        self.misclassified = torch.zeros(self.n_fits, dtype=torch.int64, device=self.device)
         self.met = self.runs
         self.block = self._block()
 
@@ -69,12 +73,18 @@ class BlockState:
             order, which = (self._to_device(part) for part in orders)
             self.met = self.runs.gather(1, order[which])
         self.wrong.zero_()
+        self.misclassified.zero_()
 
     def scan_block(self, start: int) -> None:
         raise NotImplementedError
 
-    def end(self, keep: bool) -> tuple[Codes, tuple[Tensor, ...] | None]:
+    def end(self, keep: bool) -> tuple[Codes, Codes, tuple[Tensor, ...] | None]:
+        """Corrected and misclassified examples of each fit, and the log of the pass."""
         raise NotImplementedError
+
+    def _counts(self) -> tuple[Tensor, Tensor]:
+        wrong = self.wrong.sum(dim=1, dtype=torch.int64)
+        return wrong, wrong if self.combine is None else self.misclassified
 
     def no_events(self) -> tuple[Tensor, ...]:
         """An empty log."""
@@ -104,15 +114,15 @@ class TritonBlocks(BlockState):
     """Blocks scanned by Triton programs."""
 
     def __init__(
-        self, gram: Any, examples: Examples, sides: Signs, runs: Sequence[Codes], rule: str
+        self, gram: Any, examples: Examples, sides: Signs, runs: Sequence[Codes], passes: PassRule
     ) -> None:
-        super().__init__(gram, examples, sides, runs, rule)
+        super().__init__(gram, examples, sides, runs, passes)
         self.rows = self._to_device(examples.rows.astype(np.int32))
         self.codes = self._to_device(examples.codes.astype(np.int32))
         self.rates = self._to_device(np.ascontiguousarray(examples.rates, dtype=np.float64))
         self.sides = self._to_device(np.ascontiguousarray(sides, dtype=np.int8))
         self.lengths = self._to_device(np.array([len(run) for run in runs], dtype=np.int32))
-        size = self.n_fits * self.width * events_of_an_example(sides, rule)
+        size = self.n_fits * self.width * events_of_an_example(sides, passes.rule)
         self.log = tuple(
             torch.empty(size, dtype=part.dtype, device=self.device) for part in self.no_events()
         )
@@ -122,6 +132,8 @@ class TritonBlocks(BlockState):
             for dtype in (torch.int64, torch.int32)
         )
         self.cursor = torch.zeros(1, dtype=torch.int64, device=self.device)
+        shape = (self.n_fits, self.n_problems, self.block) if self.combine else (1, 1, 1)
+        self.scores_met = torch.zeros(shape, dtype=torch.float64, device=self.device)
         self._queue: deque[Any] = deque()
 
     def begin(self, live: Codes, orders: tuple[Codes, Codes] | None) -> None:
@@ -142,12 +154,21 @@ class TritonBlocks(BlockState):
                 self._add(storage, slots)
         self._limit_queue()
 
-    def end(self, keep: bool) -> tuple[Codes, tuple[Tensor, ...] | None]:
-        *wrong, count = as_numpy(
-            torch.cat([self.wrong.sum(dim=1, dtype=torch.int64), self.cursor])
-        ).tolist()
+    def end(self, keep: bool) -> tuple[Codes, Codes, tuple[Tensor, ...] | None]:
+        found = as_numpy(torch.cat([*self._counts(), self.cursor]))
+        wrong, misclassified, (count,) = np.split(found, [self.n_fits, 2 * self.n_fits])
         self._queue.clear()
-        return wrong, tuple(part[:count].clone() for part in self.log) if keep else None
+        log = tuple(part[:count].clone() for part in self.log) if keep else None
+        return wrong, misclassified, log
+
+    def _count_misclassified(self, start: int) -> None:
+        """Combine the scores that the examples of a block had when they were met."""
+        live, stop = self.live.long(), min(start + self.block, self.width)
+        S = self.scores_met[: len(live), :, : stop - start].transpose(1, 2)
+        guesses = self.combine(S.reshape(-1, self.n_problems)).reshape(len(live), -1)
+        own = self.codes[self.met[live, start:stop].long()]
+        missed = (guesses != own) & (self.wrong[live, start:stop] > 0)
+        self.misclassified[live] += missed.sum(dim=1, dtype=torch.int64)
 
     def _scan(self, K: Tensor, slots: Tensor | None, start: int) -> None:
         tiled = slots is None
@@ -155,7 +176,7 @@ class TritonBlocks(BlockState):
         state = (self.live, self.lengths, self.wrong, *self.log, self.cursor, *self.lists)
         stride = self.block if tiled else K.stride(0)
         sizes = (start, self.n, self.width, self.n_problems, len(self.rows), stride)
-        shape = {"BLOCK": self.block, "TILED": tiled, "num_warps": WARPS}
+        shape: dict[str, Any] = {"BLOCK": self.block, "TILED": tiled, "num_warps": WARPS}
         if self.by_argmax:
             grid: tuple[int, ...] = (len(self.live),)
             programs.scan_argmax[grid](
@@ -163,7 +184,12 @@ class TritonBlocks(BlockState):
             )
         else:
             grid = (self.n_problems * len(self.live),)  # only the first of three may be large
-            programs.scan_signs[grid](*tables, self.sides, self.rates, *state, *sizes, **shape)
+            shape["KEEP"] = self.combine is not None
+            programs.scan_signs[grid](
+                *tables, self.sides, self.rates, *state, self.scores_met, *sizes, **shape
+            )
+            if self.combine is not None:
+                self._count_misclassified(start)
 
     def _add(self, K: Tensor, slots: Tensor) -> None:
         grid = (self.n_problems * -(-self.n // ADDED["WIDTH"]), len(self.live))
@@ -199,12 +225,12 @@ class CompiledBlocks(BlockState):
     """Blocks scanned by the compiled loops on CPU tensors, one fit after the other."""
 
     def __init__(
-        self, gram: Any, examples: Examples, sides: Signs, runs: Sequence[Codes], rule: str
+        self, gram: Any, examples: Examples, sides: Signs, runs: Sequence[Codes], passes: PassRule
     ) -> None:
-        super().__init__(gram, examples, sides, runs, rule)
+        super().__init__(gram, examples, sides, runs, passes)
         targets = np.zeros((len(examples.rows), self.n_problems), dtype=np.int8)
         targets = targets if self.by_argmax else sides[examples.codes]
-        self.scan = Scan(Problems(examples.rows, targets, examples.codes), rule, examples.rates)
+        self.scan = Scan(Problems(examples.rows, targets, examples.codes), passes, examples.rates)
         self.lengths = [len(run) for run in runs]
         self.columns = np.full(examples.rows.shape, -1)
         self._events: list[tuple[Any, ...]] = []
@@ -219,45 +245,47 @@ class CompiledBlocks(BlockState):
             stop = min(start + self.block, self.lengths[fit])
             if start < stop:
                 examples = self.met[fit, start:stop].numpy().astype(np.intp)
-                at, columns, deltas = self._scan_examples(self.S[fit].numpy(), examples)
+                (at, columns, deltas), missed = self._scan_examples(self.S[fit].numpy(), examples)
+                self.misclassified[fit] += missed
                 self.wrong[fit, start + at] = 1
                 rows = self.scan.rows[examples[at]]
                 order = np.arange(len(at)) % 2 if self.by_argmax else columns
                 keys = (fit * self.width + start + at) * self.keys_of_an_example + order
                 self._events.append((keys, columns.astype(np.int32), rows.astype(np.int32), deltas))
 
-    def end(self, keep: bool) -> tuple[Codes, tuple[Tensor, ...] | None]:
-        wrong = self.wrong.sum(dim=1, dtype=torch.int64).numpy()
+    def end(self, keep: bool) -> tuple[Codes, Codes, tuple[Tensor, ...] | None]:
+        wrong, misclassified = (counts.numpy() for counts in self._counts())
         if not keep or not self._events:
-            return wrong, self.no_events() if keep else None
+            return wrong, misclassified, self.no_events() if keep else None
         parts = (np.concatenate(part) for part in zip(*self._events, strict=True))
-        return wrong, tuple(torch.as_tensor(part) for part in parts)
+        return wrong, misclassified, tuple(torch.as_tensor(part) for part in parts)
 
-    def _scan_examples(self, S: Matrix, examples: Codes) -> Events:
-        """The mistakes of a block; S, (p, n), is up to date afterwards."""
+    def _scan_examples(self, S: Matrix, examples: Codes) -> tuple[Events, int]:
+        """The mistakes of a block, and the examples misclassified; S, (p, n), is up to date afterwards."""
         rows = self.scan.rows
         if self.gram.complete:
             return self._advance(self.gram.storage.numpy(), S, rows, examples)
         index = torch.as_tensor(rows[examples])
         self.columns[examples] = np.arange(len(examples))
         tile = self.gram.tile(index, index).contiguous().numpy()
-        events = self._advance(tile, S[:, rows[examples]], self.columns, examples)
+        events, missed = self._advance(tile, S[:, rows[examples]], self.columns, examples)
         met = rows[examples[events[0]]]
         for storage, slots in self._chunks(torch.as_tensor(np.unique(met))):
             found = slots.numpy()[met].astype(np.intp)
             stored = found >= 0
             found = (found[stored], events[1][stored], events[2][stored])
             add_rows(S, storage.numpy(), 0, self.n, *found)
-        return events
+        return events, missed
 
-    def _advance(self, K: Matrix, S: Matrix, columns: Codes, examples: Codes) -> Events:
-        log, position, parts = self.scan.log(S.shape[1]), 0, []
-        block = ScoredBlock(K, columns, S, columns)
+    def _advance(self, K: Matrix, S: Matrix, columns: Codes, examples: Codes) -> tuple[Events, int]:
+        log, position, parts, missed = self.scan.log(S.shape[1]), 0, [], 0
+        block = self.scan.block(K, columns, S, columns)
         while position < len(examples):
-            position, events = self.scan.advance(block, examples, position, log)
-            parts.append(events)
+            chunk = self.scan.advance(block, examples, position, log)
+            position, missed = chunk.position, missed + chunk.misclassified
+            parts.append(chunk.events)
         at, problems, deltas = (np.concatenate(part) for part in zip(*parts, strict=True))
-        return at, problems, deltas
+        return (at, problems, deltas), missed
 
 
 def events_of_an_example(sides: Signs, rule: str) -> int:

@@ -11,7 +11,11 @@ scores of one or two problems, so an epoch costs its mistakes times n, not n squ
 Both run the same compiled scan. The result is the list of mistakes, from which every hypothesis of
 the perceptron can be built (`online_to_batch.py`).
 
-Symbols: S scores (p, n), K kernel rows, r training rows of the problems.
+A row is corrected when one of its problems errs, and misclassified when the class that the scores of all
+its problems give together is wrong. An example that no problem errs on is classified right by votes and
+by the highest score, so only scores of corrected examples are kept for that count.
+
+Symbols: S scores (p, n), K kernel rows, b biases, R^2 their step, r training rows of the problems.
 """
 
 from __future__ import annotations
@@ -37,6 +41,10 @@ ROWS_A_PRODUCT_COSTS = 100  # in a wide product: a product of few rows costs as 
 STRIP = 4096  # columns of S that stay in a core's cache while mistakes are added to them
 
 Events = tuple[Codes, Codes, Vector]  # positions in the order, problems, and what was added
+Log = tuple[
+    Codes, Codes, Vector, Matrix
+]  # events, and scores of corrected examples as they were met
+Combine = Callable[[Any], Any]  # scores of examples, (m, p), to their class codes, (m,)
 
 
 class ScoredBlock(NamedTuple):
@@ -46,6 +54,17 @@ class ScoredBlock(NamedTuple):
     slots: Codes  # shape: (r,); the row of K of each example, or -1
     S: Matrix  # shape: (p, columns)
     columns: Codes  # shape: (r,); the column of S of each example
+    b: Vector  # shape: (p,); biases, which scores in S leave out
+    square: float  # R^2: what a correction of size 1 adds to b
+
+
+class Chunk(NamedTuple):
+    """What a scan found up to some position."""
+
+    position: int
+    events: Events
+    wrong: int  # examples corrected
+    misclassified: int  # examples whose combined prediction was wrong
 
 
 class KernelPerceptronFit(NamedTuple):
@@ -55,6 +74,7 @@ class KernelPerceptronFit(NamedTuple):
     n_iter: int  # epochs begun
     n_steps: int  # examples scanned
     mistakes_by_epoch: Codes  # shape: (n_iter,); examples on which at least one problem was wrong
+    misclassified_by_epoch: Codes  # shape: (n_iter,); examples whose combined prediction was wrong
     scores: Matrix | None  # shape: (p, n); of the last hypothesis on every row of the Gram
     stop: str  # "clean pass", "min_gain", "max_iter" or "stopped"
 
@@ -67,6 +87,8 @@ class PassRule(NamedTuple):
     min_iter: int = 1
     min_gain: float | None = None
     shuffle: bool = False
+    combine: Combine | None = None
+    square: float = 0.0  # R^2 of the bias
 
     @property
     def limits(self) -> dict[str, Any]:
@@ -86,59 +108,78 @@ def run_passes(
     """Pass over the examples until a stopping rule applies."""
     n_rows = len(problems.rows)
     log: list[Mistakes] = []
-    by_epoch: list[int] = []
+    by_epoch: tuple[list[int], list[int]] = ([], [])  # corrected and misclassified examples
     in_order = np.arange(n_rows)
     met, stop = 0, None
     for _ in range(passes.max_iter):
         order = shuffled(in_order, rng) if passes.shuffle else in_order
-        wrong = 0
-        for position, (at, columns, deltas) in scores.epoch(order):
+        wrong = misclassified = 0
+        for chunk in scores.epoch(order):
+            at, columns, deltas = chunk.events
             log.append(Mistakes(problems.rows[order[at]], columns, deltas, met + at))
-            wrong += int(np.count_nonzero(np.diff(at, prepend=-1)))
-            if position < n_rows and monitor.should_stop():
+            wrong += chunk.wrong
+            misclassified += chunk.misclassified
+            if chunk.position < n_rows and monitor.should_stop():
                 break
-        by_epoch.append(wrong)
-        met += position
+        by_epoch[0].append(wrong)
+        by_epoch[1].append(misclassified)
+        met += chunk.position
         monitor.step()
-        whole = position == n_rows
-        stop = reason_to_stop(by_epoch, n_rows, whole=whole, monitor=monitor, **passes.limits)
+        whole = chunk.position == n_rows
+        stop = reason_to_stop(*by_epoch, n_rows, whole=whole, monitor=monitor, **passes.limits)
         if stop:
             break
 
     final = scores.final() if keep_scores else None
-    counts = len(by_epoch), met, np.array(by_epoch, dtype=np.intp)
-    return KernelPerceptronFit(Mistakes.concatenate(log), *counts, final, stop or "max_iter")
+    corrected, missed = (np.array(counted, dtype=np.intp) for counted in by_epoch)
+    mistakes, ended = Mistakes.concatenate(log), stop or "max_iter"
+    return KernelPerceptronFit(mistakes, len(corrected), met, corrected, missed, final, ended)
 
 
 class Scan:
     """The compiled scan of one update rule over the examples of some problems."""
 
-    def __init__(self, problems: Problems, rule: str, rates: Matrix) -> None:
-        self.rows = problems.rows
+    def __init__(self, problems: Problems, passes: PassRule, rates: Matrix) -> None:
+        self.rows, self.classes = problems.rows, problems.classes
         self.targets = problems.targets
         self.rates = np.asarray(rates, dtype=float)
         self.n_problems = problems.targets.shape[1]
-        self.by_argmax = rule == "argmax"
-        self._compiled: Callable[..., tuple[int, int]] = _scan_signs
+        self.b, self.square = np.zeros(self.n_problems), float(passes.square)
+        self.by_argmax = passes.rule == "argmax"
+        self.combine = (
+            None if self.by_argmax else passes.combine
+        )  # argmax: corrected if misclassified
+        self._compiled: Callable[..., tuple[int, int, int]] = _scan_signs
         self._sides: Signs | Codes = self.targets
         if self.by_argmax:
             self._compiled, self._sides = _scan_argmax, problems.classes
 
-    def log(self, width: int) -> Events:
+    def log(self, width: int) -> Log:
         """Empty arrays for the mistakes of one chunk, when a correction touches `width` scores."""
         size = max(4 * max(2, self.n_problems), min(4096, CHUNK // max(1, width)))
-        return np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp), np.empty(size)
+        rows = 0 if self.combine is None else max(1, min(size, CHUNK // self.n_problems))
+        positions, problems = np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp)
+        return positions, problems, np.empty(size), np.empty((rows, self.n_problems))
 
-    def advance(
-        self, block: ScoredBlock, order: Codes, start: int, log: Events
-    ) -> tuple[int, Events]:
+    def block(self, K: Matrix, slots: Codes, S: Matrix, columns: Codes) -> ScoredBlock:
+        """Kernel rows and scores with the biases of this scan."""
+        return ScoredBlock(K, slots, S, columns, self.b, self.square)
+
+    def advance(self, block: ScoredBlock, order: Codes, start: int, log: Log) -> Chunk:
         """Scan examples from position `start` until a kernel row is missing, the log full, or the end."""
-        position, count = self._compiled(block, order, self._sides, self.rates, start, log)
-        return position, (log[0][:count].copy(), log[1][:count].copy(), log[2][:count].copy())
+        ended = self._compiled(block, order, self._sides, self.rates, start, log)
+        position, count, corrected = ended
+        events = (log[0][:count].copy(), log[1][:count].copy(), log[2][:count].copy())
+        first = np.flatnonzero(np.diff(events[0], prepend=-1))  # event of each corrected example
+        misclassified = len(first)
+        if self.combine is not None:
+            own = self.classes[order[events[0][first]]]
+            misclassified = int(np.count_nonzero(self.combine(log[3][:corrected]) != own))
+        return Chunk(position, events, len(first), misclassified)
 
     def wrong(self, S: Matrix, examples: Codes) -> Codes:
         """Columns of S, one for each example, that the present scores misclassify."""
-        sides = self._sides[examples].T
+        sides, S = self._sides[examples].T, S + self.b[:, None]
         if self.by_argmax:
             return np.flatnonzero(S.argmax(axis=0) != sides)
         return np.flatnonzero(((sides != 0) & (sides * S <= 0)).any(axis=0))
@@ -149,18 +190,19 @@ class HeldScores:
 
     def __init__(self, K: Matrix, S: Matrix, scan: Scan) -> None:
         self.scan, self.log = scan, scan.log(S.shape[1])
-        self.block = ScoredBlock(K, scan.rows, S, scan.rows)
+        self.block = scan.block(K, scan.rows, S, scan.rows)
 
-    def epoch(self, order: Codes) -> Iterator[tuple[int, Events]]:
+    def epoch(self, order: Codes) -> Iterator[Chunk]:
         """Scan all examples once; the position reached and the mistakes, chunk by chunk."""
         position = 0
         while position < len(order):
-            position, events = self.scan.advance(self.block, order, position, self.log)
-            yield position, events
+            chunk = self.scan.advance(self.block, order, position, self.log)
+            position = chunk.position
+            yield chunk
 
     def final(self) -> Matrix:
         """Scores of the last hypothesis on every row, (p, n)."""
-        return self.block.S
+        return self.block.S + self.scan.b[:, None] if self.scan.square else self.block.S
 
 
 class TiledScores:
@@ -175,16 +217,19 @@ class TiledScores:
         self.carried = 0  # kernel values computed for pending rows
         self.pending = _Pending(len(S), min(PENDING, gram.batch))
 
-    def epoch(self, order: Codes) -> Iterator[tuple[int, Events]]:
+    def epoch(self, order: Codes) -> Iterator[Chunk]:
         """Scan all examples once; the position reached and the mistakes, chunk by chunk."""
         start = 0
         while start < len(order):
             block = next(row_blocks(len(order) - start, self.block))
             examples = order[start:][block]
             wrong = 0
-            for position, events in self._scan_block(examples, self.scan.rows[examples]):
-                wrong += len(events[0])
-                yield start + position, (events[0] + start, *events[1:])
+            for chunk in self._scan_block(examples, self.scan.rows[examples]):
+                at, columns, deltas = chunk.events
+                wrong += len(at)
+                yield chunk._replace(
+                    position=start + chunk.position, events=(at + start, columns, deltas)
+                )
             start += len(examples)
             self.carried += len(self.pending) * len(examples)
             full = len(self.pending) >= min(PENDING, self.gram.batch)
@@ -199,9 +244,9 @@ class TiledScores:
     def final(self) -> Matrix:
         """Scores of the last hypothesis on every row, (p, n)."""
         self._catch_up()
-        return self.S
+        return self.S + self.scan.b[:, None] if self.scan.square else self.S
 
-    def _scan_block(self, examples: Codes, rows: Codes) -> Iterator[tuple[int, Events]]:
+    def _scan_block(self, examples: Codes, rows: Codes) -> Iterator[Chunk]:
         S = self.S[:, rows]
         self.columns[examples] = np.arange(len(rows))
         self.slots[examples] = -1
@@ -214,10 +259,11 @@ class TiledScores:
         log = self.scan.log(len(rows))
         position = 0
         while position < len(rows):
-            block = ScoredBlock(tile, self.slots, S, self.columns)
-            position, events = self.scan.advance(block, examples, position, log)
-            self.pending.add(rows, events)
-            yield position, events
+            block = self.scan.block(tile, self.slots, S, self.columns)
+            chunk = self.scan.advance(block, examples, position, log)
+            position = chunk.position
+            self.pending.add(rows, chunk.events)
+            yield chunk
             if position < len(rows):
                 wanted = position + self.scan.wrong(S[:, position:], examples[position:])
                 wanted = np.union1d(wanted, position)  # the row that stopped the scan
@@ -313,60 +359,75 @@ def add_rows(
 
 @njit(cache=True, nogil=True)
 def _scan_signs(
-    block: ScoredBlock, order: Codes, targets: Signs, rates: Matrix, start: int, log: Events
-) -> tuple[int, int]:
-    """Scan examples in order; every problem with t * score <= 0 is corrected at once."""
-    K, slots, S, columns_of = block
-    log_positions, log_columns, log_deltas = log
-    count = 0
-    n_problems = S.shape[0]
+    block: ScoredBlock, order: Codes, targets: Signs, rates: Matrix, start: int, log: Log
+) -> tuple[int, int, int]:
+    """Scan examples in order; every problem with t * score <= 0 is corrected at once.
+
+    Returns the position reached, the number of corrections, and of examples whose scores were kept.
+    """
+    K, slots, S, columns_of = block.K, block.slots, block.S, block.columns
+    b, square = block.b, block.square
+    log_positions, log_columns, log_deltas, log_scores = log
+    count = corrected = 0
+    n_problems, keeps = S.shape[0], len(log_scores) > 0
     for position in range(start, len(order)):
-        if count + n_problems > len(log_columns):
-            return position, count
+        if count + n_problems > len(log_columns) or (keeps and corrected == len(log_scores)):
+            return position, count, corrected
         example = order[position]
         at = columns_of[example]
+        begun = count
         for problem in range(n_problems):
             target = targets[example, problem]
-            if target != 0 and target * S[problem, at] <= 0:
+            if target != 0 and target * (S[problem, at] + b[problem]) <= 0:
                 slot = slots[example]
                 if slot < 0:
-                    return position, count
+                    return position, count, corrected
+                if keeps and count == begun:
+                    for other in range(n_problems):
+                        log_scores[corrected, other] = S[other, at] + b[other]
+                    corrected += 1
                 delta = rates[0, example] if target > 0 else -rates[1, example]
                 log_positions[count], log_columns[count] = position, problem
                 log_deltas[count] = delta
                 count += 1
                 _add_row(S[problem], K[slot], delta)
-    return len(order), count
+                b[problem] += delta * square
+    return len(order), count, corrected
 
 
 @njit(cache=True, nogil=True)
 def _scan_argmax(
-    block: ScoredBlock, order: Codes, owners: Codes, rates: Matrix, start: int, log: Events
-) -> tuple[int, int]:
-    """Scan examples in order; on a mistake the guessed class loses the row and its own class gains it."""
-    K, slots, S, columns_of = block
-    log_positions, log_columns, log_deltas = log
+    block: ScoredBlock, order: Codes, owners: Codes, rates: Matrix, start: int, log: Log
+) -> tuple[int, int, int]:
+    """Scan examples in order; on a mistake the guessed class loses the row and its own class gains it.
+
+    Returns the position reached, the number of corrections, and 0: no scores are kept.
+    """
+    K, slots, S, columns_of = block.K, block.slots, block.S, block.columns
+    b, square = block.b, block.square
+    log_positions, log_columns, log_deltas, _ = log
     count = 0
     n_classes = S.shape[0]
     for position in range(start, len(order)):
         example = order[position]
         at = columns_of[example]
         own = owners[example]
-        score = S[own, at]
+        score = S[own, at] + b[own]
         above, level = False, 0
         for c in range(n_classes):
-            above |= S[c, at] > score
-            level += S[c, at] == score
+            above |= S[c, at] + b[c] > score
+            level += S[c, at] + b[c] == score
         if not above and level == 1:
             continue
-        guess = np.argmax(S[:, at])
+        guess = np.argmax(S[:, at] + b)
         if guess != own:
             slot = slots[example]
             if slot < 0 or count + 2 > len(log_columns):
-                return position, count
+                return position, count, 0
             for column, delta in ((own, rates[0, example]), (guess, -rates[1, example])):
                 log_positions[count], log_columns[count] = position, column
                 log_deltas[count] = delta
+                b[column] += delta * square
                 count += 1
             _add_to_two(S[own], S[guess], K[slot], rates[0, example], -rates[1, example])
-    return len(order), count
+    return len(order), count, 0

@@ -1,4 +1,4 @@
-"""The linear perceptron, with one weight vector for each class or boundary.
+"""Linear online learners, with one weight vector for each class or boundary.
 
 Symbols: W weights (p, d), b biases (p,), U / T the difference of W and the average of all past W.
 """
@@ -36,12 +36,31 @@ class OnlineState(NamedTuple):
         return self.W - self.U / steps, self.b - self.u / steps
 
 
+class StepSize(NamedTuple):
+    """When a boundary is corrected, and by how much of an example times its rate.
+
+    The perceptron corrects a score of at most 0 by all of it. A passive-aggressive learner corrects a
+    score below 1 by min(cap, loss / (|x|^2 + slack)): just enough for a loss of 0, if neither binds.
+    """
+
+    margin: float = 0.0
+    cap: float = np.inf
+    slack: float = 0.0
+    norms: Vector = np.empty(0)  # shape: (n,); |x|^2, or empty for the perceptron
+
+
+PERCEPTRON = StepSize()
+
+
 class Pass(NamedTuple):
     """Losses and mistakes of one pass over the examples."""
 
-    losses: Vector  # shape: (p,); sum of max(0, -t score) (signs), or in [0] of the lead (argmax)
+    losses: (
+        Vector  # shape: (p,); sum of max(0, margin - t score) (signs), in [0] of the lead (argmax)
+    )
     mistakes: Mistakes  # all corrections of the pass, in order
-    wrong: int  # mistaken examples
+    wrong: int  # examples corrected
+    misclassified: int  # examples whose combined prediction was wrong when they were met
     met: int  # examples met: fewer than given if cancelled
 
 
@@ -55,6 +74,7 @@ def pass_over(
     rates: Matrix,  # shape: (2, n)
     bias_step: float,
     active: Flags,
+    step: StepSize = PERCEPTRON,
     met: int = 0,
     average: bool = False,
     keep_mistakes: bool = True,
@@ -63,7 +83,7 @@ def pass_over(
     """Meet the examples in order once, correcting at every mistake.
 
     Problem
-        signs:   t_ic (<w_c, x_i> + b_c) > 0 for every example i and boundary c
+        signs:   t_ic (<w_c, x_i> + b_c) > margin for every example i and boundary c
         argmax:  <w_c, x_i> + b_c is largest at the class of i, for every example i
 
     Given
@@ -73,7 +93,8 @@ def pass_over(
         rates      learning rate times weight of each row, when added and when subtracted
         bias_step  square of the constant feature: 1, or R^2, or 0 for no bias
         active     boundaries that still learn, (p,)
-        met        examples met before this pass
+        step       size of a correction by signs
+        met        examples met before this pass; if negative, those before the average starts
         average    whether to update U and u
         keep_mistakes  whether mistakes are listed or only counted
         monitor    may cancel between chunks
@@ -81,7 +102,8 @@ def pass_over(
     Returns the losses, the mistakes and how many examples were met.
 
     Reference: Rosenblatt, The Perceptron, Psychological Review 65 (1958); Crammer and Singer,
-    Ultraconservative Online Algorithms for Multiclass Problems, JMLR 3 (2003).
+    Ultraconservative Online Algorithms for Multiclass Problems, JMLR 3 (2003); Crammer, Dekel, Keshet,
+    Shalev-Shwartz and Singer, Online Passive-Aggressive Algorithms, JMLR 7 (2006).
     """
     monitor = monitor or FitMonitor()
     by_argmax = rule == "argmax"
@@ -89,24 +111,25 @@ def pass_over(
     p = len(state.b)
     losses = np.zeros(p)
     log: list[Mistakes] = []
-    wrong = seen = 0
+    wrong = misclassified = seen = 0
     for block in row_blocks(len(order), rows_that_fit(p * rows.values_per_row, CHUNK)):
         part = order[block]
         size = len(part) * (2 if by_argmax else p) if keep_mistakes else 0
         found = (np.empty(size, dtype=np.intp), np.empty(size, dtype=np.intp), np.empty(size))
-        count, errors = _pass(
-            state, rows, sides, owners, part, rates, bias_step, met + seen, average, active, losses,
-            found,
+        count, corrected, missed = _pass(
+            state, rows, sides, owners, part, rates, bias_step, step, met + seen, average, active,
+            losses, found,
         )  # fmt: skip
         if keep_mistakes:
             at = found[0][:count].copy()
             steps = met + seen + at
             log.append(Mistakes(part[at], found[1][:count].copy(), found[2][:count].copy(), steps))
-        wrong += errors
+        wrong += corrected
+        misclassified += missed
         seen += len(part)
         if monitor.should_stop():
             break
-    return Pass(losses, Mistakes.concatenate(log), wrong, seen)
+    return Pass(losses, Mistakes.concatenate(log), wrong, misclassified, seen)
 
 
 @njit(cache=True, nogil=True)
@@ -118,44 +141,54 @@ def _pass(
     order: Codes,
     rates: Matrix,
     bias_step: float,
+    step: StepSize,
     met: int,
     average: bool,
     active: Flags,
     losses: Vector,
     log: tuple[Codes, Codes, Vector],
-) -> tuple[int, int]:
-    """Meet the examples once; returns how many corrections were logged, and the examples mistaken.
+) -> tuple[int, int, int]:
+    """Meet the examples once; returns how many corrections were logged, examples corrected, misclassified.
 
     By signs each boundary is corrected at once: to keep its score for later costs more than a short row.
     """
+    margin, norms = step.margin, step.norms
     W, b = state.W, state.b
     U, u = state.U, state.u
     log_positions, log_columns, log_deltas = log[0], log[1], log[2]
-    count = wrong = 0
+    count = wrong = misclassified = 0
     by_argmax, logged = len(owners) > 0, len(log_columns) > 0
     scores = np.zeros(len(b))
     for position in range(len(order)):
         i = order[position]
-        mistaken = False
+        mistaken, best, leader = False, 0.0, 0
+        before = max(0, met + position)
         for c in range(len(b)):
             score = score_row(rows, i, W[c], b[c])
+            if c == 0 or score > best:
+                best, leader = score, c
+            loss = margin - sides[i, c] * score
             if by_argmax:
                 scores[c] = score
-            elif sides[i, c] * score <= 0 and active[c] and sides[i, c] != 0:
+            elif (loss > 0 or (loss == 0 and margin == 0)) and active[c] and sides[i, c] != 0:
                 mistaken = True
-                losses[c] -= sides[i, c] * score
+                losses[c] += loss
                 delta = rates[0, i] if sides[i, c] > 0 else -rates[1, i]
+                if len(norms):
+                    size = norms[i] + step.slack
+                    delta *= min(step.cap, loss / size) if size > 0 else 0.0
                 add_row(rows, i, delta, W[c])
                 b[c] += delta * bias_step
                 if average:
-                    add_row(rows, i, delta * (met + position), U[c])
-                    u[c] += delta * (met + position) * bias_step
+                    add_row(rows, i, delta * before, U[c])
+                    u[c] += delta * before * bias_step
                 if logged and delta != 0.0:
                     log_positions[count], log_columns[count], log_deltas[count] = position, c, delta
                     count += 1
         if by_argmax:
-            guess, own = np.argmax(scores), owners[i]
+            guess, own = leader, owners[i]
             mistaken = guess != own
+            misclassified += mistaken
             if mistaken:
                 losses[0] += scores[guess] - scores[own]
                 for c in (min(guess, own), max(guess, own)):
@@ -163,11 +196,15 @@ def _pass(
                     add_row(rows, i, delta, W[c])
                     b[c] += delta * bias_step
                     if average:
-                        add_row(rows, i, delta * (met + position), U[c])
-                        u[c] += delta * (met + position) * bias_step
+                        add_row(rows, i, delta * before, U[c])
+                        u[c] += delta * before * bias_step
                     if logged and delta != 0.0:
                         log_positions[count], log_columns[count] = position, c
                         log_deltas[count] = delta
                         count += 1
+        elif len(b) == 1:
+            misclassified += (best > 0) != (sides[i, 0] > 0)
+        else:
+            misclassified += sides[i, leader] <= 0
         wrong += mistaken
-    return count, wrong
+    return count, wrong, misclassified

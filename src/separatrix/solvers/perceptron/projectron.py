@@ -17,6 +17,7 @@ from separatrix.runtime.blocks import row_blocks
 from separatrix.runtime.compiled import FAST_SUMS
 from separatrix.runtime.monitor import FitMonitor
 from separatrix.solvers.decomposition import Problems
+from separatrix.solvers.perceptron.kernel_perceptron import Combine
 from separatrix.solvers.perceptron.orders import shuffled
 from separatrix.solvers.stopping import reason_to_stop
 from separatrix.types import Codes, Gram, Matrix, Signs, Vector
@@ -35,6 +36,7 @@ class ProjectronFit(NamedTuple):
     n_steps: int  # examples scanned, those before the start included
     mistakes_by_epoch: Codes  # shape: (n_iter,)
     stop: str  # "clean pass", "min_gain", "max_iter" or "stopped"
+    misclassified_by_epoch: Codes | None = None  # shape: (n_iter,); by the combined prediction
 
     def average(self) -> Matrix:
         """Coefficients of the mean of all hypotheses, (s, p)."""
@@ -52,6 +54,7 @@ def solve_projectron(
     min_iter: int = 1,
     min_gain: float | None = None,
     shuffle: bool = False,
+    combine: Combine | None = None,
     rng: np.random.Generator,
     start: ProjectronFit | None = None,
     monitor: FitMonitor | None = None,
@@ -78,11 +81,11 @@ def solve_projectron(
         support, met, s = start.support.tolist(), start.n_steps, len(start.support)
         coef[:, :s], lag[:, :s] = start.coef.T, start.lag.T
         inverse[:s, :s] = np.linalg.inv(gram.tile(start.support, start.support).astype(np.float64))
-    by_epoch: list[int] = []
+    by_epoch: tuple[list[int], list[int]] = ([], [])  # corrected and misclassified examples
     in_order = np.arange(n_rows)
     for _ in range(max_iter):
         order = shuffled(in_order, rng) if shuffle else in_order
-        wrong, whole = 0, False
+        wrong, misclassified, whole = 0, 0, False
         for block in row_blocks(n_rows, BLOCK):
             examples = order[block]
             rows = problems.rows[examples]
@@ -93,25 +96,38 @@ def solve_projectron(
             own = owners[examples] if len(owners) else owners
             given = problems.targets[examples], own, rates[:, examples]
             state = coef, lag, inverse
-            mistakes, size = _scan_block(tile, known, len(support), given, state, met, added)
+            missed = np.empty(len(rows), dtype=np.intp), np.empty((len(rows), p))
+            mistakes, size = _scan_block(
+                tile, known, len(support), given, state, met, added, missed
+            )
+            misclassified += _count_misclassified(
+                combine, missed[1][:mistakes], problems.classes[examples[missed[0][:mistakes]]]
+            )
             support.extend(int(rows[at]) for at in added[: size - len(support)])
             wrong += mistakes
             met += len(rows)
             whole = block.stop == n_rows
             if monitor.should_stop():
                 break
-        by_epoch.append(wrong)
+        by_epoch[0].append(wrong)
+        by_epoch[1].append(misclassified)
         monitor.step()
         stop = reason_to_stop(
-            by_epoch, n_rows, whole=whole, min_iter=min_iter, min_gain=min_gain, monitor=monitor
+            *by_epoch, n_rows, whole=whole, min_iter=min_iter, min_gain=min_gain, monitor=monitor
         )
         if stop:
             break
 
     rows, s = np.array(support, dtype=np.intp), len(support)
-    counts = len(by_epoch), met, np.array(by_epoch, dtype=np.intp)
+    corrected, missed_by_epoch = (np.array(counted, dtype=np.intp) for counted in by_epoch)
     last, lagging = coef[:, :s].T.copy(), lag[:, :s].T.copy()
-    return ProjectronFit(rows, last, lagging, *counts, stop or "max_iter")
+    ended = len(corrected), met, corrected, stop or "max_iter", missed_by_epoch
+    return ProjectronFit(rows, last, lagging, *ended)
+
+
+def _count_misclassified(combine: Combine | None, S: Matrix, own: Codes) -> int:
+    """Corrected examples whose combined prediction, from their scores S, is not their own class."""
+    return len(own) if combine is None else int(np.count_nonzero(combine(S) != own))
 
 
 @njit(cache=True, nogil=True, fastmath=FAST_SUMS)
@@ -131,10 +147,12 @@ def _scan_block(
     state: tuple[Matrix, Matrix, Matrix],  # coef, lag and inverse
     met: int,
     added: Codes,
+    missed: tuple[Codes, Matrix],  # positions of the corrected rows, and their scores when met
 ) -> tuple[int, int]:
     """Scan the block's rows in order; return the number of mistakes and the size of the support."""
     targets, owners, rates = given
     coef, lag, inverse = state
+    missed_at, missed_scores = missed
     p, budget = coef.shape
     first, mistakes = s, 0
     deltas, scores, shares = np.zeros(p), np.zeros(p), np.zeros(budget)
@@ -153,6 +171,9 @@ def _scan_block(
                     deltas[c] = rates[0, i] if targets[i, c] > 0 else -rates[1, i]
         if not np.any(deltas != 0.0):
             continue
+        missed_at[mistakes] = i
+        for c in range(p):
+            missed_scores[mistakes, c] = scores[c]
         mistakes += 1
         for a in range(s):
             shares[a] = _dot(inverse[a], known[i], s)

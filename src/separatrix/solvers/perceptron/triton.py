@@ -6,7 +6,8 @@ are those of the sequential algorithm. At its end it appends its mistakes to the
 
 All programs share their tables, F fits over E examples with P scores each on n rows:
     S (F, P, n), met (F, width) examples in order, rows and codes (E,), sides (kinds, P), rates (2, E),
-    live: the active fits, lengths (F,), wrong (F, width),
+    live: the active fits, lengths (F,), wrong (F, width), scores_met (F, P, BLOCK) if KEEP: the scores
+    that the block's examples had when they were met, for the problems that they take no part in as well,
     log: keys, columns, log_rows, deltas, filled up to `cursor`; first and counts: each list's part of it.
 Kernel values come from rows of length `stride` in `slots`, or, TILED, from one tile for each live fit.
 """
@@ -38,8 +39,8 @@ def _kernel_values(  # type: ignore[no-untyped-def]
 @triton.jit(do_not_specialize=SIZES)
 def scan_signs(  # type: ignore[no-untyped-def]
     K, slots, S, met, rows, codes, sides, rates, live, lengths, wrong, keys, columns, log_rows, deltas,
-    cursor, first, counts, start, n, width, n_problems, n_examples, stride,
-    BLOCK: tl.constexpr, TILED: tl.constexpr,
+    cursor, first, counts, scores_met, start, n, width, n_problems, n_examples, stride,
+    BLOCK: tl.constexpr, TILED: tl.constexpr, KEEP: tl.constexpr,
 ):  # fmt: skip
     """One problem of one fit: if target times score is not above 0, the row is added."""
     fits = tl.num_programs(0) // n_problems
@@ -54,8 +55,11 @@ def scan_signs(  # type: ignore[no-untyped-def]
     code = tl.load(codes + example, mask=inside, other=0).to(tl.int64)
     target = tl.load(sides + code * n_problems + problem, mask=inside, other=0).to(tl.float64)
     part = target != 0
-    score = tl.load(S + (fit * n_problems + problem) * n + row, mask=part, other=0.0)
-    values, position, column = _kernel_values(K, slots, row, at, turn, part, BLOCK, TILED)
+    scored = part
+    if KEEP:
+        scored = inside
+    score = tl.load(S + (fit * n_problems + problem) * n + row, mask=scored, other=0.0)
+    values, position, column = _kernel_values(K, slots, row, at, turn, scored, BLOCK, TILED)
     # one reduction finds both the next mistake and its kernel row
     key = (at.to(tl.int64) << 32) | position
     nothing = tl.full([], BLOCK, tl.int64) << 32
@@ -63,7 +67,7 @@ def scan_signs(  # type: ignore[no-untyped-def]
     found = tl.min(tl.where(part & (target * score <= 0), key, nothing), axis=0)
     while found < nothing:
         now = (found >> 32).to(tl.int32)
-        later = part & (at > now)
+        later = scored & (at > now)
         k = tl.load(values + (found & 0xFFFFFFFF) * stride + column, mask=later, other=0.0)
         own = tl.load(met + begin + now).to(tl.int64)
         side = tl.load(sides + tl.load(codes + own).to(tl.int64) * n_problems + problem)
@@ -71,7 +75,9 @@ def scan_signs(  # type: ignore[no-untyped-def]
         taken = tl.load(rates + n_examples + own)
         score += tl.where(side > 0, added, -taken) * k.to(tl.float64)
         mistaken = tl.where(at == now, 1, mistaken)
-        found = tl.min(tl.where(later & (target * score <= 0), key, nothing), axis=0)
+        found = tl.min(tl.where(part & later & (target * score <= 0), key, nothing), axis=0)
+    if KEEP:
+        tl.store(scores_met + (turn * n_problems + problem) * BLOCK + at, score, mask=inside)
     count = tl.sum(mistaken, axis=0)
     entry = tl.atomic_add(cursor, count.to(tl.int64))
     tl.store(first + fit * n_problems + problem, entry)
