@@ -1,5 +1,8 @@
 """What all named studies share: options, reproducible runs, and a `device` that is no part of a run."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from tests.studies.quick_runs import OPTIONS, quick_run
@@ -34,6 +37,7 @@ BAD_OPTIONS = {
     "reuters-strings": {"seed": [-1], "repeats": [-1]},
     "splice": {"subsample": [2]},
 }
+MISATTRIBUTED = r"(?i)\bthe document\b|document's|parts 1 to 7"  # figures are of original projects
 NEIGHBORS = {"type": "KNeighborsClassifier", "grid": {"n_neighbors": [1, 3]}}
 MACHINE = {"type": "SVC", "parameters": {"kernel": "rbf", "gamma": 0.5}, "grid": {"C": [1.0]}}
 
@@ -107,6 +111,14 @@ def test_a_quick_run_without_mnist_takes_the_digits_of_scikit_learn(name, monkey
     assert make(name).options["data"] == "mnist"
     monkeypatch.setattr(inputs, "state", lambda name: "on disk")
     assert make(name, quick=True).options["data"] == "mnist"
+
+
+def test_figures_are_attributed_to_the_projects_that_report_them():
+    folder = Path(usps.__file__).parent
+    texts = {path: path.read_text(encoding="utf-8") for path in folder.rglob("*.py")}
+    assert len(texts) > 20
+    for path, text in texts.items():
+        assert not re.search(MISATTRIBUTED, text), path
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -26,7 +26,9 @@ class NamedStudy:
 
 NAMED = {
     "usps-kernel-perceptron": NamedStudy(
-        "usps", "kernel perceptrons on handwritten digits, parts 1 to 7 of the document", "usps"
+        "usps",
+        "kernel perceptrons on digits: degrees, widths, confusions, hardest digits, SVM and k-NN",
+        "usps",
     ),
     "knn-and-perceptron": NamedStudy(
         "knn_and_perceptron", "nearest neighbours and perceptrons: accuracy, k, features", "iris"

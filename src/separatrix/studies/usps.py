@@ -1,4 +1,4 @@
-"""Kernel perceptrons on handwritten digits (USPS), parts 1 to 7 of the document.
+"""Kernel perceptrons on handwritten digits (USPS), in seven parts.
 
 One matrix of inner products serves every degree, width, class, pair, split and fold. Part 1 trains on
 the same rows as part 2, so part 2 costs only its folds. One neighbour search answers every k.
@@ -50,7 +50,7 @@ CONFUSIONS, HARDEST = "3 confusions", "4 hardest"
 FAMILIES = (REST, ARGMAX, GAUSSIAN, PAIRS, MACHINE, NEIGHBORS)
 RULES = {REST: "one-vs-rest", ARGMAX: "argmax", PAIRS: "one-vs-one"}
 
-PUBLISHED = {  # test error %, 20 splits of USPS, degrees 1 to 7
+PUBLISHED = {  # test error % reported by the original projects: 20 splits, degrees 1 to 7
     REST: (8.79, 3.02, 2.70, 2.63, 2.92, 2.69, 2.84),
     ARGMAX: (8.38, 3.81, 3.10, 3.04, 3.27, 3.32, 3.38),
     PAIRS: (5.91, 3.51, 3.06, 3.13, 3.24, 3.31, 3.39),
@@ -90,7 +90,7 @@ def experiment(
 
 
 def families(gamma: float, device: str = "auto") -> list[CandidateFamily]:
-    """Families in the order of the document; gamma is the second smallest width of the SVM."""
+    """Families in the order of the parts; gamma is the second smallest width of the SVM."""
     rest = _rest(device)
     argmax = {"multi_class": "argmax", "min_gain": 0.001, "min_iter": 5, "device": device}
     pairs = {"multi_class": "ovo", "max_iter": 20, "device": device}
@@ -203,7 +203,7 @@ def _kernel_params(kernel: Any) -> dict[str, Any]:
 
 
 def page(results: Results) -> Page:
-    """The seven parts, each a picture with its table, beside the published numbers."""
+    """The seven parts, each a picture with its table, beside the reported numbers."""
     splits = results.options["repeats"]
     errors = {name: 100 * results.values(part=name, metric="chosen_error") for name in FAMILIES}
     best = min(errors, key=lambda name: float(errors[name].mean()))
@@ -238,9 +238,9 @@ def _degrees(results: Results) -> Section:
     axes.set(xlabel="degree of the polynomial kernel", ylabel="test error, %")
     axes.set_ylim(bottom=0)
     axes.legend(frameon=False)
-    columns = ("rule", "degree", "train error %", "test error %", "published")
+    columns = ("rule", "degree", "train error %", "test error %", "reported %")
     table = Table(columns, rows, f"Mean ± sd over {results.options['repeats']} splits.")
-    caption = "Test error against the degree; bars are one sd, dotted lines the published errors."
+    caption = "Test error against the degree; bars are one sd, dotted lines what projects reported."
     words = ["Each kernel is trained on every split; all use one matrix of inner products."]
     return Section("Every degree (parts 1 and 6)", words, [Picture(figure, caption, table)])
 

@@ -14,7 +14,10 @@ from separatrix.studies.knn_and_perceptron import steps
 from separatrix.studies.knn_and_perceptron.steps import DATA, FEATURES, NEIGHBOURS, PERCEPTRON
 from separatrix.studies.views import format_spread, metric_values, params_of, row_params, study_page
 
-PUBLISHED_ERRORS = {1: 5937, 41: 4626}  # by k; of 27,780, Euclidean, a4a
+PUBLISHED_ERRORS = {
+    1: 5937,
+    41: 4626,
+}  # by k, as the original project reports; of 27,780, Euclidean, a4a
 MOST_PANELS, PANEL_COLUMNS = 10, 3
 LONGEST_NAME = 28
 
@@ -92,7 +95,7 @@ def _neighbors(results: Results, counts: dict[str, float]) -> Section:
         )
         for k in range(k_max)
     ]
-    columns = ["k", "test accuracy", "leave-one-out accuracy", "test errors", "published errors"]
+    columns = ["k", "test accuracy", "leave-one-out accuracy", "test errors", "reported errors"]
     width = 5 if any(row[-1] for row in rows) else 4
     table = Table(columns[:width], [row[:width] for row in rows], _count_splits(splits))
     words = [
@@ -161,7 +164,8 @@ def _passes(results: Results) -> Section:
     if results.options["data"] == "iris":
         early = arrays["accuracy"][:, min(limit, 20) - 1]
         words.append(
-            f"The document reports about 0.86 for a 70/30 split of Iris. This run has {early.mean():.3f} "
+            "The original project reports about 0.86 for a 70/30 split of Iris. This run has "
+            f"{early.mean():.3f} "
             f"after {min(limit, 20)} passes, from {early.min():.2f} to {early.max():.2f} over the splits, "
             f"and {arrays['accuracy'][:, -1].mean():.3f} after {limit}."
         )
@@ -209,7 +213,7 @@ def _features(results: Results) -> Section:
 
 
 def _is_published(results: Results, counts: dict[str, float]) -> bool:
-    """Whether the run is that of the document: all of a4a, Euclidean."""
+    """Whether the run is that of the original project: all of a4a, Euclidean."""
     options = results.options
     same = options["data"] == "a4a" and options["distance"] == "euclidean"
     return same and (counts["train_rows"], counts["test_rows"]) == (4781, 27780)

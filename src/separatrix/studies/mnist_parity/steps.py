@@ -23,8 +23,8 @@ from separatrix.types import Matrix, Vector
 
 NAME = "mnist-parity"
 DATA = "1 data"
-PUBLISHED = "2 the document's constants and target"
-PARITY = "3 the document's constants"
+PUBLISHED = "2 original constants and target"
+PARITY = "3 original constants"
 HONEST = "4 honest constants"
 LINEAR = "5 linear machine"
 GAUSSIAN = "6 Gaussian kernel"
@@ -36,7 +36,7 @@ CONSTANTS: dict[str, Any] = {"alpha": 1e-5, "eps": 1e-2, "mu": 1e-1}  # for raw 
 HONEST_CONSTANTS: dict[str, Any] = {"alpha": 0.1, "eps": 1e-5, "mu": 1e-4}
 HONEST_STEPS = 5000
 ALL_KEPT = 50  # steps up to which every iterate is scored and kept; after that every 25th
-HELD_OUT = 0.3  # of 60,000 rows this leaves 42,000, as many as the document has
+HELD_OUT = 0.3  # of 60,000 rows this leaves 42,000, as many as the original project had
 QUICK_ROWS, QUICK_TEST_ROWS = 6000, 2000
 PIXELS = 784  # for which kernel widths are given
 BLOCK = 8192  # rows that become floats at a time
@@ -80,8 +80,8 @@ def experiment(
 class ParityImages(NamedTuple):
     """Images as bytes with labels, in disjoint parts.
 
-    The descent trains on `learn` and is tested on `held`, as in the document; SVMs train on `train`,
-    all rows that are not in `test`.
+    The descent trains on `learn` and is tested on `held`, as in the original project; SVMs train on
+    `train`, all rows that are not in `test`.
     """
 
     learn: Any  # shape: (n, d)
@@ -124,7 +124,7 @@ class _ParityStudy:
         return StepResult(rows, {"examples": images.learn[first], "shape": np.array(images.shape)})
 
     def descend(self, context: RunContext, part: str, v: list[int]) -> StepResult:
-        """The document's constants on raw pixels."""
+        """The original constants on raw pixels."""
         images = self.images(context)
         return self._descend(SubgradientSVC(**CONSTANTS), images, images.learn, part, v, scale=1)
 
