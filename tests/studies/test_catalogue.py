@@ -26,9 +26,13 @@ BAD_OPTIONS = {
     "kernel-methods": {"seed": [-1]},
     "knn-and-perceptron": {
         **{"classifier": ["tree"], "distance": ["cosine"], "k_max": [0], "subsample": [1]},
+        "k": [0, 2.5],
         **{"test_size": [1.0], "repeats": [0], "max_iter": [0], "seed": [-1]},
     },
-    "mnist-parity": {"v": [[], "a,b", 3]},
+    "mnist-parity": {
+        **{"v": [[], "a,b", 3, "5-3"], "alpha": [0.0, float("nan")], "eps": [-1.0], "mu": [-1e-9]},
+        **{"test_size": [0.0, 1.0], "max_iter": [0]},
+    },
     "mnist-virtual-sv": {
         **{"C": [0.0], "degree": [0], "copies": ["no"], "deskew": ["maybe"], "test_size": [2.0]},
         **{"jitters": [[], "a", [0], [1, 9], 3]},
@@ -36,6 +40,10 @@ BAD_OPTIONS = {
     "mutag": {"seed": [-1], "repeats": [-1]},
     "reuters-strings": {"seed": [-1], "repeats": [-1]},
     "splice": {"subsample": [2]},
+    "usps-kernel-perceptron": {
+        **{"degrees": ["0-3", "1-99", "a", [], "1,,2"], "max_iter": [0], "subsample": [3]},
+        **{"test_size": [0.0, 1.5], "repeats": [0]},
+    },
 }
 MISATTRIBUTED = r"(?i)\bthe document\b|document's|parts 1 to 7"  # figures are of original projects
 NEIGHBORS = {"type": "KNeighborsClassifier", "grid": {"n_neighbors": [1, 3]}}

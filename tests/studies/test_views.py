@@ -184,7 +184,7 @@ def test_weights_are_drawn_as_images_and_listed_by_pixel(parity):
     assert [image.shape for image in drawn] == [(8, 8)] * 4
     listed = np.array([row[2:] for row in last[0].table.rows], dtype=float)
     np.testing.assert_array_equal(listed, np.stack([image.ravel() for image in drawn], axis=1))
-    w = results.arrays["3 original constants"]["w"]
+    w = results.arrays["3 given constants"]["w"]
     np.testing.assert_array_equal(listed[:, 1], w)
 
 
@@ -195,7 +195,7 @@ def test_loss_curves_start_at_one_and_list_every_iterate(parity):
     assert len(descents) == 3
     for picture in descents:
         assert picture.table.rows[0][:2] == (0, 1.0)
-    steps = results.values(part="3 original constants", metric="steps")[0]
+    steps = results.values(part="3 given constants", metric="steps")[0]
     assert len(descents[1].table.rows) == steps + 1
 
 

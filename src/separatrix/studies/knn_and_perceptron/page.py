@@ -28,7 +28,10 @@ def page(results: Results) -> Page:
     counts = metric_values(results, part=DATA)
     sections = [_data(results, counts)]
     summary = []
-    if NEIGHBOURS in ran:
+    if NEIGHBOURS in ran and results.options["k"] is not None:
+        summary.append(_summarize_one_k(results))
+        sections.append(_one_k(results, counts))
+    elif NEIGHBOURS in ran:
         summary.append(_summarize_neighbors(results))
         sections.append(_neighbors(results, counts))
     if PERCEPTRON in ran:
@@ -67,6 +70,48 @@ def _summarize_neighbors(results: Results) -> str:
         f"k-NN with the {results.options['distance']} distance has a test accuracy of "
         f"{format_spread(accuracy, 4)}, with k = {which} chosen by leave-one-out on the training part."
     )
+
+
+def _summarize_one_k(results: Results) -> str:
+    accuracy = format_spread(results.values(part=NEIGHBOURS, metric="test_accuracy"), 4)
+    options = results.options
+    return (
+        f"k-NN with k = {options['k']} and the {options['distance']} distance has an accuracy of "
+        f"{accuracy} on held-out rows."
+    )
+
+
+def _one_k(results: Results, counts: dict[str, float]) -> Section:
+    """One number of neighbours: accuracy on the training rows, left out one by one, and held out."""
+    splits = len(results.arrays[NEIGHBOURS]["test"])
+    names = {
+        "training part": "train_accuracy",
+        "training part, leave-one-out": "left_out_accuracy",
+        "held out": "test_accuracy",
+    }
+    values = {
+        name: results.values(part=NEIGHBOURS, metric=metric) for name, metric in names.items()
+    }
+    errors = results.values(part=NEIGHBOURS, metric="test_errors")
+    k, distance = results.options["k"], results.options["distance"]
+    known = PUBLISHED_ERRORS.get(k) if _is_published(results, counts) else None
+    reported = "" if known is None else f", the original project reports {known}"
+    figure, axes = new_axes(6.4, 1.9)
+    means = [100 * found.mean() for found in values.values()]
+    spread = [100 * found.std() for found in values.values()] if splits > 1 else None
+    axes.barh(range(len(means)), means, xerr=spread, color=COLOURS[0])
+    axes.set_yticks(range(len(means)), list(values))
+    axes.invert_yaxis()
+    axes.set(xlim=(0, 100), xlabel="accuracy, %")
+    rows = [(name, format_spread(found, 4)) for name, found in values.items()]
+    table = Table(("rows", "accuracy"), rows, _count_splits(splits))
+    words = [
+        f"k = {k}, {distance} distance: {errors.mean():g} errors on {counts['test_rows']:.0f} held-out "
+        f"rows{reported}. On its own training rows each row is its own nearest neighbour, so that "
+        "accuracy says little; leave-one-out removes it."
+    ]
+    caption = f"Accuracy with k = {k}."
+    return Section("One number of neighbours", words, [Picture(figure, caption, table)])
 
 
 def _neighbors(results: Results, counts: dict[str, float]) -> Section:
@@ -176,7 +221,8 @@ def _passes(results: Results) -> Section:
 
 def _features(results: Results) -> Section:
     found = [(row_params(row), row.value) for row in results.where(part=FEATURES)]
-    panels = list(dict.fromkeys(params["class"] for params, _ in found))
+    named = {params["class"]: _class_title(params) for params, _ in found}
+    panels = list(named)
     arrays = results.arrays[FEATURES]
     columns = min(5 if "image" in arrays else PANEL_COLUMNS, len(panels))
     lines = -(-min(len(panels), MOST_PANELS) // columns)
@@ -188,7 +234,7 @@ def _features(results: Results) -> Section:
     for axes in grid.flat[len(panels) :]:
         axes.remove()
     for axes, label, values in zip(grid.flat, panels, arrays["importance"], strict=False):
-        axes.set_title(f"class {label}", fontsize=9)
+        axes.set_title(_shorten(named[label]), fontsize=9)
         if "image" in arrays:
             axes.imshow(values.reshape(tuple(arrays["image"])), cmap="Greys")
             axes.set_axis_off()
@@ -200,7 +246,7 @@ def _features(results: Results) -> Section:
             axes.set_xlabel("|w|")
     table = Table(
         ("class", "rank", "feature", "|w|"),
-        [(str(p["class"]), p["rank"], p["feature"], value) for p, value in found],
+        [(named[p["class"]], p["rank"], p["feature"], value) for p, value in found],
         f"The {steps.MOST_FEATURES} largest |w| of each class; first split.",
     )
     words = ["The absolute weight of each feature in the perceptron; the bias is left out."]
@@ -210,6 +256,12 @@ def _features(results: Results) -> Section:
         words.append(f"The figure shows the first {MOST_PANELS} of {len(panels)} classes.")
     caption = "Absolute weight of each feature, one panel for each class."
     return Section("Most important features", words, [Picture(figure, caption, table)])
+
+
+def _class_title(params: dict[str, Any]) -> str:
+    """The name of a class; a number that has none is called by it."""
+    label = params["class"]
+    return str(params.get("name", label if isinstance(label, str) else f"class {label}"))
 
 
 def _is_published(results: Results, counts: dict[str, float]) -> bool:
