@@ -128,7 +128,7 @@ def test_accuracies_against_k_are_those_of_the_table(neighbours):
 def test_features_have_one_panel_for_each_class(neighbours):
     page = neighbours.page
     figure = pictures(page)[-1].figure
-    assert [axes.get_title() for axes in figure.axes] == ["class 0", "class 1", "class 2"]
+    assert [axes.get_title() for axes in figure.axes] == ["setosa", "versicolor", "virginica"]
 
 
 @pytest.mark.slow
