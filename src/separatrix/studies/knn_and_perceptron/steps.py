@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from separatrix import KNeighborsClassifier, Perceptron
-from separatrix.data import catalogue
+from separatrix.data.catalogue import class_names
 from separatrix.data.catalogue.find import find
 from separatrix.data.dataset import Dataset
 from separatrix.data.splits import random_splits
@@ -270,19 +270,6 @@ def feature_name(data: Dataset, j: int) -> str:
     'feature 2'
     """
     return data.features[j] if data.features is not None else f"feature {j + 1}"
-
-
-def class_names(data: str, labels: Any) -> dict[Any, str]:
-    """Names of the labels of a data set of the catalogue, where they are not the labels themselves.
-
-    >>> class_names("iris", np.array([0, 1, 2]))
-    {0: 'setosa', 1: 'versicolor', 2: 'virginica'}
-    """
-    if data not in catalogue.names():
-        return {}
-    names = [name for name, _ in catalogue.dataset_card(data).classes]
-    same = len(names) != len(labels) or sorted(names) == sorted(map(str, labels.tolist()))
-    return {} if same else dict(zip(labels.tolist(), names, strict=True))
 
 
 def train_by_pass(part: Dataset, limit: int) -> PassLog:
