@@ -67,17 +67,19 @@ def plot_separators(
         raise DataError("plot_separators needs at least one line; got none")
     columns = min(COLUMNS, len(lines))
     rows = -(-len(lines) // columns)
-    size = (2.1 * columns + 0.6, 2.3 * rows + 0.3)
+    low, high = X.min(axis=0), X.max(axis=0)
+    tall = float(np.clip((high[1] - low[1]) / ((high[0] - low[0]) or 1.0), 0.4, 2.0))
+    size = (2.6 * columns + 0.6, (2.4 * tall + 0.6) * rows + 0.4)
     figure, grid = new_axes(*size, rows, columns, squeeze=False, sharex=True, sharey=True)
     for axes in grid.flat[len(lines) :]:
         axes.remove()
-    low, high = X.min(axis=0), X.max(axis=0)
     edge = 0.08 * (high - low) + 1e-12
     for axes, (name, line) in zip(grid.flat, lines.items(), strict=False):
         w, b = _weights(name, line)
         margin = margin_of(w, b, X, codes == 1)
         axes.set(xlim=(low[0] - edge[0], high[0] + edge[0]))
         axes.set(ylim=(low[1] - edge[1], high[1] + edge[1]))
+        axes.set_aspect("equal")  # otherwise bands of different slopes could not be compared
         _draw_line(axes, w, b, max(margin, 0.0))
         draw_classes(axes, X, codes, 2)
         words = f"margin {margin:.3g}" if margin > 0 else "does not separate"
